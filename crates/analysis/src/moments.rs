@@ -6,18 +6,18 @@ use measure::{TimeKind, interval::Gauge};
 
 use record::{IntervalRow, LabelTotals, Run};
 
-pub struct Moment<'a> {
+pub struct Moment {
     pub span: (u64, u64),
     pub all: LabelTotals,
     pub iterations: LabelTotals,
-    pub rows: Vec<&'a IntervalRow>,
+    pub rows: Vec<IntervalRow>,
 }
 
 #[must_use]
-pub fn collect(run: &Run) -> Vec<Moment<'_>> {
+pub fn collect(run: &Run) -> Vec<Moment> {
     let history = &run.totals.history;
-    let mut rows: BTreeMap<u64, Vec<&IntervalRow>> = BTreeMap::new();
-    for row in run.totals.rows.values() {
+    let mut rows: BTreeMap<u64, Vec<IntervalRow>> = BTreeMap::new();
+    for row in run.totals.rows.iter() {
         let number = history.all.point_of(history.second(row.span.0));
         rows.entry(number).or_default().push(row);
     }
@@ -35,7 +35,7 @@ pub fn collect(run: &Run) -> Vec<Moment<'_>> {
     history.all.points().map(moment).collect()
 }
 
-impl Moment<'_> {
+impl Moment {
     pub fn length_ns(&self) -> u64 {
         (self.span.1 - self.span.0).max(1)
     }
@@ -49,12 +49,12 @@ impl Moment<'_> {
     }
 
     pub fn sum(&self, figure: impl Fn(&IntervalRow) -> u64) -> u64 {
-        self.rows.iter().map(|row| figure(row)).sum()
+        self.rows.iter().map(figure).sum()
     }
 
     /// Mean and maximum of a level; `None` without samples.
     pub fn level(&self, gauge: impl Fn(&IntervalRow) -> Gauge) -> Option<(f64, u64)> {
-        let gauges = self.rows.iter().map(|row| gauge(row));
+        let gauges = self.rows.iter().map(gauge);
         let (samples, sum, max) = gauges.fold((0, 0, 0), |(n, sum, max), gauge| {
             (n + gauge.samples, sum + gauge.sum, gauge.max.max(max))
         });

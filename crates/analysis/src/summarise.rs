@@ -14,7 +14,7 @@ pub fn summarise(run: &Run) -> Summary {
 }
 
 /// With points that are unpacked already, which is the expensive part.
-pub(crate) fn with(run: &Run, timeline: &Timeline<'_>) -> Summary {
+pub(crate) fn with(run: &Run, timeline: &Timeline) -> Summary {
     let mut summary = summary::summary(run, timeline);
     conclude(&mut summary);
     summary

@@ -124,9 +124,9 @@ fn timing(lines: &mut DoctorLines, advice: &mut Vec<String>) {
 /// Throughput of one worker in a closed loop of two seconds.
 fn throughput() -> Result<(&'static str, String), String> {
     let run = two_seconds()?;
-    let rows = || run.totals.rows.values();
+    let rows = || run.totals.rows.iter();
     let ended: u64 = rows().map(|row| row.all.ok).sum();
-    let cpu: u64 = rows().flat_map(|row| row.run.cpu_ns.iter()).sum();
+    let cpu: u64 = rows().flat_map(|row| row.run.cpu_ns).sum();
     if ended == 0 {
         return Err("no request was answered".to_owned());
     }

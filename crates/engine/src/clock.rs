@@ -1,5 +1,5 @@
-//! The engine's only access to time: CLOCK_MONOTONIC since the start of the run, and wall clock.
-//! Tests use a manual clock.
+//! The engine's only access to time: CLOCK_MONOTONIC since the start of the run, and the wall
+//! clock. Tests use a manual clock.
 
 use std::{cell::Cell, num::NonZeroU64, rc::Rc};
 
@@ -15,7 +15,7 @@ pub struct Zero {
 }
 
 impl Zero {
-    /// A start `ahead` nanoseconds from now, so that all workers are ready in time.
+    /// A start `ahead` nanoseconds from now, to give all workers time to get ready.
     #[must_use]
     pub fn in_ns(ahead: u64) -> Zero {
         Zero {
@@ -25,7 +25,7 @@ impl Zero {
     }
 }
 
-/// Nanoseconds since the start of the run.
+/// A clock that counts nanoseconds from the start of the run.
 #[derive(Debug, Clone)]
 pub struct Clock(ClockSource);
 
@@ -60,7 +60,7 @@ impl Clock {
         }
     }
 
-    /// The CLOCK_MONOTONIC reading of a moment of the run. In the past for a manual clock.
+    /// The CLOCK_MONOTONIC reading at a time of the run. With a manual clock, a time in the past.
     #[must_use]
     pub fn absolute(&self, ns: u64) -> u64 {
         match &self.0 {
@@ -106,18 +106,18 @@ fn read(id: ClockId) -> u64 {
     tv_sec as u64 * 1_000_000_000 + tv_nsec as u64
 }
 
-/// Measures the machine's timers: waits for every `gap_ns` as the pacer does and returns the
-/// lateness of each wait, in nanoseconds.
+/// Measures the machine's timers. Waits every `gap_ns` as the pacer does, and returns the lateness
+/// of each wait in nanoseconds.
 #[must_use]
 pub fn bare_timer_loop(gap_ns: u64, count: u64) -> Vec<u64> {
-    // A plain sleep may be 50 µs late by default, because the kernel groups wake-ups. The pacer's
+    // By default a plain sleep may end 50 µs late, because the kernel groups wake-ups. The pacer's
     // timerfd is exact.
     let slack = rustix::thread::current_timer_slack()
         .ok()
         .and_then(NonZeroU64::new);
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
     let lateness = timer_loop(gap_ns, count);
-    // Threads started from here inherit it.
+    // Threads started from here inherit the slack.
     let _ = rustix::thread::set_current_timer_slack(slack);
     lateness
 }
@@ -146,7 +146,8 @@ fn timer_loop(gap_ns: u64, count: u64) -> Vec<u64> {
     lateness
 }
 
-/// Lateness of this thread's wake-ups from plain sleeps, while `go_on` returns true.
+/// Sleeps every `gap_ns` with plain sleeps while `go_on` returns true. Returns the lateness of each
+/// wake-up in nanoseconds.
 pub fn lateness_of_looks(gap_ns: u64, go_on: &dyn Fn() -> bool) -> Vec<u64> {
     let mut deadline = read(ClockId::Monotonic);
     let mut lateness = Vec::new();
@@ -163,6 +164,6 @@ fn sleep_until(monotonic_ns: u64) {
         tv_sec: (monotonic_ns / 1_000_000_000) as i64,
         tv_nsec: (monotonic_ns % 1_000_000_000) as i64,
     };
-    // The clock is read next in any case.
+    // An interrupted sleep is harmless: the clock is read next.
     let _ = rustix::thread::clock_nanosleep_absolute(rustix::thread::ClockId::Monotonic, &at);
 }

@@ -1,5 +1,5 @@
 //! Merges the workers' snapshots into intervals, in order, and passes them to the sink. Runs on a
-//! thread of low priority.
+//! low-priority thread.
 
 use std::{
     collections::BTreeMap,
@@ -23,16 +23,16 @@ use crate::{
     worker::{OutputLine, WorkerMessage},
 };
 
-/// Receives a run's intervals and lines.
+/// Receives the intervals and output lines of a run.
 pub trait Sink: Send {
-    /// Receives a complete interval. They come in order, each index once.
+    /// Receives a complete interval. Intervals arrive in order, each index once.
     fn interval(&mut self, interval: Interval);
     /// Receives a line printed by a scenario or trace.
     fn line(&mut self, line: OutputLine);
 }
 
-/// Number of arrivals due: (worker, nanoseconds from the start). Computed from the schedule, so it
-/// is correct for delayed and dead workers too.
+/// Returns how many arrivals of a worker are due by a time, given as (worker, nanoseconds from the
+/// start). Computed from the schedule, so it is also correct for delayed and dead workers.
 pub type Due = Box<dyn Fn(usize, u64) -> u64 + Send>;
 
 /// Merges the workers' snapshots.
@@ -45,13 +45,13 @@ pub struct Collector {
 
     waiting: BTreeMap<u64, Vec<Snapshot>>,
     last: Vec<Option<u64>>,
-    /// Workers that are not waited for.
+    /// Whether each worker was given up and is no longer waited for.
     given_up: Vec<bool>,
     next: u64,
 }
 
 impl Collector {
-    /// Creates a collector for this number of workers.
+    /// Creates a collector for `workers` workers.
     #[must_use]
     pub fn new(workers: usize, labels: Registry, due: Due) -> Collector {
         let mut collector = Collector {
@@ -77,8 +77,8 @@ impl Collector {
         new
     }
 
-    /// Collects until every worker has sent its last snapshot, has died or was given up. Returns
-    /// those given up.
+    /// Collects until every worker has sent its last snapshot, died, or was given up. Returns the
+    /// workers that were given up.
     pub fn run(
         mut self,
         messages: &Receiver<WorkerMessage>,
@@ -88,7 +88,7 @@ impl Collector {
         sink: &mut dyn Sink,
     ) -> Vec<Stuck> {
         loop {
-            // Checked before receiving, so that the last messages of a finished worker are not
+            // Check this before receiving, so that the last messages of a finished worker are not
             // lost.
             let all_over = watchdog.all_over();
             match messages.recv_timeout(Duration::from_nanos(LOOK_NS)) {
@@ -125,7 +125,7 @@ impl Collector {
 
     fn take(&mut self, snapshot: Snapshot) -> Vec<Interval> {
         if self.given_up[snapshot.worker] {
-            // The worker came back after its intervals were written.
+            // The worker recovered after its intervals were written.
             return Vec::new();
         }
         if snapshot.last {
@@ -159,7 +159,7 @@ impl Collector {
         for snapshot in &snapshots {
             self.arrivals_end[snapshot.worker] = snapshot.arrivals_end_ns;
         }
-        // Their labels were assigned before they were closed.
+        // Their labels were assigned before the intervals were closed.
         let labels = self.new_labels();
         let is_request = |id: LabelId| self.requests.get(usize::from(id)).copied().unwrap_or(true);
         let mut interval = Interval::merge(snapshots, self.workers, is_request);
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn planned_arrivals_come_from_the_schedule() {
-        // One arrival per nanosecond and worker; the second worker never sends anything.
+        // One arrival per nanosecond and worker. The second worker never sends anything.
         let mut collector = Collector::new(2, Registry::default(), Box::new(|_, until| until));
         let mut silent = snapshot(0, 1, false);
         silent.arrivals_end_ns = Some(14);

@@ -1,5 +1,5 @@
-//! Compiled work of a plan: labels, schedule, connections, number of workers. Scenarios are
-//! compiled to a program; other work has its own driver.
+//! A compiled plan: labels, schedule, connections, number of workers. Scenarios are compiled to a
+//! program; other work has a driver of its own.
 
 use measure::{Labels, label::LabelGroup};
 use plan::{
@@ -16,15 +16,15 @@ use crate::{
     run::raise_descriptors,
 };
 
-/// Requests per second of one worker before another is added.
+/// Requests per second of one worker. Above this rate another worker is added.
 pub const PER_WORKER: f64 = 15_000.0;
 
-/// Descriptors that a process needs besides connections.
+/// Descriptors that a process needs in addition to its connections.
 pub const SPARE_DESCRIPTORS: u64 = 32;
 
 const MQTT_ALONE: &str = "MQTT clients that are the whole of a test cannot be shared by several processes: run them together with scenarios (`mqtt:` in a plan)";
-/// The server chooses the member that receives a message and may resend it to another, so no single
-/// process sees both.
+/// In a shared subscription, the server chooses the member that receives a message and may resend
+/// it to another member. So no single process sees both.
 const SHARED_ALONE: &str = "subscriptions that clients share ($share/…) cannot be shared by several processes: a repeated message could not be distinguished from a new one";
 
 pub(crate) struct Compiled {
@@ -40,7 +40,7 @@ pub(crate) struct Compiled {
     pub load: Load,
     /// Connection settings.
     pub http: plan::Http,
-    /// The highest planned rate of requests per second.
+    /// The highest planned rate, in requests per second.
     peak: f64,
 }
 
@@ -81,7 +81,7 @@ impl Compiled {
                 compiled.operations(mqtt);
                 compiled.labels.id(LabelGroup::Iteration, "", DEFAULT);
             }
-            // Labels appear at run time.
+            // The labels appear at run time.
             Work::External(_) => {}
         }
         if let Some(background) = &plan.background {
@@ -100,8 +100,9 @@ impl Compiled {
         }
     }
 
-    /// Scales the plan's run-wide limits (pool size, user cap, peak rate) down to this process's
-    /// shard. External drivers split their own.
+    /// Reduces the run-wide limits (pool size, peak rate) to this process's share. External drivers
+    /// divide their own limits. Fails if the work cannot be divided, or if the share would have no
+    /// connection or user.
     pub fn take_share(
         &mut self,
         plan: &Plan,
@@ -160,8 +161,8 @@ impl Compiled {
         Ok(())
     }
 
-    /// Why fixed connections cannot be divided this way. Each worker needs at least one, because
-    /// its script has been set up.
+    /// Why fixed connections cannot be divided this way. `None` if they can. Each worker needs at
+    /// least one, because its script has been set up.
     fn too_few_connections(&self, share: Share, workers: Option<usize>) -> Option<String> {
         let all = match (&self.load, &self.http.pool) {
             (Load::Closed { users, .. }, _) => *users,
@@ -181,8 +182,8 @@ impl Compiled {
         })
     }
 
-    /// Limits for load changes: the capacity of the workers, or the planned peak if higher, and
-    /// users by the number of descriptors.
+    /// Limits for changes of the load. The rate is limited by the workers' capacity, or by the
+    /// planned peak if that is higher. Users are limited by the number of descriptors.
     pub fn most(&self, plan: &Plan, workers: usize) -> Most {
         let requests = self.program.as_ref().map_or(1, Program::requests_of_user);
         let trusted = PER_WORKER * workers as f64 / requests as f64;
@@ -195,7 +196,7 @@ impl Compiled {
         }
     }
 
-    /// Number of workers: as requested, or one per core if the planned peak exceeds one worker.
+    /// Number of workers: as requested, or one per core if one worker cannot send the planned peak.
     pub fn workers(&self, asked: Option<usize>, share: Share) -> usize {
         let usual = || {
             let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);

@@ -1,5 +1,5 @@
-//! Deadlines of one worker: an exact heap for arrivals, think times and back-offs, and a coarse
-//! wheel (10 ms) for time-outs, which rarely fire.
+//! Deadlines of one worker. Arrivals, think times and back-offs are in an exact heap. Time-outs,
+//! which rarely fire, are in a coarse timer wheel (10 ms).
 //!
 //! The caller supplies the time to [`Deadlines::fire`].
 
@@ -31,7 +31,7 @@ pub struct Deadlines {
 enum Sleeper {
     Waiting(Waker),
     Fired,
-    /// Dropped; the place is free once the heap has reached it.
+    /// Cancelled. The entry is free once the heap has reached it.
     Gone,
 }
 
@@ -50,24 +50,24 @@ impl Default for Deadlines {
 }
 
 impl Deadlines {
-    /// The next exact deadline.
+    /// Time of the next exact deadline.
     #[must_use]
     pub fn next_exact(&self) -> u64 {
         self.exact.peek().map_or(NEVER, |Reverse((at, _))| *at)
     }
 
-    /// When the wheel must be turned next.
+    /// When the wheel must be advanced next.
     #[must_use]
     pub fn next_tick(&self) -> u64 {
         (self.tick + 1) * TICK_NS
     }
 
-    /// Starts the wheel at this moment. Must be called before any limit is set.
+    /// Starts the wheel at this time. Must be called before any limit is set.
     pub fn begin(&mut self, now_ns: u64) {
         self.tick = self.tick.max(now_ns / TICK_NS);
     }
 
-    /// Wakes all expired exact deadlines, and turns the wheel.
+    /// Wakes all expired exact deadlines and advances the wheel.
     pub fn fire(&mut self, now_ns: u64) {
         while let Some(Reverse((at, id))) = self.exact.peek().copied() {
             if at > now_ns {
@@ -83,7 +83,7 @@ impl Deadlines {
                 }
             }
         }
-        // Processed one tick later, when the deadline has certainly passed.
+        // A slot is processed one tick later, when its deadlines have certainly passed.
         while self.tick < now_ns / TICK_NS {
             self.tick += 1;
             let due = std::mem::take(&mut self.wheel[self.tick as usize % SLOTS]);
@@ -94,7 +94,7 @@ impl Deadlines {
     }
 
     fn look_at(&mut self, limit: Rc<Limit>, now_ns: u64) {
-        // A stale entry of a deadline that was moved nearer.
+        // A stale entry: the deadline was moved to an earlier time.
         if limit.queued_at.get() != self.tick {
             return;
         }
@@ -117,8 +117,8 @@ impl Deadlines {
         self.wheel[tick as usize % SLOTS].push(limit);
     }
 
-    /// Sets or moves the deadline of a limit. Moving it later is free, because the wheel checks on
-    /// expiry.
+    /// Sets or moves the deadline of a limit. Moving it to a later time is free, because the wheel
+    /// checks it on expiry.
     pub fn limit(&mut self, limit: &Rc<Limit>, deadline_ns: u64) {
         limit.deadline.set(deadline_ns);
         limit.expired.set(false);
@@ -143,7 +143,7 @@ impl Deadlines {
     }
 }
 
-/// A time limit that its waiter polls.
+/// A time limit of a wait. The waiter polls it.
 #[derive(Debug)]
 pub struct Limit {
     deadline: Cell<u64>,
@@ -176,7 +176,7 @@ impl Default for Limit {
 }
 
 impl Limit {
-    /// Returns ready if the wait must end. Otherwise the caller will be woken.
+    /// Returns ready if the wait must end. Otherwise registers the caller to be woken.
     pub fn poll(&self, cx: &Context<'_>) -> Poll<Cut> {
         if self.aborted.get() {
             return Poll::Ready(Cut::Aborted);
@@ -194,20 +194,20 @@ impl Limit {
         Poll::Pending
     }
 
-    /// Ends all waits under this limit, now and later, because the run ended.
+    /// Ends all current and future waits under this limit, because the run ended.
     pub fn abort(&self) {
         self.aborted.set(true);
         self.wake();
     }
 
-    /// Removes the deadline after the limited operation.
+    /// Removes the deadline once the limited operation has finished.
     pub fn disarm(&self) {
         self.deadline.set(NEVER);
         self.expired.set(false);
     }
 
-    /// Drops the waker. The wheel may keep the limit until its time-out, and the waker would keep a
-    /// whole task.
+    /// Drops the waker. The wheel may keep the limit until its time-out, and with it the waker
+    /// would keep a whole task alive.
     pub fn retire(&self) {
         self.disarm();
         self.waker.borrow_mut().take();
@@ -240,7 +240,7 @@ pub struct Sleep<'a> {
 }
 
 impl<'a> Sleep<'a> {
-    /// Sleeps until this moment.
+    /// Creates a sleep until this time.
     #[must_use]
     pub fn until(deadlines: &'a RefCell<Deadlines>, at: u64) -> Sleep<'a> {
         Sleep {
@@ -352,7 +352,7 @@ mod tests {
         deadlines.fire(82 * TICK_NS);
         assert!(rung(&flag));
         assert_eq!(limit.poll(&cx), Poll::Ready(Cut::Expired));
-        // Moved nearer, and far beyond the wheel's range.
+        // The deadline is moved from far beyond the wheel's range to a nearer time.
         deadlines.limit(&limit, 100_000 * TICK_NS);
         assert!(limit.poll(&cx).is_pending());
         deadlines.limit(&limit, 90 * TICK_NS);

@@ -1,5 +1,5 @@
-//! Lease of a node: it may send until the lease expires, unless the conductor renews it. A frozen
-//! process checks it before it sends again.
+//! Lease of a node: how long it may send unless the conductor renews the lease. A process that was
+//! frozen checks the lease before it sends again.
 
 use std::sync::{
     Arc,
@@ -8,37 +8,37 @@ use std::sync::{
 
 use crate::clock;
 
-/// Cause of a run that ended because of its lease.
+/// Names the cause of a run that ended because its lease expired.
 pub const ENDED: &str = "losing its conductor";
 
-/// Expiry by CLOCK_MONOTONIC. Clones refer to the same lease.
+/// When the lease expires, by CLOCK_MONOTONIC. Clones refer to the same lease.
 #[derive(Debug, Clone)]
 pub struct Lease(Arc<AtomicU64>);
 
 impl Lease {
-    /// Creates a lease that never expires until it is started.
+    /// Creates a lease that does not expire until it is started.
     #[must_use]
     pub fn unbegun() -> Lease {
         Lease(Arc::new(AtomicU64::new(u64::MAX)))
     }
 
-    /// Starts the lease, expiring at this moment of CLOCK_MONOTONIC.
+    /// Starts the lease. It expires at this time of CLOCK_MONOTONIC.
     pub fn begin(&self, until_ns: u64) {
         self.0.store(until_ns, Ordering::Relaxed);
     }
 
-    /// Extends the lease to this moment of CLOCK_MONOTONIC. Never shortens it.
+    /// Extends the lease to this time of CLOCK_MONOTONIC. Never shortens it.
     pub fn renew(&self, until_ns: u64) {
         self.0.fetch_max(until_ns, Ordering::Relaxed);
     }
 
-    /// Whether it has expired.
+    /// Whether the lease has expired.
     #[must_use]
     pub fn has_ended(&self) -> bool {
         self.has_ended_at(clock::monotonic_ns())
     }
 
-    /// Whether it has expired at a moment of CLOCK_MONOTONIC.
+    /// Whether the lease has expired at a time of CLOCK_MONOTONIC.
     pub(crate) fn has_ended_at(&self, monotonic_ns: u64) -> bool {
         monotonic_ns > self.0.load(Ordering::Relaxed)
     }
@@ -55,7 +55,7 @@ mod tests {
         lease.begin(5_000);
         lease.renew(7_000);
         assert!(!lease.has_ended_at(7_000) && lease.has_ended_at(7_001));
-        // Sent before the expiry, read after it.
+        // The renewal was sent before the expiry and read after it.
         lease.renew(6_000);
         assert!(!lease.has_ended_at(7_000) && lease.has_ended_at(7_001));
     }

@@ -1,8 +1,8 @@
-//! The engine runs a plan and yields intervals: clock, deadlines, workers, drivers, HTTP,
-//! connections.
+//! The engine runs a plan and yields intervals. It contains the clock, deadlines, workers, drivers,
+//! HTTP and connections.
 //!
-//! It prints nothing and writes no files. Only [`clock`] reads time. Workers share nothing per
-//! request.
+//! It prints nothing and writes no files. Only [`clock`] reads time. On the path of a request,
+//! workers share nothing.
 
 #![warn(missing_docs)]
 

@@ -1,5 +1,5 @@
-//! Load that can be changed during a run. Changes take effect at a time all workers agree on;
-//! earlier arrivals keep their number and time.
+//! Load that can be changed during a run. A change takes effect at a time that all workers agree
+//! on. Earlier arrivals keep their number and time.
 
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,
@@ -10,10 +10,10 @@ use plan::{ActivePeriod, Load, Rate, Schedule, load::Fixed, units::MILLISECOND};
 
 /// Time from a request to the start of a change.
 pub const LEAD_NS: u64 = 500 * MILLISECOND;
-/// Minimum time before its start at which a change must be stored. Later ones are revoked.
+/// A change must be stored at least this long before its start. A later one is revoked.
 pub(crate) const KNOWN_NS: u64 = LEAD_NS / 2;
 pub(crate) const LOOK_NS: u64 = 100 * MILLISECOND;
-/// Maximum number of users, limited by the numbering of iterations.
+/// Maximum number of users. The numbering of iterations limits it.
 pub const MOST_USERS: u32 = 1_000_000;
 
 /// A load that can be changed. Clones refer to the same state.
@@ -24,17 +24,18 @@ pub struct LoadControl(Arc<LoadState>);
 struct LoadState {
     version: AtomicU64,
     state: Mutex<CurrentLoad>,
-    /// Moment after which changes are rejected.
+    /// Changes are rejected after this time.
     closed_ns: u64,
     most: Most,
 }
 
-/// Limits of this process.
+/// How far this process can raise the load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Most {
-    /// Arrivals per second: capacity of the workers by requests per arrival.
+    /// Maximum number of arrivals per second: the workers' capacity divided by the requests per
+    /// arrival.
     pub per_second: f64,
-    /// Users.
+    /// Maximum number of users.
     pub users: u32,
 }
 
@@ -43,27 +44,27 @@ pub struct Most {
 pub struct CurrentLoad {
     /// Intended starts. Phases are those of the plan.
     pub schedule: Schedule,
-    /// The load with its rates and users. Changed phases are split in two.
+    /// The load with its rates and users. A phase that was changed is split in two.
     pub load: Load,
-    /// Changes in order of time.
+    /// All changes in order of time.
     pub changes: Vec<Change>,
 }
 
-/// What can be changed.
+/// The quantity that can be changed, with its value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum AdjustedLoad {
     /// Arrivals per second until the end of the phase.
     Rate(Rate),
-    /// Users of a closed load until the end of the phase.
+    /// Number of users of a closed load until the end of the phase.
     Users(u32),
 }
 
-/// A change.
+/// A change of the load.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
     /// Start of the change, in nanoseconds from the start.
     pub at_ns: u64,
-    /// Phase of the plan.
+    /// Phase of the plan that the change is in.
     pub phase: u32,
     /// Value before.
     pub from: AdjustedLoad,
@@ -80,9 +81,9 @@ pub enum ChangeRefusal {
     Fixed(Fixed),
     /// The load has this value already.
     Same,
-    /// The value exceeds the capacity of this process.
+    /// The value exceeds what this process can do.
     TooMuch(AdjustedLoad, Most),
-    /// This thread was delayed, so some workers might not know in time.
+    /// This thread was delayed, so some workers might not see the change in time.
     TooLate,
 }
 
@@ -138,7 +139,7 @@ impl LoadControl {
         self.lock().clone()
     }
 
-    /// Changes after the first `known`, and the current load.
+    /// Changes after the first `known` ones, and the current load. `None` if there are none.
     #[must_use]
     pub fn changes_since(&self, known: usize) -> Option<(Vec<Change>, Load)> {
         let state = self.lock();
@@ -146,17 +147,17 @@ impl LoadControl {
         Some((new.to_vec(), state.load.clone()))
     }
 
-    /// Number of arrivals of one of `of` shards due until a moment, with all changes.
+    /// Number of arrivals of shard `shard` out of `of` that are due by a time, with all changes.
     pub(crate) fn due_of_shard(&self, shard: u64, of: u64, until_ns: u64) -> u64 {
         self.lock().schedule.due_of_shard(shard, of, until_ns)
     }
 
-    /// Changes the rest of the current phase. `now` returns the current time of the run. Added
-    /// users start at the change; removed ones finish their iteration.
+    /// Changes the load for the rest of the current phase. `now` returns the current time of the
+    /// run. Added users start when the change does. Removed users finish their iteration.
     ///
-    /// Workers check for changes before they act on a moment, so a change must be stored before its
-    /// start. If this thread was delayed past that, it is revoked before anyone can read it,
-    /// because readers of a new version wait for the lock.
+    /// Workers check for changes before they act on an arrival, so a change must be stored before
+    /// its start. A change that was stored too late is revoked before anyone can read it, because
+    /// readers of a new version wait for the lock.
     pub fn change(&self, to: AdjustedLoad, now: impl Fn() -> u64) -> Result<Change, ChangeRefusal> {
         let mut state = self.lock();
         // Changes start in the order of their requests.
@@ -178,7 +179,7 @@ impl LoadControl {
         Ok(change)
     }
 
-    /// The current value that can be changed. Fails if nothing can be changed.
+    /// The value that a change now would replace. Fails if the load cannot be changed.
     pub fn now(&self, now_ns: u64) -> Result<AdjustedLoad, ChangeRefusal> {
         self.lock().at(now_ns + LEAD_NS, self.0.closed_ns)
     }
@@ -207,7 +208,7 @@ impl Most {
 }
 
 impl CurrentLoad {
-    /// The value at a moment, if it can be changed.
+    /// The value at a time. Fails if the load cannot be changed then.
     fn at(&self, at_ns: u64, end_ns: u64) -> Result<AdjustedLoad, ChangeRefusal> {
         if at_ns >= end_ns {
             return Err(ChangeRefusal::Fixed(Fixed::Over));
@@ -279,7 +280,7 @@ impl AdjustedLoad {
         matches!(self, AdjustedLoad::Rate(_))
     }
 
-    /// Arrivals per second, or users.
+    /// The value: arrivals per second, or users.
     #[must_use]
     pub fn figure(self) -> f64 {
         match self {
@@ -297,8 +298,8 @@ pub(crate) struct LoadView {
 }
 
 impl LoadView {
-    /// Checks for changes. It sees all that were stored before the call. Returns whether there are
-    /// new ones.
+    /// Loads new changes, including all that were stored before the call. Returns whether there are
+    /// any.
     pub fn renew(&mut self) -> bool {
         if self.course.0.version.load(Ordering::SeqCst) == self.version {
             return false;
@@ -307,7 +308,7 @@ impl LoadView {
         true
     }
 
-    /// Version, different after every change.
+    /// Version of the load. Every change increases it.
     pub fn version(&self) -> u64 {
         self.version
     }

@@ -1,18 +1,18 @@
-//! Memory budget of a worker for waiting users, kept bodies and captured values. Estimated, not
-//! measured.
+//! Memory budget of a worker for waiting users, response bodies and captured values. The sizes are
+//! estimates.
 //!
-//! Exceeding it is a generator fault.
+//! A run that exceeds the budget has a generator fault.
 
 use std::{cell::Cell, rc::Rc};
 
 use serde_json::Value;
 
-/// Memory of a virtual user with task, variables, deadlines and connection, in bytes: measured,
-/// rounded up.
+/// Memory of a virtual user with its task, variables, deadlines and connection, in bytes. Measured
+/// and rounded up.
 pub const USER: u64 = 6 << 10;
-/// Advice for an exceeded budget.
+/// Advice for a run that exceeds its budget.
 pub const ADVICE: &str = "--memory raises the budget, a time-out shortens the wait";
-/// Maximum memory of a value in a parsed document, including its object entry, in bytes.
+/// Maximum memory of a value in a parsed document, with its entry in an object, in bytes.
 const PER_VALUE: u64 = 160;
 
 /// A worker's budget.

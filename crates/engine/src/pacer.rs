@@ -1,8 +1,8 @@
-//! A worker's main future: sleeps on a timerfd until the next deadline, then runs the worker.
+//! A worker's main future. It sleeps on a timerfd until the next deadline, then runs the worker.
 //!
 //! Deadlines within the pacing slack share a wake-up ([`WakeupLatency::wake_at`]). Without slack
-//! the worker wakes early and polls for the last microseconds, accounted as spin time. tokio's
-//! timer is too coarse (milliseconds).
+//! the worker wakes early and polls for the last microseconds. That time is accounted as spin time.
+//! tokio's timer is too coarse (milliseconds).
 
 use std::{cell::Cell, io, os::fd::OwnedFd, task::Poll};
 
@@ -74,8 +74,8 @@ impl Pacer {
         }
     }
 
-    /// Sleeps until `at_ns` (nanoseconds of the run), or until a task registers a deadline before
-    /// both that and `deadline_ns`.
+    /// Sleeps until `at_ns` (nanoseconds of the run). Ends earlier if a task registers a deadline
+    /// before both `at_ns` and `deadline_ns`.
     async fn sleep(&self, worker: &Worker, at_ns: u64, deadline_ns: u64) -> io::Result<()> {
         let absolute_ns = worker.clock.absolute(at_ns);
         let at = Timespec {

@@ -1,4 +1,4 @@
-//! A run from plan to last interval: compile, start workers, collect, join.
+//! Runs a plan: compile, start workers, collect intervals, join.
 
 use std::{
     net::IpAddr,
@@ -47,32 +47,32 @@ pub type DriverMaker = Arc<dyn Fn(DriverContext) -> Box<dyn Driver> + Send + Syn
 /// Background workload that runs on its own workers and adds no arrivals to the load.
 #[derive(Clone)]
 pub struct BackgroundWork {
-    /// Creates its driver.
+    /// Creates the driver.
     pub driver: DriverMaker,
     /// Number of workers.
     pub workers: usize,
-    /// Creates its accumulators.
+    /// Creates the accumulators of a front end.
     pub door: Option<DoorMaker>,
 }
 
-/// Inputs of a driver.
+/// What a driver receives when it starts.
 #[derive(Debug, Clone)]
 pub struct DriverContext {
     /// Index of the worker within its group.
     pub worker: usize,
-    /// This worker's share of everything numbered across all processes.
+    /// This worker's share of everything that is numbered across all processes.
     pub share: Share,
-    /// Settings of a client.
+    /// Settings of the HTTP client.
     pub client: HttpClientConfig,
     /// Labels known before the run.
     pub labels: Labels,
-    /// Schedule of the whole run. A worker's arrivals are its shard.
+    /// Schedule of the whole run. A worker handles the arrivals of its share.
     pub schedule: Schedule,
     /// Whether this process has arrivals.
     pub arrives: bool,
 }
 
-/// Default pacing slack: much shorter than network delay, much longer than a wake-up.
+/// Default pacing slack. It is much shorter than network delays and much longer than a wake-up.
 pub const PACING_SLACK_NS: u64 = 100_000;
 
 /// Options of a run, in addition to the plan.
@@ -86,14 +86,14 @@ pub struct EngineOptions {
     pub seed: u64,
     /// Whether requests and responses are traced.
     pub trace: bool,
-    /// Whether virtual users report each step, for `--once`.
+    /// Whether virtual users report each step. Used by `--once`.
     pub walks: bool,
-    /// Time to wait for in-flight work after the last arrival. `None` for no limit.
+    /// Time to wait for in-flight work after the last arrival. `None` means no limit.
     pub drain_ns: Option<u64>,
-    /// Maximum delay for handling several deadlines in one wake-up, in nanoseconds. `None` means
-    /// [`PACING_SLACK_NS`].
+    /// How late a deadline may be handled so that several share a wake-up, in nanoseconds. `None`
+    /// means [`PACING_SLACK_NS`].
     pub pacing_slack_ns: Option<u64>,
-    /// Local addresses used in turn.
+    /// Local addresses that connections use in turn.
     pub sources: Vec<IpAddr>,
     /// Stops the run.
     pub stop: StopHandle,
@@ -103,9 +103,9 @@ pub struct EngineOptions {
     pub steered: bool,
     /// Whether the process may take over shares during the run.
     pub adopts: bool,
-    /// Handle for takeovers. They are rejected if the work keeps its shares.
+    /// Handle for takeovers. It rejects them if the shares of the work are fixed.
     pub adoptions: ShardTakeover,
-    /// Memory budget of all workers in bytes. `None` for no limit.
+    /// Memory budget of all workers together, in bytes. `None` means no limit.
     pub memory: Option<u64>,
     /// Hosts allowed in addition to the plan's.
     pub hosts: Allow,
@@ -113,7 +113,7 @@ pub struct EngineOptions {
     pub door: Option<DoorMaker>,
     /// A front end's hooks for requests and responses.
     pub hooks: Option<Arc<dyn Hooks>>,
-    /// Driver of work other than scenarios. It may also replace that of scenarios.
+    /// Driver for work other than scenarios. It may also replace the scenario driver.
     pub driver: Option<DriverMaker>,
     /// Background work.
     pub background: Option<BackgroundWork>,
@@ -140,11 +140,11 @@ pub struct Prepared {
 pub enum RunError {
     /// TLS, a thread or a runtime could not be set up.
     Setup(String),
-    /// A worker died. Its counts until then are in the record.
+    /// A worker died. The record has its counts until then.
     Worker(String),
-    /// A worker hung and still runs. It ends with the process.
+    /// A worker hung and is still running. It ends with the process.
     Stuck(Stuck),
-    /// The caller could not write the record. The load was sent as planned until then.
+    /// The caller could not write the record. Until then the load was sent as planned.
     Unrecorded(String),
 }
 
@@ -162,7 +162,7 @@ impl std::fmt::Display for RunError {
 impl std::error::Error for RunError {}
 
 impl RunError {
-    /// The cause, as used after "ended early by".
+    /// The cause, for use after "ended early by".
     #[must_use]
     pub fn by_whom(&self) -> String {
         match self {
@@ -215,7 +215,7 @@ impl Prepared {
         })
     }
 
-    /// Runs the first scenario once instead, unmeasured.
+    /// Runs the first scenario once instead of the load, unmeasured.
     #[must_use]
     pub fn once(mut self) -> (Prepared, SetupResult) {
         let result = SetupResult::default();
@@ -239,7 +239,7 @@ impl Prepared {
         &self.work.labels
     }
 
-    /// Request steps of all scenarios, in order of their numbers.
+    /// Request steps of all scenarios, in order of their index.
     #[must_use]
     pub fn requests(&self) -> &[RequestStep] {
         self.work
@@ -291,8 +291,8 @@ impl Prepared {
         })
     }
 
-    /// Runs the test. The sink has received all intervals on return. Fails if setup fails or a
-    /// worker dies.
+    /// Runs the test. When it returns, the sink has received all intervals. Fails if a worker
+    /// cannot be set up or dies.
     pub fn run(self, zero: Zero, sink: &mut dyn Sink) -> Result<(), RunError> {
         let setup = |what: String| RunError::Setup(what);
         let crews = self.crews().map_err(setup)?;
@@ -353,7 +353,7 @@ impl Prepared {
             .map_or(Ok(()), |s| Err(RunError::Stuck(s)));
         for (number, thread) in threads.into_iter().enumerate() {
             if stuck.iter().any(|stuck| stuck.worker == number) {
-                // The thread ends with the process.
+                // A stuck thread ends with the process.
                 continue;
             }
             match thread.join() {
@@ -426,8 +426,8 @@ impl Prepared {
     }
 }
 
-/// Driver of scenarios. Each worker has a copy of the program, so that cores share nothing on the
-/// hot path.
+/// Driver for scenarios. Each worker has a copy of the program, so that cores share nothing on the
+/// path of a request.
 fn scenario_driver(program: &Program, hooks: Option<Arc<dyn Hooks>>) -> DriverMaker {
     let test = Copied::new(program);
     Arc::new(move |given| {
@@ -455,10 +455,10 @@ impl Copied {
     }
 }
 
-/// Lowers the collector's priority, so that it does not delay requests.
+/// Lowers the collector's priority, so that it does not delay the workers.
 fn lower_priority() {
     let thread = rustix::thread::gettid();
-    // Failure is acceptable.
+    // A failure is harmless.
     let _ = rustix::process::setpriority_process(Some(thread), 10);
 }
 
@@ -482,7 +482,7 @@ impl WorkerSeed {
     fn run(self) -> Result<(), RunError> {
         let pulse = Arc::clone(&self.common.pulse);
         pulse.begin();
-        // Ends the pulse however this thread ends.
+        // Marks the worker as ended however this thread ends.
         let _end = EndOfPulse(pulse);
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
@@ -516,7 +516,7 @@ impl WorkerSeed {
             }
         });
         worker.finish();
-        // A pending name lookup may block its thread for long and is not waited for.
+        // A pending name lookup may block its thread for a long time and is not waited for.
         runtime.shutdown_background();
         result.map_err(|e: std::io::Error| RunError::Setup(format!("the kernel's timer: {e}")))
     }

@@ -1,5 +1,5 @@
-//! Tests in simulated time: real driver, users, exchange, deadlines and recorder, on a clock that
-//! jumps between deadlines, with a server that is a formula. Results are exact.
+//! Tests in simulated time. They use the real driver, users, exchange, deadlines and recorder on a
+//! clock that jumps from deadline to deadline. The server is a formula, so results are exact.
 
 mod adjustable;
 mod flows;
@@ -53,7 +53,8 @@ use crate::{
 
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
 
-/// Maps arrival to release, both in nanoseconds of simulated time. `None` means never.
+/// Maps the arrival of a request to the time of its response, in nanoseconds of simulated time.
+/// `None` means that the server never responds.
 type Model = Box<dyn FnMut(u64) -> Option<u64>>;
 
 pub struct SimulatedServer {
@@ -168,13 +169,13 @@ fn simulate(plan: &Plan, model: Model) -> Vec<Interval> {
     simulate_held_up(plan, model, |at| at)
 }
 
-/// Like `simulate`, on a machine that delays the worker: `held_up` maps a moment to when the worker
-/// runs.
+/// Like `simulate`, on a machine that delays the worker. `held_up` maps a time to the time at which
+/// the worker runs.
 fn simulate_held_up(plan: &Plan, model: Model, held_up: impl Fn(u64) -> u64) -> Vec<Interval> {
     simulate_share(plan, model, held_up, Share::WHOLE)
 }
 
-/// Like `simulate`, for one process of several.
+/// Like `simulate`, for one of several processes.
 fn simulate_share(
     plan: &Plan,
     model: Model,
@@ -250,7 +251,7 @@ impl Around {
     }
 }
 
-/// Like `simulate`, with an environment that `held_up` can use.
+/// Like `simulate`, with an environment that `held_up` can access.
 fn simulate_around(
     plan: &Plan,
     model: Model,
@@ -264,7 +265,7 @@ fn simulate_around(
     let clock = Clock::manual(Rc::clone(&now));
     let cuts = Cuts::new(0, program.schedule.phase_ends());
     let recorder = Recorder::new(0, cuts, labels.all().len(), None);
-    // The machine's certificates are loaded once.
+    // Load the machine's certificates once.
     static TLS: OnceLock<Arc<ClientConfig>> = OnceLock::new();
     let tls = TLS.get_or_init(|| tls::config(&plan.http).expect("a TLS configuration"));
     let server = Rc::new(SimulatedServer {
@@ -331,7 +332,8 @@ fn total(intervals: &[Interval], id: u16) -> Slot {
     })
 }
 
-/// A server with a service time that stalls for `stall` at the end of every period of `every`.
+/// A server with a constant service time that stalls for `stall` at the end of every period of
+/// `every`.
 fn stalling(service: u64, stall: u64, every: u64) -> Model {
     Box::new(move |arrival| {
         let into = arrival % every;
@@ -428,7 +430,7 @@ fn closed_users_see_a_stall_once_each() {
         .histogram(TimeKind::Response, OutcomeClass::Ok)
         .map(|h| h.above(10 * MILLISECOND));
     assert_eq!(slow, Some(20));
-    // 10 users, 1 ms each, 18 s of service: 180,000, less a request per user and stall.
+    // 10 users with 1 ms each for 18 s: 180,000 requests, less one per user and stall.
     near(all.counters.ok as f64, 180_000.0, 0.001);
 }
 
@@ -468,7 +470,7 @@ fn timeout_does_not_end_think_times() {
     let intervals = simulate(&plan, Box::new(|arrival| Some(arrival + MILLISECOND)));
     let all = total(&intervals, label::ALL).counters;
     assert_eq!((all.issued, all.ok), (100, 100));
-    // "all", "(other)", the request, and then the iteration.
+    // The labels are "all", "(other)", the request, and then the iteration.
     assert_eq!(total(&intervals, 3).counters.ok, 50);
 }
 
@@ -495,7 +497,7 @@ fn exiting_users_complete_their_iteration() {
         let intervals = simulate(&plan, Box::new(|arrival| Some(arrival + MILLISECOND)));
         let left: u64 = intervals.iter().map(|interval| interval.run.left).sum();
         let counts = [2, 3, 4, 5].map(|label| total(&intervals, label).counters.ok);
-        // Users that did not continue have exited.
+        // Users that did not continue have left the scenario.
         assert_eq!(counts[1] + left, counts[0]);
         counts
     };
@@ -504,7 +506,7 @@ fn exiting_users_complete_their_iteration() {
     // Five standard deviations.
     assert!(after.abs_diff(3000) < 137, "{after}");
     assert!(seldom.abs_diff(after / 10) < 83, "{seldom} of {after}");
-    // Random choices depend on seed and arrival only.
+    // Random choices depend only on the seed and the number of the arrival.
     assert_eq!(counted(), [first, after, seldom, iterations]);
 }
 
@@ -550,7 +552,7 @@ fn delayed_closed_loop_is_visible_as_stall() {
     };
     let healthy = stalls(&|at| at);
     assert_eq!((healthy.count() / 100, healthy.max()), (20, Some(0)));
-    // A twentieth of the time is lost, so a twentieth of the polls is late, by the rest of the
+    // A twentieth of the time is lost, so a twentieth of the polls is late, each by the rest of the
     // pause.
     let held_up = stalls(&stolen(50 * MILLISECOND));
     assert_eq!(held_up.count() / 100, 20);
@@ -561,7 +563,7 @@ fn delayed_closed_loop_is_visible_as_stall() {
 
 #[test]
 fn levels_are_correct_while_worker_is_delayed() {
-    // Eight users with one request each. For half of every second responses are unread, but the
+    // Eight users with one request each. For half of every second, responses are not read, but the
     // requests still count as in flight.
     let model: Model = Box::new(|arrival| Some(arrival + MILLISECOND));
     let intervals = simulate_held_up(

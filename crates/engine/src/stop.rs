@@ -1,4 +1,4 @@
-//! Stops a run: first drain, then abort. The cause is kept.
+//! Stops a run: first drain, then abort. Keeps the cause.
 
 use std::sync::{
     Arc, OnceLock,
@@ -7,19 +7,19 @@ use std::sync::{
 
 const INTERRUPT: u8 = 2;
 
-/// How urgently the run ends.
+/// How urgently the run must end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Urgency {
-    /// It continues.
+    /// The run continues.
     None,
     /// No new arrivals; in-flight work may finish.
     Drain,
-    /// In-flight work is given up.
+    /// In-flight work is abandoned.
     Abort,
 }
 
-/// Verdict of a rule that ends a run.
+/// Verdict of a stop rule that ends a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RuleVerdict {
     /// Passed.
@@ -35,19 +35,19 @@ pub enum RuleVerdict {
 pub enum Cause {
     /// A signal with this number.
     Signal(u8),
-    /// A rule of the test.
+    /// A stop rule of the test.
     #[expect(missing_docs, reason = "the names say it")]
     Rule { verdict: RuleVerdict, text: String },
-    /// A limit set by the conductor: time, money, a budget.
+    /// A limit that the conductor enforces, such as time or a budget.
     Limit(String),
-    /// The button on the live page.
+    /// The stop button on the live page.
     Page,
-    /// A failure of ours.
+    /// A failure of Loadline itself.
     Fault(String),
 }
 
 impl Cause {
-    /// Name of the kind in the record.
+    /// Name of the cause's kind in the record.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
@@ -64,7 +64,7 @@ impl Cause {
     }
 }
 
-/// The cause, as used after "ended early by".
+/// The cause, for use after "ended early by".
 impl std::fmt::Display for Cause {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -79,7 +79,7 @@ impl std::fmt::Display for Cause {
     }
 }
 
-/// Stops a run. Cheap to clone; workers poll it a hundred times a second.
+/// Stops a run. Cheap to clone. Workers poll it a hundred times a second.
 #[derive(Debug, Clone, Default)]
 pub struct StopHandle(Arc<StopState>);
 
@@ -87,14 +87,14 @@ pub struct StopHandle(Arc<StopState>);
 struct StopState {
     urgency: AtomicU8,
     signal: AtomicU8,
-    /// Time of the first stop, in nanoseconds from the start plus one. 0 for none.
+    /// Time of the first stop: nanoseconds from the start, plus one. 0 means that there was none.
     at: AtomicU64,
     cause: OnceLock<Cause>,
 }
 
 impl StopHandle {
-    /// Requests a stop. The first request is the cause. A second signal aborts; repeated rules and
-    /// buttons do not.
+    /// Requests a stop. The first request is the cause. A second signal aborts the run; further
+    /// stop rules and button presses do not.
     pub fn stop(&self, cause: Cause) {
         // Stored before the stop becomes visible.
         let _ = self.0.cause.set(cause.clone());

@@ -1,4 +1,4 @@
-//! The engine's unsafe code: calls that need guarantees from the caller.
+//! The engine's unsafe code: calls whose safety depends on the caller.
 
 #![allow(
     unsafe_code,
@@ -19,13 +19,13 @@ unsafe extern "C" {
     fn adjtimex(timex: *mut Timex) -> c_int;
 }
 
-/// The kernel's maximum error of the wall clock in microseconds. `Some(None)` if the clock is
-/// unsynchronized, `None` if unknown.
+/// The kernel's maximum error of the wall clock in microseconds. `Some(None)` means that the clock
+/// is not synchronized, `None` that the error is unknown.
 #[must_use]
 pub fn clock_error_us() -> Option<Option<u64>> {
     #[cfg(target_pointer_width = "64")]
     {
-        /// `TIME_ERROR`: the clock is not synchronised.
+        /// `TIME_ERROR`: the clock is not synchronized.
         const UNKEPT: c_int = 5;
         let mut timex: Timex = [0; 26];
         // SAFETY: the words are as long as the structure, which the kernel fills; mode 0 (the first

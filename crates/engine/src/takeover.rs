@@ -1,8 +1,8 @@
-//! Takeover of a lost node's share: its arrivals from a moment shortly ahead that all workers agree
-//! on. The caller detects the loss and records it.
+//! Takeover of a lost node's share: its arrivals from a time shortly ahead that all workers agree
+//! on. The caller detects and records the loss.
 //!
 //! Only scheduled arrivals of scenarios can be taken over. Users of a closed load, raw requests,
-//! MQTT clients and external drivers keep their shares. Limits per process stay as they are.
+//! MQTT clients and external drivers keep their shares. Limits per process do not change.
 
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,
@@ -13,7 +13,7 @@ use plan::{Load, Schedule, Share, schedule::Shard};
 
 use crate::{compiled::Compiled, load_control::KNOWN_NS, run::EngineOptions};
 
-/// Shares taken over so far. Clones refer to the same state.
+/// The shares taken over so far. Clones refer to the same state.
 #[derive(Debug, Clone, Default)]
 pub struct ShardTakeover(Arc<TakeoverState>);
 
@@ -25,7 +25,7 @@ struct TakeoverState {
 
 #[derive(Debug, Default)]
 struct Takeovers {
-    /// The process's own share. `None` if it cannot take over any.
+    /// This process's own share. `None` if it cannot take over others.
     own: Option<Share>,
     end_ns: u64,
     adopted: Vec<Adopted>,
@@ -34,9 +34,9 @@ struct Takeovers {
 /// A share that was taken over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Adopted {
-    /// Its share of all arrivals.
+    /// The share, out of all arrivals.
     pub share: Share,
-    /// First intended start taken over, in nanoseconds from the start.
+    /// Only arrivals intended at or after this time are taken over, in nanoseconds from the start.
     pub from_ns: u64,
 }
 
@@ -45,11 +45,11 @@ pub struct Adopted {
 pub enum TakeoverRefusal {
     /// The work does not allow it, or the run was not prepared for it.
     NotHere,
-    /// Some of these arrivals belong to this process already.
+    /// Some of these arrivals already belong to this process.
     Own,
     /// No arrivals are left.
     Over,
-    /// Some workers might not know in time. Try again with a later moment.
+    /// Some workers might not see the takeover in time. Try again with a later time.
     TooLate,
 }
 
@@ -69,14 +69,14 @@ impl std::fmt::Display for TakeoverRefusal {
 impl std::error::Error for TakeoverRefusal {}
 
 impl ShardTakeover {
-    /// Minimum time ahead of the moment from which a share is taken over.
+    /// A takeover must be requested at least this long before it starts.
     pub const AHEAD_NS: u64 = KNOWN_NS;
 
     /// Takes over the arrivals of a share that are intended at `from_ns` or later. `now` returns
     /// the current time of the run.
     ///
-    /// Workers check for takeovers before they act on a moment, so it must be stored before its
-    /// moment. If this thread was delayed past that, it is revoked before anyone can read it.
+    /// Workers check for takeovers before they act on an arrival, so a takeover must be stored
+    /// before it starts. One that was stored too late is revoked before anyone can read it.
     ///
     /// On failure nothing of the share is sent.
     pub fn adopt(
@@ -110,8 +110,8 @@ impl ShardTakeover {
         self.lock().adopted.clone()
     }
 
-    /// Creates the state of a run. `None` unless it has scheduled scenarios that cannot be changed
-    /// at run time.
+    /// Creates the state of a run. `None` unless it runs scenarios by a schedule that cannot change
+    /// during the run.
     pub(crate) fn new(
         work: &Compiled,
         options: &EngineOptions,
@@ -131,7 +131,7 @@ impl ShardTakeover {
         state.end_ns = schedule.end_ns();
     }
 
-    /// Number of taken-over arrivals due until a moment that belong to one of `of` workers.
+    /// Number of taken-over arrivals that are due by a time and belong to one of `of` workers.
     pub(crate) fn due(
         &self,
         schedule: &Schedule,
@@ -166,7 +166,7 @@ pub(crate) struct TakeoverView {
 }
 
 impl TakeoverView {
-    /// Returns takeovers since the last call. It sees all that were stored before the call.
+    /// Returns the takeovers since the last call, including all that were stored before this call.
     #[inline]
     pub fn news(&mut self) -> Vec<Adopted> {
         if self.adoptions.0.version.load(Ordering::SeqCst) == self.version {
@@ -179,7 +179,7 @@ impl TakeoverView {
     fn look(&mut self) -> Vec<Adopted> {
         let state = self.adoptions.lock();
         self.version = self.adoptions.0.version.load(Ordering::SeqCst);
-        // Revoked ones were removed before the lock was free.
+        // Revoked takeovers were removed before the lock was released.
         let news = state.adopted.get(self.known..).unwrap_or_default().to_vec();
         self.known = state.adopted.len();
         news
@@ -234,7 +234,7 @@ mod tests {
         assert_eq!(view.news(), [adopted]);
         assert!(view.news().is_empty());
         assert_eq!(adoptions.adopted(), [adopted]);
-        // Ten a second, from 1.25 s on.
+        // Ten arrivals a second, from 1.25 s on.
         assert_eq!(adoptions.due(&schedule(), (0, 1), from_ns), 0);
         let of_workers = |until| {
             (0..2)

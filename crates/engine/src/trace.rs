@@ -1,4 +1,5 @@
-//! Requests and responses as text for `--trace`. Bodies are cut at 2 KB. The caller hides secrets.
+//! Formats requests and responses as text for `--trace`. Bodies are cut at 2 KB. The caller hides
+//! secrets.
 
 use std::fmt::Write;
 

@@ -1,18 +1,18 @@
 //! Computes how early to wake before a deadline, and limits spinning. Used by [`crate::pacer`] and
 //! by the bare timer loop.
 //!
-//! A sleeper wakes early by the 90th percentile of recent wake-up delays and spins for the rest.
-//! With a pacing slack larger than that, it rarely spins.
+//! The sleeper wakes early by the 90th percentile of recent wake-up delays and spins for the
+//! remaining time. With a pacing slack larger than that, it rarely spins.
 
-/// Maximum and initial lead of a wake-up.
+/// Maximum and initial lead: how early to wake before a deadline.
 const LONGEST_NS: u64 = 60_000;
-/// Minimum lead: reading the clock and starting the work take this long.
+/// Minimum lead. Reading the clock and starting the work take this long.
 const SHORTEST_NS: u64 = 3_000;
 const IN_TIME: f64 = 0.9;
 const STEP_NS: f64 = 1_000.0;
-/// Maximum share of a worker's time spent spinning.
+/// Maximum share of a worker's time that is spent spinning.
 const SPIN_SHARE: f64 = 0.25;
-/// Spin time allowed before the share applies.
+/// Spin time that is allowed before the share applies.
 const SPIN_CREDIT_NS: u64 = 2_000_000;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -31,7 +31,8 @@ impl Default for WakeupLatency {
 }
 
 impl WakeupLatency {
-    /// Lead of a wake-up before a deadline. 0 if the spin share is used up after `elapsed_ns`.
+    /// How early to wake before a deadline. 0 if the share of spin time is used up after
+    /// `elapsed_ns`.
     #[must_use]
     pub fn early_ns(&self, elapsed_ns: u64) -> u64 {
         let allowed = elapsed_ns as f64 * SPIN_SHARE + SPIN_CREDIT_NS as f64;
@@ -44,9 +45,9 @@ impl WakeupLatency {
 
     /// When to wake for a deadline. All times are nanoseconds since the start.
     ///
-    /// A deadline farther than the slack gets its own wake-up, early by the lead beyond the slack.
-    /// A nearer one belongs to a dense sequence: the worker wakes one slack later and handles all
-    /// deadlines due by then.
+    /// A deadline that is farther away than the slack gets its own wake-up. It is early by the part
+    /// of the lead that exceeds the slack. A nearer deadline is one of a dense sequence: the worker
+    /// wakes one slack later and handles all deadlines due by then.
     #[must_use]
     pub fn wake_at(&self, deadline_ns: u64, now_ns: u64, slack_ns: u64) -> u64 {
         let early_ns = self.early_ns(now_ns);
@@ -75,7 +76,7 @@ impl WakeupLatency {
 mod tests {
     use super::*;
 
-    /// The lead after many repeated wake-ups.
+    /// The lead after many repetitions of these wake-up delays.
     fn after(wakings_ns: &[u64]) -> u64 {
         let mut wakeup = WakeupLatency::default();
         for late in wakings_ns.iter().cycle().take(5_000) {
@@ -88,7 +89,7 @@ mod tests {
     fn lead_covers_most_wakeups() {
         let close = |measured: u64, to: u64| measured.abs_diff(to) <= 2_000;
         assert!(close(after(&[12_000]), 12_000), "{}", after(&[12_000]));
-        // Nineteen fast ones for each slow one: the slow one is not covered.
+        // Nineteen fast ones for each slow one. The lead does not cover the slow one.
         let mut mostly_quick = [8_000; 20];
         mostly_quick[7] = 50_000;
         assert!(close(after(&mostly_quick), 8_000));
@@ -110,7 +111,7 @@ mod tests {
         }
         let early = wakeup.early_ns(0);
         let at = 1_000_000_000;
-        // Without slack: awake before the deadline, however near.
+        // Without slack, the worker is awake before the deadline, however near it is.
         assert_eq!(wakeup.wake_at(at, at - 1_000_000, 0), at - early);
         assert_eq!(wakeup.wake_at(at, at - 1_000, 0), at - early);
         // A slack longer than a wake-up needs no lead.

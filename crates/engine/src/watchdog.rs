@@ -1,7 +1,7 @@
 //! Detects hung workers, for example in a user's script. After some seconds a hung worker is given
-//! up and named, and no longer waited for.
+//! up: it is reported and no longer waited for.
 //!
-//! Polled by the collector ten times a second. It starts and ends no threads.
+//! The collector polls the watchdog ten times a second. The watchdog starts and ends no threads.
 
 use std::sync::{
     Arc,
@@ -12,15 +12,15 @@ use crate::stop::{StopHandle, Urgency};
 
 /// Time between two polls.
 pub const LOOK_NS: u64 = 100_000_000;
-/// Number of polls without movement after which a worker is given up.
+/// Number of polls without a heartbeat after which a worker is given up.
 const LOOKS: u32 = 50;
 const LOOKS_IN_A_HURRY: u32 = 10;
 
-/// A worker's heartbeat, updated at every tick.
+/// A worker's heartbeat. The worker updates it at every tick.
 #[derive(Debug, Default)]
 pub struct Pulse {
     beats: AtomicU64,
-    /// Thread id; 0 before it runs.
+    /// Id of the worker's thread. 0 before the thread runs.
     thread: AtomicI32,
     over: AtomicBool,
 }
@@ -47,20 +47,20 @@ impl Pulse {
     }
 }
 
-/// Describes what a worker is doing, if known.
+/// Describes what a worker is doing, if that is known.
 pub type Doing = Arc<dyn Fn(usize) -> Option<String> + Send + Sync>;
 
 /// A worker that was given up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stuck {
-    /// Its index.
+    /// Index of the worker.
     pub worker: usize,
-    /// What it was doing, if known.
+    /// What the worker was doing, if that is known.
     pub doing: Option<String>,
 }
 
 impl Stuck {
-    /// The worker, as used after "ended early by".
+    /// Names the worker, for use after "ended early by".
     #[must_use]
     pub fn by_whom(&self) -> String {
         let from = self.doing.as_ref().map(|doing| format!(" from {doing}"));
@@ -95,14 +95,14 @@ pub struct Watchdog {
 struct WatchedWorker {
     pulse: Arc<Pulse>,
     beats: u64,
-    /// Time its thread waited for a CPU, in nanoseconds.
+    /// How long its thread has waited for a CPU, in nanoseconds.
     waited_ns: u64,
     still: u32,
     given_up: bool,
 }
 
 impl Watchdog {
-    /// Creates a watchdog for these pulses.
+    /// Creates a watchdog for the workers with these heartbeats.
     #[must_use]
     pub fn new(pulses: Vec<Arc<Pulse>>, stop: StopHandle, doing: Option<Doing>) -> Watchdog {
         let watched = |pulse| WatchedWorker {
@@ -121,7 +121,7 @@ impl Watchdog {
         }
     }
 
-    /// Polls the workers if it is time to. Returns those given up this time.
+    /// Polls the workers if a poll is due. Returns the workers that this call gave up.
     pub fn look(&mut self, now_ns: u64) -> Vec<usize> {
         if now_ns < self.next_look_ns {
             return Vec::new();
@@ -129,7 +129,7 @@ impl Watchdog {
         self.next_look_ns = now_ns + LOOK_NS;
         let urgency = self.stop.urgency();
         if urgency > Urgency::None {
-            // The hung worker may be the only one that could notice the stop.
+            // The hung worker may be the only one that could have noticed the stop.
             self.stop.noticed(now_ns);
         }
         let patience = if urgency == Urgency::Abort {
@@ -152,7 +152,7 @@ impl Watchdog {
             });
         }
         if !found.is_empty() {
-            // Without its share of the load the run is not the requested test.
+            // Without this worker's share of the load, the run is not the requested test.
             self.stop.fail("a worker that did not come back");
         }
         found
@@ -173,7 +173,7 @@ impl Watchdog {
 }
 
 impl WatchedWorker {
-    /// Whether it has not moved for `patience` polls.
+    /// Whether the heartbeat has not moved for `patience` polls.
     fn is_still(&mut self, patience: u32) -> bool {
         if self.given_up || self.pulse.is_over() {
             return false;
@@ -186,7 +186,7 @@ impl WatchedWorker {
         }
         let waited = waited_ns(self.pulse.thread.load(Ordering::Relaxed)).unwrap_or(0);
         let waiting = waited.saturating_sub(std::mem::replace(&mut self.waited_ns, waited));
-        // A worker without CPU time is not hung.
+        // A worker that gets no CPU time is not hung.
         if waiting < LOOK_NS / 2 {
             self.still += 1;
         }

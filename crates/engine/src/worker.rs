@@ -38,10 +38,10 @@ use crate::{
     watchdog::Pulse,
 };
 
-/// Maximum number of queued lines. More are counted and dropped, so that no user waits for a
+/// Maximum number of queued lines. More are counted and dropped, so that no user waits for the
 /// terminal.
 const MAX_LINES: usize = 10_000;
-/// Maximum number of remarks of a worker.
+/// Maximum number of remarks from one worker.
 const MAX_REMARKS: usize = 16;
 const RECEIVE_BUFFER: usize = 64 << 10;
 
@@ -57,12 +57,12 @@ pub enum WorkerMessage {
 /// A line that a test prints.
 #[derive(Debug, Clone, PartialEq)]
 pub enum OutputLine {
-    /// Output of a scenario's `log`, with values to hide.
+    /// Output of a scenario's `log` step, with values to hide.
     #[expect(missing_docs, reason = "the names say it")]
     Log { text: String, secrets: Vec<String> },
-    /// Output of a hook, as is.
+    /// Output of a hook, printed unchanged.
     Text(String),
-    /// What ended a virtual user, if requested.
+    /// Why a virtual user ended early, if requested.
     Error(KeptReason),
     /// Several lines of a trace.
     Trace(String),
@@ -70,7 +70,7 @@ pub enum OutputLine {
     Step(StepTrace),
     /// A remark for every report.
     Remark(String),
-    /// While tracing: a new value of a secret variable, to hide in the trace.
+    /// A new value of a secret variable, to be hidden in the trace. Sent only while tracing.
     Secret(String),
 }
 
@@ -91,17 +91,18 @@ pub struct WorkerContext {
     pub messages: Sender<WorkerMessage>,
     /// Number of lines on their way to the collector.
     pub lines: Arc<AtomicUsize>,
-    /// Active virtual users of the process, for limits over all workers. Updated per arrival.
+    /// Number of active virtual users of the process, for limits over all workers. Updated at each
+    /// arrival.
     pub users: Arc<AtomicU64>,
-    /// The process's share of everything the plan numbers.
+    /// This process's share of everything that the plan numbers.
     pub share: Share,
     /// Whether requests and responses are traced.
     pub trace: bool,
     /// Whether virtual users report each step.
     pub walks: bool,
-    /// Time to wait for in-flight work after the last arrival. `None` for no limit.
+    /// Time to wait for in-flight work after the last arrival. `None` means no limit.
     pub drain_ns: Option<u64>,
-    /// Maximum delay for handling several deadlines in one wake-up, in nanoseconds.
+    /// How late a deadline may be handled so that several share a wake-up, in nanoseconds.
     pub pacing_slack_ns: u64,
     /// The labels of the run.
     pub labels: Registry,
@@ -109,14 +110,14 @@ pub struct WorkerContext {
     pub pulse: Arc<Pulse>,
 }
 
-/// Number of requests due at a moment (nanoseconds from the start) and not started.
+/// Number of requests that are due at a time (nanoseconds from the start) and not started.
 pub type Backlog = Box<dyn Fn(u64) -> u64>;
 
 /// One worker.
 pub struct Worker {
-    /// Index in its group.
+    /// Index of the worker in its group.
     pub index: usize,
-    /// Size of its group.
+    /// Number of workers in the group.
     pub workers: usize,
     /// Random seed.
     pub seed: u64,
@@ -133,14 +134,14 @@ pub struct Worker {
     pub common: WorkerContext,
     /// Memory budget.
     pub memory: Rc<Memory>,
-    /// Requests in flight.
+    /// Number of requests in flight.
     pub in_flight: Cell<u64>,
     under_way: RefCell<InFlightAges>,
-    /// Due requests that wait for their connection, for drivers that pace connections.
+    /// Counts due requests that wait for their connection. Set by drivers that pace connections.
     pub backlog: RefCell<Option<Backlog>>,
-    /// Active virtual users.
+    /// Number of active virtual users.
     pub users: Cell<u64>,
-    /// Open connections.
+    /// Number of open connections.
     pub open: Rc<Cell<u64>>,
     /// Wakes the pacer.
     pub alarm: PacerWaker,
@@ -156,7 +157,7 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Its share of everything the plan numbers, over all processes.
+    /// The worker's share of everything that the plan numbers, over all processes.
     #[must_use]
     pub fn share(&self) -> Share {
         self.common
@@ -164,7 +165,8 @@ impl Worker {
             .part(self.index as u64, self.workers as u64)
     }
 
-    /// Index and size of its group: which part of the process's share is its own.
+    /// Index of the worker and number of workers in its group. They define its part of the
+    /// process's share.
     #[must_use]
     pub fn place(&self) -> (u64, u64) {
         (self.index as u64, self.workers as u64)
@@ -208,7 +210,8 @@ impl Worker {
         }
     }
 
-    /// The number of a label that appears at run time; (other) if there are too many.
+    /// Returns the number of a label that appears at run time, or that of (other) if there are too
+    /// many.
     pub fn label(&self, group: LabelGroup, method: &str, name: &str) -> LabelId {
         let (id, is_new) = self.labels.borrow_mut().id(group, method, name);
         if is_new {
@@ -220,8 +223,8 @@ impl Worker {
         id
     }
 
-    /// Runs everything that is due: deadlines, the wheel, closed intervals. Cheap if nothing is.
-    /// Called after every completion, because a busy runtime polls its timer rarely.
+    /// Runs everything that is due: deadlines, the timer wheel, closed intervals. Cheap if nothing
+    /// is due. Called after every completion, because a busy runtime rarely polls its timer.
     pub fn run_due(&self, now_ns: u64) {
         let tick = {
             let mut deadlines = self.deadlines.borrow_mut();
@@ -241,7 +244,7 @@ impl Worker {
         }
     }
 
-    /// The next moment with something to do, and whether it is exact.
+    /// The next time at which something is due, and whether it must be met exactly.
     #[must_use]
     pub fn next_deadline(&self) -> (u64, bool) {
         let deadlines = self.deadlines.borrow();
@@ -256,14 +259,15 @@ impl Worker {
         }
     }
 
-    /// Sleeps until an exact moment. Fails if the limit expires first.
+    /// Sleeps until an exact time. Fails if the limit expires first.
     pub async fn sleep_until(
         &self,
         at_ns: u64,
         limit: &Limit,
     ) -> Result<(), crate::deadlines::Cut> {
         let at_ns = if mutant::is(Mutant::MillisecondTimers) {
-            // Rounded up by one more tick, otherwise every second arrival would be due already.
+            // One tick more than rounding up needs. Otherwise every second arrival would already be
+            // due.
             (at_ns / 1_000_000 + 2) * 1_000_000
         } else {
             at_ns
@@ -277,28 +281,28 @@ impl Worker {
         .await
     }
 
-    /// Wall clock of a moment, in nanoseconds since 1970.
+    /// Wall clock at a time of the run, in nanoseconds since 1970.
     #[must_use]
     pub fn wall_ns(&self, ns: u64) -> u64 {
         self.common.zero.wall_ns + ns
     }
 
-    /// Wall clock of a moment, in seconds since 1970.
+    /// Wall clock at a time of the run, in seconds since 1970.
     #[must_use]
     pub fn wall_s(&self, ns: u64) -> i64 {
         i64::try_from(self.wall_ns(ns) / 1_000_000_000).unwrap_or(i64::MAX)
     }
 
-    /// Sends a line to print, or counts it as lost.
+    /// Sends a line to print. Drops and counts it if too many lines are queued.
     pub fn emit(&self, line: OutputLine) {
-        // A lost secret would be printed by the next line that contains it.
+        // If a secret were lost, the next line that contains it would print it.
         let may_be_lost = !matches!(line, OutputLine::Secret(_));
         if self.common.lines.fetch_add(1, Ordering::Relaxed) >= MAX_LINES && may_be_lost {
             self.common.lines.fetch_sub(1, Ordering::Relaxed);
             self.recorder.borrow_mut().run.lines_lost += 1;
             return;
         }
-        // The collector outlives the workers. Without it nobody reads the line.
+        // The collector outlives the workers. Without it there is no reader for the line.
         let _ = self.common.messages.send(WorkerMessage::Line(line));
     }
 
@@ -309,7 +313,7 @@ impl Worker {
         self.deadlines.borrow_mut().begin(now_ns);
     }
 
-    /// Sends a remark for every report, once.
+    /// Sends a remark for every report. A repeated remark is sent once.
     #[cold]
     pub fn remark(&self, text: String) {
         let mut remarks = self.remarks.borrow_mut();
@@ -324,13 +328,13 @@ impl Worker {
         remarks.push(text);
     }
 
-    /// Registers an active virtual user.
+    /// Registers an active virtual user. Returns its place for [`Worker::leave`].
     pub fn enter(&self, limit: &Rc<Limit>) -> usize {
         self.users.set(self.users.get() + 1);
         self.watch(limit)
     }
 
-    /// Registers a limit to abort with all in-flight work.
+    /// Registers a limit that is aborted together with all in-flight work.
     pub fn watch(&self, limit: &Rc<Limit>) -> usize {
         if self.aborted.get() {
             limit.abort();
@@ -396,7 +400,7 @@ impl Worker {
     }
 
     /// Applies a pending stop request and returns its urgency. Every path that can observe a stop
-    /// must call this, otherwise the run is recorded as completed.
+    /// must call this. Otherwise the run is recorded as completed.
     pub fn apply_stop(&self, now_ns: u64) -> Urgency {
         if self.lease_has_ended(now_ns) {
             self.common.stop.fail(crate::lease::ENDED);
@@ -416,7 +420,7 @@ impl Worker {
         urgency
     }
 
-    /// Whether the lease has expired. Aborts all in-flight work if so. A process that was frozen
+    /// Whether the lease has expired. If so, aborts all in-flight work. A process that was frozen
     /// must check this before it sends.
     #[inline]
     pub fn is_without_lease(&self, now_ns: u64) -> bool {
@@ -429,7 +433,7 @@ impl Worker {
         lease.is_some_and(|lease| lease.has_ended_at(self.clock.absolute(now_ns)))
     }
 
-    /// Counts requests as in flight from a moment on, which must not precede the last sample.
+    /// Counts requests as in flight from a time that must not precede the last sample.
     #[inline]
     pub fn requests_began(&self, since_ns: u64, label: LabelId, requests: u32) {
         self.sample_levels(since_ns);
@@ -439,7 +443,8 @@ impl Worker {
         under_way.begin(label, since_ns, requests);
     }
 
-    /// Removes provisional requests in flight. The caller counts what they turned out to be.
+    /// Removes requests that were provisionally counted as in flight. The caller counts the actual
+    /// ones.
     pub fn requests_uncounted(
         &self,
         now_ns: u64,
@@ -459,15 +464,15 @@ impl Worker {
         self.under_way.borrow_mut().end(label, since_ns);
     }
 
-    /// Starts a request of a driver without its own records. It is in flight until
-    /// [`Worker::record`] receives its sample, whose `started_ns` must be this moment.
+    /// Starts a request of a driver that keeps no records of its own. The request is in flight
+    /// until [`Worker::record`] receives its sample, whose `started_ns` must be this time.
     pub fn issue(&self, now_ns: u64, label: LabelId, intended: Intended) {
         self.requests_began(now_ns, label, 1);
         self.recorder.borrow_mut().issued(now_ns, label, intended);
     }
 
-    /// Records such a request, and runs what is due. Keeps details of the first failure of its
-    /// kind.
+    /// Records a request that was started with [`Worker::issue`], and runs what is due. Keeps
+    /// details of the first failure of its kind.
     pub fn record(&self, sample: &Sample, detail: impl FnOnce() -> String) {
         self.request_ended(sample.done_ns, (sample.label, sample.started_ns));
         let mut recorder = self.recorder.borrow_mut();
@@ -479,11 +484,10 @@ impl Worker {
         self.run_due(sample.done_ns);
     }
 
-    /// Samples levels for every random moment since the last call, and records how late each sample
-    /// is (the stall).
+    /// Samples the levels (such as requests in flight) at every random time since the last call,
+    /// and records how late each sample is (the stall).
     ///
-    /// Called by the pacer, and before a level changes, so that samples have the level of their
-    /// moment.
+    /// Called by the pacer, and before a level changes, so that a sample has the level of its time.
     #[inline]
     pub fn sample_levels(&self, now_ns: u64) {
         if now_ns >= self.next_sample.get() {
@@ -540,7 +544,7 @@ fn look_in(seed: u64, slot: u64, worker: usize) -> u64 {
     slot * TICK_NS + Rng::keyed(seed, Purpose::Sampling, slot, worker as u64).below(TICK_NS)
 }
 
-/// Wakes the pacer for an earlier moment than it sleeps until.
+/// Wakes the pacer if something is due earlier than it sleeps until.
 #[derive(Debug)]
 pub struct PacerWaker {
     at: Cell<u64>,
@@ -557,12 +561,12 @@ impl Default for PacerWaker {
 }
 
 impl PacerWaker {
-    /// Sets the moment until which the pacer sleeps.
+    /// Sets the time until which the pacer sleeps.
     pub fn set(&self, at_ns: u64) {
         self.at.set(at_ns);
     }
 
-    /// Whether an earlier moment was requested.
+    /// Whether an earlier time was requested.
     #[must_use]
     pub fn is_before(&self, at_ns: u64) -> bool {
         self.at.get() < at_ns

@@ -22,6 +22,7 @@ pub mod sample;
 pub mod slot;
 pub mod summary;
 mod tls_fault;
+pub mod varint;
 
 pub use histogram::Histogram;
 pub use interval::Interval;

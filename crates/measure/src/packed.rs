@@ -6,6 +6,7 @@
 use crate::{
     Histogram,
     histogram::{Cell, cell_of},
+    varint::{pull, push},
 };
 
 /// A packed distribution.
@@ -95,27 +96,6 @@ impl Packed {
             next = index + 1;
             Some((index, n))
         })
-    }
-}
-
-fn push(bytes: &mut Vec<u8>, mut n: u64) {
-    while n >= 0x80 {
-        bytes.push(n as u8 | 0x80);
-        n >>= 7;
-    }
-    bytes.push(n as u8);
-}
-
-fn pull(bytes: &mut &[u8]) -> Option<u64> {
-    let (mut n, mut shift) = (0u64, 0);
-    loop {
-        let (byte, rest) = bytes.split_first()?;
-        *bytes = rest;
-        n |= u64::from(byte & 0x7f) << shift;
-        if byte & 0x80 == 0 {
-            return Some(n);
-        }
-        shift += 7;
     }
 }
 

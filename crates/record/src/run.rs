@@ -2,7 +2,7 @@
 //! are merged.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs, io,
     path::{Path, PathBuf},
 };
@@ -124,7 +124,7 @@ impl Run {
         let run = Run::read(dir, &manifest, &parts, None);
         // After one record ends, the others are not the whole run.
         match run.cut {
-            Some(cut) if run.totals.last_end_ns() > cut.at_ns => Ok(Run {
+            Some(cut) if run.totals.rows.end_ns > cut.at_ns => Ok(Run {
                 cut: Some(cut),
                 ..Run::read(dir, &manifest, &parts, Some(cut.at_ns))
             }),
@@ -201,7 +201,7 @@ impl Run {
     ///
     /// It cannot be written; the run still has them.
     pub fn tell_found(&mut self, sentences: &[String], document: &Value) -> io::Result<()> {
-        let at_ns = self.totals.last_end_ns();
+        let at_ns = self.totals.rows.end_ns;
         let events: Vec<Event> = sentences
             .iter()
             .map(|text| Event::new(at_ns, EventKind::Finding, text.clone()))
@@ -227,9 +227,10 @@ impl Run {
     pub fn door_parts(&self) -> BTreeMap<u64, Tally> {
         let mut parts: BTreeMap<u64, Tally> = BTreeMap::new();
         let Some(dir) = &self.dir else { return parts };
+        let known: BTreeSet<u64> = self.totals.rows.iter().map(|row| row.index).collect();
         for dir in [dir.clone()].into_iter().chain(parts::dirs(dir)) {
             for line in things::<DoorLine>(&dir.join("door.jsonl")).0 {
-                if self.totals.rows.contains_key(&line.i) {
+                if known.contains(&line.i) {
                     parts.entry(line.i).or_default().merge(line.part());
                 }
             }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::redact::Redactor;
+use crate::{Samples, redact::Redactor};
 
 const MOST_SERIES: usize = 1000;
 
@@ -109,7 +109,7 @@ pub struct MetricSeries {
     pub source: String,
     pub of: Descriptor,
     /// Ordered, with gaps between spans that do not touch.
-    pub samples: Vec<MetricSample>,
+    pub samples: Samples,
     /// Previous sum of a counter, unless there was a gap.
     before: Option<(u64, f64)>,
 }
@@ -128,14 +128,14 @@ impl ServerMetrics {
             self.series.push(MetricSeries {
                 source: source.to_owned(),
                 of,
-                samples: Vec::new(),
+                samples: Samples::default(),
                 before: None,
             });
         }
     }
 
     /// Adds external metrics, which are not recorded.
-    pub fn add_measured(&mut self, source: &str, of: Descriptor, samples: Vec<MetricSample>) {
+    pub fn add_measured(&mut self, source: &str, of: Descriptor, samples: Samples) {
         self.declare(source, of.clone());
         if let Some(place) = self.place(source, &of.key()) {
             self.series[place].samples = samples;
@@ -260,9 +260,8 @@ impl MetricSeries {
     pub fn within(&self, from: u64, to: u64) -> impl Iterator<Item = MetricSample> + '_ {
         // A stopped run may end before a phase begins.
         let to = to.max(from);
-        let first = self.samples.partition_point(|sample| sample.at_ns < from);
-        let touching = self.samples[first..].iter();
-        touching
+        self.samples
+            .ending_at(from)
             .take_while(move |sample| sample.from_ns < to)
             .filter_map(move |sample| {
                 let cut = MetricSample {

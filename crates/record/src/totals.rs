@@ -5,14 +5,13 @@ use std::collections::BTreeMap;
 use measure::{Label, LabelId, TimeKind, confidence::Windows, label, summary::KindTimes};
 use plan::mutant::{self, Mutant};
 
-use super::{IntervalRecord, IntervalRow, LabelTotals, Manifest, history::History};
+use super::{IntervalRecord, LabelTotals, Manifest, Rows, history::History};
 
 #[derive(Debug, Clone, Default)]
 pub struct Totals {
     /// By (label, phase of the intended start).
     pub parts: BTreeMap<(LabelId, u32), LabelTotals>,
-    /// By interval.
-    pub rows: BTreeMap<u64, IntervalRow>,
+    pub rows: Rows,
     /// Distributions of consecutive intervals, for the correlation of samples. Processes are merged
     /// by second.
     pub windows: BTreeMap<(LabelId, TimeKind), Windows>,
@@ -62,11 +61,7 @@ impl Totals {
             self.responses.push(times.answered);
         }
         self.add_windows(frame);
-        let row = frame.row();
-        self.rows
-            .entry(frame.index)
-            .and_modify(|known| known.add(&row))
-            .or_insert(row);
+        self.rows.add(frame.row());
     }
 
     fn add_windows(&mut self, frame: &IntervalRecord) {
@@ -155,11 +150,6 @@ impl Totals {
     #[must_use]
     pub fn label(&self, id: LabelId) -> LabelTotals {
         self.sum(|label, _| label == id)
-    }
-
-    #[must_use]
-    pub fn last_end_ns(&self) -> u64 {
-        self.rows.values().map(|row| row.span.1).max().unwrap_or(0)
     }
 }
 

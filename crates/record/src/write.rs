@@ -199,7 +199,7 @@ impl Writer {
             }
             _ => Ok(()),
         };
-        let before = self.run.totals.last_end_ns();
+        let before = self.run.totals.rows.end_ns;
         self.learn(&frame, labels, events);
         written.err().map(|source| self.failed(source, before))
     }
@@ -263,7 +263,7 @@ impl Writer {
             None => Ok(()),
         };
         self.copy_lines(Extra::Server, &lines);
-        let at = self.run.totals.last_end_ns();
+        let at = self.run.totals.rows.end_ns;
         written.err().map(|source| self.failed(source, at))
     }
 
@@ -273,7 +273,7 @@ impl Writer {
         let own_end_ns = if self.of_parts {
             0
         } else {
-            self.run.totals.last_end_ns()
+            self.run.totals.rows.end_ns
         };
         let end = RunEnd {
             record_ends_ns: self.lost_from_ns,
@@ -297,7 +297,7 @@ impl Writer {
             None => Ok(()),
         };
         let lost_before = self.lost_from_ns.is_some();
-        let at = self.run.totals.last_end_ns();
+        let at = self.run.totals.rows.end_ns;
         let warning = written
             .err()
             .map(|source| self.failed(source, at))

@@ -71,6 +71,6 @@ impl FinishedRun {
     #[must_use]
     pub fn runtime_ns(&self) -> u64 {
         let end = self.run.manifest.end.as_ref();
-        end.map_or_else(|| self.run.totals.last_end_ns(), |end| end.ns)
+        end.map_or_else(|| self.run.totals.rows.end_ns, |end| end.ns)
     }
 }

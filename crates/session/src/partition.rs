@@ -361,7 +361,7 @@ impl Coordinator {
         let cause = self.stop.cause();
         let of_part = early.as_ref().map(|(_, end)| end);
         let end = RunEnd {
-            ns: ns.unwrap_or_else(|| so_far.totals.last_end_ns()),
+            ns: ns.unwrap_or_else(|| so_far.totals.rows.end_ns),
             reason: cause
                 .map(ToString::to_string)
                 .or_else(|| of_part.and_then(|end| end.reason.clone())),

@@ -219,7 +219,7 @@ impl Sink for Recording<'_> {
             Some(OutputLine::Remark(text)) => {
                 let reported = &self.writer.run().events;
                 if reported.iter().all(|event| event.text != text) {
-                    let at_ns = self.writer.run().totals.last_end_ns();
+                    let at_ns = self.writer.run().totals.rows.end_ns;
                     let event = Event::new(at_ns, EventKind::Warning, text);
                     let warning = self.writer.event(&event);
                     self.report(warning);

@@ -218,7 +218,7 @@ fn close(
         heed(failed, &writer, stop, voice);
     }
     if let Some(RunError::Stuck(stuck)) = &error {
-        let at_ns = writer.run().totals.last_end_ns();
+        let at_ns = writer.run().totals.rows.end_ns;
         let text = stuck.to_string();
         let failed = writer.event(&Event::new(at_ns, EventKind::Warning, text));
         heed(failed, &writer, stop, voice);
@@ -233,7 +233,7 @@ fn close(
     let kind = cause.map(|(_, cause)| cause.kind().to_owned());
     let ns = stop
         .noticed_at()
-        .unwrap_or_else(|| writer.run().totals.last_end_ns());
+        .unwrap_or_else(|| writer.run().totals.rows.end_ns);
     let end = RunEnd {
         ns,
         reason: reason.or_else(|| error.as_ref().map(RunError::by_whom)),

@@ -79,21 +79,14 @@ pub fn arrivals(run: &Run) -> ArrivalLedger {
     for label in run.labels_of(LabelGroup::Iteration) {
         counted.add(&run.totals.label(label.id).slot.counters);
     }
-    let total = |figure: fn(&measure::interval::RunPart) -> u64| {
-        run.totals
-            .rows
-            .values()
-            .map(|row| figure(&row.run))
-            .sum::<u64>()
-    };
-    let (started, skipped) = (total(|run| run.started), total(|run| run.skipped));
+    let (started, skipped) = (run.totals.rows.started, run.totals.rows.skipped);
     let until_stop = !run.is_whole();
     let (lost, unknown) = loss::so_far(run);
     let unknown = run.manifest.load.planned.map_or(0, |_| unknown);
     let planned = run.manifest.load.planned.map(|planned| {
         if loss::is_open(run) {
             // If a record was cut off, arrivals of its last interval may have started later.
-            let open = run.totals.rows.values().next_back();
+            let open = run.totals.rows.last();
             let open = open.map_or(0, |row| row.run.due);
             let missing = loss::due(run).saturating_sub(started + skipped);
             started + skipped + missing.saturating_sub(open) + lost + unknown
@@ -129,7 +122,7 @@ pub fn arrivals(run: &Run) -> ArrivalLedger {
         unsent: planned.map(|planned| planned.saturating_sub(started + skipped + unknown)),
         unknown,
         completed: counted.ok,
-        left: total(|run| run.left),
+        left: run.totals.rows.left,
         failed,
         abandoned,
         under_way,

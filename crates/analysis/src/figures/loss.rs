@@ -84,13 +84,11 @@ fn nobodys(run: &Run) -> Option<u64> {
 
 /// Arrivals due on all nodes, without those that a lost node counted and others took over.
 pub(super) fn due(run: &Run) -> u64 {
-    let rows = run.totals.rows.values();
-    let due: u64 = rows.map(|row| row.run.due).sum();
-    due.saturating_sub(run.counted_twice())
+    run.totals.rows.due.saturating_sub(run.counted_twice())
 }
 
 fn unsent_so_far(run: &Run, lost: &NodeLost) -> u64 {
-    let end_ns = run.totals.last_end_ns();
+    let end_ns = run.totals.rows.end_ns;
     if lost
         .taken_over_from_ns
         .is_some_and(|from_ns| from_ns <= end_ns)
@@ -98,7 +96,7 @@ fn unsent_so_far(run: &Run, lost: &NodeLost) -> u64 {
         return lost.unsent;
     }
     // Each node had an equal share, within one interval.
-    let meanwhile = run.totals.rows.values();
+    let meanwhile = run.totals.rows.iter();
     let meanwhile = meanwhile.filter(|row| row.span.0 >= lost.lease_ends_ns);
     let due: u64 = meanwhile.map(|row| row.run.due).sum();
     let processes = run.manifest.processes.unwrap_or(0);

@@ -12,14 +12,7 @@ pub fn share_of(n: u64, of: u64) -> Option<f64> {
 #[must_use]
 pub fn elapsed_ns(run: &Run) -> u64 {
     let load_end = load_end_ns(run);
-    let last_end = run
-        .totals
-        .rows
-        .values()
-        .map(|row| row.run.last_end_ns)
-        .max()
-        .unwrap_or(0);
-    load_end.max(last_end)
+    load_end.max(run.totals.rows.last_end_ns)
 }
 
 #[must_use]
@@ -30,7 +23,7 @@ pub fn load_end_ns(run: &Run) -> u64 {
     match (&run.manifest.end, run.manifest.state) {
         (_, RunState::Complete) => run.manifest.load.end_ns,
         (Some(end), _) => end.ns.min(run.manifest.load.end_ns),
-        (None, _) => run.totals.last_end_ns().min(run.manifest.load.end_ns),
+        (None, _) => run.totals.rows.end_ns.min(run.manifest.load.end_ns),
     }
 }
 

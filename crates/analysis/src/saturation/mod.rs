@@ -84,7 +84,7 @@ struct PoolLevel {
 }
 
 /// The first bottleneck; `None` if no service was measured.
-pub(crate) fn find(run: &Run, moments: &[Moment<'_>]) -> Option<Saturation> {
+pub(crate) fn find(run: &Run, moments: &[Moment]) -> Option<Saturation> {
     let rate = |at_ns: u64| {
         let moment = moments
             .iter()

@@ -91,7 +91,7 @@ impl TimeColumns {
     }
 }
 
-pub fn build(moments: &[Moment<'_>]) -> Columns {
+pub fn build(moments: &[Moment]) -> Columns {
     let workers = moments
         .iter()
         .flat_map(|moment| &moment.rows)
@@ -120,7 +120,7 @@ impl Columns {
         ]
     }
 
-    fn counts(&mut self, moment: &Moment<'_>) {
+    fn counts(&mut self, moment: &Moment) {
         let counters = &moment.all.slot.counters;
         self.from_ns.push(moment.span.0);
         self.to_ns.push(moment.span.1);
@@ -168,7 +168,7 @@ impl Columns {
         }
     }
 
-    fn times(&mut self, moment: &Moment<'_>) {
+    fn times(&mut self, moment: &Moment) {
         let kinds = [
             (&mut self.response, TimeKind::Response),
             (&mut self.service, TimeKind::Service),
@@ -181,7 +181,7 @@ impl Columns {
         }
     }
 
-    fn levels(&mut self, moment: &Moment<'_>) {
+    fn levels(&mut self, moment: &Moment) {
         let in_flight = moment.level(|row| row.run.in_flight);
         self.in_flight.push(in_flight.map(|(mean, _)| mean));
         self.in_flight_max
@@ -203,7 +203,7 @@ impl Columns {
             .push(moment.sum(|row| row.run.opened));
     }
 
-    fn generator(&mut self, moment: &Moment<'_>, workers: usize) {
+    fn generator(&mut self, moment: &Moment, workers: usize) {
         let length = moment.length_ns() as f64;
         let figure = |of: fn(&IntervalRow) -> &Vec<u64>, worker: usize| {
             let known = moment.rows.iter().filter_map(|row| of(row).get(worker));

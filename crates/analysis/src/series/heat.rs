@@ -21,9 +21,9 @@ pub struct Heat {
     pub columns: Vec<Vec<u64>>,
 }
 
-pub fn build(moments: &[Moment<'_>], time: TimeKind) -> Heat {
+pub fn build(moments: &[Moment], time: TimeKind) -> Heat {
     let every = moments.len().div_ceil(COLUMNS).max(1);
-    let column = |moments: &[Moment<'_>]| {
+    let column = |moments: &[Moment]| {
         let mut rows = BTreeMap::new();
         for moment in moments {
             GRID.count(moment.part(time), time, &mut rows);

@@ -48,7 +48,7 @@ pub fn build(run: &Run, summary: &Summary) -> Series {
     with(run, summary, &timeline::build(run))
 }
 
-pub(crate) fn with(run: &Run, summary: &Summary, timeline: &Timeline<'_>) -> Series {
+pub(crate) fn with(run: &Run, summary: &Summary, timeline: &Timeline) -> Series {
     let headline = summary.headline();
     let server = server::panels(run, &timeline.moments);
     let mut points = columns::build(&timeline.moments);

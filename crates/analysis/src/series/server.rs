@@ -82,7 +82,7 @@ fn is_same(one: f64, other: f64) -> bool {
 }
 
 /// Empty panels stay, because live pages refer to them by index.
-pub fn panels(run: &Run, moments: &[Moment<'_>]) -> Vec<Panel> {
+pub fn panels(run: &Run, moments: &[Moment]) -> Vec<Panel> {
     let all = run.server.series.iter();
     all.map(|series| Panel {
         name: series.name(),
@@ -94,7 +94,7 @@ pub fn panels(run: &Run, moments: &[Moment<'_>]) -> Vec<Panel> {
     .collect()
 }
 
-fn value(series: &server::MetricSeries, moment: &Moment<'_>) -> Option<f64> {
+fn value(series: &server::MetricSeries, moment: &Moment) -> Option<f64> {
     let (from, to) = moment.span;
     let (mean, known_ns) = series.mean(from, to)?;
     (known_ns as f64 >= KNOWN * (to - from) as f64).then_some(mean)

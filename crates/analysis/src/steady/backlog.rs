@@ -28,8 +28,8 @@ pub struct Flow {
 
 pub(super) fn overload(
     run: &Run,
-    moments: &[Moment<'_>],
-    within: &[&Moment<'_>],
+    moments: &[Moment],
+    within: &[&Moment],
     kind: TimeKind,
 ) -> Option<SteadyState> {
     if run.manifest.load.model != Model::Open || within.len() < FOR_A_BACKLOG {
@@ -46,7 +46,7 @@ pub(super) fn overload(
     })
 }
 
-pub fn of_phase(run: &Run, moments: &[Moment<'_>], phase: usize, planned: f64) -> Option<Flow> {
+pub fn of_phase(run: &Run, moments: &[Moment], phase: usize, planned: f64) -> Option<Flow> {
     let planned_phase = run.manifest.phases.get(phase)?;
     let stretch = Segment {
         phase: Some(phase),
@@ -87,13 +87,13 @@ pub fn of_phase(run: &Run, moments: &[Moment<'_>], phase: usize, planned: f64) -
 }
 
 /// Whether response times grow; `None` with too few responses.
-fn waits_longer(moments: &[Moment<'_>], within: &[&Moment<'_>], kind: TimeKind) -> Option<bool> {
-    let median = |moment: &Moment<'_>| {
+fn waits_longer(moments: &[Moment], within: &[&Moment], kind: TimeKind) -> Option<bool> {
+    let median = |moment: &Moment| {
         let figure = Sampled::from_totals(moment.part(kind), kind).quantile(0.5)?;
         figure.ns.or(figure.at_least_ns).map(|ns| ns as f64)
     };
     let third = within.len() / 3;
-    let of = |part: &[&Moment<'_>]| {
+    let of = |part: &[&Moment]| {
         let medians: Vec<f64> = part.iter().filter_map(|moment| median(moment)).collect();
         statistics::median(&medians)
     };
@@ -102,19 +102,19 @@ fn waits_longer(moments: &[Moment<'_>], within: &[&Moment<'_>], kind: TimeKind) 
     Some(last > RISES * first || last > MIN_RATIO * least)
 }
 
-fn seconds(within: &[&Moment<'_>]) -> f64 {
+fn seconds(within: &[&Moment]) -> f64 {
     within.iter().map(|moment| moment.length_ns()).sum::<u64>() as f64 / 1e9
 }
 
 /// Requests that reached the service, and responses. Requests that failed to reach it, other than
 /// by timeout, are in neither.
-fn flow(moment: &Moment<'_>) -> (f64, f64) {
+fn flow(moment: &Moment) -> (f64, f64) {
     let counters = &moment.all.slot.counters;
     let came = counters.issued.saturating_sub(lost(moment));
     (came as f64, (counters.ok + counters.failed) as f64)
 }
 
-fn lost(moment: &Moment<'_>) -> u64 {
+fn lost(moment: &Moment) -> u64 {
     let counters = &moment.all.slot.counters;
     let too_long = counters.unanswered[NoAnswer::Timeout as usize]
         + counters.unanswered[NoAnswer::Unfinished as usize];
@@ -122,14 +122,14 @@ fn lost(moment: &Moment<'_>) -> u64 {
 }
 
 /// Arrivals due and not skipped.
-fn due(moment: &Moment<'_>) -> f64 {
+fn due(moment: &Moment) -> f64 {
     let due = moment.sum(|row| row.run.due);
     let turned_away = moment.sum(|row| row.run.skipped) + lost(moment);
     due.saturating_sub(turned_away) as f64
 }
 
-fn is_one_request_each(within: &[&Moment<'_>]) -> bool {
-    let sum = |of: &dyn Fn(&Moment<'_>) -> u64| within.iter().map(|moment| of(moment)).sum::<u64>();
+fn is_one_request_each(within: &[&Moment]) -> bool {
+    let sum = |of: &dyn Fn(&Moment) -> u64| within.iter().map(|moment| of(moment)).sum::<u64>();
     let ended = sum(&|moment| moment.all.slot.counters.ended());
     let paced = sum(&|moment| moment.all.slot.counters.paced);
     let iterations = sum(&|moment| moment.iterations.slot.counters.ended());

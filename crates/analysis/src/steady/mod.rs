@@ -96,7 +96,7 @@ pub enum Behaviour {
     Unknown,
 }
 
-fn headline(run: &Run, moments: &[Moment<'_>]) -> TimeKind {
+fn headline(run: &Run, moments: &[Moment]) -> TimeKind {
     let kind = live_snapshot::headline(run, &run.totals.label(label::ALL));
     let has_iterations = moments
         .iter()
@@ -109,8 +109,8 @@ fn headline(run: &Run, moments: &[Moment<'_>]) -> TimeKind {
 
 /// `None` for a single iteration or without requests.
 #[must_use]
-pub fn detect(run: &Run, moments: &[Moment<'_>]) -> Option<Steady> {
-    let issued = |moment: &Moment<'_>| moment.all.slot.counters.issued;
+pub fn detect(run: &Run, moments: &[Moment]) -> Option<Steady> {
+    let issued = |moment: &Moment| moment.all.slot.counters.issued;
     if run.manifest.load.model == Model::Once || moments.iter().all(|moment| issued(moment) == 0) {
         return None;
     }
@@ -189,7 +189,7 @@ enum SteadyState {
     Unknown(String),
 }
 
-fn look(run: &Run, moments: &[Moment<'_>], stretch: Segment, kind: TimeKind) -> Finding {
+fn look(run: &Run, moments: &[Moment], stretch: Segment, kind: TimeKind) -> Finding {
     let within = stretch.points(moments);
     let what = backlog::overload(run, moments, &within, kind).unwrap_or_else(|| {
         match points::collect(&within, stretch.length_ns(), kind) {
@@ -205,7 +205,7 @@ fn look(run: &Run, moments: &[Moment<'_>], stretch: Segment, kind: TimeKind) -> 
 
 fn goes(
     points: &SegmentPoints,
-    within: &[&Moment<'_>],
+    within: &[&Moment],
     stretch: Segment,
     kind: TimeKind,
 ) -> SteadyState {
@@ -248,12 +248,12 @@ fn goes(
 
 /// Handles a start that was better than the rest while requests accumulated: overload or slowdown,
 /// not a warm-up.
-fn rise(points: &SegmentPoints, within: &[&Moment<'_>], cut: usize) -> Option<SteadyState> {
+fn rise(points: &SegmentPoints, within: &[&Moment], cut: usize) -> Option<SteadyState> {
     if cut == 0 {
         return None;
     }
     let at_ns = points.spans[cut].0;
-    let (before, after): (Vec<&Moment<'_>>, Vec<&Moment<'_>>) = within
+    let (before, after): (Vec<&Moment>, Vec<&Moment>) = within
         .iter()
         .copied()
         .partition(|moment| moment.span.0 < at_ns);
@@ -273,7 +273,7 @@ fn rise(points: &SegmentPoints, within: &[&Moment<'_>], cut: usize) -> Option<St
 }
 
 /// `None` if not sampled.
-fn in_flight(moments: &[&Moment<'_>]) -> Option<f64> {
+fn in_flight(moments: &[&Moment]) -> Option<f64> {
     let sum =
         |of: fn(&IntervalRow) -> u64| moments.iter().map(|moment| moment.sum(of)).sum::<u64>();
     let samples = sum(|row| row.run.in_flight.samples);

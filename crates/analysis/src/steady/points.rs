@@ -30,7 +30,7 @@ pub(super) struct SegmentPoints {
 }
 
 pub(super) fn collect(
-    moments: &[&Moment<'_>],
+    moments: &[&Moment],
     length_ns: u64,
     kind: TimeKind,
 ) -> Result<SegmentPoints, String> {
@@ -44,7 +44,7 @@ pub(super) fn collect(
         .ok_or_else(|| "too few requests were answered to follow them over time".into())
 }
 
-fn too_short(moments: &[&Moment<'_>], length_ns: u64) -> String {
+fn too_short(moments: &[&Moment], length_ns: u64) -> String {
     let width = moments.iter().map(|moment| moment.length_ns()).max();
     let needed = width.unwrap_or(SECOND).max(SECOND) * ENOUGH_VALUES as u64;
     format!(
@@ -55,7 +55,7 @@ fn too_short(moments: &[&Moment<'_>], length_ns: u64) -> String {
 }
 
 /// Merges `width` moments per point; `None` if too many points have too few samples.
-fn points(moments: &[&Moment<'_>], kind: TimeKind, width: usize) -> Option<SegmentPoints> {
+fn points(moments: &[&Moment], kind: TimeKind, width: usize) -> Option<SegmentPoints> {
     let (mut spans, mut counts, mut errors) = (Vec::new(), Vec::new(), Vec::new());
     let mut times: [Vec<Option<u64>>; 2] = [Vec::new(), Vec::new()];
     for chunk in moments.chunks_exact(width) {

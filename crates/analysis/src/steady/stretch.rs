@@ -16,7 +16,7 @@ pub(super) struct Segment {
 /// # Errors
 ///
 /// Why there is none.
-pub(super) fn find(run: &Run, moments: &[Moment<'_>]) -> Result<Segment, String> {
+pub(super) fn find(run: &Run, moments: &[Moment]) -> Result<Segment, String> {
     let load = &run.manifest.load;
     if load.by.is_some() {
         return same_users(moments).ok_or_else(|| NEVER.to_owned());
@@ -96,22 +96,22 @@ impl Segment {
         vec![before, after]
     }
 
-    pub fn points<'m, 'r>(&self, moments: &'m [Moment<'r>]) -> Vec<&'m Moment<'r>> {
+    pub fn points<'m>(&self, moments: &'m [Moment]) -> Vec<&'m Moment> {
         let within = moments
             .iter()
             .filter(|moment| self.from_ns <= moment.span.0 && moment.span.1 <= self.to_ns);
-        let within: Vec<&Moment<'_>> = within.collect();
+        let within: Vec<&Moment> = within.collect();
         let widest = within.iter().map(|moment| moment.length_ns()).max();
         let least = widest.unwrap_or(0) / 2;
-        let is_one = |moment: &&Moment<'_>| moment.length_ns() >= least;
+        let is_one = |moment: &&Moment| moment.length_ns() >= least;
         within.into_iter().filter(is_one).collect()
     }
 }
 
 /// For external control: the longest period with the same number of users at the end of every
 /// point.
-fn same_users(moments: &[Moment<'_>]) -> Option<Segment> {
-    let users = |moment: &Moment<'_>| moment.rows.last().map(|row| row.run.users.last);
+fn same_users(moments: &[Moment]) -> Option<Segment> {
+    let users = |moment: &Moment| moment.rows.last().map(|row| row.run.users.last);
     let same = moments.chunk_by(|a, b| users(a) == users(b));
     let with_users = same.filter(|part| part.first().and_then(users).is_some_and(|n| n > 0));
     let stretches = with_users.filter_map(|part| {

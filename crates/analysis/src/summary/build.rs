@@ -19,7 +19,7 @@ use crate::{
 };
 use record::{EventKind, LabelTotals, Model, Run, RunState, Truncation, units};
 
-pub fn summary(run: &Run, timeline: &Timeline<'_>) -> Summary {
+pub fn summary(run: &Run, timeline: &Timeline) -> Summary {
     let all = run.totals.label(label::ALL);
     let elapsed_ns = elapsed_ns(run);
     let row = |label: &Label| row_of_label(run, label, &all, elapsed_ns);
@@ -86,7 +86,7 @@ pub fn summary(run: &Run, timeline: &Timeline<'_>) -> Summary {
         tls: Sampled::from_totals(&all, TimeKind::Tls).stats(),
         in_flight: level(run, elapsed_ns, |run| run.in_flight),
         users: level(run, u64::MAX, |run| run.users),
-        connections_opened: run.totals.rows.values().map(|row| row.run.opened).sum(),
+        connections_opened: run.totals.rows.opened,
         errors: figures::errors(run),
         conclusions: Vec::new(),
         assumptions: Vec::new(),
@@ -100,7 +100,7 @@ pub fn summary(run: &Run, timeline: &Timeline<'_>) -> Summary {
     summary
 }
 
-fn over_time(summary: &mut Summary, run: &Run, timeline: &Timeline<'_>, elapsed_ns: u64) {
+fn over_time(summary: &mut Summary, run: &Run, timeline: &Timeline, elapsed_ns: u64) {
     let headline = summary.headline();
     summary.phases = phases::rows(run, headline, elapsed_ns);
     summary.scenarios = scenarios::rows(run, summary.arrivals.as_ref(), elapsed_ns);
@@ -256,7 +256,7 @@ fn has_times(part: &LabelTotals, kind: TimeKind) -> bool {
 /// Mean level up to `until_ns`, which is the period of rates: later samples, such as waiting for
 /// deliveries, would lower it.
 fn level(run: &Run, until_ns: u64, gauge: fn(&measure::interval::RunPart) -> Gauge) -> LevelStats {
-    let rows = run.totals.rows.values();
+    let rows = run.totals.rows.iter();
     let gauges = rows.map(|row| (row.span, gauge(&row.run)));
     let (samples, sum, max) = gauges.fold((0, 0, 0), |(n, sum, max), (span, gauge)| {
         let samples = samples_until(until_ns, span, gauge.samples);
@@ -414,7 +414,7 @@ fn notes(run: &Run, summary: &Summary) -> Vec<String> {
     if run.manifest.state != RunState::Running {
         notes.extend(never_reported(run, &notes));
     }
-    let end = run.totals.last_end_ns();
+    let end = run.totals.rows.end_ns;
     match run.manifest.state {
         RunState::Complete => {}
         RunState::Running if run.cut.is_none() => notes.push(format!(
@@ -453,7 +453,7 @@ fn notes(run: &Run, summary: &Summary) -> Vec<String> {
     notes.extend(all_failed(summary));
     notes.extend(time_in_no_table(run, summary));
     notes.extend(broken_ledgers(summary));
-    let lost: u64 = run.totals.rows.values().map(|row| row.run.lines_lost).sum();
+    let lost: u64 = run.totals.rows.iter().map(|row| row.run.lines_lost).sum();
     if lost > 0 {
         notes.push(format!(
             "{} lines were not printed, because the terminal was slower than the test",

@@ -43,10 +43,13 @@ pub(super) fn rows(run: &Run, headline: TimeKind, elapsed_ns: u64) -> Vec<PhaseR
     let phases = &run.manifest.phases;
     let iterations: Vec<LabelId> = run.labels_of(LabelGroup::Iteration).map(|l| l.id).collect();
     let is_iteration = |id| iterations.contains(&id);
+    let mut due_by_phase: BTreeMap<u32, u64> = BTreeMap::new();
+    for row in run.totals.rows.iter() {
+        *due_by_phase.entry(row.phase).or_default() += row.run.due;
+    }
     let row = |(i, facts): (usize, &record::PhaseFacts)| {
         let index = i as u32;
-        let rows = run.totals.rows.values().filter(|row| row.phase == index);
-        let due = rows.map(|row| row.run.due).sum();
+        let due = due_by_phase.get(&index).copied().unwrap_or(0);
         let iterations = run
             .totals
             .sum(|id, phase| is_iteration(id) && phase == index);

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use measure::TimeKind;
+use measure::{TimeKind, slot::Counters};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ use crate::{
     figures::{Figure, Sampled, per_second},
     moments::Moment,
 };
-use record::{IntervalRow, LabelTotals, Model, PhaseFacts, Run};
+use record::{LabelTotals, Model, PhaseFacts, Run};
 
 /// Shorter drains are not reported.
 const WORTH_TELLING_NS: u64 = 1_000_000_000;
@@ -98,7 +98,7 @@ pub struct PeakRecovery {
 
 pub(super) fn measure(
     run: &Run,
-    moments: &[Moment<'_>],
+    moments: &[Moment],
     phases: &[PhaseRow],
     headline: TimeKind,
     elapsed_ns: u64,
@@ -119,30 +119,33 @@ fn after_load(run: &Run, elapsed_ns: u64) -> Option<AfterLoad> {
     if drained_ns < WORTH_TELLING_NS {
         return None;
     }
-    let rows = run.totals.rows.values();
-    let (during, after): (Vec<&IntervalRow>, Vec<&IntervalRow>) =
-        rows.partition(|row| row.span.0 < from_ns);
-    let errors = |row: &&IntervalRow| row.all.errors();
+    let (mut during, mut after) = (Counters::default(), Counters::default());
+    for row in run.totals.rows.iter() {
+        let part = if row.span.0 < from_ns {
+            &mut during
+        } else {
+            &mut after
+        };
+        part.add(&row.all);
+    }
     Some(AfterLoad {
         from_ns,
         under_way: under_way(&during),
         drained_ns,
-        ended: after.iter().map(|row| row.all.ended()).sum(),
-        errors: after.iter().map(errors).sum(),
+        ended: after.ended(),
+        errors: after.errors(),
         p95: Sampled::from_totals(&run.totals.after_load, TimeKind::Response).given_quantile(0.95),
     })
 }
 
-/// Requests in flight after these intervals, which begin with the run.
-fn under_way(rows: &[&IntervalRow]) -> u64 {
-    let issued: u64 = rows.iter().map(|row| row.all.issued).sum();
-    let ended: u64 = rows.iter().map(|row| row.all.ended()).sum();
-    issued.saturating_sub(ended)
+/// Requests in flight after intervals that begin with the run.
+fn under_way(counted: &Counters) -> u64 {
+    counted.issued.saturating_sub(counted.ended())
 }
 
 fn peak(
     run: &Run,
-    moments: &[Moment<'_>],
+    moments: &[Moment],
     rows: &[PhaseRow],
     headline: TimeKind,
 ) -> Option<PeakRecovery> {
@@ -180,18 +183,19 @@ fn peak(
         .all(|following| rate(following) <= rate(&phases[phase - 1]) * SAME_LOAD);
     let looked_ns = load_behind.map_or(0, |following| following.end_ns - end_ns);
     let is_metastable = slow_to_the_end && no_more_load && looked_ns >= HELD_NS;
-    let light = run.totals.rows.values();
-    let until_end: Vec<&IntervalRow> = light.filter(|row| row.span.0 < end_ns).collect();
-    let in_peak = || until_end.iter().filter(|row| row.span.0 >= start_ns);
+    let (mut until_end, mut in_peak) = (Counters::default(), Counters::default());
+    for row in run.totals.rows.iter().filter(|row| row.span.0 < end_ns) {
+        until_end.add(&row.all);
+        if row.span.0 >= start_ns {
+            in_peak.add(&row.all);
+        }
+    }
     let length_ns = end_ns - start_ns;
     Some(PeakRecovery {
         phase,
         end_ns,
-        issued_per_second: per_second(in_peak().map(|row| row.all.issued).sum(), length_ns),
-        answered_per_second: per_second(
-            in_peak().map(|row| row.all.ok + row.all.failed).sum(),
-            length_ns,
-        ),
+        issued_per_second: per_second(in_peak.issued, length_ns),
+        answered_per_second: per_second(in_peak.ok + in_peak.failed, length_ns),
         under_way: under_way(&until_end),
         before,
         bound_ns,
@@ -221,8 +225,8 @@ fn held(chunks: &[Chunk], headline: TimeKind, is_slow: impl Fn(&Chunk) -> bool) 
 }
 
 /// From the end of the peak until the mean in flight is at most the earlier maximum.
-fn drained(moments: &[Moment<'_>], quiet: &Range<u64>, end_ns: u64) -> Option<u64> {
-    let in_flight = |moment: &Moment<'_>| moment.level(|row| row.run.in_flight);
+fn drained(moments: &[Moment], quiet: &Range<u64>, end_ns: u64) -> Option<u64> {
+    let in_flight = |moment: &Moment| moment.level(|row| row.run.in_flight);
     let usual = moments.iter().filter(|m| is_in(m, quiet));
     let most = usual.filter_map(in_flight).map(|(_, max)| max).max()?;
     let mut following = moments.iter().filter(|m| m.span.0 >= end_ns);
@@ -230,7 +234,7 @@ fn drained(moments: &[Moment<'_>], quiet: &Range<u64>, end_ns: u64) -> Option<u6
     Some(first.span.0 - end_ns)
 }
 
-fn is_in(moment: &Moment<'_>, within: &Range<u64>) -> bool {
+fn is_in(moment: &Moment, within: &Range<u64>) -> bool {
     moment.span.0 >= within.start && moment.span.1 <= within.end
 }
 
@@ -298,7 +302,7 @@ impl Chunk {
     }
 }
 
-fn chunks(moments: &[Moment<'_>], within: Range<u64>, headline: TimeKind) -> Vec<Chunk> {
+fn chunks(moments: &[Moment], within: Range<u64>, headline: TimeKind) -> Vec<Chunk> {
     let mut chunks = Vec::new();
     let (mut pooled, mut start_ns) = (LabelTotals::default(), None);
     for moment in moments.iter().filter(|m| is_in(m, &within)) {

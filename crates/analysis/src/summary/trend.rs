@@ -46,9 +46,9 @@ pub struct TrendSpan {
 }
 
 /// `None` if the run was too short.
-pub(super) fn find(run: &Run, moments: &[Moment<'_>], headline: TimeKind) -> Option<Trend> {
+pub(super) fn find(run: &Run, moments: &[Moment], headline: TimeKind) -> Option<Trend> {
     let load_end_ns = run.manifest.load.end_ns;
-    let loaded: Vec<&Moment<'_>> = moments
+    let loaded: Vec<&Moment> = moments
         .iter()
         // Points beyond the end have another load.
         .filter(|moment| moment.span.1 <= load_end_ns)
@@ -58,7 +58,7 @@ pub(super) fn find(run: &Run, moments: &[Moment<'_>], headline: TimeKind) -> Opt
     }
     let quarter = loaded.len() / 4;
     let last = &loaded[loaded.len() - quarter..];
-    let ok = |stretch: &&[&Moment<'_>]| {
+    let ok = |stretch: &&[&Moment]| {
         let ok: u64 = stretch.iter().map(|m| m.all.slot.counters.ok).sum();
         let length: u64 = stretch.iter().map(|m| m.length_ns()).sum();
         per_second(ok, length)
@@ -73,7 +73,7 @@ pub(super) fn find(run: &Run, moments: &[Moment<'_>], headline: TimeKind) -> Opt
     })
 }
 
-fn stretch(moments: &[&Moment<'_>], headline: TimeKind) -> TrendSpan {
+fn stretch(moments: &[&Moment], headline: TimeKind) -> TrendSpan {
     let mut all = Counters::default();
     let mut timed = LabelTotals::default();
     let (mut due, mut length_ns) = (0, 0);

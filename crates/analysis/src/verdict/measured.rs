@@ -262,7 +262,7 @@ impl<'a> CriterionScope<'a> {
             return whole_ns;
         }
         let phases = self.phases.as_ref();
-        let rows = self.run.totals.rows.values().filter(|row| {
+        let rows = self.run.totals.rows.iter().filter(|row| {
             self.left_out.has(row.span) && phases.is_none_or(|phases| phases.contains(&row.phase))
         });
         let length = |(from, to): (u64, u64)| to.min(self.elapsed_ns).saturating_sub(from);
@@ -297,7 +297,7 @@ impl<'a> CriterionScope<'a> {
             self.window
                 .is_none_or(|window| window.0 <= from && to <= window.1)
         };
-        let rows = self.run.totals.rows.values().filter(|row| {
+        let rows = self.run.totals.rows.iter().filter(|row| {
             is_asked(row.span)
                 && !self.left_out.has(row.span)
                 && self

@@ -2,6 +2,8 @@
 //! descriptors or ports, a busy core in a closed loop. CPU, steal, throttling and stalls are
 //! reported as reasons.
 
+use std::borrow::Borrow;
+
 use measure::{
     Fault, Histogram, TimeKind, label,
     slot::Counters,
@@ -92,7 +94,7 @@ fn decisive(times: &Histogram) -> Option<u64> {
 #[must_use]
 pub fn judge(run: &Run, arrivals: &ArrivalLedger, requests: &Requests) -> Option<Measurement> {
     let all = run.totals.label(label::ALL);
-    let too_young = run.totals.last_end_ns() < SETTLED_NS || all.slot.counters.ended() < SETTLED;
+    let too_young = run.totals.rows.end_ns < SETTLED_NS || all.slot.counters.ended() < SETTLED;
     if requests.issued == 0 || run.live && too_young {
         return None;
     }
@@ -120,8 +122,8 @@ pub fn judge(run: &Run, arrivals: &ArrivalLedger, requests: &Requests) -> Option
         lateness_p99_ns: late.and_then(|times| times.quantile(0.99)),
         stall_p99_ns: held_up.and_then(|times| times.quantile(0.99)),
         sent: sent(arrivals),
-        cpu: busiest(run.totals.rows.values()),
-        waiting: most_waiting(run.totals.rows.values()),
+        cpu: busiest(run.totals.rows.iter()),
+        waiting: most_waiting(run.totals.rows.iter()),
         littles_law: littles_law(run),
     };
     m.first_bad_ns = m.late_ns.first().map(|(from, _)| *from);
@@ -292,7 +294,7 @@ fn unrecorded_share(run: &Run, arrivals: &ArrivalLedger) -> f64 {
 
 fn stretches(run: &Run, is_bad: impl Fn(&IntervalRow) -> bool) -> Vec<(u64, u64)> {
     let mut stretches: Vec<(u64, u64)> = Vec::new();
-    for row in run.totals.rows.values().filter(|row| is_bad(row)) {
+    for row in run.totals.rows.iter().filter(|row| is_bad(row)) {
         match stretches.last_mut() {
             // One interval without arrivals does not separate two late ones.
             Some((_, end)) if row.span.0 <= *end + 1_000_000_000 => *end = row.span.1,
@@ -302,10 +304,11 @@ fn stretches(run: &Run, is_bad: impl Fn(&IntervalRow) -> bool) -> Vec<(u64, u64)
     stretches
 }
 
-fn busiest<'a>(rows: impl Iterator<Item = &'a IntervalRow>) -> f64 {
+fn busiest<R: Borrow<IntervalRow>>(rows: impl Iterator<Item = R>) -> f64 {
     let mut time = 0;
     let mut work: Vec<u64> = Vec::new();
     for row in rows {
+        let row = row.borrow();
         time += row.span.1 - row.span.0;
         work.resize(work.len().max(row.run.cpu_ns.len()), 0);
         for (i, cpu) in row.run.cpu_ns.iter().enumerate() {
@@ -316,10 +319,11 @@ fn busiest<'a>(rows: impl Iterator<Item = &'a IntervalRow>) -> f64 {
 }
 
 /// Largest share of time for which a worker was ready but not running.
-fn most_waiting<'a>(rows: impl Iterator<Item = &'a IntervalRow>) -> f64 {
+fn most_waiting<R: Borrow<IntervalRow>>(rows: impl Iterator<Item = R>) -> f64 {
     let mut time = 0;
     let mut waiting: Vec<u64> = Vec::new();
     for row in rows {
+        let row = row.borrow();
         time += row.span.1 - row.span.0;
         waiting.resize(waiting.len().max(row.run.waiting_ns.len()), 0);
         for (sum, ns) in waiting.iter_mut().zip(&row.run.waiting_ns) {
@@ -330,12 +334,12 @@ fn most_waiting<'a>(rows: impl Iterator<Item = &'a IntervalRow>) -> f64 {
 }
 
 fn because(run: &Run, stretches: &[(u64, u64)], how: &str) -> String {
-    let inside = |row: &&IntervalRow| {
+    let inside = |row: &IntervalRow| {
         stretches
             .iter()
             .any(|(from, to)| row.span.0 >= *from && row.span.1 <= *to)
     };
-    let rows: Vec<&IntervalRow> = run.totals.rows.values().filter(inside).collect();
+    let rows: Vec<IntervalRow> = run.totals.rows.iter().filter(inside).collect();
     let time: u64 = rows.iter().map(|row| row.host_length_ns()).sum();
     let share = |ns: u64| (ns as f64 / time.max(1) as f64).min(1.0);
     let steal = share(
@@ -344,9 +348,9 @@ fn because(run: &Run, stretches: &[(u64, u64)], how: &str) -> String {
             .sum(),
     );
     let throttled = share(rows.iter().map(|row| row.throttled_ns).sum());
-    let waiting = most_waiting(rows.iter().copied());
+    let waiting = most_waiting(rows.iter());
     let stall = rows.iter().map(|row| row.run.stall_ns).max().unwrap_or(0);
-    let cause = if busiest(rows.iter().copied()) > BUSY {
+    let cause = if busiest(rows.iter()) > BUSY {
         "generator CPU-bound".to_owned()
     } else if throttled > STEAL {
         format!(
@@ -390,7 +394,7 @@ fn ranges(stretches: &[(u64, u64)]) -> String {
 /// |sampled − rate × time| / sampled, where time is wait plus service time.
 fn littles_law(run: &Run) -> Option<f64> {
     let (mut sum, mut samples, mut elapsed) = (0u64, 0u64, 0u64);
-    for row in run.totals.rows.values() {
+    for row in run.totals.rows.iter() {
         sum += row.run.in_flight.sum;
         samples += row.run.in_flight.samples;
         elapsed += row.span.1 - row.span.0;

@@ -69,7 +69,7 @@ pub struct Judged {
     pub first_violation_ns: Option<u64>,
 }
 
-pub(crate) fn judge(run: &Run, timeline: &Timeline<'_>, elapsed_ns: u64) -> Vec<Judged> {
+pub(crate) fn judge(run: &Run, timeline: &Timeline, elapsed_ns: u64) -> Vec<Judged> {
     let mut judged = so_far(run, elapsed_ns);
     for (judged, violation) in judged.iter_mut().zip(timeline.first_violations()) {
         judged.first_violation_ns = violation;

@@ -13,15 +13,15 @@ use crate::{
 };
 use record::{Run, Totals, history::Point};
 
-pub struct Timeline<'a> {
+pub struct Timeline {
     pub steady: Option<Steady>,
-    pub moments: Vec<Moment<'a>>,
+    pub moments: Vec<Moment>,
     /// `None` if a point cannot be judged.
     pub criteria: Vec<Vec<Option<bool>>>,
 }
 
 #[must_use]
-pub fn build(run: &Run) -> Timeline<'_> {
+pub fn build(run: &Run) -> Timeline {
     let moments = moments::collect(run);
     let texts = run.manifest.criteria.iter();
     let steady = steady::detect(run, &moments);
@@ -34,7 +34,7 @@ pub fn build(run: &Run) -> Timeline<'_> {
     }
 }
 
-impl Timeline<'_> {
+impl Timeline {
     pub fn first_violations(&self) -> impl Iterator<Item = Option<u64>> + '_ {
         self.criteria.iter().map(|line| {
             let held = line.iter().zip(&self.moments);
@@ -46,7 +46,7 @@ impl Timeline<'_> {
 
 fn line(
     run: &Run,
-    moments: &[Moment<'_>],
+    moments: &[Moment],
     steady: Option<(u64, u64)>,
     text: &str,
 ) -> Vec<Option<bool>> {
@@ -55,7 +55,7 @@ fn line(
     };
     // A point has no steady state of its own.
     let left_out = LeftOut::new(run, |_| true);
-    let is_asked = |moment: &Moment<'_>| {
+    let is_asked = |moment: &Moment| {
         !left_out.has(moment.span) && (!criterion.steady || lies_in(moment, steady))
     };
     let asked: Vec<bool> = moments.iter().map(is_asked).collect();
@@ -71,14 +71,15 @@ fn line(
     // The plan's count is known for the whole run only.
     alone.manifest.load.planned = None;
     let is_of_server = matches!(criterion.metric, Metric::Server(..));
-    let mut held = |moment: &Moment<'_>| {
+    let mut held = |moment: &Moment| {
         alone.totals = Totals::default();
         if is_of_server {
             alone.server = run.server.within(moment.span);
         }
         let phase = moment.rows.first().map_or(0, |row| row.phase);
-        let rows = moment.rows.iter().map(|row| (row.index, (*row).clone()));
-        alone.totals.rows = rows.collect();
+        for row in &moment.rows {
+            alone.totals.rows.add(row.clone());
+        }
         let mut length_ns = if is_of_server {
             // Cut to the point.
             moment.span.1
@@ -107,7 +108,7 @@ fn line(
         .collect()
 }
 
-fn lies_in(moment: &Moment<'_>, window: Option<(u64, u64)>) -> bool {
+fn lies_in(moment: &Moment, window: Option<(u64, u64)>) -> bool {
     window.is_some_and(|(from, to)| from <= moment.span.0 && moment.span.1 <= to)
 }
 

@@ -5,7 +5,7 @@ mod table;
 
 use plan::units::SECOND;
 use record::{
-    Run,
+    Run, Samples,
     server::{Descriptor, MetricSample},
     units,
 };
@@ -29,7 +29,7 @@ pub fn add(
     offset: Offset,
 ) -> Result<String, String> {
     let table = table::read(text).map_err(|why| format!("{file}{why}"))?;
-    let end_ns = run.totals.last_end_ns();
+    let end_ns = run.totals.rows.end_ns;
     let start_ns = i128::from(run.manifest.start.wall_ns);
     let (offset_ns, how) = match offset {
         Offset::Given(ns) => (ns, "given".to_owned()),
@@ -44,7 +44,7 @@ pub fn add(
     };
     let mut many = 0;
     for column in &table.columns {
-        let samples: Vec<MetricSample> = column
+        let samples: Samples = column
             .samples
             .iter()
             .filter_map(|(from, to, value)| {
@@ -87,7 +87,7 @@ fn within(
 }
 
 fn load(run: &Run) -> Vec<f64> {
-    let rows = run.totals.rows.values();
+    let rows = run.totals.rows.iter();
     by_second(rows.map(|row| (row.span, row.all.issued)))
 }
 

@@ -21,18 +21,18 @@ use codec::{Response, Target, Want, cookies::Jar, encode::Charset, url};
 
 /// The caller's connections, cookie jar and time limit.
 pub struct Agent<'u> {
-    /// Own connections. Unused with a shared pool.
+    /// The user's own connections. Unused with a shared pool.
     pub pool: &'u ConnectionPool,
-    /// Ends its waits.
+    /// Time limit of the user's waits; aborts them when the run ends.
     pub limit: &'u Rc<Limit>,
-    /// Its cookies.
+    /// The user's cookies.
     pub jar: &'u mut Jar,
 }
 
 /// A request to send, and the parts of the response that are needed.
 #[derive(Debug, Clone)]
 pub struct Call<'c> {
-    /// Label of its times.
+    /// Label of the samples.
     pub label: LabelId,
     /// The method.
     pub method: &'c str,
@@ -42,7 +42,7 @@ pub struct Call<'c> {
     pub want: Want,
     /// Encoding of header values.
     pub charset: Charset,
-    /// Whether the caller set cookies for it.
+    /// Whether the caller has set cookies for this request.
     pub sets_cookies: bool,
     /// Redirects to follow. `None` follows none.
     pub redirects: Option<Redirects>,
@@ -51,21 +51,21 @@ pub struct Call<'c> {
 /// Rules for redirects.
 #[derive(Debug, Clone, Copy)]
 pub struct Redirects {
-    /// Maximum number.
+    /// Maximum number of redirects.
     pub most: u32,
     /// Whether 301 and 302 keep POST.
     pub keep_method: bool,
 }
 
-/// Callbacks of a call.
+/// Callbacks during a call.
 pub trait Caller {
-    /// A request is about to be sent: the first, or one after a redirect.
+    /// Called when a request is about to be sent: the first one, or one after a redirect.
     fn sending(&mut self, now_ns: u64);
-    /// A response is redirected. Its data is dropped afterwards.
+    /// Called for a response that is a redirect. Its data is dropped afterwards.
     fn redirected(&mut self, intended: Intended, moments: &Moments, answer: &Response);
     /// Builds the request for a redirect. Fails if it cannot be sent.
     fn remake(&mut self, change: Override<'_>) -> Result<Built, BuildError>;
-    /// The server set a malformed cookie.
+    /// Called if the server set a malformed cookie.
     fn odd_cookie(&mut self, now_ns: u64);
 }
 
@@ -74,19 +74,20 @@ pub trait Caller {
 pub enum CallError {
     /// There was no complete response.
     Fault(Fault),
-    /// More redirects than this.
+    /// There were more redirects than this maximum.
     TooManyRedirects(u32),
-    /// The redirect's location is not a URL. Its text is omitted, because it may be a secret and
-    /// differs each time.
+    /// The `location` of the redirect is not a URL. Its text is omitted, because it may be a secret
+    /// and differs each time.
     Location,
-    /// A redirect to a host that may not be loaded. The redirecting response is the last one.
+    /// The redirect leads to a host that is not allowed. The call ends with the redirecting
+    /// response.
     Stranded(String),
-    /// The request for a redirect could not be built.
+    /// The request for the redirect could not be built.
     Build(BuildError),
 }
 
 impl Client {
-    /// Sends a request and follows redirects. `exchange` has the last response, complete or
+    /// Sends a request and follows redirects. `exchange` holds the last response, complete or
     /// partial.
     pub async fn send(
         &self,
@@ -150,7 +151,7 @@ impl Client {
         let origin = self.origin_id(&request.target.origin);
         let pool = self.shared.as_ref().unwrap_or(agent.pool);
         let permit = pool.enter(origin, agent.limit).await?;
-        // The first hop without a wait starts now.
+        // Without a wait before it, the first request starts now.
         let is_first = exchange.moments.first_write.is_none();
         let now = if permit.is_none() && is_first {
             exchange.moments.started
@@ -165,7 +166,8 @@ impl Client {
         let known = pool.take(origin, now, self.http.idle_close_ns);
         let mut conn = match known {
             Some(conn) => conn,
-            // Boxed because it is rare and large: every user would carry its size.
+            // Boxed because connecting is rare and its future is large. Every user would carry its
+            // size.
             None => Box::pin(self.open(request, call, agent.limit, exchange)).await?,
         };
         let with_cookie = self
@@ -229,7 +231,7 @@ impl Client {
         conn.carried += 1;
         match ended {
             Ok(_) => Ok(()),
-            // Nothing of this response arrived: a reused connection was closed.
+            // Nothing of this response arrived, so a reused connection was closed by the server.
             Err(TransportError(fault, _))
                 if exchange.moments.bytes_in == read_before && carried > 0 =>
             {
@@ -315,7 +317,7 @@ impl Exchange {
     }
 }
 
-/// Target of a redirect, if it is followed.
+/// The target of a redirect, if it is to be followed.
 fn redirect_of<'a>(call: &Call<'_>, answer: &'a Response) -> Option<(Redirects, &'a str)> {
     let redirects = matches!(answer.status, 300..=304 | 307 | 308);
     call.redirects.filter(|_| redirects).zip(answer.location())

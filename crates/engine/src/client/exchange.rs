@@ -1,4 +1,4 @@
-//! One request and its response: timestamps, limits, and kept data.
+//! One request and its response: timestamps, limits, and the data that is kept.
 
 use std::rc::Rc;
 
@@ -17,27 +17,27 @@ use codec::{Response, Want, reply::Reply};
 /// Timestamps in nanoseconds from the start of the run.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Moments {
-    /// The worker handles it.
+    /// When the worker took up the request.
     pub started: u64,
-    /// First byte written.
+    /// When the first byte was written.
     pub first_write: Option<u64>,
-    /// Last byte written.
+    /// When the last byte was written.
     pub sent: u64,
-    /// First byte of the response read.
+    /// When the first byte of the response was read.
     pub first_read: Option<u64>,
-    /// Head of the response complete.
+    /// When the head of the response was complete.
     pub head: u64,
-    /// Last byte read, or given up.
+    /// When the last byte was read, or the request was given up.
     pub done: u64,
     /// Bytes written.
     pub bytes_out: u64,
     /// Bytes read.
     pub bytes_in: u64,
-    /// Durations of opening its connection, if it needed a new one.
+    /// Durations of lookup, connect and TLS, if a new connection was opened.
     pub opening: measure::accumulator::Opening,
 }
 
-/// Time limits of a request as moments.
+/// Time limits of a request, as absolute times of the run.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     total_at: u64,
@@ -48,7 +48,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Limits of a request started at this moment.
+    /// Creates the limits of a request that started at this time.
     #[must_use]
     pub fn from(started: u64, timeouts: &Timeouts) -> Limits {
         let after = |ns: Option<u64>| ns.map_or(NEVER, |ns| started.saturating_add(ns));
@@ -61,7 +61,7 @@ impl Limits {
         }
     }
 
-    /// Arms the limits.
+    /// Sets the waiter's deadline to the earliest of these limits.
     pub fn arm(&self, worker: &Worker, limit: &Rc<Limit>) {
         worker
             .deadlines
@@ -73,7 +73,8 @@ impl Limits {
         self.headers_ns.is_some() || self.idle_ns.is_some()
     }
 
-    /// Handles the end of sending: from here on the head is awaited, unless it has arrived.
+    /// Records that the request was sent. The limit for the head starts now, unless the head has
+    /// arrived.
     fn sent(&mut self, now_ns: u64, awaits_head: bool) {
         let headers_ns = self.headers_ns.filter(|_| awaits_head);
         self.headers_at = headers_ns.map_or(NEVER, |ns| now_ns.saturating_add(ns));
@@ -86,7 +87,7 @@ impl Limits {
         }
     }
 
-    /// Fault for a wait that these limits ended.
+    /// Returns the fault for a wait that one of these limits ended.
     #[must_use]
     pub fn fault(&self, cut: Cut) -> Fault {
         match cut {
@@ -108,7 +109,7 @@ pub struct Exchange {
     pub answer: Response,
     /// Time limits.
     pub limits: Limits,
-    /// Memory of the response.
+    /// Memory reserved for the response.
     pub kept: Held,
 }
 

@@ -1,7 +1,7 @@
 //! Hosts that a test may load: those the user wrote (the target, and absolute URLs in the file) and
 //! those allowed explicitly. Hosts from responses, captures and tables are not allowed by default.
 //!
-//! Hosts are compared as in URLs: without port, in lower case.
+//! Host names are compared as in URLs: in lower case, without port.
 
 use plan::{
     At, Plan, Problem, Request, Variable, Work,
@@ -20,22 +20,22 @@ pub struct Allow {
     pub hosts: Vec<String>,
     /// If set, only these hosts may be loaded at all, including those the user wrote.
     pub only: Option<Vec<String>>,
-    /// Whether other hosts are loaded with a note, as in other tools.
+    /// Whether other hosts are loaded too, with a note, as other tools do.
     pub others_too: bool,
 }
 
-/// Ruling on a host.
+/// Whether a host may be loaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ruling {
-    /// It is loaded.
+    /// The host is loaded.
     Allowed,
-    /// It is loaded with a note.
+    /// The host is loaded, and a note says so.
     Told,
-    /// It is not loaded.
+    /// The host is not loaded.
     Refused,
 }
 
-/// The rules of a run.
+/// The hosts that a run may load.
 #[derive(Debug, Clone)]
 pub struct Hosts {
     known: Vec<String>,
@@ -64,7 +64,7 @@ impl Hosts {
         &self.known
     }
 
-    /// The ruling on a host that appears during the run.
+    /// Returns whether a host that appears during the run may be loaded.
     #[must_use]
     pub fn ruling(&self, host: &str) -> Ruling {
         let among = |patterns: &[String]| patterns.iter().any(|pattern| matches(pattern, host));
@@ -84,7 +84,7 @@ impl Hosts {
         }
     }
 
-    /// Port of a plan's target.
+    /// The port of a plan's target.
     #[must_use]
     pub fn target_port(plan: &Plan) -> Option<u16> {
         if let Work::Mqtt(mqtt) = &plan.work {
@@ -93,7 +93,7 @@ impl Hosts {
         url::parse(&plan.target).map(|target| target.origin.port)
     }
 
-    /// How to allow a refused host.
+    /// Tells the user how to allow a refused host.
     #[must_use]
     pub fn advice(&self, host: &str) -> String {
         match &self.allow.only {
@@ -102,7 +102,7 @@ impl Hosts {
         }
     }
 
-    /// Problems for hosts that are known before the run and not on the fixed list.
+    /// Reports the hosts that are known before the run and missing from the fixed list.
     #[must_use]
     pub fn problems(plan: &Plan, allow: &Allow) -> Vec<Problem> {
         let Some(only) = &allow.only else {
@@ -114,7 +114,7 @@ impl Hosts {
         all.extend(led_to(plan).into_iter().map(|host| (host, None)));
         let mut problems: Vec<Problem> = Vec::new();
         for (host, at) in all {
-            // A requested pattern must be on the list literally.
+            // A pattern to be allowed must be on the list literally.
             if only
                 .iter()
                 .any(|pattern| *pattern == host || matches(pattern, &host))
@@ -133,7 +133,7 @@ impl Hosts {
     }
 }
 
-/// Host as in URLs: lower case, no port, IPv6 without brackets.
+/// The host as in URLs: lower case, no port, IPv6 without brackets.
 #[must_use]
 pub fn canonical(text: &str) -> Option<String> {
     let text = text.trim();
@@ -151,8 +151,8 @@ pub fn canonical(text: &str) -> Option<String> {
     is_host.then_some(target.origin.host)
 }
 
-/// Places that connections are redirected to by address overrides. They need permission of their
-/// own.
+/// Hosts and addresses that address overrides redirect connections to. They need permission of
+/// their own.
 fn led_to(plan: &Plan) -> Vec<String> {
     let route = &plan.http.route;
     let given = route.resolve.iter().flat_map(|one| &one.addresses);
@@ -175,7 +175,7 @@ fn written(plan: &Plan) -> Vec<(String, Option<At>)> {
     if let Work::Mqtt(mqtt) = &plan.work {
         hosts.push((mqtt.host.to_ascii_lowercase(), None));
     }
-    // The address of an embedded broker is known at run time.
+    // The address of an embedded broker is only known at run time.
     let background = plan.background.as_ref();
     if let Some(background) =
         background.filter(|background| !background.mqtt.host.starts_with("lab:"))
@@ -237,7 +237,7 @@ fn hosts_of(request: &Request, plan: &Plan) -> Vec<String> {
     hosts
 }
 
-/// Placeholder for values known only at run time.
+/// Placeholder for a value that is only known at run time.
 const HOLE: &str = "\u{1}";
 
 /// Host of an absolute URL, if it is constant. User, password and port may be placeholders. The
@@ -257,7 +257,8 @@ fn host_before_holes(text: &str, hole: &str) -> Option<String> {
     Some(target.origin.host)
 }
 
-/// Variables with a value in the file, using one of several. Others are placeholders.
+/// Variables that have a value in the file. Of several values it uses one; other variables become
+/// placeholders.
 struct Written<'p> {
     plan: &'p Plan,
     chosen: Option<(&'p str, &'p Value)>,
@@ -380,7 +381,7 @@ mod tests {
         let resolve = plan::route::Resolve::parse("target.test:8080:10.0.0.1").expect("read");
         led.http.route.resolve = vec![resolve];
         assert_eq!(Hosts::problems(&led, &allow).len(), 3);
-        // Permission for an address override does not extend to responses.
+        // The permission for an address override does not extend to hosts from responses.
         allow.only = None;
         allow.others_too = false;
         assert_eq!(Hosts::new(&led, &allow).ruling("10.0.0.1"), Ruling::Refused);

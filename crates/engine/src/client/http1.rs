@@ -30,7 +30,7 @@ struct Outgoing {
 }
 
 impl Http1 {
-    /// Wraps a new stream.
+    /// Creates a connection on a new stream.
     #[must_use]
     pub fn over(stream: Stream) -> Http1 {
         Http1 {
@@ -55,8 +55,8 @@ impl Http1 {
     ) -> Poll<()> {
         while out.written < request.len() {
             if out.written == 0 {
-                // Read before the call, because on loopback the response may arrive before it
-                // returns.
+                // Read the clock before the call: on loopback the response may arrive before the
+                // call returns.
                 watch.on_begin(io.clock);
             }
             match ready!(self.stream.poll_write(cx, &request[out.written..])) {
@@ -101,7 +101,8 @@ impl Http1 {
         }
     }
 
-    /// Reads what is available, up to the end of the last response. Returns when that was.
+    /// Reads what is available, up to the end of the last response. Returns the time at which that
+    /// was complete.
     fn poll_some<W: ExchangeObserver>(
         &mut self,
         cx: &mut Context<'_>,
@@ -110,7 +111,7 @@ impl Http1 {
     ) -> Poll<Result<Option<u64>, Fault>> {
         let (mut buffer, mut heads) = (io.buffer.borrow_mut(), io.heads.borrow_mut());
         let next = watch.next();
-        // Reads only the head if a long body is expected, so that the body can be discarded.
+        // If a long body is expected, read only the head, so that the kernel can discard the body.
         let awaits_head = self.replies.reply.status == 0;
         let unseen = awaits_head && next.keep < Keep::Body && self.stream.can_discard();
         let short = heads.first_read().filter(|_| unseen);
@@ -171,7 +172,7 @@ impl Http1 {
         self.stream.poll_discard(cx, &mut scratch, rest)
     }
 
-    /// Counts discarded bytes. Returns when the last response was complete.
+    /// Counts discarded bytes. Returns the time at which the last response was complete.
     fn thrown<W: ExchangeObserver>(
         &mut self,
         thrown: std::io::Result<usize>,
@@ -196,7 +197,7 @@ impl Http1 {
     }
 }
 
-/// Nothing to read or write: ready only when the limit expires.
+/// Waits when there is nothing to read or write. Ready only when the limit expires.
 fn waits<W: ExchangeObserver>(cx: &Context<'_>, limit: &Limit, watch: &mut W) -> Poll<Fault> {
     loop {
         let cut = ready!(limit.poll(cx));
@@ -217,21 +218,22 @@ impl Transport for Http1 {
         let mut out = Outgoing::default();
         self.replies.begin();
         std::future::poll_fn(|cx| {
-            // Reads while writing, because a server may respond early, and both would wait forever.
+            // Read while writing: a server may respond early, and otherwise both sides would wait
+            // forever.
             if !out.flushed && out.broken.is_none() {
                 let _ = self.poll_write(cx, io, request, &mut out, watch);
             }
             let Some(broken) = out.broken else {
                 let read = ready!(self.poll_answers(cx, io, limit, watch));
-                // The rest of the request would corrupt the next one.
+                // The unsent rest of the request would corrupt the next one.
                 self.replies.reply.keep_alive &= out.flushed;
                 return Poll::Ready(
                     read.map_err(|fault| TransportError(fault, ExchangeStage::Read)),
                 );
             };
             let lost = Err(TransportError(broken, ExchangeStage::Write));
-            // A server that rejects a large body may respond and hang up before it was sent. The
-            // response counts.
+            // A server that rejects a large body may respond and close the connection before the
+            // body was sent. The response counts.
             let hung_up = matches!(broken, Fault::BrokenPipe | Fault::Reset) && out.written > 0;
             if !hung_up || !watch.accepts_early_response() {
                 return Poll::Ready(lost);

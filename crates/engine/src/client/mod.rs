@@ -33,7 +33,7 @@ use pool::{Conn, ConnectionPool, OpenCount, OriginId};
 pub use request::{BuildError, Built, Override};
 use transport::WorkerBuffers;
 
-/// Maximum number of bytes kept of an unrequested failure body.
+/// Maximum number of bytes kept of a failed response's body that the test does not need.
 pub const EXCERPT: usize = 1024;
 
 /// Settings shared by all workers of a run.
@@ -52,7 +52,7 @@ pub struct HttpClientConfig {
 }
 
 impl HttpClientConfig {
-    /// Creates settings and loads TLS files. Fails with a message for the user.
+    /// Creates the settings and loads TLS files. Fails with a message for the user.
     pub fn new(
         http: &plan::Http,
         hosts: Hosts,
@@ -80,12 +80,13 @@ pub struct Client {
     scratch: RefCell<Vec<u8>>,
 }
 
-/// What a connection is opened for, to attribute its times.
+/// What a connection is opened for. Its times are attributed to this.
 #[derive(Debug, Clone, Copy)]
 pub struct Purpose {
-    /// The label.
+    /// Label of the times.
     pub label: LabelId,
-    /// Intended start of the request. `None` if there is no particular one.
+    /// Intended start of the request. `None` if the connection is not opened for a particular
+    /// request.
     pub intended: Option<Intended>,
 }
 
@@ -106,7 +107,8 @@ impl Client {
         }
     }
 
-    /// Parses heads for their status only, without cookies, redirects or encodings.
+    /// Makes the client parse only the status of response heads. Cookies, redirects and encodings
+    /// are ignored.
     #[must_use]
     pub fn only_counting(mut self) -> Client {
         self.heads = RefCell::default();
@@ -133,7 +135,7 @@ impl Client {
         }
     }
 
-    /// The number of an origin, assigned at its first use.
+    /// Returns the number of an origin. It is assigned at first use.
     pub fn origin_id(&self, origin: &Origin) -> OriginId {
         let mut origins = self.origins.borrow_mut();
         let known = origins.iter().position(|o| o == origin);
@@ -143,7 +145,7 @@ impl Client {
         }) as OriginId
     }
 
-    /// Opens a connection to a given address or the origin's own, and records its times.
+    /// Opens a connection to the given address, or to the origin's own, and records its times.
     pub(crate) async fn connect(
         &self,
         origin: &Origin,
@@ -186,7 +188,7 @@ impl Client {
     }
 
     /// Whether a host that appeared during the run may be loaded. Adds a note unless the user wrote
-    /// it.
+    /// the host.
     pub fn may_go_to(&self, host: &str, why: &str) -> bool {
         let ruling = self.hosts.ruling(host);
         match ruling {

@@ -19,11 +19,11 @@ pub type OriginId = u32;
 /// An open connection.
 #[derive(Debug)]
 pub struct Conn {
-    /// Its protocol.
+    /// The protocol on the connection.
     pub transport: Http1,
-    /// Its origin.
+    /// The origin it is connected to.
     pub origin: OriginId,
-    /// When it was last used.
+    /// When the connection was last used.
     pub idle_since_ns: u64,
     /// Number of requests sent on it.
     pub carried: u64,
@@ -85,7 +85,8 @@ impl ConnectionPool {
         }
     }
 
-    /// Waits for permission to use a connection. Own pools never wait. Fails if the limit expires.
+    /// Waits until a connection may be used. Returns immediately if the pool has no limit. Fails if
+    /// `limit` expires.
     pub async fn enter(&self, origin: OriginId, limit: &Limit) -> Result<Option<Permit>, Fault> {
         let Some(semaphores) = &self.semaphores else {
             return Ok(None);
@@ -124,7 +125,7 @@ impl ConnectionPool {
         None
     }
 
-    /// Moves the idle connections of another pool here.
+    /// Moves the idle connections of another pool into this one.
     pub fn take_over(&self, other: &ConnectionPool) {
         self.idle.borrow_mut().append(&mut other.idle.borrow_mut());
     }
@@ -133,14 +134,15 @@ impl ConnectionPool {
     pub fn put(&self, conn: Box<Conn>) {
         let mut idle = self.idle.borrow_mut();
         if idle.capacity() == 0 {
-            // A user usually has one. More capacity would waste memory for thousands of users.
+            // A user usually has one connection. More capacity would waste memory for thousands of
+            // users.
             idle.reserve_exact(1);
         }
         idle.push(conn);
     }
 }
 
-/// The pool of one of `workers` workers. `None` if each user has its own.
+/// Creates the pool of one of `workers` workers. `None` if each user has its own pool.
 #[must_use]
 pub fn of_worker(plan: plan::PoolPolicy, worker: usize, workers: usize) -> Option<ConnectionPool> {
     match plan {

@@ -5,11 +5,11 @@ use codec::{Target, encode::Charset};
 /// An encoded request.
 #[derive(Debug, Clone)]
 pub struct Built {
-    /// The target.
+    /// Where the request is sent.
     pub target: Target,
     /// Head and body.
     pub bytes: Vec<u8>,
-    /// Offset at which a Cookie header can be inserted: the end of the header lines.
+    /// Offset at which a `cookie` header can be inserted: the end of the header lines.
     pub cookie_at: usize,
 }
 
@@ -26,7 +26,7 @@ impl Built {
         self.bytes.get(self.cookie_at + 2..).unwrap_or_default()
     }
 
-    /// The bytes with cookies of the jar, which replace a `cookie` header of the request.
+    /// Returns the bytes with cookies from the jar. They replace a `cookie` header of the request.
     #[must_use]
     pub fn with_cookie(&self, cookie: &str, charset: Charset) -> Vec<u8> {
         let (head, rest) = self.bytes.split_at(self.cookie_at);
@@ -40,7 +40,7 @@ impl Built {
             .filter(|line| !is_cookie(line))
             .for_each(|line| bytes.extend_from_slice(line));
         bytes.extend_from_slice(b"cookie: ");
-        // Cookies of servers may contain anything. Those of steps were validated.
+        // Cookies from servers may contain anything. Those of steps were validated before.
         let _ = charset.write(&mut bytes, cookie);
         bytes.extend_from_slice(b"\r\n");
         bytes.extend_from_slice(rest);
@@ -53,18 +53,18 @@ impl Built {
 pub enum BuildError {
     /// The URL is invalid.
     Url(String),
-    /// A header value contains a line break or the like.
+    /// A header value contains a character that is not allowed, such as a line break.
     Header(String),
-    /// A file cannot be read, with the operating system's name of the error.
+    /// A file cannot be read. Has the operating system's name of the error.
     File(&'static str),
 }
 
-/// Changes for a redirect.
+/// Changes to a request for a redirect.
 #[derive(Debug, Clone, Copy)]
 pub struct Override<'a> {
-    /// New URL.
+    /// The new URL.
     pub url: &'a str,
-    /// New method.
+    /// The new method.
     pub method: &'a str,
     /// Whether the body is kept.
     pub body: bool,

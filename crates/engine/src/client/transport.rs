@@ -1,4 +1,4 @@
-//! Interface of a connection that sends a request and yields responses. HTTP/1.1 is one
+//! Interface of a connection that sends requests and yields responses. HTTP/1.1 is one
 //! implementation.
 
 use std::cell::RefCell;
@@ -18,12 +18,12 @@ use codec::{
     async_fn_in_trait,
     reason = "nothing here crosses threads: a worker is one"
 )]
-/// A protocol's side of a connection.
+/// The protocol on a connection.
 pub trait Transport {
-    /// Sends a request and reads its responses, reporting each. Returns when the last one was
-    /// complete.
+    /// Sends a request, reads its responses and reports each. Returns the time at which the last
+    /// one was complete.
     ///
-    /// Fails with the cause, including an expired limit unless the observer continues.
+    /// Fails with the cause. An expired limit is a cause unless the observer continues.
     async fn exchange<W: ExchangeObserver>(
         &mut self,
         io: &WorkerBuffers<'_>,
@@ -32,7 +32,7 @@ pub trait Transport {
         watch: &mut W,
     ) -> Result<u64, TransportError>;
 
-    /// Whether it can be reused.
+    /// Whether the connection can be reused.
     fn is_reusable(&self) -> bool;
 
     /// Whether the peer has closed an idle connection, as far as known without a system call.
@@ -42,19 +42,19 @@ pub trait Transport {
 /// Resources that a worker lends to a connection during an exchange.
 #[derive(Debug)]
 pub struct WorkerBuffers<'w> {
-    /// The clock.
+    /// The worker's clock.
     pub clock: &'w Clock,
     /// The receive buffer.
     pub buffer: &'w RefCell<Box<[u8]>>,
-    /// The cache of heads.
+    /// Cache of parsed heads.
     pub heads: &'w RefCell<Heads>,
-    /// Buffer whose size limits discarding. Never written to.
+    /// Buffer whose size limits how much is discarded per call. It is never written to.
     pub scratch: &'w RefCell<Vec<u8>>,
 }
 
 /// Observes an exchange and decides what is kept.
 pub trait ExchangeObserver {
-    /// What to keep of the next response.
+    /// Returns what to keep of the next response.
     fn next(&self) -> ResponseExpectation;
     /// The first write is about to start.
     fn on_begin(&mut self, clock: &Clock) {
@@ -64,7 +64,7 @@ pub trait ExchangeObserver {
     fn wrote(&mut self, bytes: usize) {
         let _ = bytes;
     }
-    /// Everything was handed to the network.
+    /// All bytes were handed to the network.
     fn sent(&mut self, clock: &Clock) {
         let _ = clock;
     }
@@ -72,7 +72,7 @@ pub trait ExchangeObserver {
     fn on_read(&mut self, now_ns: u64, bytes: usize);
     /// `bytes` of the body were discarded unread, after the head was reported.
     fn on_discarded(&mut self, bytes: usize, clock: &Clock);
-    /// A response grew but is incomplete. Fails if there is no memory for more.
+    /// A response has grown but is incomplete. Fails if there is no memory for more.
     fn on_partial(&mut self, reply: &mut Reply, now_ns: u64) -> Result<(), Fault> {
         let _ = (reply, now_ns);
         Ok(())
@@ -88,22 +88,22 @@ pub trait ExchangeObserver {
     }
 }
 
-/// Expectations of the next response.
+/// What is expected of the next response, and what to keep of it.
 #[derive(Debug, Clone, Copy)]
 pub struct ResponseExpectation {
     /// Parts to keep.
     pub keep: Keep,
-    /// Whether the request was HEAD, so that the response has no body.
+    /// Whether the request was HEAD. Its response has no body.
     pub to_head: bool,
     /// Whether more responses follow.
     pub more: bool,
 }
 
-/// Why an exchange failed.
+/// Why and at which stage an exchange failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TransportError(pub Fault, pub ExchangeStage);
 
-/// Stage of a failed exchange.
+/// Stage at which an exchange failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExchangeStage {
     /// There was no connection.

@@ -1,5 +1,5 @@
 //! Arrivals and users of a load that can be changed during the run. Checks for changes before it
-//! acts on a moment, so that all workers follow the same load.
+//! acts on an arrival, so that all workers follow the same load.
 
 use std::{
     cell::{Cell, RefCell},
@@ -20,7 +20,7 @@ use crate::{
 
 pub(super) enum WorkerArrivals<'a> {
     Planned(Shard<'a>),
-    /// Of a load that can be changed.
+    /// Arrivals of a load that can be changed.
     Steered(Steered),
     Adopting(Adopting<'a>),
 }
@@ -40,15 +40,15 @@ impl Steered {
         }
     }
 
-    /// Returns the next arrival, at most one poll interval before it is due. `None` if there will
-    /// be no more.
+    /// Returns the next arrival, at most one poll interval before it is due. `None` if there are no
+    /// more.
     async fn next(&mut self, worker: &Worker) -> Option<Arrival> {
         loop {
             let now = worker.clock.now();
             self.view.renew();
             let schedule = &self.view.state().schedule;
             let arrival = schedule.at(self.next);
-            // Changes are stored by then.
+            // All changes have been stored by then.
             let over_ns = schedule.end_ns().saturating_sub(KNOWN_NS);
             let until_ns = arrival.map_or(over_ns, |arrival| arrival.intended_ns);
             let is_over = worker.arrivals_end.is_aborted();
@@ -56,14 +56,14 @@ impl Steered {
                 self.next += self.step;
                 return arrival;
             }
-            // The end of the run is noticed above.
+            // The end of the run is handled at the top of the loop.
             let _ = worker
                 .sleep_until(until_ns.min(now + LOOK_NS), &worker.arrivals_end)
                 .await;
         }
     }
 
-    /// Whether an arrival still exists at its moment. Otherwise it is put back.
+    /// Whether an arrival is still planned when it is due. Otherwise it is put back.
     fn is_due(&mut self, arrival: Arrival) -> bool {
         if !self.view.renew() || self.view.state().schedule.at(arrival.number) == Some(arrival) {
             return true;
@@ -74,7 +74,7 @@ impl Steered {
 }
 
 impl WorkerArrivals<'_> {
-    /// The next arrival. `None` if there will be no more.
+    /// Returns the next arrival. `None` if there are no more.
     pub async fn next(&mut self, worker: &Worker) -> Option<Arrival> {
         match self {
             WorkerArrivals::Planned(shard) => shard.next(),
@@ -83,8 +83,8 @@ impl WorkerArrivals<'_> {
         }
     }
 
-    /// Whether an arrival still exists at its moment. Otherwise it is put back, and another one
-    /// replaces it.
+    /// Whether an arrival is still planned when it is due. Otherwise it is put back, and another
+    /// one replaces it.
     pub fn is_due(&mut self, arrival: Arrival) -> bool {
         match self {
             WorkerArrivals::Planned(_) | WorkerArrivals::Adopting(_) => true,
@@ -95,7 +95,7 @@ impl WorkerArrivals<'_> {
 
 pub(super) struct UserPool {
     view: RefCell<LoadView>,
-    /// By number, including those of other workers.
+    /// All users by number, including those of other workers.
     users: RefCell<Vec<Rc<Member>>>,
     planned: u32,
 }
@@ -104,13 +104,13 @@ pub(super) struct UserPool {
 pub(super) struct Member {
     pub goes_on: Cell<bool>,
     rounds: Cell<u64>,
-    /// (version of the load, end of its active period).
+    /// Version of the load, and end of the user's active period under that version.
     until: Cell<(u64, u64)>,
 }
 
 const BEYOND: u64 = 1 << 60;
-/// The smallest prime above [`crate::course::MOST_USERS`]: keeps iteration numbers unique and
-/// without patterns.
+/// The smallest prime above [`crate::load_control::MOST_USERS`]. It keeps iteration numbers unique
+/// and without patterns.
 const STRIDE: u64 = 1_000_003;
 
 impl UserPool {
@@ -127,12 +127,13 @@ impl UserPool {
         self.view.borrow_mut().renew();
     }
 
-    /// Version, different after every change.
+    /// Version of the load. Every change increases it.
     pub fn version(&self) -> u64 {
         self.view.borrow().version()
     }
 
-    /// Start times of a worker's users whose active period ends after a moment, in order.
+    /// Start times and numbers of this worker's users whose active period ends after a time, in
+    /// order.
     pub fn coming(&self, share: Share, now_ns: u64) -> VecDeque<(u64, u32)> {
         let view = self.view.borrow();
         let own = (0..view.state().users()).filter(|user| share.has(u64::from(*user)));
@@ -155,7 +156,7 @@ impl UserPool {
         Rc::clone(&users[user as usize])
     }
 
-    /// Number of the iteration that a user starts at the current moment. `None` if it must stop.
+    /// Returns the number of the iteration that a user starts now. `None` if the user must stop.
     pub fn next(&self, member: &Member, user: u32, now_ns: u64) -> Option<u64> {
         self.renew();
         let (version, until_ns) = member.until.get();

@@ -1,4 +1,4 @@
-//! Drivers: the work of a worker, as one future each.
+//! Drivers: what a worker runs, one implementation per kind of work.
 
 mod adjustable;
 pub mod batch;
@@ -12,6 +12,6 @@ use crate::worker::Worker;
 
 /// The work of one worker.
 pub trait Driver {
-    /// Runs until everything is done, or was given up because the run ended.
+    /// Runs until all work is finished, or was given up because the run ended.
     fn run(self: Box<Self>, worker: Rc<Worker>) -> Pin<Box<dyn Future<Output = ()>>>;
 }

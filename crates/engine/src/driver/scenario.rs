@@ -1,5 +1,5 @@
-//! The scenario driver: starts virtual users by the schedule (open), or keeps a number of users
-//! active (closed).
+//! The scenario driver. It starts virtual users by the schedule (open model), or keeps a number of
+//! users active (closed model).
 
 use std::{
     cell::{Cell, RefCell},
@@ -33,14 +33,14 @@ use crate::{
     worker::Worker,
 };
 
-/// Starts arrivals k ≡ worker (mod workers) of the schedule and taken-over ones, or its share of
-/// the users of a closed model.
+/// Starts this worker's arrivals of the schedule (those with number ≡ worker modulo workers) and
+/// those taken over. In a closed model it runs its share of the users.
 pub struct ScenarioDriver {
     /// This worker's copy of the program.
     pub program: Program,
     /// Settings of its client.
     pub settings: HttpClientConfig,
-    /// Hooks for requests and responses.
+    /// Hooks of the front end for requests and responses.
     pub hooks: Option<Arc<dyn Hooks>>,
 }
 
@@ -95,8 +95,8 @@ async fn open(env: &Rc<Env>) {
             let slept = worker.sleep_until(arrival.intended_ns, &worker.arrivals_end);
             let cut_short = slept.await.is_err();
             now = worker.clock.now();
-            // Arrivals due before the end were planned. Those at the end follow the schedule's
-            // rule.
+            // Arrivals due before the end were planned. Whether one exactly at the end was planned
+            // is for the schedule to decide.
             let is_over = cut_short || worker.arrivals_end.is_aborted();
             let end = worker.recorder.borrow().arrivals_end_ns();
             if is_over && end.is_none_or(|end| !schedule.is_due(arrival.intended_ns, end)) {
@@ -122,13 +122,13 @@ async fn open(env: &Rc<Env>) {
             continue;
         }
         if !worker.memory.take(memory::USER) {
-            // Planned but not started: unsent.
+            // Planned but never started: the arrival counts as unsent.
             worker.common.users.fetch_sub(1, Ordering::Relaxed);
             worker.remark(format!(
                 "the memory budget was used up by users that wait: arrivals were not started; {}",
                 memory::ADVICE
             ));
-            // Waiting users must get their turn, or permits would never be returned.
+            // Waiting users must get their turn. Otherwise they would never return their permits.
             tokio::task::coop::consume_budget().await;
             continue;
         }
@@ -139,8 +139,7 @@ async fn open(env: &Rc<Env>) {
             scenario: env.program.draw.index(arrival.number),
         };
         spawn(Rc::clone(env), start);
-        // Far behind schedule nothing above waits, but started users and a stop still need their
-        // turn.
+        // Far behind schedule nothing above waits. Started users and a stop still need their turn.
         tokio::task::coop::consume_budget().await;
     }
     pause(env).await;
@@ -209,7 +208,8 @@ async fn closed(env: &Rc<Env>, users: u32, phases: &[UserPhase]) {
                 worker: &env.worker,
                 place,
             };
-            // Numbers of iterations continue, so that they are unique.
+            // Iteration numbers continue from one active period to the next, so that they stay
+            // unique.
             let next = |now| {
                 (now < stay.until_ns).then(|| {
                     let round = rounds.replace(rounds.get() + 1);
@@ -219,12 +219,12 @@ async fn closed(env: &Rc<Env>, users: u32, phases: &[UserPhase]) {
             run_closed_user(&env, &state, next).await;
         });
     }
-    // Users run by themselves. This only keeps the driver until no iterations start.
+    // The users run in tasks of their own. Waiting here only keeps the driver alive until no more
+    // iterations start.
     let _ = worker.sleep_until(end_ns, &worker.arrivals_end).await;
 }
 
-/// Like `closed`, for a load that can be changed: the driver starts users, which stop by
-/// themselves.
+/// Like `closed`, for a load that can be changed. The driver starts users, which stop on their own.
 async fn closed_steered(env: &Rc<Env>, course: &LoadControl) {
     let worker = &env.worker;
     let share = worker.share();
@@ -277,10 +277,10 @@ fn begin(env: &Rc<Env>, crew: &Rc<UserPool>, user: u32) {
     });
 }
 
-/// Time that a stopped run waits for users if the plan sets no limit.
+/// How long a stopped run waits for its users if the plan sets no limit.
 const STOPPED_NS: u64 = 5 * SECOND;
 
-/// Known defect: a schedule that adds a period to the current time and so drifts.
+/// Known defect: a schedule that adds a period to the current time and therefore drifts.
 #[derive(Debug, Default)]
 struct Drift {
     planned_ns: u64,
@@ -299,7 +299,7 @@ impl Drift {
     }
 }
 
-/// User limits by phase: this process's share of the plan's.
+/// User limits by phase: this process's share of the plan's limits.
 fn caps(load: &Load, share: Share) -> Vec<Option<u32>> {
     // A share of a number is at most the number.
     let own = |cap: u32| share.of_first(u64::from(cap)) as u32;
@@ -313,7 +313,7 @@ fn caps(load: &Load, share: Share) -> Vec<Option<u32>> {
 }
 
 fn spawn(env: Rc<Env>, start: IterationStart) {
-    // Registered before its task first runs, so that waiting for all users includes it.
+    // Register the user before its task first runs, so that a wait for all users includes it.
     let state = UserState::default();
     let place = env.worker.enter(&state.limit);
     tokio::task::spawn_local(async move {
@@ -326,7 +326,7 @@ fn spawn(env: Rc<Env>, start: IterationStart) {
     });
 }
 
-/// Registration of an active user, removed on drop, even on panic.
+/// Registration of an active user. Removed on drop, even on panic.
 struct ActiveUserGuard<'a> {
     worker: &'a Worker,
     place: usize,
@@ -338,9 +338,8 @@ impl Drop for ActiveUserGuard<'_> {
     }
 }
 
-/// Runs one user of a closed model for one active period: iterations back to back with kept
-/// connections. `next` returns the number of an iteration that starts at a moment, or `None` to
-/// stop.
+/// Runs one user of a closed model for one active period. Iterations follow each other on kept
+/// connections. `next` returns the number of an iteration that starts at a time, or `None` to stop.
 async fn run_closed_user(env: &Env, state: &UserState, next: impl Fn(u64) -> Option<u64>) {
     let worker = &env.worker;
     let backoff = BackOff::default();
@@ -415,13 +414,13 @@ async fn drain(env: &Env) {
     while worker.users.get() > 0 {
         let now = worker.clock.now();
         if end.is_none() && worker.arrivals_end.is_aborted() {
-            // A stop ends the run even if users would be waited for without limit.
+            // A stop ends the run even if the plan waits for users without limit.
             end = Some(now.saturating_add(STOPPED_NS));
         }
         if end.is_some_and(|end| now >= end) {
             worker.abort();
         }
-        // A check a hundred times a second suffices.
+        // Checking a hundred times a second is enough.
         let never = crate::deadlines::Limit::default();
         let _ = worker
             .sleep_until(now + crate::deadlines::TICK_NS, &never)

@@ -1,4 +1,4 @@
-//! Runs a plan's first scenario once, for setup or teardown, unrecorded. The result is its
+//! Runs a plan's first scenario once for setup or teardown, unrecorded. The result is the user's
 //! variables.
 
 use std::{
@@ -17,7 +17,7 @@ use crate::{
     worker::Worker,
 };
 
-/// Result of setup or teardown: its variables, or what ended it.
+/// Variables after setup or teardown, or the reason why it failed.
 pub type SetupOutcome = Result<Map<String, Value>, String>;
 
 /// Receives the outcome after the run.
@@ -25,7 +25,7 @@ pub type SetupOutcome = Result<Map<String, Value>, String>;
 pub struct SetupResult(Arc<Mutex<Option<SetupOutcome>>>);
 
 impl SetupResult {
-    /// Takes the outcome. `None` if it did not finish.
+    /// Takes the outcome. `None` if setup or teardown did not finish.
     #[must_use]
     pub fn take(&self) -> Option<SetupOutcome> {
         let mut outcome = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -48,13 +48,13 @@ impl Driver for SetupDriver {
                 client: Client::new(&worker, self.settings),
                 worker: Rc::clone(&worker),
                 program: self.program,
-                // Hooks only see the load.
+                // Hooks see only the load.
                 hook: None,
             };
             let outcome = {
                 let mut flow = std::pin::pin!(user::once(&env, &state));
                 std::future::poll_fn(|cx| {
-                    // There are no other users to drain, so a stop ends this one.
+                    // No other users need time to finish, so a stop ends this one.
                     if worker.arrivals_end.poll(cx).is_ready() {
                         worker.abort();
                     }

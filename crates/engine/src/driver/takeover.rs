@@ -1,5 +1,5 @@
-//! Arrivals of a worker whose process may take over shares: its own and taken-over ones in order of
-//! time. Checks for takeovers before it acts on a moment.
+//! Arrivals of a worker whose process may take over shares: its own and taken-over arrivals, in
+//! order of time. Checks for takeovers before it acts on an arrival.
 
 use std::{
     cmp::Ordering,
@@ -28,7 +28,7 @@ pub(super) struct Adopting<'a> {
     place: (u64, u64),
     view: TakeoverView,
     coming: BinaryHeap<Coming<'a>>,
-    /// Time before the last check. While arrivals are dense, no newer time is needed.
+    /// A time before the last check. While arrivals are dense, no newer time is needed.
     known_ns: u64,
 }
 
@@ -56,13 +56,13 @@ impl<'a> Adopting<'a> {
         }
     }
 
-    /// Returns the next arrival, at most one poll interval before it is due. `None` if there will
-    /// be no more.
+    /// Returns the next arrival, at most one poll interval before it is due. `None` if there are no
+    /// more.
     ///
-    /// A takeover is visible so long before its moment that none of its arrivals can precede the
-    /// returned one.
+    /// A takeover becomes visible early enough that none of its arrivals can precede the returned
+    /// one.
     pub async fn next(&mut self, worker: &Worker) -> Option<Arrival> {
-        // Takeovers are stored by then.
+        // All takeovers have been stored by then.
         let over_ns = self.schedule.end_ns().saturating_sub(KNOWN_NS) + 1;
         loop {
             for adopted in self.view.news() {
@@ -75,10 +75,10 @@ impl<'a> Adopting<'a> {
             if is_near(self.known_ns) || worker.arrivals_end.is_aborted() {
                 return self.take();
             }
-            // There is always a check between reading the clock and acting on it.
+            // There is always a check between reading the clock and acting on the time.
             self.known_ns = worker.clock.now();
             if !is_near(self.known_ns) {
-                // The end of the run is noticed above.
+                // The end of the run is handled at the top of the loop.
                 let _ = worker
                     .sleep_until(until_ns.min(self.known_ns + LOOK_NS), &worker.arrivals_end)
                     .await;

@@ -1,4 +1,4 @@
-//! Opens connections: tries a name's addresses in order, limits concurrent connects, and maps
+//! Opens connections. Tries the addresses of a name in order, limits concurrent connects, and maps
 //! errors to faults.
 
 use std::{
@@ -33,8 +33,8 @@ use codec::Origin;
 
 use crate::{clock::Clock, deadlines::Limit};
 
-/// Maximum number of concurrent connects of a worker. More would overflow the server's backlog and
-/// measure SYN retries.
+/// Maximum number of concurrent connects of a worker. More would overflow the server's accept
+/// queue, and the test would measure SYN retries.
 const CONNECTING: usize = 256;
 const NEGATIVE_NS: u64 = 1_000_000_000;
 
@@ -43,7 +43,7 @@ const NEGATIVE_NS: u64 = 1_000_000_000;
 pub struct Connector {
     clock: Clock,
     semaphore: Rc<Semaphore>,
-    /// One lookup per name at a time, because each takes a thread.
+    /// One lookup per name at a time, because each occupies a thread.
     lookups: RefCell<HashMap<String, Rc<Semaphore>>>,
     names: RefCell<HashMap<String, Resolved>>,
     tls: Arc<ClientConfig>,
@@ -67,11 +67,11 @@ enum Resolved {
 pub struct Opened {
     /// The stream.
     pub stream: Stream,
-    /// Name lookup, in nanoseconds.
+    /// Duration of the name lookup, in nanoseconds.
     pub lookup_ns: u64,
-    /// TCP connect, in nanoseconds.
+    /// Duration of the TCP connect, in nanoseconds.
     pub connect_ns: u64,
-    /// TLS handshake, in nanoseconds.
+    /// Duration of the TLS handshake, in nanoseconds.
     pub tls_ns: Option<u64>,
 }
 
@@ -176,7 +176,7 @@ impl Connector {
                         tls_ns: Some(self.clock.now().saturating_sub(begin)),
                     });
                 }
-                // Generator faults and an expired limit are the same for every address.
+                // Generator faults and an expired limit would be the same for every address.
                 Err(
                     fault @ (Fault::NoDescriptors | Fault::Unfinished | Fault::ResponseTimeout),
                 ) => return Err(fault),
@@ -290,7 +290,7 @@ impl Connector {
             )
         };
         let _permit = semaphore.acquire(limit).await.map_err(timed_out)?;
-        // Another task may have found it in the meantime.
+        // Another task may have looked up the name in the meantime.
         if let Some(known) = self.known(host) {
             return known;
         }
@@ -328,14 +328,14 @@ async fn cut_short<F: Future>(limit: &Limit, future: F) -> Result<F::Output, Fau
 
 fn unix_fault(error: &io::Error) -> Fault {
     match Errno::from_io_error(error) {
-        // No server, or its backlog is full.
+        // There is no server, or its accept queue is full.
         Some(Errno::NOENT | Errno::AGAIN) => Fault::Refused,
         _ => socket_fault(error),
     }
 }
 
 fn resolver_fault(error: &io::Error) -> Fault {
-    // The resolver's codes are lost, but not its texts. EAI_AGAIN means "try later".
+    // The resolver's error codes are lost, but not its messages. EAI_AGAIN means "try again later".
     if error.to_string().contains("Temporary failure") {
         Fault::DnsAgain
     } else {
@@ -366,7 +366,7 @@ mod tests {
             .borrow_mut()
             .insert("name".into(), semaphore);
         let mut second = std::pin::pin!(connector.resolve("name", &limit));
-        // Outside of a runtime a second lookup would panic.
+        // A second lookup outside of a runtime would panic.
         assert!(second.as_mut().poll(&mut cx).is_pending());
         let found: Rc<[IpAddr]> = Rc::from([IpAddr::V4(Ipv4Addr::LOCALHOST)]);
         let found = Resolved::Addresses(found);

@@ -1,4 +1,5 @@
-//! Minimal DER parser for certificates: self-issued, and validity.
+//! Minimal DER parser for certificates. Finds out whether a certificate is self-issued, and its
+//! validity.
 
 use codec::calendar::days;
 
@@ -7,7 +8,7 @@ pub fn is_self_issued(certificate: &[u8]) -> bool {
     names(certificate).is_some_and(|(issuer, subject)| issuer == subject)
 }
 
-/// Validity of a certificate, in seconds since 1970.
+/// Validity period of a certificate, in seconds since 1970.
 #[must_use]
 pub fn validity(certificate: &[u8]) -> Option<(i64, i64)> {
     let times = parts(certificate)?.validity;

@@ -7,7 +7,7 @@ use rustix::io::Errno;
 
 use crate::deadlines::Cut;
 
-/// Fault for a wait that was cut short.
+/// Returns the fault for a wait that was cut short.
 #[must_use]
 pub fn timed_out(cut: Cut) -> Fault {
     match cut {
@@ -16,7 +16,7 @@ pub fn timed_out(cut: Cut) -> Fault {
     }
 }
 
-/// Fault for a socket error.
+/// Returns the fault for a socket error.
 #[must_use]
 pub fn socket_fault(error: &io::Error) -> Fault {
     match Errno::from_io_error(error) {

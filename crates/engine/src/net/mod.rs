@@ -1,4 +1,4 @@
-//! Connections: name lookup, limited connects, TLS, pools. Independent of HTTP.
+//! Connections: name lookup, limited concurrent connects, TLS, semaphores. Independent of HTTP.
 
 pub mod connect;
 mod der;

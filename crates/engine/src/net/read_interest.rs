@@ -1,5 +1,6 @@
-//! A plain TCP connection registered for readability only. Also watching writability would cause
-//! needless wake-ups. A connection whose socket buffer was full is then watched for both.
+//! A plain TCP connection that is registered for readability only, because watching writability
+//! would cause needless wake-ups. If the socket buffer is ever full, the connection is registered
+//! for both from then on.
 
 use std::{
     io,
@@ -18,7 +19,7 @@ use crate::sys;
 /// The connection.
 #[derive(Debug)]
 pub struct ReadInterest {
-    /// `None` only during re-registration.
+    /// `None` only while it is registered again.
     fd: Option<AsyncFd<TcpStream>>,
     for_both: bool,
 }
@@ -39,7 +40,8 @@ impl ReadInterest {
             .ok_or_else(|| io::ErrorKind::NotConnected.into())
     }
 
-    /// Reads, or discards with the corresponding flag. A short read means that there is no more.
+    /// Reads, or discards with the flag for that. A short read means that no more data is
+    /// available.
     pub(super) fn poll_recv(
         &mut self,
         cx: &mut Context<'_>,

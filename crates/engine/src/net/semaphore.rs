@@ -9,7 +9,7 @@ use std::{
 
 use crate::deadlines::{Cut, Limit};
 
-/// The semaphore, owned by one worker.
+/// A semaphore that belongs to one worker.
 #[derive(Debug)]
 pub struct Semaphore {
     free: Cell<usize>,
@@ -53,7 +53,7 @@ impl Semaphore {
     }
 
     fn release(&self) {
-        // The permit goes directly to the next waiter, so that none overtakes.
+        // The permit goes directly to the next waiter, so that none can overtake it.
         while let Some(next) = self.line.borrow_mut().pop_front() {
             if !next.gone.get() {
                 next.called.set(true);
@@ -74,13 +74,13 @@ struct Waiting<'a> {
 
 impl Waiting<'_> {
     fn poll(&self, limit: &Limit, cx: &Context<'_>) -> Poll<Result<Permit, Cut>> {
-        // A waiter whose limit has expired must not start, because it would open a useless
+        // A waiter whose limit has expired must not get the permit, because it would open a useless
         // connection.
         if let Poll::Ready(cut) = limit.poll(cx) {
             return Poll::Ready(Err(cut));
         }
         if self.place.called.get() {
-            // From here on the permit returns the place.
+            // From here on the permit gives the place back.
             self.place.gone.set(true);
             return Poll::Ready(Ok(Permit(Rc::clone(self.semaphore))));
         }

@@ -28,7 +28,7 @@ pub enum Stream {
     Unix(UnixStream),
     /// TLS over a local socket.
     TlsUnix(Box<TlsStream<UnixStream>>),
-    /// A server in simulated time.
+    /// A connection to a server in simulated time.
     #[cfg(test)]
     Simulated(crate::simulation::Connection),
 }
@@ -50,8 +50,8 @@ impl Stream {
             Stream::Simulated(connection) => connection.poll_read(cx, &mut buf),
         };
         match polled {
-            // Many servers end TLS without close_notify. Like the end of TCP; the head decides
-            // whether the response is complete.
+            // Many servers end TLS without close_notify. Treat it as the end of TCP. The head
+            // decides whether the response is complete.
             Poll::Ready(Err(e)) if e.kind() == io::ErrorKind::UnexpectedEof => Poll::Ready(Ok(0)),
             polled => polled.map_ok(|()| buf.filled().len()),
         }
@@ -95,8 +95,8 @@ impl Stream {
         matches!(self, Stream::ReadInterest(_))
     }
 
-    /// Discards up to `most` bytes. Returns `None` unless the connection is watched for readability
-    /// only.
+    /// Discards up to `most` bytes. Returns `None` unless the connection is registered for
+    /// readability only.
     pub fn poll_discard(
         &mut self,
         cx: &mut Context<'_>,
@@ -107,11 +107,11 @@ impl Stream {
             return None;
         };
         let wanted = bytes.min(scratch.len());
-        // For TCP the flag means "do not copy". The buffer only gives the length.
+        // For TCP the flag means "do not copy". The buffer's length is the maximum.
         Some(tcp.poll_recv(cx, &mut scratch[..wanted], RecvFlags::TRUNC))
     }
 
-    /// Marks that all available data was read, so that the next read waits without a system call.
+    /// Marks that all available data was read. The next read then waits without a system call.
     pub fn drained(&self) {
         if let Stream::ReadInterest(tcp) = self {
             tcp.drained();

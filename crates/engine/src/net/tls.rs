@@ -1,4 +1,5 @@
-//! TLS configuration (rustls): the machine's authorities, custom ones, or no verification.
+//! TLS configuration for rustls: the machine's certificate authorities, custom ones, or no
+//! verification.
 
 use std::sync::Arc;
 
@@ -38,7 +39,7 @@ pub fn config(http: &Http) -> Result<Arc<ClientConfig>, String> {
         .dangerous()
         .with_custom_certificate_verifier(verifier);
     let mut config = identified(builder, http)?;
-    // With ALPN, a server that only supports HTTP/2 fails immediately.
+    // With ALPN, the handshake with a server that only supports HTTP/2 fails immediately.
     if !http.tls.no_alpn {
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
     }
@@ -70,7 +71,7 @@ fn identified(
         })
 }
 
-/// Validates a plan's certificates, key and server name, without loading the machine's authorities.
+/// Validates a plan's certificates, key and server name. Does not load the machine's authorities.
 pub fn check(http: &Http) -> Result<(), String> {
     let tls = &http.tls;
     if let Some(authorities) = &tls.authorities {
@@ -99,13 +100,13 @@ fn certificates_of(pem: &str) -> Result<Vec<CertificateDer<'static>>, String> {
     }
 }
 
-/// Verifier that also trusts certificates that are among the authorities themselves (like OpenSSL),
-/// and distinguishes self-signed certificates from unknown issuers.
+/// A verifier that distinguishes self-signed certificates from unknown issuers. Like OpenSSL, it
+/// also trusts a server certificate that is itself listed among the authorities.
 #[derive(Debug)]
 struct Naming {
-    /// `None` without any authorities.
+    /// Verifier for the usual chains. `None` if there are no authorities.
     usual: Option<Arc<WebPkiServerVerifier>>,
-    /// Certificates trusted directly, whether they are authorities or not.
+    /// Certificates that are trusted directly, whether they are authorities or not.
     own: Vec<CertificateDer<'static>>,
     provider: Arc<CryptoProvider>,
 }
@@ -166,7 +167,7 @@ impl Naming {
             )))))
         };
         match &error {
-            // rustls reports an authority's certificate used by a server as "other". It is usually
+            // If a server uses an authority's certificate, rustls reports "other". It is usually
             // self-signed.
             InvalidCertificate(CertificateError::UnknownIssuer | CertificateError::Other(_)) => {
                 if der::is_self_issued(end_entity) {

@@ -16,35 +16,35 @@ use super::Interest;
 /// A compiled capture.
 #[derive(Debug, Clone)]
 pub struct Capturing {
-    /// Where the value is.
+    /// Where the captured value comes from.
     pub from: CaptureFrom,
-    /// The variable.
+    /// Where the value is stored.
     pub store: Option<query::path::Path>,
-    /// Whether its failure fails the iteration.
+    /// Whether a failed capture fails the iteration.
     pub strict: bool,
-    /// Expected value.
+    /// Expected value, if any.
     pub equals: Option<Template>,
 }
 
 /// Compiled source of a capture.
 #[derive(Debug, Clone)]
 pub enum CaptureFrom {
-    /// A JSONPath, and whether one of several results is picked at random.
+    /// A JSONPath, and whether to pick one of several results at random.
     Json(PathSource, bool),
     /// A header's name.
     Header(Template),
-    /// A CSS selector, an attribute, and which of several elements.
+    /// A CSS selector, an attribute, and which of several elements to use.
     Selector(SelectorSource, Option<Template>, Index),
-    /// An XPath, and whether one of several nodes is picked at random.
+    /// An XPath, and whether to pick one of several nodes at random.
     XPath(XPathSource, bool),
-    /// A regular expression and a group.
+    /// A regular expression, and the group to capture.
     Regexp(Box<Regexp>, RegexGroup),
 }
 
-/// A query that is compiled in advance unless templated.
+/// A query. It is compiled in advance unless it is templated.
 #[derive(Debug, Clone)]
 pub enum Compiled<T> {
-    /// Compiled.
+    /// Compiled in advance.
     Ready(T),
     /// Expanded and parsed for each response.
     Templated(Template),
@@ -60,9 +60,9 @@ pub type XPathSource = Compiled<XPath>;
 /// A compiled check.
 #[derive(Debug, Clone)]
 pub enum Checking {
-    /// As in the plan.
+    /// A check that is evaluated as the plan has it.
     Plain(ResponseCheck),
-    /// A JSONPath that yields any value, or this one.
+    /// A JSONPath that must yield this value, or any value if `None`.
     Json(PathSource, Option<Template>),
 }
 
@@ -105,8 +105,8 @@ pub(super) fn capturing(capture: &Capture) -> Result<Capturing, String> {
     })
 }
 
-/// Captures that can be extracted in one pass over the text: plain JSON paths, unless the step
-/// needs the whole document anyway.
+/// Indexes of captures that can be extracted in one pass over the text. These are plain JSON paths,
+/// unless the step needs the whole document anyway.
 pub(super) fn picked(captures: &[Capturing], checks: &[Checking], looks: Interest) -> Vec<usize> {
     let is_of_json = |from: &CaptureFrom| matches!(from, CaptureFrom::Json(..));
     let is_read = looks.answers || checks.iter().any(|c| matches!(c, Checking::Json(..)));
@@ -123,7 +123,7 @@ pub(super) fn picked(captures: &[Capturing], checks: &[Checking], looks: Interes
 }
 
 impl CaptureFrom {
-    /// The path, if it is a plain path into JSON.
+    /// The JSONPath, if it has no template and is plain.
     #[must_use]
     pub fn plain_path(&self) -> Option<&JsonPath> {
         match self {
@@ -150,8 +150,8 @@ fn path_source(template: &Template) -> Result<PathSource, String> {
     compiled(template, "JSONPath", read)
 }
 
-/// Keeps an invalid query as a template, so that each capture fails. Strict readers have rejected
-/// it before.
+/// Keeps an invalid query as a template, so that each capture fails. Strict readers reject it
+/// earlier.
 fn compiled_or_failing<T>(
     template: &Template,
     read: impl FnOnce(&str) -> Result<T, String>,

@@ -1,7 +1,7 @@
 //! A request whose constant parts are encoded before the run, with gaps for text values.
 //!
-//! Equal to [`RequestStep::build`](super::RequestStep::build), but faster. It does not handle
-//! unusual requests, for which the caller uses `build`.
+//! The result equals that of [`RequestStep::build`](super::RequestStep::build), but is faster to
+//! build. Unusual requests are not supported; the caller uses `build` for them.
 
 use std::{cell::RefCell, fmt::Write};
 
@@ -29,7 +29,7 @@ pub(super) struct HeadTemplate {
     origin: Origin,
     method: Vec<u8>,
     path: Template,
-    /// Parts from after the path to the body's length, or to the blank line.
+    /// Parts from the end of the path to the length of the body, or to the blank line.
     head: Vec<HeadPart>,
     charset: Charset,
     body: Filling,
@@ -47,7 +47,7 @@ enum HeadPart {
 
 #[derive(Debug, Clone)]
 enum Filling {
-    /// Constant, including the preceding blank line.
+    /// Constant bytes, including the blank line before the body.
     Bytes(Vec<u8>),
     Json(Template),
     Text(Template),
@@ -69,7 +69,7 @@ impl Clone for HeadTemplate {
 }
 
 impl HeadTemplate {
-    /// Compiles a request. `None` if anything about it is unusual.
+    /// Compiles a request. `None` if it is unusual in any way.
     pub(super) fn compile(spec: &Request, base: &str, charset: Charset) -> Option<HeadTemplate> {
         let is_usual = spec.query.is_none() && spec.basic_auth.is_none();
         let (origin, path) = address(&spec.url, base).filter(|_| is_usual)?;
@@ -113,9 +113,9 @@ impl HeadTemplate {
         &self.origin
     }
 
-    /// Builds the request of one user with the same draws from `rng` as
-    /// [`RequestStep::build`](super::RequestStep::build). `None`, with `rng` unchanged, if that
-    /// must be used instead.
+    /// Builds the request of one user, with the same draws from `rng` as
+    /// [`RequestStep::build`](super::RequestStep::build). Returns `None` and leaves `rng` unchanged
+    /// if `build` must be used.
     pub(super) fn fill(&self, scope: &dyn Scope, rng: &mut Rng) -> Option<Built> {
         let before = rng.clone();
         let mut built = self
@@ -132,7 +132,7 @@ impl HeadTemplate {
     }
 
     pub(super) fn take_back(&self, built: Built) {
-        // Also if it came from `build`: values cannot change the origin.
+        // Also true of requests from `build`: values cannot change the origin.
         debug_assert_eq!(built.target.origin, self.origin);
         let mut spare = self.spare.borrow_mut();
         if spare.len() < SPARE {
@@ -206,7 +206,7 @@ struct HeadBuilder {
 }
 
 impl HeadBuilder {
-    /// Appends a header. `None` if it cannot be sent as is.
+    /// Appends a header. `None` if its value cannot be sent unchanged.
     fn header(&mut self, name: &str, value: &Template, charset: Charset) -> Option<()> {
         if let Some(literal) = value.as_literal() {
             let text = query::value::text(Some(literal));
@@ -228,8 +228,7 @@ impl HeadBuilder {
     }
 }
 
-/// Origin of a URL if it is constant, and the template of its path. `None` if values may change the
-/// origin.
+/// Origin of a URL, and the template of its path. `None` if values may change the origin.
 fn address(address: &Template, base: &str) -> Option<(Origin, Template)> {
     let begins = match address {
         Template::Literal(Value::String(text)) => text,
@@ -258,7 +257,7 @@ fn address(address: &Template, base: &str) -> Option<(Origin, Template)> {
     Some((origin, template))
 }
 
-/// Compiles the body. `None` if it needs more than text.
+/// Compiles the body. `None` if it is more than text.
 fn filling(body: &RequestBody) -> Option<Filling> {
     let fixed = |template: &Template, json: bool| {
         let literal = template.as_literal()?;

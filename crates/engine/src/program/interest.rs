@@ -1,16 +1,17 @@
-//! What a front end's hooks need, asked before the run. The rest is neither kept nor parsed.
+//! What a front end's hooks need. It is requested before the run; other data is neither kept nor
+//! parsed.
 
 use plan::Request;
 
 /// Declares what hooks need.
 pub trait HookInterest {
-    /// Needs for a step and its responses.
+    /// Returns what hooks need of a step and its responses.
     fn looks(&self, request: &Request) -> Interest;
-    /// Whether hooks may read any variable. Some are created only if used.
+    /// Whether hooks may read any variable. Some variables are created only if they are used.
     fn reads_all_variables(&self) -> bool {
         false
     }
-    /// Whether errors that end virtual users are reported as lines.
+    /// Whether errors that end virtual users are reported as output lines.
     fn tells_errors(&self) -> bool {
         false
     }
@@ -19,13 +20,13 @@ pub trait HookInterest {
 /// What a hook needs of a step and its responses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Interest {
-    /// The response's headers.
+    /// Whether it needs the response's headers.
     pub headers: bool,
-    /// The response's body.
+    /// Whether it needs the response's body.
     pub body: bool,
-    /// The server's own timing.
+    /// Whether it needs the server's own timing.
     pub timing: bool,
-    /// The request, together with its response.
+    /// Whether it needs the request together with its response.
     pub sent: bool,
     /// Whether it names requests.
     pub calls: bool,

@@ -1,7 +1,8 @@
-//! Compiled scenarios: flat lists of operations, with requests encoded in advance unless templated.
+//! Compiled scenarios: flat lists of operations. Requests are encoded in advance unless they are
+//! templated.
 //!
-//! Compiled once before the run. Each worker gets its own copy, so that cores share nothing on the
-//! hot path.
+//! A plan is compiled once before the run. Each worker gets its own copy, so that cores share
+//! nothing on the path of a request.
 
 mod captures;
 mod head_template;
@@ -34,7 +35,7 @@ use codec::{Origin, content::Unpacking};
 /// A compiled test.
 #[derive(Debug, Clone)]
 pub struct Program {
-    /// In plan order.
+    /// Scenarios in the order of the plan.
     pub scenarios: Vec<CompiledScenario>,
     /// Request steps of all scenarios.
     pub requests: Vec<RequestStep>,
@@ -42,13 +43,13 @@ pub struct Program {
     pub groups: Vec<CompiledGroup>,
     /// Variables with the same value for all users.
     pub constants: Map<String, Value>,
-    /// Variables of which each virtual user gets one element.
+    /// Variables of which each virtual user gets one of several values.
     pub choices: Vec<(String, Vec<Value>)>,
-    /// Tables, shared by workers. The reference count is not touched during the run.
+    /// Tables, shared by the workers. Their reference count does not change during the run.
     pub payloads: Arc<Vec<plan::Payload>>,
     /// Connection settings.
     pub http: plan::Http,
-    /// What counts as a failure, and what it ends.
+    /// Which results are failures, and what a failure ends.
     pub rules: FailureRules,
     /// Which content encodings are decoded.
     pub unpacking: Unpacking,
@@ -58,11 +59,11 @@ pub struct Program {
     pub schedule: Schedule,
     /// Random seed.
     pub seed: u64,
-    /// Draws the scenario of an arrival.
+    /// Chooses the scenario of an arrival.
     pub draw: Draw,
     /// The base URL.
     pub target: String,
-    /// Whether `$uuid` is used. Creating one per user would be costly.
+    /// Whether `$uuid` is used. Creating one for each user would be slow.
     pub uses_uuid: bool,
     /// Whether errors that end virtual users are reported.
     pub tells_errors: bool,
@@ -83,7 +84,7 @@ pub struct CompiledScenario {
     pub ops: Vec<Op>,
     /// Label of its iterations.
     pub label: LabelId,
-    /// Whether it has pauses.
+    /// Whether it has think times.
     pub pauses: bool,
 }
 
@@ -92,7 +93,7 @@ pub struct CompiledScenario {
 pub enum Op {
     /// Sends a request, by index in [`Program::requests`].
     Request(usize),
-    /// Pauses.
+    /// Pauses for a think time.
     Think(ThinkTime, Option<Jitter>),
     /// Prints a line.
     Log(Template),
@@ -100,7 +101,7 @@ pub enum Op {
     Leave(f64),
     /// Starts a loop.
     Enter(Box<Enter>),
-    /// Continues a loop after the given [`Op::Enter`], or leaves it.
+    /// Starts the next round of the loop at the given [`Op::Enter`], or leaves it.
     Next(usize),
     /// Runs several ranges of operations in parallel.
     Fork(Box<Fork>),
@@ -123,7 +124,7 @@ pub struct CompiledGroup {
     pub name: String,
     /// Label of its times.
     pub label: LabelId,
-    /// Whether it, or another group of this name, has pauses, because they share a row.
+    /// Whether it has think times, or another group of this name has. Groups of a name share a row.
     pub pauses: bool,
 }
 
@@ -172,7 +173,7 @@ pub struct Enter {
 }
 
 impl Program {
-    /// Whether a variable, by the first part of its path, is secret.
+    /// Whether a variable is secret, given the first part of its path.
     #[must_use]
     pub fn is_secret(&self, root: &str) -> bool {
         self.secret_variables.iter().any(|name| name == root)
@@ -224,7 +225,7 @@ impl Program {
             seed,
             draw: plan.draw(seed),
             target: plan.target.clone(),
-            // All uses of a variable name are in the scenarios' own texts.
+            // All uses of a variable's name are in the texts of the scenarios.
             uses_uuid: looking.is_some_and(HookInterest::reads_all_variables)
                 || serde_json::to_string(&plan.scenarios())
                     .is_ok_and(|text| text.contains("$uuid")),
@@ -236,7 +237,8 @@ impl Program {
         })
     }
 
-    /// The highest planned request rate as far as known, for choosing the number of workers.
+    /// The highest planned request rate as far as it is known. Used to choose the number of
+    /// workers.
     #[must_use]
     pub fn peak_requests(&self, plan: &Plan) -> f64 {
         plan.peak_rate().unwrap_or(0.0) * self.requests_of_user() as f64
@@ -270,7 +272,7 @@ fn fixed_requests(ops: &[Op]) -> u64 {
             Op::Next(_) => {
                 factors.pop();
             }
-            // All branches count, because any may be chosen.
+            // All branches count, because any of them may be chosen.
             Op::Think(..)
             | Op::Log(_)
             | Op::Leave(_)
@@ -357,7 +359,7 @@ impl Compiler<'_> {
                 pauses,
             });
         }
-        // Requests get the first numbers, because users see them in the record.
+        // Requests get the first numbers, because these are visible in the record.
         for (index, scenario) in plan.scenarios().iter().enumerate() {
             let name = scenario.shown(index);
             scenarios[index].label = self.labels.id(LabelGroup::Iteration, "", &name);

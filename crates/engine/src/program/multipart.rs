@@ -1,5 +1,5 @@
-//! Encodes multipart bodies as browsers and Artillery's client do. Templated files are read each
-//! time.
+//! Encodes multipart bodies as browsers and Artillery's client do. Templated files are read for
+//! each request.
 
 use std::{borrow::Cow, io::ErrorKind, path::Path};
 
@@ -12,7 +12,7 @@ use query::Scope;
 
 /// A random boundary.
 pub fn boundary(rng: &mut Rng) -> String {
-    // Twelve bytes, like Artillery's client.
+    // Artillery's client uses twelve bytes too.
     format!(
         "--------------------------{:016x}{:08x}",
         rng.next_u64(),

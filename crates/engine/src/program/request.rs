@@ -28,29 +28,29 @@ use codec::{
 /// A compiled request step.
 #[derive(Debug, Clone)]
 pub struct RequestStep {
-    /// Number among all request steps.
+    /// Index among all request steps.
     pub index: u32,
-    /// Label of its samples.
+    /// Label of the samples.
     pub label: LabelId,
     /// The request of the plan.
     pub spec: Request,
     /// The encoded request, if nothing is templated.
     pub fixed: Option<Built>,
-    /// `None` unless only header and body texts are templated.
+    /// The template of the request. `None` unless only header and body texts are templated.
     pub(super) stencil: Option<HeadTemplate>,
-    /// Whether it certainly goes to the test's target.
+    /// Whether the request certainly goes to the test's target.
     pub goes_to_target: bool,
-    /// Needed parts of the response.
+    /// Parts of the response that are needed.
     pub want: Want,
     /// Compiled captures.
     pub captures: Vec<Capturing>,
-    /// Indexes of captures found in one pass.
+    /// Indexes of the captures that are extracted in one pass.
     pub picked: Vec<usize>,
     /// Compiled checks.
     pub checks: Vec<Checking>,
-    /// The step's own name.
+    /// The step's own name, if it has one.
     pub name: Option<Template>,
-    /// Interest of a front end's hook.
+    /// What the front end's hook needs.
     pub looks: Interest,
     /// Encoding of header values.
     pub charset: Charset,
@@ -99,7 +99,7 @@ impl RequestStep {
             charset: Charset::from_latin1(plan.http.latin1),
         };
         if is_fixed(spec) {
-            // An invalid request fails when it is due, like a templated one.
+            // An invalid constant request fails only when it is due, like a templated one.
             step.fixed = step
                 .build(
                     &plan.target,
@@ -120,7 +120,7 @@ impl RequestStep {
         Ok(step)
     }
 
-    /// Builds the request of one virtual user.
+    /// Builds the request of one virtual user, if possible from the encoded template.
     ///
     /// # Errors
     ///
@@ -141,18 +141,18 @@ impl RequestStep {
         }
     }
 
-    /// Recycles a request's memory.
+    /// Takes back the memory of a request for reuse.
     pub fn take_back(&self, built: Built) {
         if let Some(stencil) = &self.stencil {
             stencil.take_back(built);
         }
     }
 
-    /// Builds the request of one virtual user, or for a redirect of it.
+    /// Builds the request of one virtual user, or the request for a redirect.
     ///
     /// # Errors
     ///
-    /// The expanded templates are invalid.
+    /// Fails if the expanded templates are not a valid request.
     pub fn build(
         &self,
         base: &str,
@@ -161,7 +161,7 @@ impl RequestStep {
         redirect: Option<Override<'_>>,
     ) -> Result<Built, BuildError> {
         let spec = &self.spec;
-        // Also for a redirect, so that headers and body draw the same numbers.
+        // Expand these also for a redirect, so that headers and body draw the same numbers.
         let target = self.target(base, scope, rng);
         let target = match redirect {
             Some(redirect) => parse_url(redirect.url)?,
@@ -171,7 +171,7 @@ impl RequestStep {
         let credentials = redirect.is_none_or(|r| r.credentials);
         let mut headers = Vec::with_capacity(spec.headers.len() + 1);
         for (name, value) in &spec.headers {
-            // Host and credentials belong to the first host.
+            // `host` header and credentials belong to the first host.
             let hidden = !credentials
                 && ["authorization", "cookie", "host"]
                     .iter()
@@ -197,7 +197,8 @@ impl RequestStep {
             None
         };
         if body.is_none() {
-            // Without the body, its headers go too: a server would wait for its length.
+            // Without a body its headers are removed too. A server would wait for a body of that
+            // length.
             headers.retain(|(name, _)| {
                 matches!(spec.body, RequestBody::None)
                     || !["content-type", "content-length", "transfer-encoding"]
@@ -228,7 +229,8 @@ impl RequestStep {
     }
 }
 
-/// A `content-length` must be true: otherwise the rest is taken for another request.
+/// A `content-length` header must be correct. Otherwise the server would take the rest of the body
+/// for another request.
 fn framing(spec: &Request) -> Result<(), String> {
     for (name, value) in &spec.headers {
         if name.eq_ignore_ascii_case("transfer-encoding") {
@@ -323,7 +325,7 @@ pub(super) fn plain_origin(tls: bool, authority: &str) -> Option<Origin> {
         Some((host, port)) => (host, port.parse().ok()?),
         None => (authority, if tls { 443 } else { 80 }),
     };
-    // A host of digits and dots may be an abbreviated IPv4 address, which is normalized.
+    // A host of digits and dots may be an abbreviated IPv4 address, which URLs normalize.
     let canonical = host.ends_with(|c: char| c.is_ascii_alphabetic())
         || host.parse::<std::net::Ipv4Addr>().is_ok();
     (!host.is_empty() && canonical).then(|| Origin {
@@ -355,8 +357,9 @@ struct Pairs<'a> {
 }
 
 impl Pairs<'_> {
-    /// Appends encoded pairs. An undefined value is `undefined` in a form and empty in a query,
-    /// where null is empty too, as in JavaScript's `URLSearchParams` and Node.js' `querystring`.
+    /// Appends encoded pairs. In a form, an undefined value is sent as `undefined`. In a query,
+    /// undefined and null values are empty. This matches JavaScript's `URLSearchParams` and
+    /// Node.js' `querystring`.
     fn write(&self, out: &mut String, scope: &dyn Scope, rng: &mut Rng) {
         for (name, value) in self.pairs {
             let name = name.to_text(scope, rng);
@@ -384,7 +387,7 @@ impl Pairs<'_> {
     }
 }
 
-/// As Node.js' `querystring`: empty unless text, number or boolean.
+/// Formats a value as Node.js' `querystring` does: empty unless it is a text, number or boolean.
 fn primitive(value: &Value) -> String {
     match value {
         Value::String(_) | Value::Number(_) | Value::Bool(_) => query::value::text(Some(value)),
@@ -400,7 +403,7 @@ fn header_text(template: &Template, scope: &dyn Scope, rng: &mut Rng) -> Option<
         .map(|()| text)
 }
 
-/// JSON that is falsy in JavaScript (`0`, `""`, `false`, `null`) sends no body.
+/// Encodes the body. JSON that is falsy in JavaScript (`0`, `""`, `false`, `null`) sends no body.
 fn body_bytes(
     spec: &Request,
     scope: &dyn Scope,
@@ -478,7 +481,7 @@ fn is_fixed_body(body: &RequestBody) -> bool {
             template.as_literal().is_some()
         }
         RequestBody::Form(form) => fixed_pairs(form),
-        // Its boundary is random.
+        // The boundary is random.
         RequestBody::Multipart(_) => false,
     }
 }

@@ -1,4 +1,4 @@
-//! Simulates load changes: all arrivals planned at their moment are sent once.
+//! Simulates changes of the load. All arrivals that are planned when due are sent once.
 
 use plan::UserPhase;
 use proptest::prelude::*;
@@ -17,7 +17,8 @@ fn rate(per_second: u64) -> AdjustedLoad {
 
 type Answers = Vec<Result<Change, ChangeRefusal>>;
 
-/// Runs a plan with changes requested at given moments. Returns intervals, load and results.
+/// Runs a plan with changes that are requested at given times. Returns intervals, load and the
+/// results of the requests.
 fn steer(
     plan: &Plan,
     model: Model,
@@ -45,7 +46,7 @@ fn quick() -> Model {
     Box::new(|arrival| Some(arrival + MILLISECOND))
 }
 
-/// Arrivals at the server, in nanoseconds from the start.
+/// A server model that records when requests arrive, in nanoseconds from the start.
 fn seen() -> (Rc<RefCell<Vec<u64>>>, Model) {
     let seen = Rc::<RefCell<Vec<u64>>>::default();
     let keeps = Rc::clone(&seen);
@@ -71,7 +72,7 @@ fn sums(intervals: &[Interval]) -> (u64, u64) {
 
 #[test]
 fn changed_load_is_sent_once_at_its_moments() {
-    // Up, to zero, and up again; the last gap is longer than a poll.
+    // Up, to zero, and up again. The last gap is longer than a poll interval.
     let asked = [
         (SECOND, rate(80)),
         (3 * SECOND + 7, rate(0)),
@@ -107,7 +108,8 @@ fn delayed_worker_sends_changed_arrivals() {
     let course = LoadControl::new(&open(100, 6), &Schedule::new(&open(100, 6), 1), MOST);
     let (asking, asked) = (course.clone(), Cell::new(false));
     let held_up = move |at: u64| {
-        // Nothing runs from 1 s to 4 s. The change is requested then and starts before any poll.
+        // Nothing runs from 1 s to 4 s. The change is requested in that time and starts before any
+        // poll.
         if (SECOND..4 * SECOND).contains(&at) {
             if !asked.replace(true) {
                 asking.change(rate(10), || 2 * SECOND).expect("a change");
@@ -125,7 +127,7 @@ fn delayed_worker_sends_changed_arrivals() {
         Some(course.clone()),
     );
     assert_eq!(sums(&intervals), (250 + 35, 250 + 35));
-    // Late, but complete: times count from the intended start.
+    // The requests are late but complete. Times count from the intended start.
     let late: Vec<u64> = planned(&course)
         .into_iter()
         .map(|at| {
@@ -177,7 +179,8 @@ fn changed_users_start_and_stop() {
         &users,
     );
     assert_eq!(answers.iter().filter(|answer| answer.is_ok()).count(), 3);
-    // Ten requests a second each: three users for 2.5 s, five for 3 s, none for 2 s, two for 2.5 s.
+    // Ten requests a second for each user: three users for 2.5 s, five for 3 s, none for 2 s, two
+    // for 2.5 s.
     assert_eq!(total(&intervals, label::ALL).counters.ok, 75 + 150 + 50);
     assert_eq!(course.state().changes.len(), 3);
     let last: Vec<u64> = intervals

@@ -30,7 +30,7 @@ fn users_are_active_as_computed() {
         Box::new(|arrival| Some(arrival + 10 * MILLISECOND)),
     );
     let all = total(&intervals, label::ALL).counters;
-    // User k is active from second k to second 30 - k, with a request each 10 ms.
+    // User k is active from second k to second 30 - k and sends a request every 10 ms.
     let expected: u64 = (0..10).map(|k| (30 - 2 * k) * 100).sum();
     assert_eq!((all.ok, all.without_answer()), (expected, 0));
     let in_second = |second: u64| -> u64 {
@@ -92,6 +92,6 @@ fn branches_and_conditions_are_followed() {
     assert!(often.abs_diff(3000) < 137, "{often}");
     // Skipped steps are not counted.
     assert_eq!((round, never), (8000, 0));
-    // Random choices depend on seed and arrival only.
+    // Random choices depend only on the seed and the number of the arrival.
     assert_eq!(counted(), [first, often, seldom, round, never, iterations]);
 }

@@ -101,12 +101,12 @@ fn groups_have_times_with_and_without_pauses() {
         steps,
         after(10 * MILLISECOND),
     );
-    // From the end of the previous step to the end of the group's last: a pause between groups is
-    // in neither.
+    // From the end of the previous step to the end of the group's last step. A pause between groups
+    // is in neither.
     assert_eq!(run.ok("Buy"), (100, [180, 180], Some([30, 30])));
     assert_eq!(run.ok("Choose"), (100, [20, 20], None));
     assert_eq!(run.ok("Pay"), (100, [10, 10], None));
-    // Requests are counted once, as requests and in iterations.
+    // Requests are counted once as requests, and once within iterations.
     let all = total(&run.intervals, label::ALL).counters;
     assert_eq!((all.issued, all.ok), (500, 500));
     let iterations = run.slot(LabelGroup::Iteration, "0");
@@ -132,7 +132,7 @@ fn first_group_starts_at_the_intended_arrival() {
     let run = Grouped::run(open(1000, 20), PoolPolicy::Shared(10), steps, model);
     let first = run.slot(LabelGroup::Transaction, "First");
     assert_eq!((first.counters.issued, first.counters.ok), (20_000, 20_000));
-    // Waiting during the stall, or for one of ten connections, is part of the group.
+    // Waiting during the stall or for one of ten connections is part of the group's time.
     assert!(run.p95_ms("First") > 400.0, "{}", run.p95_ms("First"));
     // The two groups add up to the iteration.
     let sum = |slot: &Slot| {
@@ -284,7 +284,7 @@ fn parallel_steps_are_in_the_groups_time() {
         after(10 * MILLISECOND),
     );
     assert_eq!((run.ok("One").0, run.ok("Two").0), (100, 100));
-    // On one connection: the second waits for the first.
+    // Both use one connection, so the second waits for the first.
     assert_eq!(run.ok("Two"), (100, [120, 120], Some([20, 20])));
     assert_eq!(run.ok("Both"), (100, [120, 120], Some([20, 20])));
 }
@@ -309,7 +309,7 @@ fn parallel_pause_counts_if_it_delays_the_end() {
         assert_eq!(run.ok("Busy"), (100, [40, 40], None));
         run.ok("Both")
     };
-    // On one connection: 10 ms and the pause on this side, 40 ms on the other.
+    // Both use one connection. One branch takes 10 ms and the pause, the other 40 ms.
     assert_eq!(
         counts_with_pause(5 * MILLISECOND),
         (100, [40, 40], Some([40, 40]))

@@ -1,4 +1,4 @@
-//! Verdicts on simulated measurements: healthy runs are valid, those on an interrupted machine are
+//! Verdicts on simulated measurements. Healthy runs are valid; runs on an interrupted machine are
 //! not.
 
 use super::*;
@@ -16,7 +16,7 @@ fn verdict(plan: &Plan, mut intervals: Vec<Interval>) -> analysis::verdict::Meas
     let redactor = record::redact::Redactor::default();
     let mut writer = record::Writer::in_memory(&manifest, labels, redactor);
     for interval in &mut intervals {
-        // CPU time is that of the simulating machine.
+        // The CPU time is that of the simulating machine.
         interval.run.cpu_ns.clear();
         interval.run.waiting_ns.clear();
         let host = record::HostSample::default();
@@ -58,7 +58,7 @@ fn only_interrupted_runs_are_invalid() {
             let found = verdict(plan, intervals);
             assert_eq!(found.verdict, "VALID", "{seed}: {found:?}");
         }
-        // A thirtieth of the time is enough to move a p99.
+        // A thirtieth of the time is enough to change a p99.
         for stolen_ms in [35, 50, 200, 500, 900] {
             let held_up = stolen(stolen_ms * MILLISECOND);
             let intervals = simulate_held_up(plan, model(), held_up);

@@ -1,4 +1,4 @@
-//! Simulates processes that share a run: their counts add up to those of one process, bit for bit.
+//! Simulates processes that share a run. Their counts add up exactly to those of one process.
 
 use plan::ArrivalProcess;
 use proptest::prelude::*;
@@ -28,19 +28,19 @@ fn counted(totals: &Totals) -> String {
             }
         }
     }
-    for (index, row) in &totals.rows {
+    for row in totals.rows.iter() {
         let run = &row.run;
         let arrivals = (run.due, run.started, run.skipped, run.opened);
-        // When a process noticed its end, and whether that opened an empty interval, depends on the
-        // process.
+        // The time at which a process noticed its end depends on the process. So does whether that
+        // opened an empty interval.
         if arrivals != (0, 0, 0, 0) {
-            text.push_str(&format!("{index} {} {arrivals:?}\n", row.span.0));
+            text.push_str(&format!("{} {} {arrivals:?}\n", row.index, row.span.0));
         }
     }
     text
 }
 
-/// A server whose response is a function of the arrival: some never arrive, some are slow.
+/// A server whose response depends on the arrival: some responses never arrive, some are slow.
 fn answers(salt: u64) -> Model {
     Box::new(move |arrival| {
         let dice = (arrival ^ salt).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;

@@ -1,5 +1,5 @@
-//! Simulates the loss of a process: others send what they take over once, at its moment, and
-//! nothing else is missing.
+//! Simulates the loss of a process. The other processes send each arrival they take over once, when
+//! it is due, and nothing else is missing.
 
 use plan::ArrivalProcess;
 use proptest::prelude::*;
@@ -11,7 +11,7 @@ use crate::{
     takeover::TakeoverRefusal,
 };
 
-/// Moments of requests in simulated time, and counts (due, started).
+/// Times of requests in simulated time, and counts (due, started).
 #[derive(Debug, Default)]
 struct ArrivalTimes {
     moments: Vec<u64>,
@@ -88,13 +88,13 @@ fn process(
     seen
 }
 
-/// Stops one of several processes and lets the others take over its share later. Returns arrivals
-/// that were not sent but should have been.
+/// Stops one of several processes and lets the others take over its share later. Checks that each
+/// arrival is sent exactly once.
 fn lose(plan: &Plan, of: u64, workers: usize, (lost_ns, from_ns): (u64, u64)) {
     let schedule = Schedule::new(&plan.load, 1);
     let lost = Share { index: of - 1, of };
     let gone = process(plan, (lost, workers), &[], Some(lost_ns));
-    // It ends at its next poll after the moment, and has sent what was due until then.
+    // The process ends at its next poll after the stop, and has sent everything due until then.
     assert_eq!(
         (gone.due, gone.started),
         (gone.moments.len() as u64, gone.due)
@@ -119,7 +119,7 @@ fn lose(plan: &Plan, of: u64, workers: usize, (lost_ns, from_ns): (u64, u64)) {
         .map(|arrival| arrival.intended_ns)
         .collect();
     let mut own = schedule.shard(lost.index, lost.of).map(|a| a.intended_ns);
-    // The first of its own arrivals, by any worker.
+    // It has sent the first of its own arrivals, by any of its workers.
     expected.extend(own.by_ref().take(gone.moments.len()));
     let gap = own.take_while(|at| *at < from_ns).count() as u64;
     sent.add(gone);
@@ -153,7 +153,7 @@ fn takeover_sends_at_full_rate_from_its_moment() {
         (seen.due, seen.started),
         (4 * 50 + 4 * 100, 4 * 50 + 4 * 100)
     );
-    // A load without own arrivals: the worker checks for takeovers until the end.
+    // The worker has no arrivals of its own and checks for takeovers until the end.
     let phases = vec![
         Phase::new(10 * MILLISECOND, Shape::Count(1)),
         Phase::new(5 * SECOND, Shape::Count(1)),
@@ -173,7 +173,7 @@ fn takeover_sends_at_full_rate_from_its_moment() {
 
 #[test]
 fn arrival_at_the_end_is_sent_only_if_due() {
-    // The first poll after the moment falls on an arrival.
+    // The first poll after the loss coincides with an arrival.
     let test = plan(open(2, 5), PoolPolicy::PerUser);
     lose(&test, 2, 1, (490_000_001, 800 * MILLISECOND));
 }
@@ -246,7 +246,8 @@ fn delayed_worker_sends_taken_over_arrivals_late() {
     let by_second: Vec<u64> = intervals.iter().map(|interval| interval.run.due).collect();
     assert_eq!(by_second[..8], [50, 50, 50, 100, 100, 100, 100, 100]);
     let started: Vec<u64> = intervals.iter().map(|i| i.run.started).collect();
-    // Arrivals due at the moment the worker came back are in the interval that starts with it.
+    // Arrivals that became due while the worker was held up are in the interval that starts when it
+    // resumes.
     assert_eq!(started[5], 50 + 100 + 100 + 100);
     assert!(response_ms(&intervals, 0.99) > 2_800.0);
 }

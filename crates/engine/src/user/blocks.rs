@@ -1,4 +1,4 @@
-//! Conditions of blocks, and choices between branches.
+//! Conditions of blocks, and random choices between branches.
 
 use measure::Fault;
 use query::filtrex::Expression;

@@ -1,4 +1,4 @@
-//! Captures and checks on a response. The body is decoded and parsed once, when first needed.
+//! Captures and checks on a response. The body is decoded and parsed once, when it is first needed.
 
 use std::borrow::Cow;
 
@@ -25,7 +25,7 @@ use codec::{
     reply::MAX_BODY,
 };
 
-/// Headers of which Node keeps only the first.
+/// Headers of which Node.js keeps only the first value.
 const ONLY_FIRST: [&str; 18] = [
     "age",
     "authorization",
@@ -47,7 +47,7 @@ const ONLY_FIRST: [&str; 18] = [
     "user-agent",
 ];
 
-/// A response under inspection.
+/// A response that captures and checks are evaluated on.
 pub struct Inspection<'a> {
     pub(super) answer: &'a Response,
     body: Option<Result<Cow<'a, [u8]>, Unreadable>>,
@@ -88,7 +88,7 @@ impl<'a> Inspection<'a> {
         self.gave_up.take()
     }
 
-    /// Whether there was not enough memory.
+    /// Whether there was not enough memory to read the response.
     pub fn is_out_of_memory(&self) -> bool {
         self.out_of_memory
     }
@@ -108,7 +108,7 @@ impl<'a> Inspection<'a> {
     fn body(&mut self) -> &Result<Cow<'a, [u8]>, Unreadable> {
         let answer = self.answer;
         if self.body.is_none() {
-            // Half of the memory: decoded data is copied once, as text.
+            // Use half of the memory, because decoded data is copied once, as text.
             let half = usize::try_from(self.room / 2).unwrap_or(usize::MAX);
             let body = content::decoded(answer, MAX_BODY.min(half), self.unpacking);
             let is_larger = matches!(body, Err(Unreadable::TooLarge));
@@ -151,7 +151,7 @@ impl<'a> Inspection<'a> {
 
     fn affords_document(&mut self) -> bool {
         let bytes = self.text().map_or(0, str::len) as u64;
-        // Fast path: most bodies are small.
+        // Fast path, because most bodies are small.
         if memory::parsed_at_most(bytes) <= self.room {
             return true;
         }
@@ -165,7 +165,8 @@ impl<'a> Inspection<'a> {
 
     fn html(&mut self) -> Option<&Tree> {
         if self.html.is_none() {
-            // A node takes about as much as a JSON value, and at least three bytes of text.
+            // A node takes about as much memory as a JSON value, and comes from at least three
+            // bytes of text.
             let size = self.text()?.len() as u64 * 60;
             if !self.affords(size) {
                 return None;
@@ -187,7 +188,7 @@ impl<'a> Inspection<'a> {
         self.xml.as_ref()?.as_ref()
     }
 
-    /// A header as in Node: values of a repeated one joined, or the first only.
+    /// A header as Node.js returns it: the values of a repeated one joined, or only the first.
     pub(super) fn header(&self, name: &str) -> Option<String> {
         let mut values = self.values(name);
         let first = values.next()?.to_owned();
@@ -206,7 +207,7 @@ impl<'a> Inspection<'a> {
         headers.map(|(_, value)| value.as_str())
     }
 
-    /// Captured value of a header; a list for `set-cookie`.
+    /// The value of a captured header; a list for `set-cookie`.
     fn captured_header(&self, name: &str) -> Option<Value> {
         if name.eq_ignore_ascii_case("set-cookie") {
             let all: Vec<Value> = self.values(name).map(Value::from).collect();
@@ -216,14 +217,14 @@ impl<'a> Inspection<'a> {
     }
 }
 
-/// A strict capture or match failed, or its search exceeded its steps.
+/// A strict capture or match failed, or its search took too many steps.
 pub struct CaptureFailed {
-    /// The search that exceeded its steps, if any.
+    /// The search that took too many steps, if any.
     pub gave_up: Option<String>,
 }
 
-/// Value of a non-strict capture without result: empty text, or nothing for a selector, or for a
-/// path into a body that is not JSON or has no parts.
+/// Value of a non-strict capture without result: empty text. `None` (undefined) for a selector, and
+/// for a JSON path unless the body is a JSON scalar.
 fn nothing(from: &CaptureFrom, seen: &mut Inspection<'_>) -> Option<Value> {
     let is_undefined = match from {
         CaptureFrom::Json(..) => seen

@@ -1,4 +1,4 @@
-//! Details of the first failure of each kind, for the record: expected and found values, and an
+//! Details of the first failure of each kind, for the record: expected and actual values, and an
 //! excerpt of the response. Values of variables are replaced by the variables' names, because they
 //! may be secret.
 
@@ -10,16 +10,16 @@ use super::{
 };
 use crate::client::EXCERPT;
 
-/// Maximum bytes of a found value.
+/// Maximum number of bytes shown of an actual value.
 const FINDING: usize = 256;
-/// Maximum bytes of a text that is searched for values.
+/// Maximum number of bytes in which values of variables are searched for.
 const LOOKED_AT: usize = 64 << 10;
-/// Maximum number of values to replace. With more, no excerpt is shown.
+/// Maximum number of values to replace. If there are more, no excerpt is shown.
 const MOST_VALUES: usize = 1_000;
 
 impl User<'_> {
-    /// Details of a failure. Uses a clone of the user with the same RNG state to inspect the
-    /// response again.
+    /// Creates the details of a failure. Evaluates the response again on a clone of the user with
+    /// the same RNG state.
     pub(super) fn sample(
         &self,
         ongoing: &Ongoing<'_>,
@@ -40,7 +40,7 @@ impl User<'_> {
         } else {
             Vec::new()
         };
-        // Only now are all captured values known.
+        // All captured values are known only now.
         let values = Values::from_vars(&witness.vars);
         let shown = |text: &str, most, beyond| {
             let values = values.as_ref()?;
@@ -77,7 +77,8 @@ impl User<'_> {
     }
 }
 
-/// Details without excerpts: only the counted name, because texts may contain captured values.
+/// Details without excerpts: only the name of the failure, because texts may contain captured
+/// values.
 fn without_excerpts(ongoing: &Ongoing<'_>, ended: RequestOutcome) -> FailureDetail {
     let spec = &ongoing.step.spec;
     let more = match (ended, ongoing.exchange.answer.status) {
@@ -92,11 +93,12 @@ fn without_excerpts(ongoing: &Ongoing<'_>, ended: RequestOutcome) -> FailureDeta
     }
 }
 
-/// Values of a user's own variables, longest first, plain and as JSON, with their names.
+/// Values of the user's own variables, longest first, as plain text and as JSON, with the
+/// variables' names.
 struct Values(Vec<(String, String)>);
 
 impl Values {
-    /// `None` if there are too many.
+    /// `None` if there are too many values.
     fn from_vars(vars: &Vars<'_>) -> Option<Values> {
         let mut all = Vec::new();
         for (name, value) in vars.own() {
@@ -117,7 +119,7 @@ impl Values {
         Some(Values(all))
     }
 
-    /// The beginning of a text with values replaced. `None` if that cannot be guaranteed.
+    /// The beginning of a text with values replaced by names. `None` if a value might remain.
     fn shown(
         &self,
         text: &str,
@@ -136,7 +138,7 @@ impl Values {
             }
         }
         let rest = text.len() - cut;
-        // Replaced before cutting, so that a value at the cut is recognised.
+        // Values are replaced before the text is cut, so that a value at the cut is recognized.
         if rest > 0 && shown.len() < 2 * most {
             return None;
         }
@@ -161,7 +163,7 @@ mod tests {
             shown("he said hello world, hello").as_deref(),
             Some("he said ‹found›, ‹word›")
         );
-        // A value that starts within the excerpt and ends after it is recognised too.
+        // A value that starts within the excerpt and ends after it is recognized too.
         let long = "x".repeat(100);
         let known = values(&[(&long, "token")]);
         let text = format!("the token is {long} and it is long");
@@ -170,7 +172,7 @@ mod tests {
             shown.as_deref(),
             Some("the token is ‹token› … 14 bytes more")
         );
-        // If it ends after the searched text, nothing is shown.
+        // If a value may extend beyond the searched text, nothing is shown.
         let known = values(&[("aaaa", "a")]);
         let text = "a".repeat(LOOKED_AT) + "b";
         assert_eq!(known.shown(&text, |text| text, LOOKED_AT, 0), None);

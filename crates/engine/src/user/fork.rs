@@ -1,4 +1,4 @@
-//! Parallel steps: each branch is a clone of the user with its own limit over the shared
+//! Parallel steps. Each branch is a clone of the user with its own limit and shares the user's
 //! connections. Without a shared pool, requests queue for the single connection. Variables are
 //! merged afterwards in the order of the branches.
 
@@ -14,8 +14,8 @@ use crate::{
 type Branch<'f> = Pin<Box<dyn Future<Output = (Result<(), IterationAbort>, u64)> + 'f>>;
 
 impl<'a> User<'a> {
-    /// Runs all branches to their end. The first error then ends the user. No request in flight is
-    /// left unrecorded.
+    /// Runs all branches until they finish. Then the first error, if any, ends the user. Every
+    /// request in flight is recorded.
     pub(super) async fn fork(&mut self, ops: &'a [Op], fork: &Fork) -> Result<(), IterationAbort> {
         let pool = Rc::new(ConnectionPool::shared(1));
         pool.take_over(&self.state.pool);
@@ -87,7 +87,7 @@ impl<'a> User<'a> {
     {
         let mut user: User<'k> = self.clone();
         user.state = state;
-        // Enclosing groups belong to the original user.
+        // Groups around the fork belong to the original user.
         user.open.clear();
         user.rng = self.rng.fork(number as u64);
         user
@@ -99,10 +99,10 @@ struct Spent {
     paused_ns: u64,
 }
 
-/// Duration of parallel branches if none had paused. Only the difference counts as pause of the
-/// whole.
+/// Duration that the parallel branches would have had without pauses. Only the difference counts as
+/// a pause of the whole.
 fn without_pauses(spent: &[Spent], limit: usize) -> u64 {
-    // When each parallel slot is free.
+    // When each parallel slot becomes free.
     let mut free = vec![0_u64; limit.clamp(1, spent.len().max(1))];
     for branch in spent {
         if let Some(first) = free.iter_mut().min() {
@@ -112,8 +112,8 @@ fn without_pauses(spent: &[Spent], limit: usize) -> u64 {
     free.into_iter().max().unwrap_or(0)
 }
 
-/// Runs futures with limited concurrency to their end. Returns the first error in time, and each
-/// duration; `None` for those not started because of an error.
+/// Runs futures with limited concurrency until they finish. Returns the first error in time, and
+/// each duration. Futures that were not started because of an error have no duration.
 async fn all(waiting: Vec<Branch<'_>>, limit: usize) -> (Result<(), IterationAbort>, Vec<u64>) {
     let mut took = vec![0; waiting.len()];
     let mut waiting: VecDeque<_> = waiting.into_iter().enumerate().collect();
@@ -134,7 +134,7 @@ async fn all(waiting: Vec<Branch<'_>>, limit: usize) -> (Result<(), IterationAbo
                 }
             });
             let mut begun = false;
-            // Nothing starts after an error.
+            // Nothing new starts after an error.
             while running.len() < limit && result.is_ok() {
                 let Some(branch) = waiting.pop_front() else {
                     break;
@@ -167,7 +167,7 @@ mod tests {
             };
             without_pauses(&all.iter().map(spent).collect::<Vec<_>>(), limit)
         };
-        // All in parallel: the longest without its pause, 40 of 100 and 90 without any.
+        // All run in parallel. Without pauses the branches take 40 and 90.
         assert_eq!(without(&[(100, 60), (90, 0)], 5), 90);
         assert_eq!(without(&[(100, 60), (30, 0)], 5), 40);
         // Two in parallel: the third follows whichever ends first.

@@ -1,4 +1,4 @@
-//! Groups of a virtual user (transactions) and their times.
+//! Groups of steps (transactions) of a virtual user, and their times.
 
 use measure::sample::{Intended, RequestOutcome};
 
@@ -8,9 +8,9 @@ use crate::worker::OutputLine;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OpenGroup {
     index: usize,
-    /// When its first step was due: the user's arrival, or the end of the previous step.
+    /// When the group's first step was due: the user's arrival, or the end of the previous step.
     since: Intended,
-    /// Pauses of the user before it.
+    /// The user's pauses before the group started.
     paused_ns: u64,
 }
 

@@ -1,6 +1,6 @@
-//! Hooks of a front end, called for requests and responses in addition to captures and checks. One
-//! per worker, without locks. A hook reports metrics to its accumulator, prints lines, and may fail
-//! the request or the user.
+//! Hooks of a front end. They are called for requests and responses, in addition to captures and
+//! checks. Each worker has its own, so they need no locks. A hook can report metrics to its
+//! accumulator, print lines, and fail the request or the user.
 
 use std::cell::RefCell;
 
@@ -22,19 +22,19 @@ pub trait Hooks: HookInterest + Send + Sync {
 
 /// A hook of one worker.
 pub trait AnswerHook {
-    /// Called before a request is sent. Returns a name for it, reported with its response, if the
-    /// step has none.
+    /// Called before a request is sent. May return a name for the request, which is reported with
+    /// its response if the step has no name.
     fn call(&mut self, _asked: &mut RequestContext<'_>) -> Option<String> {
         None
     }
 
-    /// Called for a complete, readable response, after captures. Fails the request by an error.
+    /// Called for a complete, readable response, after captures. An error fails the request.
     fn answered(&mut self, answered: &mut ResponseContext<'_, '_>) -> Result<(), Unexpected>;
 }
 
-/// A request before it is sent.
+/// A request that is about to be sent.
 pub struct RequestContext<'u> {
-    /// Its step.
+    /// The step of the request.
     pub step: &'u RequestStep,
     /// The plan's target.
     pub base: &'u str,
@@ -42,7 +42,7 @@ pub struct RequestContext<'u> {
     pub request: &'u Built,
     /// The virtual user's variables.
     pub vars: &'u Vars<'u>,
-    /// Its random numbers.
+    /// The user's random number generator.
     pub rng: &'u mut Rng,
 }
 
@@ -58,20 +58,20 @@ pub struct ResponseContext<'u, 'a> {
     pub answer: &'u mut Inspection<'a>,
     /// The virtual user's variables.
     pub vars: &'u Vars<'u>,
-    /// Its random numbers.
+    /// The user's random number generator.
     pub rng: &'u mut Rng,
     pub(crate) worker: &'u Worker,
     pub(crate) now_ns: u64,
 }
 
 impl ResponseContext<'_, '_> {
-    /// Reports a metric to the front end's accumulator.
+    /// Reports a value of a metric to the front end's accumulator.
     pub fn emit(&self, name: &str, value: u64) {
         let mut recorder = self.worker.recorder.borrow_mut();
         recorder.door(self.now_ns, &Event::Custom { name, value });
     }
 
-    /// Prints a text unchanged, including secrets. It is not recorded.
+    /// Prints a text unchanged, with any secrets in it. The text is not recorded.
     pub fn print(&self, text: String) {
         self.worker.emit(OutputLine::Text(text));
     }
@@ -82,9 +82,9 @@ impl ResponseContext<'_, '_> {
 pub struct Unexpected {
     /// Kind of the failed check, under which it is counted.
     pub kind: &'static str,
-    /// Expected and found values for the record. Must not contain secrets.
+    /// Expected and actual values for the record. Must not contain secrets.
     pub what: String,
-    /// Error name that ends the virtual user, if it should.
+    /// Name of the error that ends the virtual user. `None` if the user continues.
     pub ends_user: Option<String>,
 }
 

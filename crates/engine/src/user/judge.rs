@@ -1,5 +1,5 @@
-//! Evaluates a response: result of the request, continuation of the iteration, and the recorded
-//! sample.
+//! Evaluates a response. Determines the result of the request, whether the iteration continues, and
+//! the recorded sample.
 
 use measure::{Failure, Fault, Sample, accumulator::Event, sample::RequestOutcome};
 use plan::{
@@ -20,7 +20,7 @@ use crate::{
 use codec::{Response, content::Unreadable};
 
 impl User<'_> {
-    /// Evaluates a response. Returns how the request ended, and fails if the iteration ends.
+    /// Evaluates a response and returns the result of the request. Fails if the iteration ends.
     pub(super) fn judge(
         &mut self,
         ongoing: &mut Ongoing<'_>,
@@ -55,7 +55,7 @@ impl User<'_> {
         let mut seen = Inspection::new(&answer, self.worker.memory.left(), self.program.unpacking);
         let (mut ended, mut result) = self.verdict(ongoing, &answer, &mut seen);
         if seen.is_out_of_memory() {
-            // Its content is unknown, which is a generator fault.
+            // The response's content is unknown, which is a generator fault.
             let fault = Fault::OutOfMemory;
             ongoing.unexpected = None;
             ended = RequestOutcome::Unanswered(fault);
@@ -142,7 +142,7 @@ impl User<'_> {
         }
     }
 
-    /// Calls the worker's hook, if it needs the response.
+    /// Calls the worker's hook if it needs the response.
     fn hooked(
         &mut self,
         step: &RequestStep,

@@ -1,4 +1,5 @@
-//! A virtual user: variables, position in a list of operations, connections. A small future each.
+//! A virtual user: variables, position in a list of operations, connections. Each one is a small
+//! future.
 
 mod blocks;
 mod capture;
@@ -44,9 +45,9 @@ pub use vars::{Vars, uuid};
 /// Start of an iteration.
 #[derive(Debug, Clone, Copy)]
 pub struct IterationStart {
-    /// Number of its arrival, or of its iteration in a closed model.
+    /// Number of the arrival, or of the iteration in a closed model.
     pub number: u64,
-    /// Intended start.
+    /// Intended start of the iteration.
     pub intended: Intended,
     /// Index of the scenario.
     pub scenario: usize,
@@ -56,20 +57,20 @@ pub struct IterationStart {
 pub struct Env {
     /// The worker.
     pub worker: Rc<Worker>,
-    /// Its client.
+    /// The worker's HTTP client.
     pub client: Client,
-    /// Its copy of the program.
+    /// The worker's copy of the program.
     pub program: Program,
-    /// Its hook, if the run has hooks.
+    /// The worker's hook, if the run has hooks.
     pub hook: WorkerHook,
 }
 
-/// State kept between iterations in a closed model.
+/// State of a user that is kept between iterations in a closed model.
 #[derive(Debug)]
 pub struct UserState {
-    /// Its connections, shared by parallel branches.
+    /// The user's connections. Parallel branches share them.
     pub pool: Rc<ConnectionPool>,
-    /// Ends its waits.
+    /// Time limit of the user's waits; aborts them when the run ends.
     pub limit: Rc<Limit>,
 }
 
@@ -86,19 +87,21 @@ impl Default for UserState {
 enum IterationAbort {
     /// A request had no complete response, or the run ended.
     Fault(Fault, Option<u32>),
-    /// A failed request.
+    /// A request failed.
     Failed(measure::Failure),
-    /// An answered and failed request, which the original tool reports as a fault under this name.
+    /// A request was answered and failed, and the original tool reports this as a fault with this
+    /// name.
     Answered(measure::Failure, Fault, u32),
     /// A strict capture or match failed.
     Capture,
-    /// A hook ended it: kind of the failed check, and error name.
+    /// A hook ended the iteration. Has the kind of the failed check and the name of the error.
     Unexpected(&'static str, String),
-    /// The original tool's HTTP client would not send the request: error name, and step.
+    /// The HTTP client of the original tool would not send the request. Has the name of the error
+    /// and the step.
     Unsendable(String, Fault, u32),
-    /// A named error of the flow.
+    /// An error with a name that is not tied to a request.
     Named(String, Fault),
-    /// An exit step. Not a failure.
+    /// An exit step ended the iteration, which is not a failure.
     Left,
 }
 
@@ -195,7 +198,7 @@ pub async fn run(env: &Env, state: &UserState, start: IterationStart) -> Request
             };
             if let Some(reason) = reason {
                 recorder.door(now, &Event::UserFailed { reason, step });
-                // Other errors were reported with the response.
+                // Other errors were already reported with the response.
                 let is_news = program.tells_errors && step.is_some();
                 reported = is_news.then(|| reason.to_kept());
             }
@@ -211,7 +214,7 @@ pub async fn run(env: &Env, state: &UserState, start: IterationStart) -> Request
     ended
 }
 
-/// Records an iteration or group under a label. `pauses` is set if it has think times.
+/// Records an iteration or group under a label. `pauses` is true if it has think times.
 fn count(
     recorder: &mut Recorder,
     now: u64,
@@ -219,14 +222,16 @@ fn count(
     (intended, paused_ns): (Intended, u64),
     ended: RequestOutcome,
 ) {
-    // After a network fault it has no last response, and ranks above completed ones.
+    // After a network fault there is no last response. The iteration counts as slower than all
+    // completed ones.
     recorder.iteration(now, label, intended, ended);
     if pauses {
         recorder.unpaused(now, label, (intended, paused_ns), ended);
     }
 }
 
-/// Runs the first scenario once, unrecorded. Returns its variables, or what ended it.
+/// Runs the first scenario once, unrecorded. Returns the user's variables, or the reason why it
+/// failed.
 pub async fn once(env: &Env, state: &UserState) -> Result<Map<String, Value>, String> {
     let start = IterationStart {
         number: 0,
@@ -415,7 +420,7 @@ impl<'a> User<'a> {
             },
         };
         if let Some(elements) = &elements {
-            // The whole list is iterated; a range only sets the start.
+            // The whole list is iterated. A range only sets the start.
             range.end = Some(elements.len() as i64);
         }
         let round = Round {
@@ -450,7 +455,7 @@ impl<'a> User<'a> {
                 .ok()
                 .and_then(|i| elements.get(i))
                 .cloned(),
-            // Without a list the element is the first index, and stays so.
+            // Without a list, the element is the first index in every round.
             None if self.vars.is_set(&enter.element_as) && round.index != 0 => None,
             None => Some(Value::from(round.index)),
         };
@@ -461,8 +466,8 @@ impl<'a> User<'a> {
     }
 }
 
-/// Artillery's interpretation of a templated think time: a number (or numeric text) is seconds,
-/// other text uses the `ms` grammar.
+/// Duration of a templated think time, as Artillery interprets it. A number or numeric text is in
+/// seconds; other text is parsed like `ms` does.
 fn think_ns(value: Option<&Value>) -> Option<f64> {
     let ns = match value? {
         Value::Number(n) => n.as_f64()? * units::SECOND as f64,

@@ -1,4 +1,4 @@
-//! A request in flight with its context.
+//! A request in flight, with its context.
 
 use crate::{
     client::{Built, Exchange},
@@ -10,7 +10,7 @@ pub(super) struct Ongoing<'s> {
     pub(super) exchange: Exchange,
     /// The original request, if it may be needed later.
     pub(super) asked: Option<Built>,
-    /// Name from a hook, if the step has none.
+    /// The hook's name for the request, if the step has none.
     pub(super) called: Option<String>,
     pub(super) unexpected: Option<String>,
     pub(super) stranded: bool,

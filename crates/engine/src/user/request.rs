@@ -53,7 +53,7 @@ impl User<'_> {
             Ok(_) => self.execute(&mut ongoing).await,
             Err(end) => Err(end),
         };
-        // Limits the request, not the think time after it.
+        // The limit applies to the request, not to the think time after it.
         self.state.limit.disarm();
         let moments = &mut ongoing.exchange.moments;
         if moments.done == 0 {
@@ -79,8 +79,8 @@ impl User<'_> {
         result
     }
 
-    /// Why the step is skipped by probability or condition, if so. Fails if the condition cannot be
-    /// evaluated.
+    /// Why the step is skipped because of its probability or condition. `None` if it is not
+    /// skipped. Fails if the condition cannot be evaluated.
     fn goes_ahead(&mut self, step: &RequestStep) -> Result<Option<&'static str>, IterationAbort> {
         let chance = step.spec.probability;
         if chance.is_some_and(|percent| self.rng.unit() * 100.0 >= percent) {
@@ -172,7 +172,7 @@ impl User<'_> {
                 ))
             }
             Err(CallError::Location) => {
-                // The server's error, unlike an invalid URL of the test.
+                // This is the server's error, unlike an invalid URL of the test.
                 let fault = Fault::Protocol(ProtocolFault::Header);
                 Err(IterationAbort::Named(
                     "Invalid URL - Location".to_owned(),
@@ -224,13 +224,14 @@ impl User<'_> {
         }
     }
 
-    /// Hides the user's secrets in a text, because the record does not know captured values.
+    /// Hides the user's secrets in a text, because the writer of the record does not know captured
+    /// values.
     pub(super) fn hidden(&self, text: String) -> String {
         let hide = |text: String, secret: &String| text.replace(secret.as_str(), "‹redacted›");
         self.secrets().iter().fold(text, hide)
     }
 
-    /// Name of a request from the worker's hook, if needed.
+    /// The worker's hook names the request, if it does that.
     fn called(&mut self, step: &RequestStep, request: &Built) -> Option<String> {
         let hook = self.hook.as_ref().filter(|_| step.looks.calls)?;
         let name = hook.borrow_mut().call(&mut RequestContext {
@@ -250,7 +251,7 @@ impl User<'_> {
     ) -> Result<(), IterationAbort> {
         for (name, value) in &step.spec.cookies {
             let value = value.to_text(&self.vars, &mut self.rng);
-            // A line break would start another header, and headers are limited to Latin-1.
+            // A line break would start another header. Headers are limited to Latin-1.
             if value.contains(|c: char| c.is_control() || c > '\u{ff}') {
                 return Err(self.build_end(step, BuildError::Header(name.clone())));
             }

@@ -1,5 +1,5 @@
-//! Step trace for `--once`. Re-evaluates captures and checks on a clone with the same RNG state, so
-//! tracing cannot change the result. The caller hides secrets.
+//! Step trace for `--once`. Captures and checks are evaluated again on a clone with the same RNG
+//! state, so tracing cannot change the result. The caller hides secrets.
 
 use measure::{Failure, sample::RequestOutcome};
 use plan::{
@@ -14,32 +14,32 @@ use crate::{
     worker::OutputLine,
 };
 
-/// Maximum bytes of a body.
+/// Maximum number of bytes shown of a body.
 const EXCERPT: usize = 2048;
 const HIDDEN: &str = "‹redacted›";
 
-/// A step of a virtual user.
+/// What a virtual user did in one step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StepTrace {
     /// A request.
     Request(Box<RequestTrace>),
-    /// A think time in nanoseconds.
+    /// A think time, in nanoseconds.
     Thinks(u64),
-    /// A skipped step: its method and URL as written, and why.
+    /// A skipped step: method and URL as written, and the reason.
     LeftOut(String, &'static str),
-    /// A decision: condition or choice, and its result.
+    /// A decision: the condition or choice, and its result.
     Goes(String, String),
-    /// Start of a group with its name.
+    /// The start of a group, with the group's name.
     GroupBegins(String),
-    /// End of a group.
+    /// The end of a group.
     GroupEnds {
-        /// Its name.
+        /// Name of the group.
         name: String,
         /// Time since its first step was due, in nanoseconds.
         took_ns: u64,
-        /// Pauses included in it.
+        /// Pauses included in that time, in nanoseconds.
         paused_ns: u64,
-        /// Whether a failure ended it.
+        /// Whether a failure ended the group.
         failed: bool,
     },
 }
@@ -47,35 +47,36 @@ pub enum StepTrace {
 /// A finished request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestTrace {
-    /// Name of its row, without the method.
+    /// Name of the request's row, without the method.
     pub name: Option<String>,
-    /// Its method.
+    /// The method.
     pub method: String,
-    /// Its URL as sent, or as written if nothing was sent.
+    /// The URL as sent, or as written if nothing was sent.
     pub url: String,
     /// The status, if there was a response.
     pub status: Option<u16>,
-    /// From when the worker handled it to the last byte read, or until given up, in nanoseconds.
+    /// Time in nanoseconds from when the worker took up the request to the last byte read, or until
+    /// it was given up.
     pub took_ns: u64,
     /// Results of captures and checks.
     pub found: Vec<CheckResult>,
-    /// Why it failed, if it did.
+    /// Why the request failed, if it did.
     pub failed: Option<String>,
-    /// Excerpt of the body, if it failed.
+    /// An excerpt of the body, if the request failed.
     pub body: Option<String>,
 }
 
 /// Result of a capture or check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckResult {
-    /// Whether it is as expected.
+    /// Whether the result is as expected.
     pub holds: bool,
-    /// Description.
+    /// Description of the result.
     pub text: String,
 }
 
 impl StepTrace {
-    /// Maps all texts.
+    /// Applies `change` to all texts.
     #[must_use]
     pub fn with_texts(self, mut change: impl FnMut(&str) -> String) -> StepTrace {
         match self {
@@ -110,7 +111,7 @@ impl StepTrace {
 }
 
 impl User<'_> {
-    /// Traces an evaluated request. `self` is the state before the evaluation.
+    /// Traces a request that was evaluated. `self` is the user before the evaluation.
     pub(super) fn record(
         &mut self,
         ongoing: &Ongoing<'_>,
@@ -142,7 +143,7 @@ impl User<'_> {
                 Some(what) => format!("{}: {what}", fault.text()),
                 None => fault.text().to_owned(),
             }),
-            // The found value says more than the counted name.
+            // The actual value says more than the name of the failure.
             (RequestOutcome::Failed(Failure::Capture | Failure::Check(_)), _)
                 if is_told && ongoing.unexpected.is_none() =>
             {
@@ -182,7 +183,7 @@ impl User<'_> {
             .emit(OutputLine::Step(StepTrace::LeftOut(what, why)));
     }
 
-    /// Results of captures and checks, on a user in the state before the evaluation.
+    /// Returns the results of captures and checks, for a user in the state before the evaluation.
     pub(super) fn findings(
         &mut self,
         step: &RequestStep,
@@ -226,7 +227,8 @@ impl User<'_> {
             Some(_) if is_secret => HIDDEN.to_owned(),
             value => value.as_ref().map_or_else(String::new, Value::to_string),
         };
-        // Known from here on even if unexpected, so that it is hidden in the body.
+        // From here on the captured value is known, even an unexpected one, so that it is hidden in
+        // the body.
         if let (Some(path), Some(value)) = (&capture.store, &value) {
             self.vars.store(path, value.clone());
         }
@@ -339,8 +341,8 @@ fn differs(holds: bool, what: &str, is: &str, wanted: &str) -> String {
     }
 }
 
-/// The beginning of a text, at most `most` bytes, given that `beyond` more bytes were not kept.
-/// Ends with a whole word, because the rest of a secret would not be recognised.
+/// The beginning of a text, at most `most` bytes. `beyond` is the number of further bytes that were
+/// not kept. It ends with a whole word, because part of a secret would not be recognized.
 pub(super) fn excerpt(text: &str, most: usize, beyond: u64) -> String {
     if text.len() <= most && beyond == 0 {
         return text.trim().to_owned();

@@ -1,4 +1,4 @@
-//! Variables of a virtual user, layered over the plan's constants.
+//! Variables of a virtual user, on top of the plan's constants.
 
 use std::cell::RefCell;
 
@@ -16,12 +16,12 @@ use crate::program::Program;
 pub struct Vars<'a> {
     own: NamedValues,
     constants: &'a Map<String, Value>,
-    /// Why an expression could not be evaluated, until taken.
+    /// Why an expression could not be evaluated, until it is taken.
     gave_up: RefCell<Option<String>>,
 }
 
-/// Values by name in order of creation. Linear search: users have few variables, and this beats
-/// hashing.
+/// Values by name, in order of creation. Search is linear: users have few variables, and this is
+/// faster than hashing.
 #[derive(Debug, Clone, Default)]
 struct NamedValues(Vec<(String, Value)>);
 
@@ -69,7 +69,8 @@ impl Scope for Vars<'_> {
 }
 
 impl<'a> Vars<'a> {
-    /// Initial variables of an arrival. Rows and elements are functions of (seed, number).
+    /// Creates the initial variables of an arrival. Table rows and chosen values depend only on
+    /// (seed, number).
     pub fn new(program: &'a Program, number: u64) -> Vars<'a> {
         let mut own = NamedValues::default();
         for (index, payload) in program.payloads.iter().enumerate() {
@@ -94,7 +95,7 @@ impl<'a> Vars<'a> {
         vars
     }
 
-    /// Takes why the last expression could not be evaluated.
+    /// Takes the reason why the last expression could not be evaluated.
     pub fn take_gave_up(&self) -> Option<String> {
         self.gave_up.take()
     }
@@ -104,7 +105,8 @@ impl<'a> Vars<'a> {
         self.own.insert(name, value);
     }
 
-    /// All variables: first the named ones, set or not, then the rest in order of creation.
+    /// All variables. The named ones come first, set or not; the others follow in order of
+    /// creation.
     pub fn all<'v>(&'v self, first: &'v [&'v str]) -> Vec<(&'v str, Option<&'v Value>)> {
         let named = first.iter().copied();
         let constants = self.constants.keys().map(String::as_str);
@@ -118,7 +120,7 @@ impl<'a> Vars<'a> {
         all
     }
 
-    /// Whether the user itself has set a variable.
+    /// Whether the user has set this variable, as opposed to a constant.
     pub fn is_set(&self, name: &str) -> bool {
         self.own.get(name).is_some()
     }
@@ -145,7 +147,7 @@ impl<'a> Vars<'a> {
         self.own.0.into_iter().collect()
     }
 
-    /// Merges the changes of another user that started as a copy of `begun`.
+    /// Adopts what `other` has changed since it started as a copy of `begun`.
     pub fn adopt(&mut self, begun: &Vars<'_>, other: Vars<'_>) {
         for (name, value) in other.own.0 {
             if begun.own.get(&name) != Some(&value) {
@@ -154,7 +156,7 @@ impl<'a> Vars<'a> {
         }
     }
 
-    /// Makes a variable undefined. A part of one, and a constant, become empty text instead.
+    /// Makes a variable undefined. Part of a variable, or a constant, is set to empty text instead.
     pub fn unset(&mut self, path: &query::path::Path) {
         let root = path.root();
         if path.rest().next().is_some() || self.constants.contains_key(root) {
@@ -164,7 +166,7 @@ impl<'a> Vars<'a> {
         }
     }
 
-    /// The list in a variable, if it is one.
+    /// The list in a variable. `None` if it is not a list.
     pub fn list(&self, path: &str) -> Option<Vec<Value>> {
         let path = query::path::Path::parse(path);
         match path.get(self)?.into_owned() {

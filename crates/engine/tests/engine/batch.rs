@@ -1,4 +1,4 @@
-//! The batch driver: raw requests on fixed connections.
+//! The batch driver: raw requests on a fixed number of connections.
 
 use std::{
     cell::RefCell,
@@ -59,7 +59,7 @@ struct Given {
     rate: Option<u64>,
 }
 
-/// Runs a batch against a server. Returns what was counted, and what the source saw.
+/// Runs a batch against a server. Returns what was counted, and what the source received.
 fn drive(to: &str, batch: &Batch, given: &Given) -> (Kept, Vec<(u16, String)>) {
     drive_until(&StopHandle::default(), to, batch, given)
 }
@@ -157,7 +157,7 @@ fn batched_requests_get_a_response_each() {
         rate: None,
     };
     let mut many = batch(&GET.repeat(16), 16);
-    // Includes a response without a body, despite its head.
+    // The last response has no body, although its head announces one.
     many.bytes = format!("{}HEAD / HTTP/1.1\r\nHost: x\r\n\r\n{GET}", GET.repeat(14)).into_bytes();
     many.heads = vec![14];
     let url = format!("http://{}", lab.address());
@@ -184,7 +184,7 @@ fn silent_server_is_given_up() {
     let url = format!("http://{}", lab.address());
     let (kept, _) = drive(&url, &batch(GET, 1), &given);
     let counters = kept.total(label::ALL).counters;
-    // Half a second each: one that ends within the test, and the next one.
+    // Each takes half a second: one ends within the test, the next one does not.
     assert_eq!(counters.unanswered[NoAnswer::Timeout as usize], 6);
     assert_eq!(counters.issued, 6);
 }
@@ -221,7 +221,7 @@ fn pace_and_due_count_are_independent_of_server() {
         .histogram(measure::TimeKind::Response, measure::OutcomeClass::Ok)
         .expect("answers");
     let slow = response.above(30 * MILLISECOND);
-    // 300 ms at 200 a second, plus other pauses of the machine.
+    // 300 ms at 200 a second are 60 requests. The machine may pause at other times too.
     assert!((40..=140).contains(&slow), "{slow} waited");
     assert_eq!(kept.total(3).counters.ok, 200, "each an iteration");
 }
@@ -256,7 +256,7 @@ fn long_bodies_are_discarded_and_counted() {
 
 #[test]
 fn waiting_requests_count_as_in_flight() {
-    // The kernel accepts connections, but TLS is never answered.
+    // The kernel accepts connections, but the TLS handshake is never answered.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("https://{}", silent.local_addr().expect("bound"));
     for rate in [None, Some(2)] {
@@ -290,7 +290,7 @@ fn waiting_requests_count_as_in_flight() {
 }
 
 /// The cause of a stop is recorded even if connections end before the worker's next tick. Each stop
-/// is at another offset from a tick.
+/// has another offset from a tick.
 #[test]
 fn stop_is_recorded_on_every_path() {
     for nth in [101, 203, 305, 407, 509] {

@@ -1,4 +1,4 @@
-//! Faults by kind.
+//! Faults by kind, with a server that causes each of them.
 
 use std::{
     io::{Read, Write},
@@ -73,7 +73,7 @@ fn ends_of_reused_connections_are_distinguished() {
         panic!("{:?}", all.counters.faults)
     };
     assert_eq!(all.counters.unanswered[NoAnswer::Reset as usize], 1);
-    // Half a response is not the end of an idle connection.
+    // Half a response is not the same as a closed idle connection.
     let half = Peer::start(|seen| match seen.head.starts_with("GET /first ") {
         true => ok("x"),
         false => Reply::Close(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx".to_vec()),
@@ -216,7 +216,7 @@ fn kept_iteration(kept: &Kept) -> u16 {
         .unwrap_or(0)
 }
 
-/// Sends its head before it has read the body, and the rest afterwards.
+/// Sends the head of the response before it has read the body, and the rest afterwards.
 fn early_head(mut stream: std::net::TcpStream, body: usize) {
     let mut buffer = vec![0; 1 << 16];
     loop {

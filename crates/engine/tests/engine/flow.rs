@@ -1,4 +1,4 @@
-//! Complete flows: what is sent, captured and counted.
+//! Complete scenarios: what is sent, captured and counted.
 
 use engine::{
     Cause,
@@ -184,7 +184,7 @@ fn redirects_and_cookies_are_followed() {
     plan.http.max_redirects = 3;
     let all = run(&plan).total(label::ALL).counters;
     assert_eq!((all.issued, all.ok, all.redirects), (3, 2, 5));
-    // A redirect loop is answered each time and fails.
+    // Each request of a redirect loop is answered, and the whole fails.
     assert_eq!((all.failed, all.without_answer()), (1, 0));
     assert_eq!(all.failures.0, [(Failure::RedirectLimit, 1)]);
     assert!(all.codes.0.contains(&(302, 1)), "{:?}", all.codes);
@@ -245,7 +245,8 @@ fn shared_pool_limits_connections_without_lateness() {
         .total(label::ALL)
         .histogram(measure::TimeKind::Wait, measure::OutcomeClass::Ok)
         .and_then(measure::Histogram::max);
-    // Twenty requests of 20 ms in sequence, offered in 200 ms: the last waits about 200 ms.
+    // Twenty requests of 20 ms each run in sequence but arrive within 200 ms. The last one waits
+    // about 200 ms.
     assert!(wait.is_some_and(|ns| ns > 100 * MILLISECOND), "{wait:?}");
 }
 
@@ -368,7 +369,7 @@ fn run_does_not_wait_for_resolver() {
         ..EngineOptions::default()
     };
     let prepared = Prepared::new(&plan, options).expect("compiles");
-    // Would hang otherwise.
+    // Without the limit this would hang.
     prepared
         .run(Zero::in_ns(0), &mut Kept::default())
         .expect("a run");
@@ -436,7 +437,7 @@ fn second_stop_aborts() {
     struct Stopper(StopHandle, Kept, Arc<Mutex<bool>>);
     impl Sink for Stopper {
         fn interval(&mut self, interval: Interval) {
-            // The second stop is urgent.
+            // The second stop aborts.
             self.0.stop(Cause::Signal(2));
             *self.2.lock().expect("no panic") = true;
             self.1.intervals.push(interval);
@@ -550,7 +551,7 @@ fn iteration_time_without_pauses_is_recorded() {
     let (n, took) = times(TimeKind::Iteration).expect("iterations");
     let (same, without) = times(TimeKind::Unpaused).expect("iterations without pauses");
     assert_eq!((n, same), (20, 20));
-    // Exact: lateness after a pause is not part of the pause.
+    // This is exact, because lateness after a pause is not part of the pause.
     assert_eq!(took - without, u128::from(20 * 2 * PAUSE));
     let steps = vec![request(get("/"))];
     let kept = run(&plan(&peer.url(), rate(20, SECOND), steps));

@@ -1,4 +1,4 @@
-//! Compares the engine's counts with those of the labs.
+//! Tests of the engine: compares its counts with those of the labs.
 
 #![allow(clippy::expect_used, reason = "helpers of tests may")]
 

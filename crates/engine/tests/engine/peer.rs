@@ -1,4 +1,4 @@
-//! A scripted server on plain threads.
+//! A scripted server that runs on plain threads.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -18,7 +18,7 @@ pub(crate) struct Seen {
     pub body: Vec<u8>,
 }
 
-/// A running server. Its threads end with their connections, its listener with the process.
+/// A running server. Its threads end with their connections, and its listener with the process.
 pub(crate) struct Peer {
     pub address: SocketAddr,
     pub seen: Arc<Mutex<Vec<Seen>>>,

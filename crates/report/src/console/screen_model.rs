@@ -3,7 +3,6 @@
 use crate::nodes;
 use measure::{
     Interval, Label, LabelId, TimeKind,
-    interval::RunPart,
     label::{self, LabelGroup, Role},
 };
 
@@ -104,12 +103,7 @@ impl ScreenModel {
         self.phase = live_snapshot::phase(run, interval.phase as usize)
             .map(|phase| (phase.name, phase.number, phase.of));
         let rows = &run.totals.rows;
-        let sum = |figure: fn(&RunPart) -> u64| rows.values().map(|row| figure(&row.run)).sum();
-        self.arrivals = (
-            sum(|run| run.due),
-            sum(|run| run.started),
-            sum(|run| run.skipped),
-        );
+        self.arrivals = (rows.due, rows.started, rows.skipped);
         let counters = &all.slot.counters;
         self.issued = counters.issued;
         self.ended = counters.ended();
@@ -117,12 +111,10 @@ impl ScreenModel {
         self.causes = causes(all);
         let now = &interval.run;
         self.under_way = (now.in_flight.last, now.users.last);
-        let past = rows.values().rev().take(PAST);
-        let mut rates: Vec<f64> = past
+        let past = rows.newest(PAST).into_iter();
+        self.rates = past
             .map(|row| per_second(row.all.ended(), row.span))
             .collect();
-        rates.reverse();
-        self.rates = rates;
         let work = now.cpu_ns.iter().zip(&now.spin_ns);
         let work =
             work.map(|(cpu, spin)| per_second(cpu.saturating_sub(*spin), interval.span) / 1e9);

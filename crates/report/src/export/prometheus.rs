@@ -102,7 +102,7 @@ impl Page {
             "loadline_elapsed_seconds",
             "gauge",
             "From the start to the end of the last interval in these figures.",
-            seconds(u128::from(run.totals.last_end_ns())),
+            seconds(u128::from(run.totals.rows.end_ns)),
         );
         let running = u8::from(manifest.state == RunState::Running);
         self.one(
@@ -284,23 +284,22 @@ impl Page {
     }
 
     fn run_wide(&mut self, run: &Run) {
-        let sum =
-            |figure: fn(&IntervalRow) -> u64| run.totals.rows.values().map(figure).sum::<u64>();
+        let rows = &run.totals.rows;
         self.metric(
             "loadline_arrivals_total",
             "counter",
             "Arrivals: due by the plan, started, skipped by the plan's own cap.",
         );
         let arrivals = [
-            ("due", sum(|row| row.run.due)),
-            ("started", sum(|row| row.run.started)),
-            ("skipped", sum(|row| row.run.skipped)),
+            ("due", rows.due),
+            ("started", rows.started),
+            ("skipped", rows.skipped),
         ];
         for (state, n) in arrivals {
             self.sample("loadline_arrivals_total", &[("state", state)], n);
         }
-        let last = run.totals.rows.values().next_back();
-        let now = |figure: fn(&IntervalRow) -> u64| last.map_or(0, figure);
+        let last = rows.last();
+        let now = |figure: fn(&IntervalRow) -> u64| last.as_ref().map_or(0, figure);
         self.one(
             "loadline_in_flight",
             "gauge",
@@ -323,7 +322,7 @@ impl Page {
             "loadline_connections_opened_total",
             "counter",
             "Connections opened.",
-            sum(|row| row.run.opened),
+            rows.opened,
         );
         self.metric(
             "loadline_lateness_seconds",
@@ -360,8 +359,8 @@ impl Page {
         for (metric, help, of) in figures {
             self.metric(metric, "counter", help);
             let mut sums: Vec<u128> = Vec::new();
-            for row in run.totals.rows.values() {
-                let by_worker = of(row);
+            for row in run.totals.rows.iter() {
+                let by_worker = of(&row);
                 sums.resize(sums.len().max(by_worker.len()), 0);
                 sums.iter_mut()
                     .zip(by_worker)

@@ -65,7 +65,7 @@ fn figures_that_contradict_each_other_are_damage() {
 
 fn says_only_what_is_there(dir: &Path, damaged: bool, word: &str) {
     let (run, summary) = open(dir);
-    let at_ns = run.totals.last_end_ns();
+    let at_ns = run.totals.rows.end_ns;
     assert!(at_ns < WHOLE);
     let cut = Truncation {
         at_ns,
@@ -261,7 +261,7 @@ fn of_several_processes_only_what_all_of_them_hold_counts() {
     fs::write(counters, content).unwrap();
     let run = Run::open(&dir).unwrap();
     let cut = run.cut.unwrap();
-    assert!(cut.at_ns < WHOLE && run.totals.last_end_ns() == cut.at_ns);
+    assert!(cut.at_ns < WHOLE && run.totals.rows.end_ns == cut.at_ns);
     assert_eq!(run.frames().unwrap().last().unwrap().span.1, cut.at_ns);
 }
 

@@ -341,7 +341,7 @@ fn prometheus_reads_what_the_summary_says() {
     let (samples, types) = scraped(&export::prometheus(&run));
     let value = |name: &str, wanted: &[(&str, &str)]| labelled(&samples, name, wanted);
     let order = "POST /order";
-    let cpu_ns: u64 = run.totals.rows.values().map(|row| row.run.cpu_ns[0]).sum();
+    let cpu_ns: u64 = run.totals.rows.iter().map(|row| row.run.cpu_ns[0]).sum();
     let row = summary.labels.iter().find(|row| row.text == order).unwrap();
     let outcome = |outcome| {
         value(

@@ -275,7 +275,7 @@ fn criteria_leave_out_the_seconds_that_it_touched_and_say_so() {
     let in_it = run
         .totals
         .rows
-        .values()
+        .iter()
         .filter(|row| run.totals.leaves_out(row.span));
     let spans: Vec<(u64, u64)> = in_it.map(|row| row.span).collect();
     assert_eq!(spans, [(700 * MS, 1_700 * MS)]);

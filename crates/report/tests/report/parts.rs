@@ -111,7 +111,7 @@ fn a_process_without_a_record_is_said_and_its_arrivals_are_unknown() {
         (run.missing.as_slice(), run.damage.len()),
         ([0].as_slice(), 2)
     );
-    assert_eq!(run.totals.last_end_ns() / SECOND, 3);
+    assert_eq!(run.totals.rows.end_ns / SECOND, 3);
     let part = Run::open(&dir.join("parts/1")).unwrap();
     assert_eq!(part.manifest.load.planned, Some(20));
     let phases = part.manifest.phases.iter();

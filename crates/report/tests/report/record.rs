@@ -32,7 +32,7 @@ pub fn figures(run: &Run) -> String {
             ));
         }
     }
-    for row in run.totals.rows.values() {
+    for row in run.totals.rows.iter() {
         text.push_str(&format!("{row:?}\n"));
     }
     text

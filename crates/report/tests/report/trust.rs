@@ -382,7 +382,7 @@ fn lateness_belongs_to_the_phase_of_what_was_late() {
     assert_eq!(judged[0].measured.as_deref(), Some("50.0 ms"), "{judged:?}");
     assert_eq!(judged[1].measured, None, "{judged:?}");
     // The interval of the start is late, whatever its phase.
-    let rows: Vec<_> = run.totals.rows.values().collect();
+    let rows: Vec<_> = run.totals.rows.iter().collect();
     assert!(
         rows.iter()
             .any(|row| row.phase == 1 && row.lateness_p99_ns.is_some())

@@ -1,4 +1,4 @@
-//! A connection of the batch driver: opens it when needed, sends a batch, and counts missing
+//! A connection of the batch driver: opens when needed, sends batches, and counts missing
 //! responses.
 
 use std::rc::Rc;
@@ -24,7 +24,7 @@ pub(super) struct Connection {
     pub free_at: u64,
     conn: Option<Box<Conn>>,
     batch: Batch,
-    /// Assumed size of the next batch while connecting: that of the last one.
+    /// Size of the last batch. While connecting, the next batch is assumed to have this size.
     expected: u32,
 }
 
@@ -60,7 +60,8 @@ impl Connection {
         let mut moments = Moments::new(due.intended, due.started);
         let kept = self.conn.take();
         let is_kept = kept.is_some();
-        // In flight from here on, including the wait for source and connection.
+        // The requests count as in flight from here on, including the wait for the source and the
+        // connection.
         let mut since = due.started;
         let connected = match kept {
             Some(conn) => Ok(conn),
@@ -78,7 +79,7 @@ impl Connection {
         let mut conn = match connected {
             Ok(conn) => conn,
             Err(fault) => {
-                // The size of the batch is unknown and counts as one request.
+                // The size of the batch is unknown here, so it counts as one request.
                 shared.ledger.begin(due.intended, since, since, (1, 1));
                 self.take(shared, 1);
                 self.expected = 1;
@@ -133,7 +134,7 @@ impl Connection {
     fn begin(&mut self, shared: &BatchState, intended: Intended, since: u64, now: u64) -> u32 {
         shared.keep.set(self.batch.keep);
         let answers = self.batch.answers.max(1);
-        // A due request is planned.
+        // A request that is due was planned.
         let arrivals = match answers {
             1 => 1,
             _ => answers.min(shared.left_of_plan(self.number)),
@@ -156,7 +157,7 @@ impl Connection {
     #[cold]
     fn wait_begins(&self, shared: &BatchState, since: u64) {
         if shared.driver.pace.is_some() {
-            // It is due, so it counts in the backlog of busy connections.
+            // Its next request is due, so it counts in the backlog of busy connections.
             shared.turns.borrow_mut()[self.number].busy = true;
         } else {
             let label = shared.driver.label;
@@ -164,7 +165,7 @@ impl Connection {
         }
     }
 
-    /// Ends that provisional count before the batch is recorded.
+    /// Removes that provisional count before the batch is recorded.
     #[cold]
     fn wait_ends(&self, shared: &BatchState, since: u64, now: u64) {
         if shared.driver.pace.is_none() {
@@ -229,7 +230,7 @@ struct Answers<'b> {
     left: u32,
     begun: u64,
     limit: &'b Rc<Limit>,
-    /// Whether data arrived since the time-out was set, and the number of time-outs without.
+    /// Whether data arrived since the time-out was set.
     heard: bool,
     silent: u32,
 }
@@ -243,7 +244,8 @@ impl<'b> Answers<'b> {
         (begun, limit): (u64, &'b Rc<Limit>),
     ) -> Answers<'b> {
         let left = batch.answers.max(1);
-        // Read before the write, because on loopback the response may arrive before it returns.
+        // Read the clock before the write: on loopback the response may arrive before the write
+        // returns.
         moments.first_write = Some(begun);
         moments.bytes_out = batch.bytes.len() as u64 / u64::from(left);
         Answers {
@@ -328,7 +330,7 @@ impl ExchangeObserver for Answers<'_> {
                 Some(Fault::ResponseTimeout)
             }
             Cut::Aborted => {
-                // Late already when the run ended.
+                // The response was already late when the run ended.
                 let late = shared.timeout_ns().is_some_and(|ns| {
                     patient && worker.clock.now().saturating_sub(self.begun) >= ns
                 });

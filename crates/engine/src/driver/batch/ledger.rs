@@ -15,7 +15,7 @@ use crate::{
 };
 use codec::reply::Reply;
 
-/// Highest status that is not a failure.
+/// Highest status code that is not a failure.
 const LAST_GOOD: u16 = 399;
 
 pub(super) struct BatchRecorder {
@@ -29,11 +29,11 @@ pub(super) struct Moments {
     pub intended: Intended,
     pub started: u64,
     pub since: u64,
-    /// Number of remaining responses that are planned arrivals, if paced. A batch may exceed the
-    /// rest of the plan.
+    /// How many of the remaining responses are planned arrivals, if paced. The last batch may
+    /// contain more than the plan has left.
     pub arrivals: u32,
     pub first_write: Option<u64>,
-    /// First byte of the current response.
+    /// When the first byte of the current response was read.
     pub first_read: Option<u64>,
     pub bytes_out: u64,
 }
@@ -53,8 +53,8 @@ impl Moments {
 }
 
 impl BatchRecorder {
-    /// Records started requests, some of which are planned arrivals, in flight since a moment that
-    /// must not precede the last sample.
+    /// Records that requests have started, and how many of them are planned arrivals. They are in
+    /// flight from a time that must not precede the last sample.
     #[inline]
     pub(super) fn begin(
         &self,
@@ -133,7 +133,7 @@ impl BatchRecorder {
             );
         }
         let how = match (fault.class(), stage) {
-            // In flight at the end of the run: not an error.
+            // In flight at the end of the run, which is not an error.
             (NoAnswer::Unfinished, _) => return,
             (_, ExchangeStage::Connect) => Loss::Connect,
             (NoAnswer::Timeout, _) => Loss::Timeout,

@@ -1,6 +1,6 @@
-//! The batch driver: each connection sends batches (one or several requests) from a source and
-//! waits for all responses, as fast as possible or at a pace. Like a raw HTTP benchmark, without
-//! virtual users.
+//! The batch driver. Each connection takes batches of one or several requests from a source, sends
+//! them and waits for all responses, as fast as possible or at a pace. It works like a raw HTTP
+//! benchmark, without virtual users.
 
 mod connection;
 mod ledger;
@@ -32,29 +32,30 @@ pub use pace::{BatchPace, Drawn, Turns};
 
 /// Creates batches and receives responses. One per worker.
 pub trait BatchSource {
-    /// Fills in the next batch of a connection. `batch` still has the previous one. Returns false
-    /// when done.
+    /// Fills in the next batch of a connection. `batch` still holds the previous one. Returns false
+    /// if there are no more.
     fn next(&mut self, connection: usize, batch: &mut Batch) -> bool;
 
-    /// Pause of a connection before its next batch. `None` means that it never pauses.
+    /// Pause of a connection before its next batch, in nanoseconds. `None` means that it never
+    /// pauses.
     fn pause_ns(&mut self, connection: usize) -> Option<u64> {
         let _ = connection;
         None
     }
 
-    /// Address for a new connection. `None` looks up the origin's name.
+    /// Address for a new connection. `None` means that the origin's name is looked up.
     fn address(&mut self) -> Option<SocketAddr> {
         None
     }
 
-    /// Parts needed of the next responses. Called again after [`Source::answered`], which may
-    /// change it.
+    /// Returns which parts of the next responses are needed. Called again after
+    /// [`BatchSource::answered`], which may change it.
     fn keep(&mut self) -> Keep {
         Keep::Body
     }
 
-    /// Receives a response, if the batch needs any part of it. Returns false to stop all
-    /// connections of this worker.
+    /// Receives a response if the batch needs any part of it. Returns false to stop all connections
+    /// of this worker.
     fn answered(&mut self, connection: usize, reply: &Reply) -> bool {
         let _ = (connection, reply);
         true
@@ -64,34 +65,34 @@ pub trait BatchSource {
 /// The next requests of a connection.
 #[derive(Debug, Clone, Default)]
 pub struct Batch {
-    /// The bytes.
+    /// The encoded requests.
     pub bytes: Vec<u8>,
-    /// Number of responses.
+    /// Number of expected responses.
     pub answers: u32,
-    /// Indices of HEAD requests, from 0.
+    /// Positions of HEAD requests in the batch, from 0.
     pub heads: Vec<u32>,
-    /// Parts needed of the responses.
+    /// Parts of the responses that are needed.
     pub keep: Keep,
 }
 
-/// The driver.
+/// Drives the raw connections of one worker.
 pub struct BatchDriver {
-    /// Settings of its client.
+    /// Settings of the HTTP client.
     pub settings: HttpClientConfig,
     /// The origin to connect to.
     pub origin: Origin,
     /// Number of connections of this worker.
     pub connections: usize,
-    /// No request starts after this.
+    /// No request starts after this time.
     pub until_ns: u64,
-    /// Label of its samples.
+    /// Label of the samples.
     pub label: LabelId,
-    /// Whether a response after the time-out is accepted, unless the server is silent for several
-    /// time-outs.
+    /// Whether a response after the time-out is accepted. Even then the driver gives up after
+    /// several time-outs without data.
     pub patient: bool,
-    /// Pace, and label of the iterations, of which every request is one.
+    /// Pace of the requests, and label of their iterations: every paced request is an iteration.
     pub pace: Option<(BatchPace, LabelId)>,
-    /// The source.
+    /// Where batches come from.
     pub source: Rc<RefCell<dyn BatchSource>>,
 }
 
@@ -136,7 +137,7 @@ struct BatchState {
     worker: Rc<Worker>,
     ledger: BatchRecorder,
     client: Client,
-    /// By connection.
+    /// State by connection.
     turns: RefCell<Vec<Turn>>,
     keep: Cell<Keep>,
     done: Cell<bool>,
@@ -145,12 +146,12 @@ struct BatchState {
 #[derive(Debug, Clone, Copy, Default)]
 struct Turn {
     taken: u64,
-    /// Whether responses are awaited. Then due requests wait for the connection, which is not
-    /// lateness.
+    /// Whether responses are awaited. Due requests then wait for the connection, and this wait is
+    /// not lateness.
     busy: bool,
 }
 
-/// Initial back-off after a failed connect, doubled each time.
+/// First back-off after a failed connect. It doubles each time.
 const BACK_OFF_NS: u64 = 10_000_000;
 const DOUBLED: u32 = 7;
 
@@ -206,7 +207,7 @@ impl BatchState {
 
     async fn end(&self) {
         let worker = &self.worker;
-        // A worker that is done waits with the others.
+        // A worker that has finished waits for the others.
         let never = Limit::default();
         let mut end = self.driver.until_ns;
         loop {
@@ -240,8 +241,8 @@ impl BatchState {
         while let Some(due) = self.due(&mut line, limit).await {
             match line.batch(self, due, limit).await {
                 connection::BatchResult::Answered => refused = 0,
-                // The server accepted the connection, so it is reopened immediately: its handling
-                // of connections is being measured.
+                // The server accepted the connection, so reopen it immediately. Benchmarks of this
+                // kind also measure how servers handle connections.
                 connection::BatchResult::Broken => refused = 0,
                 connection::BatchResult::Finished => break,
                 connection::BatchResult::Refused => {
@@ -255,7 +256,7 @@ impl BatchState {
         }
     }
 
-    /// Waits until a connection's next batch is due. `None` if there are no more.
+    /// Waits until a connection's next batch is due. Returns `None` if there are no more.
     async fn due(&self, line: &mut Connection, limit: &Rc<Limit>) -> Option<Due> {
         let worker = &self.worker;
         if self.done.get() || limit.is_aborted() {
@@ -298,8 +299,8 @@ impl BatchState {
             }
             worker.clock.now()
         } else {
-            // It was due while the previous response was awaited, and has waited for its connection
-            // since then.
+            // It became due while the previous response was awaited, and has waited for its
+            // connection since then.
             intended
         };
         Some(Due {
@@ -308,7 +309,8 @@ impl BatchState {
         })
     }
 
-    /// Whether the run was stopped before a moment, so that later requests were never planned.
+    /// Whether the run was stopped before the intended start of a request, so that it was never
+    /// planned.
     fn is_behind_the_end(&self, intended_ns: u64) -> bool {
         let end = self.worker.recorder.borrow().arrivals_end_ns();
         end.is_some_and(|end| intended_ns >= end)

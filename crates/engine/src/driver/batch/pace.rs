@@ -5,31 +5,31 @@ use std::{cell::Cell, rc::Rc};
 
 use plan::{Rate, Schedule, Share};
 
-/// A pace over connections.
+/// Pace of the connections of one worker.
 #[derive(Debug, Clone)]
 pub struct BatchPace {
-    /// Turns of the whole load.
+    /// Due times of the whole load.
     pub turns: Turns,
     /// This worker's share of the turns, independent of its number of connections.
     pub share: Share,
-    /// Number of its connections.
+    /// Number of this worker's connections.
     pub connections: u64,
 }
 
-/// Due times of all connections together, in turns.
+/// Due times of all connections together, numbered as turns.
 #[derive(Debug, Clone)]
 pub enum Turns {
-    /// Evenly at a rate.
+    /// Evenly spaced at a rate.
     Even(Rate),
-    /// By a schedule.
+    /// According to a schedule.
     Drawn(Rc<Drawn>),
 }
 
-/// A schedule with a cache of its last count, for roughly ascending moments.
+/// A schedule with a cache of its last count, for times that mostly ascend.
 #[derive(Debug)]
 pub struct Drawn {
     schedule: Schedule,
-    /// (moment, number of turns before it).
+    /// (time, number of turns before it).
     counted: Cell<(u64, u64)>,
 }
 
@@ -72,10 +72,10 @@ impl Turns {
         }
     }
 
-    /// Number of turns before a moment.
+    /// Number of turns before a time.
     fn before(&self, ns: u64) -> u128 {
         match self {
-            // The first turn at or after the moment, rounded like `at`.
+            // The first turn at or after that time, rounded like `at`.
             Turns::Even(Rate { count, per_ns }) => {
                 (u128::from(ns) * u128::from(*count)).div_ceil(u128::from((*per_ns).max(1)))
             }
@@ -85,7 +85,7 @@ impl Turns {
 }
 
 impl BatchPace {
-    /// When a connection's n-th request (from 0) is due.
+    /// When the n-th request (from 0) of a connection is due.
     #[must_use]
     pub fn intended(&self, connection: usize, n: u64) -> u64 {
         let own = u128::from(n) * u128::from(self.connections) + connection as u128;
@@ -93,7 +93,7 @@ impl BatchPace {
         self.turns.at(turn)
     }
 
-    /// Number of a connection's requests due before a moment.
+    /// Number of requests of a connection that are due before a time.
     #[must_use]
     pub fn due(&self, connection: usize, before_ns: u64) -> u64 {
         let turns = self.turns.before(before_ns);
@@ -102,7 +102,7 @@ impl BatchPace {
     }
 }
 
-/// How many of the first `count` turns are every `of`-th one, starting with `first`.
+/// Of the turns below `count`, how many are `first`, `first + of`, `first + 2 * of` and so on.
 fn every(count: u128, first: u128, of: u64) -> u128 {
     count.saturating_sub(first).div_ceil(of.max(1).into())
 }
@@ -135,7 +135,7 @@ mod tests {
             ],
             [0, 1, 2, 3, 4]
         );
-        // Together as many as the rate implies.
+        // Together they are as many as the rate implies.
         let due: u64 = (0..2)
             .flat_map(|w| (0..2).map(move |c| of(w).due(c, 10 * SECOND)))
             .sum();
@@ -163,7 +163,7 @@ mod tests {
             assert_eq!(of(number % 3).intended(0, number / 3), at);
         }
         assert_eq!(of(0).intended(0, schedule.total()), u64::MAX);
-        // Back and forth.
+        // The times jump back and forth.
         for ns in [0, SECOND, 9 * SECOND, 2 * SECOND, 20 * SECOND] {
             let due: u64 = (0..3).map(|index| of(index).due(0, ns)).sum();
             assert_eq!(due, schedule.due(ns));

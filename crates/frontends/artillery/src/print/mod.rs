@@ -142,14 +142,14 @@ impl Console {
         let mut text = console.begin();
         let doors = run.door_parts();
         let empty = Tally::default();
-        for (index, row) in &run.totals.rows {
-            text.push_str(&console.take(row.span, doors.get(index).unwrap_or(&empty)));
+        for row in run.totals.rows.iter() {
+            text.push_str(&console.take(row.span, doors.get(&row.index).unwrap_or(&empty)));
         }
         let end_ns = run
             .manifest
             .end
             .as_ref()
-            .map_or_else(|| run.totals.last_end_ns(), |end| end.ns);
+            .map_or_else(|| run.totals.rows.end_ns, |end| end.ns);
         text.push_str(&console.finish(run.manifest.start.wall_ns + end_ns));
         text.push_str(&console.outcome().text);
         Ok((console, text))

@@ -121,7 +121,7 @@ impl WrkReport {
             part.merge(one);
         }
         let end_ns = run.manifest.end.as_ref().map(|end| end.ns);
-        let runtime_ns = end_ns.unwrap_or_else(|| run.totals.last_end_ns());
+        let runtime_ns = end_ns.unwrap_or_else(|| run.totals.rows.end_ns);
         WrkReport::from_part(part, runtime_ns, url.unwrap_or(&run.manifest.target))
     }
 
