@@ -93,6 +93,42 @@ def test_source_without_end_is_bounded(loadline, start_lab, source, serve) -> No
     assert peak < 150, peak
 
 
+def test_prometheus_answer_with_too_many_series_takes_bounded_memory(loadline, start_lab) -> None:
+    plan = loadline.write("plan.yml", PLAN.format(start_lab("truth").url))
+    one = b'{"metric":{"i":"%06d"},"value":[1,"1"],"values":[[1,"1"]]}'
+    series = b",".join(one % n for n in range(100_000))
+    body = b'{"status":"success","data":{"resultType":"matrix","result":[%s]}}' % series
+
+    def serve(connection: socket.socket) -> None:
+        connection.recv(1 << 16)
+        with contextlib.suppress(OSError):
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+        connection.close()
+
+    with fake_servers.FakeServer(serve) as peer:
+        ended, peak = peak_mb(loadline, "run", plan, "--server", f"app=promql:{peer.url} up")
+    assert ended.returncode == 0, ended.stderr
+    assert "the answer has 99,800 series more than are kept: ask for fewer" in ended.stderr
+    assert peak < 150, peak
+
+
+@pytest.mark.parametrize("body", [b"m 1\n" * 3_000_000, b"[" + b"1," * 6_000_000 + b"1]"], ids=["text", "JSON"])
+def test_answer_with_too_many_metrics_takes_bounded_memory(loadline, start_lab, body) -> None:
+    plan = loadline.write("plan.yml", PLAN.format(start_lab("truth").url))
+
+    def serve(connection: socket.socket) -> None:
+        connection.recv(1 << 16)
+        with contextlib.suppress(OSError):
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+        connection.close()
+
+    with fake_servers.FakeServer(serve) as peer:
+        ended, peak = peak_mb(loadline, "run", plan, "--server", f"app={peer.url}/metrics")
+    assert ended.returncode == 0, ended.stderr
+    assert "it has more than 200,000 metrics" in ended.stderr
+    assert peak < 250, peak
+
+
 @pytest.mark.parametrize("names", ["a" * 1_000_000, "new"])
 def test_names_that_source_invents_take_bounded_room(loadline, start_lab, names) -> None:
     """Names of 1 MB, or 200 new names per second."""
@@ -150,11 +186,10 @@ def test_conductor_whose_nodes_say_nothing_ends_after_second_signal(loadline, st
         nodes = [int(pid) for pid in children]
         for pid in nodes:
             os.kill(pid, signal.SIGSTOP)
-        running.send_signal(signal.SIGINT)
-        # Two simultaneous signals count as one.
-        time.sleep(0.2)
         begun = time.monotonic()
+        # Two equal signals at the same time count as one.
         running.send_signal(signal.SIGINT)
+        running.send_signal(signal.SIGTERM)
         _, output = running.communicate(timeout=30)
         took = time.monotonic() - begun
     finally:

@@ -1,13 +1,81 @@
-//! Parses Prometheus responses: series and scrape intervals.
+//! Parses Prometheus responses: series and scrape intervals. They are read as a stream, because a
+//! generic JSON value of many small series takes a hundred times the memory of its text.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap, fmt};
 
-use serde_json::Value;
+use serde::{
+    Deserialize, Deserializer,
+    de::{IgnoredAny, MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer},
+};
+
+/// Series of a query that are kept.
+pub(super) const MOST: usize = 200;
+
+/// Any response: what was requested, or why not.
+#[derive(Deserialize)]
+pub(super) struct ApiResponse<D> {
+    pub data: Option<D>,
+    pub error: Option<String>,
+}
+
+/// The data of a query.
+#[derive(Deserialize)]
+pub(super) struct QueryData {
+    #[serde(rename = "resultType")]
+    kind: String,
+    result: QueryResult,
+}
+
+/// The data of `targets`.
+#[derive(Deserialize)]
+pub(super) struct TargetData {
+    #[serde(rename = "activeTargets")]
+    active: Vec<ScrapeTarget>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ScrapeTarget {
+    #[serde(default)]
+    labels: BTreeMap<String, String>,
+    scrape_interval: Option<String>,
+}
+
+/// The data of `status/config`.
+#[derive(Deserialize)]
+pub(super) struct ConfigData {
+    pub yaml: String,
+}
+
+#[derive(Default)]
+struct QueryResult {
+    series: Vec<AnsweredSeries>,
+    left_out: usize,
+    /// A scalar: moment and value.
+    moment: Option<f64>,
+    text: Option<String>,
+}
 
 /// Labels, and values by milliseconds since 1970.
+#[derive(Deserialize)]
 pub(super) struct AnsweredSeries {
+    #[serde(default, rename = "metric")]
     labels: BTreeMap<String, String>,
-    values: Vec<(u64, f64)>,
+    #[serde(default)]
+    values: Vec<Point>,
+    value: Option<Point>,
+}
+
+struct Point {
+    at_ms: u64,
+    /// `None` if it is not a number.
+    value: Option<f64>,
+}
+
+/// Series of a response, the first [`MOST`].
+pub(super) struct SeriesList {
+    pub series: Vec<AnsweredSeries>,
+    pub left_out: usize,
 }
 
 /// By moment, in milliseconds since 1970, the value of each instance.
@@ -23,93 +91,171 @@ impl AnsweredSeries {
         pairs.join(",")
     }
 
+    fn points(&self) -> impl Iterator<Item = (u64, f64)> + '_ {
+        let points = self.values.iter().chain(&self.value);
+        points.filter_map(|point| Some((point.at_ms, point.value?)))
+    }
+
     /// Whether it may belong to a target: no common label differs.
-    fn may_be_of(&self, target: &Value) -> bool {
+    fn may_be_of(&self, target: &ScrapeTarget) -> bool {
         ["job", "instance"].into_iter().all(|name| {
             let own = self.labels.get(name);
-            let of_target = target
-                .get("labels")
-                .and_then(|labels| labels.get(name)?.as_str());
-            own.is_none() || own.map(String::as_str) == of_target
+            own.is_none() || own == target.labels.get(name)
         })
     }
 }
 
-pub(super) fn series(data: &Value) -> Result<Vec<AnsweredSeries>, String> {
-    let kind = data.get("resultType").and_then(Value::as_str);
-    let result = data.get("result").ok_or("its answer is not Prometheus'")?;
-    match kind {
-        Some("scalar") => Ok(vec![AnsweredSeries {
-            labels: BTreeMap::new(),
-            values: point(result).into_iter().collect(),
-        }]),
-        Some("vector" | "matrix") => {
-            let all = result.as_array().map_or(&[][..], Vec::as_slice);
-            Ok(all.iter().map(one).collect())
+impl QueryData {
+    /// # Errors
+    ///
+    /// The response has no numbers.
+    pub fn series(self) -> Result<SeriesList, String> {
+        let QueryResult {
+            mut series,
+            left_out,
+            moment,
+            text,
+        } = self.result;
+        match self.kind.as_str() {
+            "scalar" => {
+                let point = moment.zip(text).map(|(at, text)| Point::new(at, &text));
+                series = vec![AnsweredSeries {
+                    labels: BTreeMap::new(),
+                    values: Vec::new(),
+                    value: point,
+                }];
+            }
+            "vector" | "matrix" => {}
+            "string" => return Err("the answer is a text: ask for numbers".to_owned()),
+            _ => return Err("its answer is not Prometheus'".to_owned()),
         }
-        Some("string") => Err("the answer is a text: ask for numbers".to_owned()),
-        _ => Err("its answer is not Prometheus'".to_owned()),
+        Ok(SeriesList { series, left_out })
+    }
+
+    /// The first value.
+    pub fn scalar(self) -> Option<f64> {
+        let all = self.series().ok()?.series;
+        all.first()?.points().next().map(|(_, value)| value)
     }
 }
 
-fn one(series: &Value) -> AnsweredSeries {
-    let labels = series.get("metric").and_then(Value::as_object);
-    let labels = labels.into_iter().flatten();
-    let labels =
-        labels.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())));
-    let many = series.get("values").and_then(Value::as_array);
-    let points = many.into_iter().flatten().chain(series.get("value"));
-    AnsweredSeries {
-        labels: labels.collect(),
-        values: points.filter_map(point).collect(),
+impl Point {
+    /// The value is text such as `NaN` or `+Inf`.
+    fn new(at_s: f64, text: &str) -> Point {
+        Point {
+            at_ms: (at_s * 1e3).round() as u64,
+            value: match text {
+                "+Inf" => Some(f64::INFINITY),
+                "-Inf" => Some(f64::NEG_INFINITY),
+                text => text.parse().ok(),
+            },
+        }
     }
 }
 
-/// A moment and a value; the value is text such as `NaN` or `+Inf`.
-fn point(pair: &Value) -> Option<(u64, f64)> {
-    let at = pair.get(0)?.as_f64()?;
-    let value = match pair.get(1)?.as_str()? {
-        "+Inf" => f64::INFINITY,
-        "-Inf" => f64::NEG_INFINITY,
-        text => text.parse().ok()?,
-    };
-    Some(((at * 1e3).round() as u64, value))
+impl<'de> Deserialize<'de> for Point {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Point, D::Error> {
+        let (at_s, text) = <(f64, Cow<'de, str>)>::deserialize(deserializer)?;
+        Ok(Point::new(at_s, &text))
+    }
 }
 
-pub(super) fn scalar(data: &Value) -> Option<f64> {
-    series(data)
-        .ok()?
-        .first()?
-        .values
-        .first()
-        .map(|(_, value)| *value)
+impl<'de> Deserialize<'de> for QueryResult {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<QueryResult, D::Error> {
+        deserializer.deserialize_seq(ResultVisitor)
+    }
 }
 
-/// The values by moment, of the first `most` series.
-pub(super) fn steps(all: &[AnsweredSeries], most: usize) -> Result<Steps, String> {
+struct ResultVisitor;
+
+impl<'de> Visitor<'de> for ResultVisitor {
+    type Value = QueryResult;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of series, or a moment and a value")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<QueryResult, A::Error> {
+        let mut result = QueryResult::default();
+        while result.series.len() < MOST {
+            match list.next_element()? {
+                Some(Element::Series(series)) => result.series.push(series),
+                Some(Element::Number(at_s)) => result.moment = Some(at_s),
+                Some(Element::Text(text)) => result.text = Some(text),
+                None => return Ok(result),
+            }
+        }
+        while list.next_element::<IgnoredAny>()?.is_some() {
+            result.left_out += 1;
+        }
+        Ok(result)
+    }
+}
+
+/// An element of a result.
+enum Element {
+    Series(AnsweredSeries),
+    Number(f64),
+    Text(String),
+}
+
+impl<'de> Deserialize<'de> for Element {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Element, D::Error> {
+        deserializer.deserialize_any(ElementVisitor)
+    }
+}
+
+struct ElementVisitor;
+
+impl<'de> Visitor<'de> for ElementVisitor {
+    type Value = Element;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a series, a moment or a value")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Element, A::Error> {
+        AnsweredSeries::deserialize(MapAccessDeserializer::new(map)).map(Element::Series)
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<Element, E> {
+        Ok(Element::Number(number))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Element, E> {
+        Ok(Element::Number(number as f64))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Element, E> {
+        Ok(Element::Text(text.to_owned()))
+    }
+}
+
+/// The values by moment.
+pub(super) fn steps(all: &[AnsweredSeries]) -> Result<Steps, String> {
     let mut steps = Steps::new();
-    for one in all.iter().take(most) {
+    for one in all {
         let instance = one.instance();
-        for (at, value) in &one.values {
-            let here = steps.entry(*at).or_default();
+        for (at, value) in one.points() {
+            let here = steps.entry(at).or_default();
             if here.iter().any(|(known, _)| *known == instance) {
                 return Err(format!(
                     "the answer has two series {{{instance}}}: ask for one"
                 ));
             }
-            here.push((instance.clone(), *value));
+            here.push((instance.clone(), value));
         }
     }
     Ok(steps)
 }
 
-pub(super) fn interval_of_targets(data: &Value, series: &[AnsweredSeries]) -> Option<u64> {
-    let targets = data.get("activeTargets")?.as_array()?;
-    let is_asked =
-        |target: &&Value| series.is_empty() || series.iter().any(|series| series.may_be_of(target));
-    let intervals = targets.iter().filter(is_asked);
+pub(super) fn interval_of_targets(data: &TargetData, series: &[AnsweredSeries]) -> Option<u64> {
+    let is_asked = |target: &&ScrapeTarget| {
+        series.is_empty() || series.iter().any(|series| series.may_be_of(target))
+    };
+    let intervals = data.active.iter().filter(is_asked);
     intervals
-        .filter_map(|target| duration(target.get("scrapeInterval")?.as_str()?))
+        .filter_map(|target| duration(target.scrape_interval.as_deref()?))
         .max()
 }
 
@@ -147,9 +293,14 @@ fn duration(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use plan::units::SECOND;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
+
+    fn series(data: &Value) -> Result<SeriesList, String> {
+        let data: QueryData = serde_json::from_value(data.clone()).map_err(|e| e.to_string())?;
+        data.series()
+    }
 
     #[test]
     fn matrices_vectors_and_scalars() {
@@ -157,9 +308,9 @@ mod tests {
             {"metric": {"__name__": "a", "job": "x", "code": "200"}, "values": [[100, "1"], [101.0, "NaN"]]},
             {"metric": {"job": "y"}, "values": [[100, "+Inf"]]},
         ]});
-        let all = series(&data).unwrap();
+        let all = series(&data).unwrap().series;
         assert_eq!(all[0].instance(), "code=200,job=x");
-        let steps = steps(&all, 9).unwrap();
+        let steps = steps(&all).unwrap();
         assert_eq!(
             steps[&100_000],
             [
@@ -169,9 +320,10 @@ mod tests {
         );
         assert!(steps[&101_000][0].1.is_nan());
         let time = json!({"resultType": "scalar", "result": [1435781451.781, "1435781451.5"]});
-        assert_eq!(scalar(&time), Some(1_435_781_451.5));
+        let time: QueryData = serde_json::from_value(time).unwrap();
+        assert_eq!(time.scalar(), Some(1_435_781_451.5));
         let vector = json!({"resultType": "vector", "result": [{"metric": {}, "value": [1, "2"]}]});
-        assert_eq!(series(&vector).unwrap()[0].instance(), "");
+        assert_eq!(series(&vector).unwrap().series[0].instance(), "");
         for wrong in [
             json!({}),
             json!({"resultType": "string", "result": [1, "a"]}),
@@ -182,15 +334,25 @@ mod tests {
     }
 
     #[test]
+    fn series_above_the_limit_are_counted() {
+        let one = |n: usize| json!({"metric": {"n": n.to_string()}, "value": [1, "2"]});
+        let all: Vec<Value> = (0..MOST + 7).map(one).collect();
+        let list = series(&json!({"resultType": "vector", "result": all})).unwrap();
+        assert_eq!((list.series.len(), list.left_out), (MOST, 7));
+        assert_eq!(list.series[MOST - 1].instance(), format!("n={}", MOST - 1));
+    }
+
+    #[test]
     fn the_interval_is_that_of_what_is_asked_for() {
-        let targets = json!({"activeTargets": [
+        let targets: TargetData = serde_json::from_value(json!({"activeTargets": [
             {"labels": {"job": "app", "instance": "h:1"}, "scrapeInterval": "1s"},
             {"labels": {"job": "slow", "instance": "h:2"}, "scrapeInterval": "1m30s"},
-        ]});
+        ]}))
+        .unwrap();
         let of = |labels: Value| {
             let data =
                 json!({"resultType": "vector", "result": [{"metric": labels, "value": [1, "2"]}]});
-            interval_of_targets(&targets, &series(&data).unwrap())
+            interval_of_targets(&targets, &series(&data).unwrap().series)
         };
         assert_eq!(of(json!({"job": "app"})), Some(SECOND));
         assert_eq!(of(json!({"code": "200"})), Some(90 * SECOND));

@@ -1,14 +1,23 @@
 //! Parses metrics: Prometheus and OpenMetrics text, JSON, nginx stub status.
 
+use std::fmt;
+
 use plan::server::MetricSource;
 use record::server::{Descriptor, MetricReading};
-use serde_json::Value;
+use serde::{
+    Deserializer,
+    de::{DeserializeSeed, MapAccess, SeqAccess, Visitor},
+};
+
+use super::LONGEST_NAME;
+
+/// Readings of one response. More would take hundreds of megabytes.
+const MOST_READINGS: usize = 200_000;
 
 pub(super) fn read(text: &str) -> Result<Vec<MetricReading>, String> {
     let text = text.trim_start_matches('\u{feff}');
     if text.trim_start().starts_with(['{', '[']) {
-        let value = serde_json::from_str(text).map_err(|why| format!("it is not JSON: {why}"))?;
-        Ok(json(&value))
+        json(text)
     } else if text.trim_start().starts_with("Active connections:") {
         Ok(nginx(text))
     } else {
@@ -41,7 +50,7 @@ pub(super) fn wanted(readings: Vec<MetricReading>, source: &MetricSource) -> Vec
 fn prometheus(text: &str) -> Result<Vec<MetricReading>, String> {
     let mut counters = std::collections::BTreeSet::new();
     let mut gauges = std::collections::BTreeSet::new();
-    let mut readings = Vec::new();
+    let mut readings = Readings::default();
     for (number, line) in text.lines().enumerate() {
         let line = line.trim();
         if let Some(rest) = line.strip_prefix("# TYPE ") {
@@ -78,9 +87,11 @@ fn prometheus(text: &str) -> Result<Vec<MetricReading>, String> {
             labels if labels.is_empty() => of,
             labels => of.with_instance(&labels),
         };
-        readings.push(MetricReading { of, value });
+        if !readings.push(MetricReading { of, value }) {
+            break;
+        }
     }
-    Ok(readings)
+    readings.finish()
 }
 
 fn unit_of(name: &str) -> &'static str {
@@ -137,45 +148,172 @@ fn labels(mut rest: &str) -> Option<(Vec<(String, String)>, &str)> {
     }
 }
 
-/// All numbers of a JSON response by path; list elements are instances. Booleans are 0 and 1.
-fn json(value: &Value) -> Vec<MetricReading> {
-    let mut readings = Vec::new();
-    walk(value, "", None, &mut readings);
-    readings
+/// All numbers of a JSON response by path; list elements are instances. Booleans are 0 and 1. The
+/// response is read as a stream, because a generic value takes many times the memory of its text.
+fn json(text: &str) -> Result<Vec<MetricReading>, String> {
+    let mut readings = Readings::default();
+    let node = JsonNode {
+        path: "",
+        instance: None,
+        readings: &mut readings,
+    };
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let parsed = node.deserialize(&mut deserializer);
+    parsed.and_then(|()| deserializer.end()).map_err(|why| {
+        readings
+            .error
+            .clone()
+            .unwrap_or(format!("it is not JSON: {why}"))
+    })?;
+    readings.finish()
 }
 
-fn walk(value: &Value, path: &str, instance: Option<&str>, readings: &mut Vec<MetricReading>) {
-    let mut add = |value: f64| {
-        let of = Descriptor::gauge(if path.is_empty() { "value" } else { path }, "");
-        let of = match instance {
+/// Readings of a response, within limits.
+#[derive(Default)]
+struct Readings {
+    all: Vec<MetricReading>,
+    has_long_names: bool,
+    error: Option<String>,
+}
+
+impl Readings {
+    /// Returns false if there are too many.
+    fn push(&mut self, reading: MetricReading) -> bool {
+        if !has_short_name(&reading.of) {
+            self.has_long_names = true;
+            return true;
+        }
+        if self.all.len() == MOST_READINGS {
+            let most = record::units::count(MOST_READINGS as u64);
+            self.error = Some(format!("it has more than {most} metrics"));
+            return false;
+        }
+        self.all.push(reading);
+        true
+    }
+
+    fn finish(self) -> Result<Vec<MetricReading>, String> {
+        match self.error {
+            Some(error) => Err(error),
+            None if self.all.is_empty() && self.has_long_names => {
+                Err("the names of its metrics are too long".to_owned())
+            }
+            None => Ok(self.all),
+        }
+    }
+}
+
+/// Names are kept in memory, so a source that invents names would take memory and disk without
+/// limit.
+pub(super) fn has_short_name(of: &Descriptor) -> bool {
+    of.metric.len() + of.instance.as_ref().map_or(0, String::len) <= LONGEST_NAME
+}
+
+struct JsonNode<'a> {
+    path: &'a str,
+    instance: Option<&'a str>,
+    readings: &'a mut Readings,
+}
+
+impl JsonNode<'_> {
+    fn number<E: serde::de::Error>(self, value: f64) -> Result<(), E> {
+        let of = Descriptor::gauge(
+            if self.path.is_empty() {
+                "value"
+            } else {
+                self.path
+            },
+            "",
+        );
+        let of = match self.instance {
             Some(instance) => of.with_instance(instance),
             None => of,
         };
-        readings.push(MetricReading { of, value });
-    };
-    match value {
-        Value::Number(number) => add(number.as_f64().unwrap_or(f64::NAN)),
-        Value::Bool(is) => add(f64::from(u8::from(*is))),
-        Value::Object(fields) => {
-            for (name, value) in fields {
-                let path = if path.is_empty() {
-                    name.clone()
-                } else {
-                    format!("{path}.{name}")
-                };
-                walk(value, &path, instance, readings);
+        if self.readings.push(MetricReading { of, value }) {
+            Ok(())
+        } else {
+            Err(E::custom("too many metrics"))
+        }
+    }
+
+    /// The start of a name that is too long is long enough to be left out.
+    fn at<'b>(&'b mut self, path: &'b str, instance: Option<&'b str>) -> JsonNode<'b> {
+        let cut = path.char_indices().nth(LONGEST_NAME + 1);
+        JsonNode {
+            path: cut.map_or(path, |(end, _)| &path[..end]),
+            instance,
+            readings: self.readings,
+        }
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for JsonNode<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for JsonNode<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<(), E> {
+        self.number(value)
+    }
+
+    fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<(), E> {
+        self.number(value as f64)
+    }
+
+    fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<(), E> {
+        self.number(value as f64)
+    }
+
+    fn visit_bool<E: serde::de::Error>(self, is: bool) -> Result<(), E> {
+        self.number(f64::from(u8::from(is)))
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
+        while let Some(name) = map.next_key::<String>()? {
+            let path = if self.path.is_empty() {
+                name
+            } else {
+                format!("{}.{name}", self.path)
+            };
+            let instance = self.instance;
+            map.next_value_seed(self.at(&path, instance))?;
+        }
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut list: A) -> Result<(), A::Error> {
+        for place in 0u64.. {
+            let place = match self.instance {
+                Some(outer) => format!("{outer}.{place}"),
+                None => place.to_string(),
+            };
+            let path = self.path;
+            if list
+                .next_element_seed(self.at(path, Some(&place)))?
+                .is_none()
+            {
+                break;
             }
         }
-        Value::Array(items) => {
-            for (place, value) in items.iter().enumerate() {
-                let place = match instance {
-                    Some(outer) => format!("{outer}.{place}"),
-                    None => place.to_string(),
-                };
-                walk(value, path, Some(&place), readings);
-            }
-        }
-        Value::Null | Value::String(_) => {}
+        Ok(())
     }
 }
 
@@ -317,6 +455,26 @@ mod tests {
         assert_eq!(reported[0].3, 7.0);
         assert!(read("<html>no</html>\n").is_err());
         assert!(read("a{b=\"c\n").is_err());
+    }
+
+    #[test]
+    fn too_many_metrics_and_long_names_are_bounded() {
+        let many = "a 1\n".repeat(MOST_READINGS + 1);
+        assert_eq!(read(&many).unwrap_err(), "it has more than 200,000 metrics");
+        let many = format!("[{}1]", "1,".repeat(MOST_READINGS));
+        assert_eq!(read(&many).unwrap_err(), "it has more than 200,000 metrics");
+        // Each of the inner names would be as long as the outer one.
+        let long = "x".repeat(1_000_000);
+        let json = format!("{{\"{long}\": [{}1], \"b\": 2}}", "1,".repeat(100_000));
+        let kept = read(&json).unwrap();
+        assert_eq!((kept.len(), kept[0].of.metric.as_str()), (1, "b"));
+        let error = read(&format!("{long} 1\n")).unwrap_err();
+        assert_eq!(error, "the names of its metrics are too long");
+        assert!(
+            read("{\"a\": 1} {")
+                .unwrap_err()
+                .starts_with("it is not JSON")
+        );
     }
 
     #[test]

@@ -296,10 +296,7 @@ impl Sampling {
 /// Drops names that are too long and excess readings. Names are kept in memory, so a source that
 /// invents names would take memory and disk without limit.
 fn bounded(mut look: SourceReading) -> SourceReading {
-    let fits = |reading: &MetricReading| {
-        let instance = reading.of.instance.as_deref().unwrap_or_default();
-        reading.of.metric.len() + instance.len() <= LONGEST_NAME
-    };
+    let fits = |reading: &MetricReading| exposition::has_short_name(&reading.of);
     match &mut look.readings {
         Ok(readings) => {
             let all = readings.len();

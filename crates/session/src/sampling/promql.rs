@@ -8,16 +8,19 @@ use record::{
     server::{Descriptor, MetricReading, SourceReading},
     units,
 };
-use serde_json::Value;
+use serde::de::DeserializeOwned;
 
-use super::{Moment, Sampler, answers, exposition};
+use super::{
+    Moment, Sampler,
+    answers::{self, ApiResponse, ConfigData, QueryData, SeriesList, TargetData},
+    exposition,
+};
 use crate::blocking_http::{Base, BlockingRequest};
 
 const PATIENCE: Duration = Duration::from_secs(2);
 const SETTLED_NS: u64 = SECOND;
 /// Default scrape interval, as in Prometheus' examples.
 const USUAL_NS: u64 = 15 * SECOND;
-const MOST: usize = 200;
 /// Prometheus returns at most 11,000 points.
 const MOST_STEPS: u64 = 10_000;
 /// Maximum response; 200 series of all steps take less.
@@ -68,8 +71,8 @@ impl Promql {
     /// The query is invalid.
     pub fn probe(&mut self) -> Result<Vec<String>, String> {
         let query = format!("query={}", encoded(&self.query));
-        let data = match self.ask("query", &query) {
-            Ok(data) => data,
+        let data = match self.ask::<QueryData>("query", &query) {
+            Ok(data) => data.series()?,
             Err(QueryError::Question(why)) => return Err(why),
             Err(QueryError::Now(why)) => {
                 let remark = format!(
@@ -79,23 +82,20 @@ impl Promql {
                 return Ok(vec![remark]);
             }
         };
-        let series = answers::series(&data)?;
+        let SeriesList { series, left_out } = data;
         let mut remarks = Vec::new();
         if series.is_empty() {
             remarks.push(
                 "no series matches the query now: check its metric name and labels".to_owned(),
             );
         }
-        if series.len() > MOST {
+        if left_out > 0 {
             remarks.push(format!(
                 "the answer has {} series more than are kept: ask for fewer",
-                series.len() - MOST
+                units::count(left_out as u64)
             ));
         }
-        let known = series
-            .iter()
-            .take(MOST)
-            .map(|one| from_instance(&one.instance()));
+        let known = series.iter().map(|one| from_instance(&one.instance()));
         self.known = known.collect();
         match self.scrape_interval(&series) {
             Some(step_ns) => self.step_ns = step_ns,
@@ -110,20 +110,20 @@ impl Promql {
 
     /// Scrape interval of the series; the longest of all targets if the series has no labels.
     fn scrape_interval(&self, series: &[answers::AnsweredSeries]) -> Option<u64> {
-        let targets = self.ask("targets", "state=active").ok();
+        let targets = self.ask::<TargetData>("targets", "state=active").ok();
         let of_targets = targets.and_then(|data| answers::interval_of_targets(&data, series));
         of_targets.or_else(|| {
-            let data = self.ask("status/config", "").ok()?;
-            answers::interval_of_config(data.get("yaml")?.as_str()?)
+            let data: ConfigData = self.ask("status/config", "").ok()?;
+            answers::interval_of_config(&data.yaml)
         })
     }
 
     /// Warns if its clock and ours differ.
     fn clock(&self) -> Option<String> {
         let before = engine::clock::wall_ns();
-        let data = self.ask("query", "query=time()").ok()?;
+        let data: QueryData = self.ask("query", "query=time()").ok()?;
         let here = before.midpoint(engine::clock::wall_ns());
-        let there = answers::scalar(&data)? * 1e9;
+        let there = data.scalar()? * 1e9;
         let apart = there - here as f64;
         (apart.abs() > self.step_ns as f64).then(|| {
             let how = if apart > 0.0 { "ahead of" } else { "behind" };
@@ -132,7 +132,7 @@ impl Promql {
         })
     }
 
-    fn ask(&self, what: &str, query: &str) -> Result<Value, QueryError> {
+    fn ask<D: DeserializeOwned>(&self, what: &str, query: &str) -> Result<D, QueryError> {
         let path = format!("{}/api/v1/{what}?{query}", self.prefix);
         let request = BlockingRequest {
             method: "GET",
@@ -141,14 +141,15 @@ impl Promql {
             body: None,
         };
         let answer = self.base.send(&request).map_err(QueryError::Now)?;
-        let said: Option<Value> = serde_json::from_slice(&answer.body).ok();
-        let field = |name: &str| said.as_ref().and_then(|said| said.get(name));
+        let parsed = serde_json::from_slice(&answer.body);
+        let (data, why) = parsed.map_or((None, None), |response: ApiResponse<D>| {
+            (response.data, response.error)
+        });
         if answer.status == 200
-            && let Some(data) = field("data")
+            && let Some(data) = data
         {
-            return Ok(data.clone());
+            return Ok(data);
         }
-        let why = field("error").and_then(Value::as_str);
         match (answer.status, why) {
             (400 | 422, Some(why)) => {
                 Err(QueryError::Question(format!("the Prometheus says: {why}")))
@@ -176,7 +177,7 @@ impl Promql {
             seconds(self.step_ns)
         );
         match self.ask("query_range", &query) {
-            Ok(data) => answers::steps(&answers::series(&data)?, MOST),
+            Ok(data) => answers::steps(&QueryData::series(data)?.series),
             Err(QueryError::Question(why) | QueryError::Now(why)) => Err(why),
         }
     }
