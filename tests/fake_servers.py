@@ -12,9 +12,11 @@ from collections.abc import Callable
 class FakeServer:
     """Accepts connections and passes each to a function. Closes at the end of its `with` block."""
 
-    def __init__(self, serve: Callable[[socket.socket], None]) -> None:
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=512)
-        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
+    def __init__(self, serve: Callable[[socket.socket], None], host: str = "127.0.0.1") -> None:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        self.listener = socket.create_server((host, 0), family=family, backlog=512)
+        self.port = self.listener.getsockname()[1]
+        self.url = f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
         self.serve = serve
         self.open: list[socket.socket] = []
         self.serving: list[threading.Thread] = []

@@ -3,7 +3,10 @@
 Other hosts need permission and are always reported.
 """
 
+import socket
+
 import fake_servers
+import pytest
 from wire_recorder import WireRecorder
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -120,3 +123,23 @@ def test_ipv6_host_is_accepted_in_plan_and_flag(loadline) -> None:
         refused = loadline("run", loadline.write("plan.yml", plan.format(peer.url, '"::1:80/x"')))
         assert refused.returncode == 2
         assert "name a host, without scheme, port and path" in refused.stderr
+
+
+@pytest.mark.parametrize("zone", ["%25lo", "%lo"])
+def test_ipv6_zone_is_used_to_connect_and_not_sent(loadline, zone) -> None:
+    heads: list[bytes] = []
+
+    def serve(connection: socket.socket) -> None:
+        heads.append(connection.recv(1 << 16))
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        connection.close()
+
+    with fake_servers.FakeServer(serve, host="::1") as peer:
+        ended = loadline("run", f"http://[::1{zone}]:{peer.port}/", "--rate", "5/s", "--duration", "1s")
+        assert ended.returncode == 0, ended.stderr
+        assert loadline.summary()["requests"]["ok"] == 5
+        assert f"Host: [::1]:{peer.port}\r\n".encode() in heads[0]
+        # The interface must exist.
+        missing = loadline("run", f"http://[fe80::1%25nosuch0]:{peer.port}/", "--rate", "5/s", "--duration", "1s")
+    assert missing.returncode == 3, missing.stderr
+    assert loadline.summary()["requests"]["none_by_class"] == {"dns": 5}

@@ -1,9 +1,12 @@
 """Memory is bounded for responses, waiting users and tables, and a drain ends in time."""
 
+import resource
+import subprocess
 import time
 
 import fake_servers
 import pytest
+from conftest import LOADLINE
 from peak_memory import peak_mb
 
 pytestmark = pytest.mark.alone
@@ -66,3 +69,15 @@ def test_memory_demand_of_the_plan_is_reported_before_the_run(loadline) -> None:
     assert ended.returncode == 2
     assert "5000 users take about 29 MB of memory, the budget is 8 MB" in ended.stderr
     assert loadline("run", "http://127.0.0.1:1", "--memory", "7").returncode == 2
+
+
+def test_low_limit_on_address_space_is_refused_before_the_run(loadline) -> None:
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (200 << 20, 200 << 20))
+
+    arguments = [LOADLINE, "run", "http://127.0.0.1:1", "--duration", "1s", "--workers", "16"]
+    ended = subprocess.run(arguments, cwd=loadline.folder, preexec_fn=limit, capture_output=True, text=True, timeout=30, check=False)
+    assert ended.returncode == 3
+    assert ended.stderr == (
+        "loadline: the limit on address space is 200 MB (`ulimit -v`), and 16 workers need 384 MB: raise it, or use fewer workers\n"
+    )

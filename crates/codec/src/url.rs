@@ -3,7 +3,7 @@
 //! A fast path handles URLs that need no rewriting. All others use the `url` crate, which follows
 //! the WHATWG standard like browsers and Node.
 
-use std::fmt::Write;
+use std::{borrow::Cow, fmt::Write};
 
 /// The endpoint of a connection.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -21,7 +21,7 @@ impl Origin {
     #[must_use]
     pub fn host_header(&self) -> String {
         let mut text = if self.host.contains(':') {
-            format!("[{}]", self.host)
+            format!("[{}]", self.address())
         } else {
             self.host.clone()
         };
@@ -29,6 +29,12 @@ impl Origin {
             let _ = write!(text, ":{}", self.port);
         }
         text
+    }
+
+    /// The host without the zone of an IPv6 address, which has a meaning on this machine only.
+    #[must_use]
+    pub fn address(&self) -> &str {
+        self.host.split('%').next().unwrap_or_default()
     }
 
     /// Scheme, host and port.
@@ -111,16 +117,87 @@ static SAFE: [bool; 256] = {
 /// Parses any URL. `None` if it cannot be requested.
 #[must_use]
 pub fn parse(text: &str) -> Option<Target> {
-    let url = url::Url::parse(text).ok()?;
-    from_url(&url)
+    let zoned = Zoned::split(text);
+    let mut target = from_url(&url::Url::parse(&zoned.url).ok()?)?;
+    zoned.add_to(&mut target.origin);
+    Some(target)
 }
 
 /// Resolves a redirect's location against the URL that sent it.
 #[must_use]
 pub fn join(base: &str, location: &str) -> Option<(String, Target)> {
-    let url = url::Url::parse(base).ok()?.join(location).ok()?;
-    let target = from_url(&url)?;
-    Some((url.into(), target))
+    let (base, location) = (Zoned::split(base), Zoned::split(location));
+    let url = url::Url::parse(&base.url).ok()?.join(&location.url).ok()?;
+    let mut target = from_url(&url)?;
+    let from = from_url(&url::Url::parse(&base.url).ok()?)?;
+    let is_same_host = target.origin.host == from.origin.host;
+    let zoned = if is_same_host && location.zone.is_none() {
+        base
+    } else {
+        location
+    };
+    zoned.add_to(&mut target.origin);
+    let text = match zoned.zone {
+        Some(_) => zoned.put_back(url.as_str()),
+        None => url.into(),
+    };
+    Some((text, target))
+}
+
+/// A URL whose IPv6 address may have a zone (the interface of a link-local address), written as in
+/// RFC 6874, `[fe80::1%25eth0]`, or as many type it, `[fe80::1%eth0]`. Other parsers refuse both.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Zoned<'a> {
+    /// The URL without the zone.
+    pub url: Cow<'a, str>,
+    /// The zone, without its percent sign.
+    pub zone: Option<&'a str>,
+}
+
+impl<'a> Zoned<'a> {
+    /// Takes a valid zone out of a URL.
+    #[must_use]
+    pub fn split(text: &'a str) -> Zoned<'a> {
+        let zoned = || {
+            let authority = text.find("://")? + 3;
+            let length = text[authority..].find(['/', '?', '#']);
+            let end = length.map_or(text.len(), |length| authority + length);
+            let bracket = authority + text[authority..end].find('[')?;
+            let close = bracket + text[bracket..end].find(']')?;
+            let percent = bracket + text[bracket..close].find('%')?;
+            let zone = &text[percent + 1..close];
+            let zone = zone
+                .strip_prefix("25")
+                .filter(|rest| !rest.is_empty())
+                .unwrap_or(zone);
+            let is_name = |b: u8| b.is_ascii_alphanumeric() || b"-._~".contains(&b);
+            let is_valid = !zone.is_empty() && zone.bytes().all(is_name);
+            let url = format!("{}{}", &text[..percent], &text[close..]);
+            is_valid.then_some(Zoned {
+                url: Cow::Owned(url),
+                zone: Some(zone),
+            })
+        };
+        zoned().unwrap_or(Zoned {
+            url: Cow::Borrowed(text),
+            zone: None,
+        })
+    }
+
+    /// Writes the zone into a URL or authority with the same host.
+    #[must_use]
+    pub fn put_back(&self, text: &str) -> String {
+        match self.zone {
+            Some(zone) => text.replacen(']', &format!("%25{zone}]"), 1),
+            None => text.to_owned(),
+        }
+    }
+
+    fn add_to(&self, origin: &mut Origin) {
+        if let Some(zone) = self.zone {
+            origin.host = format!("{}%{zone}", origin.host);
+        }
+    }
 }
 
 fn from_url(url: &url::Url) -> Option<Target> {
@@ -211,6 +288,43 @@ mod tests {
         );
         assert_eq!(parse("ws://h/"), None);
         assert_eq!(parse("nonsense"), None);
+    }
+
+    #[test]
+    fn zone_of_an_ipv6_address_is_kept_for_connecting_only() {
+        for text in [
+            "http://[fe80::1%25eth0]:99/a%41?b",
+            "http://[fe80::1%eth0]:99/a%41?b",
+        ] {
+            let target = parse(text).unwrap();
+            assert_eq!(target.origin.host, "fe80::1%eth0", "{text}");
+            assert_eq!(target.origin.host_header(), "[fe80::1]:99");
+            assert_eq!(target.path, "/a%41?b");
+        }
+        for wrong in [
+            "http://[fe80::1%25]/",
+            "http://[fe80::1%]/",
+            "http://[fe80::1%a b]/",
+        ] {
+            let zone = parse(wrong).map(|target| target.origin.host);
+            assert!(
+                zone.is_none() || zone.as_deref() == Some("fe80::1%25"),
+                "{wrong}: {zone:?}"
+            );
+        }
+        assert_eq!(parse("http://h/[%25x]").unwrap().origin.host, "h");
+        let base = "http://[fe80::1%25lo]:9/a";
+        let (text, target) = join(base, "/b").unwrap();
+        assert_eq!(
+            (text.as_str(), target.origin.host.as_str()),
+            ("http://[fe80::1%25lo]:9/b", "fe80::1%lo")
+        );
+        assert_eq!(parse(&text), Some(target));
+        let (text, target) = join(base, "http://[fe80::2]/").unwrap();
+        assert_eq!(
+            (text.as_str(), target.origin.host.as_str()),
+            ("http://[fe80::2]/", "fe80::2")
+        );
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Plans for a single URL: `loadline run URL` requests it at a constant rate.
 
+use codec::url::Zoned;
 use plan::scenario::RequestBody;
 use plan::{
     ArrivalProcess, FirstArrival, Format, Load, Phase, Plan, PoolPolicy, Rate, Request, Scenario,
@@ -36,7 +37,8 @@ pub struct BodyOption {
 /// Creates the plan for a URL. Fails if the text is not an http or https URL.
 pub fn url_plan(text: &str, options: &UrlOptions) -> Result<Plan, LoadErrors> {
     let mut findings = Findings::default();
-    let url = match Url::parse(text) {
+    let zoned = Zoned::split(text);
+    let url = match Url::parse(&zoned.url) {
         Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => url,
         _ => {
             findings.problem_anywhere(format!(
@@ -53,7 +55,7 @@ pub fn url_plan(text: &str, options: &UrlOptions) -> Result<Plan, LoadErrors> {
     });
     let user = options.user.clone().or(user);
     let host = &url[url::Position::BeforeHost..url::Position::BeforePath];
-    let origin = format!("{}://{host}", url.scheme());
+    let origin = format!("{}://{}", url.scheme(), zoned.put_back(host));
     let path = url[url::Position::BeforePath..url::Position::AfterQuery].to_owned();
     // Not parsed as a template, so that braces stay literal.
     let usual = if options.body.is_some() {

@@ -126,7 +126,8 @@ fn other(host: &str, route: &Route) -> String {
 }
 
 fn place(host: &str) -> String {
-    if let Ok(address) = host.parse::<IpAddr>() {
+    let address = host.split('%').next().unwrap_or(host);
+    if let Ok(address) = address.parse::<IpAddr>() {
         return format!("{host} ({})", whose(address));
     }
     match address_of(host) {

@@ -1,6 +1,7 @@
 //! Memory limit of a run: `--memory`, or a quarter of the memory of this machine or container.
 
 use plan::{Load, Plan, Problem, Share};
+use rustix::process::{Resource, getrlimit};
 
 /// The limit, in bytes.
 ///
@@ -33,6 +34,26 @@ pub fn enough(plan: &Plan, share: Share, budget: u64) -> Option<Problem> {
     })
 }
 
+/// Address space of a process, and of each of its workers, in bytes. Measured with 1 to 16 workers
+/// and rounded up: allocators reserve much more than they use.
+const PROCESS_SPACE: u64 = 256 << 20;
+const WORKER_SPACE: u64 = 8 << 20;
+
+/// Fails before the run if the limit on address space (`ulimit -v`) is too low for the workers. A
+/// failed allocation would end the process without a report.
+#[must_use]
+pub fn address_space(workers: u64) -> Option<Problem> {
+    let limit = getrlimit(Resource::As).current?;
+    let needs = PROCESS_SPACE + workers * WORKER_SPACE;
+    (limit < needs).then(|| {
+        Problem::anywhere(format!(
+            "the limit on address space is {} MB (`ulimit -v`), and {workers} workers need {} MB: raise it, or use fewer workers",
+            limit >> 20,
+            needs >> 20
+        ))
+    })
+}
+
 /// Parses `512MB` or `2G`; powers of 1024.
 fn size(text: &str) -> Option<u64> {
     let text = text.trim().to_ascii_uppercase();
@@ -49,7 +70,7 @@ fn size(text: &str) -> Option<u64> {
     (bytes.is_finite() && bytes >= (1u64 << 20) as f64).then_some(bytes as u64)
 }
 
-/// A quarter of the memory of the machine or container; 1 GB if unknown.
+/// A quarter of the memory of the machine or container, or of the address space; 1 GB if unknown.
 fn quarter() -> u64 {
     let machine = std::fs::read_to_string("/proc/meminfo")
         .ok()
@@ -62,7 +83,8 @@ fn quarter() -> u64 {
         });
     let container = std::fs::read_to_string("/sys/fs/cgroup/memory.max");
     let container = container.ok().and_then(|text| text.trim().parse().ok());
-    let least = machine.into_iter().chain(container).min();
+    let space = getrlimit(Resource::As).current;
+    let least = machine.into_iter().chain(container).chain(space).min();
     least.unwrap_or(4 << 30) / 4
 }
 

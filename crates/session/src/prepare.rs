@@ -214,6 +214,9 @@ pub(crate) fn prepare_as(
         job.live.view.is_some() && job.door == "run" && job.part.is_none() && processes.is_none();
     job.options.hosts = job.hosts.allow(plan).map_err(RunRefused::bad_input)?;
     let prepared = Prepared::new(plan, job.options.clone())?;
+    if let Some(problem) = memory::address_space(prepared.workers() as u64) {
+        return Err(RunRefused::from(vec![problem]));
+    }
     descriptors(plan, largest).map_err(|problem| vec![problem])?;
     let manifest = manifest(&job, &prepared, processes);
     // The conductor has checked that for the whole run.

@@ -140,7 +140,8 @@ pub fn canonical(text: &str) -> Option<String> {
     if let Some(below) = text.strip_prefix("*.") {
         return canonical(below).map(|name| format!("*.{name}"));
     }
-    let bare_v6 = text.parse::<std::net::Ipv6Addr>().is_ok();
+    let address = text.split('%').next().unwrap_or(text);
+    let bare_v6 = address.parse::<std::net::Ipv6Addr>().is_ok();
     let authority = if bare_v6 {
         format!("[{text}]")
     } else {

@@ -5,7 +5,7 @@ use std::{
     cell::RefCell,
     collections::HashMap,
     io,
-    net::{IpAddr, SocketAddr},
+    net::{IpAddr, SocketAddr, SocketAddrV6},
     rc::Rc,
     sync::Arc,
     task::Poll,
@@ -58,7 +58,8 @@ pub struct Connector {
 
 #[derive(Debug, Clone)]
 enum Resolved {
-    Addresses(Rc<[IpAddr]>),
+    /// With port 0. An IPv6 address may have a zone.
+    Addresses(Rc<[SocketAddr]>),
     Failed(Fault, u64),
 }
 
@@ -141,7 +142,12 @@ impl Connector {
                     Some(given) => given.iter().map(with_port).collect(),
                     None => {
                         let found = self.resolve(host, limit).await?;
-                        found.iter().map(with_port).collect()
+                        let at_port = |address: &SocketAddr| {
+                            let mut address = *address;
+                            address.set_port(port);
+                            address
+                        };
+                        found.iter().map(at_port).collect()
                     }
                 }
             }
@@ -238,7 +244,7 @@ impl Connector {
         origin: &Origin,
         limit: &Limit,
     ) -> Result<TlsStream<S>, Fault> {
-        let host = self.server_name.as_ref().unwrap_or(&origin.host);
+        let host = self.server_name.as_deref().unwrap_or(origin.address());
         let name = ServerName::try_from(host.to_owned()).map_err(|_| Fault::BadUrl)?;
         let handshake = TlsConnector::from(Arc::clone(&self.tls)).connect(name, socket);
         match cut_short(limit, handshake).await? {
@@ -265,7 +271,7 @@ impl Connector {
         (0..self.sources.len()).find_map(|i| fitting(start.wrapping_add(i) % self.sources.len()))
     }
 
-    fn known(&self, host: &str) -> Option<Result<Rc<[IpAddr]>, Fault>> {
+    fn known(&self, host: &str) -> Option<Result<Rc<[SocketAddr]>, Fault>> {
         match self.names.borrow().get(host)? {
             Resolved::Addresses(addresses) => Some(Ok(Rc::clone(addresses))),
             Resolved::Failed(fault, at) => {
@@ -274,9 +280,14 @@ impl Connector {
         }
     }
 
-    async fn resolve(&self, host: &str, limit: &Limit) -> Result<Rc<[IpAddr]>, Fault> {
+    async fn resolve(&self, host: &str, limit: &Limit) -> Result<Rc<[SocketAddr]>, Fault> {
         if let Ok(address) = host.parse::<IpAddr>() {
-            return Ok(Rc::from([address]));
+            return Ok(Rc::from([SocketAddr::new(address, 0)]));
+        }
+        if let Some((address, zone)) = host.split_once('%') {
+            let address = address.parse().map_err(|_| Fault::BadUrl)?;
+            let scope = interface(zone).ok_or(Fault::DnsNotFound)?;
+            return Ok(Rc::from([SocketAddrV6::new(address, 0, 0, scope).into()]));
         }
         if let Some(known) = self.known(host) {
             return known;
@@ -297,8 +308,8 @@ impl Connector {
         let found = cut_short(limit, tokio::net::lookup_host((host, 0))).await?;
         let resolved = match found {
             Ok(addresses) => {
-                let mut distinct: Vec<IpAddr> = Vec::new();
-                for address in addresses.map(|a| a.ip()) {
+                let mut distinct: Vec<SocketAddr> = Vec::new();
+                for address in addresses {
                     if !distinct.contains(&address) {
                         distinct.push(address);
                     }
@@ -315,6 +326,15 @@ impl Connector {
             Resolved::Failed(fault, _) => Err(fault),
         }
     }
+}
+
+/// The number of a network interface, given by name or number. The C library resolves names for
+/// link-local addresses only.
+fn interface(zone: &str) -> Option<u32> {
+    zone.parse().ok().or_else(|| {
+        let number = std::fs::read_to_string(format!("/sys/class/net/{zone}/ifindex"));
+        number.ok()?.trim().parse().ok()
+    })
 }
 
 async fn cut_short<F: Future>(limit: &Limit, future: F) -> Result<F::Output, Fault> {
@@ -368,13 +388,14 @@ mod tests {
         let mut second = std::pin::pin!(connector.resolve("name", &limit));
         // A second lookup outside of a runtime would panic.
         assert!(second.as_mut().poll(&mut cx).is_pending());
-        let found: Rc<[IpAddr]> = Rc::from([IpAddr::V4(Ipv4Addr::LOCALHOST)]);
+        let here = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let found: Rc<[SocketAddr]> = Rc::from([here]);
         let found = Resolved::Addresses(found);
         connector.names.borrow_mut().insert("name".into(), found);
         drop(first);
         let Poll::Ready(Ok(addresses)) = second.as_mut().poll(&mut cx) else {
             panic!("the name is known")
         };
-        assert_eq!(addresses[..], [IpAddr::V4(Ipv4Addr::LOCALHOST)]);
+        assert_eq!(addresses[..], [here]);
     }
 }

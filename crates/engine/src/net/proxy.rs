@@ -34,7 +34,7 @@ pub async fn tunnel(stream: &mut TcpStream, proxy: &Proxy, origin: &Origin) -> R
 
 fn request(proxy: &Proxy, origin: &Origin) -> Vec<u8> {
     let host = if origin.host.contains(':') {
-        format!("[{}]:{}", origin.host, origin.port)
+        format!("[{}]:{}", origin.address(), origin.port)
     } else {
         format!("{}:{}", origin.host, origin.port)
     };

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use codec::url::Zoned;
 use plan::{Http, PoolPolicy, Template};
 use serde_json::Value;
 use url::Url;
@@ -48,7 +49,7 @@ impl Translator<'_> {
     }
 
     fn check_url(&mut self, text: &str, mark: Mark, what: &str) {
-        match Url::parse(text) {
+        match Url::parse(&Zoned::split(text).url) {
             Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => {}
             _ => self.findings.problem(
                 mark,
@@ -116,13 +117,15 @@ impl Translator<'_> {
             };
             let name = text.strip_prefix("*.").unwrap_or(&text);
             // IPv6 addresses have brackets in URLs only.
-            let is_bare_v6 = name.parse::<std::net::Ipv6Addr>().is_ok();
+            let address = name.split('%').next().unwrap_or(name);
+            let is_bare_v6 = address.parse::<std::net::Ipv6Addr>().is_ok();
             let authority = if is_bare_v6 {
                 format!("[{name}]")
             } else {
                 name.to_owned()
             };
-            let url = Url::parse(&format!("http://{authority}/"));
+            let url = format!("http://{authority}/");
+            let url = Url::parse(&Zoned::split(&url).url);
             let plain =
                 |url: Url| url.port().is_none() && url.path() == "/" && url.username().is_empty();
             if name.contains(['/', '@']) || !url.is_ok_and(plain) {
