@@ -12,6 +12,7 @@ use super::{
 
 const NS: f64 = 1e-9;
 const SAMPLED_EVERY_S: f64 = 0.01;
+const TIMES: [&str; 3] = ["service", "response", "iteration"];
 
 #[must_use]
 pub fn is(root: &JsonNode) -> bool {
@@ -31,7 +32,12 @@ pub fn read(root: &JsonNode) -> Vec<PrintedReport> {
     let is_request = |row: &&JsonNode| row.get("group").and_then(JsonNode::text) != Some("custom");
     let all_labels = || root.get("labels").into_iter().flat_map(JsonNode::items);
     let labels = || all_labels().filter(is_request);
-    if let Some(all) = root.get("all") {
+    // Rows are compared with each other, so the same time comes first in all of them. A message
+    // without a response has no service time.
+    let all = root.get("all");
+    let has = |kind: &&str| all.is_some_and(|all| is_measured(all, kind));
+    let first = TIMES.into_iter().find(has).unwrap_or(TIMES[0]);
+    if let Some(all) = all {
         let without_status = labels().filter(|label| !has_status(label));
         let counts = without_status.filter_map(|label| {
             let name = label
@@ -40,10 +46,10 @@ pub fn read(root: &JsonNode) -> Vec<PrintedReport> {
                 .unwrap_or_default();
             count(&format!("{name} count"), label.get("count"))
         });
-        report.all = row(all, counts.collect(), &mut report.ledgers);
+        report.all = row(all, first, counts.collect(), &mut report.ledgers);
     }
     report.rows = labels()
-        .map(|label| row(label, Vec::new(), &mut report.ledgers))
+        .map(|label| row(label, first, Vec::new(), &mut report.ledgers))
         .collect();
     report.cover = Cover::All;
     ledgers(root, &mut report.ledgers);
@@ -52,7 +58,7 @@ pub fn read(root: &JsonNode) -> Vec<PrintedReport> {
     for name in ["iterations", "transactions"] {
         let rows = root.get(name).into_iter().flat_map(JsonNode::items);
         let rows: Vec<PrintedRow> = rows
-            .map(|node| row(node, Vec::new(), &mut report.ledgers))
+            .map(|node| row(node, "iteration", Vec::new(), &mut report.ledgers))
             .collect();
         if !rows.is_empty() {
             let mut other = PrintedReport::new(Tool::Loadline, name, root.place);
@@ -82,8 +88,15 @@ fn has_status(label: &JsonNode) -> bool {
     label.get("group").and_then(JsonNode::text) == Some("request")
 }
 
+/// Whether a row has values of this time.
+fn is_measured(row: &JsonNode, kind: &str) -> bool {
+    row.get(kind).and_then(|time| time.get("count")).is_some()
+}
+
+/// `first` is the time that is compared with other rows.
 fn row(
     node: &JsonNode,
+    first: &str,
     without_status: Vec<PrintedFigure>,
     ledgers: &mut Vec<SumRelation>,
 ) -> PrintedRow {
@@ -97,12 +110,10 @@ fn row(
     row.failures = count(&label("errors"), node.get("errors"));
     row.failed_share = share(&label("error_share"), node.get("error_share"));
     row.rate = precise(&label("per_second"), node.get("per_second"));
-    let times = ["service", "response", "iteration"];
-    let mut times = times
-        .iter()
-        .filter_map(|kind| latency(&label(kind), node.get(kind)?));
-    row.latency = times.next();
-    row.others = times.collect();
+    let time = |kind: &str| latency(&label(kind), node.get(kind)?);
+    row.latency = time(first);
+    let others = TIMES.into_iter().filter(|kind| *kind != first);
+    row.others = others.filter_map(time).collect();
     let counts = |key: &str| -> Vec<PrintedFigure> {
         let members = node.get(key).into_iter().flat_map(JsonNode::members);
         members

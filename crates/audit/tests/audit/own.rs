@@ -159,3 +159,36 @@ fn a_real_run_agrees_with_itself() {
         "{findings:?}"
     );
 }
+
+/// Of an MQTT run, connects have a service time and messages without acknowledgement have none.
+#[test]
+fn rows_are_compared_by_a_time_that_all_have() {
+    let service = Samples::new(vec![0.1; 20]);
+    let connects = Samples::new(vec![5.0; 20]);
+    let messages = Samples::new(vec![2.0; 80]);
+    let all = Samples::new([vec![5.0; 20], vec![2.0; 80]].concat());
+    let row = |text: &str, service: Value, response: &Samples| {
+        json!({
+            "group": "mqtt", "text": text, "count": response.n(), "errors": 0, "error_share": 0.0,
+            "per_second": response.n() as f64 / 10.0, "service": service,
+            "response": stats(response), "iteration": null, "codes": {}, "none": {},
+        })
+    };
+    let summary = json!({
+        "schema": 1,
+        "run": { "elapsed_ns": 10_000_000_000u64 },
+        "requests": {
+            "issued": 100, "ok": 100, "failed": 0, "none": 0, "none_by_class": {}, "under_way": 0,
+        },
+        "all": row("all requests", Value::Null, &all),
+        "labels": [
+            row("CONNECT", stats(&service), &connects),
+            row("PUBLISH QoS 0", Value::Null, &messages),
+        ],
+        "iterations": [],
+    });
+    let text = format!("{summary:#}");
+    assert_eq!(contradictions(&text), Vec::<String>::new());
+    let wrong = text.replacen("2000000.0", "2500000.0", 9);
+    assert_ne!(contradictions(&wrong), Vec::<String>::new(), "{wrong}");
+}
