@@ -103,3 +103,39 @@ def test_killed_conductor_ends_its_nodes_and_their_records_can_be_merged(loadlin
     assert set(seen.values()) == {1}
     assert arrivals["started"] == arrivals["planned"] == len(seen), arrivals
     assert arrivals["unsent"] == 0
+
+
+def test_artillery_payload_beside_the_script_is_read_on_nodes(loadline, on_ray):
+    flags, env = on_ray
+    loadline.write("people.csv", "".join(f"{n},name-{n}\n" for n in range(40)))
+    with RecordingServer() as peer:
+        script = f"""
+config:
+  target: {peer.url}
+  phases: [ {{ duration: 5, arrivalRate: 30 }} ]
+  payload: {{ path: people.csv, fields: [ id, name ], order: sequence }}
+scenarios: [ {{ flow: [ {{ get: {{ url: "/a?id={{{{ id }}}}&name={{{{ name }}}}" }} }} ] }} ]
+"""
+        loadline.write("script.yml", script)
+        ran = loadline("run", "script.yml", *flags, env=env, timeout=120)
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+        paths = [request.path for request in peer.requests]
+    assert len(paths) == 150
+    assert set(paths) == {f"/a?id={n}&name=name-{n}" for n in range(40)}
+
+
+def test_test_whose_text_depends_on_the_machine_is_refused_before_the_load(loadline, on_ray):
+    flags, env = on_ray
+    with RecordingServer() as peer:
+        script = f"""
+config:
+  target: {peer.url}
+  phases: [ {{ duration: 5, arrivalRate: 30 }} ]
+  variables: {{ folder: "{{{{ $scenarioFile }}}}" }}
+scenarios: [ {{ flow: [ {{ get: {{ url: "/a?folder={{{{ folder }}}}" }} }} ] }} ]
+"""
+        loadline.write("script.yml", script)
+        ran = loadline("run", "script.yml", *flags, env=env, timeout=120)
+        assert ran.returncode == 3, ran.stdout + ran.stderr
+        assert ran.stderr.count("made another plan of the test: its text must not depend on the machine") == 1
+        assert not peer.requests

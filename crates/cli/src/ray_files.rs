@@ -54,7 +54,7 @@ pub fn collect(args: &args::RunArgs, plan: &Plan) -> Result<Shipped, String> {
                 path.display()
             ));
         }
-        *path = relative(path, &here);
+        *path = formats::files::relative(path, &here);
     }
     files.sort();
     files.dedup();
@@ -102,18 +102,6 @@ fn spelled_out(args: &args::RunArgs, files: &[PathBuf]) -> Vec<PathBuf> {
         texts.iter().any(|text| text.contains(path.as_ref()))
     };
     absolute.filter(is_in).cloned().collect()
-}
-
-fn relative(path: &Path, folder: &Path) -> PathBuf {
-    let common = folder.ancestors().find(|above| path.starts_with(above));
-    let common = common.unwrap_or(Path::new("/"));
-    let ups = folder
-        .strip_prefix(common)
-        .map_or(0, |below| below.components().count());
-    let below = path.strip_prefix(common).unwrap_or(path);
-    std::iter::repeat_n(Path::new(".."), ups)
-        .chain([below])
-        .collect()
 }
 
 fn ups(path: &Path) -> usize {

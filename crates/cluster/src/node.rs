@@ -87,7 +87,10 @@ struct NodeProcess {
 impl NodeProcess {
     fn arm(&mut self, test: &Value, arming: Arming, stop: &SharedStop, make: Maker<'_>) {
         match self.ready(test, arming, stop, make) {
-            Ok(workers) => self.out.say(ToConductor::Armed { workers }),
+            Ok((workers, plan_digest)) => self.out.say(ToConductor::Armed {
+                workers,
+                plan_digest,
+            }),
             Err(refused) => self.out.say(ToConductor::Refused {
                 lines: refused.problems.iter().map(ToString::to_string).collect(),
                 bad_input: refused.bad_input,
@@ -101,7 +104,7 @@ impl NodeProcess {
         arming: Arming,
         stop: &SharedStop,
         make: Maker<'_>,
-    ) -> Result<usize, RunRefused> {
+    ) -> Result<(usize, Option<String>), RunRefused> {
         let mut part = arming.part.0;
         let keep = arming.keep.unwrap_or_else(|| own_folder(&part.run_id));
         part.run.clone_from(&keep);
@@ -130,9 +133,9 @@ impl NodeProcess {
         let mut job = job.part(part);
         job.samplers = samplers.unwrap_or_default();
         let ready = prepare(job, &self.voice)?;
-        let workers = ready.workers();
+        let armed = (ready.workers(), ready.plan_digest());
         self.armed = Some((ready, lease));
-        Ok(workers)
+        Ok(armed)
     }
 
     fn measure(&self, enough: f64) {

@@ -107,11 +107,20 @@ pub fn arm(
             }),
         });
     }
-    nodes.gather(ARM, "has not made the test ready", |said| match said {
-        ToConductor::Armed { workers } => Some(workers),
+    let digests = nodes.gather(ARM, "has not made the test ready", |said| match said {
+        ToConductor::Armed { plan_digest, .. } => Some(plan_digest),
         _ => None,
     })?;
-    Ok(())
+    // Otherwise their records could not be merged after the run.
+    let digest = divided.plan_digest();
+    let mut made = nodes.all.iter().zip(digests);
+    match made.find(|(_, made)| *made != digest) {
+        None => Ok(()),
+        Some((node, _)) => Err(vec![format!(
+            "{} made another plan of the test: its text must not depend on the machine, for example on a folder or an environment variable",
+            node.called()
+        )]),
+    }
 }
 
 pub fn agree(nodes: &mut Nodes) -> Result<Zero, Vec<String>> {

@@ -79,6 +79,8 @@ pub enum ToConductor {
     },
     Armed {
         workers: usize,
+        /// Of the plan that the node made of the test.
+        plan_digest: Option<String>,
     },
     Refused {
         lines: Vec<String>,

@@ -134,3 +134,17 @@ pub fn from_text<'a>(
         }
     }
 }
+
+/// An absolute path as it is from a folder.
+#[must_use]
+pub fn relative(path: &Path, folder: &Path) -> PathBuf {
+    let common = folder.ancestors().find(|above| path.starts_with(above));
+    let common = common.unwrap_or(Path::new("/"));
+    let ups = folder
+        .strip_prefix(common)
+        .map_or(0, |below| below.components().count());
+    let below = path.strip_prefix(common).unwrap_or(path);
+    std::iter::repeat_n(Path::new(".."), ups)
+        .chain([below])
+        .collect()
+}

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use super::{
     FileFacts, Host, LoadFacts, Manifest, Model, PhaseFacts, PoolFacts, RunStart, RunState, SCHEMA,
-    ScenarioFacts, Tool, Whole, load_text, manifest::Layout,
+    ScenarioFacts, Tool, Whole, load_text, manifest::Layout, redact::Redactor,
 };
 
 #[derive(Debug, Clone, Default)]
@@ -229,6 +229,13 @@ impl FileFacts {
             },
         }
     }
+}
+
+/// The digest of a plan by which parts of a run know each other, without its secrets.
+#[must_use]
+pub fn plan_digest(plan: &Plan, redactor: &Redactor) -> Option<String> {
+    let plan = serde_json::to_value(plan).ok()?;
+    Some(plan_sha256(&redactor.json(&plan)))
 }
 
 pub(crate) fn plan_sha256(plan: &serde_json::Value) -> String {

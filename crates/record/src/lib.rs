@@ -40,7 +40,7 @@ mod write;
 use std::{io, path::PathBuf};
 
 pub use begin::RunContext;
-pub use begin::{moment, sha256, utc};
+pub use begin::{moment, plan_digest, sha256, utc};
 pub use change::{Changed, LoadChange};
 pub use chunk::{DecodedChunk, RecordChunk};
 pub use copy::{Ages, Copier, Extra, RecordPiece, Replica};

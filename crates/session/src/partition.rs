@@ -89,6 +89,12 @@ impl PartitionedRun {
         self.ready.plan()
     }
 
+    /// The digest of the plan, which all parts must share.
+    #[must_use]
+    pub fn plan_digest(&self) -> Option<String> {
+        self.ready.plan_digest()
+    }
+
     /// Seed of all random numbers.
     #[must_use]
     pub fn seed(&self) -> u64 {
@@ -361,7 +367,7 @@ impl Coordinator {
         let cause = self.stop.cause();
         let of_part = early.as_ref().map(|(_, end)| end);
         let end = RunEnd {
-            ns: ns.unwrap_or_else(|| so_far.totals.rows.end_ns),
+            ns: ns.unwrap_or(so_far.totals.rows.end_ns),
             reason: cause
                 .map(ToString::to_string)
                 .or_else(|| of_part.and_then(|end| end.reason.clone())),

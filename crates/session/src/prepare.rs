@@ -335,6 +335,17 @@ impl Ready {
         &self.job.plan
     }
 
+    /// The digest of the plan, which all parts of a run must share.
+    #[must_use]
+    pub fn plan_digest(&self) -> Option<String> {
+        let redactor = record::redact::Redactor::new(
+            &self.job.plan,
+            &self.job.secrets,
+            record::redact::Salt::default(),
+        );
+        record::plan_digest(&self.job.plan, &redactor)
+    }
+
     /// Sets the start of a part, if it was not known before.
     pub fn starts(&mut self, start: RunStart) {
         if let Some(part) = &mut self.job.part {

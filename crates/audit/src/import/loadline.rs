@@ -110,10 +110,11 @@ fn row(
     row.failures = count(&label("errors"), node.get("errors"));
     row.failed_share = share(&label("error_share"), node.get("error_share"));
     row.rate = precise(&label("per_second"), node.get("per_second"));
-    let time = |kind: &str| latency(&label(kind), node.get(kind)?);
-    row.latency = time(first);
+    row.latency = latency_of(node, name, first);
     let others = TIMES.into_iter().filter(|kind| *kind != first);
-    row.others = others.filter_map(time).collect();
+    row.others = others
+        .filter_map(|kind| latency_of(node, name, kind))
+        .collect();
     let counts = |key: &str| -> Vec<PrintedFigure> {
         let members = node.get(key).into_iter().flat_map(JsonNode::members);
         members
@@ -133,6 +134,10 @@ fn row(
         ledgers.push(ledger(total, counts("none"), AtLeast));
     }
     row
+}
+
+fn latency_of(row: &JsonNode, name: &str, kind: &str) -> Option<LatencyStats> {
+    latency(&format!("{name} {kind}"), row.get(kind)?)
 }
 
 fn latency(name: &str, node: &JsonNode) -> Option<LatencyStats> {

@@ -6,8 +6,8 @@ use plan::{Payload, RowOrder};
 use serde_json::Value;
 
 use super::Translator;
-use crate::read::keys::KeyLevel;
-use formats::{document::Node, open, table::TableOptions};
+use crate::read::{keys::KeyLevel, prepare};
+use formats::{document::Node, files, open, table::TableOptions};
 
 /// Value of the variable that `name` sets with `loadAll`.
 enum Whole {
@@ -47,8 +47,9 @@ impl Translator<'_> {
                 "this payload has no effect: name its columns in `fields`",
             );
         }
-        let source = path.text();
-        let file = (Path::new(&source), source.as_str(), path.mark);
+        let place = path.text();
+        let source = from_here(&place);
+        let file = (Path::new(&place), place.as_str(), path.mark);
         let rows = open::table(&table, file, self.read, self.findings)?.rows;
         if rows.is_empty() {
             let text = format!("{source} has no rows: what its columns set is undefined");
@@ -187,4 +188,11 @@ impl Translator<'_> {
             }
         }
     }
+}
+
+/// A path as it is from the current folder, which differs between machines that share a run.
+fn from_here(path: &str) -> String {
+    let path = prepare::absolute(Path::new(path));
+    let here = prepare::absolute(Path::new("."));
+    files::relative(&path, &here).display().to_string()
 }
