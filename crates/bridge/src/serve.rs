@@ -314,7 +314,7 @@ async fn fulfil(desk: &WorkerState, token: Token, order: &Order, limit: &Rc<Limi
         bytes_in: moments.bytes_in,
         ..provisional(label, intended, started)
     };
-    worker.request_ended(done_ns, (label, now));
+    worker.request_ended(done_ns, label, now);
     worker.run_due(done_ns);
     Completion {
         token,
@@ -414,7 +414,14 @@ fn settle(worker: &Worker, settled: Settlement) {
     if let Some(resumed) = settled.resumed_ns {
         let resumed = resumed.saturating_sub(zero_ns);
         let mut time = |label, kind, ns| {
-            recorder.time(sample.done_ns, label, sample.intended, (kind, outcome), ns);
+            let duration = measure::DurationSample {
+                label,
+                intended: sample.intended,
+                kind,
+                outcome,
+                ns,
+            };
+            recorder.time(sample.done_ns, duration);
         };
         time(
             sample.label,

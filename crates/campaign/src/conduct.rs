@@ -35,7 +35,7 @@ pub fn conduct(wanted: &CampaignOptions, voice: &SharedVoice) -> Result<u8, NotB
     let sha256 = record::sha256(&bytes);
     let begun = match &wanted.resume {
         None => None,
-        Some(named) => Some(begun(wanted, named, (&campaign, &sha256))?),
+        Some(named) => Some(begun(wanted, named, &campaign, &sha256)?),
     };
     // Mocks start before their callers.
     let mocks = match mocks_of(wanted)? {
@@ -132,7 +132,8 @@ fn read(wanted: &CampaignOptions) -> Result<Campaign, NotBegun> {
 fn begun(
     wanted: &CampaignOptions,
     named: &Path,
-    (campaign, sha256): (&Campaign, &str),
+    campaign: &Campaign,
+    sha256: &str,
 ) -> Result<CampaignLedger, NotBegun> {
     let folder = ledger::find(wanted.folder.as_deref(), named).map_err(NotBegun::bad)?;
     let ledger = CampaignLedger::open(&folder, redactor_of(campaign)).map_err(NotBegun::bad)?;
@@ -428,7 +429,7 @@ impl Conductor<'_> {
         let end = cool_down::load_end_wall_ns(&page.summary);
         let mocks = self.ground.mocks.as_ref();
         self.ground.targets.load(self.campaign, number, mocks)?;
-        let looked = cool_down::look(&self.ground, asked, &own.name, before, (&name, end));
+        let looked = cool_down::look(&self.ground, asked, &own.name, before, &name, end);
         // Without mocks recovery is unknown.
         let died = self.ground.mocks.as_mut().and_then(MockProcess::ended);
         self.mocks_died |= died.is_some();

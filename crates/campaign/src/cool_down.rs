@@ -68,7 +68,8 @@ pub fn look(
     asked: &campaign::CoolDown,
     baseline: &str,
     before: Before,
-    (name, load_end_wall_ns): (&str, u64),
+    name: &str,
+    load_end_wall_ns: u64,
 ) -> Result<Looked, String> {
     let mut cool_down = Looked::nothing(asked, before).cool_down;
     let mut is_measured = false;

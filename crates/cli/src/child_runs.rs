@@ -36,7 +36,8 @@ impl RunEnv<'_> {
     pub fn run(
         &self,
         number: u32,
-        (what, flags): (&str, &[String]),
+        what: &str,
+        flags: &[String],
         tags: &[String],
     ) -> Result<MadeRun, CommandError> {
         let cannot = |what: &Path, error: std::io::Error| {

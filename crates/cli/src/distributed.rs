@@ -113,8 +113,10 @@ pub fn asked(args: &args::RunArgs) -> Result<bool, CommandError> {
 /// One line.
 pub fn wanted(
     args: &args::RunArgs,
-    (plan, seed): (&Plan, u64),
-    (lab, broker): (Option<&Embedded>, Option<&LabProcess>),
+    plan: &Plan,
+    seed: u64,
+    lab: Option<&Embedded>,
+    broker: Option<&LabProcess>,
     mocks: Option<&Mocked>,
 ) -> Result<ConductorConfig, CommandError> {
     let on_ray = args.many.on.as_deref() == Some("ray");

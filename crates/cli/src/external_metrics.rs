@@ -30,7 +30,7 @@ pub fn add(run: &mut Run, args: &args::Report) -> Result<(), String> {
         let held =
             String::from_utf8(held).map_err(|_| format!("--server: {file} is not a text file"))?;
         notes.push(
-            external_metrics::add(run, name, (file, &held), offset)
+            external_metrics::add(run, name, file, &held, offset)
                 .map_err(|why| format!("--server: {why}"))?,
         );
     }

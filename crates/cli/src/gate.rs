@@ -139,7 +139,7 @@ fn make(
         if let Some(signal) = stop.signal() {
             return Ok(GateRuns::Stopped { records, signal });
         }
-        let ran = ground.run(number, (&args.what, &flags), &[])?;
+        let ran = ground.run(number, &args.what, &flags, &[])?;
         if let Some(signal) = ran.signal {
             // Interrupted runs are kept but not counted.
             return Ok(GateRuns::Stopped { records, signal });

@@ -49,10 +49,10 @@ fn named(text: &str, runs: &Path) -> Result<Vec<ComparedRun>, CommandError> {
             let about = manifest.about.as_ref();
             about.map_or_else(Vec::new, |about| about.tags.clone())
         };
-        return among(runs, ("tag", tag), tags);
+        return among(runs, "tag", tag, tags);
     }
     if let Some(name) = text.strip_prefix("name:") {
-        return among(runs, ("name", name), |manifest| vec![manifest.name.clone()]);
+        return among(runs, "name", name, |manifest| vec![manifest.name.clone()]);
     }
     let path = Path::new(text);
     if path.is_file() {
@@ -68,7 +68,8 @@ fn named(text: &str, runs: &Path) -> Result<Vec<ComparedRun>, CommandError> {
 
 fn among(
     runs: &Path,
-    (what, wanted): (&str, &str),
+    what: &str,
+    wanted: &str,
     words: impl Fn(&Manifest) -> Vec<String>,
 ) -> Result<Vec<ComparedRun>, CommandError> {
     let mut known: Vec<String> = Vec::new();

@@ -37,7 +37,7 @@ pub fn command(args: &args::K8s) -> u8 {
 fn render(args: &args::Render) -> Result<u8, CommandError> {
     let run = run_of(args)?;
     let (plan, drain_ns) = run::read(&run)?;
-    let text = wanted(args, &run, (&plan, drain_ns)).and_then(|wanted| {
+    let text = wanted(args, &run, &plan, drain_ns).and_then(|wanted| {
         k8s::render(&wanted).map_err(|why: Unusable| CommandError::bad_input(why))
     })?;
     if log::is_stdout(&args.output) {
@@ -81,7 +81,8 @@ fn run_of(args: &args::Render) -> Result<args::RunArgs, CommandError> {
 fn wanted(
     args: &args::Render,
     run: &args::RunArgs,
-    (plan, drain_ns): (&Plan, u64),
+    plan: &Plan,
+    drain_ns: u64,
 ) -> Result<RenderOptions, CommandError> {
     let seconds = |flag: &str, text: &str| {
         units::parse_duration(text)

@@ -360,8 +360,8 @@ fn execute(mut wanted: NativeRun, args: &args::RunArgs) -> u8 {
     let on_many = match distributed::asked(args) {
         Ok(false) => None,
         Ok(true) => {
-            let embedded = (lab.as_ref(), broker.as_ref());
-            match distributed::wanted(args, (&job.plan, seed), embedded, mocks.as_ref()) {
+            let (lab, broker) = (lab.as_ref(), broker.as_ref());
+            match distributed::wanted(args, &job.plan, seed, lab, broker, mocks.as_ref()) {
                 Ok(wanted) => Some(wanted),
                 Err(stop) => return stop.print(),
             }

@@ -18,7 +18,7 @@ use session::{
 
 use crate::{
     link::Backend,
-    losses::Losses,
+    losses::{Losses, TakeoverAnswer},
     merge::{Merged, Merger},
     nodes::{NodeEvent, Nodes, RemoteNode},
     start,
@@ -260,7 +260,7 @@ impl ConductedRun<'_, '_> {
                 at_ns,
             ) => {
                 let node = &mut self.nodes.all[number as usize];
-                if let Some(offset) = node.pong(ping, (came_ns, went_ns), at_ns) {
+                if let Some(offset) = node.pong(ping, came_ns, went_ns, at_ns) {
                     // Drift makes old offsets worse; slow exchanges are worse too.
                     node.offset = Some(offset.renewing(node.offset));
                 }
@@ -293,9 +293,14 @@ impl ConductedRun<'_, '_> {
                 _,
             ) => {
                 let now_ns = self.now_ns();
-                let reported =
-                    self.losses
-                        .answered(&mut self.nodes, number, (share, from_ns, done), now_ns);
+                let answer = TakeoverAnswer {
+                    share,
+                    from_ns,
+                    done,
+                };
+                let reported = self
+                    .losses
+                    .answered(&mut self.nodes, number, answer, now_ns);
                 if let Some(event) = reported {
                     let voice = self.conducting.voice();
                     voice.say(&event.text);
@@ -473,7 +478,7 @@ impl ConductedRun<'_, '_> {
         let now_ns = self.now_ns();
         let reported = self
             .losses
-            .lost(&mut self.nodes, number, (self.zero, now_ns), goes_on);
+            .lost(&mut self.nodes, number, self.zero, now_ns, goes_on);
         self.conducting.event(&reported);
     }
 }

@@ -59,12 +59,7 @@ impl RemoteNode {
         self.say(&ToNode::Ping { number });
     }
 
-    pub fn pong(
-        &mut self,
-        number: u64,
-        (came_ns, went_ns): (u64, u64),
-        at_ns: u64,
-    ) -> Option<Offset> {
+    pub fn pong(&mut self, number: u64, came_ns: u64, went_ns: u64, at_ns: u64) -> Option<Offset> {
         (number == self.asked.0).then(|| {
             let exchange = Exchange {
                 asked_ns: self.asked.1,
@@ -208,7 +203,7 @@ impl Nodes {
                         ),
                     )) => {
                         let node = &mut self.all[number as usize];
-                        if let Some(offset) = node.pong(ping, (came_ns, went_ns), at_ns) {
+                        if let Some(offset) = node.pong(ping, came_ns, went_ns, at_ns) {
                             let known = node.offset;
                             if let Some(ns) = known.and_then(|known| offset.contradicts(known)) {
                                 return Err(vec![node.untrusted(ns)]);

@@ -166,7 +166,7 @@ impl LoadControl {
         if from.is_rate() == to.is_rate() && self.0.most.is_below(to) {
             return Err(ChangeRefusal::TooMuch(to, self.0.most));
         }
-        let changed = state.with((from, to), at_ns)?;
+        let changed = state.with(from, to, at_ns)?;
         let change = changed.changes.last().cloned().ok_or(ChangeRefusal::Same)?;
         let before = std::mem::replace(&mut *state, changed);
         self.0.version.fetch_add(1, Ordering::SeqCst);
@@ -221,7 +221,8 @@ impl CurrentLoad {
 
     fn with(
         &self,
-        (from, to): (AdjustedLoad, AdjustedLoad),
+        from: AdjustedLoad,
+        to: AdjustedLoad,
         at_ns: u64,
     ) -> Result<CurrentLoad, ChangeRefusal> {
         let (schedule, load, planned) = match (from, to) {

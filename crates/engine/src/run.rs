@@ -35,7 +35,7 @@ use crate::{
     takeover::ShardTakeover,
     user::hook::Hooks,
     watchdog::{Doing, Pulse, Stuck, Watchdog},
-    worker::{Worker, WorkerContext, WorkerMessage},
+    worker::{Worker, WorkerContext, WorkerMessage, WorkerPosition},
 };
 
 /// Creates a front end's accumulator for each worker.
@@ -270,20 +270,23 @@ impl Prepared {
     fn due(&self) -> Due {
         let (schedule, course) = (self.work.schedule.clone(), self.course.clone());
         let adoptions = self.adoptions.clone();
-        let (own, of) = (self.options.share, self.workers as u64);
+        let (own, workers) = (self.options.share, self.workers);
         if self.options.is_late {
             return Box::new(|_, _| 0);
         }
         Box::new(move |worker, until| {
-            let worker = worker as u64;
-            if worker >= of {
+            if worker >= workers {
                 // Background work has no arrivals.
                 return 0;
             }
-            let share = own.part(worker, of);
+            let position = WorkerPosition {
+                index: worker,
+                workers,
+            };
+            let share = position.part_of(own);
             let adopted = adoptions
                 .as_ref()
-                .map_or(0, |adoptions| adoptions.due(&schedule, (worker, of), until));
+                .map_or(0, |adoptions| adoptions.due(&schedule, position, until));
             match &course {
                 Some(course) => course.due_of_shard(share.index, share.of, until),
                 None => adopted + schedule.due_of_shard(share.index, share.of, until),
@@ -306,15 +309,19 @@ impl Prepared {
         let mut threads = Vec::new();
         let places = crews
             .iter()
-            .flat_map(|crew| (0..crew.workers).map(move |place| (crew, place)));
-        for (index, ((crew, place), pulse)) in places.zip(&pulses).enumerate() {
+            .flat_map(|crew| (0..crew.workers).map(move |index| (crew, index)));
+        for (index, ((crew, index_in_crew), pulse)) in places.zip(&pulses).enumerate() {
+            let position = WorkerPosition {
+                index: index_in_crew,
+                workers: crew.workers,
+            };
             let seed = WorkerSeed {
                 index,
-                place: (place, crew.workers),
+                position,
                 given: DriverContext {
                     schedule: self.work.schedule.clone(),
-                    worker: place,
-                    share: self.options.share.part(place as u64, crew.workers as u64),
+                    worker: position.index,
+                    share: position.part_of(self.options.share),
                     client: crew.client.clone(),
                     labels: self.work.labels.clone(),
                     arrives: !self.options.is_late,
@@ -470,7 +477,7 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
 
 struct WorkerSeed {
     index: usize,
-    place: (usize, usize),
+    position: WorkerPosition,
     given: DriverContext,
     options: EngineOptions,
     common: WorkerContext,
@@ -495,9 +502,12 @@ impl WorkerSeed {
             .with_arrivals_at_ends(schedule.has_arrivals_at_ends());
         let door = self.door.as_ref().map(|make| make());
         let recorder = Recorder::new(self.index, cuts, self.given.labels.all().len(), door);
-        let share = self.options.memory.map(|all| all / self.place.1 as u64);
+        let share = self
+            .options
+            .memory
+            .map(|all| all / self.position.workers as u64);
         let worker = Rc::new(Worker::new(
-            self.place,
+            self.position,
             self.options.seed,
             clock,
             recorder,

@@ -48,10 +48,15 @@ use crate::{
     takeover::ShardTakeover,
     user::Env,
     watchdog::Watchdog,
-    worker::{OutputLine, Worker, WorkerContext, WorkerMessage},
+    worker::{OutputLine, Worker, WorkerContext, WorkerMessage, WorkerPosition},
 };
 
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+
+const ONLY_WORKER: WorkerPosition = WorkerPosition {
+    index: 0,
+    workers: 1,
+};
 
 /// Maps arrival to release, both in nanoseconds of simulated time. `None` means never.
 type Model = Box<dyn FnMut(u64) -> Option<u64>>;
@@ -210,7 +215,7 @@ struct Around {
     course: Option<LoadControl>,
     adoptions: Option<ShardTakeover>,
     stop: StopHandle,
-    place: Option<(usize, usize)>,
+    position: Option<WorkerPosition>,
 }
 
 impl Around {
@@ -238,14 +243,13 @@ impl Around {
     }
 
     fn due(&self, schedule: &Schedule, until_ns: u64) -> u64 {
-        let (index, of) = self.place.unwrap_or((0, 1));
-        let place = (index as u64, of as u64);
-        let own = self.share.part(place.0, place.1);
+        let position = self.position.unwrap_or(ONLY_WORKER);
+        let own = position.part_of(self.share);
         if let Some(course) = &self.course {
             return course.due_of_shard(own.index, own.of, until_ns);
         }
         let adopted = self.adoptions.as_ref();
-        let adopted = adopted.map_or(0, |adoptions| adoptions.due(schedule, place, until_ns));
+        let adopted = adopted.map_or(0, |adoptions| adoptions.due(schedule, position, until_ns));
         adopted + schedule.due_of_shard(own.index, own.of, until_ns)
     }
 }
@@ -257,7 +261,7 @@ fn simulate_around(
     held_up: impl Fn(u64) -> u64,
     around: Around,
 ) -> Vec<Interval> {
-    let place = around.place.unwrap_or((0, 1));
+    let position = around.position.unwrap_or(ONLY_WORKER);
     let program = Program::compile(plan, 1, None).expect("a plan that compiles");
     let labels = program.labels.clone();
     let now = Rc::new(Cell::new(0));
@@ -277,7 +281,7 @@ fn simulate_around(
     let schedule = program.schedule.clone();
     let due = move |_, until| around.due(&schedule, until);
     let memory = Memory::new(u64::MAX);
-    let worker = Rc::new(Worker::new(place, 1, clock, recorder, memory, common));
+    let worker = Rc::new(Worker::new(position, 1, clock, recorder, memory, common));
     let mut client = Client::new(
         &worker,
         HttpClientConfig {

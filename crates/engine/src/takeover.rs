@@ -11,7 +11,9 @@ use std::sync::{
 
 use plan::{Load, Schedule, Share, schedule::Shard};
 
-use crate::{compiled::Compiled, load_control::KNOWN_NS, run::EngineOptions};
+use crate::{
+    compiled::Compiled, load_control::KNOWN_NS, run::EngineOptions, worker::WorkerPosition,
+};
 
 /// Shares taken over so far. Clones refer to the same state.
 #[derive(Debug, Clone, Default)]
@@ -132,14 +134,9 @@ impl ShardTakeover {
     }
 
     /// Number of taken-over arrivals due until a moment that belong to one of `of` workers.
-    pub(crate) fn due(
-        &self,
-        schedule: &Schedule,
-        (worker, workers): (u64, u64),
-        until_ns: u64,
-    ) -> u64 {
+    pub(crate) fn due(&self, schedule: &Schedule, position: WorkerPosition, until_ns: u64) -> u64 {
         let due = |adopted: &Adopted| {
-            let share = adopted.share.part(worker, workers);
+            let share = position.part_of(adopted.share);
             schedule.due_of_share(share, adopted.from_ns, until_ns)
         };
         self.lock().adopted.iter().map(due).sum()
@@ -189,9 +186,9 @@ impl TakeoverView {
 pub(crate) fn shard<'a>(
     adopted: Adopted,
     schedule: &'a Schedule,
-    (worker, workers): (u64, u64),
+    position: WorkerPosition,
 ) -> Shard<'a> {
-    schedule.shard_from(adopted.share.part(worker, workers), adopted.from_ns)
+    schedule.shard_from(position.part_of(adopted.share), adopted.from_ns)
 }
 
 #[cfg(test)]
@@ -204,6 +201,10 @@ mod tests {
 
     const OWN: Share = Share { index: 0, of: 3 };
     const LOST: Share = Share { index: 1, of: 3 };
+    const ONLY_WORKER: WorkerPosition = WorkerPosition {
+        index: 0,
+        workers: 1,
+    };
 
     fn schedule() -> Schedule {
         let phase = Phase::new(10 * SECOND, Shape::Rate(Rate::per_second(30)));
@@ -235,13 +236,15 @@ mod tests {
         assert!(view.news().is_empty());
         assert_eq!(adoptions.adopted(), [adopted]);
         // Ten a second, from 1.25 s on.
-        assert_eq!(adoptions.due(&schedule(), (0, 1), from_ns), 0);
+        assert_eq!(adoptions.due(&schedule(), ONLY_WORKER, from_ns), 0);
         let of_workers = |until| {
             (0..2)
-                .map(|worker| adoptions.due(&schedule(), (worker, 2), until))
+                .map(|index| {
+                    adoptions.due(&schedule(), WorkerPosition { index, workers: 2 }, until)
+                })
                 .sum::<u64>()
         };
-        assert_eq!(adoptions.due(&schedule(), (0, 1), 3 * SECOND), 17);
+        assert_eq!(adoptions.due(&schedule(), ONLY_WORKER, 3 * SECOND), 17);
         assert_eq!(of_workers(3 * SECOND), 17);
     }
 
@@ -257,7 +260,7 @@ mod tests {
             Err(TakeoverRefusal::TooLate)
         );
         assert!(view.news().is_empty() && adoptions.adopted().is_empty());
-        assert_eq!(adoptions.due(&schedule(), (0, 1), 10 * SECOND), 0);
+        assert_eq!(adoptions.due(&schedule(), ONLY_WORKER, 10 * SECOND), 0);
         assert_eq!(adoptions.adopt(LOST, 2 * SECOND, held_up), Ok(()));
         assert_eq!(view.news().len(), 1);
     }

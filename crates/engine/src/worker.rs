@@ -155,31 +155,50 @@ pub struct Worker {
     next_sample: Cell<u64>,
 }
 
+/// Which part of its process's share belongs to a worker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WorkerPosition {
+    /// Index of the worker in its group.
+    pub index: usize,
+    /// Workers of the group.
+    pub workers: usize,
+}
+
+impl WorkerPosition {
+    /// Returns the worker's part of a share.
+    #[must_use]
+    pub fn part_of(self, share: Share) -> Share {
+        share.part(self.index as u64, self.workers as u64)
+    }
+}
+
 impl Worker {
     /// Its share of everything the plan numbers, over all processes.
     #[must_use]
     pub fn share(&self) -> Share {
-        self.common
-            .share
-            .part(self.index as u64, self.workers as u64)
+        self.position().part_of(self.common.share)
     }
 
-    /// Index and size of its group: which part of the process's share is its own.
+    /// Returns its index and the size of its group.
     #[must_use]
-    pub fn place(&self) -> (u64, u64) {
-        (self.index as u64, self.workers as u64)
+    pub fn position(&self) -> WorkerPosition {
+        WorkerPosition {
+            index: self.index,
+            workers: self.workers,
+        }
     }
 
     /// Creates a worker.
     #[must_use]
     pub fn new(
-        (index, workers): (usize, usize),
+        position: WorkerPosition,
         seed: u64,
         clock: Clock,
         recorder: Recorder,
         memory: Memory,
         common: WorkerContext,
     ) -> Worker {
+        let WorkerPosition { index, workers } = position;
         Worker {
             index,
             workers,
@@ -440,20 +459,15 @@ impl Worker {
     }
 
     /// Removes provisional requests in flight. The caller counts what they turned out to be.
-    pub fn requests_uncounted(
-        &self,
-        now_ns: u64,
-        (label, since_ns): (LabelId, u64),
-        requests: u32,
-    ) {
+    pub fn requests_uncounted(&self, now_ns: u64, label: LabelId, since_ns: u64, requests: u32) {
         for _ in 0..requests {
-            self.request_ended(now_ns, (label, since_ns));
+            self.request_ended(now_ns, label, since_ns);
         }
     }
 
     /// Counts a request as no longer in flight.
     #[inline]
-    pub fn request_ended(&self, now_ns: u64, (label, since_ns): (LabelId, u64)) {
+    pub fn request_ended(&self, now_ns: u64, label: LabelId, since_ns: u64) {
         self.sample_levels(now_ns);
         self.in_flight.set(self.in_flight.get().saturating_sub(1));
         self.under_way.borrow_mut().end(label, since_ns);
@@ -469,7 +483,7 @@ impl Worker {
     /// Records such a request, and runs what is due. Keeps details of the first failure of its
     /// kind.
     pub fn record(&self, sample: &Sample, detail: impl FnOnce() -> String) {
-        self.request_ended(sample.done_ns, (sample.label, sample.started_ns));
+        self.request_ended(sample.done_ns, sample.label, sample.started_ns);
         let mut recorder = self.recorder.borrow_mut();
         recorder.sample(sample);
         if recorder.is_first(sample.label, sample.ended) {

@@ -39,7 +39,9 @@ pub fn document(
 /// Opens a table that a test file names at this position. `None` after reporting a problem.
 pub fn table(
     table: &TableOptions,
-    (path, named, mark): (&Path, &str, Mark),
+    path: &Path,
+    named: &str,
+    mark: Mark,
     read: ReadFile<'_>,
     findings: &mut Findings,
 ) -> Option<Rows> {

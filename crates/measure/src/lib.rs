@@ -29,5 +29,5 @@ pub use label::{Label, LabelId, Labels};
 pub use outcome::{Failure, Fault, NoAnswer, OutcomeClass, TimeKind};
 pub use packed::Packed;
 pub use recorder::Recorder;
-pub use sample::{Intended, Sample};
+pub use sample::{DurationSample, Intended, Sample};
 pub use slot::Slot;

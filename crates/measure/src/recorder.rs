@@ -9,7 +9,7 @@ use crate::{
     cuts::Cuts,
     interval::{FailureDetail, FirstSeen, RunPart, Snapshot},
     label,
-    sample::{Intended, RequestOutcome},
+    sample::{DurationSample, Intended, RequestOutcome},
 };
 
 /// Records the samples of one worker.
@@ -183,16 +183,13 @@ impl Recorder {
 
     /// Records a time that is not a request's: connect, TLS, iteration.
     #[inline]
-    pub fn time(
-        &mut self,
-        now_ns: u64,
-        label: LabelId,
-        intended: Intended,
-        what: (TimeKind, OutcomeClass),
-        ns: u64,
-    ) {
+    pub fn time(&mut self, now_ns: u64, sample: DurationSample) {
         self.advance(now_ns);
-        self.slot(label, intended.ns()).record(what.0, what.1, ns);
+        self.slot(sample.label, sample.intended.ns()).record(
+            sample.kind,
+            sample.outcome,
+            sample.ns,
+        );
     }
 
     /// Records a duration that is not a request (e.g. MQTT delivery) under a label excluded from
@@ -252,7 +249,8 @@ impl Recorder {
         &mut self,
         now_ns: u64,
         label: LabelId,
-        (intended, paused_ns): (Intended, u64),
+        intended: Intended,
+        paused_ns: u64,
         ended: RequestOutcome,
     ) {
         let took_ns = now_ns.saturating_sub(intended.ns());

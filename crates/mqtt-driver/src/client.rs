@@ -16,7 +16,7 @@ use engine::{
     net::{fault::socket_fault, stream::Stream},
 };
 use measure::{
-    Fault, OutcomeClass, Sample, TimeKind,
+    DurationSample, Fault, OutcomeClass, Sample, TimeKind,
     sample::{Intended, RequestOutcome},
 };
 use mqtt::{Filter, Qos, Reason, connect, subscribe};
@@ -241,10 +241,16 @@ impl Client {
         let now = worker.clock.now();
         let mut recorder = worker.recorder.borrow_mut();
         recorder.run.opened += 1;
-        let took = (TimeKind::Connect, OutcomeClass::Ok);
-        recorder.time(now, label, intended, took, opened.connect_ns);
+        let duration = |kind, ns| DurationSample {
+            label,
+            intended,
+            kind,
+            outcome: OutcomeClass::Ok,
+            ns,
+        };
+        recorder.time(now, duration(TimeKind::Connect, opened.connect_ns));
         if let Some(ns) = opened.tls_ns {
-            recorder.time(now, label, intended, (TimeKind::Tls, OutcomeClass::Ok), ns);
+            recorder.time(now, duration(TimeKind::Tls, ns));
         }
         drop(recorder);
         let stream: Stream = opened

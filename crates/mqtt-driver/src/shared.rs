@@ -29,7 +29,7 @@ use crate::{
     client_config,
     counts::{Counts, PROGRESS, add},
     outbox::MessageLedger,
-    start::{Deliveries, Together},
+    start::{Deliveries, ReceiverFilter, Together},
 };
 
 #[derive(Debug, Clone, Copy)]
@@ -89,12 +89,36 @@ pub(crate) struct DriverState {
     /// By receiver and publisher. Members of a shared subscription are one receiver.
     sequences: RefCell<HashMap<(u32, u32), Sequence>>,
     shares: HashMap<String, u32>,
-    receivers: Vec<(u32, String)>,
+    receivers: Vec<ReceiverFilter>,
 }
 
 /// Default time for responses after the load.
 const PATIENCE_NS: u64 = 10_000_000_000;
 const SHARES: u32 = 1 << 31;
+
+/// Returns the number of each shared subscription by filter, and the filters of all receivers.
+fn receivers_of(work: &Mqtt, seed: u64) -> (HashMap<String, u32>, Vec<ReceiverFilter>) {
+    let mut shares = HashMap::new();
+    let mut receivers = Vec::new();
+    for ReceiverFilter { receiver, filter } in client_config::filters_of_all(work, seed) {
+        let (group, plain) = topic::shared(&filter);
+        let receiver = match group {
+            None => receiver,
+            Some(_) => {
+                let next = SHARES + shares.len() as u32;
+                *shares.entry(filter.clone()).or_insert(next)
+            }
+        };
+        let known = ReceiverFilter {
+            receiver,
+            filter: plain.to_owned(),
+        };
+        if group.is_none() || !receivers.contains(&known) {
+            receivers.push(known);
+        }
+    }
+    (shares, receivers)
+}
 
 impl DriverState {
     pub fn new(
@@ -115,7 +139,7 @@ impl DriverState {
         let share = worker.share();
         let made = client_config::clients(&work, seed, |number| share.has(number))?;
         let subscribing = made.iter().filter(|made| !made.filters.is_empty());
-        together.register(worker.place().1, subscribing.count() as u64);
+        together.register(worker.position().workers as u64, subscribing.count() as u64);
         let client = given.client;
         let connector = Connector::new(
             worker.clock.clone(),
@@ -123,22 +147,7 @@ impl DriverState {
             client.tls,
             client.sources,
         );
-        let mut shares = HashMap::new();
-        let mut receivers = Vec::new();
-        for (global, filter) in client_config::filters_of_all(&work, seed) {
-            let (group, plain) = topic::shared(&filter);
-            let receiver = match group {
-                None => global,
-                Some(_) => {
-                    let next = SHARES + shares.len() as u32;
-                    *shares.entry(filter.clone()).or_insert(next)
-                }
-            };
-            let known = (receiver, plain.to_owned());
-            if group.is_none() || !receivers.contains(&known) {
-                receivers.push(known);
-            }
-        }
+        let (shares, receivers) = receivers_of(&work, seed);
         Ok(DriverState {
             labels: OurLabels::new(worker, work.arrivals),
             version: client_config::version(&work),
@@ -212,7 +221,10 @@ impl DriverState {
         let (group, plain) = topic::shared(filter);
         if group.is_none() {
             let receiver = client.made.global;
-            self.together.refuse(receiver, plain.to_owned());
+            self.together.refuse(ReceiverFilter {
+                receiver,
+                filter: plain.to_owned(),
+            });
         }
     }
 
@@ -347,9 +359,9 @@ impl DriverState {
         let mut receivers: Vec<u32> = self
             .receivers
             .iter()
-            .filter(|(_, filter)| topic::matches(filter, topic))
+            .filter(|receiver| topic::matches(&receiver.filter, topic))
             .filter(|receiver| !self.together.is_refused(receiver))
-            .map(|(receiver, _)| *receiver)
+            .map(|receiver| receiver.receiver)
             .collect();
         receivers.sort_unstable();
         receivers.dedup();

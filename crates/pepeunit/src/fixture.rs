@@ -42,7 +42,7 @@ impl TestFixture {
             .domain
             .as_ref()
             .ok_or_else(|| format!("PU_DOMAIN {missing}"))?;
-        let user = settings.broker.clone().ok_or(
+        let login = settings.broker.clone().ok_or(
             "PU_MQTT_USERNAME and PU_MQTT_PASSWORD are missing: they are needed to see whether the receiving side lives",
         )?;
         let base =
@@ -67,7 +67,7 @@ impl TestFixture {
         };
         let api = interface(settings, &reported.http, &host, domain)?;
         let broker =
-            Broker::enter(api, user, &format!("{}/{topic}", reported.domain)).map_err(set_up)?;
+            Broker::enter(api, login, &format!("{}/{topic}", reported.domain)).map_err(set_up)?;
         let ground = TestFixture {
             units: reported.units,
             host,

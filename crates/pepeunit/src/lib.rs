@@ -65,7 +65,7 @@ pub fn command(arguments: &[String], voice: &SharedVoice) -> u8 {
             return refused(&line, code, voice);
         }
     };
-    conduct(&settings, &pipe, ground, (workers, notes), voice)
+    conduct(&settings, &pipe, ground, workers, notes, voice)
 }
 
 fn refused(line: &str, code: u8, voice: &SharedVoice) -> u8 {
@@ -185,7 +185,7 @@ fn plan_of(
     ]);
     let mut plan = plan_for(load, work);
     plan.secrets
-        .extend(settings.broker.iter().map(|(_, password)| password.clone()));
+        .extend(settings.broker.iter().map(|login| login.password.clone()));
     plan.criteria = criteria_of(settings)?;
     plan.notes
         .extend(notes.into_iter().map(|text| Note { at: None, text }));
@@ -196,7 +196,8 @@ fn conduct(
     settings: &PepeunitConfig,
     pipe: &Pipe,
     mut ground: TestFixture,
-    (workers, notes): (usize, Vec<String>),
+    workers: usize,
+    notes: Vec<String>,
     voice: &SharedVoice,
 ) -> u8 {
     let clients: PerClient = Arc::new(Mutex::default());
@@ -209,7 +210,7 @@ fn conduct(
     };
     let before = dropped(&mut ground);
     let job = plan_of(settings, &ground, notes)
-        .and_then(|plan| job(settings, plan, &ground, (workers, &clients, &stop)));
+        .and_then(|plan| job(settings, plan, &ground, workers, &clients, &stop));
     let job = match job {
         Ok(job) => job,
         Err(line) => return refused(&line, exit::BAD_INPUT, voice),
@@ -231,7 +232,8 @@ fn conduct(
     let seconds = f64::from(settings.duration_s);
     let mut verdict = BackendVerdict::new(
         &frontend_mqtt::driver_counts(&ended.run),
-        (seconds, ended.cause.as_ref()),
+        seconds,
+        ended.cause.as_ref(),
     );
     if let Some(rest) = ground.rest.as_ref().filter(|_| !is_asked_to_end) {
         voice.say(&format_args!("loadline: reading back what was kept"));
@@ -264,7 +266,9 @@ fn job(
     settings: &PepeunitConfig,
     plan: Plan,
     ground: &TestFixture,
-    (workers, clients, stop): (usize, &PerClient, &StopHandle),
+    workers: usize,
+    clients: &PerClient,
+    stop: &StopHandle,
 ) -> Result<Job, String> {
     let seed = inputs::random_seed();
     let plan::Work::Mqtt(work) = &plan.work else {

@@ -40,7 +40,7 @@ struct KeptMessages {
 }
 
 impl BackendVerdict {
-    pub fn new(reported: &Tally, (seconds, cause): (f64, Option<&Cause>)) -> BackendVerdict {
+    pub fn new(reported: &Tally, seconds: f64, cause: Option<&Cause>) -> BackendVerdict {
         let of = |name: &str| reported.counters.get(name).copied().unwrap_or(0);
         BackendVerdict {
             due: of("due"),
@@ -345,7 +345,7 @@ mod tests {
                 .iter()
                 .map(|(name, value)| ((*name).to_owned(), *value)),
         );
-        BackendVerdict::new(&reported, (10.0, None))
+        BackendVerdict::new(&reported, 10.0, None)
     }
 
     const READ: [(&str, u64); 5] = [
@@ -504,7 +504,7 @@ mod tests {
     #[test]
     fn who_ends_early_sustains_nothing() {
         let cause = Cause::Limit("an hour".to_owned());
-        let verdict = BackendVerdict::new(&Tally::default(), (10.0, Some(&cause)));
+        let verdict = BackendVerdict::new(&Tally::default(), 10.0, Some(&cause));
         assert!(verdict.last().contains("ended early by an hour"));
     }
 }

@@ -160,7 +160,7 @@ impl Run {
             let is_lost = own.share.is_some_and(|share| run.is_lost(share.index));
             let mut sum = NodeSum::default();
             let (recorded_to_ns, due) =
-                run.take_adding(part, (own, until_ns), |frame| sum.add(frame));
+                run.take_adding(part, own, until_ns, |frame| sum.add(frame));
             run.nodes.extend(sum.of_part(own, is_lost));
             // A run is complete when all processes are, except replaced ones.
             if own.state == RunState::Interrupted
@@ -260,13 +260,14 @@ impl Run {
     }
 
     fn take(&mut self, dir: &Path, manifest: &Manifest, until_ns: Option<u64>) {
-        self.take_adding(dir, (manifest, until_ns), |_| {});
+        self.take_adding(dir, manifest, until_ns, |_| {});
     }
 
     fn take_adding(
         &mut self,
         dir: &Path,
-        (manifest, until_ns): (&Manifest, Option<u64>),
+        manifest: &Manifest,
+        until_ns: Option<u64>,
         mut add: impl FnMut(&IntervalRecord),
     ) -> (u64, u64) {
         let (mut labels, mut unreadable) = things::<Label>(&dir.join("labels.jsonl"));

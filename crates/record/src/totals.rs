@@ -92,7 +92,8 @@ impl Totals {
         &self,
         kind: TimeKind,
         q: f64,
-        (bound, phases): (u64, Option<&[u32]>),
+        bound: u64,
+        phases: Option<&[u32]>,
         wanted: impl Fn(LabelId) -> bool,
     ) -> f64 {
         let of_kind = self.windows.iter();
@@ -113,7 +114,8 @@ impl Totals {
     pub fn inflation_within(
         &self,
         kind: TimeKind,
-        (x, bound): (u64, u64),
+        x: u64,
+        bound: u64,
         (from, to): (u64, u64),
         wanted: impl Fn(LabelId) -> bool,
     ) -> f64 {

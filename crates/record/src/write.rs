@@ -52,7 +52,7 @@ impl Writer {
         redactor: Redactor,
     ) -> Result<Writer, RecordError> {
         let dir = place.make(manifest.start.wall_ns)?;
-        let writer = Writer::in_folder(&dir, (manifest, plan), labels, (redactor, None))?;
+        let writer = Writer::in_folder(&dir, manifest, plan, labels, redactor, None)?;
         place.settle(&dir);
         Ok(writer)
     }
@@ -64,7 +64,8 @@ impl Writer {
     /// As [`Writer::create`], or the part exists.
     pub fn create_part(
         run: &Path,
-        (manifest, plan): (&Manifest, &Plan),
+        manifest: &Manifest,
+        plan: &Plan,
         labels: &[Label],
         redactor: Redactor,
         copier: Option<Box<dyn Copier>>,
@@ -77,14 +78,16 @@ impl Writer {
             path: dir.clone(),
             source,
         })?;
-        Writer::in_folder(&dir, (manifest, plan), labels, (redactor, copier))
+        Writer::in_folder(&dir, manifest, plan, labels, redactor, copier)
     }
 
     fn in_folder(
         dir: &Path,
-        (manifest, plan): (&Manifest, &Plan),
+        manifest: &Manifest,
+        plan: &Plan,
         labels: &[Label],
-        (redactor, copier): (Redactor, Option<Box<dyn Copier>>),
+        redactor: Redactor,
+        copier: Option<Box<dyn Copier>>,
     ) -> Result<Writer, RecordError> {
         let mut writer = Writer::in_memory(manifest, labels, redactor);
         writer.copier = copier;

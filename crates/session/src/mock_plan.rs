@@ -103,10 +103,10 @@ fn measured(
             count(times.count())
         ));
     }
-    let ends = (times.min().unwrap_or(0), times.max().unwrap_or(0));
+    let (min_ns, max_ns) = (times.min().unwrap_or(0), times.max().unwrap_or(0));
     let source = format!("run {name}, \"{label}\", {} answers", count(times.count()));
     let mean = times.mean().unwrap_or(0.0);
-    let measured = Measured::new(source, times.cells(), ends, mean);
+    let measured = Measured::new(source, times.cells(), min_ns, max_ns, mean);
     let measured = measured.ok_or_else(|| format!("run {name} has no times of \"{label}\""))?;
     let note = (unanswered > 0).then(|| {
         format!(

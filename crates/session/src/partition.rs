@@ -238,7 +238,7 @@ impl Coordinator {
         let live = match std::mem::replace(&mut self.live, LiveViewState::Not) {
             LiveViewState::Bound(bound) => {
                 let fixed = Steering::fixed(&self.writer.run().manifest.door, plan, true);
-                Some(bound.serve((zero, fixed), &self.stop, &voice))
+                Some(bound.serve(zero, fixed, &self.stop, &voice))
             }
             LiveViewState::Served(live) => Some(live),
             LiveViewState::Not => None,
@@ -323,7 +323,8 @@ impl Coordinator {
             &mut self.writer,
             &mut self.sampling,
             looks,
-            (&self.stop, &self.rest.voice),
+            &self.stop,
+            &self.rest.voice,
         );
     }
 

@@ -81,7 +81,8 @@ impl Recording<'_> {
             &mut self.writer,
             &mut self.sampling,
             looks,
-            (&self.stop, &self.voice),
+            &self.stop,
+            &self.voice,
         );
     }
 }
@@ -90,7 +91,8 @@ pub(crate) fn samples(
     writer: &mut Writer,
     sampling: &mut Sampling,
     looks: &[SourceReading],
-    (stop, voice): (&StopHandle, &SharedVoice),
+    stop: &StopHandle,
+    voice: &SharedVoice,
 ) {
     for look in looks {
         if let Some(text) = sampling.warning(look) {

@@ -89,7 +89,7 @@ impl Ready {
             Some(part) if !part.alone => {
                 let copier = job.copier;
                 let writer =
-                    Writer::create_part(&part.run, (manifest, plan), &labels, redactor(), copier);
+                    Writer::create_part(&part.run, manifest, plan, &labels, redactor(), copier);
                 writer.map_err(StartError::without_record)?
             }
             _ => {
@@ -108,7 +108,7 @@ impl Ready {
             Some(course) => Steering::new(course.clone(), zero),
             None => Steering::fixed(job.door, &job.plan, part.is_some()),
         };
-        let live = self.live.serve((zero, steering), &stop, &voice);
+        let live = self.live.serve(zero, steering, &stop, &voice);
         let voice = live.overheard(&voice);
         let heard = if job.hears_signals {
             hear(&stop, &writer, &voice)

@@ -24,7 +24,8 @@ pub(super) struct Cause {
 pub(super) fn cause(
     all: &[WatchedMetric],
     cores: Option<f64>,
-    (stretch, threads): (TimeSpan, f64),
+    stretch: TimeSpan,
+    threads: f64,
 ) -> Option<Cause> {
     // Without CPU figures a waiter may be waiting for the CPU.
     let processor = processor::share(all, cores, stretch)?;

@@ -202,7 +202,7 @@ fn gathered(
             .unwrap_or(stretch);
         let size: f64 = others.iter().map(|other| other.size).sum();
         let cause = match one.resource {
-            pools::THREADS => holders::cause(all, cores, (earliest, size)),
+            pools::THREADS => holders::cause(all, cores, earliest, size),
             _ => None,
         };
         let (cause, held_by) =

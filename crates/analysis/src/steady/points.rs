@@ -84,9 +84,9 @@ fn points(moments: &[&Moment<'_>], kind: TimeKind, width: usize) -> Option<Segme
         return None;
     }
     let [p50, p99] = times.map(|line| filled(&line));
-    let mut lines = vec![FigureSeries::of_times("p50", p50?, (0.1, 50_000.0))];
+    let mut lines = vec![FigureSeries::of_times("p50", p50?, 0.1, 50_000.0)];
     if let Some(p99) = p99.filter(|_| enough(FOR_A_P99)) {
-        lines.push(FigureSeries::of_times("p99", p99, (0.25, 200_000.0)));
+        lines.push(FigureSeries::of_times("p99", p99, 0.25, 200_000.0));
     }
     lines.push(FigureSeries {
         name: "errors",
@@ -112,7 +112,7 @@ fn filled(line: &[Option<u64>]) -> Option<Vec<u64>> {
 
 impl FigureSeries {
     /// A relevant difference is a share, with a minimum in nanoseconds for very short times.
-    fn of_times(name: &'static str, ns: Vec<u64>, (share, least_ns): (f64, f64)) -> FigureSeries {
+    fn of_times(name: &'static str, ns: Vec<u64>, share: f64, least_ns: f64) -> FigureSeries {
         let logarithm = |ns: u64| (ns.max(LEAST_NS) as f64).ln();
         let values: Vec<f64> = ns.into_iter().map(logarithm).collect();
         let usual = statistics::median(&values).map_or(1.0, f64::exp);

@@ -40,8 +40,7 @@ pub fn summary(run: &Run, timeline: &Timeline<'_>) -> Summary {
     let requests = figures::requests(run, &all.slot.counters);
     let measurement = verdict::measurement::judge(run, &arrivals, &requests);
     if let Some(measurement) = &measurement {
-        let known = (measurement, &arrivals);
-        verdict::despite_the_generator(run, &mut criteria, known, elapsed_ns);
+        verdict::despite_the_generator(run, &mut criteria, measurement, &arrivals, elapsed_ns);
     }
     let exit_code = if run.unrecorded().is_some() {
         verdict::undecided(&mut criteria, "the record could not be written");
@@ -181,18 +180,18 @@ fn row_of_label(run: &Run, label: &Label, all: &LabelTotals, elapsed_ns: u64) ->
     let part = run.totals.label(label.id);
     let ended = part.slot.counters.ended();
     let of_all = label.group == LabelGroup::Request && ended == all.slot.counters.ended();
-    row_of(run, (label, of_all), &part, elapsed_ns)
+    row_of(run, label, of_all, &part, elapsed_ns)
 }
 
 fn row_of_all(run: &Run, label: &Label, all: &LabelTotals, elapsed_ns: u64) -> Row {
     let mut labels = run.labels.iter();
     let is_mixed = labels.any(|label| is_unanswered(label, &run.totals.label(label.id)));
-    let mut row = row_of(run, (label, true), all, elapsed_ns);
+    let mut row = row_of(run, label, true, all, elapsed_ns);
     row.service = row.service.filter(|_| !is_mixed);
     row
 }
 
-fn row_of(run: &Run, (label, of_all): (&Label, bool), part: &LabelTotals, elapsed_ns: u64) -> Row {
+fn row_of(run: &Run, label: &Label, of_all: bool, part: &LabelTotals, elapsed_ns: u64) -> Row {
     let counters = &part.slot.counters;
     let (count, errors) = (counters.ended(), counters.errors());
     let is_iteration = label.group.role() == Role::Iteration;

@@ -49,7 +49,7 @@ pub(super) fn measure(
     elapsed_ns: u64,
 ) -> Result<Measured, String> {
     if let Metric::Server(name, stat) = &criterion.metric {
-        return server::measure(run, (name, *stat), criterion, elapsed_ns);
+        return server::measure(run, name, *stat, criterion, elapsed_ns);
     }
     let scope = CriterionScope::new(run, criterion, elapsed_ns)?;
     let measured = match &criterion.metric {
@@ -430,9 +430,9 @@ impl CriterionScope<'_> {
                 Quantile::Ns(ns) => ns,
                 _ => bound,
             };
-            return totals.inflation_within(kind, (x, bound), (second(from), second(to)), wanted);
+            return totals.inflation_within(kind, x, bound, (second(from), second(to)), wanted);
         }
-        totals.inflation(kind, q, (bound, self.phases.as_deref()), wanted)
+        totals.inflation(kind, q, bound, self.phases.as_deref(), wanted)
     }
 
     fn parts_over_time(&self, kind: TimeKind) -> Vec<KindTimes> {

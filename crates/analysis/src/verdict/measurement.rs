@@ -98,7 +98,8 @@ pub fn judge(run: &Run, arrivals: &ArrivalLedger, requests: &Requests) -> Option
     }
     let own = |kind| all.slot.histogram(kind, measure::OutcomeClass::Ok);
     let (late, held_up) = (own(TimeKind::Lateness), own(TimeKind::Stall));
-    let decisive = (late.and_then(decisive), held_up.and_then(decisive));
+    let lateness_ns = late.and_then(decisive);
+    let stall_ns = held_up.and_then(decisive);
     let is_closed = run.manifest.load.model == Model::Closed;
     let reported = match KindTimes::from_slot(&all.slot, TimeKind::Response).quantile(0.99) {
         Quantile::Ns(ns) | Quantile::NoAnswer(ns) => ns,
@@ -137,16 +138,16 @@ pub fn judge(run: &Run, arrivals: &ArrivalLedger, requests: &Requests) -> Option
     } else {
         bound
     };
-    let invalid = effects(
-        run,
-        &m,
-        (&all.slot.counters, is_closed),
-        (bound, decisive),
-        (
-            unsent_by_others(run, arrivals),
-            unrecorded_share(run, arrivals),
-        ),
-    );
+    let errors = GeneratorErrors {
+        counters: &all.slot.counters,
+        is_closed,
+        bound_ns: bound,
+        lateness_ns,
+        stall_ns,
+        unsent: unsent_by_others(run, arrivals),
+        unrecorded: unrecorded_share(run, arrivals),
+    };
+    let invalid = effects(run, &m, &errors);
     if is_trial && invalid.is_empty() {
         return None;
     }
@@ -171,17 +172,32 @@ pub fn judge(run: &Run, arrivals: &ArrivalLedger, requests: &Requests) -> Option
     Some(m)
 }
 
-fn effects(
-    run: &Run,
-    m: &Measurement,
-    (counters, is_closed): (&Counters, bool),
-    (bound, (lateness, stall)): (u64, (Option<u64>, Option<u64>)),
-    (unsent, unrecorded): (f64, f64),
-) -> Vec<String> {
+struct GeneratorErrors<'a> {
+    counters: &'a Counters,
+    is_closed: bool,
+    /// Largest lateness or stall of a valid measurement.
+    bound_ns: u64,
+    lateness_ns: Option<u64>,
+    stall_ns: Option<u64>,
+    /// Share of the plan that was not started.
+    unsent: f64,
+    /// Share of the plan of which nothing is known.
+    unrecorded: f64,
+}
+
+fn effects(run: &Run, m: &Measurement, errors: &GeneratorErrors<'_>) -> Vec<String> {
+    let GeneratorErrors {
+        is_closed,
+        unsent,
+        unrecorded,
+        ..
+    } = *errors;
     let mut invalid = Vec::new();
-    let exceeds = |decisive: Option<u64>| decisive.is_some_and(|ns| ns > bound);
-    let late = m.lateness_p99_ns.filter(|_| exceeds(lateness));
-    let stall = m.stall_p99_ns.filter(|_| is_closed && exceeds(stall));
+    let exceeds = |decisive: Option<u64>| decisive.is_some_and(|ns| ns > errors.bound_ns);
+    let late = m.lateness_p99_ns.filter(|_| exceeds(errors.lateness_ns));
+    let stall = m
+        .stall_p99_ns
+        .filter(|_| is_closed && exceeds(errors.stall_ns));
     // Shared causes and times are reported once.
     let named = [("lateness", late), ("stall", stall)];
     let named = named
@@ -213,7 +229,7 @@ fn effects(
         (Fault::NoPorts, "EADDRNOTAVAIL: no local ports left"),
         (Fault::OutOfMemory, "no room left in the generator's memory"),
     ] {
-        let faults = counters.faults.0.iter().filter(|(f, _)| *f == fault);
+        let faults = errors.counters.faults.0.iter().filter(|(f, _)| *f == fault);
         let n = faults.map(|(_, n)| n).sum::<u64>();
         if n > 0 {
             invalid.push(format!("{name} for {} requests", units::count(n)));

@@ -80,7 +80,8 @@ pub(crate) fn judge(run: &Run, timeline: &Timeline<'_>, elapsed_ns: u64) -> Vec<
 pub(crate) fn despite_the_generator(
     run: &Run,
     judged: &mut [Judged],
-    (measurement, arrivals): (&Measurement, &ArrivalLedger),
+    measurement: &Measurement,
+    arrivals: &ArrivalLedger,
     elapsed_ns: u64,
 ) {
     if measurement.verdict != "INVALID" {

@@ -22,7 +22,8 @@ const NAMES: usize = 12;
 /// The figure of a criterion; of several instances the one nearest to or furthest beyond the bound.
 pub(super) fn measure(
     run: &Run,
-    (name, stat): (&str, Stat),
+    name: &str,
+    stat: Stat,
     criterion: &Criterion,
     elapsed_ns: u64,
 ) -> Result<Measured, String> {

@@ -1,6 +1,8 @@
 //! Periods of imported runs as points. Cumulative counts are differenced; without timestamps there
 //! are no points.
 
+use std::ops::Range;
+
 use crate::import::{PrintedReport, Tool};
 
 use analysis::{
@@ -81,8 +83,9 @@ pub fn series(report: &PrintedReport) -> Series {
                 &mut points,
                 period,
                 before.map(|(_, report)| report),
-                (span.start - zero_s, span.end - zero_s),
-                (report.periods_run_on, windows),
+                span.start - zero_s..span.end - zero_s,
+                report.periods_run_on,
+                windows,
             );
         }
         before = report.periods_run_on.then_some((moment, period));
@@ -109,14 +112,15 @@ fn push(
     points: &mut Columns,
     period: &PrintedReport,
     before: Option<&PrintedReport>,
-    (from_s, to_s): (f64, f64),
-    (run_on, windows): (bool, bool),
+    seconds: Range<f64>,
+    run_on: bool,
+    windows: bool,
 ) {
     let since =
         |total: fn(&PrintedReport) -> u64| total(period).saturating_sub(before.map_or(0, total));
     let ns = |s: f64| (s.max(0.0) * 1e9).round() as u64;
-    points.from_ns.push(ns(from_s));
-    points.to_ns.push(ns(to_s));
+    points.from_ns.push(ns(seconds.start));
+    points.to_ns.push(ns(seconds.end));
     let requests = since(|p| whole(&p.all.requests).unwrap_or(0));
     let failures = since(|p| failed(&p.all, p.tool));
     let none = since(|p| {

@@ -3,6 +3,8 @@
 mod offset;
 mod table;
 
+use table::ExternalSample;
+
 use plan::units::SECOND;
 use record::{
     Run,
@@ -25,7 +27,8 @@ pub enum Offset {
 pub fn add(
     run: &mut Run,
     source: &str,
-    (file, text): (&str, &str),
+    file: &str,
+    text: &str,
     offset: Offset,
 ) -> Result<String, String> {
     let table = table::read(text).map_err(|why| format!("{file}{why}"))?;
@@ -47,13 +50,7 @@ pub fn add(
         let samples: Vec<MetricSample> = column
             .samples
             .iter()
-            .filter_map(|(from, to, value)| {
-                within(
-                    (*from, *to, *value),
-                    start_ns + i128::from(offset_ns),
-                    end_ns,
-                )
-            })
+            .filter_map(|sample| within(*sample, start_ns + i128::from(offset_ns), end_ns))
             .collect();
         many = many.max(samples.len());
         run.server
@@ -72,17 +69,13 @@ pub fn add(
     ))
 }
 
-fn within(
-    (from, to, value): (i128, i128, f64),
-    zero_ns: i128,
-    end_ns: u64,
-) -> Option<MetricSample> {
-    let from_ns = u64::try_from((from - zero_ns).max(0)).ok()?;
-    let at_ns = u64::try_from(to - zero_ns).ok()?.min(end_ns);
+fn within(sample: ExternalSample, zero_ns: i128, end_ns: u64) -> Option<MetricSample> {
+    let from_ns = u64::try_from((sample.from_wall_ns - zero_ns).max(0)).ok()?;
+    let at_ns = u64::try_from(sample.at_wall_ns - zero_ns).ok()?.min(end_ns);
     (from_ns < at_ns).then_some(MetricSample {
         from_ns,
         at_ns,
-        value,
+        value: sample.value,
     })
 }
 

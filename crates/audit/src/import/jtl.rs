@@ -87,7 +87,7 @@ pub fn read(table: &CsvTable) -> Vec<PrintedReport> {
     for record in &table.records {
         let field = |at: usize| field(record, at);
         let (moment, elapsed, label) = (field(0), field(1), field(2));
-        if parents.have((&moment, &elapsed), &label, &field(8)) {
+        if parents.have(&moment, &elapsed, &label, &field(8)) {
             reading.parts += 1;
             continue;
         }
@@ -181,7 +181,7 @@ impl Parents {
         Some((moment, moment + elapsed.parse::<f64>().ok()?))
     }
 
-    fn have(&self, (moment, elapsed): (&str, &str), label: &str, thread: &str) -> bool {
+    fn have(&self, moment: &str, elapsed: &str, label: &str, thread: &str) -> bool {
         let Some((parent, number)) = label.rsplit_once('-') else {
             return false;
         };

@@ -46,7 +46,7 @@ pub fn run(rng: &mut Rng) -> Run {
             9_999
         };
         let to = (start + width).max(from + 1_000);
-        all.push(block(rng, scenarios, base, rate, (from, to)));
+        all.push(block(rng, scenarios, base, rate, from, to));
     }
     let mut summary = Block {
         first_ms: all[0].first_ms,
@@ -70,7 +70,7 @@ pub fn run(rng: &mut Rng) -> Run {
     }
 }
 
-fn block(rng: &mut Rng, scenarios: u64, base: f64, rate: f64, (from, to): (u64, u64)) -> Block {
+fn block(rng: &mut Rng, scenarios: u64, base: f64, rate: f64, from: u64, to: u64) -> Block {
     let mut block = Block {
         first_ms: from,
         last_ms: to,

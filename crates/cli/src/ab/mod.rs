@@ -221,7 +221,7 @@ impl Ab<'_> {
         flags.extend(["--seed".to_owned(), seed.to_string()]);
         let ran = self
             .ground
-            .run(self.number, (&self.args.what, &flags), &tags)?;
+            .run(self.number, &self.args.what, &flags, &tags)?;
         drop(started);
         if let Some(signal) = ran.signal.or(self.stop.signal()) {
             return Ok(RunAttempt::Signal(signal));

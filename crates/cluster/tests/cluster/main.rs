@@ -101,7 +101,8 @@ fn recorded(folder: &std::path::Path, share: Share, seconds: u64, ends: bool) ->
     let copier: Box<dyn Copier> = Box::new(kept.clone());
     let writer = Writer::create_part(
         folder,
-        (&manifest, &plan),
+        &manifest,
+        &plan,
         &labels(),
         redactor(),
         Some(copier),

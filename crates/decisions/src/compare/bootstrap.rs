@@ -50,7 +50,8 @@ impl BootstrapSamples {
     /// Resamples a row of a run. `stream` separates runs. `None` with too few windows.
     pub fn new(
         run: &ComparedRun,
-        (id, kind): (LabelId, Option<TimeKind>),
+        id: LabelId,
+        kind: Option<TimeKind>,
         stream: u64,
     ) -> Option<BootstrapSamples> {
         let (windows, bounds) = windows(run, id, kind)?;

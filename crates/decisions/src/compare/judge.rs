@@ -14,7 +14,7 @@ pub(super) fn margin(unit: FigureUnit, asked: &CompareConfig) -> f64 {
     }
 }
 
-pub(super) fn worsening(unit: FigureUnit, (low, high): (f64, f64)) -> (f64, f64) {
+pub(super) fn worsening(unit: FigureUnit, low: f64, high: f64) -> (f64, f64) {
     match unit {
         FigureUnit::PerSecond => (-high, -low),
         FigureUnit::Nanoseconds | FigureUnit::Share => (low, high),
@@ -30,13 +30,13 @@ pub(super) fn least(asked: &CompareConfig) -> f64 {
 }
 
 pub(super) fn outcome(unit: FigureUnit, change: &Change, asked: &CompareConfig) -> FigureOutcome {
-    let Some(interval) = change
+    let Some((low, high)) = change
         .interval
         .filter(|_| change.confidence >= least(asked))
     else {
         return FigureOutcome::Inconclusive;
     };
-    let (low, high) = worsening(unit, interval);
+    let (low, high) = worsening(unit, low, high);
     let margin = margin(unit, asked);
     let is_shown = |p: Option<f64>| p.is_none_or(|p| p <= 1.0 - asked.confidence);
     if low > margin {

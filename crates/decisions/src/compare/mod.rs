@@ -187,7 +187,8 @@ pub fn compare(baseline: &Side, candidate: &Side, asked: &CompareConfig) -> Comp
         baseline,
         candidate,
         method,
-        (judged.len(), asked.confidence),
+        judged.len(),
+        asked.confidence,
     ));
     notes.extend(outliers::find(baseline, candidate));
     let (quantiles, quantiles_of) = quantiles::compare_quantiles(baseline, candidate, compare);

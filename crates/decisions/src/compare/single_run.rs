@@ -122,7 +122,7 @@ impl<'a> Pair<'a> {
         match &*known {
             Some((known_of, drawn)) if *known_of == of => drawn.clone(),
             _ => {
-                let drawn = BootstrapSamples::new(run, of, side as u64 + 1).map(Rc::new);
+                let drawn = BootstrapSamples::new(run, of.0, of.1, side as u64 + 1).map(Rc::new);
                 *known = Some((of, drawn.clone()));
                 drawn
             }

@@ -85,7 +85,7 @@ pub(super) fn judged(compared: &Compared, asked: &CompareConfig) -> String {
     if change.confidence < judge::least(asked) {
         return "INCONCLUSIVE: too few runs for a useful interval".to_owned();
     }
-    let (low, high) = judge::worsening(unit, interval);
+    let (low, high) = judge::worsening(unit, interval.0, interval.1);
     match compared.outcome {
         // Without a p-value it is a hint, which raises no alarm.
         FigureOutcome::Regressed if change.p.is_none() => beyond(unit, asked),
@@ -153,7 +153,8 @@ pub(super) fn method(
     baseline: &Side,
     candidate: &Side,
     method: Method,
-    (judged, confidence): (usize, f64),
+    judged: usize,
+    confidence: f64,
 ) -> Option<String> {
     let (first, second) = (baseline.runs.len(), candidate.runs.len());
     match method {

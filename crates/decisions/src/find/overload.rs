@@ -16,7 +16,8 @@ const AS_SOON: f64 = 1.3;
 /// `rows` failed, lowest first; `held` passed. `level` is the lowest that failed, `fails` its
 /// criteria.
 pub(super) fn describe(
-    (rows, held): (&[&ProbeRow], &[&ProbeRow]),
+    rows: &[&ProbeRow],
+    held: &[&ProbeRow],
     slos: &[String],
     level: &str,
     fails: &str,

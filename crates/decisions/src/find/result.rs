@@ -472,7 +472,7 @@ impl SearchResult {
         let (level, fails) = (self.over.level(nearest.level), self.failing(nearest));
         let holds = |row: &&ProbeRow| row.spoilt.is_none() && row.holds;
         let held: Vec<&ProbeRow> = self.probes.iter().filter(holds).collect();
-        overload::describe((&rows, &held), &self.slos, &level, &fails)
+        overload::describe(&rows, &held, &self.slos, &level, &fails)
     }
 }
 

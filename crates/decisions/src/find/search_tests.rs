@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::find::simulated::{
-    BUSY_POOL, FULL_POOL, KNOWN, KnownLoadLine, Objective, POOL, SLOWING, SearchStatistics,
-    ServiceTime, SimulatedService, config, search,
+    BUSY_POOL, FULL_POOL, KNOWN, KnownLoadLine, Objective, POOL, ProbeLength, SLOWING,
+    SearchStatistics, ServiceTime, SimulatedService, config, search,
 };
 
 #[derive(Clone, Copy)]
@@ -90,10 +90,12 @@ fn a_service_that_gets_slower_has_no_load_line() {
 
 fn steady_share(known: &KnownLoadLine, rate: f64) -> f64 {
     let (mut count, mut beyond) = (0.0, 0.0);
+    let length = ProbeLength {
+        settle_s: 30.0,
+        seconds: 600,
+    };
     for seed in 0..120 {
-        let seen = known
-            .service
-            .load(rate, known.objective, (30.0, 600), (seed, 0.0));
+        let seen = known.service.load(rate, known.objective, length, seed, 0.0);
         for (n, over) in seen.counted {
             count += n;
             beyond += over;
@@ -171,7 +173,11 @@ fn grows(service: SimulatedService, times: f64, seconds: usize, probes: u64) -> 
         bound_s: Some(2.0),
     };
     let said = (0..probes).filter(|seed| {
-        let seen = service.load(rate, objective, (2.0, seconds), (*seed, 0.0));
+        let length = ProbeLength {
+            settle_s: 2.0,
+            seconds,
+        };
+        let seen = service.load(rate, objective, length, *seed, 0.0);
         seen.grows(rate, seconds) == Some(true)
     });
     said.count() as f64 / probes as f64

@@ -261,6 +261,13 @@ fn earliest(times: &mut [f64]) -> Option<&mut f64> {
     times.iter_mut().min_by(|a, b| a.total_cmp(b))
 }
 
+/// Duration of a simulated probe: `seconds` after `settle_s`.
+#[derive(Debug, Clone, Copy)]
+pub struct ProbeLength {
+    pub settle_s: f64,
+    pub seconds: usize,
+}
+
 impl SimulatedService {
     /// Counts of a probe; `settle_s` of load precede it, and `served` requests before that.
     #[must_use]
@@ -268,9 +275,11 @@ impl SimulatedService {
         self,
         rate: f64,
         objective: Objective,
-        (settle_s, seconds): (f64, usize),
-        (seed, served): (u64, f64),
+        length: ProbeLength,
+        seed: u64,
+        served: f64,
     ) -> ProbeCounts {
+        let ProbeLength { settle_s, seconds } = length;
         let mut random = Rng::keyed(seed, Purpose::Resampling, 12, 0);
         let mut servers = Servers::new(&self);
         let mut seen = ProbeCounts {
@@ -365,8 +374,11 @@ pub fn search(
             SearchStep::Probe(probe) => {
                 let seed = probe_seed(config.seed, probes.len());
                 let seconds = probe.seconds.ceil() as usize;
-                let length = (config.settle_s, seconds);
-                let seen = service.load(probe.level, objective, length, (seed, served));
+                let length = ProbeLength {
+                    settle_s: config.settle_s,
+                    seconds,
+                };
+                let seen = service.load(probe.level, objective, length, seed, served);
                 let tally = |until: usize| ViolationTally {
                     allowed: objective.allowed,
                     seconds: seen.counted[..until].to_vec(),

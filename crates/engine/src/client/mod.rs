@@ -16,7 +16,9 @@ use std::{
     sync::Arc,
 };
 
-use measure::{Fault, LabelId, OutcomeClass, TimeKind, accumulator::Opening, sample::Intended};
+use measure::{
+    DurationSample, Fault, LabelId, OutcomeClass, TimeKind, accumulator::Opening, sample::Intended,
+};
 use tokio_rustls::rustls::ClientConfig;
 
 use crate::{
@@ -161,7 +163,14 @@ impl Client {
         recorder.run.opened += 1;
         let intended = purpose.intended.unwrap_or(Intended::after_previous(now, 0));
         let mut time = |kind, ns| {
-            recorder.time(now, purpose.label, intended, (kind, OutcomeClass::Ok), ns);
+            let duration = DurationSample {
+                label: purpose.label,
+                intended,
+                kind,
+                outcome: OutcomeClass::Ok,
+                ns,
+            };
+            recorder.time(now, duration);
         };
         time(TimeKind::Connect, opened.connect_ns);
         if let Some(ns) = opened.tls_ns {

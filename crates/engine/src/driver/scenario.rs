@@ -81,7 +81,7 @@ async fn open(env: &Rc<Env>) {
     let mut arrivals = match (&worker.common.course, &worker.common.adoptions) {
         (Some(course), _) => WorkerArrivals::Steered(Steered::new(course, share)),
         (None, Some(adoptions)) => {
-            WorkerArrivals::Adopting(Adopting::new(adoptions, schedule, share, worker.place()))
+            WorkerArrivals::Adopting(Adopting::new(adoptions, schedule, share, worker.position()))
         }
         (None, None) => WorkerArrivals::Planned(schedule.shard(share.index, share.of)),
     };

@@ -14,7 +14,7 @@ use plan::{
 use crate::{
     load_control::{KNOWN_NS, LOOK_NS},
     takeover::{self, ShardTakeover, TakeoverView},
-    worker::Worker,
+    worker::{Worker, WorkerPosition},
 };
 
 #[derive(Debug)]
@@ -25,7 +25,7 @@ struct Coming<'a> {
 
 pub(super) struct Adopting<'a> {
     schedule: &'a Schedule,
-    place: (u64, u64),
+    position: WorkerPosition,
     view: TakeoverView,
     coming: BinaryHeap<Coming<'a>>,
     /// Time before the last check. While arrivals are dense, no newer time is needed.
@@ -37,11 +37,11 @@ impl<'a> Adopting<'a> {
         takeover: &ShardTakeover,
         schedule: &'a Schedule,
         own: Share,
-        place: (u64, u64),
+        position: WorkerPosition,
     ) -> Adopting<'a> {
         let mut adopting = Adopting {
             schedule,
-            place,
+            position,
             view: takeover.view(),
             coming: BinaryHeap::new(),
             known_ns: 0,
@@ -66,7 +66,7 @@ impl<'a> Adopting<'a> {
         let over_ns = self.schedule.end_ns().saturating_sub(KNOWN_NS) + 1;
         loop {
             for adopted in self.view.news() {
-                self.add(takeover::shard(adopted, self.schedule, self.place));
+                self.add(takeover::shard(adopted, self.schedule, self.position));
             }
             let next = self.coming.peek().map(|coming| coming.next);
             let until_ns = next.map_or(over_ns, |arrival| arrival.intended_ns);

@@ -26,8 +26,8 @@ fn step(spec: &Request, latin1: bool) -> RequestStep {
         Vec::new(),
     );
     plan.http.latin1 = latin1;
-    let own = (0, LabelId::default());
-    RequestStep::compile(spec, own, (&plan, Interest::default()), &mut Vec::new()).unwrap()
+    let label = LabelId::default();
+    RequestStep::compile(spec, 0, label, &plan, Interest::default(), &mut Vec::new()).unwrap()
 }
 
 fn request(method: &str, url: &str, headers: &[(&str, &str)], body: RequestBody) -> Request {

@@ -383,8 +383,10 @@ impl Compiler<'_> {
                     let looks = self.looking.map(|looking| looking.looks(request));
                     match RequestStep::compile(
                         request,
-                        (self.requests.len(), label),
-                        (self.plan, looks.unwrap_or_default()),
+                        self.requests.len(),
+                        label,
+                        self.plan,
+                        looks.unwrap_or_default(),
                         &mut self.origins,
                     ) {
                         Ok(step) => self.requests.push(step),

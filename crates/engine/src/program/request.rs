@@ -59,8 +59,10 @@ pub struct RequestStep {
 impl RequestStep {
     pub(super) fn compile(
         spec: &Request,
-        (index, label): (usize, LabelId),
-        (plan, looks): (&Plan, Interest),
+        index: usize,
+        label: LabelId,
+        plan: &Plan,
+        looks: Interest,
         origins: &mut Vec<Origin>,
     ) -> Result<RequestStep, Problem> {
         let problem = |message: String| Problem {

@@ -23,7 +23,8 @@ impl User<'_> {
     pub(super) fn sample(
         &self,
         ongoing: &Ongoing<'_>,
-        (ended, result): (RequestOutcome, &Result<(), IterationAbort>),
+        ended: RequestOutcome,
+        result: &Result<(), IterationAbort>,
         drawn_from: Rng,
     ) -> FailureDetail {
         if self.program.without_excerpts {

@@ -191,9 +191,13 @@ impl User<'_> {
         if status.is_some() {
             let complete = !matches!(ended, RequestOutcome::Unanswered(_))
                 && !matches!(result, Err(IterationAbort::Answered(..)));
-            let step = (ongoing.step.index, ongoing.called.as_deref());
-            let came = (moments, &exchange.answer);
-            door_answer(&mut recorder, step, came, self.worker, complete);
+            let response = StepResponse {
+                step: ongoing.step.index,
+                called: ongoing.called.as_deref(),
+                moments,
+                answer: &exchange.answer,
+            };
+            report_response(&mut recorder, self.worker, response, complete);
         }
         if mutant::is(Mutant::DropTimeouts)
             && ended == RequestOutcome::Unanswered(Fault::ResponseTimeout)
@@ -203,20 +207,35 @@ impl User<'_> {
         recorder.sample(&sample);
         if recorder.is_first(sample.label, ended) {
             drop(recorder);
-            let reported = self.sample(ongoing, (ended, result), drawn_from);
+            let reported = self.sample(ongoing, ended, result, drawn_from);
             self.worker.recorder.borrow_mut().first(&sample, reported);
         }
     }
 }
 
+/// Response to a request step, as the front end receives it.
+pub(super) struct StepResponse<'a> {
+    /// Index of the request step.
+    pub step: u32,
+    /// Name of the request, where the step computes it.
+    pub called: Option<&'a str>,
+    pub moments: &'a Moments,
+    pub answer: &'a Response,
+}
+
 /// Reports a response to the front end, and whether it is the last and complete one.
-pub(super) fn door_answer(
+pub(super) fn report_response(
     recorder: &mut measure::Recorder,
-    (step, called): (u32, Option<&str>),
-    (moments, answer): (&Moments, &Response),
     worker: &crate::worker::Worker,
+    response: StepResponse<'_>,
     last: bool,
 ) {
+    let StepResponse {
+        step,
+        called,
+        moments,
+        answer,
+    } = response;
     let head = Event::Head {
         step,
         status: answer.status,

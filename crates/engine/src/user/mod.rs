@@ -163,7 +163,12 @@ pub async fn run(env: &Env, state: &UserState, start: IterationStart) -> Request
     let mut user = User::new(env, state, start);
     let result = user.run_ops(&scenario.ops, 0, scenario.ops.len()).await;
     user.end_groups(&result);
-    let times = (start.intended, user.paused_ns);
+    let timing = IterationTiming {
+        label: scenario.label,
+        pauses: scenario.pauses,
+        intended: start.intended,
+        paused_ns: user.paused_ns,
+    };
     let now = worker.clock.now();
     let mut reported = None;
     let mut recorder = worker.recorder.borrow_mut();
@@ -202,8 +207,7 @@ pub async fn run(env: &Env, state: &UserState, start: IterationStart) -> Request
             end.ended()
         }
     };
-    let counted = (scenario.label, scenario.pauses);
-    count(&mut recorder, now, counted, times, ended);
+    count(&mut recorder, now, timing, ended);
     drop(recorder);
     if let Some(error) = reported {
         worker.emit(OutputLine::Error(error));
@@ -211,18 +215,28 @@ pub async fn run(env: &Env, state: &UserState, start: IterationStart) -> Request
     ended
 }
 
-/// Records an iteration or group under a label. `pauses` is set if it has think times.
-fn count(
-    recorder: &mut Recorder,
-    now: u64,
-    (label, pauses): (LabelId, bool),
-    (intended, paused_ns): (Intended, u64),
-    ended: RequestOutcome,
-) {
+/// Label and times of an iteration or group.
+struct IterationTiming {
+    label: LabelId,
+    /// Whether it has think times.
+    pauses: bool,
+    intended: Intended,
+    /// Think time until now.
+    paused_ns: u64,
+}
+
+/// Records an iteration or group under its label.
+fn count(recorder: &mut Recorder, now: u64, timing: IterationTiming, ended: RequestOutcome) {
+    let IterationTiming {
+        label,
+        pauses,
+        intended,
+        paused_ns,
+    } = timing;
     // After a network fault it has no last response, and ranks above completed ones.
     recorder.iteration(now, label, intended, ended);
     if pauses {
-        recorder.unpaused(now, label, (intended, paused_ns), ended);
+        recorder.unpaused(now, label, intended, paused_ns, ended);
     }
 }
 

@@ -7,7 +7,11 @@ use measure::{Failure, Fault, accumulator::Event, outcome::ProtocolFault, sample
 use plan::rng::Rng;
 
 use super::{
-    IterationAbort, User, hook::RequestContext, judge::door_answer, ongoing::Ongoing, vars::Vars,
+    IterationAbort, User,
+    hook::RequestContext,
+    judge::{StepResponse, report_response},
+    ongoing::Ongoing,
+    vars::Vars,
 };
 use crate::{
     client::{
@@ -60,7 +64,7 @@ impl User<'_> {
             moments.done = worker.clock.now();
         }
         let done = moments.done;
-        worker.request_ended(done, (step.label, started));
+        worker.request_ended(done, step.label, started);
         self.due = Intended::after_previous(done, 0);
         let witness = worker.common.walks.then(|| {
             let url = ongoing.asked.as_ref().map(|asked| {
@@ -279,8 +283,13 @@ impl Caller for Teller<'_> {
     fn redirected(&mut self, intended: Intended, moments: &Moments, answer: &Response) {
         let mut recorder = self.worker.recorder.borrow_mut();
         recorder.redirected(moments.head, self.step.label, intended);
-        let step = (self.step.index, self.called);
-        door_answer(&mut recorder, step, (moments, answer), self.worker, false);
+        let response = StepResponse {
+            step: self.step.index,
+            called: self.called,
+            moments,
+            answer,
+        };
+        report_response(&mut recorder, self.worker, response, false);
     }
 
     fn remake(&mut self, change: Override<'_>) -> Result<Built, BuildError> {

@@ -119,7 +119,7 @@ fn mock(entry: &Entry, recorded: Recorded<'_>, findings: &mut Findings) -> Mock 
     let routes: Vec<MockRoute> = match node.get("routes") {
         Some(routes) => list(routes, "routes", findings)
             .iter()
-            .filter_map(|item| route(item, (usual.as_ref(), recorded), findings))
+            .filter_map(|item| route(item, usual.as_ref(), recorded, findings))
             .collect(),
         None => {
             let help = "this mock has no `routes`: `routes: [{ get: /data, json: {} }]`";
@@ -146,7 +146,8 @@ fn mock(entry: &Entry, recorded: Recorded<'_>, findings: &mut Findings) -> Mock 
 
 fn route(
     node: &Node,
-    (usual, recorded): (Option<&MockLatency>, Recorded<'_>),
+    usual: Option<&MockLatency>,
+    recorded: Recorded<'_>,
     findings: &mut Findings,
 ) -> Option<MockRoute> {
     let is_method = |entry: &&Entry| METHODS.contains(&entry.key.as_str());

@@ -80,7 +80,7 @@ fn recorded_latencies_are_looked_up_by_run_and_label() {
     let known = |reference: &Reference| {
         asked.borrow_mut().push(reference.clone());
         let cells = [(5, 5, 200)].into_iter();
-        let measured = Measured::new("a run".into(), cells, (5, 5), 5.0);
+        let measured = Measured::new("a run".into(), cells, 5, 5, 5.0);
         Ok(MockLatency::Measured(measured.unwrap()))
     };
     let mocks = mocks::of_text("plan.yml", text, &known).unwrap();

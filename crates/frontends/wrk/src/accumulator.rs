@@ -157,12 +157,11 @@ impl Accumulator {
     }
 
     #[inline]
-    fn answer(&mut self, status: u16, bytes: u64, last: bool, times: (u64, u64)) {
+    fn answer(&mut self, status: u16, bytes: u64, last: bool, response_ns: u64, service_ns: u64) {
         self.counters.requests += 1;
         self.counters.bytes += bytes;
         self.counters.status += u64::from(status > 399);
         self.rate.answers += 1;
-        let (response_ns, service_ns) = times;
         match &mut self.latency {
             // The original has one latency per batch.
             ThreadLatency::Exact(_) if !last => {}
@@ -232,7 +231,7 @@ impl accumulator::Accumulator for Accumulator {
                 service_ns,
             } => {
                 self.until(wall_ns);
-                self.answer(status, bytes, last, (response_ns, service_ns));
+                self.answer(status, bytes, last, response_ns, service_ns);
             }
             Event::Lost { how, bytes } => {
                 self.until(wall_ns);

@@ -46,7 +46,7 @@ impl WrkTest {
         stop: &StopHandle,
         voice: &SharedVoice,
     ) -> Result<WrkTest, ScriptError> {
-        let mut test = WrkTest::load(command, (strictness, stop), voice)?;
+        let mut test = WrkTest::load(command, strictness, stop, voice)?;
         test.script.resolve()?;
         test.script.prepare(&mut |line| voice.say(&line))?;
         Ok(test)
@@ -54,7 +54,8 @@ impl WrkTest {
 
     fn load(
         command: &WrkCommand,
-        (strictness, stop): (Strictness, &StopHandle),
+        strictness: Strictness,
+        stop: &StopHandle,
         voice: &SharedVoice,
     ) -> Result<WrkTest, ScriptError> {
         let parts = &command.parts;

@@ -162,7 +162,7 @@ fn operations(root: &Node) -> Result<Vec<Operation<'_>>, BrokenReference> {
         let item = resolved(root, &entry.value)?;
         for method in METHODS {
             if let Some(node) = item.get(method) {
-                operations.push(Operation::read(root, (&entry.key, method), item, node)?);
+                operations.push(Operation::read(root, &entry.key, method, item, node)?);
             }
         }
     }

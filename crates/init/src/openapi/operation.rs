@@ -35,7 +35,8 @@ pub struct Operation<'n> {
 impl<'n> Operation<'n> {
     pub fn read(
         root: &'n Node,
-        (path, method): (&str, &'static str),
+        path: &str,
+        method: &'static str,
         item: &'n Node,
         node: &'n Node,
     ) -> Result<Operation<'n>, BrokenReference> {

@@ -87,8 +87,8 @@ impl EmbeddedBroker {
         let (stop, stopped) = oneshot::channel();
         let thread = std::thread::Builder::new().name("lab-broker".to_owned());
         let serving = thread.spawn(move || {
-            let desk = Desk::new(self.faults, Some(self.gate));
-            serve(self.listener, desk, Some(self.asks), stopped)
+            let (desk, delayed) = Desk::new(self.faults, Some(self.gate));
+            serve(self.listener, desk, delayed, Some(self.asks), stopped)
         });
         Ok(Serving {
             stop: Some(stop),

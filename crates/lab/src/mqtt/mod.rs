@@ -104,7 +104,8 @@ fn bind(options: &LabOptions) -> Result<Bound, LabError> {
         address,
         sidecar: None,
         serve: Box::new(move || {
-            serve(listener, Desk::new(faults, None), None, stopped).map_err(LabError::Runtime)
+            let (desk, delayed) = Desk::new(faults, None);
+            serve(listener, desk, delayed, None, stopped).map_err(LabError::Runtime)
         }),
         stop: Box::new(move || drop(stop)),
     })
@@ -129,7 +130,8 @@ impl Desk {
 
 fn serve(
     listener: TcpListener,
-    (desk, delayed): (Desk, UnboundedReceiver<(Instant, BrokerMessage)>),
+    desk: Desk,
+    delayed: UnboundedReceiver<(Instant, BrokerMessage)>,
     asks: Option<UnboundedReceiver<embedded::Ask>>,
     stopped: oneshot::Receiver<()>,
 ) -> std::io::Result<()> {

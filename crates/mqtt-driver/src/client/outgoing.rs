@@ -93,7 +93,7 @@ impl Client {
                     let before = line.end();
                     outgoing.template.put(line.out(), id, is_again, payload);
                     let at = line.end();
-                    outbox.encoded((id, is_again), sent, (at - before) as u32, at);
+                    outbox.encoded(id, is_again, sent, (at - before) as u32, at);
                 }
                 Some(NextWrite::Release(id)) => {
                     let (stage, why) = (AckKind::Released, Reason::SUCCESS);

@@ -54,8 +54,8 @@ impl Peer {
                 continue;
             };
             self.written += BYTES;
-            let (at, mark) = (self.written, (id, is_again));
-            self.outbox.encoded(mark, sent, BYTES as u32, at);
+            let at = self.written;
+            self.outbox.encoded(id, is_again, sent, BYTES as u32, at);
             self.encoded.push((at, id, sent.sequence));
         }
     }

@@ -77,7 +77,8 @@ impl Measured {
     pub fn new(
         source: String,
         cells: impl Iterator<Item = (u64, u64, u64)>,
-        (min_ns, max_ns): (u64, u64),
+        min_ns: u64,
+        max_ns: u64,
         mean_ns: f64,
     ) -> Option<Measured> {
         let mut count = 0;
@@ -135,8 +136,8 @@ mod tests {
     use crate::mocks::{LatencySampler, MockLatency, PercentileCurve};
 
     fn measured(cells: &[(u64, u64, u64)]) -> Measured {
-        let ends = (cells[0].0, cells[cells.len() - 1].1);
-        Measured::new("a run".into(), cells.iter().copied(), ends, 0.0).unwrap()
+        let (min_ns, max_ns) = (cells[0].0, cells[cells.len() - 1].1);
+        Measured::new("a run".into(), cells.iter().copied(), min_ns, max_ns, 0.0).unwrap()
     }
 
     #[test]
@@ -175,7 +176,7 @@ mod tests {
         assert_eq!(at, [10, 10, 10, 1_500, 2_000]);
         assert_eq!(measured.at(0.500_001), 1_000);
         assert_eq!(measured.count(), 1_000);
-        assert!(Measured::new("none".into(), [(1, 2, 0)].into_iter(), (1, 2), 0.0).is_none());
+        assert!(Measured::new("none".into(), [(1, 2, 0)].into_iter(), 1, 2, 0.0).is_none());
     }
 
     /// Draws as many delays as 3,000 recorded responses.

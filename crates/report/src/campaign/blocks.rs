@@ -164,14 +164,15 @@ fn tables(rows: &[StageRow]) -> Vec<SheetTable> {
     let arrivals = |planned: &Planned| planned.arrivals_per_second;
     let requests = |planned: &Planned| planned.requests_per_second;
     vec![
-        rates(&planned, ("Scenario", "TPS"), |of| &of.scenarios, arrivals),
-        rates(&planned, ("Endpoint", "RPS"), |of| &of.endpoints, requests),
+        rates(&planned, "Scenario", "TPS", |of| &of.scenarios, arrivals),
+        rates(&planned, "Endpoint", "RPS", |of| &of.endpoints, requests),
     ]
 }
 
 fn rates(
     plans: &Plans<'_>,
-    (what, unit): (&str, &str),
+    what: &str,
+    unit: &str,
     rates: fn(&Planned) -> &[VolumeRate],
     total: fn(&Planned) -> f64,
 ) -> SheetTable {

@@ -9,7 +9,8 @@ use analysis::{
 };
 
 use crate::svg::{
-    Axis, AxisUnit, Chart, ChartCurve, DASHED, File, LINES, Scale, plot_height, plot_width,
+    Axis, AxisKind, AxisUnit, Chart, ChartCurve, DASHED, File, LINES, Scale, plot_height,
+    plot_width,
 };
 
 const MOST_PANELS: usize = 16;
@@ -55,7 +56,7 @@ impl TimeAxis {
         &self,
         title: &str,
         y_title: &'static str,
-        y: (Scale, AxisUnit),
+        y: AxisKind,
         curves: Vec<ChartCurve>,
     ) -> String {
         let values = curves
@@ -66,7 +67,7 @@ impl TimeAxis {
             y_title,
             x_title: "time since the start of the campaign",
             x: Axis::exactly(0.0, self.end_ns as f64, AxisUnit::Time, plot_width()),
-            y: Axis::over(values, y.0, y.1, plot_height()),
+            y: Axis::over(values, y.scale, y.unit, plot_height()),
             shades: Vec::new(),
             marks: self.marks.clone(),
             curves,
@@ -96,7 +97,10 @@ pub(super) fn draw(runs: &[(RunSpan, &Page)], started_wall_ns: u64) -> Charts {
     let Some(course) = TimeAxis::new(runs, &placed) else {
         return Charts::default();
     };
-    let rates = (Scale::Linear, AxisUnit::Number);
+    let rates = AxisKind {
+        scale: Scale::Linear,
+        unit: AxisUnit::Number,
+    };
     let mut files = vec![
         File {
             name: "throughput.svg".into(),
@@ -114,7 +118,10 @@ pub(super) fn draw(runs: &[(RunSpan, &Page)], started_wall_ns: u64) -> Charts {
             text: course.drawn(
                 "Service time",
                 "log scale",
-                (Scale::Log, AxisUnit::Time),
+                AxisKind {
+                    scale: Scale::Log,
+                    unit: AxisUnit::Time,
+                },
                 latency(&placed),
             ),
         },
@@ -179,7 +186,10 @@ fn server(course: &TimeAxis, number: usize, name: &str, (unit, lines): Panel) ->
         text: course.drawn(
             &title,
             y_title,
-            (Scale::Linear, AxisUnit::Number),
+            AxisKind {
+                scale: Scale::Linear,
+                unit: AxisUnit::Number,
+            },
             curves.collect(),
         ),
     }

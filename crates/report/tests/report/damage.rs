@@ -249,7 +249,7 @@ fn of_several_processes_only_what_all_of_them_hold_counts() {
         .dir
         .unwrap();
     for process in 0..2 {
-        let mut writer = writer_of_part(&dir, &plan, labels().all(), (process, 2));
+        let mut writer = writer_of_part(&dir, &plan, labels().all(), process, 2);
         for interval in intervals() {
             writer.interval(&interval, &Default::default());
         }

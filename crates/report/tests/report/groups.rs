@@ -47,7 +47,7 @@ fn with_transactions() -> Vec<Interval> {
         let intended = Intended::scheduled(at);
         recorder.issued(done_ns, PAY, intended);
         recorder.iteration(done_ns, PAY, intended, ended);
-        recorder.unpaused(done_ns, PAY, (intended, PAUSE), ended);
+        recorder.unpaused(done_ns, PAY, intended, PAUSE, ended);
     }
     recorder.finish(3 * SECOND + 200 * MS);
     let mut own = snapshots(0, 1).into_iter();

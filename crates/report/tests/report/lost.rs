@@ -79,7 +79,7 @@ fn lose(folder: &Path, plan: &Plan, how: How) -> PathBuf {
             }
             own.has(arrival.number) || taken_over && adopted.has(arrival.number)
         });
-        let mut writer = writer_of_part(&dir, plan, labels().all(), (index, 3));
+        let mut writer = writer_of_part(&dir, plan, labels().all(), index, 3);
         let snapshots = snapshots_of(index, arrivals, Box::<Every>::default());
         let kept = if is_lost { how.recorded } else { usize::MAX };
         for snapshot in snapshots.into_iter().take(kept) {

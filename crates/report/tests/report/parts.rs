@@ -14,7 +14,7 @@ fn run(folder: &Path, ends: RunState) -> std::path::PathBuf {
     let whole = writer_of_all(folder, &plan, 2).finish(ends, end()).0;
     let dir = whole.dir.unwrap();
     for number in 0..2 {
-        let mut writer = writer_of_part(&dir, &plan, labels().all(), (number, 2));
+        let mut writer = writer_of_part(&dir, &plan, labels().all(), number, 2);
         for snapshot in support::snapshots(number, 2) {
             let interval = Interval::merge(vec![snapshot], 2, |id| id == 2 || id == 3);
             assert!(writer.interval(&interval, &HostSample::default()).is_none());

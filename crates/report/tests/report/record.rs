@@ -220,7 +220,7 @@ fn processes_add_up() {
         .dir
         .unwrap();
     for worker in 0..2 {
-        let mut writer = writer_of_part(&dir, &plan, labels().all(), (worker, 2));
+        let mut writer = writer_of_part(&dir, &plan, labels().all(), worker, 2);
         for snapshot in support::snapshots(worker, 2) {
             let interval = Interval::merge(vec![snapshot], 2, |id| id == 2 || id == 3);
             writer.interval(&interval, &HostSample::default());
@@ -258,7 +258,7 @@ fn a_process_with_other_numbers_for_its_labels() {
     let dir = writer_of_all(&folder.0.join("runs"), &plan, 2).finish(RunState::Complete, end());
     let dir = dir.0.dir.unwrap();
     let [_, part] = [0, 1].map(|process| {
-        let mut writer = writer_of_part(&dir, &plan, labels().all(), (process, 2));
+        let mut writer = writer_of_part(&dir, &plan, labels().all(), process, 2);
         for interval in intervals() {
             writer.interval(&interval, &HostSample::default());
         }

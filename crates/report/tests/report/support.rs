@@ -274,12 +274,7 @@ pub fn writer_of_all(runs: &Path, plan: &Plan, processes: u64) -> Writer {
     Writer::create(&place, &manifest, plan, labels().all(), redactor).unwrap()
 }
 
-pub fn writer_of_part(
-    run: &Path,
-    plan: &Plan,
-    labels: &[Label],
-    (index, of): (u64, u64),
-) -> Writer {
+pub fn writer_of_part(run: &Path, plan: &Plan, labels: &[Label], index: u64, of: u64) -> Writer {
     let started = RunContext {
         share: Some(Share { index, of }),
         ..started()
@@ -287,7 +282,7 @@ pub fn writer_of_part(
     // Its salt is its own.
     let redactor = Redactor::new(plan, &[], Salt::new([index as u8; 16]));
     let manifest = Manifest::new(plan, started);
-    Writer::create_part(run, (&manifest, plan), labels, redactor, None).unwrap()
+    Writer::create_part(run, &manifest, plan, labels, redactor, None).unwrap()
 }
 
 pub fn writer(runs: &Path, plan: &Plan, labels: &[Label]) -> Writer {

@@ -95,10 +95,7 @@ impl Machine {
         say: &mut dyn FnMut(&str),
     ) -> Result<Machine, ScriptError> {
         let state = LuaState::new().ok_or(ScriptError::Memory)?;
-        let host = state.functions(
-            host::functions(shared, own),
-            (c"given", &host::given(given)),
-        );
+        let host = state.functions(host::functions(shared, own), c"given", &host::given(given));
         let calls = state
             .run_with(c"=wrk", PRELUDE, host)
             .map_err(ScriptError::Script)?;

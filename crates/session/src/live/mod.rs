@@ -112,7 +112,8 @@ impl Bound {
     /// Reports the addresses and starts serving. Failures are warnings; the run continues.
     pub fn serve(
         self,
-        (zero, steering): (Zero, Steering),
+        zero: Zero,
+        steering: Steering,
         stop: &StopHandle,
         voice: &SharedVoice,
     ) -> Live {

@@ -158,7 +158,7 @@ fn sampler(source: MetricSource, voice: &SharedVoice) -> Result<Box<dyn Sampler>
         MetricLocation::Url(url) => Endpoint::url(source, &url)?,
         MetricLocation::Redis(url) => Endpoint::redis(source, &url),
         MetricLocation::Postgres(url) => return asked_once(Postgres::new(source, &url)?, voice),
-        MetricLocation::Promql { url, query } => return question(source, (&url, &query), voice),
+        MetricLocation::Promql { url, query } => return question(source, &url, &query, voice),
         MetricLocation::Command(line) => Endpoint::command(source, &line),
         MetricLocation::Lab { .. } => {
             let why = "the target is not embedded (lab:NAME): write its address";
@@ -208,7 +208,8 @@ fn asked_once(mut database: Postgres, voice: &SharedVoice) -> Result<Box<dyn Sam
 /// Sends a Prometheus query for the first time. An invalid query is an error.
 fn question(
     source: MetricSource,
-    (url, query): (&str, &str),
+    url: &str,
+    query: &str,
     voice: &SharedVoice,
 ) -> Result<Box<dyn Sampler>, String> {
     let name = source.name.clone();

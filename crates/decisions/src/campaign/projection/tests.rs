@@ -2,16 +2,19 @@ use super::*;
 use crate::campaign::VolumeRate;
 use analysis::saturation::Saturation;
 
-fn scaling(tested: (u32, f64), meant: (u32, f64)) -> Scaling {
-    let [tested, meant] = [tested, meant].map(|(instances, background)| Deployment {
+fn instances(instances: u32, background: f64) -> Deployment {
+    Deployment {
         instances,
         background,
-    });
+    }
+}
+
+fn scaling(tested: Deployment, meant: Deployment) -> Scaling {
     Scaling { tested, meant }
 }
 
 fn usual() -> Scaling {
-    scaling((6, 0.0), (16, 0.35))
+    scaling(instances(6, 0.0), instances(16, 0.35))
 }
 
 fn pool() -> Reached {
@@ -228,14 +231,14 @@ fn nothing_is_estimated_far_from_what_was_tested() {
     let rows = half_and_whole();
     // At most four times the tested capacity, by remaining share and by instances.
     assert!(
-        projection(scaling((6, 0.0), (24, 0.0)), &rows)
+        projection(scaling(instances(6, 0.0), instances(24, 0.0)), &rows)
             .estimate
             .is_some()
     );
     for far in [
-        scaling((6, 0.0), (25, 0.0)),
-        scaling((6, 0.0), (25, 0.5)),
-        scaling((6, 0.5), (24, 0.4)),
+        scaling(instances(6, 0.0), instances(25, 0.0)),
+        scaling(instances(6, 0.0), instances(25, 0.5)),
+        scaling(instances(6, 0.5), instances(24, 0.4)),
     ] {
         assert!(refused(far, &rows).contains("times what was tested; beyond 4 times"));
     }

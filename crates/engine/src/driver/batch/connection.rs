@@ -79,11 +79,15 @@ impl Connection {
             Ok(conn) => conn,
             Err(fault) => {
                 // The size of the batch is unknown and counts as one request.
-                shared.ledger.begin(due.intended, since, since, (1, 1));
+                shared.ledger.begin(due.intended, since, since, 1, 1);
                 self.take(shared, 1);
                 self.expected = 1;
-                let lost = TransportError(fault, ExchangeStage::Connect);
-                return self.lost(shared, &moments, lost, (1, &Reply::default()), limit);
+                let broken = BrokenBatch {
+                    error: TransportError(fault, ExchangeStage::Connect),
+                    left: 1,
+                    reply: &Reply::default(),
+                };
+                return self.lost(shared, &moments, broken, limit);
             }
         };
         let source = &shared.driver.source;
@@ -96,7 +100,7 @@ impl Connection {
         let begun = worker.clock.now();
         moments.arrivals = self.begin(shared, due.intended, since, begun);
         shared.arm(begun, limit);
-        let mut answers = Answers::new(shared, self.number, &self.batch, moments, (begun, limit));
+        let mut answers = Answers::new(shared, self.number, &self.batch, moments, begun, limit);
         let io = shared.client.io();
         let ended = conn
             .transport
@@ -119,13 +123,12 @@ impl Connection {
                 } else {
                     fault
                 };
-                self.lost(
-                    shared,
-                    &moments,
-                    TransportError(fault, stage),
-                    (left, reply),
-                    limit,
-                )
+                let broken = BrokenBatch {
+                    error: TransportError(fault, stage),
+                    left,
+                    reply,
+                };
+                self.lost(shared, &moments, broken, limit)
             }
         }
     }
@@ -139,7 +142,7 @@ impl Connection {
             _ => answers.min(shared.left_of_plan(self.number)),
         };
         let ledger = &shared.ledger;
-        ledger.begin(intended, since, now, (answers, arrivals));
+        ledger.begin(intended, since, now, answers, arrivals);
         self.take(shared, answers);
         self.expected = answers;
         arrivals
@@ -168,8 +171,10 @@ impl Connection {
     #[cold]
     fn wait_ends(&self, shared: &BatchState, since: u64, now: u64) {
         if shared.driver.pace.is_none() {
-            let of = (shared.driver.label, since);
-            shared.worker.requests_uncounted(now, of, self.expected);
+            let label = shared.driver.label;
+            shared
+                .worker
+                .requests_uncounted(now, label, since, self.expected);
         } else {
             shared.worker.sample_levels(now);
         }
@@ -186,19 +191,19 @@ impl Connection {
         &mut self,
         shared: &BatchState,
         moments: &Moments,
-        lost: TransportError,
-        (left, reply): (u32, &Reply),
+        broken: BrokenBatch<'_>,
         limit: &Limit,
     ) -> BatchResult {
         let worker = &shared.worker;
         limit.disarm();
         let now = worker.clock.now();
-        shared.ledger.lost(moments, lost, left, reply, now);
+        let BrokenBatch { error, left, reply } = broken;
+        shared.ledger.lost(moments, error, left, reply, now);
         self.free_at = now;
         worker.run_due(now);
         if limit.is_aborted() {
             BatchResult::Finished
-        } else if lost.1 == ExchangeStage::Connect {
+        } else if error.1 == ExchangeStage::Connect {
             BatchResult::Refused
         } else {
             BatchResult::Broken
@@ -221,6 +226,15 @@ impl Connection {
     }
 }
 
+/// An exchange that failed before all of its responses had arrived.
+struct BrokenBatch<'r> {
+    error: TransportError,
+    /// Responses that had not arrived completely.
+    left: u32,
+    /// The response that was being read.
+    reply: &'r Reply,
+}
+
 struct Answers<'b> {
     shared: &'b BatchState,
     connection: usize,
@@ -240,7 +254,8 @@ impl<'b> Answers<'b> {
         connection: usize,
         batch: &'b Batch,
         mut moments: Moments,
-        (begun, limit): (u64, &'b Rc<Limit>),
+        begun: u64,
+        limit: &'b Rc<Limit>,
     ) -> Answers<'b> {
         let left = batch.answers.max(1);
         // Read before the write, because on loopback the response may arrive before it returns.

@@ -61,7 +61,8 @@ impl BatchRecorder {
         intended: Intended,
         since: u64,
         now: u64,
-        (requests, arrivals): (u32, u32),
+        requests: u32,
+        arrivals: u32,
     ) {
         let worker = &self.worker;
         worker.requests_began(since, self.label, requests);
@@ -150,7 +151,7 @@ impl BatchRecorder {
     #[inline]
     fn sample(&self, sample: &Sample, since: u64, is_arrival: bool) {
         let worker = &self.worker;
-        worker.request_ended(sample.done_ns, (self.label, since));
+        worker.request_ended(sample.done_ns, self.label, since);
         let mut recorder = worker.recorder.borrow_mut();
         recorder.sample(sample);
         if let Some(label) = self.iteration.filter(|_| is_arrival) {

@@ -18,7 +18,7 @@ pub(super) struct PhasePart {
 }
 
 impl PhasePart {
-    fn whole((duration_ns, duration_text): (u64, String), shape: Shape) -> Vec<PhasePart> {
+    fn whole(duration_ns: u64, duration_text: String, shape: Shape) -> Vec<PhasePart> {
         vec![PhasePart {
             part: None,
             duration_ns,
@@ -84,7 +84,8 @@ impl Translator<'_> {
                 .problem(node.mark, "a rate of 0 is written as `pause: 10s`");
         }
         let duration = self.duration(node);
-        Some(PhasePart::whole(duration?, Shape::Rate(rate?)))
+        let (ns, text) = duration?;
+        Some(PhasePart::whole(ns, text, Shape::Rate(rate?)))
     }
 
     pub(super) fn ramp(&mut self, node: &Node) -> Option<Vec<PhasePart>> {
@@ -95,7 +96,8 @@ impl Translator<'_> {
             from: from.rate,
             to: to.rate,
         };
-        Some(PhasePart::whole(duration?, shape))
+        let (ns, text) = duration?;
+        Some(PhasePart::whole(ns, text, shape))
     }
 
     /// Equal stairs from `from` to `to`.
@@ -208,13 +210,14 @@ impl Translator<'_> {
             .get("count")
             .and_then(|count| read::whole(count, "count", 1, self.findings));
         let duration = self.duration(node);
-        Some(PhasePart::whole(duration?, Shape::Count(count?)))
+        let (ns, text) = duration?;
+        Some(PhasePart::whole(ns, text, Shape::Count(count?)))
     }
 
     pub(super) fn pause(&mut self, node: &Node) -> Option<Vec<PhasePart>> {
         let pause = node.get("pause")?;
         let ns = read::duration(pause, "pause", self.findings)?;
-        Some(PhasePart::whole((ns, pause.text()), Shape::Pause))
+        Some(PhasePart::whole(ns, pause.text(), Shape::Pause))
     }
 
     fn ends(&mut self, node: &Node) -> Option<(Amount, Amount)> {

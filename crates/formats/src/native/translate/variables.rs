@@ -206,8 +206,7 @@ impl Translator<'_> {
             memory: self.inputs.memory,
         };
         let path = folder.join(&source);
-        let place = (path.as_path(), source.as_str(), file.mark);
-        let rows = open::table(&table, place, self.read, self.findings)?;
+        let rows = open::table(&table, &path, &source, file.mark, self.read, self.findings)?;
         if rows.rows.is_empty() {
             self.findings
                 .problem(file.mark, format!("{source} has no rows"));

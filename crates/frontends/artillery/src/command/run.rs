@@ -123,7 +123,7 @@ impl Manner<'_> {
         plan.notes.iter().for_each(|note| tell_note(note, voice));
         ca_env::as_node(&mut plan, voice);
         ca_env::can_be_read(&plan, voice);
-        execute(plan, (self.quiet, output), seed, voice)
+        execute(plan, self.quiet, output, seed, voice)
     }
 }
 
@@ -187,12 +187,7 @@ fn refused(errors: &LoadErrors, voice: &SharedVoice) -> u8 {
     original.code
 }
 
-fn execute(
-    plan: Plan,
-    (quiet, output): (bool, Option<PathBuf>),
-    seed: u64,
-    voice: &SharedVoice,
-) -> u8 {
+fn execute(plan: Plan, quiet: bool, output: Option<PathBuf>, seed: u64, voice: &SharedVoice) -> u8 {
     let (exports, live) = match live::options_from_env() {
         Ok(options) => options,
         Err(line) => {

@@ -48,8 +48,8 @@ impl Translator<'_> {
             );
         }
         let source = path.text();
-        let file = (Path::new(&source), source.as_str(), path.mark);
-        let rows = open::table(&table, file, self.read, self.findings)?.rows;
+        let file = Path::new(&source);
+        let rows = open::table(&table, file, &source, path.mark, self.read, self.findings)?.rows;
         if rows.is_empty() {
             let text = format!("{source} has no rows: what its columns set is undefined");
             self.findings.note(path.mark, text);
