@@ -38,7 +38,7 @@ impl Sink for Count {
         let now_ns = clock::monotonic_ns().saturating_sub(self.zero.monotonic_ns);
         self.until_ns = interval
             .span
-            .1
+            .to_ns
             .min(now_ns)
             .min(LENGTH_NS)
             .max(self.until_ns);

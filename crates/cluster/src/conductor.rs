@@ -292,20 +292,12 @@ impl ConductedRun<'_, '_> {
                 _,
                 _,
             ) => {
-                let now_ns = self.now_ns();
                 let answer = TakeoverAnswer {
                     share,
                     from_ns,
                     done,
                 };
-                let reported = self
-                    .losses
-                    .answered(&mut self.nodes, number, answer, now_ns);
-                if let Some(event) = reported {
-                    let voice = self.conducting.voice();
-                    voice.say(&event.text);
-                    self.conducting.event(&event);
-                }
+                self.takeover_answered(number, answer);
             }
             (ToConductor::Over { error }, _, _) => {
                 let node = &mut self.nodes.all[number as usize];
@@ -320,6 +312,16 @@ impl ConductedRun<'_, '_> {
                 self.show(merged);
             }
             _ => {}
+        }
+    }
+
+    fn takeover_answered(&mut self, node: u64, answer: TakeoverAnswer) {
+        let now_ns = self.now_ns();
+        let reported = self.losses.answered(&mut self.nodes, node, answer, now_ns);
+        if let Some(event) = reported {
+            let voice = self.conducting.voice();
+            voice.say(&event.text);
+            self.conducting.event(&event);
         }
     }
 
@@ -355,7 +357,7 @@ impl ConductedRun<'_, '_> {
         };
         node.is_whole |= !is_lost && matches!(piece, RecordPiece::Ended(_));
         if let (RecordPiece::Leaf { under_way, .. }, Some(unfolded)) = (piece, unfolded) {
-            node.recorded_to_ns = unfolded.frame.span.1;
+            node.recorded_to_ns = unfolded.frame.span.to_ns;
             node.newest = NodeSum::default();
             node.newest.add(&unfolded.frame);
             node.requests += unfolded.frame.label(label::ALL).slot.counters.issued;

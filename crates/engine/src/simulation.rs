@@ -584,7 +584,7 @@ fn levels_are_correct_while_worker_is_delayed() {
         (
             sum + gauge.sum,
             n + gauge.samples,
-            length + i.span.1 - i.span.0,
+            length + i.span.to_ns - i.span.from_ns,
         )
     });
     let by_littles_law = time as f64 / length as f64;

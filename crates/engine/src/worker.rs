@@ -534,7 +534,7 @@ impl Worker {
         };
         let cpu = clock::thread_cpu_ns();
         if let Some(last) = full.last_mut() {
-            last.under_way = self.under_way.borrow().ages(last.span.1);
+            last.under_way = self.under_way.borrow().ages(last.span.to_ns);
             last.run.cpu_ns = vec![cpu.saturating_sub(self.cpu_seen.replace(cpu))];
             if let Some(ns) = clock::thread_waiting_ns() {
                 last.run.waiting_ns = vec![ns.saturating_sub(self.waiting_seen.replace(ns))];

@@ -18,7 +18,7 @@ pub fn check(bytes: &[u8]) {
         Some(leaf.clone())
     );
     if let Some(unfolded) = leaf.unfold() {
-        assert!(unfolded.frame.span.0 <= unfolded.frame.span.1);
+        assert!(unfolded.frame.span.from_ns <= unfolded.frame.span.to_ns);
         let _ = unfolded.frame.row();
     }
 }

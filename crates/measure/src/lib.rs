@@ -24,7 +24,7 @@ pub mod summary;
 mod tls_fault;
 
 pub use histogram::Histogram;
-pub use interval::Interval;
+pub use interval::{Interval, TimeSpan};
 pub use label::{Label, LabelId, Labels};
 pub use outcome::{Failure, Fault, NoAnswer, OutcomeClass, TimeKind};
 pub use packed::Packed;

@@ -21,11 +21,11 @@ impl Recent {
     /// interval.
     pub fn add(&mut self, interval: &Interval) -> Interval {
         self.intervals.push_back(figures_of(interval));
-        let end = interval.span.1;
+        let end = interval.span.to_ns;
         while self
             .intervals
             .get(1)
-            .is_some_and(|second| end - second.span.0.min(end) >= SPAN_NS)
+            .is_some_and(|second| end - second.span.from_ns.min(end) >= SPAN_NS)
         {
             self.intervals.pop_front();
         }
@@ -33,7 +33,7 @@ impl Recent {
         merged.under_way = interval.under_way.clone();
         let older = self.intervals.len() - 1;
         for past in self.intervals.iter().take(older) {
-            merged.span.0 = merged.span.0.min(past.span.0);
+            merged.span.from_ns = merged.span.from_ns.min(past.span.from_ns);
             for (key, slot) in &past.slots {
                 merged.slots.entry(*key).or_default().add(slot);
             }
@@ -66,13 +66,14 @@ fn figures_of(interval: &Interval) -> Interval {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::interval::TimeSpan;
     use crate::{Slot, label};
 
     fn interval(from_ms: u64, to_ms: u64, ok: u64) -> Interval {
         let mut slot = Slot::default();
         slot.counters.ok = ok;
         let mut interval = Interval {
-            span: (from_ms * 1_000_000, to_ms * 1_000_000),
+            span: TimeSpan::new(from_ms * 1_000_000, to_ms * 1_000_000),
             ..Interval::default()
         };
         interval.slots.insert((label::ALL, 0), slot);
@@ -85,7 +86,10 @@ mod tests {
         let mut recent = Recent::default();
         let mut shown = |from, to, ok| {
             let merged = recent.add(&interval(from, to, ok));
-            let (from, to) = merged.span;
+            let TimeSpan {
+                from_ns: from,
+                to_ns: to,
+            } = merged.span;
             let ok = merged.label(label::ALL).counters.ok;
             assert_eq!(merged.run.cpu_ns, [ok]);
             (from / 1_000_000, to / 1_000_000, ok)

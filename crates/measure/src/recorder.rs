@@ -3,6 +3,7 @@
 //! The caller supplies the moment of each event. An event at or after the next cut closes the
 //! interval first.
 
+use crate::interval::TimeSpan;
 use crate::{
     LabelId, OutcomeClass, Sample, Slot, TimeKind,
     accumulator::{Accumulator, Event},
@@ -307,7 +308,7 @@ impl Recorder {
         self.full.push(Snapshot {
             worker: self.worker,
             index: self.index,
-            span: (self.begin, end),
+            span: TimeSpan::new(self.begin, end),
             phase: self.phase,
             slots,
             other_phases: std::mem::take(&mut self.other_phases),
@@ -365,7 +366,7 @@ mod tests {
         recorder.finish(3 * SECOND + 5);
         let full = recorder.take_full();
         assert_eq!(
-            full.iter().map(|s| s.span.1).collect::<Vec<_>>(),
+            full.iter().map(|s| s.span.to_ns).collect::<Vec<_>>(),
             [SECOND, 2 * SECOND, 3 * SECOND, 3 * SECOND + 5]
         );
         let counters: Vec<_> = full

@@ -121,6 +121,7 @@ fn things<T: DeserializeOwned>(text: &str) -> Option<Vec<T>> {
 
 #[cfg(test)]
 mod tests {
+    use measure::TimeSpan;
     use measure::{Labels, OutcomeClass, TimeKind, label};
     use proptest::prelude::*;
 
@@ -130,7 +131,7 @@ mod tests {
     fn leaf(index: u64, values: &[(u32, u64)], text: &str) -> RecordChunk {
         let mut frame = IntervalRecord {
             index,
-            span: (500_000_000, 1_500_000_000),
+            span: TimeSpan::new(500_000_000, 1_500_000_000),
             phase: 1,
             ..IntervalRecord::default()
         };
@@ -172,7 +173,7 @@ mod tests {
                 bytes[at] = byte;
             }
             if let Some(unfolded) = RecordChunk::from_bytes(&bytes).and_then(|leaf| leaf.unfold()) {
-                prop_assert!(unfolded.frame.span.0 <= unfolded.frame.span.1);
+                prop_assert!(unfolded.frame.span.from_ns <= unfolded.frame.span.to_ns);
             }
         }
     }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use measure::{
-    Fault, LabelId, NoAnswer, OutcomeClass, TimeKind,
+    Fault, LabelId, NoAnswer, OutcomeClass, TimeKind, TimeSpan,
     interval::{Gauge, RunPart},
     label,
     slot::{Counters, KeyCounts},
@@ -243,8 +243,8 @@ impl RunLine {
             steal_ns: frame.steal_ns.get(i).copied(),
         };
         RunLine {
-            from_ns: frame.span.0,
-            to_ns: frame.span.1,
+            from_ns: frame.span.from_ns,
+            to_ns: frame.span.to_ns,
             phase: frame.phase,
             arrivals: ArrivalsLine {
                 due: run.due,
@@ -268,7 +268,7 @@ impl RunLine {
     }
 
     pub(super) fn fill(&self, frame: &mut IntervalRecord) {
-        frame.span = (self.from_ns, self.to_ns);
+        frame.span = TimeSpan::new(self.from_ns, self.to_ns);
         frame.phase = self.phase;
         frame.run = RunPart {
             due: self.arrivals.due,

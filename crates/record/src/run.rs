@@ -279,10 +279,10 @@ impl Run {
         let (mut last_ns, mut due) = (0, 0);
         let mut contradicting = 0u64;
         for mut frame in reader.by_ref() {
-            if until_ns.is_some_and(|end| frame.span.1 > end) {
+            if until_ns.is_some_and(|end| frame.span.to_ns > end) {
                 break;
             }
-            last_ns = frame.span.1;
+            last_ns = frame.span.to_ns;
             due += frame.run.due;
             let parts = std::mem::take(&mut frame.parts);
             for ((label, phase), part) in parts {

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeSet, io, path::Path};
 
-use measure::{Interval, Label, LabelId, label};
+use measure::{Interval, Label, LabelId, TimeSpan, label};
 use plan::Plan;
 
 use super::{
@@ -364,7 +364,10 @@ impl Writer {
     }
 
     fn events_of(&mut self, interval: &Interval) -> Vec<Event> {
-        let (from, to) = interval.span;
+        let TimeSpan {
+            from_ns: from,
+            to_ns: to,
+        } = interval.span;
         let mut events = Vec::new();
         for (i, phase) in self.run.manifest.phases.iter().enumerate() {
             let mut add = |at_ns, event, word: &str| {

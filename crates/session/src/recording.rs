@@ -65,12 +65,13 @@ impl Recording<'_> {
     /// Ends the run if a stop rule fires.
     fn judge(&mut self, interval: &Interval) {
         let fired = self.rules.look(interval, self.writer.run());
-        let is_over = interval.span.1 > self.load_end_ns || self.stop.urgency() != Urgency::None;
+        let is_over =
+            interval.span.to_ns > self.load_end_ns || self.stop.urgency() != Urgency::None;
         let Some(fired) = fired.filter(|_| !is_over) else {
             return;
         };
         let text = format!("`{}`: {}", fired.text, fired.measured);
-        let event = Event::new(interval.span.1, EventKind::Stop, text);
+        let event = Event::new(interval.span.to_ns, EventKind::Stop, text);
         let warning = self.writer.event(&event);
         self.report(warning);
         self.stop.stop(cause(&fired));

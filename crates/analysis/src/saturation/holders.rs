@@ -3,10 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{
-    BUSY, processor,
-    watched::{TimeSpan, WatchedMetric},
-};
+use measure::TimeSpan;
+
+use super::{BUSY, processor, watched::WatchedMetric};
 use record::units;
 
 const MOST: f64 = 0.6;

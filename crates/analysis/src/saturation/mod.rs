@@ -9,6 +9,7 @@ mod runtime;
 mod scope;
 mod watched;
 
+use measure::TimeSpan;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +18,7 @@ use plan::units::SECOND;
 pub use pools::THREADS;
 use record::{PoolFacts, Run, units};
 pub use scope::ResourceScope;
-use watched::{TimeSpan, WatchedMetric};
+use watched::WatchedMetric;
 
 /// Limits reached within this time count as simultaneous: samples are a second apart, and CPU is a
 /// mean.
@@ -88,7 +89,7 @@ pub(crate) fn find(run: &Run, moments: &[Moment<'_>]) -> Option<Saturation> {
     let rate = |at_ns: u64| {
         let moment = moments
             .iter()
-            .find(|moment| moment.span.0 <= at_ns && at_ns < moment.span.1)?;
+            .find(|moment| moment.span.from_ns <= at_ns && at_ns < moment.span.to_ns)?;
         Some(per_second(
             moment.all.slot.counters.issued,
             moment.length_ns(),

@@ -1,12 +1,10 @@
 //! Pools of threads, connections or descriptors. A pair of metrics gives use (or free) and size; a
 //! third may give the queue.
 
+use measure::TimeSpan;
 use record::PoolFacts;
 
-use super::{
-    Limited, PoolLevel,
-    watched::{TimeSpan, WatchedMetric},
-};
+use super::{Limited, PoolLevel, watched::WatchedMetric};
 
 pub const THREADS: &str = "thread pool";
 

@@ -122,8 +122,8 @@ impl Columns {
 
     fn counts(&mut self, moment: &Moment<'_>) {
         let counters = &moment.all.slot.counters;
-        self.from_ns.push(moment.span.0);
-        self.to_ns.push(moment.span.1);
+        self.from_ns.push(moment.span.from_ns);
+        self.to_ns.push(moment.span.to_ns);
         self.phase
             .push(moment.rows.first().map_or(0, |row| row.phase));
         self.due.push(moment.sum(|row| row.run.due));

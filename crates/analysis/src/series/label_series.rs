@@ -96,8 +96,8 @@ fn course(run: &Run, label: &Label, time: Option<TimeKind>) -> Option<LabelSerie
         ..LabelSeries::default()
     };
     for (_, point) in run.totals.history.labels.get(&label.id)?.points() {
-        course.from_ns.push(point.span.0);
-        course.to_ns.push(point.span.1);
+        course.from_ns.push(point.span.from_ns);
+        course.to_ns.push(point.span.to_ns);
         let counters = &point.part.slot.counters;
         course.count.push(counters.ended());
         course.errors.push(counters.errors());

@@ -1,7 +1,7 @@
 //! Points of a period as numbers: median and p99 of the headline time, share of errors. Sparse
 //! points and those of long periods are merged.
 
-use measure::TimeKind;
+use measure::{TimeKind, TimeSpan};
 use plan::units::{MILLISECOND, SECOND};
 use record::LabelTotals;
 use statistics::ENOUGH_VALUES;
@@ -25,7 +25,7 @@ pub(super) struct FigureSeries {
 }
 
 pub(super) struct SegmentPoints {
-    pub spans: Vec<(u64, u64)>,
+    pub spans: Vec<TimeSpan>,
     pub lines: Vec<FigureSeries>,
 }
 
@@ -67,7 +67,10 @@ fn points(moments: &[&Moment<'_>], kind: TimeKind, width: usize) -> Option<Segme
         }
         let sampled = Sampled::from_totals(&part, kind);
         let counters = &all.slot.counters;
-        spans.push((chunk.first()?.span.0, chunk.last()?.span.1));
+        spans.push(TimeSpan::new(
+            chunk.first()?.span.from_ns,
+            chunk.last()?.span.to_ns,
+        ));
         counts.push(sampled.count());
         errors.push(counters.errors() as f64 / counters.ended().max(1) as f64);
         for (line, q) in times.iter_mut().zip([0.5, 0.99]) {

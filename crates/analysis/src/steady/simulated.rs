@@ -1,6 +1,6 @@
 //! Simulated runs with known behaviour, for tests.
 
-use measure::{LabelId, NoAnswer, OutcomeClass, Slot, TimeKind, interval::Gauge, label};
+use measure::{LabelId, NoAnswer, OutcomeClass, Slot, TimeKind, TimeSpan, interval::Gauge, label};
 use plan::{
     FirstArrival, Format, Load, Phase, Plan, Rate, Shape,
     rng::{Purpose, Rng},
@@ -73,11 +73,11 @@ pub fn run(plan: &Plan, seconds: u64, mut seen: impl FnMut(u64) -> SimulatedSeco
                 slot.record(kind, OutcomeClass::Unanswered, 10 * SECOND);
             }
         }
-        let span = (second * SECOND, (second + 1) * SECOND);
+        let span = TimeSpan::new(second * SECOND, (second + 1) * SECOND);
         let phases = &run.manifest.phases;
         let phase = phases
             .iter()
-            .take_while(|phase| phase.end_ns <= span.0)
+            .take_while(|phase| phase.end_ns <= span.from_ns)
             .count() as u32;
         let mut frame = IntervalRecord {
             index: second,

@@ -1,7 +1,7 @@
 //! Builds the summary: sums, rows, ledgers, notes, and results of criteria.
 
 use measure::{
-    Label, OutcomeClass, TimeKind,
+    Label, OutcomeClass, TimeKind, TimeSpan,
     interval::Gauge,
     label,
     label::{LabelGroup, Role},
@@ -272,11 +272,11 @@ fn level(run: &Run, until_ns: u64, gauge: fn(&measure::interval::RunPart) -> Gau
 }
 
 /// Samples before a moment, assuming they are evenly spread.
-fn samples_until(until_ns: u64, (from, to): (u64, u64), samples: u64) -> u64 {
-    if until_ns >= to {
+fn samples_until(until_ns: u64, span: TimeSpan, samples: u64) -> u64 {
+    if until_ns >= span.to_ns {
         return samples;
     }
-    let part = until_ns.saturating_sub(from) as f64 / to.saturating_sub(from).max(1) as f64;
+    let part = until_ns.saturating_sub(span.from_ns) as f64 / span.length_ns().max(1) as f64;
     (samples as f64 * part).round() as u64
 }
 
@@ -468,8 +468,8 @@ mod tests {
 
     #[test]
     fn samples_after_the_last_request_are_left_out() {
-        assert_eq!(samples_until(40, (0, 20), 100), 100);
-        assert_eq!(samples_until(40, (20, 60), 100), 50);
-        assert_eq!(samples_until(40, (60, 80), 100), 0);
+        assert_eq!(samples_until(40, measure::TimeSpan::new(0, 20), 100), 100);
+        assert_eq!(samples_until(40, measure::TimeSpan::new(20, 60), 100), 50);
+        assert_eq!(samples_until(40, measure::TimeSpan::new(60, 80), 100), 0);
     }
 }

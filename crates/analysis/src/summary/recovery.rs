@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use measure::TimeKind;
+use measure::{TimeKind, TimeSpan};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -121,7 +121,7 @@ fn after_load(run: &Run, elapsed_ns: u64) -> Option<AfterLoad> {
     }
     let rows = run.totals.rows.values();
     let (during, after): (Vec<&IntervalRow>, Vec<&IntervalRow>) =
-        rows.partition(|row| row.span.0 < from_ns);
+        rows.partition(|row| row.span.from_ns < from_ns);
     let errors = |row: &&IntervalRow| row.all.errors();
     Some(AfterLoad {
         from_ns,
@@ -163,7 +163,7 @@ fn peak(
         if at == 0 {
             0
         } else {
-            chunks[at].span.0 - end_ns
+            chunks[at].span.from_ns - end_ns
         }
     });
     // Without load after the peak, slow responses are its remains.
@@ -172,7 +172,7 @@ fn peak(
         && load_behind.is_some_and(|following| {
             let last = chunks.last().filter(|chunk| is_slow(chunk));
             last.is_some_and(|chunk| {
-                chunk.span.1 + (chunk.span.1 - chunk.span.0) >= following.end_ns
+                chunk.span.to_ns + (chunk.span.to_ns - chunk.span.from_ns) >= following.end_ns
             })
         });
     let no_more_load = phases[phase + 1..]
@@ -181,8 +181,8 @@ fn peak(
     let looked_ns = load_behind.map_or(0, |following| following.end_ns - end_ns);
     let is_metastable = slow_to_the_end && no_more_load && looked_ns >= HELD_NS;
     let light = run.totals.rows.values();
-    let until_end: Vec<&IntervalRow> = light.filter(|row| row.span.0 < end_ns).collect();
-    let in_peak = || until_end.iter().filter(|row| row.span.0 >= start_ns);
+    let until_end: Vec<&IntervalRow> = light.filter(|row| row.span.from_ns < end_ns).collect();
+    let in_peak = || until_end.iter().filter(|row| row.span.from_ns >= start_ns);
     let length_ns = end_ns - start_ns;
     Some(PeakRecovery {
         phase,
@@ -210,9 +210,11 @@ fn peak(
 /// seconds too.
 fn held(chunks: &[Chunk], headline: TimeKind, is_slow: impl Fn(&Chunk) -> bool) -> Option<usize> {
     (0..chunks.len()).find(|first| {
-        let until_ns = chunks[*first].span.0 + HELD_NS;
+        let until_ns = chunks[*first].span.from_ns + HELD_NS;
         let rest = &chunks[*first..];
-        let window = rest.iter().take_while(|chunk| chunk.span.0 < until_ns);
+        let window = rest
+            .iter()
+            .take_while(|chunk| chunk.span.from_ns < until_ns);
         let mut pooled = LabelTotals::default();
         window.for_each(|chunk| pooled.slot.add(&chunk.part.slot));
         let whole = Chunk::new(rest[0].span, pooled, headline);
@@ -225,13 +227,13 @@ fn drained(moments: &[Moment<'_>], quiet: &Range<u64>, end_ns: u64) -> Option<u6
     let in_flight = |moment: &Moment<'_>| moment.level(|row| row.run.in_flight);
     let usual = moments.iter().filter(|m| is_in(m, quiet));
     let most = usual.filter_map(in_flight).map(|(_, max)| max).max()?;
-    let mut following = moments.iter().filter(|m| m.span.0 >= end_ns);
+    let mut following = moments.iter().filter(|m| m.span.from_ns >= end_ns);
     let first = following.find(|m| in_flight(m).is_some_and(|(mean, _)| mean <= most as f64))?;
-    Some(first.span.0 - end_ns)
+    Some(first.span.from_ns - end_ns)
 }
 
 fn is_in(moment: &Moment<'_>, within: &Range<u64>) -> bool {
-    moment.span.0 >= within.start && moment.span.1 <= within.end
+    moment.span.from_ns >= within.start && moment.span.to_ns <= within.end
 }
 
 /// Upper limit of usual p95 values; `None` with too few points.
@@ -268,7 +270,7 @@ fn highest(phases: &[PhaseFacts]) -> Option<usize> {
 
 /// Consecutive points with enough samples for a p95.
 struct Chunk {
-    span: (u64, u64),
+    span: TimeSpan,
     part: LabelTotals,
     p95: Figure,
     ended: u64,
@@ -276,7 +278,7 @@ struct Chunk {
 }
 
 impl Chunk {
-    fn new(span: (u64, u64), part: LabelTotals, headline: TimeKind) -> Option<Chunk> {
+    fn new(span: TimeSpan, part: LabelTotals, headline: TimeKind) -> Option<Chunk> {
         let samples = Sampled::from_totals(&part, headline);
         if samples.count() < FEWEST {
             return None;
@@ -306,9 +308,10 @@ fn chunks(moments: &[Moment<'_>], within: Range<u64>, headline: TimeKind) -> Vec
         if part.slot.counters.ended() == 0 && start_ns.is_none() {
             continue;
         }
-        let from = *start_ns.get_or_insert(moment.span.0);
+        let from_ns = *start_ns.get_or_insert(moment.span.from_ns);
         pooled.slot.add(&part.slot);
-        if let Some(chunk) = Chunk::new((from, moment.span.1), pooled.clone(), headline) {
+        let span = TimeSpan::new(from_ns, moment.span.to_ns);
+        if let Some(chunk) = Chunk::new(span, pooled.clone(), headline) {
             chunks.push(chunk);
             (pooled, start_ns) = (LabelTotals::default(), None);
         }

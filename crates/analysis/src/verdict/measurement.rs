@@ -311,8 +311,8 @@ fn stretches(run: &Run, is_bad: impl Fn(&IntervalRow) -> bool) -> Vec<(u64, u64)
     for row in run.totals.rows.values().filter(|row| is_bad(row)) {
         match stretches.last_mut() {
             // One interval without arrivals does not separate two late ones.
-            Some((_, end)) if row.span.0 <= *end + 1_000_000_000 => *end = row.span.1,
-            _ => stretches.push(row.span),
+            Some((_, end)) if row.span.from_ns <= *end + 1_000_000_000 => *end = row.span.to_ns,
+            _ => stretches.push((row.span.from_ns, row.span.to_ns)),
         }
     }
     stretches
@@ -322,7 +322,7 @@ fn busiest<'a>(rows: impl Iterator<Item = &'a IntervalRow>) -> f64 {
     let mut time = 0;
     let mut work: Vec<u64> = Vec::new();
     for row in rows {
-        time += row.span.1 - row.span.0;
+        time += row.span.to_ns - row.span.from_ns;
         work.resize(work.len().max(row.run.cpu_ns.len()), 0);
         for (i, cpu) in row.run.cpu_ns.iter().enumerate() {
             work[i] += cpu.saturating_sub(row.run.spin_ns.get(i).copied().unwrap_or(0));
@@ -336,7 +336,7 @@ fn most_waiting<'a>(rows: impl Iterator<Item = &'a IntervalRow>) -> f64 {
     let mut time = 0;
     let mut waiting: Vec<u64> = Vec::new();
     for row in rows {
-        time += row.span.1 - row.span.0;
+        time += row.span.to_ns - row.span.from_ns;
         waiting.resize(waiting.len().max(row.run.waiting_ns.len()), 0);
         for (sum, ns) in waiting.iter_mut().zip(&row.run.waiting_ns) {
             *sum += ns;
@@ -349,7 +349,7 @@ fn because(run: &Run, stretches: &[(u64, u64)], how: &str) -> String {
     let inside = |row: &&IntervalRow| {
         stretches
             .iter()
-            .any(|(from, to)| row.span.0 >= *from && row.span.1 <= *to)
+            .any(|(from, to)| row.span.from_ns >= *from && row.span.to_ns <= *to)
     };
     let rows: Vec<&IntervalRow> = run.totals.rows.values().filter(inside).collect();
     let time: u64 = rows.iter().map(|row| row.host_length_ns()).sum();
@@ -409,7 +409,7 @@ fn littles_law(run: &Run) -> Option<f64> {
     for row in run.totals.rows.values() {
         sum += row.run.in_flight.sum;
         samples += row.run.in_flight.samples;
-        elapsed += row.span.1 - row.span.0;
+        elapsed += row.span.to_ns - row.span.from_ns;
     }
     if sum < SEEN {
         return None;

@@ -1,5 +1,6 @@
 //! Criteria on server metrics. The worst of several instances decides.
 
+use measure::TimeSpan;
 use plan::{
     Criterion,
     criteria::{Metric, Op, Stat, fits},
@@ -71,21 +72,17 @@ fn one(
 ) -> Result<Measured, String> {
     let scale = scale(series, criterion)?;
     let asked = spans(run, criterion, elapsed_ns)?;
-    let left_out = LeftOut::new(run, |span| {
-        asked
-            .iter()
-            .any(|asked| asked.0 < span.1 && asked.1 > span.0)
-    });
+    let left_out = LeftOut::new(run, |span| asked.iter().any(|asked| asked.overlaps(span)));
     let spans = asked.into_iter().flat_map(|span| left_out.rest(span));
     let (mut sum, mut known_ns, mut asked_ns) = (0.0, 0, 0);
     let mut max: Option<f64> = None;
-    for (from, to) in spans {
-        asked_ns += to.saturating_sub(from);
-        if let Some((mean, ns)) = series.mean(from, to) {
+    for span in spans {
+        asked_ns += span.length_ns();
+        if let Some((mean, ns)) = series.mean(span.from_ns, span.to_ns) {
             sum += mean * ns as f64;
             known_ns += ns;
         }
-        for sample in series.within(from, to) {
+        for sample in series.within(span.from_ns, span.to_ns) {
             max = Some(max.map_or(sample.value, |max| max.max(sample.value)));
         }
     }
@@ -231,18 +228,18 @@ fn scale(series: &MetricSeries, criterion: &Criterion) -> Result<f64, String> {
 }
 
 /// Periods of a criterion: its phases, up to the end of the run.
-fn spans(run: &Run, criterion: &Criterion, elapsed_ns: u64) -> Result<Vec<(u64, u64)>, String> {
+fn spans(run: &Run, criterion: &Criterion, elapsed_ns: u64) -> Result<Vec<TimeSpan>, String> {
     if criterion.steady {
         return Ok(vec![steady::window(run)?]);
     }
     let Some(name) = &criterion.phase else {
-        return Ok(vec![(0, elapsed_ns)]);
+        return Ok(vec![TimeSpan::new(0, elapsed_ns)]);
     };
     let phases = run.manifest.phases_named(name);
     let all = &run.manifest.phases;
-    let spans: Vec<(u64, u64)> = phases
+    let spans: Vec<TimeSpan> = phases
         .filter_map(|index| all.get(index as usize))
-        .map(|phase| (phase.start_ns, phase.end_ns.min(elapsed_ns)))
+        .map(|phase| TimeSpan::new(phase.start_ns, phase.end_ns.min(elapsed_ns)))
         .collect();
     if spans.is_empty() {
         return Err(format!("there is no phase \"{name}\""));

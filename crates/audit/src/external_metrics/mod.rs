@@ -3,6 +3,7 @@
 mod offset;
 mod table;
 
+use measure::TimeSpan;
 use table::ExternalSample;
 
 use plan::units::SECOND;
@@ -85,9 +86,9 @@ fn load(run: &Run) -> Vec<f64> {
 }
 
 /// By second; a count across seconds is divided.
-fn by_second(counted: impl Iterator<Item = ((u64, u64), u64)>) -> Vec<f64> {
+fn by_second(counted: impl Iterator<Item = (TimeSpan, u64)>) -> Vec<f64> {
     let mut load = Vec::new();
-    for ((from_ns, to_ns), count) in counted {
+    for (TimeSpan { from_ns, to_ns }, count) in counted {
         let last = to_ns.saturating_sub(1).max(from_ns) / SECOND;
         for second in from_ns / SECOND..=last {
             let Ok(index) = usize::try_from(second) else {
@@ -118,7 +119,10 @@ mod tests {
         // ahead.
         let ends = [0, 9, 15, 19, 29].map(|tenths| tenths * tenth);
         let counts = [9, 6, 24, 60];
-        let stretches = ends.windows(2).map(|ends| (ends[0], ends[1])).zip(counts);
+        let stretches = ends
+            .windows(2)
+            .map(|ends| TimeSpan::new(ends[0], ends[1]))
+            .zip(counts);
         let load = by_second(stretches);
         let near = |a: f64, b: f64| (a - b).abs() < 1e-9;
         assert!(
@@ -127,7 +131,7 @@ mod tests {
         );
         assert_eq!(load.len(), 3);
         assert_eq!(
-            by_second([((u64::MAX - 1, u64::MAX), 1)].into_iter()),
+            by_second([(TimeSpan::new(u64::MAX - 1, u64::MAX), 1)].into_iter()),
             Vec::<f64>::new()
         );
     }

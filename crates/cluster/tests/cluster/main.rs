@@ -13,7 +13,7 @@ use std::{
 use cluster::merge::Merger;
 use engine::clock;
 use measure::{
-    Interval, Label, LabelId, OutcomeClass, Slot, TimeKind,
+    Interval, Label, LabelId, OutcomeClass, Slot, TimeKind, TimeSpan,
     label::{self, LabelGroup},
 };
 use plan::{FirstArrival, Load, Phase, Plan, Rate, Shape, Share, units::SECOND};
@@ -63,7 +63,7 @@ fn labels() -> Vec<Label> {
 fn interval(index: u64, share: Share) -> Interval {
     let mut interval = Interval {
         index,
-        span: (index * SECOND, (index + 1) * SECOND),
+        span: TimeSpan::new(index * SECOND, (index + 1) * SECOND),
         ..Interval::default()
     };
     interval.run.cpu_ns = vec![80_000_000];

@@ -142,8 +142,8 @@ fn windows(
     let mut windows: Vec<(SampledWindow, BTreeMap<i32, u64>)> = Vec::new();
     let mut reached_ns = 0;
     for (_, point) in curve.points() {
-        windows.extend(idle(reached_ns, point.span.0, width_ns));
-        reached_ns = point.span.1;
+        windows.extend(idle(reached_ns, point.span.from_ns, width_ns));
+        reached_ns = point.span.to_ns;
         let mut rows = BTreeMap::new();
         if let Some(kind) = kind {
             GRID.count(&point.part, kind, &mut rows);
@@ -151,7 +151,7 @@ fn windows(
         cells.extend(rows.keys().map(|row| (*row, 0)));
         let counters = &point.part.slot.counters;
         let window = SampledWindow {
-            span_ns: point.span.1 - point.span.0,
+            span_ns: point.span.to_ns - point.span.from_ns,
             ended: counters.ended(),
             errors: counters.errors(),
             cells: Vec::new(),

@@ -81,7 +81,7 @@ impl StopRules {
         let mut fired = None;
         for watched in &mut self.rules {
             let measured = watched.look(interval, run);
-            let rises = || guard::goes_up(&self.load, interval.span.1, watched.rule.for_ns);
+            let rises = || guard::goes_up(&self.load, interval.span.to_ns, watched.rule.for_ns);
             if let Some(measured) = measured.filter(|_| !watched.is_guard || rises()) {
                 fired.get_or_insert_with(|| watched.fired(measured));
             }
@@ -112,11 +112,11 @@ impl WatchedRule {
     fn look(&mut self, interval: &Interval, run: &Run) -> Option<String> {
         let Some(subject) = self.subject(interval, run) else {
             self.seconds.clear();
-            self.from_ns = interval.span.1;
+            self.from_ns = interval.span.to_ns;
             return None;
         };
         if matches!(self.rule.when.metric, Metric::Server(..)) {
-            return server_rules::held(&self.rule, run, self.from_ns, interval.span.1);
+            return server_rules::held(&self.rule, run, self.from_ns, interval.span.to_ns);
         }
         self.seconds.push_back(self.seen(interval, &subject));
         let mut ns: u64 = self.seconds.iter().map(|seen| seen.ns).sum();
@@ -168,7 +168,7 @@ impl WatchedRule {
     }
 
     fn seen(&self, interval: &Interval, subject: &Subject) -> RuleWindow {
-        let ns = interval.span.1.saturating_sub(interval.span.0);
+        let ns = interval.span.to_ns.saturating_sub(interval.span.from_ns);
         let figures = &interval.run;
         let counted = |n, over| RuleWindow {
             n,

@@ -2,7 +2,7 @@
 
 use std::collections::BinaryHeap;
 
-use measure::{Histogram, NoAnswer, OutcomeClass, label};
+use measure::{Histogram, NoAnswer, OutcomeClass, TimeSpan, label};
 use plan::{Format, Plan, units::SECOND};
 use record::{Manifest, RunContext};
 
@@ -49,7 +49,7 @@ fn second(number: u64, answered: &[(u64, u64)], lost: u64) -> Interval {
     }
     Interval {
         index: number,
-        span: (number * SECOND, (number + 1) * SECOND),
+        span: TimeSpan::new(number * SECOND, (number + 1) * SECOND),
         slots: [((label::ALL, 0), slot)].into(),
         ..Interval::default()
     }

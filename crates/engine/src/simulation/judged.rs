@@ -23,7 +23,7 @@ fn verdict(plan: &Plan, mut intervals: Vec<Interval>) -> analysis::verdict::Meas
         assert!(writer.interval(interval, &host).is_none());
     }
     let end = record::RunEnd {
-        ns: intervals.last().map_or(0, |interval| interval.span.1),
+        ns: intervals.last().map_or(0, |interval| interval.span.to_ns),
         reason: None,
         cause: None,
         record_ends_ns: None,

@@ -34,7 +34,7 @@ fn counted(totals: &Totals) -> String {
         // When a process noticed its end, and whether that opened an empty interval, depends on the
         // process.
         if arrivals != (0, 0, 0, 0) {
-            text.push_str(&format!("{index} {} {arrivals:?}\n", row.span.0));
+            text.push_str(&format!("{index} {} {arrivals:?}\n", row.span.from_ns));
         }
     }
     text

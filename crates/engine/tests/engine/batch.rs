@@ -279,7 +279,7 @@ fn waiting_requests_count_as_in_flight() {
         for interval in &kept.intervals {
             sum += interval.run.in_flight.sum;
             samples += interval.run.in_flight.samples;
-            length += interval.span.1 - interval.span.0;
+            length += interval.span.to_ns - interval.span.from_ns;
         }
         let (sampled, by_the_law) = (sum as f64 / samples as f64, time as f64 / length as f64);
         assert!(

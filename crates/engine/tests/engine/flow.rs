@@ -54,7 +54,7 @@ fn arrivals_are_split_over_workers() {
     assert!(
         kept.intervals
             .windows(2)
-            .all(|w| w[0].index + 1 == w[1].index && w[0].span.1 == w[1].span.0)
+            .all(|w| w[0].index + 1 == w[1].index && w[0].span.to_ns == w[1].span.from_ns)
     );
 }
 

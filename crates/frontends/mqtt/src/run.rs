@@ -278,7 +278,7 @@ impl Observer for Shows {
         self.deliveries += delivered;
         let line = format!(
             "{:.1}s pub total={} rate={published}/s recv total={} rate={delivered}/s connections={} {}\n",
-            interval.span.1 as f64 / 1e9,
+            interval.span.to_ns as f64 / 1e9,
             self.messages,
             self.deliveries,
             interval.run.connections,

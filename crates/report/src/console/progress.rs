@@ -1,6 +1,6 @@
 //! One line about the newest second.
 
-use measure::{Interval, TimeKind, label, summary::KindTimes, summary::Quantile};
+use measure::{Interval, TimeKind, TimeSpan, label, summary::KindTimes, summary::Quantile};
 
 use record::units::{count, duration, rate, time};
 
@@ -9,7 +9,10 @@ use record::units::{count, duration, rate, time};
 #[must_use]
 pub fn progress_line(interval: &Interval, load_end_ns: u64, errors_so_far: u64) -> String {
     let all = interval.label(label::ALL);
-    let (from, to) = interval.span;
+    let TimeSpan {
+        from_ns: from,
+        to_ns: to,
+    } = interval.span;
     let ended = all.counters.ended();
     let per_second = if to > from {
         ended as f64 * 1e9 / (to - from) as f64

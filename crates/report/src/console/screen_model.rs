@@ -2,7 +2,7 @@
 
 use crate::nodes;
 use measure::{
-    Interval, Label, LabelId, TimeKind,
+    Interval, Label, LabelId, TimeKind, TimeSpan,
     interval::RunPart,
     label::{self, LabelGroup, Role},
 };
@@ -100,7 +100,7 @@ impl ScreenModel {
     }
 
     fn counts(&mut self, run: &Run, interval: &Interval, all: &LabelTotals) {
-        self.elapsed_ns = interval.span.1;
+        self.elapsed_ns = interval.span.to_ns;
         self.phase = live_snapshot::phase(run, interval.phase as usize)
             .map(|phase| (phase.name, phase.number, phase.of));
         let rows = &run.totals.rows;
@@ -156,12 +156,12 @@ impl ScreenModel {
         let requests = figures::requests(run, &all.slot.counters);
         self.measurement = verdict::measurement::judge(run, &arrivals, &requests)
             .map(|measurement| (measurement.verdict, measurement.lateness_p99_ns));
-        self.criteria = verdict::so_far(run, interval.span.1);
+        self.criteria = verdict::so_far(run, interval.span.to_ns);
     }
 }
 
-fn per_second(n: u64, (from, to): (u64, u64)) -> f64 {
-    figures::per_second(n, to.saturating_sub(from))
+fn per_second(n: u64, span: TimeSpan) -> f64 {
+    figures::per_second(n, span.length_ns())
 }
 
 fn causes(all: &LabelTotals) -> Vec<(u64, String)> {

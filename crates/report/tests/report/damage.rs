@@ -262,7 +262,7 @@ fn of_several_processes_only_what_all_of_them_hold_counts() {
     let run = Run::open(&dir).unwrap();
     let cut = run.cut.unwrap();
     assert!(cut.at_ns < WHOLE && run.totals.last_end_ns() == cut.at_ns);
-    assert_eq!(run.frames().unwrap().last().unwrap().span.1, cut.at_ns);
+    assert_eq!(run.frames().unwrap().last().unwrap().span.to_ns, cut.at_ns);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use analysis::summary::Summary;
 use decisions::compare::{self, ComparedRun, Side};
-use measure::Interval;
+use measure::{Interval, TimeSpan};
 use plan::{Plan, Share};
 use proptest::prelude::*;
 use record::{Event, EventKind, HostSample, NodeLost, Run, RunState};
@@ -252,7 +252,7 @@ fn criteria_leave_out_the_seconds_that_it_touched_and_say_so() {
         "unsent < 50%",
     ];
     let (run, reported) = summary(HOW, &criteria);
-    assert_eq!(run.totals.left_out(), [(700 * MS, 1_500 * MS)]);
+    assert_eq!(run.totals.left_out(), [TimeSpan::new(700 * MS, 1_500 * MS)]);
     let without = "without 00:00 to 00:01, touched by the loss of a node";
     for judged in &reported.criteria {
         let is_touched = !judged.text.contains("peak") && !judged.text.contains("unsent");
@@ -277,8 +277,8 @@ fn criteria_leave_out_the_seconds_that_it_touched_and_say_so() {
         .rows
         .values()
         .filter(|row| run.totals.leaves_out(row.span));
-    let spans: Vec<(u64, u64)> = in_it.map(|row| row.span).collect();
-    assert_eq!(spans, [(700 * MS, 1_700 * MS)]);
+    let spans: Vec<TimeSpan> = in_it.map(|row| row.span).collect();
+    assert_eq!(spans, [TimeSpan::new(700 * MS, 1_700 * MS)]);
     assert!(
         of_warm(true) > 0 && of_warm(true) + 7 <= of_warm(false),
         "{} {}",

@@ -210,7 +210,7 @@ fn a_closed_loop_without_enough_cpu_is_a_lower_bound() {
     let verdict = |cpu: u64, waiting: u64| {
         let mut intervals = intervals();
         for interval in &mut intervals {
-            let length = interval.span.1 - interval.span.0;
+            let length = interval.span.to_ns - interval.span.from_ns;
             interval.run.cpu_ns = vec![length * cpu / 100];
             interval.run.spin_ns = vec![0];
             interval.run.waiting_ns = vec![length * waiting / 100];

@@ -1,7 +1,7 @@
 //! Judgement of flawed measurements: stalled closed loops, robust criteria, phases, young runs.
 
 use analysis::verdict::{Judgement, Measurement};
-use measure::{Intended, Interval, Recorder, cuts::Cuts, sample::RequestOutcome};
+use measure::{Intended, Interval, Recorder, TimeSpan, cuts::Cuts, sample::RequestOutcome};
 use plan::{Load, Plan};
 use record::{
     HostSample, IntervalRecord, Manifest, Run, RunState, Writer,
@@ -149,7 +149,7 @@ fn a_cause_that_two_figures_show_is_said_once() {
 #[test]
 fn no_share_of_the_time_is_above_one() {
     let frame = IntervalRecord {
-        span: (0, SECOND),
+        span: TimeSpan::new(0, SECOND),
         steal_ns: vec![1_080 * MS],
         host_ns: 0,
         ..IntervalRecord::default()
@@ -402,7 +402,7 @@ fn a_young_run_is_not_stamped() {
         assert!(writer.interval(&interval, &HostSample::default()).is_none());
         let so_far = analysis::summarise(writer.run());
         if so_far.measurement.is_some() {
-            stamped.push(interval.span.1);
+            stamped.push(interval.span.to_ns);
         } else {
             assert!(!so_far.verdict.sentence.contains("invalid"));
         }

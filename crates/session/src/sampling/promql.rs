@@ -1,6 +1,7 @@
 //! Repeats a Prometheus query during the run. Samples keep the timestamps of Prometheus, at steps
 //! no finer than its scrape interval.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use plan::{server::MetricSource, units::SECOND};
@@ -159,20 +160,20 @@ impl Promql {
     }
 
     /// Complete steps that are not reported yet.
-    fn due(&self, now: &Moment, told_to: u64) -> Option<(u64, u64)> {
+    fn due(&self, now: &Moment, told_to: u64) -> Option<RangeInclusive<u64>> {
         let settled = if now.is_last { 0 } else { SETTLED_NS };
         let to = now.wall_ns.saturating_sub(settled) / self.step_ns * self.step_ns;
         let from = (told_to / self.step_ns + 1) * self.step_ns;
         let earliest = to.saturating_sub(MOST_STEPS * self.step_ns);
-        (from <= to).then_some((from.max(earliest), to))
+        (from <= to).then_some(from.max(earliest)..=to)
     }
 
-    fn steps(&self, (from, to): (u64, u64)) -> Result<answers::Steps, String> {
+    fn steps(&self, wall_ns: &RangeInclusive<u64>) -> Result<answers::Steps, String> {
         let query = format!(
             "query={}&start={}&end={}&step={}",
             encoded(&self.query),
-            seconds(from),
-            seconds(to),
+            seconds(*wall_ns.start()),
+            seconds(*wall_ns.end()),
             seconds(self.step_ns)
         );
         match self.ask("query_range", &query) {
@@ -218,12 +219,13 @@ impl Sampler for Promql {
         };
         let began = self.began;
         let at = |wall_ns: u64| wall_ns.saturating_sub(began);
-        match self.steps(due) {
+        match self.steps(&due) {
             // Just after the last reported step, since later steps may still be answered.
             Err(why) => vec![look(at(told_to) + 1, Err(why))],
             Ok(steps) => {
-                let reported =
-                    (due.0..=due.1).step_by(usize::try_from(self.step_ns).unwrap_or(usize::MAX));
+                let reported = due
+                    .clone()
+                    .step_by(usize::try_from(self.step_ns).unwrap_or(usize::MAX));
                 let reported = reported.map(|step| {
                     let values = steps.get(&(step / 1_000_000)).into_iter().flatten();
                     let readings = values.map(|(instance, value)| MetricReading {
@@ -236,7 +238,7 @@ impl Sampler for Promql {
                     )
                 });
                 let reported = reported.collect();
-                self.told_to = Some(due.1);
+                self.told_to = Some(*due.end());
                 reported
             }
         }
@@ -298,13 +300,13 @@ mod tests {
             asked.due(&now(second * SECOND, is_last), reported * SECOND)
         };
         assert_eq!(due(105, 101, false), None);
-        assert_eq!(due(106, 101, false), Some((105 * SECOND, 105 * SECOND)));
-        assert_eq!(due(105, 101, true), Some((105 * SECOND, 105 * SECOND)));
-        assert_eq!(due(117, 105, false), Some((110 * SECOND, 115 * SECOND)));
+        assert_eq!(due(106, 101, false), Some(105 * SECOND..=105 * SECOND));
+        assert_eq!(due(105, 101, true), Some(105 * SECOND..=105 * SECOND));
+        assert_eq!(due(117, 105, false), Some(110 * SECOND..=115 * SECOND));
         assert_eq!(due(117, 115, true), None);
         // After days of absence the number of steps is limited.
-        let (from, to) = due(1_000_000, 5, false).unwrap();
-        assert_eq!((to - from) / asked.step_ns, MOST_STEPS);
+        let steps = due(1_000_000, 5, false).unwrap();
+        assert_eq!((steps.end() - steps.start()) / asked.step_ns, MOST_STEPS);
     }
 
     #[test]

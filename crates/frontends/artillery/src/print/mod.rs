@@ -13,7 +13,7 @@ mod test_run_id;
 mod zone;
 
 use crate::plugins::Plugins;
-use measure::{Interval, accumulator::Tally};
+use measure::{Interval, TimeSpan, accumulator::Tally};
 
 pub use checks::CheckReport;
 pub use expect::{error_text, judged_text};
@@ -155,13 +155,13 @@ impl Console {
         Ok((console, text))
     }
 
-    fn take(&mut self, span: (u64, u64), door: &Tally) -> String {
+    fn take(&mut self, span: TimeSpan, door: &Tally) -> String {
         let mut text = String::new();
         for (i, phase) in self.phases.iter().enumerate() {
-            if i > 0 && (span.0 < phase.start_ns && phase.start_ns <= span.1) {
+            if i > 0 && (span.from_ns < phase.start_ns && phase.start_ns <= span.to_ns) {
                 text.push_str(&self.phase_line("started", i, phase, phase.start_ns));
             }
-            if span.0 < phase.end_ns && phase.end_ns <= span.1 {
+            if span.from_ns < phase.end_ns && phase.end_ns <= span.to_ns {
                 text.push_str(&self.phase_line("completed", i, phase, phase.end_ns));
             }
         }

@@ -9,7 +9,7 @@ use frontend_artillery::{
     print::{Console, PrintOptions, Zone},
 };
 use measure::{
-    Interval,
+    Interval, TimeSpan,
     accumulator::{self, Sketch, Tally},
 };
 use plan::{Phase, Shape};
@@ -142,7 +142,7 @@ fn golden(name: &str, phases: Vec<Phase>, start_ms: u64, now_ms: u64, hidden: bo
     let mut seen = Vec::new();
     for ms in (start_ms..end).step_by(100) {
         let mut interval = Interval {
-            span: (
+            span: TimeSpan::new(
                 (ms - start_ms) * 1_000_000,
                 (ms - start_ms + 100) * 1_000_000,
             ),
