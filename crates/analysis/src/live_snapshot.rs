@@ -139,7 +139,7 @@ fn kinds(run: &Run, interval: Option<&Interval>) -> Vec<ErrorKind> {
             let newest =
                 interval.map(|interval| LabelTotals::from_slot(&interval.label(under.label)));
             let newest = newest.as_ref().map(figures::causes).unwrap_or_default();
-            let same = newest.iter().find(|(known, ..)| *known == cause.reason);
+            let same = newest.iter().find(|known| known.reason == cause.reason);
             let label = run.label(under.label);
             kinds.push((
                 cause.last_ns,
@@ -148,7 +148,7 @@ fn kinds(run: &Run, interval: Option<&Interval>) -> Vec<ErrorKind> {
                     class: cause.class.clone(),
                     label: label.map_or_else(String::new, |label| label.text.clone()),
                     count: under.count,
-                    now: same.map_or(0, |(_, _, now)| *now),
+                    now: same.map_or(0, |now| now.count),
                     first: under.first,
                 },
             ));

@@ -17,7 +17,7 @@ use crate::{
     broker::Broker,
     campaign_reader,
     cool_down::{self, Before, Looked},
-    ledger::{self, CampaignHead, CampaignLedger, LedgerLine, StageHead},
+    ledger::{self, CampaignHead, CampaignLedger, LedgerLine, StageEnd, StageHead},
     planned,
     process::{StageEnv, StageExit},
     targets::{self, Targets},
@@ -246,7 +246,7 @@ impl Conductor<'_> {
     }
 
     fn finished(&mut self, number: usize) -> Option<After> {
-        let (code, record, _) = self.ledger.ended(number)?;
+        let StageEnd { code, record, .. } = self.ledger.ended(number)?;
         // Interrupted and invalid stages run again.
         if code >= exit::of_signal(0) || self.is_invalid(number) {
             return None;
@@ -312,7 +312,12 @@ impl Conductor<'_> {
     }
 
     fn is_invalid(&self, number: usize) -> bool {
-        let Some((code, Some(record), _)) = self.ledger.ended(number) else {
+        let Some(StageEnd {
+            code,
+            record: Some(record),
+            ..
+        }) = self.ledger.ended(number)
+        else {
             return false;
         };
         let page = campaign_reader::page(&self.ledger.folder, record);

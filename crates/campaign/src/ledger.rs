@@ -76,6 +76,17 @@ fn redacted<T: Serialize + DeserializeOwned>(value: T, redactor: &Redactor) -> R
     serde_json::from_value(redactor.json(&tree)).map_err(|error| error.to_string())
 }
 
+/// How a stage ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StageEnd<'a> {
+    /// Exit code.
+    pub code: u8,
+    /// Folder of the record. `None` if there is none.
+    pub record: Option<&'a str>,
+    /// Why it could not run.
+    pub reason: Option<&'a str>,
+}
+
 impl CampaignLedger {
     /// Creates the folder.
     ///
@@ -209,7 +220,7 @@ impl CampaignLedger {
 
     /// The latest end, unless it was started again.
     #[must_use]
-    pub fn ended(&self, number: usize) -> Option<(u8, Option<&str>, Option<&str>)> {
+    pub fn ended(&self, number: usize) -> Option<StageEnd<'_>> {
         self.lines.iter().rev().find_map(|line| match line {
             LedgerLine::Begun { stage } if *stage == number => Some(None),
             LedgerLine::Ended {
@@ -217,7 +228,11 @@ impl CampaignLedger {
                 code,
                 record,
                 why,
-            } if *stage == number => Some(Some((*code, record.as_deref(), why.as_deref()))),
+            } if *stage == number => Some(Some(StageEnd {
+                code: *code,
+                record: record.as_deref(),
+                reason: why.as_deref(),
+            })),
             _ => None,
         })?
     }

@@ -1,5 +1,6 @@
 //! Command line of `loadline find`.
 
+use plan::mocks::MockAddress;
 use std::path::Path;
 
 use clap::Parser;
@@ -92,12 +93,12 @@ fn run(args: &args::Find) -> Result<u8, CommandError> {
     child_runs::can_be_written(&args.json)?;
     log::makes_way(args.json.as_deref());
     let found = find::conduct(&wanted, log::columns(), &log::voice());
-    let (found, folder, code) = found.map_err(|(line, code)| CommandError {
-        lines: vec![line],
-        code,
+    let found = found.map_err(|error| CommandError {
+        lines: vec![error.line],
+        code: error.code,
     })?;
-    keep(args, &found, &folder)?;
-    Ok(code)
+    keep(args, &found.result, &found.folder)?;
+    Ok(found.code)
 }
 
 fn keep(args: &args::Find, found: &SearchResult, folder: &Path) -> Result<(), CommandError> {
@@ -136,7 +137,7 @@ fn refuse(args: &args::Find, what: &str) -> Result<(), CommandError> {
 }
 
 /// The plan of all probes without its load, to find problems before anything is sent.
-fn plan(args: &args::Find, what: &str, mocks: &[(String, String)]) -> Result<Plan, CommandError> {
+fn plan(args: &args::Find, what: &str, mocks: &[MockAddress]) -> Result<Plan, CommandError> {
     let run = as_run(what, args)?;
     let flags = load::Flags::read(&run)?;
     let target = run.target.as_deref().or(Some(what));

@@ -1,5 +1,6 @@
 //! Load flags: parsing, plans of URLs, and replacement of a file's load.
 
+use plan::mocks::MockAddress;
 use std::path::PathBuf;
 
 use formats::{Inputs, UrlOptions};
@@ -83,7 +84,7 @@ pub fn load(
     args: &args::RunArgs,
     flags: &Flags,
     target: Option<&str>,
-    mocks: &[(String, String)],
+    mocks: &[MockAddress],
 ) -> Result<Plan, CommandError> {
     let is_url = args.what.contains("://");
     if is_url || args.what.starts_with("lab:") {

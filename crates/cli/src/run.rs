@@ -1,6 +1,7 @@
 //! `loadline run`: URL, native plan, script or program, with Loadline's flags, report and exit
 //! codes.
 
+use plan::mocks::MockAddress;
 use std::{path::Path, sync::Arc};
 
 use analysis::page::Page;
@@ -17,9 +18,7 @@ use session::{
     ExternalTool, FinishedRun, Hosts, Job, LabProcess, Observer, RunObserver, RunOptions,
     RunOutcome, ScriptRun, SharedVoice, StartError, ca_env, exit,
     exports::{self, Exports},
-    hosts, inputs, lab_process, live,
-    mock_process::{self, Addresses},
-    naming,
+    hosts, inputs, lab_process, live, mock_process, naming,
 };
 
 use crate::{
@@ -374,7 +373,7 @@ fn execute(mut wanted: NativeRun, args: &args::RunArgs) -> u8 {
         opens: args.open,
         tries: args.once,
     };
-    door.shows.mocks = places.cloned().unwrap_or_default();
+    door.shows.mocks = places.map(<[MockAddress]>::to_vec).unwrap_or_default();
     match load(job, on_many, &mut door, &voice) {
         Ok(mut ended) => {
             tell_found(&mut ended, &door.shows.mocks, has_beside);
@@ -458,7 +457,7 @@ pub struct PartResources {
     script: Option<Box<dyn ScriptRun>>,
 }
 
-fn tell_found(ended: &mut FinishedRun, places: &[(String, String)], has_beside: bool) {
+fn tell_found(ended: &mut FinishedRun, places: &[MockAddress], has_beside: bool) {
     if places.is_empty() && !has_beside {
         return;
     }
@@ -553,7 +552,7 @@ impl RunObserver for Native {
 
 /// Shows progress, and keeps figures for a script's `done`.
 struct Shows {
-    mocks: Addresses,
+    mocks: Vec<MockAddress>,
     progress: Progress,
     part: Tally,
 }
@@ -561,7 +560,7 @@ struct Shows {
 impl Shows {
     fn new() -> Shows {
         Shows {
-            mocks: Addresses::new(),
+            mocks: Vec::new(),
             progress: Progress::new(),
             part: Tally::default(),
         }

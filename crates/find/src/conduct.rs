@@ -19,7 +19,16 @@ use crate::{
     recovery_polling::{self, PollOutcome},
 };
 
-/// Returns the exit code.
+/// A search that has ended.
+pub struct FinishedSearch {
+    pub result: SearchResult,
+    /// Folder with the result and the probes' records.
+    pub folder: PathBuf,
+    /// Exit code.
+    pub code: u8,
+}
+
+/// Runs probes until the search ends.
 ///
 /// # Errors
 ///
@@ -28,17 +37,15 @@ pub fn conduct(
     wanted: &FindOptions,
     columns: console::Columns,
     voice: &SharedVoice,
-) -> Result<(SearchResult, PathBuf, u8), (String, u8)> {
+) -> Result<FinishedSearch, ProbeError> {
     let began_ns = clock::monotonic_ns();
     let wall_ns = clock::wall_ns();
     let folder = folder(wanted, wall_ns);
     // Signals between probes count too.
     let stop = StopHandle::default();
-    let _heard = signals::hear(&stop, String::new(), voice).map_err(|error| {
-        (
-            format!("signals cannot be caught: {error}"),
-            exit::COULD_NOT_RUN,
-        )
+    let _heard = signals::hear(&stop, String::new(), voice).map_err(|error| ProbeError {
+        line: format!("signals cannot be caught: {error}"),
+        code: exit::COULD_NOT_RUN,
     })?;
     let mut searching = Searching {
         stop,
@@ -63,7 +70,7 @@ pub fn conduct(
             exit::of_signal(signal)
         }
         Ok(None) => searching.found.exit_code,
-        Err(ProbeError { line, code }) if searching.probes.is_empty() => return Err((line, code)),
+        Err(error) if searching.probes.is_empty() => return Err(error),
         Err(ProbeError { line, .. }) => {
             voice.error(&line);
             searching.found.could_not_go_on(&line, &searching.probes);
@@ -79,9 +86,16 @@ pub fn conduct(
                 "Report: {}\n",
                 folder.join(derived::PAGE).display()
             ));
-            Ok((searching.found, folder, code))
+            Ok(FinishedSearch {
+                result: searching.found,
+                folder,
+                code,
+            })
         }
-        Err(error) => Err((error.to_string(), exit::COULD_NOT_RUN)),
+        Err(error) => Err(ProbeError {
+            line: error.to_string(),
+            code: exit::COULD_NOT_RUN,
+        }),
     }
 }
 

@@ -14,7 +14,8 @@ use std::path::PathBuf;
 use decisions::find::{Over, search};
 use plan::Criterion;
 
-pub use conduct::conduct;
+pub use conduct::{FinishedSearch, conduct};
+pub use probes::ProbeError;
 
 pub const PHASE: &str = "probe";
 pub const FOLDER: &str = ".loadline/finds";

@@ -116,7 +116,7 @@ impl RecordPiece {
 
 #[must_use]
 pub fn ages(under_way: &BTreeMap<LabelId, Histogram<u64>>) -> Ages {
-    let cells = |ages: &Histogram<u64>| ages.cells().map(|(from, _, n)| (from, n)).collect();
+    let cells = |ages: &Histogram<u64>| ages.cells().map(|cell| (cell.low, cell.count)).collect();
     let all = under_way.iter().filter(|(_, ages)| ages.count() > 0);
     all.map(|(id, ages)| (*id, cells(ages))).collect()
 }

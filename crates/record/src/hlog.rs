@@ -4,7 +4,10 @@
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use flate2::{Compress, Compression, FlushCompress};
 use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
-use measure::{Histogram, LabelId, OutcomeClass, TimeKind, TimeSpan, histogram::MAX_VALUE};
+use measure::{
+    Histogram, LabelId, OutcomeClass, TimeKind, TimeSpan,
+    histogram::{HistogramCell, MAX_VALUE},
+};
 
 use super::{counters, interval::IntervalRecord};
 
@@ -70,7 +73,7 @@ impl Encoder {
 
     fn encode(&mut self, histogram: &Histogram) -> String {
         self.scratch.reset();
-        for (low, _, n) in histogram.cells() {
+        for HistogramCell { low, count: n, .. } in histogram.cells() {
             self.scratch.saturating_record_n(low, n);
         }
         self.plain.clear();

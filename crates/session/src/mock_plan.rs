@@ -9,7 +9,7 @@ use formats::{Inputs, LoadErrors, native::mocks};
 use measure::{Histogram, Label, OutcomeClass, TimeKind, label, label::Role};
 use plan::{
     criteria::fits,
-    mocks::{Measured, Mock, MockLatency, Reference},
+    mocks::{Measured, MeasuredCell, Mock, MockLatency, Reference},
 };
 use record::{Run, units::count};
 
@@ -106,7 +106,12 @@ fn measured(
     let (min_ns, max_ns) = (times.min().unwrap_or(0), times.max().unwrap_or(0));
     let source = format!("run {name}, \"{label}\", {} answers", count(times.count()));
     let mean = times.mean().unwrap_or(0.0);
-    let measured = Measured::new(source, times.cells(), min_ns, max_ns, mean);
+    let cells = times.cells().map(|cell| MeasuredCell {
+        low_ns: cell.low,
+        high_ns: cell.high,
+        count: cell.count,
+    });
+    let measured = Measured::new(source, cells, min_ns, max_ns, mean);
     let measured = measured.ok_or_else(|| format!("run {name} has no times of \"{label}\""))?;
     let note = (unanswered > 0).then(|| {
         format!(

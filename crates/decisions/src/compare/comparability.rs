@@ -189,7 +189,11 @@ fn plan(first: &ComparedRun, other: &ComparedRun) -> Option<String> {
         return None;
     }
     let [a, b] = [first, other].map(|run| meant(&run.plan, &run.summary.run.target, ""));
-    let (place, a, b) = difference("", &a, &b)?;
+    let PlanDifference {
+        place,
+        first: a,
+        second: b,
+    } = difference("", &a, &b)?;
     Some(format!(
         "the plans differ: {place} is {a} in {} and {b} in {}",
         first.name, other.name
@@ -303,7 +307,17 @@ fn unhidden(text: &str) -> String {
     out + rest
 }
 
-fn difference(at: &str, a: &Value, b: &Value) -> Option<(String, String, String)> {
+#[derive(Debug, PartialEq)]
+struct PlanDifference {
+    /// Path of the value within the plan.
+    place: String,
+    /// The value in the first plan.
+    first: String,
+    /// The value in the second plan.
+    second: String,
+}
+
+fn difference(at: &str, a: &Value, b: &Value) -> Option<PlanDifference> {
     match (a, b) {
         _ if a == b => None,
         (Value::Object(first), Value::Object(second)) => {
@@ -323,9 +337,17 @@ fn difference(at: &str, a: &Value, b: &Value) -> Option<(String, String, String)
         }
         (Value::Array(first), Value::Array(second)) => {
             let count = |n: usize| format!("{n} long");
-            Some((at.to_owned(), count(first.len()), count(second.len())))
+            Some(PlanDifference {
+                place: at.to_owned(),
+                first: count(first.len()),
+                second: count(second.len()),
+            })
         }
-        _ => Some((at.to_owned(), shown(a), shown(b))),
+        _ => Some(PlanDifference {
+            place: at.to_owned(),
+            first: shown(a),
+            second: shown(b),
+        }),
     }
 }
 
@@ -345,7 +367,7 @@ mod tests {
 
     use super::*;
 
-    fn first_difference(a: &Value, b: &Value) -> Option<(String, String, String)> {
+    fn first_difference(a: &Value, b: &Value) -> Option<PlanDifference> {
         difference(
             "",
             &meant(a, "http://a:1", ""),
@@ -368,15 +390,23 @@ mod tests {
     #[test]
     fn a_difference_is_named_by_its_place() {
         let of = |rate: u32| json!({"load": {"phases": [{"rate": 1}, {"rate": rate}]}});
-        let (place, a, b) = first_difference(&of(200), &of(300)).unwrap();
+        let found = first_difference(&of(200), &of(300)).unwrap();
         assert_eq!(
-            (place.as_str(), a.as_str(), b.as_str()),
+            (
+                found.place.as_str(),
+                found.first.as_str(),
+                found.second.as_str()
+            ),
             ("load.phases[1].rate", "200", "300")
         );
         let longer = json!({"load": {"phases": [1, 2, 3]}});
-        let (place, a, b) = first_difference(&of(1), &longer).unwrap();
+        let found = first_difference(&of(1), &longer).unwrap();
         assert_eq!(
-            (place.as_str(), a.as_str(), b.as_str()),
+            (
+                found.place.as_str(),
+                found.first.as_str(),
+                found.second.as_str()
+            ),
             ("load.phases", "2 long", "3 long")
         );
     }
@@ -385,8 +415,8 @@ mod tests {
     fn names_within_steps_count() {
         let of =
             |name: &str| json!({"name": name, "scenarios": [{"name": name}], "server": [name]});
-        let (place, ..) = first_difference(&of("a"), &of("b")).unwrap();
-        assert_eq!(place, "scenarios[0].name");
+        let found = first_difference(&of("a"), &of("b")).unwrap();
+        assert_eq!(found.place, "scenarios[0].name");
     }
 
     #[test]

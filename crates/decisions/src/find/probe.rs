@@ -106,7 +106,8 @@ fn slow_ones(run: &Run, subject: &Subject, kind: TimeKind, bound: u64) -> Sums {
     let of_kind = run.totals.windows.iter();
     for (_, windows) in of_kind.filter(|((id, known), _)| *known == kind && subject.has_label(*id))
     {
-        for (second, n, over) in windows.counted(bound, subject.phases.as_deref()) {
+        for window in windows.counted(bound, subject.phases.as_deref()) {
+            let (second, n, over) = (window.number, window.samples, window.exceedances);
             let sum = sums.entry(second).or_default();
             *sum = (sum.0 + n, sum.1 + over);
         }

@@ -20,7 +20,7 @@ use crate::{
     findings::Findings,
     methods::METHODS,
     nearest::nearest,
-    templates::Templates,
+    templates::{Templates, UnsetVariable},
 };
 
 pub(super) const KEY: &str = "mocks";
@@ -230,7 +230,7 @@ fn variables(
             known.insert(name.clone());
         }
     }
-    for (name, mark, hint) in templates.unset(&known) {
+    for UnsetVariable { name, mark, hint } in templates.unset(&known) {
         let all: Vec<&str> = known.iter().map(String::as_str).collect();
         let text = format!(
             "nothing of the request is called `{name}`: there is {}{hint}",

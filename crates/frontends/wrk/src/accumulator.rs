@@ -312,7 +312,12 @@ impl accumulator::Accumulator for Accumulator {
 }
 
 fn cells_of(histogram: &Histogram) -> ValueCounts {
-    ValueCounts::from_pairs(histogram.cells().map(|(low, _, n)| (low, n)).collect())
+    ValueCounts::from_pairs(
+        histogram
+            .cells()
+            .map(|cell| (cell.low, cell.count))
+            .collect(),
+    )
 }
 
 #[cfg(test)]

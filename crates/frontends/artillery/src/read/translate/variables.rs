@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::Translator;
 use crate::read::prepare::Script;
-use formats::document::Node;
+use formats::{document::Node, templates::UnsetVariable};
 
 /// `$uuid` comes from the engine.
 const BUILT_IN: &[&str] = &[
@@ -96,7 +96,7 @@ impl Translator<'_> {
     }
 
     fn tell_unset(&mut self, known: &BTreeSet<String>) {
-        for (name, mark, hint) in self.templates.unset(known) {
+        for UnsetVariable { name, mark, hint } in self.templates.unset(known) {
             if matches!(name.as_str(), "$loopCount" | "$loopElement") {
                 self.findings.note(
                     mark,
