@@ -89,7 +89,7 @@ mod tests {
         );
         assert_eq!(LeftOut::default().text(), None);
         let seconds = LeftOut(vec![TimeSpan::new(20_000_000_000, 26_500_000_000)]);
-        let said = "without 00:20 to 00:26, touched by the loss of a node";
-        assert_eq!(seconds.text().as_deref(), Some(said));
+        let message = "without 00:20 to 00:26, touched by the loss of a node";
+        assert_eq!(seconds.text().as_deref(), Some(message));
     }
 }

@@ -6,7 +6,7 @@ use analysis::page::Page;
 use decisions::campaign::{self, Campaign, FinishedStage, Identity, StageOutcome};
 use record::Run;
 use report::{campaign::RunSpan, derived};
-use session::SharedVoice;
+use session::SharedMessageSink;
 
 use crate::ledger::{CampaignHead, CampaignLedger, StageEnd};
 
@@ -29,7 +29,10 @@ struct StagePage {
     report: String,
 }
 
-pub fn derive(ledger: &CampaignLedger, voice: &SharedVoice) -> Result<FinishedCampaign, String> {
+pub fn derive(
+    ledger: &CampaignLedger,
+    sink: &SharedMessageSink,
+) -> Result<FinishedCampaign, String> {
     let head = &ledger.head;
     let count = head.stages.len();
     let pages: Vec<Option<StagePage>> = (0..count)
@@ -38,7 +41,7 @@ pub fn derive(ledger: &CampaignLedger, voice: &SharedVoice) -> Result<FinishedCa
             let record = record?;
             let page = page(&ledger.folder, record);
             if page.is_none() {
-                voice.warning(&format_args!(
+                sink.warning(&format_args!(
                     "the record of stage `{}` cannot be read any more",
                     head.stages[number].name
                 ));
@@ -100,7 +103,7 @@ pub fn derive(ledger: &CampaignLedger, voice: &SharedVoice) -> Result<FinishedCa
         Ok(()) => Some(ledger.folder.join(derived::PAGE)),
         // The data stays in the folder.
         Err(error) => {
-            voice.error(&error);
+            sink.error(&error);
             None
         }
     };

@@ -55,7 +55,7 @@ pub enum LedgerLine {
         stage: usize,
         code: u8,
         record: Option<String>,
-        why: Option<String>,
+        reason: Option<String>,
     },
     Cooled {
         stage: usize,
@@ -144,7 +144,7 @@ impl CampaignLedger {
         let text = fs::read_to_string(&path)
             .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
         let mut lines = text.lines();
-        let damaged = |why: String| format!("{}:1: {why}", path.display());
+        let damaged = |reason: String| format!("{}:1: {reason}", path.display());
         let head: CampaignHead = serde_json::from_str(lines.next().unwrap_or_default())
             .map_err(|error| damaged(format!("this is not a campaign: {error}")))?;
         if head.schema > SCHEMA {
@@ -175,13 +175,13 @@ impl CampaignLedger {
     }
 
     /// In memory only. A finished stage stays finished.
-    pub fn failed(&mut self, stage: usize, why: String) {
+    pub fn failed(&mut self, stage: usize, reason: String) {
         if self.ended(stage).is_none() {
             self.lines.push(LedgerLine::Ended {
                 stage,
                 code: session::exit::COULD_NOT_RUN,
                 record: None,
-                why: Some(self.redactor.text(&why)),
+                reason: Some(self.redactor.text(&reason)),
             });
         }
     }
@@ -227,11 +227,11 @@ impl CampaignLedger {
                 stage,
                 code,
                 record,
-                why,
+                reason,
             } if *stage == number => Some(Some(StageEnd {
                 code: *code,
                 record: record.as_deref(),
-                reason: why.as_deref(),
+                reason: reason.as_deref(),
             })),
             _ => None,
         })?
@@ -263,19 +263,19 @@ pub fn schema() -> u32 {
 /// # Errors
 ///
 /// There is none.
-pub fn find(campaigns: Option<&Path>, wanted: &Path) -> Result<PathBuf, String> {
+pub fn find(campaigns: Option<&Path>, options: &Path) -> Result<PathBuf, String> {
     let campaigns = campaigns.unwrap_or(Path::new(DEFAULT));
     let is_one = |folder: &Path| folder.join(FILE).is_file();
-    let named = campaigns.join(wanted);
+    let named = campaigns.join(options);
     if is_one(&named) {
         return Ok(fs::read_link(&named).map_or(named, |to| campaigns.join(to)));
     }
-    if is_one(wanted) {
-        return Ok(wanted.to_owned());
+    if is_one(options) {
+        return Ok(options.to_owned());
     }
     Err(format!(
         "there is no campaign {} in {}",
-        wanted.display(),
+        options.display(),
         campaigns.display()
     ))
 }

@@ -160,11 +160,11 @@ pub fn no_run_on_both(baseline: &Side, candidate: &Side) -> Result<(), CommandEr
 pub fn rows_are_there(
     baseline: &Side,
     candidate: &Side,
-    asked: &CompareConfig,
+    config: &CompareConfig,
 ) -> Result<(), CommandError> {
-    let mut lines = asked.subjects.iter().filter_map(|subject| {
-        let why = compare::without_row(subject, baseline, candidate)?;
-        Some(format!("--metric {}: {why}", subject.text))
+    let mut lines = config.subjects.iter().filter_map(|subject| {
+        let reason = compare::without_row(subject, baseline, candidate)?;
+        Some(format!("--metric {}: {reason}", subject.text))
     });
     lines
         .next()
@@ -175,11 +175,11 @@ pub fn hinder(
     baseline: &Side,
     candidate: &Side,
     anyway: bool,
-    asked: &mut CompareConfig,
+    config: &mut CompareConfig,
 ) -> Result<(), CommandError> {
     let found = compare::incompatibilities(baseline, candidate);
     if anyway {
-        asked.anyway = found.into_iter().map(|one| one.text).collect();
+        config.anyway = found.into_iter().map(|one| one.text).collect();
         return Ok(());
     }
     if found.is_empty() {

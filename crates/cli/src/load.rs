@@ -107,8 +107,8 @@ pub fn load(
         headers::add(&mut plan, &args.header).map_err(CommandError::bad_input)?;
         return Ok(plan);
     }
-    if let Some(why) = urls::without_scheme(&args.what) {
-        return Err(CommandError::bad_input(why));
+    if let Some(reason) = urls::without_scheme(&args.what) {
+        return Err(CommandError::bad_input(reason));
     }
     let inputs = Inputs {
         files: vec![PathBuf::from(&args.what)],

@@ -109,11 +109,11 @@ impl Losses {
                 }
             }
             for (taker, share) in &asked {
-                let said = ToNode::Adopt {
+                let message = ToNode::TakeOver {
                     share: *share,
                     from_ns,
                 };
-                nodes.all[*taker as usize].say(&said);
+                nodes.all[*taker as usize].say(&message);
             }
             self.taking.push(PendingTakeover {
                 lost: lost.clone(),
@@ -150,7 +150,7 @@ impl Losses {
             taking.tries += 1;
             let from_ns = (now_ns + AHEAD_NS).next_multiple_of(SLOT_NS);
             taking.from_ns = taking.from_ns.max(from_ns);
-            nodes.all[taker as usize].say(&ToNode::Adopt { share, from_ns });
+            nodes.all[taker as usize].say(&ToNode::TakeOver { share, from_ns });
             return None;
         }
         taking.asked.retain(|asked| *asked != (taker, share));

@@ -194,16 +194,16 @@ fn simulate_share(
 }
 
 /// Like `simulate`, for a load that `held_up` can change.
-fn simulate_course(
+fn simulate_load_control(
     plan: &Plan,
     model: Model,
     held_up: impl Fn(u64) -> u64,
     share: Share,
-    course: Option<LoadControl>,
+    load_control: Option<LoadControl>,
 ) -> Vec<Interval> {
     let around = Around {
         share,
-        course,
+        load_control,
         ..Around::default()
     };
     simulate_around(plan, model, held_up, around)
@@ -212,8 +212,8 @@ fn simulate_course(
 #[derive(Default)]
 struct Around {
     share: Share,
-    course: Option<LoadControl>,
-    adoptions: Option<ShardTakeover>,
+    load_control: Option<LoadControl>,
+    takeovers: Option<ShardTakeover>,
     stop: StopHandle,
     position: Option<WorkerPosition>,
 }
@@ -227,9 +227,9 @@ impl Around {
                 wall_ns: 0,
             },
             stop: self.stop.clone(),
-            course: self.course.clone(),
+            load_control: self.load_control.clone(),
             lease: None,
-            adoptions: self.adoptions.clone(),
+            takeovers: self.takeovers.clone(),
             messages,
             lines: std::sync::Arc::default(),
             users: std::sync::Arc::default(),
@@ -245,12 +245,13 @@ impl Around {
     fn due(&self, schedule: &Schedule, until_ns: u64) -> u64 {
         let position = self.position.unwrap_or(ONLY_WORKER);
         let own = position.part_of(self.share);
-        if let Some(course) = &self.course {
-            return course.due_of_shard(own.index, own.of, until_ns);
+        if let Some(load_control) = &self.load_control {
+            return load_control.due_of_shard(own.index, own.of, until_ns);
         }
-        let adopted = self.adoptions.as_ref();
-        let adopted = adopted.map_or(0, |adoptions| adoptions.due(schedule, position, until_ns));
-        adopted + schedule.due_of_shard(own.index, own.of, until_ns)
+        let taken_over = self.takeovers.as_ref();
+        let taken_over =
+            taken_over.map_or(0, |takeovers| takeovers.due(schedule, position, until_ns));
+        taken_over + schedule.due_of_shard(own.index, own.of, until_ns)
     }
 }
 
@@ -320,12 +321,17 @@ fn simulate_around(
     worker.finish();
     drop(runtime);
     drop(worker);
-    let mut kept = KeptIntervals(Vec::new());
+    let mut stored = KeptIntervals(Vec::new());
     let watchdog = Watchdog::new(Vec::new(), StopHandle::default(), None);
     let clock = Clock::manual(Rc::clone(&now));
-    Collector::new(1, Registry::new(labels), Box::new(due))
-        .run(&receiver, &lines, &clock, watchdog, &mut kept);
-    kept.0
+    Collector::new(1, Registry::new(labels), Box::new(due)).run(
+        &receiver,
+        &lines,
+        &clock,
+        watchdog,
+        &mut stored,
+    );
+    stored.0
 }
 
 fn total(intervals: &[Interval], id: u16) -> Slot {

@@ -84,9 +84,9 @@ pub struct WorkerContext {
     /// The lease, if any.
     pub lease: Option<Lease>,
     /// The load control, if the load can be changed.
-    pub course: Option<LoadControl>,
+    pub load_control: Option<LoadControl>,
     /// Takeovers, if allowed.
-    pub adoptions: Option<ShardTakeover>,
+    pub takeovers: Option<ShardTakeover>,
     /// Channel to the collector.
     pub messages: Sender<WorkerMessage>,
     /// Number of lines on their way to the collector.
@@ -135,7 +135,7 @@ pub struct Worker {
     pub memory: Rc<Memory>,
     /// Requests in flight.
     pub in_flight: Cell<u64>,
-    under_way: RefCell<InFlightAges>,
+    in_flight_ages: RefCell<InFlightAges>,
     /// Due requests that wait for their connection, for drivers that pace connections.
     pub backlog: RefCell<Option<Backlog>>,
     /// Active virtual users.
@@ -211,7 +211,7 @@ impl Worker {
             common,
             memory: Rc::new(memory),
             in_flight: Cell::new(0),
-            under_way: RefCell::default(),
+            in_flight_ages: RefCell::default(),
             backlog: RefCell::new(None),
             users: Cell::new(0),
             open: Rc::default(),
@@ -454,8 +454,8 @@ impl Worker {
         self.sample_levels(since_ns);
         self.in_flight
             .set(self.in_flight.get() + u64::from(requests));
-        let mut under_way = self.under_way.borrow_mut();
-        under_way.begin(label, since_ns, requests);
+        let mut in_flight_ages = self.in_flight_ages.borrow_mut();
+        in_flight_ages.begin(label, since_ns, requests);
     }
 
     /// Removes provisional requests in flight. The caller counts what they turned out to be.
@@ -470,7 +470,7 @@ impl Worker {
     pub fn request_ended(&self, now_ns: u64, label: LabelId, since_ns: u64) {
         self.sample_levels(now_ns);
         self.in_flight.set(self.in_flight.get().saturating_sub(1));
-        self.under_way.borrow_mut().end(label, since_ns);
+        self.in_flight_ages.borrow_mut().end(label, since_ns);
     }
 
     /// Starts a request of a driver without its own records. It is in flight until
@@ -534,7 +534,7 @@ impl Worker {
         };
         let cpu = clock::thread_cpu_ns();
         if let Some(last) = full.last_mut() {
-            last.under_way = self.under_way.borrow().ages(last.span.to_ns);
+            last.in_flight_ages = self.in_flight_ages.borrow().ages(last.span.to_ns);
             last.run.cpu_ns = vec![cpu.saturating_sub(self.cpu_seen.replace(cpu))];
             if let Some(ns) = clock::thread_waiting_ns() {
                 last.run.waiting_ns = vec![ns.saturating_sub(self.waiting_seen.replace(ns))];

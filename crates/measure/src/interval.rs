@@ -69,13 +69,13 @@ pub struct Snapshot {
     /// Run-wide figures.
     pub run: RunPart,
     /// The front end's own figures.
-    pub door: Tally,
+    pub frontend: Tally,
     /// First samples of faults and failures.
     pub firsts: Vec<FirstSeen>,
     /// When the worker stopped starting arrivals, if the run was ended early.
     pub arrivals_end_ns: Option<u64>,
     /// Ages of the requests in flight at the end of the interval, by label.
-    pub under_way: Vec<(LabelId, Histogram<u64>)>,
+    pub in_flight_ages: Vec<(LabelId, Histogram<u64>)>,
     /// Whether this is the worker's last snapshot.
     pub last: bool,
 }
@@ -209,13 +209,13 @@ pub struct Interval {
     /// Run-wide figures.
     pub run: RunPart,
     /// The front end's own figures.
-    pub door: Tally,
+    pub frontend: Tally,
     /// First samples of faults and failures.
     pub firsts: Vec<FirstSeen>,
     /// Labels that appeared since the previous interval.
     pub labels: Vec<Label>,
     /// Ages of the requests in flight at the end of the interval, by label; 0 is all. Not recorded.
-    pub under_way: BTreeMap<LabelId, Histogram<u64>>,
+    pub in_flight_ages: BTreeMap<LabelId, Histogram<u64>>,
 }
 
 impl Interval {
@@ -281,13 +281,16 @@ impl Interval {
                 *mine += ns;
             }
         }
-        for (id, ages) in snapshot.under_way {
+        for (id, ages) in snapshot.in_flight_ages {
             if id != label::ALL && is_request(id) {
-                self.under_way.entry(label::ALL).or_default().add(&ages);
+                self.in_flight_ages
+                    .entry(label::ALL)
+                    .or_default()
+                    .add(&ages);
             }
-            self.under_way.entry(id).or_default().add(&ages);
+            self.in_flight_ages.entry(id).or_default().add(&ages);
         }
-        self.door.merge(snapshot.door);
+        self.frontend.merge(snapshot.frontend);
         self.firsts.extend(snapshot.firsts);
     }
 

@@ -30,7 +30,7 @@ impl Recent {
             self.intervals.pop_front();
         }
         let mut merged = figures_of(interval);
-        merged.under_way = interval.under_way.clone();
+        merged.in_flight_ages = interval.in_flight_ages.clone();
         let older = self.intervals.len() - 1;
         for past in self.intervals.iter().take(older) {
             merged.span.from_ns = merged.span.from_ns.min(past.span.from_ns);
@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn short_interval_is_merged_with_previous_second() {
         let mut recent = Recent::default();
-        let mut shown = |from, to, ok| {
+        let mut render = |from, to, ok| {
             let merged = recent.add(&interval(from, to, ok));
             let TimeSpan {
                 from_ns: from,
@@ -95,12 +95,12 @@ mod tests {
             (from / 1_000_000, to / 1_000_000, ok)
         };
         // The run starts between two whole seconds.
-        assert_eq!(shown(0, 300, 45), (0, 300, 45));
-        assert_eq!(shown(300, 1_300, 150), (300, 1_300, 150));
-        assert_eq!(shown(1_300, 2_300, 150), (1_300, 2_300, 150));
+        assert_eq!(render(0, 300, 45), (0, 300, 45));
+        assert_eq!(render(300, 1_300, 150), (300, 1_300, 150));
+        assert_eq!(render(1_300, 2_300, 150), (1_300, 2_300, 150));
         // A phase ends 13 ms later.
-        assert_eq!(shown(2_300, 2_313, 1), (1_300, 2_313, 151));
-        assert_eq!(shown(2_313, 3_300, 200), (2_300, 3_300, 201));
-        assert_eq!(shown(3_300, 4_300, 200), (3_300, 4_300, 200));
+        assert_eq!(render(2_300, 2_313, 1), (1_300, 2_313, 151));
+        assert_eq!(render(2_313, 3_300, 200), (2_300, 3_300, 201));
+        assert_eq!(render(3_300, 4_300, 200), (3_300, 4_300, 200));
     }
 }

@@ -25,7 +25,7 @@ pub struct Recorder {
     other_phases: Vec<(LabelId, u32, Slot<u32>)>,
     /// Run-wide figures of the current interval, written by the worker.
     pub run: RunPart,
-    door: Option<Box<dyn Accumulator>>,
+    frontend: Option<Box<dyn Accumulator>>,
     firsts: Vec<FirstSeen>,
     /// (label, outcome) of the first samples already taken.
     seen: Vec<(LabelId, RequestOutcome)>,
@@ -40,7 +40,7 @@ impl Recorder {
         worker: usize,
         cuts: Cuts,
         labels: usize,
-        door: Option<Box<dyn Accumulator>>,
+        frontend: Option<Box<dyn Accumulator>>,
     ) -> Recorder {
         let (next_cut, phase) = (cuts.next_after(0), cuts.phase_at(0));
         let mut slots = Vec::new();
@@ -55,7 +55,7 @@ impl Recorder {
             slots,
             other_phases: Vec::new(),
             run: RunPart::default(),
-            door,
+            frontend,
             firsts: Vec::new(),
             seen: Vec::new(),
             arrivals_end_ns: None,
@@ -264,12 +264,12 @@ impl Recorder {
 
     /// Passes an event to the front end's accumulator, if any.
     #[inline]
-    pub fn door(&mut self, now_ns: u64, event: &Event<'_>) {
-        if self.door.is_some() {
+    pub fn frontend(&mut self, now_ns: u64, event: &Event<'_>) {
+        if self.frontend.is_some() {
             self.advance(now_ns);
             let wall_ns = self.cuts.wall_ns(now_ns);
-            if let Some(door) = &mut self.door {
-                door.event(wall_ns, event);
+            if let Some(frontend) = &mut self.frontend {
+                frontend.event(wall_ns, event);
             }
         }
     }
@@ -313,14 +313,20 @@ impl Recorder {
             slots,
             other_phases: std::mem::take(&mut self.other_phases),
             run: std::mem::replace(&mut self.run, next),
-            door: self
-                .door
+            frontend: self
+                .frontend
                 .as_mut()
-                .map(|door| if last { door.finish() } else { door.take() })
+                .map(|frontend| {
+                    if last {
+                        frontend.finish()
+                    } else {
+                        frontend.take()
+                    }
+                })
                 .unwrap_or_default(),
             firsts: std::mem::take(&mut self.firsts),
             arrivals_end_ns: self.arrivals_end_ns,
-            under_way: Vec::new(),
+            in_flight_ages: Vec::new(),
             last,
         });
         self.index += 1;

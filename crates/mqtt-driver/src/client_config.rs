@@ -40,17 +40,17 @@ pub(crate) fn clients(
     seed: u64,
     is_wanted: impl Fn(u64) -> bool,
 ) -> Result<Vec<ClientConfig>, String> {
-    let mut made = Vec::new();
+    let mut config = Vec::new();
     let mut global = 0;
     for group in &work.groups {
         for nth in 0..u64::from(group.count) {
             if is_wanted(global) {
-                made.push(one(work, group, seed, nth, global)?);
+                config.push(one(work, group, seed, nth, global)?);
             }
             global += 1;
         }
     }
-    Ok(made)
+    Ok(config)
 }
 
 pub(crate) fn filters_of_all(work: &Mqtt, seed: u64) -> Vec<ReceiverFilter> {
@@ -145,8 +145,8 @@ fn one(
         properties: &properties,
     };
     let mut bytes = Vec::new();
-    let who = |e: mqtt::wire::TooLong| format!("the client `{client_id}` cannot be: {e}");
-    connect.put(&mut bytes, version).map_err(who)?;
+    let too_long = |e: mqtt::wire::TooLong| format!("the client `{client_id}` cannot be: {e}");
+    connect.put(&mut bytes, version).map_err(too_long)?;
     bytes.shrink_to_fit();
     let filters = group.subscribe.iter();
     Ok(ClientConfig {

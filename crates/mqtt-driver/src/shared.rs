@@ -124,7 +124,7 @@ impl DriverState {
     pub fn new(
         settings: DriverConfig,
         together: std::sync::Arc<Together>,
-        given: DriverContext,
+        context: DriverContext,
         worker: &Rc<Worker>,
     ) -> Result<DriverState, String> {
         let DriverConfig {
@@ -137,10 +137,10 @@ impl DriverState {
             clients: per_client,
         } = settings;
         let share = worker.share();
-        let made = client_config::clients(&work, seed, |number| share.has(number))?;
-        let subscribing = made.iter().filter(|made| !made.filters.is_empty());
+        let config = client_config::clients(&work, seed, |number| share.has(number))?;
+        let subscribing = config.iter().filter(|config| !config.filters.is_empty());
         together.register(worker.position().workers as u64, subscribing.count() as u64);
-        let client = given.client;
+        let client = context.client;
         let connector = Connector::new(
             worker.clock.clone(),
             &client.http,
@@ -159,7 +159,7 @@ impl DriverState {
                     port: work.port,
                 })
                 .collect(),
-            until_ns: Cell::new(given.schedule.end_ns()),
+            until_ns: Cell::new(context.schedule.end_ns()),
             together,
             shift_ns: Cell::new(0),
             open_ns: Cell::new(u64::MAX),
@@ -167,19 +167,19 @@ impl DriverState {
             reported: Cell::default(),
             connector,
             counts: Counts::default(),
-            clients: made
+            clients: config
                 .into_iter()
-                .map(|made| Rc::new(Client::new(made)))
+                .map(|config| Rc::new(Client::new(config)))
                 .collect(),
             flat_out,
             own: own
                 .iter()
                 .map(|load| {
-                    let (ready_ns, end_ns) = (work.ready_ns(), given.schedule.end_ns());
+                    let (ready_ns, end_ns) = (work.ready_ns(), context.schedule.end_ns());
                     Some(Publications::new(load.as_ref()?, seed, ready_ns, end_ns))
                 })
                 .collect(),
-            schedule: given.schedule,
+            schedule: context.schedule,
             run,
             alive: Cell::new(0),
             per_client,
@@ -198,7 +198,7 @@ impl DriverState {
     }
 
     pub fn origin(&self, client: &Client) -> &Origin {
-        &self.origins[client.made.global as usize % self.origins.len()]
+        &self.origins[client.config.global as usize % self.origins.len()]
     }
 
     pub fn start_publishing(&self, open_ns: u64, delay_ns: u64) {
@@ -220,7 +220,7 @@ impl DriverState {
     pub fn filter_refused(&self, client: &Client, filter: &str) {
         let (group, plain) = topic::shared(filter);
         if group.is_none() {
-            let receiver = client.made.global;
+            let receiver = client.config.global;
             self.together.refuse(ReceiverFilter {
                 receiver,
                 filter: plain.to_owned(),
@@ -244,9 +244,9 @@ impl DriverState {
 
     /// The shared one, if its subscription is shared.
     pub fn receiver(&self, client: &Client) -> u32 {
-        let mut shares = client.made.filters.iter();
+        let mut shares = client.config.filters.iter();
         let share = shares.find_map(|(filter, _)| self.shares.get(filter));
-        share.copied().unwrap_or(client.made.global)
+        share.copied().unwrap_or(client.config.global)
     }
 
     pub fn delivered(&self, receiver: u32, payload: &[u8], now: u64) {
@@ -328,7 +328,7 @@ impl DriverState {
 
     fn expected(&self, messages: impl Fn(&MessageLedger) -> u64) -> u64 {
         let publishers = self.clients.iter().filter_map(|client| {
-            let outgoing = client.made.outgoing.as_ref()?;
+            let outgoing = client.config.outgoing.as_ref()?;
             outgoing.is_stamped.then_some((client, &outgoing.topic))
         });
         publishers
@@ -343,14 +343,14 @@ impl DriverState {
         let all = self.work.publishers().max(1);
         // Subscribers come first.
         let before = self.work.clients().saturating_sub(all);
-        let place = u64::from(client.made.global).saturating_sub(before);
+        let place = u64::from(client.config.global).saturating_sub(before);
         limit / all + u64::from(place < limit % all)
     }
 
     pub fn is_limit_reached(&self) -> bool {
         self.limit.is_some()
             && self.clients.iter().all(|client| {
-                let is_publisher = client.made.outgoing.is_some();
+                let is_publisher = client.config.outgoing.is_some();
                 !is_publisher || client.ledger().due >= self.limit_of(client)
             })
     }
@@ -406,7 +406,7 @@ impl DriverState {
         let mut recorder = self.worker.recorder.borrow_mut();
         for ((name, value), before) in PROGRESS.into_iter().zip(all).zip(before) {
             let value = value - before;
-            recorder.door(now, &Event::Custom { name, value });
+            recorder.frontend(now, &Event::Custom { name, value });
         }
         self.reported.set((all, now));
     }
@@ -441,12 +441,12 @@ impl DriverState {
                     sent: ledger.sent,
                     confirmed: ledger.confirmed,
                 };
-                (client.made.global, sums)
+                (client.config.global, sums)
             }));
         }
         let mut recorder = self.worker.recorder.borrow_mut();
         for (name, value) in counts.all() {
-            recorder.door(now, &Event::Custom { name, value });
+            recorder.frontend(now, &Event::Custom { name, value });
         }
     }
 }

@@ -283,13 +283,13 @@ mod tests {
 
     #[test]
     fn invalid_settings_are_reported_by_name() {
-        let why = |line: &[&str], file| config_from(line, file).err().unwrap();
-        assert!(why(&["--policy-type", "Newest"], "").contains("--policy-type=Newest"));
+        let reason = |line: &[&str], file| config_from(line, file).err().unwrap();
+        assert!(reason(&["--policy-type", "Newest"], "").contains("--policy-type=Newest"));
         assert!(
-            why(&[], "PU_TEST_LOAD_MQTT_VALUE_TYPE=Blob")
+            reason(&[], "PU_TEST_LOAD_MQTT_VALUE_TYPE=Blob")
                 .contains("PU_TEST_LOAD_MQTT_VALUE_TYPE=Blob")
         );
-        assert!(why(&["--unit-count", "0"], "").contains("from 1"));
-        assert!(why(&[], "PU_SECURE=maybe").contains("True or False"));
+        assert!(reason(&["--unit-count", "0"], "").contains("from 1"));
+        assert!(reason(&[], "PU_SECURE=maybe").contains("True or False"));
     }
 }

@@ -18,7 +18,7 @@ pub struct Scaling {
     /// The tested deployment.
     pub tested: Deployment,
     /// The target deployment.
-    pub meant: Deployment,
+    pub target: Deployment,
 }
 
 impl Deployment {
@@ -33,13 +33,13 @@ impl Scaling {
     /// Factor on the load, if each instance carries its part.
     #[must_use]
     pub fn times(self) -> f64 {
-        self.meant.left() / self.tested.left()
+        self.target.left() / self.tested.left()
     }
 
     /// Distance of the extrapolation. Background load grows with the instances too.
     #[must_use]
     pub fn reach(self) -> f64 {
-        let instances = f64::from(self.meant.instances) / f64::from(self.tested.instances);
+        let instances = f64::from(self.target.instances) / f64::from(self.tested.instances);
         instances.max(self.times())
     }
 }
@@ -55,8 +55,8 @@ mod tests {
         }
     }
 
-    fn scaling(tested: Deployment, meant: Deployment) -> Scaling {
-        Scaling { tested, meant }
+    fn scaling(tested: Deployment, target: Deployment) -> Scaling {
+        Scaling { tested, target }
     }
 
     #[test]

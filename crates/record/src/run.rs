@@ -307,11 +307,11 @@ impl Run {
         // Without names, labels cannot be matched.
         let are_named = unreadable == 0 && ids.len() == known;
         if contradicting > 0 && are_named {
-            let whose = manifest
+            let owner = manifest
                 .share
                 .map_or_else(String::new, |share| format!(" of part {}", share.index));
             self.damage.push(format!(
-                "the record is damaged: in {contradicting} intervals{whose} the labels do not add up to all requests, or have more \
+                "the record is damaged: in {contradicting} intervals{owner} the labels do not add up to all requests, or have more \
                  times than answers"
             ));
         }
@@ -328,7 +328,7 @@ impl Run {
         );
         let (lines, unreadable) = count_things::<DoorLine>(&dir.join("door.jsonl"));
         self.tell_damage("door.jsonl", "lines", unreadable);
-        self.tell_missing(dir, "door.jsonl", lines, wanted.door);
+        self.tell_missing(dir, "door.jsonl", lines, wanted.frontend);
         let lines = self.take_server(dir, until_ns);
         self.tell_missing(dir, "server.jsonl", lines, wanted.server);
         for mut event in events {
@@ -366,7 +366,7 @@ impl Run {
     fn tell_missing(&mut self, dir: &Path, file: &str, lines: usize, wanted: u64) {
         let path = dir.join(file);
         let is_usual = file != "door.jsonl" && dir.join("counters.jsonl").is_file();
-        let why = match fs::symlink_metadata(&path) {
+        let failure = match fs::symlink_metadata(&path) {
             Ok(_) if path.is_file() => {
                 let missing = wanted.saturating_sub(lines as u64);
                 if missing == 0 {
@@ -378,7 +378,8 @@ impl Run {
             Err(_) if wanted > 0 || is_usual => format!("{file} is missing"),
             Err(_) => return,
         };
-        self.damage.push(format!("the record is damaged: {why}"));
+        self.damage
+            .push(format!("the record is damaged: {failure}"));
     }
 
     fn tell_damage(&mut self, file: &str, what: &str, lost: usize) {

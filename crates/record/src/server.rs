@@ -168,7 +168,7 @@ impl ServerMetrics {
                     }
                 }
             }
-            Err(why) => line.gap = Some(redactor.text(why)),
+            Err(reason) => line.gap = Some(redactor.text(reason)),
         }
         line.source = source;
         self.take(&line).then_some(line)

@@ -185,18 +185,18 @@ impl Writer {
         let frame = IntervalRecord::new(interval, host);
         let labels = self.new_labels(&frame);
         let events = self.events_of(interval);
-        let door = (!interval.door.is_empty())
-            .then(|| DoorLine::new(interval.index, &interval.door, &self.redactor));
+        let frontend = (!interval.frontend.is_empty())
+            .then(|| DoorLine::new(interval.index, &interval.frontend, &self.redactor));
         let is_kept = self.files.is_some() || self.copier.is_some();
         let written = match &mut self.encoder {
             Some(encoder) if is_kept => {
-                let leaf = RecordChunk::new(&frame, &labels, door.as_ref(), &events, encoder);
+                let chunk = RecordChunk::new(&frame, &labels, frontend.as_ref(), &events, encoder);
                 let files = self.files.as_mut();
-                let written = files.map_or(Ok(()), |files| files.interval(&leaf));
+                let written = files.map_or(Ok(()), |files| files.interval(&chunk));
                 // The copy continues without disk space here.
-                self.copy(|| RecordPiece::Leaf {
-                    leaf,
-                    under_way: copy::ages(&interval.under_way),
+                self.copy(|| RecordPiece::Chunk {
+                    chunk,
+                    in_flight_ages: copy::ages(&interval.in_flight_ages),
                 });
                 written
             }
@@ -337,7 +337,7 @@ impl Writer {
         let manifest = &self.run.manifest;
         let encoder = hlog::Encoder::new()
             .ok_or_else(|| io::Error::other("the histogram layout was refused"))?;
-        let mut files = Files::begin(dir, manifest.start.wall_ns, manifest.door != "run")?;
+        let mut files = Files::begin(dir, manifest.start.wall_ns, manifest.frontend != "run")?;
         let lines = json_lines(&self.run.events);
         files.events(&lines)?;
         self.files = Some(files);

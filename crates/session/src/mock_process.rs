@@ -174,7 +174,7 @@ pub fn parse_addresses(addresses: &[MockAddress]) -> Result<Vec<Value>, String> 
 
 fn ask(address: &MockAddress, method: &str, path: &str) -> Result<Value, String> {
     let MockAddress { name, url } = address;
-    let failed = |why: String| format!("mock {name}: {why}");
+    let failed = |reason: String| format!("mock {name}: {reason}");
     let (base, _) = Base::of_url(url).map_err(failed)?;
     let request = BlockingRequest {
         method,
@@ -183,7 +183,7 @@ fn ask(address: &MockAddress, method: &str, path: &str) -> Result<Value, String>
         body: None,
     };
     let answer = base.send(&request).map_err(failed)?;
-    serde_json::from_slice(&answer.body).map_err(|why| failed(why.to_string()))
+    serde_json::from_slice(&answer.body).map_err(|reason| failed(reason.to_string()))
 }
 
 #[cfg(test)]

@@ -60,10 +60,10 @@ impl RecentIntervals {
         let mut trailing = Trailing {
             span: TimeSpan::new(to_ns, to_ns),
             slot: Slot::default(),
-            under_way: newest
+            in_flight_ages: newest
                 .intervals
                 .back()
-                .and_then(|interval| interval.under_way.get(&label).cloned())
+                .and_then(|interval| interval.in_flight_ages.get(&label).cloned())
                 .unwrap_or_default(),
         };
         for (number, interval) in newest.intervals.iter().rev().enumerate() {
@@ -84,7 +84,7 @@ pub struct Trailing {
     /// Start and end, in nanoseconds from the start.
     pub span: TimeSpan,
     slot: Slot,
-    under_way: Histogram<u64>,
+    in_flight_ages: Histogram<u64>,
 }
 
 /// A percentile over answered and unanswered requests.
@@ -105,8 +105,8 @@ impl Trailing {
 
     /// Number of requests in flight at the end for longer than `ns`.
     #[must_use]
-    pub fn under_way_longer_than(&self, ns: u64) -> u64 {
-        self.under_way.above(ns)
+    pub fn in_flight_longer_than(&self, ns: u64) -> u64 {
+        self.in_flight_ages.above(ns)
     }
 
     /// A percentile of a time; `q` is between 0 and 1. `None` if nothing finished. Few samples make
@@ -159,7 +159,7 @@ mod tests {
             index: number,
             span: TimeSpan::new(number * SECOND, (number + 1) * SECOND),
             slots: [((label::ALL, 0), slot)].into(),
-            under_way: [(label::ALL, ages(number))].into(),
+            in_flight_ages: [(label::ALL, ages(number))].into(),
             ..Interval::default()
         })
     }
@@ -191,7 +191,7 @@ mod tests {
             _ => false,
         };
         assert!(within(0.5, 20) && within(0.9, 21));
-        let older = |seconds: u64| two.under_way_longer_than(seconds * SECOND);
+        let older = |seconds: u64| two.in_flight_longer_than(seconds * SECOND);
         assert_eq!((older(20), older(22)), (1, 0));
         assert_eq!(
             two.percentile(TimeKind::Service, 0.901),

@@ -152,13 +152,13 @@ fn judge_with(
 
 /// Drops pools that a second source measured too.
 fn without_doubles(pools: Vec<Limited>) -> Vec<Limited> {
-    let mut kept: Vec<Limited> = Vec::new();
+    let mut stored: Vec<Limited> = Vec::new();
     for pool in pools {
-        if !kept.iter().any(|known| pools::is_one_pool(known, &pool)) {
-            kept.push(pool);
+        if !stored.iter().any(|known| pools::is_one_pool(known, &pool)) {
+            stored.push(pool);
         }
     }
-    kept
+    stored
 }
 
 fn names(limited: &[Limited]) -> Vec<String> {

@@ -62,10 +62,10 @@ pub fn distributions(run: &Run, headline: TimeKind) -> Vec<Distribution> {
         }
         sum
     };
-    let shown = kinds
+    let rendered = kinds
         .into_iter()
         .map(|kind| distribution(&part(kind), kind));
-    shown.filter(|shown| shown.count > 0).collect()
+    rendered.filter(|rendered| rendered.count > 0).collect()
 }
 
 fn distribution(part: &LabelTotals, kind: TimeKind) -> Distribution {

@@ -117,9 +117,9 @@ pub fn detect(run: &Run, moments: &[Moment<'_>]) -> Option<Steady> {
     let kind = headline(run, moments);
     let found = match stretch::find(run, moments) {
         Ok(stretch) => look(run, moments, stretch.until_now(run), kind),
-        Err(why) => Finding {
+        Err(reason) => Finding {
             stretch: None,
-            what: SteadyState::Unknown(why),
+            what: SteadyState::Unknown(reason),
         },
     };
     Some(text::describe(run, found, kind))
@@ -182,8 +182,8 @@ enum SteadyState {
         after: f64,
     },
     Overload {
-        came: f64,
-        went: f64,
+        arrived: f64,
+        completed: f64,
         grows: f64,
     },
     Unknown(String),
@@ -194,7 +194,7 @@ fn look(run: &Run, moments: &[Moment<'_>], stretch: Segment, kind: TimeKind) -> 
     let what = backlog::overload(run, moments, &within, kind).unwrap_or_else(|| {
         match points::collect(&within, stretch.length_ns(), kind) {
             Ok(points) => goes(&points, &within, stretch, kind),
-            Err(why) => SteadyState::Unknown(why),
+            Err(reason) => SteadyState::Unknown(reason),
         }
     });
     Finding {

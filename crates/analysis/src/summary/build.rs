@@ -149,7 +149,7 @@ fn identity(run: &Run, elapsed_ns: u64) -> Identity {
     Identity {
         name: manifest.name.clone(),
         target: manifest.target.clone(),
-        door: manifest.door.clone(),
+        frontend: manifest.frontend.clone(),
         started_utc: manifest.start.utc.clone(),
         started_wall_ns: manifest.start.wall_ns,
         state: manifest.state,

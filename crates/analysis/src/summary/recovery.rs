@@ -49,7 +49,7 @@ pub struct AfterLoad {
     /// When the load ended, in nanoseconds from the start.
     pub from_ns: u64,
     /// Requests in flight at that moment.
-    pub under_way: u64,
+    pub in_flight: u64,
     /// Time from then to the last completion.
     pub drained_ns: u64,
     /// Requests that ended after the load, whatever the outcome.
@@ -73,7 +73,7 @@ pub struct PeakRecovery {
     /// not count.
     pub answered_per_second: f64,
     /// Requests in flight at the end of the peak.
-    pub under_way: u64,
+    pub in_flight: u64,
     /// 95th percentile of the headline time in the phase before it.
     pub before: Figure,
     /// A p95 up to this counts as before: the larger of 1.5 times `before` and the upper fence of
@@ -125,7 +125,7 @@ fn after_load(run: &Run, elapsed_ns: u64) -> Option<AfterLoad> {
     let errors = |row: &&IntervalRow| row.all.errors();
     Some(AfterLoad {
         from_ns,
-        under_way: under_way(&during),
+        in_flight: in_flight(&during),
         drained_ns,
         ended: after.iter().map(|row| row.all.ended()).sum(),
         errors: after.iter().map(errors).sum(),
@@ -134,7 +134,7 @@ fn after_load(run: &Run, elapsed_ns: u64) -> Option<AfterLoad> {
 }
 
 /// Requests in flight after these intervals, which begin with the run.
-fn under_way(rows: &[&IntervalRow]) -> u64 {
+fn in_flight(rows: &[&IntervalRow]) -> u64 {
     let issued: u64 = rows.iter().map(|row| row.all.issued).sum();
     let ended: u64 = rows.iter().map(|row| row.all.ended()).sum();
     issued.saturating_sub(ended)
@@ -192,7 +192,7 @@ fn peak(
             in_peak().map(|row| row.all.ok + row.all.failed).sum(),
             length_ns,
         ),
-        under_way: under_way(&until_end),
+        in_flight: in_flight(&until_end),
         before,
         bound_ns,
         error_bound,

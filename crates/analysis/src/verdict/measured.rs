@@ -67,12 +67,12 @@ pub(super) fn measure(
 
 /// Why a criterion has no subject, if so; usable before the run.
 pub(super) fn subject_missing(run: &Run, criterion: &Criterion) -> Option<String> {
-    if let Some(why) = criterion
+    if let Some(cause) = criterion
         .steady
         .then(|| steady::possible(run).err())
         .flatten()
     {
-        return Some(format!("there can be no steady state: {why}"));
+        return Some(format!("there can be no steady state: {cause}"));
     }
     // The steady state is not known yet.
     let criterion = &Criterion {
@@ -88,8 +88,8 @@ pub(super) fn subject_missing(run: &Run, criterion: &Criterion) -> Option<String
         return (!has_clients)
             .then(|| "this run has no MQTT clients, whose messages it counts".into());
     }
-    let why = CriterionScope::new(run, criterion, 0).err()?;
-    let known: Vec<&str> = if criterion.phase.is_some() && why.contains("phase") {
+    let cause = CriterionScope::new(run, criterion, 0).err()?;
+    let known: Vec<&str> = if criterion.phase.is_some() && cause.contains("phase") {
         let phases = run.manifest.phases.iter();
         phases.filter_map(|phase| phase.name.as_deref()).collect()
     } else {
@@ -103,8 +103,8 @@ pub(super) fn subject_missing(run: &Run, criterion: &Criterion) -> Option<String
         .map(|name| format!("\"{name}\""))
         .collect();
     Some(match known.as_slice() {
-        [] => why,
-        known => format!("{why} (there are {})", known.join(", ")),
+        [] => cause,
+        known => format!("{cause} (there are {})", known.join(", ")),
     })
 }
 
@@ -212,7 +212,7 @@ impl<'a> CriterionScope<'a> {
             return Err("a closed loop plans no arrivals".into());
         };
         // MQTT messages may be due and never written.
-        let unsent = match self.run.manifest.door.as_str() {
+        let unsent = match self.run.manifest.frontend.as_str() {
             "mqtt" => unsent + messages::counts(self.run).unsent,
             _ => unsent,
         };

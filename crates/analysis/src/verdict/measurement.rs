@@ -391,15 +391,15 @@ fn ranges(stretches: &[(u64, u64)]) -> String {
     const SHOWN: usize = 3;
     let seconds = |ns: u64| ns as f64 / 1e9;
     let text = |(from, to): &(u64, u64)| format!("{:.1}-{:.1}", seconds(*from), seconds(*to));
-    let shown: Vec<String> = stretches.iter().take(SHOWN).map(text).collect();
+    let rendered: Vec<String> = stretches.iter().take(SHOWN).map(text).collect();
     match stretches.len() {
         0 => String::new(),
         n if n > SHOWN => format!(
             " at {} s and {} more",
-            shown.join(", "),
+            rendered.join(", "),
             units::times((n - SHOWN) as u64)
         ),
-        _ => format!(" at {} s", shown.join(", ")),
+        _ => format!(" at {} s", rendered.join(", ")),
     }
 }
 

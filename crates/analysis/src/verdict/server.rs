@@ -93,7 +93,7 @@ fn one(
     let Some(value) = value else {
         return without(
             &left_out,
-            Err(format!("nothing was measured of {}", shown(series))),
+            Err(format!("nothing was measured of {}", render(series))),
         );
     };
     let missing = asked_ns.saturating_sub(known_ns);
@@ -117,9 +117,9 @@ fn one(
 }
 
 pub(super) fn subject_missing(run: &Run, name: &str, criterion: &Criterion) -> Option<String> {
-    let why = fitting(&run.server, name, criterion)
+    let cause = fitting(&run.server, name, criterion)
         .and_then(|()| spans(run, criterion, u64::MAX).map(drop));
-    why.err()
+    cause.err()
 }
 
 fn fitting(server: &ServerMetrics, name: &str, criterion: &Criterion) -> Result<(), String> {
@@ -180,19 +180,19 @@ pub fn never_measured(criterion: &Criterion, server: &ServerMetrics) -> Option<S
     let Metric::Server(name, _) = &criterion.metric else {
         return None;
     };
-    let why = fitting(server, name, criterion).err()?;
-    Some(format!("`{}` can never be judged: {why}", criterion.text))
+    let cause = fitting(server, name, criterion).err()?;
+    Some(format!("`{}` can never be judged: {cause}", criterion.text))
 }
 
 fn those<'a>(all: impl Iterator<Item = &'a MetricSeries>) -> String {
-    let names: Vec<String> = all.map(shown).take(NAMES).collect();
+    let names: Vec<String> = all.map(render).take(NAMES).collect();
     if names.is_empty() {
         return ": no metrics were sampled during the load".to_owned();
     }
     format!(" (there are {})", names.join(", "))
 }
 
-fn shown(series: &MetricSeries) -> String {
+fn render(series: &MetricSeries) -> String {
     let of = series.of.instance.as_deref();
     let of = of.map(|of| format!(" of \"{of}\"")).unwrap_or_default();
     format!("server.{}{of}", series.name())
@@ -209,21 +209,21 @@ fn scale(series: &MetricSeries, criterion: &Criterion) -> Result<f64, String> {
         (Quantity::Share(_), "%", _) => Ok(0.01),
         (_, "%", _) => Err(format!(
             "{} is a share: write one, for example 80%",
-            shown(series)
+            render(series)
         )),
         (Quantity::Number(_), ..) | (Quantity::PerSecond(_), _, MetricKind::Counter) => Ok(1.0),
         // Samples in seconds, bounds in nanoseconds.
         (Quantity::Duration(_), "s", MetricKind::Gauge) => Ok(SECOND as f64),
         (_, _, MetricKind::Counter) => Err(format!(
             "{} is a number per second: write one, for example 1000/s",
-            shown(series)
+            render(series)
         )),
-        (_, "", _) => Err(format!("{} is a bare number", shown(series))),
+        (_, "", _) => Err(format!("{} is a bare number", render(series))),
         (_, "s", _) => Err(format!(
             "{} is a time: write one, for example 50ms",
-            shown(series)
+            render(series)
         )),
-        (_, unit, _) => Err(format!("{} is a number of {unit}", shown(series))),
+        (_, unit, _) => Err(format!("{} is a number of {unit}", render(series))),
     }
 }
 

@@ -147,13 +147,13 @@ impl Checker {
             Severity::Contradiction
         };
         let value: f64 = parts.iter().map(|part| part.value).sum();
-        let shown = if is_count {
+        let rendered = if is_count {
             units::count(value as u64)
         } else {
             units::decimal(value)
         };
         let text = format!(
-            "{}, but {} {how} {shown} ({})",
+            "{}, but {} {how} {rendered} ({})",
             total.named(),
             parts_in_words(parts),
             by(total.value, value)

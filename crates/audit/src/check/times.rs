@@ -178,7 +178,7 @@ fn cut(checker: &mut Checker, report: &PrintedReport) {
     let text = format!(
         "{}{below}, but {} answers ran into {}'s time-out: they are in no figure of latency",
         max.named(),
-        timeouts.count.shown(),
+        timeouts.count.render(),
         report.tool.name(),
     );
     checker.find(Severity::Remark, "time-outs", &[max, &timeouts.count], text);

@@ -32,14 +32,14 @@ pub fn add(
     text: &str,
     offset: Offset,
 ) -> Result<String, String> {
-    let table = table::read(text).map_err(|why| format!("{file}{why}"))?;
+    let table = table::read(text).map_err(|reason| format!("{file}{reason}"))?;
     let end_ns = run.totals.last_end_ns();
     let start_ns = i128::from(run.manifest.start.wall_ns);
     let (offset_ns, how) = match offset {
         Offset::Given(ns) => (ns, "given".to_owned()),
         Offset::Found => {
             let found = offset::find(&table, &load(run), start_ns)
-                .map_err(|why| format!("{file}: {why}"))?;
+                .map_err(|reason| format!("{file}: {reason}"))?;
             (
                 found.ns,
                 format!("found by \"{}\", which moves with the load", found.by),

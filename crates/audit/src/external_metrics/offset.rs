@@ -165,11 +165,11 @@ mod tests {
     #[test]
     fn what_is_not_clear_is_refused() {
         let flat = vec![50.0; 120];
-        let why = find(&following(&flat, 0, 5), &flat, START).unwrap_err();
-        assert!(why.contains("no column follows the load"), "{why}");
+        let reason = find(&following(&flat, 0, 5), &flat, START).unwrap_err();
+        assert!(reason.contains("no column follows the load"), "{reason}");
         let ramp: Vec<f64> = (0..180).map(f64::from).collect();
-        let why = find(&following(&ramp, 0, 5), &ramp, START).unwrap_err();
-        assert!(why.contains("as well at other offsets"), "{why}");
+        let reason = find(&following(&ramp, 0, 5), &ramp, START).unwrap_err();
+        assert!(reason.contains("as well at other offsets"), "{reason}");
         let waves: Vec<f64> = (0..180)
             .map(|second| if second / 20 % 2 == 0 { 10.0 } else { 90.0 })
             .collect();

@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn errors_have_locations() {
-        for (text, said) in [
+        for (text, message) in [
             ("", ": no line begins with a time"),
             ("a,b\nc,d\n", ": no line begins with a time"),
             ("1700000000,1\n", ":1:1: its first line is data"),
@@ -231,8 +231,8 @@ mod tests {
             ),
             ("time,a\n1700000000,1,2\n", ":1:1: column 3 has no name"),
         ] {
-            let why = read(text).unwrap_err();
-            assert!(why.starts_with(said), "{text}: {why}");
+            let reason = read(text).unwrap_err();
+            assert!(reason.starts_with(message), "{text}: {reason}");
         }
     }
 

@@ -27,7 +27,7 @@ impl<'a> Pair<'a> {
         }
     }
 
-    pub fn compare(&self, subjects: &[Subject], asked: &CompareConfig) -> Vec<Compared> {
+    pub fn compare(&self, subjects: &[Subject], config: &CompareConfig) -> Vec<Compared> {
         let [Some(first), Some(second)] = self.sides.map(|side| side.runs.first()) else {
             return Vec::new();
         };
@@ -44,8 +44,8 @@ impl<'a> Pair<'a> {
             };
             match &compared.change {
                 Some(change) => {
-                    compared.outcome = judge::outcome(compared.unit, change, asked);
-                    compared.text = text::judged(&compared, asked);
+                    compared.outcome = judge::outcome(compared.unit, change, config);
+                    compared.text = text::judged(&compared, config);
                 }
                 None => compared.text = text::unknown(subject, self.sides[0], self.sides[1]),
             }

@@ -6,12 +6,12 @@ use analysis::saturation::Reached;
 
 const SLOS: [&str; 2] = ["p99 < 200ms", "errors < 1%"];
 
-fn row(level: f64, came: f64, answered: f64, beyond: [f64; 2]) -> ProbeRow {
+fn row(level: f64, arrived: f64, answered: f64, beyond: [f64; 2]) -> ProbeRow {
     ProbeRow {
         level,
-        why: ProbeReason::Near,
+        reason: ProbeReason::Near,
         holds: false,
-        spoilt: None,
+        invalid: None,
         counted_s: 15.0,
         requests: 1_000,
         goodput: answered,
@@ -19,7 +19,7 @@ fn row(level: f64, came: f64, answered: f64, beyond: [f64; 2]) -> ProbeRow {
         ns: [None; 3],
         measured: vec![Some("240 ms".to_owned()), Some("0 %".to_owned())],
         beyond: beyond.map(Some).to_vec(),
-        came: Some(came),
+        arrived: Some(arrived),
         answered: Some(answered),
         wait: None,
         service: None,
@@ -55,7 +55,7 @@ fn reached(resource: &str, source: &str, limit: &str) -> Reached {
     }
 }
 
-fn said(rows: &[ProbeRow]) -> String {
+fn text(rows: &[ProbeRow]) -> String {
     described(rows, &[], &SLOS)
 }
 
@@ -78,12 +78,12 @@ fn answers_that_do_not_grow_with_what_comes_are_an_overload() {
     let mut rows = overloaded();
     rows[0].grows = Some(7.0);
     assert_eq!(
-        said(&rows),
+        text(&rows),
         "latency grows without bound: answers never exceed 418/s however many arrive"
     );
     // One probe shows only its own rates.
     assert_eq!(
-        said(&rows[..1]),
+        text(&rows[..1]),
         "latency grows without bound: of 425/s that arrive 410/s are answered"
     );
 }
@@ -93,12 +93,12 @@ fn a_resource_is_named_where_it_was_seen_at_its_limit() {
     let mut rows = overloaded();
     rows[1].saturated = Some(reached(THREADS, "puma", "0 of 5 left, and requests wait"));
     assert_eq!(
-        said(&[row(420.0, 420.0, 395.0, [0.4, 0.0]), rows[1].clone()]),
+        text(&[row(420.0, 420.0, 395.0, [0.4, 0.0]), rows[1].clone()]),
         "latency grows without bound: more arrivals than 418/s find all threads busy (puma: 0 of 5 left, and requests wait)"
     );
     rows[1].saturated = Some(reached("connection pool", "app", "0 of 10 left"));
     assert_eq!(
-        said(&[row(420.0, 420.0, 395.0, [0.4, 0.0]), rows[1].clone()]),
+        text(&[row(420.0, 420.0, 395.0, [0.4, 0.0]), rows[1].clone()]),
         "latency grows without bound: answers never exceed 418/s however many arrive; at its limit first: connection pool (app: 0 of 10 left)"
     );
 }
@@ -107,11 +107,11 @@ fn a_resource_is_named_where_it_was_seen_at_its_limit() {
 fn a_service_that_answers_what_comes_keeps_up_whatever_it_takes() {
     let nearest = row(420.0, 421.0, 420.0, [0.02, 0.0]);
     let alone = "latency rises but the service keeps up: `p99 < 200ms` is 240 ms at 420/s";
-    assert_eq!(said(std::slice::from_ref(&nearest)), alone);
+    assert_eq!(text(std::slice::from_ref(&nearest)), alone);
     let [_, far] = overloaded();
     let farther = row(840.0, 840.0, 425.0, [0.9, 0.0]);
     assert_eq!(
-        said(&[nearest, far, farther]),
+        text(&[nearest, far, farther]),
         format!("{alone}; far above, answers never exceed 425/s however many arrive")
     );
 }
@@ -121,15 +121,15 @@ fn what_is_not_known_is_not_claimed() {
     let mut short = row(420.0, 420.0, 395.0, [0.4, 0.0]);
     let plain = "`p99 < 200ms` is 240 ms at 420/s";
     // A few seconds of rising latency look like that too.
-    assert_eq!(said(&[short.clone()]), plain);
-    (short.came, short.answered) = (None, None);
-    assert_eq!(said(&[short]), plain);
+    assert_eq!(text(&[short.clone()]), plain);
+    (short.arrived, short.answered) = (None, None);
+    assert_eq!(text(&[short]), plain);
 }
 
 #[test]
 fn errors_are_named_by_cause() {
     let failing = || row(420.0, 420.0, 420.0, [0.0, 0.12]);
-    let of = |class, reason| said(&[with_cause(failing(), class, reason, 0.12)]);
+    let of = |class, reason| text(&[with_cause(failing(), class, reason, 0.12)]);
     assert_eq!(
         of("failed", "status 503"),
         "errors: 12.0 % of requests get status 503 at 420/s"
@@ -149,11 +149,11 @@ fn errors_are_named_by_cause() {
     // Unanswered requests exceed every percentile.
     let refused = row(420.0, 420.0, 370.0, [0.12, 0.0]);
     let refused = with_cause(refused, "refused", "connection refused", 0.12);
-    assert!(said(&[refused]).starts_with("errors: 12.0 % are not answered"));
+    assert!(text(&[refused]).starts_with("errors: 12.0 % are not answered"));
     // A few errors next to latency are not the cause.
     let slow = row(420.0, 420.0, 420.0, [0.4, 0.001]);
     let slow = with_cause(slow, "failed", "status 503", 0.001);
-    assert!(said(&[slow]).starts_with("latency rises"));
+    assert!(text(&[slow]).starts_with("latency rises"));
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn who_waits_until_it_is_too_long_waits_in_a_backlog_that_grows() {
         "no answer in time",
         0.3,
     );
-    assert!(said(&rows).starts_with("latency grows without bound: answers never exceed 418/s"));
+    assert!(text(&rows).starts_with("latency grows without bound: answers never exceed 418/s"));
 }
 
 #[test]

@@ -92,7 +92,7 @@ impl StopRules {
 }
 
 fn so_far(interval: &Interval, what: &str) -> u64 {
-    let counters = &interval.door.counters;
+    let counters = &interval.frontend.counters;
     counters
         .get(&format!("so_far_{what}"))
         .copied()
@@ -240,7 +240,7 @@ impl WatchedRule {
             };
         }
         let bound_ns = bound(&self.rule.when) as u64;
-        let ages = interval.under_way.iter();
+        let ages = interval.in_flight_ages.iter();
         let late = ages
             .filter(|(id, _)| subject.has_label(**id))
             .map(|(_, ages)| ages.above(bound_ns));

@@ -52,8 +52,8 @@ fn one(
         return None;
     }
     let unit = series.unit();
-    let shown = |value| units::figure(value, &unit);
-    Some(range(&shown(least), &shown(most)))
+    let render = |value| units::figure(value, &unit);
+    Some(range(&render(least), &render(most)))
 }
 
 fn range(least: &str, most: &str) -> String {

@@ -24,7 +24,7 @@ fn run(plan: &Plan) -> Run {
     let started = RunContext {
         version: String::new(),
         command: Vec::new(),
-        door: "run".into(),
+        frontend: "run".into(),
         workers: 1,
         seed: 0,
         wall_ns: 0,
@@ -124,7 +124,7 @@ fn a_target_that_says_nothing_any_more_is_too_slow() {
         if n >= 10 {
             let mut ages = Histogram::default();
             ages.record_n((n - 9) * SECOND, 50);
-            interval.under_way = [(label::ALL, ages)].into();
+            interval.in_flight_ages = [(label::ALL, ages)].into();
         }
         interval
     };

@@ -196,15 +196,15 @@ impl Client {
 
     /// Whether a host that appeared during the run may be loaded. Adds a note unless the user wrote
     /// it.
-    pub fn may_go_to(&self, host: &str, why: &str) -> bool {
+    pub fn may_go_to(&self, host: &str, reason: &str) -> bool {
         let ruling = self.hosts.ruling(host);
         match ruling {
             Ruling::Allowed => {}
             Ruling::Told => self.worker.remark(format!(
-                "load went to `{host}`, which the test does not name: {why}"
+                "load went to `{host}`, which the test does not name: {reason}"
             )),
             Ruling::Refused => self.worker.remark(format!(
-                "host not allowed: nothing was sent to `{host}`, which the test does not name ({why}); {}",
+                "host not allowed: nothing was sent to `{host}`, which the test does not name ({reason}); {}",
                 self.hosts.advice(host)
             )),
         }

@@ -23,7 +23,7 @@ struct Coming<'a> {
     rest: Shard<'a>,
 }
 
-pub(super) struct Adopting<'a> {
+pub(super) struct TakeoverArrivals<'a> {
     schedule: &'a Schedule,
     position: WorkerPosition,
     view: TakeoverView,
@@ -32,22 +32,22 @@ pub(super) struct Adopting<'a> {
     known_ns: u64,
 }
 
-impl<'a> Adopting<'a> {
+impl<'a> TakeoverArrivals<'a> {
     pub fn new(
         takeover: &ShardTakeover,
         schedule: &'a Schedule,
         own: Share,
         position: WorkerPosition,
-    ) -> Adopting<'a> {
-        let mut adopting = Adopting {
+    ) -> TakeoverArrivals<'a> {
+        let mut arrivals = TakeoverArrivals {
             schedule,
             position,
             view: takeover.view(),
             coming: BinaryHeap::new(),
             known_ns: 0,
         };
-        adopting.add(schedule.shard(own.index, own.of));
-        adopting
+        arrivals.add(schedule.shard(own.index, own.of));
+        arrivals
     }
 
     fn add(&mut self, mut rest: Shard<'a>) {
@@ -65,8 +65,8 @@ impl<'a> Adopting<'a> {
         // Takeovers are stored by then.
         let over_ns = self.schedule.end_ns().saturating_sub(KNOWN_NS) + 1;
         loop {
-            for adopted in self.view.news() {
-                self.add(takeover::shard(adopted, self.schedule, self.position));
+            for taken_over in self.view.news() {
+                self.add(takeover::shard(taken_over, self.schedule, self.position));
             }
             let next = self.coming.peek().map(|coming| coming.next);
             let until_ns = next.map_or(over_ns, |arrival| arrival.intended_ns);

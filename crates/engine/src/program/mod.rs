@@ -359,7 +359,7 @@ impl Compiler<'_> {
         }
         // Requests get the first numbers, because users see them in the record.
         for (index, scenario) in plan.scenarios().iter().enumerate() {
-            let name = scenario.shown(index);
+            let name = scenario.render(index);
             scenarios[index].label = self.labels.id(LabelGroup::Iteration, "", &name);
         }
         for group in &mut self.groups {

@@ -6,7 +6,7 @@ use super::*;
 fn verdict(plan: &Plan, mut intervals: Vec<Interval>) -> analysis::verdict::Measurement {
     let program = Program::compile(plan, 1, None).expect("a plan that compiles");
     let started = record::RunContext {
-        door: "run".into(),
+        frontend: "run".into(),
         workers: 1,
         seed: 1,
         ..record::RunContext::default()

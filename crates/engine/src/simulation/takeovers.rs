@@ -43,10 +43,10 @@ fn process(
 ) -> ArrivalTimes {
     let mut seen = ArrivalTimes::default();
     for index in 0..workers {
-        let adoptions = ShardTakeover::default();
-        adoptions.open(share, &Schedule::new(&plan.load, 1));
+        let takeovers = ShardTakeover::default();
+        takeovers.open(share, &Schedule::new(&plan.load, 1));
         let stop = StopHandle::default();
-        let (asked, next) = (adoptions.clone(), Cell::new(0));
+        let (asked, next) = (takeovers.clone(), Cell::new(0));
         let stopped = stop.clone();
         let held_up = move |at: u64| {
             while let Some(reported) = reported
@@ -54,7 +54,7 @@ fn process(
                 .filter(|reported| reported.at_ns <= at)
             {
                 next.set(next.get() + 1);
-                let answer = asked.adopt(reported.share, reported.from_ns, || reported.at_ns);
+                let answer = asked.take_over(reported.share, reported.from_ns, || reported.at_ns);
                 assert!(
                     matches!(answer, Ok(()) | Err(TakeoverRefusal::Over)),
                     "{answer:?}"
@@ -73,7 +73,7 @@ fn process(
         });
         let around = Around {
             share,
-            adoptions: Some(adoptions),
+            takeovers: Some(takeovers),
             stop,
             position: Some(WorkerPosition { index, workers }),
             ..Around::default()
@@ -224,23 +224,23 @@ fn second_loss_includes_earlier_takeover() {
 fn delayed_worker_sends_taken_over_arrivals_late() {
     let own = Share { index: 0, of: 2 };
     let test = plan(open(100, 8), PoolPolicy::PerUser);
-    let adoptions = ShardTakeover::default();
-    adoptions.open(own, &Schedule::new(&test.load, 1));
-    let (asked, once) = (adoptions.clone(), Cell::new(false));
+    let takeovers = ShardTakeover::default();
+    takeovers.open(own, &Schedule::new(&test.load, 1));
+    let (asked, once) = (takeovers.clone(), Cell::new(false));
     let held_up = move |at: u64| {
         if !(2 * SECOND..5 * SECOND).contains(&at) {
             return at;
         }
         if !once.replace(true) {
             let lost = Share { index: 1, of: 2 };
-            let reported = asked.adopt(lost, 3 * SECOND, || 2 * SECOND + 1);
+            let reported = asked.take_over(lost, 3 * SECOND, || 2 * SECOND + 1);
             assert_eq!(reported, Ok(()));
         }
         5 * SECOND
     };
     let around = Around {
         share: own,
-        adoptions: Some(adoptions),
+        takeovers: Some(takeovers),
         ..Around::default()
     };
     let model: Model = Box::new(|arrival| Some(arrival + MILLISECOND));
@@ -255,17 +255,17 @@ fn delayed_worker_sends_taken_over_arrivals_late() {
 
 #[test]
 fn takeover_requires_scenarios_and_permission() {
-    let answer = |load: Load, adopts: bool| {
+    let answer = |load: Load, takes_over: bool| {
         let own = Share { index: 0, of: 2 };
         let options = EngineOptions {
-            adopts,
+            takes_over,
             share: own,
             ..EngineOptions::default()
         };
-        let adoptions = options.adoptions.clone();
+        let takeovers = options.takeovers.clone();
         let prepared = Prepared::new(&plan(load, PoolPolicy::PerUser), options);
         assert!(prepared.is_ok());
-        adoptions.adopt(Share { index: 1, of: 2 }, SECOND, || 0)
+        takeovers.take_over(Share { index: 1, of: 2 }, SECOND, || 0)
     };
     assert_eq!(answer(open(100, 8), true), Ok(()));
     for refused in [

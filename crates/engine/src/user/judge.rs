@@ -52,16 +52,17 @@ impl User<'_> {
             Ok(()) => {}
         }
         let answer = std::mem::take(&mut ongoing.exchange.answer);
-        let mut seen = Inspection::new(&answer, self.worker.memory.left(), self.program.unpacking);
-        let (mut ended, mut result) = self.verdict(ongoing, &answer, &mut seen);
-        if seen.is_out_of_memory() {
+        let mut inspection =
+            Inspection::new(&answer, self.worker.memory.left(), self.program.unpacking);
+        let (mut ended, mut result) = self.verdict(ongoing, &answer, &mut inspection);
+        if inspection.is_out_of_memory() {
             // Its content is unknown, which is a generator fault.
             let fault = Fault::OutOfMemory;
             ongoing.unexpected = None;
             ended = RequestOutcome::Unanswered(fault);
             result = Err(IterationAbort::Fault(fault, Some(ongoing.step.index)));
         }
-        drop(seen);
+        drop(inspection);
         ongoing.exchange.answer = answer;
         (ended, result)
     }
@@ -70,14 +71,14 @@ impl User<'_> {
         &mut self,
         ongoing: &mut Ongoing<'_>,
         answer: &Response,
-        seen: &mut Inspection<'_>,
+        inspection: &mut Inspection<'_>,
     ) -> (RequestOutcome, Result<(), IterationAbort>) {
         let step = ongoing.step;
         let rules = self.program.rules;
         if step.want.body
-            && let Some(why) = seen.unreadable()
+            && let Some(reason) = inspection.unreadable()
         {
-            let what = match why {
+            let what = match reason {
                 Unreadable::TooLarge => {
                     let fault = Fault::BodyTooLarge;
                     return (
@@ -94,10 +95,15 @@ impl User<'_> {
             let end = IterationAbort::Answered(failure, Fault::BadEncoding, step.index);
             return (RequestOutcome::Failed(failure), Err(end));
         }
-        let captured = self.capture(step, seen);
+        let captured = self.capture(step, inspection);
         // Expected values may use captured ones. Checks run even if a capture failed.
         let asked = ongoing.asked.take();
-        let hooked = self.hooked(step, asked.as_ref(), seen, ongoing.exchange.moments.done);
+        let hooked = self.hooked(
+            step,
+            asked.as_ref(),
+            inspection,
+            ongoing.exchange.moments.done,
+        );
         let unexpected = match hooked {
             Err(Unexpected {
                 kind,
@@ -130,7 +136,7 @@ impl User<'_> {
             .then_some(Failure::Status(answer.status));
         let failure = status_failure(step, rules.status_fails, answer.status)
             .or(stranded)
-            .or_else(|| self.failed_check(step, seen))
+            .or_else(|| self.failed_check(step, inspection))
             .or(unexpected);
         match failure {
             None => (RequestOutcome::Ok, Ok(())),
@@ -147,7 +153,7 @@ impl User<'_> {
         &mut self,
         step: &RequestStep,
         sent: Option<&Built>,
-        seen: &mut Inspection<'_>,
+        inspection: &mut Inspection<'_>,
         now_ns: u64,
     ) -> Result<(), Unexpected> {
         let Some(hook) = self.hook.as_ref().filter(|_| step.looks.answers) else {
@@ -157,7 +163,7 @@ impl User<'_> {
             step,
             base: &self.program.target,
             sent,
-            answer: seen,
+            answer: inspection,
             vars: &self.vars,
             rng: &mut self.rng,
             worker: self.worker,
@@ -244,8 +250,8 @@ pub(super) fn report_response(
         called,
         server_ms: answer.server_ms,
     };
-    recorder.door(moments.head, &head);
-    recorder.door(
+    recorder.frontend(moments.head, &head);
+    recorder.frontend(
         moments.done.max(moments.head),
         &Event::Body {
             bytes: answer.body_bytes,

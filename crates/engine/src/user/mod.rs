@@ -150,7 +150,7 @@ pub async fn run(env: &Env, state: &UserState, start: IterationStart) -> Request
     let (worker, program) = (&env.worker, &env.program);
     let begun = worker.clock.now();
     let scenario = &program.scenarios[start.scenario];
-    worker.recorder.borrow_mut().door(
+    worker.recorder.borrow_mut().frontend(
         begun,
         &Event::UserStarted {
             scenario: start.scenario as u32,
@@ -175,7 +175,7 @@ pub async fn run(env: &Env, state: &UserState, start: IterationStart) -> Request
     let ended = match result {
         Ok(()) | Err(IterationAbort::Left) => {
             recorder.run.left += u64::from(result.is_err());
-            recorder.door(
+            recorder.frontend(
                 now,
                 &Event::UserCompleted {
                     session_ns: now.saturating_sub(begun),
@@ -199,7 +199,7 @@ pub async fn run(env: &Env, state: &UserState, start: IterationStart) -> Request
                 IterationAbort::Failed(_) | IterationAbort::Left => (None, None),
             };
             if let Some(reason) = reason {
-                recorder.door(now, &Event::UserFailed { reason, step });
+                recorder.frontend(now, &Event::UserFailed { reason, step });
                 // Other errors were reported with the response.
                 let is_news = program.tells_errors && step.is_some();
                 reported = is_news.then(|| reason.to_kept());

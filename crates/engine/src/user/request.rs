@@ -27,9 +27,9 @@ impl User<'_> {
         let worker = self.worker;
         let step = &self.program.requests[index];
         let goes_ahead = self.goes_ahead(step);
-        if let Ok(Some(why)) = goes_ahead {
+        if let Ok(Some(reason)) = goes_ahead {
             if worker.common.walks {
-                self.tell_left_out(step, why);
+                self.tell_left_out(step, reason);
             }
             return Ok(());
         }
@@ -277,7 +277,7 @@ struct Teller<'u> {
 impl Caller for Teller<'_> {
     fn sending(&mut self, now_ns: u64) {
         let mut recorder = self.worker.recorder.borrow_mut();
-        recorder.door(now_ns, &Event::RequestSent);
+        recorder.frontend(now_ns, &Event::RequestSent);
     }
 
     fn redirected(&mut self, intended: Intended, moments: &Moments, answer: &Response) {
@@ -302,6 +302,6 @@ impl Caller for Teller<'_> {
         let remark = Event::Remark {
             name: "cookie_parse_error_invalid_cookie",
         };
-        self.worker.recorder.borrow_mut().door(now_ns, &remark);
+        self.worker.recorder.borrow_mut().frontend(now_ns, &remark);
     }
 }

@@ -106,7 +106,7 @@ fn mock(entry: &Entry, recorded: Recorded<'_>, findings: &mut Findings) -> Mock 
     }
     entries(node, "a mock", model::MOCK, findings);
     let port = node.get("port").and_then(|node| {
-        let port = read::whole(node, "port", 1, findings)?;
+        let port = read::whole_number(node, "port", 1, findings)?;
         let fits = u16::try_from(port).ok();
         if fits.is_none() {
             findings.problem(node.mark, format!("`port: {port}` is above 65535"));
@@ -311,7 +311,7 @@ fn path(node: &Node, findings: &mut Findings) -> Option<String> {
 fn status(node: Option<&Node>, body: &MockBody, findings: &mut Findings) -> u16 {
     const USUAL: u16 = 200;
     let Some(node) = node else { return USUAL };
-    let Some(status) = read::whole(node, "status", 200, findings) else {
+    let Some(status) = read::whole_number(node, "status", 200, findings) else {
         return USUAL;
     };
     match u16::try_from(status).ok().filter(|status| *status <= 599) {

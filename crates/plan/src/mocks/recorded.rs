@@ -206,8 +206,8 @@ mod tests {
         let asked = [(0.5, 20 * MS), (0.95, 60 * MS), (0.99, 150 * MS)];
         let curve = PercentileCurve::through(&asked, true).unwrap();
         let drawn = |latency: MockLatency, seed| {
-            let mut course = LatencySampler::new(latency, seed);
-            let mut times: Vec<u64> = (0..3_072).map(|_| course.next(0, 1.0)).collect();
+            let mut sampler = LatencySampler::new(latency, seed);
+            let mut times: Vec<u64> = (0..3_072).map(|_| sampler.next(0, 1.0)).collect();
             times.sort_unstable();
             times
         };

@@ -94,7 +94,7 @@ pub(super) fn draw(runs: &[(RunSpan, &Page)], started_wall_ns: u64) -> Charts {
             page,
         })
         .collect();
-    let Some(course) = TimeAxis::new(runs, &placed) else {
+    let Some(axis) = TimeAxis::new(runs, &placed) else {
         return Charts::default();
     };
     let rates = AxisKind {
@@ -105,7 +105,7 @@ pub(super) fn draw(runs: &[(RunSpan, &Page)], started_wall_ns: u64) -> Charts {
         File {
             name: "throughput.svg".into(),
             description: "Requests per second over all stages".into(),
-            text: course.drawn(
+            text: axis.drawn(
                 "Requests per second",
                 "per second",
                 rates,
@@ -115,7 +115,7 @@ pub(super) fn draw(runs: &[(RunSpan, &Page)], started_wall_ns: u64) -> Charts {
         File {
             name: "latency.svg".into(),
             description: "Service time over all stages".into(),
-            text: course.drawn(
+            text: axis.drawn(
                 "Service time",
                 "log scale",
                 AxisKind {
@@ -139,7 +139,7 @@ pub(super) fn draw(runs: &[(RunSpan, &Page)], started_wall_ns: u64) -> Charts {
         panels.remove(&constant.name);
     }
     let panels = panels.into_iter().take(MOST_PANELS).enumerate();
-    files.extend(panels.map(|(number, (name, panel))| server(&course, number + 1, &name, panel)));
+    files.extend(panels.map(|(number, (name, panel))| server(&axis, number + 1, &name, panel)));
     Charts { files, constants }
 }
 
@@ -149,7 +149,7 @@ fn judged(runs: &[(RunSpan, &Page)], name: &str) -> bool {
     panels.any(|panel| panel.limit.is_some())
 }
 
-fn server(course: &TimeAxis, number: usize, name: &str, (unit, lines): Panel) -> File {
+fn server(axis: &TimeAxis, number: usize, name: &str, (unit, lines): Panel) -> File {
     let names: Vec<&str> = lines.iter().filter_map(|(of, _)| of.as_deref()).collect();
     let common = common(&names);
     let by = common
@@ -183,7 +183,7 @@ fn server(course: &TimeAxis, number: usize, name: &str, (unit, lines): Panel) ->
     File {
         name: format!("server-{number}.svg"),
         description: format!("{name} over all stages"),
-        text: course.drawn(
+        text: axis.drawn(
             &title,
             y_title,
             AxisKind {

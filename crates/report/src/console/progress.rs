@@ -20,7 +20,7 @@ pub fn progress_line(interval: &Interval, load_end_ns: u64, errors_so_far: u64) 
         0.0
     };
     let times = KindTimes::from_slot(&all, TimeKind::Response);
-    let shown = |q: f64| match times.quantile(q) {
+    let render = |q: f64| match times.quantile(q) {
         Quantile::Empty => "-".to_owned(),
         Quantile::Ns(ns) => time(ns),
         Quantile::NoAnswer(_) => "no answer".to_owned(),
@@ -45,8 +45,8 @@ pub fn progress_line(interval: &Interval, load_end_ns: u64, errors_so_far: u64) 
         "{}{total}: {} requests/s, p50 {}, p99 {}, {} in flight, {} errors",
         whole(to),
         rate(per_second),
-        shown(0.5),
-        shown(0.99),
+        render(0.5),
+        render(0.99),
         count(interval.run.in_flight.last),
         count(errors_so_far)
     )

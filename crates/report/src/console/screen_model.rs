@@ -38,7 +38,7 @@ pub struct ScreenModel {
     /// Failed or unanswered.
     pub errors: u64,
     pub causes: Vec<(u64, String)>,
-    pub under_way: (u64, u64),
+    pub in_flight_now: (u64, u64),
     /// Finished requests per second by interval; the last is the newest.
     pub rates: Vec<f64>,
     pub time: &'static str,
@@ -116,7 +116,7 @@ impl ScreenModel {
         self.errors = counters.errors();
         self.causes = causes(all);
         let now = &interval.run;
-        self.under_way = (now.in_flight.last, now.users.last);
+        self.in_flight_now = (now.in_flight.last, now.users.last);
         let past = rows.values().rev().take(PAST);
         let mut rates: Vec<f64> = past
             .map(|row| per_second(row.all.ended(), row.span))

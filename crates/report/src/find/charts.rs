@@ -18,7 +18,7 @@ pub(super) fn draw(found: &SearchResult) -> Vec<File> {
     let rows: Vec<&ProbeRow> = found
         .probes
         .iter()
-        .filter(|row| row.spoilt.is_none())
+        .filter(|row| row.invalid.is_none())
         .collect();
     if rows.is_empty() {
         return Vec::new();
@@ -145,7 +145,7 @@ fn law(found: &SearchResult, scaling: &Scaling, rows: &[&ProbeRow]) -> File {
     let curve = scaling
         .curve
         .iter()
-        .map(|(users, got)| (*users, Some(*got)));
+        .map(|(users, actual)| (*users, Some(*actual)));
     let curves = vec![
         dots("measured", GREEN, rows.iter(), |row| Some(row.goodput)),
         line("the law", BLUE, DASHED, curve.collect()),

@@ -30,14 +30,14 @@ impl MarkdownTable {
 
     pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
         let plain = self.plain;
-        let shown = |cell: String| {
+        let render = |cell: String| {
             if plain {
                 cell.replace(char::is_control, " ")
             } else {
                 escaped(&cell)
             }
         };
-        self.rows.push(cells.into_iter().map(shown).collect());
+        self.rows.push(cells.into_iter().map(render).collect());
     }
 
     pub fn is_empty(&self) -> bool {

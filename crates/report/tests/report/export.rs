@@ -22,7 +22,7 @@ pub fn judged(text: &str, judgement: Judgement) -> Judged {
         value: Some(312e6),
         margin: Some(-0.25),
         reason: Some("too \"few\"".into()),
-        stands: None,
+        is_robust: None,
         first_violation_ns: Some(2 * SECOND),
     }
 }

@@ -81,8 +81,8 @@ fn lose(folder: &Path, plan: &Plan, how: How) -> PathBuf {
         });
         let mut writer = writer_of_part(&dir, plan, labels().all(), index, 3);
         let snapshots = snapshots_of(index, arrivals, Box::<Every>::default());
-        let kept = if is_lost { how.recorded } else { usize::MAX };
-        for snapshot in snapshots.into_iter().take(kept) {
+        let stored = if is_lost { how.recorded } else { usize::MAX };
+        for snapshot in snapshots.into_iter().take(stored) {
             let interval = Interval::merge(vec![snapshot], 3, |id| id == 2 || id == 3);
             assert!(writer.interval(&interval, &HostSample::default()).is_none());
         }
@@ -173,11 +173,11 @@ fn a_part_that_is_not_there_is_unknown_and_said_once() {
 #[test]
 fn it_is_degraded_with_the_node_named_and_said_once() {
     let (_, reported) = summary(HOW, &[]);
-    let said = "node 2 (worker-c) was lost at 00:00: 1 arrival unsent until 2 others took over at 00:01, 2 unknown";
+    let message = "node 2 (worker-c) was lost at 00:00: 1 arrival unsent until 2 others took over at 00:01, 2 unknown";
     let measurement = reported.measurement.clone().unwrap();
     assert_eq!(
         (measurement.verdict.as_str(), measurement.reasons),
-        ("DEGRADED", vec![said.to_owned()])
+        ("DEGRADED", vec![message.to_owned()])
     );
     let text = console::summary_text(&reported);
     assert!(
@@ -349,9 +349,9 @@ fn run_with_lost_node_is_not_a_baseline() {
     };
     let other = side(&analysis::summarise(&whole));
     let found = compare::incompatibilities(&side(&lost), &other);
-    let said = "a lost a node: from 00:00 to 00:01 its load was not the plan's";
+    let message = "a lost a node: from 00:00 to 00:01 its load was not the plan's";
     assert!(
-        found.iter().any(|hindrance| hindrance.text == said),
+        found.iter().any(|hindrance| hindrance.text == message),
         "{found:?}"
     );
 }

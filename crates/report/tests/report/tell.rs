@@ -257,10 +257,10 @@ fn killed_run_has_requests_in_flight() {
     let run = in_memory(&plan(&[]), &intervals, RunState::Running);
     let summary = analysis::summarise(&run);
     assert_eq!(
-        (summary.requests.under_way, summary.requests.adds_up),
+        (summary.requests.in_flight, summary.requests.adds_up),
         (2, true)
     );
-    assert_eq!(summary.arrivals.as_ref().unwrap().under_way, 1);
+    assert_eq!(summary.arrivals.as_ref().unwrap().in_flight, 1);
     let text = console::summary_text(&summary);
     assert!(
         text.contains("without an answer (timeout 1) + 2 in flight"),

@@ -7,7 +7,8 @@ use serde_json::Value;
 pub(super) fn read(text: &str) -> Result<Vec<MetricReading>, String> {
     let text = text.trim_start_matches('\u{feff}');
     if text.trim_start().starts_with(['{', '[']) {
-        let value = serde_json::from_str(text).map_err(|why| format!("it is not JSON: {why}"))?;
+        let value =
+            serde_json::from_str(text).map_err(|reason| format!("it is not JSON: {reason}"))?;
         Ok(json(&value))
     } else if text.trim_start().starts_with("Active connections:") {
         Ok(nginx(text))

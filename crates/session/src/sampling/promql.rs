@@ -33,7 +33,7 @@ pub(super) struct Promql {
     query: String,
     step_ns: u64,
     /// The last step that was reported, in nanoseconds since 1970; initially the start of the run.
-    told_to: Option<u64>,
+    reported_to_ns: Option<u64>,
     /// Wall-clock time of the run's zero, taken once so that steps stay equidistant.
     began: u64,
     known: Vec<Descriptor>,
@@ -56,7 +56,7 @@ impl Promql {
             prefix: prefix.trim_end_matches('/').to_owned(),
             query: query.to_owned(),
             step_ns: USUAL_NS,
-            told_to: None,
+            reported_to_ns: None,
             began: 0,
             known: Vec::new(),
         })
@@ -71,10 +71,10 @@ impl Promql {
         let query = format!("query={}", encoded(&self.query));
         let data = match self.ask("query", &query) {
             Ok(data) => data,
-            Err(QueryError::Question(why)) => return Err(why),
-            Err(QueryError::Now(why)) => {
+            Err(QueryError::Question(reason)) => return Err(reason),
+            Err(QueryError::Now(reason)) => {
                 let remark = format!(
-                    "nothing can be measured of it yet, and it is asked in steps of {}: {why}",
+                    "nothing can be measured of it yet, and it is asked in steps of {}: {reason}",
                     units::duration(self.step_ns)
                 );
                 return Ok(vec![remark]);
@@ -142,28 +142,28 @@ impl Promql {
             body: None,
         };
         let answer = self.base.send(&request).map_err(QueryError::Now)?;
-        let said: Option<Value> = serde_json::from_slice(&answer.body).ok();
-        let field = |name: &str| said.as_ref().and_then(|said| said.get(name));
+        let message: Option<Value> = serde_json::from_slice(&answer.body).ok();
+        let field = |name: &str| message.as_ref().and_then(|message| message.get(name));
         if answer.status == 200
             && let Some(data) = field("data")
         {
             return Ok(data.clone());
         }
-        let why = field("error").and_then(Value::as_str);
-        match (answer.status, why) {
-            (400 | 422, Some(why)) => {
-                Err(QueryError::Question(format!("the Prometheus says: {why}")))
-            }
+        let reason = field("error").and_then(Value::as_str);
+        match (answer.status, reason) {
+            (400 | 422, Some(reason)) => Err(QueryError::Question(format!(
+                "the Prometheus says: {reason}"
+            ))),
             (200, _) => Err(QueryError::Now("its answer is not Prometheus'".to_owned())),
             (status, _) => Err(QueryError::Now(format!("it answers {status}"))),
         }
     }
 
     /// Complete steps that are not reported yet.
-    fn due(&self, now: &Moment, told_to: u64) -> Option<RangeInclusive<u64>> {
+    fn due(&self, now: &Moment, reported_to_ns: u64) -> Option<RangeInclusive<u64>> {
         let settled = if now.is_last { 0 } else { SETTLED_NS };
         let to = now.wall_ns.saturating_sub(settled) / self.step_ns * self.step_ns;
-        let from = (told_to / self.step_ns + 1) * self.step_ns;
+        let from = (reported_to_ns / self.step_ns + 1) * self.step_ns;
         let earliest = to.saturating_sub(MOST_STEPS * self.step_ns);
         (from <= to).then_some(from.max(earliest)..=to)
     }
@@ -178,7 +178,7 @@ impl Promql {
         );
         match self.ask("query_range", &query) {
             Ok(data) => answers::steps(&answers::series(&data)?, MOST),
-            Err(QueryError::Question(why) | QueryError::Now(why)) => Err(why),
+            Err(QueryError::Question(reason) | QueryError::Now(reason)) => Err(reason),
         }
     }
 }
@@ -207,21 +207,21 @@ impl Sampler for Promql {
             source: self.source.name.clone(),
             readings,
         };
-        let Some(told_to) = self.told_to else {
+        let Some(reported_to_ns) = self.reported_to_ns else {
             // The first sample covers the time since this moment.
             let begun = look(now.at_ns, Ok(Vec::new()));
-            self.told_to = Some(now.wall_ns);
+            self.reported_to_ns = Some(now.wall_ns);
             self.began = now.wall_ns.saturating_sub(now.at_ns);
             return vec![begun];
         };
-        let Some(due) = self.due(now, told_to) else {
+        let Some(due) = self.due(now, reported_to_ns) else {
             return Vec::new();
         };
         let began = self.began;
         let at = |wall_ns: u64| wall_ns.saturating_sub(began);
         match self.steps(&due) {
             // Just after the last reported step, since later steps may still be answered.
-            Err(why) => vec![look(at(told_to) + 1, Err(why))],
+            Err(reason) => vec![look(at(reported_to_ns) + 1, Err(reason))],
             Ok(steps) => {
                 let reported = due
                     .clone()
@@ -238,7 +238,7 @@ impl Sampler for Promql {
                     )
                 });
                 let reported = reported.collect();
-                self.told_to = Some(*due.end());
+                self.reported_to_ns = Some(*due.end());
                 reported
             }
         }

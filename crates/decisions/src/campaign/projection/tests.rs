@@ -9,8 +9,8 @@ fn instances(instances: u32, background: f64) -> Deployment {
     }
 }
 
-fn scaling(tested: Deployment, meant: Deployment) -> Scaling {
-    Scaling { tested, meant }
+fn scaling(tested: Deployment, target: Deployment) -> Scaling {
+    Scaling { tested, target }
 }
 
 fn usual() -> Scaling {
@@ -45,7 +45,7 @@ fn row(name: &str, verdict: StageVerdict, per_second: f64) -> StageRow {
         target: None,
         against: None,
         verdict,
-        why: String::new(),
+        reason: String::new(),
         criteria: Vec::new(),
         planned: Some(Planned {
             arrivals_per_second: per_second,
@@ -220,9 +220,9 @@ fn nothing_is_estimated_that_was_not_measured() {
             "was measured on 8 and `tested` says 6: mend",
         ),
     ];
-    for (rows, said) in cases {
+    for (rows, message) in cases {
         let reported = refused(usual(), &rows);
-        assert!(reported.contains(said), "{reported}\n{said}");
+        assert!(reported.contains(message), "{reported}\n{message}");
     }
 }
 

@@ -58,11 +58,11 @@ impl Connection {
     ) -> BatchResult {
         let worker = &shared.worker;
         let mut moments = Moments::new(due.intended, due.started);
-        let kept = self.conn.take();
-        let is_kept = kept.is_some();
+        let stored = self.conn.take();
+        let is_kept = stored.is_some();
         // In flight from here on, including the wait for source and connection.
         let mut since = due.started;
-        let connected = match kept {
+        let connected = match stored {
             Some(conn) => Ok(conn),
             None => {
                 shared.arm(worker.clock.now(), limit);
@@ -244,7 +244,7 @@ struct Answers<'b> {
     begun: u64,
     limit: &'b Rc<Limit>,
     /// Whether data arrived since the time-out was set, and the number of time-outs without.
-    heard: bool,
+    received: bool,
     silent: u32,
 }
 
@@ -269,7 +269,7 @@ impl<'b> Answers<'b> {
             left,
             begun,
             limit,
-            heard: false,
+            received: false,
             silent: 0,
         }
     }
@@ -298,13 +298,13 @@ impl ExchangeObserver for Answers<'_> {
 
     #[inline]
     fn on_read(&mut self, now_ns: u64, _: usize) {
-        self.heard = true;
+        self.received = true;
         self.moments.first_read.get_or_insert(now_ns);
     }
 
     #[inline]
     fn on_discarded(&mut self, _: usize, _: &Clock) {
-        self.heard = true;
+        self.received = true;
     }
 
     #[inline]
@@ -334,8 +334,8 @@ impl ExchangeObserver for Answers<'_> {
         let (worker, patient) = (&shared.worker, shared.driver.patient);
         match cut {
             Cut::Expired => {
-                self.silent = if self.heard { 0 } else { self.silent + 1 };
-                self.heard = false;
+                self.silent = if self.received { 0 } else { self.silent + 1 };
+                self.received = false;
                 if patient && self.silent < SILENT {
                     shared.arm(worker.clock.now(), self.limit);
                     return None;

@@ -102,7 +102,7 @@ impl BatchRecorder {
             response_ns: sample.response_ns(),
             service_ns: sample.service_ns().unwrap_or(0),
         };
-        self.worker.recorder.borrow_mut().door(now, &event);
+        self.worker.recorder.borrow_mut().frontend(now, &event);
     }
 
     #[cold]
@@ -145,7 +145,7 @@ impl BatchRecorder {
         self.worker
             .recorder
             .borrow_mut()
-            .door(now, &Event::Lost { how, bytes });
+            .frontend(now, &Event::Lost { how, bytes });
     }
 
     #[inline]

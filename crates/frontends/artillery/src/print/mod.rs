@@ -84,7 +84,7 @@ impl Console {
 
     /// Returns the text for a finished interval: phases and complete periods.
     pub fn interval(&mut self, interval: &Interval) -> String {
-        self.take(interval.span, &interval.door)
+        self.take(interval.span, &interval.frontend)
     }
 
     pub fn finish(&mut self, now_wall_ns: u64) -> String {
@@ -135,15 +135,15 @@ impl Console {
     ) -> Result<(Console, String), String> {
         let mut console = Console::new(
             &run.manifest,
-            Plugins::from_settings(&run.manifest.door_settings)?,
+            Plugins::from_settings(&run.manifest.frontend_settings)?,
             zone,
             options,
         );
         let mut text = console.begin();
-        let doors = run.door_parts();
+        let frontends = run.door_parts();
         let empty = Tally::default();
         for (index, row) in &run.totals.rows {
-            text.push_str(&console.take(row.span, doors.get(index).unwrap_or(&empty)));
+            text.push_str(&console.take(row.span, frontends.get(index).unwrap_or(&empty)));
         }
         let end_ns = run
             .manifest
@@ -155,7 +155,7 @@ impl Console {
         Ok((console, text))
     }
 
-    fn take(&mut self, span: TimeSpan, door: &Tally) -> String {
+    fn take(&mut self, span: TimeSpan, frontend: &Tally) -> String {
         let mut text = String::new();
         for (i, phase) in self.phases.iter().enumerate() {
             if i > 0 && (span.from_ns < phase.start_ns && phase.start_ns <= span.to_ns) {
@@ -165,7 +165,7 @@ impl Console {
                 text.push_str(&self.phase_line("completed", i, phase, phase.end_ns));
             }
         }
-        for period in self.periods.push(span, door) {
+        for period in self.periods.push(span, frontend) {
             text.push_str(&self.period_text(&period));
         }
         self.spoken(text)

@@ -66,9 +66,9 @@ impl Translator<'_> {
             .expect
             .is_some_and(|plugin| plugin.options.prints_exchange());
         for name in BUILT_IN {
-            let shown = shows_all && !matches!(*name, "$env" | "$processEnvironment");
+            let rendered = shows_all && !matches!(*name, "$env" | "$processEnvironment");
             // A column of that name is set later.
-            if (shown || self.templates.uses_root(name)) && !columns.contains(name) {
+            if (rendered || self.templates.uses_root(name)) && !columns.contains(name) {
                 variables.extend(
                     self.built_in(name, script)
                         .map(|value| ((*name).to_owned(), Variable::Constant(value))),
