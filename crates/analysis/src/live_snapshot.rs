@@ -1,7 +1,7 @@
 //! The newest interval of a running test: progress, rate, times and errors. Final results come from
 //! the record.
 
-use measure::{Interval, TimeKind, label, label::LabelGroup};
+use measure::{Interval, TimeKind, TimeSpan, label, label::LabelGroup};
 use record::{FirstError, LabelTotals, Model, Run};
 use serde::Serialize;
 
@@ -69,12 +69,17 @@ pub fn latest(run: &Run, interval: Option<&Interval>) -> LatestInterval {
     kinds.truncate(MOST_KINDS);
     let sampled = interval.map(|interval| timed(run, interval, kind));
     LatestInterval {
-        span_ns: interval.map_or((0, 0), |interval| interval.span),
+        span_ns: interval.map_or((0, 0), |interval| {
+            (interval.span.from_ns, interval.span.to_ns)
+        }),
         end_ns: run.manifest.load.end_ns,
         phase: interval.and_then(|interval| phase(run, interval.phase as usize)),
         closed: run.manifest.load.model == Model::Closed,
         answered_per_second: interval.map(|interval| {
-            let (from, to) = interval.span;
+            let TimeSpan {
+                from_ns: from,
+                to_ns: to,
+            } = interval.span;
             figures::per_second(counters.ok + counters.failed, to.saturating_sub(from))
         }),
         in_flight: interval.map_or(0, |interval| interval.run.in_flight.last),
@@ -134,7 +139,7 @@ fn kinds(run: &Run, interval: Option<&Interval>) -> Vec<ErrorKind> {
             let newest =
                 interval.map(|interval| LabelTotals::from_slot(&interval.label(under.label)));
             let newest = newest.as_ref().map(figures::causes).unwrap_or_default();
-            let same = newest.iter().find(|(known, ..)| *known == cause.reason);
+            let same = newest.iter().find(|known| known.reason == cause.reason);
             let label = run.label(under.label);
             kinds.push((
                 cause.last_ns,
@@ -143,7 +148,7 @@ fn kinds(run: &Run, interval: Option<&Interval>) -> Vec<ErrorKind> {
                     class: cause.class.clone(),
                     label: label.map_or_else(String::new, |label| label.text.clone()),
                     count: under.count,
-                    now: same.map_or(0, |(_, _, now)| *now),
+                    now: same.map_or(0, |now| now.count),
                     first: under.first,
                 },
             ));

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use measure::{TimeKind, interval::Gauge};
+use measure::{TimeKind, TimeSpan, interval::Gauge};
 
 use record::{IntervalRow, LabelTotals, Run};
 
 pub struct Moment {
-    pub span: (u64, u64),
+    pub span: TimeSpan,
     pub all: LabelTotals,
     pub iterations: LabelTotals,
     pub rows: Vec<IntervalRow>,
@@ -18,7 +18,7 @@ pub fn collect(run: &Run) -> Vec<Moment> {
     let history = &run.totals.history;
     let mut rows: BTreeMap<u64, Vec<IntervalRow>> = BTreeMap::new();
     for row in run.totals.rows.iter() {
-        let number = history.all.point_of(history.second(row.span.0));
+        let number = history.all.point_of(history.second(row.span.from_ns));
         rows.entry(number).or_default().push(row);
     }
     let mut iterations: BTreeMap<u64, LabelTotals> = history
@@ -37,7 +37,7 @@ pub fn collect(run: &Run) -> Vec<Moment> {
 
 impl Moment {
     pub fn length_ns(&self) -> u64 {
-        (self.span.1 - self.span.0).max(1)
+        (self.span.to_ns - self.span.from_ns).max(1)
     }
 
     pub fn part(&self, kind: TimeKind) -> &LabelTotals {

@@ -62,8 +62,8 @@ impl StartedArrivals {
     }
 }
 
-pub(super) async fn announce(desk: std::rc::Rc<WorkerState>, schedule: Schedule) {
-    let worker = &desk.worker;
+pub(super) async fn announce(state: std::rc::Rc<WorkerState>, schedule: Schedule) {
+    let worker = &state.worker;
     let share = worker.share();
     for arrival in schedule.shard(share.index, share.of) {
         if worker.clock.now() < arrival.intended_ns {
@@ -74,7 +74,7 @@ pub(super) async fn announce(desk: std::rc::Rc<WorkerState>, schedule: Schedule)
         } else if worker.arrivals_end.is_aborted() {
             return;
         }
-        desk.shared.is_due(Due {
+        state.shared.is_due(Due {
             number: arrival.number,
             intended_ns: worker.clock.absolute(arrival.intended_ns),
         });

@@ -87,7 +87,7 @@ pub struct Answered {
 /// A measured request awaiting its final name and outcome.
 #[derive(Debug, Clone)]
 pub struct PendingSample {
-    lane: usize,
+    queue: usize,
     /// Zero of the run on `CLOCK_MONOTONIC`.
     zero_ns: u64,
     sample: Sample,
@@ -188,8 +188,8 @@ enum Command {
 
 #[derive(Debug)]
 struct WorkerQueue {
-    asked: Sender<Command>,
-    bell: Notifier,
+    command: Sender<Command>,
+    notifier: Notifier,
 }
 
 #[derive(Debug)]
@@ -199,7 +199,7 @@ struct BridgeState {
     taken: Mutex<Receiver<Completion>>,
     due: Sender<Due>,
     due_taken: Mutex<Receiver<Due>>,
-    bell: Notifier,
+    notifier: Notifier,
     ending: AtomicBool,
     users: AtomicU64,
 }
@@ -207,7 +207,7 @@ struct BridgeState {
 impl BridgeState {
     fn is_due(&self, due: Due) {
         let _ = self.due.send(due);
-        self.bell.ring();
+        self.notifier.ring();
     }
 
     fn take(&self, most: usize) -> Vec<Completion> {
@@ -233,10 +233,10 @@ impl Bridge {
         let mut lanes = Vec::new();
         let mut ends = Vec::new();
         for _ in 0..workers {
-            let (asked, end) = mpsc::channel();
+            let (command, end) = mpsc::channel();
             lanes.push(WorkerQueue {
-                asked,
-                bell: Notifier::new()?,
+                command,
+                notifier: Notifier::new()?,
             });
             ends.push(Some(end));
         }
@@ -248,7 +248,7 @@ impl Bridge {
             due_taken: Mutex::new(due_taken),
             done: sender,
             taken: Mutex::new(done),
-            bell: Notifier::new()?,
+            notifier: Notifier::new()?,
             ending: AtomicBool::new(false),
             users: AtomicU64::new(0),
         });
@@ -259,11 +259,11 @@ impl Bridge {
         let ends = Mutex::new(ends);
         let maker: DriverMaker = Arc::new(move |given| {
             let mut ends = ends.lock().unwrap_or_else(PoisonError::into_inner);
-            let asked = ends.get_mut(given.worker).and_then(Option::take);
+            let command = ends.get_mut(given.worker).and_then(Option::take);
             Box::new(serve::BridgeDriver {
                 shared: Arc::clone(&shared),
-                lane: given.worker,
-                asked,
+                queue: given.worker,
+                command,
                 settings: given.client,
                 schedule: given.arrives.then_some(given.schedule),
             })
@@ -274,15 +274,15 @@ impl Bridge {
     /// Readable when [`Bridge::take`] has something.
     #[must_use]
     pub fn readable(&self) -> BorrowedFd<'_> {
-        self.shared.bell.fd()
+        self.shared.notifier.fd()
     }
 
     /// Sends a request; `None` if the bridge has ended. Each order has one completion, unless
     /// cancelled.
     pub fn send(&self, order: Order) -> Option<Token> {
         let token = self.next.fetch_add(1, Ordering::Relaxed);
-        let lane = self.lane_of(order.session);
-        let is_taken = self.ask(lane, Command::Send(token, Box::new(order)), true);
+        let queue = self.lane_of(order.session);
+        let is_taken = self.ask(queue, Command::Send(token, Box::new(order)), true);
         if !is_taken {
             self.shared.ending.store(true, Ordering::Relaxed);
         }
@@ -296,8 +296,8 @@ impl Bridge {
 
     /// Records a request. Does not wake the worker.
     pub fn settle(&self, settled: Settlement) {
-        let lane = settled.account.lane;
-        self.ask(lane, Command::Settle(Box::new(settled)), false);
+        let queue = settled.account.queue;
+        self.ask(queue, Command::Settle(Box::new(settled)), false);
     }
 
     /// Records a request that was measured elsewhere.
@@ -317,10 +317,10 @@ impl Bridge {
 
     /// Returns at most `most` completions; the descriptor stays readable if there are more.
     pub fn take(&self, most: usize) -> Vec<Completion> {
-        self.shared.bell.heard();
+        self.shared.notifier.clear();
         let taken = self.shared.take(most);
         if taken.len() == most {
-            self.shared.bell.ring();
+            self.shared.notifier.ring();
         }
         taken
     }
@@ -351,8 +351,8 @@ impl Bridge {
             .arrivals()
             .first()
             .map_or_else(now_ns, |due| due.intended_ns);
-        for lane in 0..self.shared.lanes.len() {
-            self.ask(lane, Command::EndArrivals(from_ns), true);
+        for queue in 0..self.shared.lanes.len() {
+            self.ask(queue, Command::EndArrivals(from_ns), true);
         }
     }
 
@@ -364,8 +364,8 @@ impl Bridge {
 
     /// Gives up requests in flight and ends the run.
     pub fn end(&self) {
-        for lane in 0..self.shared.lanes.len() {
-            self.ask(lane, Command::End, true);
+        for queue in 0..self.shared.lanes.len() {
+            self.ask(queue, Command::End, true);
         }
     }
 
@@ -374,11 +374,11 @@ impl Bridge {
     }
 
     /// Returns whether the worker exists; otherwise the run's error explains it.
-    fn ask(&self, lane: usize, asked: Command, at_once: bool) -> bool {
-        let lane = &self.shared.lanes[lane];
-        let is_there = lane.asked.send(asked).is_ok();
+    fn ask(&self, queue: usize, command: Command, at_once: bool) -> bool {
+        let queue = &self.shared.lanes[queue];
+        let is_there = queue.command.send(command).is_ok();
         if at_once {
-            lane.bell.ring();
+            queue.notifier.ring();
         }
         is_there
     }

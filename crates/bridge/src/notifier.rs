@@ -46,7 +46,7 @@ impl Notifier {
     /// Resets before queues are read, so that later notifications wake again. The flag is cleared
     /// last: otherwise a concurrent write could be consumed while the flag stays set.
     #[inline]
-    pub fn heard(&self) {
+    pub fn clear(&self) {
         self.hear(|| {});
     }
 
@@ -69,8 +69,8 @@ mod tests {
 
     use super::*;
 
-    fn is_readable(bell: &Notifier) -> bool {
-        let mut fds = [PollFd::new(&bell.fd, PollFlags::IN)];
+    fn is_readable(notifier: &Notifier) -> bool {
+        let mut fds = [PollFd::new(&notifier.fd, PollFlags::IN)];
         let at_once = rustix::time::Timespec {
             tv_sec: 0,
             tv_nsec: 0,
@@ -80,36 +80,36 @@ mod tests {
 
     #[test]
     fn a_ring_while_it_is_being_heard_does_not_silence_it() {
-        let bell = Notifier::new().expect("a descriptor");
-        bell.ring();
-        assert!(is_readable(&bell));
-        bell.hear(|| bell.ring());
-        bell.ring();
-        assert!(is_readable(&bell));
-        bell.heard();
-        assert!(!is_readable(&bell));
-        bell.ring();
-        assert!(is_readable(&bell));
+        let notifier = Notifier::new().expect("a descriptor");
+        notifier.ring();
+        assert!(is_readable(&notifier));
+        notifier.hear(|| notifier.ring());
+        notifier.ring();
+        assert!(is_readable(&notifier));
+        notifier.clear();
+        assert!(!is_readable(&notifier));
+        notifier.ring();
+        assert!(is_readable(&notifier));
     }
 
     #[test]
     fn whatever_is_queued_before_the_bell_rings_is_found() {
         const EACH: u64 = 20_000;
-        let bell = Notifier::new().expect("a descriptor");
+        let notifier = Notifier::new().expect("a descriptor");
         let (sender, receiver) = mpsc::channel();
         thread::scope(|scope| {
             for _ in 0..2 {
-                let (sender, bell) = (sender.clone(), &bell);
+                let (sender, notifier) = (sender.clone(), &notifier);
                 scope.spawn(move || {
                     for n in 0..EACH {
                         sender.send(n).expect("a listener");
-                        bell.ring();
+                        notifier.ring();
                     }
                 });
             }
             let mut found = 0;
             while found < 2 * EACH {
-                let mut fds = [PollFd::new(&bell.fd, PollFlags::IN)];
+                let mut fds = [PollFd::new(&notifier.fd, PollFlags::IN)];
                 // A lost notification would time out.
                 let patience = rustix::time::Timespec {
                     tv_sec: 20,
@@ -117,7 +117,7 @@ mod tests {
                 };
                 let ready = poll(&mut fds, Some(&patience)).expect("a descriptor");
                 assert_eq!(ready, 1, "after {found}");
-                bell.heard();
+                notifier.clear();
                 found += receiver.try_iter().count() as u64;
             }
         });

@@ -46,8 +46,8 @@ const AGES_NS: u64 = 1 << 60;
 
 pub struct BridgeDriver {
     pub shared: Arc<BridgeState>,
-    pub lane: usize,
-    pub asked: Option<Receiver<Command>>,
+    pub queue: usize,
+    pub command: Option<Receiver<Command>>,
     pub settings: HttpClientConfig,
     /// Schedule of arrivals, if any.
     pub schedule: Option<Schedule>,
@@ -58,16 +58,16 @@ impl Driver for BridgeDriver {
         // Processes of a run may start late.
         worker.start_late(worker.clock.now());
         Box::pin(async move {
-            let Some(asked) = self.asked else { return };
-            let desk = match WorkerState::new(&worker, self.settings, self.shared, self.lane) {
-                Ok(desk) => Rc::new(desk),
+            let Some(command) = self.command else { return };
+            let state = match WorkerState::new(&worker, self.settings, self.shared, self.queue) {
+                Ok(state) => Rc::new(state),
                 Err(line) => return worker.remark(line),
             };
             if let Some(schedule) = self.schedule.filter(|schedule| schedule.total() > 0) {
-                desk.arrives.set(true);
-                spawn_local(announce(Rc::clone(&desk), schedule));
+                state.arrives.set(true);
+                spawn_local(announce(Rc::clone(&state), schedule));
             }
-            serve(&desk, &asked).await;
+            serve(&state, &command).await;
         })
     }
 }
@@ -83,9 +83,9 @@ pub(super) struct WorkerState {
     /// With and without certificate verification.
     clients: [Client; 2],
     pub(super) shared: Arc<BridgeState>,
-    lane: usize,
+    queue: usize,
     sessions: RefCell<HashMap<SessionId, [Rc<ConnectionPool>; 2]>>,
-    under_way: RefCell<HashMap<Token, Rc<InFlightCalls>>>,
+    in_flight: RefCell<HashMap<Token, Rc<InFlightCalls>>>,
     hosts: RefCell<HashMap<String, bool>>,
     told_to_end: Cell<bool>,
     ended: Cell<bool>,
@@ -98,7 +98,7 @@ impl WorkerState {
         worker: &Rc<Worker>,
         settings: HttpClientConfig,
         shared: Arc<BridgeState>,
-        lane: usize,
+        queue: usize,
     ) -> Result<WorkerState, String> {
         let client = |verify_tls: bool| {
             let mut http = settings.http.clone();
@@ -112,9 +112,9 @@ impl WorkerState {
             clients: [client(true)?, client(false)?],
             worker: Rc::clone(worker),
             shared,
-            lane,
+            queue,
             sessions: RefCell::default(),
-            under_way: RefCell::default(),
+            in_flight: RefCell::default(),
             hosts: RefCell::default(),
             told_to_end: Cell::new(false),
             ended: Cell::new(false),
@@ -123,8 +123,8 @@ impl WorkerState {
         })
     }
 
-    fn bell(&self) -> &super::Notifier {
-        &self.shared.lanes[self.lane].bell
+    fn notifier(&self) -> &super::Notifier {
+        &self.shared.lanes[self.queue].notifier
     }
 
     fn pool(&self, session: SessionId, verifies: bool) -> Rc<ConnectionPool> {
@@ -149,45 +149,45 @@ impl WorkerState {
     }
 }
 
-async fn serve(desk: &Rc<WorkerState>, asked: &Receiver<Command>) {
-    let worker = &desk.worker;
-    let bell = desk.bell().for_listener().and_then(engine::watch);
-    let bell = match bell {
-        Ok(bell) => bell,
+async fn serve(state: &Rc<WorkerState>, command: &Receiver<Command>) {
+    let worker = &state.worker;
+    let notifier = state.notifier().for_listener().and_then(engine::watch);
+    let notifier = match notifier {
+        Ok(notifier) => notifier,
         Err(error) => return worker.remark(format!("no doorbell: {error}")),
     };
     let patience = Rc::new(Limit::default());
     loop {
-        desk.bell().heard();
-        for one in asked.try_iter() {
-            execute(desk, one);
+        state.notifier().clear();
+        for one in command.try_iter() {
+            execute(state, one);
         }
-        worker.users.set(if desk.lane == 0 {
-            desk.shared.users.load(Ordering::Relaxed)
+        worker.users.set(if state.queue == 0 {
+            state.shared.users.load(Ordering::Relaxed)
         } else {
             0
         });
-        if desk.ended.get() && desk.under_way.borrow().is_empty() {
+        if state.ended.get() && state.in_flight.borrow().is_empty() {
             // Completions that no sender took.
-            for done in desk.shared.take(usize::MAX) {
+            for done in state.shared.take(usize::MAX) {
                 settle(worker, Settlement::cancelled(done.account));
             }
-            desk.started.abandon(worker);
+            state.started.abandon(worker);
             return;
         }
-        if worker.arrivals_end.is_aborted() && !desk.told_to_end.replace(true) {
-            desk.shared.ending.store(true, Ordering::Relaxed);
-            desk.shared.bell.ring();
+        if worker.arrivals_end.is_aborted() && !state.told_to_end.replace(true) {
+            state.shared.ending.store(true, Ordering::Relaxed);
+            state.shared.notifier.ring();
         }
         let until = worker.clock.now() + SETTLE_NS;
         worker.deadlines.borrow_mut().limit(&patience, until);
-        rung(&bell, &patience).await;
+        rung(&notifier, &patience).await;
     }
 }
 
-async fn rung(bell: &AsyncFd<std::os::fd::OwnedFd>, patience: &Limit) {
+async fn rung(notifier: &AsyncFd<std::os::fd::OwnedFd>, patience: &Limit) {
     std::future::poll_fn(|cx| {
-        if let Poll::Ready(ready) = bell.poll_read_ready(cx) {
+        if let Poll::Ready(ready) = notifier.poll_read_ready(cx) {
             // Checked again by the next poll.
             if let Ok(mut guard) = ready {
                 guard.clear_ready();
@@ -199,29 +199,30 @@ async fn rung(bell: &AsyncFd<std::os::fd::OwnedFd>, patience: &Limit) {
     .await;
 }
 
-fn execute(desk: &Rc<WorkerState>, asked: Command) {
-    match asked {
-        Command::Send(token, order) => take_up(desk, token, *order),
+fn execute(state: &Rc<WorkerState>, command: Command) {
+    match command {
+        Command::Send(token, order) => take_up(state, token, *order),
         Command::Cancel(token) => {
-            if let Some(order) = desk.under_way.borrow().get(&token) {
+            if let Some(order) = state.in_flight.borrow().get(&token) {
                 order.is_cancelled.set(true);
                 order.limit.abort();
             }
         }
-        Command::Settle(settled) => settle(&desk.worker, *settled),
-        Command::Foreign(foreign) => enter_foreign(desk, *foreign),
+        Command::Settle(settled) => settle(&state.worker, *settled),
+        Command::Foreign(foreign) => enter_foreign(state, *foreign),
         Command::Close(session) => {
-            desk.sessions.borrow_mut().remove(&session);
+            state.sessions.borrow_mut().remove(&session);
         }
-        Command::Started(due, name) => desk.started.begin(&desk.worker, due, &name),
+        Command::Started(due, name) => state.started.begin(&state.worker, due, &name),
         Command::Over(number, ended, at_ns) => {
-            desk.started.end(&desk.worker, number, ended, at_ns);
+            state.started.end(&state.worker, number, ended, at_ns);
         }
-        Command::EndArrivals(from_ns) => end_arrivals(desk, from_ns),
+        Command::EndArrivals(from_ns) => end_arrivals(state, from_ns),
         Command::End => {
-            end_arrivals(desk, u64::MAX);
-            desk.ended.set(true);
-            desk.under_way
+            end_arrivals(state, u64::MAX);
+            state.ended.set(true);
+            state
+                .in_flight
                 .borrow()
                 .values()
                 .for_each(|order| order.limit.abort());
@@ -229,50 +230,51 @@ fn execute(desk: &Rc<WorkerState>, asked: Command) {
     }
 }
 
-fn end_arrivals(desk: &WorkerState, from_ns: u64) {
-    let worker = &desk.worker;
+fn end_arrivals(state: &WorkerState, from_ns: u64) {
+    let worker = &state.worker;
     let from_ns = from_ns.saturating_sub(worker.clock.absolute(0));
-    desk.told_to_end.set(true);
-    if desk.arrives.get() && !worker.arrivals_end.is_aborted() {
+    state.told_to_end.set(true);
+    if state.arrives.get() && !worker.arrivals_end.is_aborted() {
         worker.end_arrivals(from_ns.min(worker.clock.now()));
     }
 }
 
-fn take_up(desk: &Rc<WorkerState>, token: Token, order: Order) {
-    let worker = &desk.worker;
-    let under_way = Rc::new(InFlightCalls::default());
-    let place = worker.watch(&under_way.limit);
-    desk.under_way
+fn take_up(state: &Rc<WorkerState>, token: Token, order: Order) {
+    let worker = &state.worker;
+    let in_flight = Rc::new(InFlightCalls::default());
+    let place = worker.watch(&in_flight.limit);
+    state
+        .in_flight
         .borrow_mut()
-        .insert(token, Rc::clone(&under_way));
-    let desk = Rc::clone(desk);
+        .insert(token, Rc::clone(&in_flight));
+    let state = Rc::clone(state);
     spawn_local(async move {
-        let done = fulfil(&desk, token, &order, &under_way.limit).await;
-        desk.under_way.borrow_mut().remove(&token);
-        desk.worker.unwatch(place);
+        let done = fulfil(&state, token, &order, &in_flight.limit).await;
+        state.in_flight.borrow_mut().remove(&token);
+        state.worker.unwatch(place);
         // No sender takes it after the end.
         hand_back(
-            &desk,
+            &state,
             done,
-            under_way.is_cancelled.get() || desk.ended.get(),
+            in_flight.is_cancelled.get() || state.ended.get(),
         );
-        if desk.ended.get() {
-            desk.bell().ring();
+        if state.ended.get() {
+            state.notifier().ring();
         }
     });
 }
 
-fn hand_back(desk: &WorkerState, done: Completion, is_unwanted: bool) {
+fn hand_back(state: &WorkerState, done: Completion, is_unwanted: bool) {
     if is_unwanted {
-        return settle(&desk.worker, Settlement::cancelled(done.account));
+        return settle(&state.worker, Settlement::cancelled(done.account));
     }
     // The sender may be gone; then the run ends.
-    let _ = desk.shared.done.send(done);
-    desk.shared.bell.ring();
+    let _ = state.shared.done.send(done);
+    state.shared.notifier.ring();
 }
 
-async fn fulfil(desk: &WorkerState, token: Token, order: &Order, limit: &Rc<Limit>) -> Completion {
-    let worker = &desk.worker;
+async fn fulfil(state: &WorkerState, token: Token, order: &Order, limit: &Rc<Limit>) -> Completion {
+    let worker = &state.worker;
     let zero_ns = worker.clock.absolute(0);
     let now = worker.clock.now();
     let called = order.called_ns.saturating_sub(zero_ns);
@@ -296,7 +298,7 @@ async fn fulfil(desk: &WorkerState, token: Token, order: &Order, limit: &Rc<Limi
     if let Some(at) = connect_at.or(order.read_ns.map(|ns| now.saturating_add(ns))) {
         worker.deadlines.borrow_mut().limit(limit, at);
     }
-    let sent = send(desk, order, limit, &mut exchange, label).await;
+    let sent = send(state, order, limit, &mut exchange, label).await;
     let fault = sent.err();
     let moments = &exchange.moments;
     let done_ns = match fault {
@@ -314,14 +316,14 @@ async fn fulfil(desk: &WorkerState, token: Token, order: &Order, limit: &Rc<Limi
         bytes_in: moments.bytes_in,
         ..provisional(label, intended, started)
     };
-    worker.request_ended(done_ns, (label, now));
+    worker.request_ended(done_ns, label, now);
     worker.run_due(done_ns);
     Completion {
         token,
         answer: read(exchange.answer),
         fault,
         account: PendingSample {
-            lane: desk.lane,
+            queue: state.queue,
             zero_ns,
             sample,
             redirects: 0,
@@ -330,16 +332,16 @@ async fn fulfil(desk: &WorkerState, token: Token, order: &Order, limit: &Rc<Limi
 }
 
 async fn send(
-    desk: &WorkerState,
+    state: &WorkerState,
     order: &Order,
     limit: &Rc<Limit>,
     exchange: &mut Exchange,
     label: measure::LabelId,
 ) -> Result<(), Fault> {
-    if !desk.may_go_to(order) {
+    if !state.may_go_to(order) {
         return Err(Fault::HostNotAllowed);
     }
-    let pool = desk.pool(order.session, order.verifies);
+    let pool = state.pool(order.session, order.verifies);
     let mut agent = Agent {
         pool: &pool,
         limit,
@@ -358,7 +360,7 @@ async fn send(
         sets_cookies: false,
         redirects: None,
     };
-    let client = &desk.clients[usize::from(!order.verifies)];
+    let client = &state.clients[usize::from(!order.verifies)];
     let sent = client
         .send(&mut agent, &call, &mut NoCaller, exchange)
         .await;
@@ -384,7 +386,7 @@ fn read(mut answer: Response) -> Answered {
     let (body, unreadable) = match content::decoded(&answer, MAX_BODY, Unpacking::Lenient) {
         Ok(std::borrow::Cow::Owned(body)) => (Some(body), None),
         Ok(std::borrow::Cow::Borrowed(_)) => (None, None),
-        Err(why) => (None, Some(format!("{why:?}"))),
+        Err(reason) => (None, Some(format!("{reason:?}"))),
     };
     Answered {
         status: answer.status,
@@ -414,7 +416,14 @@ fn settle(worker: &Worker, settled: Settlement) {
     if let Some(resumed) = settled.resumed_ns {
         let resumed = resumed.saturating_sub(zero_ns);
         let mut time = |label, kind, ns| {
-            recorder.time(sample.done_ns, label, sample.intended, (kind, outcome), ns);
+            let duration = measure::DurationSample {
+                label,
+                intended: sample.intended,
+                kind,
+                outcome,
+                ns,
+            };
+            recorder.time(sample.done_ns, duration);
         };
         time(
             sample.label,
@@ -435,8 +444,8 @@ fn settle(worker: &Worker, settled: Settlement) {
     }
 }
 
-fn enter_foreign(desk: &WorkerState, foreign: ExternalSample) {
-    let worker = &desk.worker;
+fn enter_foreign(state: &WorkerState, foreign: ExternalSample) {
+    let worker = &state.worker;
     let zero_ns = worker.clock.absolute(0);
     let took_ns = foreign.took_ns.unwrap_or(0);
     // It may have started before the test.

@@ -23,13 +23,13 @@ impl Broker {
                 .background
                 .as_ref()
                 .map(|background| &background.mqtt.host);
-            let Some(wanted) = host.and_then(|host| host.strip_prefix(lab_process::SCHEME)) else {
+            let Some(options) = host.and_then(|host| host.strip_prefix(lab_process::SCHEME)) else {
                 continue;
             };
             let target = targets::name(campaign, number);
             let target = target.strip_prefix(lab_process::SCHEME);
-            if target.map(bare) != Some(bare(wanted)) {
-                return Ok(Some(Broker(LabProcess::start(wanted)?)));
+            if target.map(bare) != Some(bare(options)) {
+                return Ok(Some(Broker(LabProcess::start(options)?)));
             }
         }
         Ok(None)

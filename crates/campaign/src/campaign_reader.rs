@@ -6,9 +6,9 @@ use analysis::page::Page;
 use decisions::campaign::{self, Campaign, FinishedStage, Identity, StageOutcome};
 use record::Run;
 use report::{campaign::RunSpan, derived};
-use session::SharedVoice;
+use session::SharedMessageSink;
 
-use crate::ledger::{CampaignHead, CampaignLedger};
+use crate::ledger::{CampaignHead, CampaignLedger, StageEnd};
 
 #[derive(Debug)]
 pub struct FinishedCampaign {
@@ -22,21 +22,35 @@ pub fn page(folder: &Path, record: &str) -> Option<Page> {
     Some(audit::page(&run))
 }
 
-pub fn derive(ledger: &CampaignLedger, voice: &SharedVoice) -> Result<FinishedCampaign, String> {
+struct StagePage {
+    code: u8,
+    page: Page,
+    /// Path of the stage's report.
+    report: String,
+}
+
+pub fn derive(
+    ledger: &CampaignLedger,
+    sink: &SharedMessageSink,
+) -> Result<FinishedCampaign, String> {
     let head = &ledger.head;
     let count = head.stages.len();
-    let pages: Vec<Option<(u8, Page, String)>> = (0..count)
+    let pages: Vec<Option<StagePage>> = (0..count)
         .map(|number| {
-            let (code, record, _) = ledger.ended(number)?;
+            let StageEnd { code, record, .. } = ledger.ended(number)?;
             let record = record?;
             let page = page(&ledger.folder, record);
             if page.is_none() {
-                voice.warning(&format_args!(
+                sink.warning(&format_args!(
                     "the record of stage `{}` cannot be read any more",
                     head.stages[number].name
                 ));
             }
-            Some((code, page?, format!("{record}/{}", derived::PAGE)))
+            Some(StagePage {
+                code,
+                page: page?,
+                report: format!("{record}/{}", derived::PAGE),
+            })
         })
         .collect();
     let looks: Vec<Vec<Page>> = (0..count)
@@ -57,13 +71,13 @@ pub fn derive(ledger: &CampaignLedger, voice: &SharedVoice) -> Result<FinishedCa
             against: head.stages[number].against,
             planned: head.stages[number].planned.as_ref(),
             outcome: match (&pages[number], ledger.ended(number)) {
-                (Some((code, page, report)), _) => StageOutcome::Ran {
-                    page,
-                    code: *code,
-                    report,
+                (Some(ran), _) => StageOutcome::Ran {
+                    page: &ran.page,
+                    code: ran.code,
+                    report: &ran.report,
                 },
-                (None, Some((_, _, why))) => {
-                    StageOutcome::CouldNotRun(why.unwrap_or("it has left no record"))
+                (None, Some(end)) => {
+                    StageOutcome::CouldNotRun(end.reason.unwrap_or("it has left no record"))
                 }
                 (None, None) if ledger.was_begun(number) => StageOutcome::Unfinished,
                 (None, None) => StageOutcome::NotRun,
@@ -74,7 +88,7 @@ pub fn derive(ledger: &CampaignLedger, voice: &SharedVoice) -> Result<FinishedCa
     let campaign = campaign::judge(identity(head), &stages);
     let mut runs: Vec<(RunSpan, &Page)> = Vec::new();
     for (number, page) in pages.iter().enumerate() {
-        if let Some((_, page, _)) = page {
+        if let Some(StagePage { page, .. }) = page {
             let stage = Some(head.stages[number].name.clone());
             runs.push((RunSpan { stage }, page));
         }
@@ -89,7 +103,7 @@ pub fn derive(ledger: &CampaignLedger, voice: &SharedVoice) -> Result<FinishedCa
         Ok(()) => Some(ledger.folder.join(derived::PAGE)),
         // The data stays in the folder.
         Err(error) => {
-            voice.error(&error);
+            sink.error(&error);
             None
         }
     };

@@ -10,14 +10,14 @@ use formats::{
 };
 use plan::Load;
 use record::{Run, RunState, redact::Redactor, units};
-use session::{Hosts, MockProcess, SharedVoice, exit, inputs, lab_process, mock_plan};
+use session::{Hosts, MockProcess, SharedMessageSink, exit, inputs, lab_process, mock_plan};
 
 use crate::{
     CampaignOptions, NotBegun,
     broker::Broker,
     campaign_reader,
     cool_down::{self, Before, Looked},
-    ledger::{self, CampaignHead, CampaignLedger, LedgerLine, StageHead},
+    ledger::{self, CampaignHead, CampaignLedger, LedgerLine, StageEnd, StageHead},
     planned,
     process::{StageEnv, StageExit},
     targets::{self, Targets},
@@ -28,18 +28,20 @@ use crate::{
 /// # Errors
 ///
 /// The first stage did not start.
-pub fn conduct(wanted: &CampaignOptions, voice: &SharedVoice) -> Result<u8, NotBegun> {
-    let campaign = read(wanted)?;
-    let bytes = formats::files::read(&wanted.file)
-        .map_err(|error| NotBegun::bad(format!("{}: {error}", wanted.file.display())))?;
+pub fn conduct(options: &CampaignOptions, sink: &SharedMessageSink) -> Result<u8, NotBegun> {
+    let campaign = read(options)?;
+    let bytes = formats::files::read(&options.file)
+        .map_err(|error| NotBegun::bad(format!("{}: {error}", options.file.display())))?;
     let sha256 = record::sha256(&bytes);
-    let begun = match &wanted.resume {
+    let begun = match &options.resume {
         None => None,
-        Some(named) => Some(begun(wanted, named, (&campaign, &sha256))?),
+        Some(named) => Some(begun(options, named, &campaign, &sha256)?),
     };
     // Mocks start before their callers.
-    let mocks = match mocks_of(wanted)? {
-        true => Some(MockProcess::start(&wanted.file, None, wanted.seed).map_err(NotBegun::from)?),
+    let mocks = match mocks_of(options)? {
+        true => {
+            Some(MockProcess::start(&options.file, None, options.seed).map_err(NotBegun::from)?)
+        }
         false => None,
     };
     let targets = Targets::begin(&campaign, mocks.as_ref()).map_err(NotBegun::from)?;
@@ -47,12 +49,12 @@ pub fn conduct(wanted: &CampaignOptions, voice: &SharedVoice) -> Result<u8, NotB
     // Nothing is left if nothing started.
     let ledger = match begun {
         Some(ledger) => ledger,
-        None => begin(wanted, &campaign, sha256)?,
+        None => begin(options, &campaign, sha256)?,
     };
     let folder = ledger.folder.clone();
     let mut conductor = Conductor {
-        ground: StageEnv {
-            wanted,
+        env: StageEnv {
+            options,
             folder: &folder,
             targets,
             broker,
@@ -61,25 +63,25 @@ pub fn conduct(wanted: &CampaignOptions, voice: &SharedVoice) -> Result<u8, NotB
         },
         campaign: &campaign,
         ledger,
-        voice,
+        sink,
         before: Vec::new(),
         mocks_died: false,
     };
     Ok(conductor.run())
 }
 
-fn mocks_of(wanted: &CampaignOptions) -> Result<bool, NotBegun> {
+fn mocks_of(options: &CampaignOptions) -> Result<bool, NotBegun> {
     // Includes recorded runs, to find problems early.
-    let read = mock_plan::load(&wanted.file, None);
+    let read = mock_plan::load(&options.file, None);
     read.map(|served| !served.mocks.is_empty())
         .map_err(NotBegun::BadInput)
 }
 
-fn read(wanted: &CampaignOptions) -> Result<Campaign, NotBegun> {
+fn read(options: &CampaignOptions) -> Result<Campaign, NotBegun> {
     let inputs = Inputs {
-        files: vec![wanted.file.clone()],
+        files: vec![options.file.clone()],
         // Only the name of an embedded target is needed.
-        target: wanted
+        target: options
             .target
             .clone()
             .filter(|target| !target.starts_with(lab_process::SCHEME)),
@@ -88,10 +90,10 @@ fn read(wanted: &CampaignOptions) -> Result<Campaign, NotBegun> {
         ..Inputs::default()
     };
     let mut campaign = campaign::load(&inputs)?;
-    campaign.target = wanted.target.clone().or(campaign.target);
+    campaign.target = options.target.clone().or(campaign.target);
     let mut lines = Vec::new();
     if let (Some(target), Some(stage)) = (
-        &wanted.target,
+        &options.target,
         campaign.stages.iter().find(|stage| stage.target.is_some()),
     ) {
         lines.push(format!(
@@ -130,24 +132,25 @@ fn read(wanted: &CampaignOptions) -> Result<Campaign, NotBegun> {
 }
 
 fn begun(
-    wanted: &CampaignOptions,
+    options: &CampaignOptions,
     named: &Path,
-    (campaign, sha256): (&Campaign, &str),
+    campaign: &Campaign,
+    sha256: &str,
 ) -> Result<CampaignLedger, NotBegun> {
-    let folder = ledger::find(wanted.folder.as_deref(), named).map_err(NotBegun::bad)?;
+    let folder = ledger::find(options.folder.as_deref(), named).map_err(NotBegun::bad)?;
     let ledger = CampaignLedger::open(&folder, redactor_of(campaign)).map_err(NotBegun::bad)?;
     if ledger.head.sha256 == sha256 {
         return Ok(ledger);
     }
     Err(NotBegun::bad(format!(
         "{} has changed since the campaign in {} began: begin a new one, without --resume",
-        wanted.file.display(),
+        options.file.display(),
         folder.display()
     )))
 }
 
 fn begin(
-    wanted: &CampaignOptions,
+    options: &CampaignOptions,
     campaign: &Campaign,
     sha256: String,
 ) -> Result<CampaignLedger, NotBegun> {
@@ -168,7 +171,7 @@ fn begin(
     let head = CampaignHead {
         schema: ledger::schema(),
         name: campaign.name.clone(),
-        file: wanted.file.display().to_string(),
+        file: options.file.display().to_string(),
         sha256,
         target: campaign.target.clone().unwrap_or_default(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -180,7 +183,7 @@ fn begin(
         scaling: campaign.scaling,
     };
     let redactor = redactor_of(campaign);
-    let begun = CampaignLedger::begin(wanted.folder.as_deref(), seed as u16, head, redactor);
+    let begun = CampaignLedger::begin(options.folder.as_deref(), seed as u16, head, redactor);
     begun.map_err(NotBegun::CouldNot)
 }
 
@@ -197,10 +200,10 @@ fn redactor_of(campaign: &Campaign) -> Redactor {
 }
 
 struct Conductor<'a> {
-    ground: StageEnv<'a>,
+    env: StageEnv<'a>,
     campaign: &'a Campaign,
     ledger: CampaignLedger,
-    voice: &'a SharedVoice,
+    sink: &'a SharedMessageSink,
     before: Vec<(String, Before)>,
     mocks_died: bool,
 }
@@ -215,7 +218,7 @@ impl Conductor<'_> {
     fn run(&mut self) -> u8 {
         let count = self.campaign.stages.len();
         let name = &self.ledger.head.name;
-        self.voice.say(&format_args!(
+        self.sink.say(&format_args!(
             "{name}: {count} stages, kept in {}",
             self.ledger.folder.display()
         ));
@@ -226,7 +229,7 @@ impl Conductor<'_> {
                 None => match self.stage_or_again(number) {
                     Ok(after) => after,
                     Err(line) => {
-                        self.voice.error(&line);
+                        self.sink.error(&line);
                         self.ledger.failed(number, line);
                         After::Enough
                     }
@@ -245,7 +248,7 @@ impl Conductor<'_> {
     }
 
     fn finished(&mut self, number: usize) -> Option<After> {
-        let (code, record, _) = self.ledger.ended(number)?;
+        let StageEnd { code, record, .. } = self.ledger.ended(number)?;
         // Interrupted and invalid stages run again.
         if code >= exit::of_signal(0) || self.is_invalid(number) {
             return None;
@@ -253,7 +256,7 @@ impl Conductor<'_> {
         let page = record.and_then(|record| campaign_reader::page(&self.ledger.folder, record));
         let page = page?;
         self.learn(number, &page);
-        self.voice
+        self.sink
             .say(&format_args!("{}: finished earlier", self.label(number)));
         let holds = judged(&page.summary, code).holds();
         let is_last = number + 1 == self.campaign.stages.len();
@@ -269,7 +272,7 @@ impl Conductor<'_> {
             match self.cool_down(number, &page) {
                 Ok(after @ (After::Signal(_) | After::Enough)) => return Some(after),
                 Ok(After::Next) => {}
-                Err(line) => self.voice.error(&line),
+                Err(line) => self.sink.error(&line),
             }
         }
         Some(self.gate(number, holds))
@@ -304,14 +307,19 @@ impl Conductor<'_> {
             return Ok(after);
         }
         let label = self.label(number);
-        self.voice.say(&format_args!(
+        self.sink.say(&format_args!(
             "{label}: the measurement was INVALID, the stage is repeated once"
         ));
         self.stage(number)
     }
 
     fn is_invalid(&self, number: usize) -> bool {
-        let Some((code, Some(record), _)) = self.ledger.ended(number) else {
+        let Some(StageEnd {
+            code,
+            record: Some(record),
+            ..
+        }) = self.ledger.ended(number)
+        else {
             return false;
         };
         let page = campaign_reader::page(&self.ledger.folder, record);
@@ -322,21 +330,21 @@ impl Conductor<'_> {
     fn stage(&mut self, number: usize) -> Result<After, String> {
         let stage = &self.campaign.stages[number];
         let label = self.label(number);
-        self.voice.say(&format_args!(
+        self.sink.say(&format_args!(
             "{label}: {}",
             self.ledger.head.stages[number].load
         ));
-        let mocks = self.ground.mocks.as_ref();
-        let targets = &mut self.ground.targets;
+        let mocks = self.env.mocks.as_ref();
+        let targets = &mut self.env.targets;
         targets.load(self.campaign, number, mocks)?;
         self.ledger.add(LedgerLine::Begun { stage: number })?;
         let folder = folder_name(number, &stage.name);
         let ran = match &stage.work {
-            Work::Load(_) => self.ground.native(&stage.name, &folder, &[])?,
-            Work::Command(command) => self.ground.command(command, &folder)?,
+            Work::Load(_) => self.env.native(&stage.name, &folder, &[])?,
+            Work::Command(command) => self.env.command(command, &folder)?,
         };
         // Without its mocks a stage shows nothing.
-        let died = self.ground.mocks.as_mut().and_then(MockProcess::ended);
+        let died = self.env.mocks.as_mut().and_then(MockProcess::ended);
         let record = ran.record.as_deref().and_then(Path::file_name);
         let record = record.filter(|_| died.is_none() && !has_failed(&ran));
         let record = record.map(|name| format!("{folder}/{}", name.to_string_lossy()));
@@ -344,7 +352,7 @@ impl Conductor<'_> {
             .as_deref()
             .and_then(|record| campaign_reader::page(&self.ledger.folder, record));
         let is_dead = died.is_some();
-        let why = died.or_else(|| page.is_none().then(|| why_not(&ran)));
+        let reason = died.or_else(|| page.is_none().then(|| why_not(&ran)));
         let code = match (ran.signal, is_dead) {
             (Some(signal), _) => exit::of_signal(signal),
             (None, true) => exit::COULD_NOT_RUN,
@@ -354,11 +362,11 @@ impl Conductor<'_> {
             stage: number,
             code,
             record,
-            why: why.clone(),
+            reason: reason.clone(),
         })?;
-        let seen = campaign_reader::derive(&self.ledger, self.voice)?;
+        let seen = campaign_reader::derive(&self.ledger, self.sink)?;
         if let Some(row) = seen.campaign.stages.get(number) {
-            self.voice.say(&format_args!("{label}: {}", describe(row)));
+            self.sink.say(&format_args!("{label}: {}", describe(row)));
         }
         if let Some(signal) = ran.signal {
             return Ok(After::Signal(signal));
@@ -426,11 +434,11 @@ impl Conductor<'_> {
             folder_name(number, &self.campaign.stages[number].name)
         );
         let end = cool_down::load_end_wall_ns(&page.summary);
-        let mocks = self.ground.mocks.as_ref();
-        self.ground.targets.load(self.campaign, number, mocks)?;
-        let looked = cool_down::look(&self.ground, asked, &own.name, before, (&name, end));
+        let mocks = self.env.mocks.as_ref();
+        self.env.targets.load(self.campaign, number, mocks)?;
+        let looked = cool_down::look(&self.env, asked, &own.name, before, &name, end);
         // Without mocks recovery is unknown.
-        let died = self.ground.mocks.as_mut().and_then(MockProcess::ended);
+        let died = self.env.mocks.as_mut().and_then(MockProcess::ended);
         self.mocks_died |= died.is_some();
         let looked = match died {
             Some(died) => {
@@ -441,7 +449,7 @@ impl Conductor<'_> {
             }
             None => looked?,
         };
-        self.voice.say(&format_args!(
+        self.sink.say(&format_args!(
             "{label}: {}",
             cool_down::describe(&looked.cool_down)
         ));
@@ -458,23 +466,23 @@ impl Conductor<'_> {
     }
 
     fn end(&self, signal: Option<u8>) -> u8 {
-        let seen = match campaign_reader::derive(&self.ledger, self.voice) {
+        let seen = match campaign_reader::derive(&self.ledger, self.sink) {
             Ok(seen) => seen,
             Err(line) => {
-                self.voice.error(&line);
+                self.sink.error(&line);
                 return exit::COULD_NOT_RUN;
             }
         };
-        self.voice
+        self.sink
             .out(&report::console::campaign_text(&seen.campaign));
         match &seen.report {
-            Some(report) => self.voice.out(&format!("Report: {}\n", report.display())),
+            Some(report) => self.sink.out(&format!("Report: {}\n", report.display())),
             None => return exit::COULD_NOT_RUN,
         }
         if let Some(signal) = signal {
             let file = &self.ledger.head.file;
             let go_on = format!("{file} --resume {}", self.ledger.folder.display());
-            self.voice.say(&format_args!(
+            self.sink.say(&format_args!(
                 "what is finished is kept: `loadline campaign {go_on}` goes on"
             ));
             return exit::of_signal(signal);
@@ -488,7 +496,7 @@ impl Conductor<'_> {
 }
 
 fn code(rows: &[StageRow]) -> u8 {
-    let any = |wanted: StageVerdict| rows.iter().any(|row| row.verdict == wanted);
+    let any = |options: StageVerdict| rows.iter().any(|row| row.verdict == options);
     let mut failed = rows.iter().enumerate();
     let fails = failed
         .any(|(number, row)| row.verdict == StageVerdict::Fail && mended(rows, number).is_none());
@@ -523,7 +531,11 @@ fn has_failed(ran: &StageExit) -> bool {
 }
 
 fn why_not(ran: &StageExit) -> String {
-    let last = ran.said.iter().rev().find(|line| !line.trim().is_empty());
+    let last = ran
+        .messages
+        .iter()
+        .rev()
+        .find(|line| !line.trim().is_empty());
     let words = last.map(|line| line.trim_start_matches("loadline: ").to_owned());
     words.unwrap_or_else(|| format!("it has left no record, exit code {}", ran.code))
 }
@@ -540,12 +552,12 @@ fn describe(row: &StageRow) -> String {
             .map(|share| format!("errors {}", units::share(share))),
     ];
     let figures: Vec<String> = figures.into_iter().flatten().collect();
-    let why = if row.why.is_empty() {
+    let reason = if row.reason.is_empty() {
         String::new()
     } else {
-        format!(" – {}", row.why)
+        format!(" – {}", row.reason)
     };
-    format!("{} {}{why}", row.verdict.word(), figures.join(", "))
+    format!("{} {}{reason}", row.verdict.word(), figures.join(", "))
 }
 
 fn folder_name(number: usize, name: &str) -> String {

@@ -41,7 +41,7 @@ pub struct Looked {
 }
 
 impl Looked {
-    pub fn nothing(asked: &campaign::CoolDown, before: Before) -> Looked {
+    pub fn nothing(config: &campaign::CoolDown, before: Before) -> Looked {
         Looked {
             cool_down: CoolDown {
                 recovered_ns: None,
@@ -49,7 +49,7 @@ impl Looked {
                 looked_until_ns: 0,
                 bound_ns: before.bound_ns,
                 error_bound: before.error_bound,
-                settled_ns: asked.settled_ns,
+                settled_ns: config.settled_ns,
                 runs: Vec::new(),
                 unmeasured: None,
             },
@@ -64,35 +64,36 @@ impl Looked {
 ///
 /// Nothing can run.
 pub fn look(
-    ground: &StageEnv<'_>,
-    asked: &campaign::CoolDown,
+    env: &StageEnv<'_>,
+    config: &campaign::CoolDown,
     baseline: &str,
     before: Before,
-    (name, load_end_wall_ns): (&str, u64),
+    name: &str,
+    load_end_wall_ns: u64,
 ) -> Result<Looked, String> {
-    let mut cool_down = Looked::nothing(asked, before).cool_down;
+    let mut cool_down = Looked::nothing(config, before).cool_down;
     let mut is_measured = false;
     let condition = format!(
         "service p95 < {}us for {}ms",
         before.bound_ns.div_ceil(1_000),
-        asked.settled_ns / 1_000_000
+        config.settled_ns / 1_000_000
     );
-    while cool_down.looked_until_ns + asked.settled_ns.max(SHORTEST_NS) <= asked.at_most_ns {
-        let flags = flags(asked, cool_down.looked_until_ns, &condition);
+    while cool_down.looked_until_ns + config.settled_ns.max(SHORTEST_NS) <= config.at_most_ns {
+        let flags = flags(config, cool_down.looked_until_ns, &condition);
         let run_name = format!("{name}-{}", cool_down.runs.len() + 1);
-        let ran = ground.native(baseline, &run_name, &flags)?;
+        let ran = env.native(baseline, &run_name, &flags)?;
         let Some(page) = ran
             .record
             .as_deref()
             .and_then(|dir| Run::open(dir).ok())
             .map(|run| audit::page(&run))
         else {
-            let why = ran
-                .said
+            let cause = ran
+                .messages
                 .last()
                 .cloned()
                 .unwrap_or_else(|| format!("exit code {}", ran.code));
-            return Err(format!("the service cannot be probed: {why}"));
+            return Err(format!("the service cannot be probed: {cause}"));
         };
         let from_ns = page
             .summary
@@ -128,7 +129,7 @@ pub fn look(
         is_measured = true;
         cool_down.unmeasured = None;
         cool_down.recovered_ns =
-            settled(&page, before, asked.settled_ns, &condition).map(|ns| from_ns + ns);
+            settled(&page, before, config.settled_ns, &condition).map(|ns| from_ns + ns);
         if cool_down.recovered_ns.is_some() || looked_ns < SHORTEST_NS {
             break;
         }
@@ -140,11 +141,11 @@ pub fn look(
 }
 
 /// `after_ns`: time since the end of the load.
-fn flags(asked: &campaign::CoolDown, after_ns: u64, condition: &str) -> [String; 6] {
-    let left_ns = asked.at_most_ns - after_ns;
+fn flags(config: &campaign::CoolDown, after_ns: u64, condition: &str) -> [String; 6] {
+    let left_ns = config.at_most_ns - after_ns;
     [
         "--rate".to_owned(),
-        format!("{}/s", asked.rate.as_f64()),
+        format!("{}/s", config.rate.as_f64()),
         "--duration".to_owned(),
         format!("{}ms", left_ns / 1_000_000),
         "--stop".to_owned(),

@@ -55,7 +55,7 @@ pub enum LedgerLine {
         stage: usize,
         code: u8,
         record: Option<String>,
-        why: Option<String>,
+        reason: Option<String>,
     },
     Cooled {
         stage: usize,
@@ -74,6 +74,17 @@ pub struct CampaignLedger {
 fn redacted<T: Serialize + DeserializeOwned>(value: T, redactor: &Redactor) -> Result<T, String> {
     let tree = serde_json::to_value(value).map_err(|error| error.to_string())?;
     serde_json::from_value(redactor.json(&tree)).map_err(|error| error.to_string())
+}
+
+/// How a stage ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StageEnd<'a> {
+    /// Exit code.
+    pub code: u8,
+    /// Folder of the record. `None` if there is none.
+    pub record: Option<&'a str>,
+    /// Why it could not run.
+    pub reason: Option<&'a str>,
 }
 
 impl CampaignLedger {
@@ -133,7 +144,7 @@ impl CampaignLedger {
         let text = fs::read_to_string(&path)
             .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
         let mut lines = text.lines();
-        let damaged = |why: String| format!("{}:1: {why}", path.display());
+        let damaged = |reason: String| format!("{}:1: {reason}", path.display());
         let head: CampaignHead = serde_json::from_str(lines.next().unwrap_or_default())
             .map_err(|error| damaged(format!("this is not a campaign: {error}")))?;
         if head.schema > SCHEMA {
@@ -164,13 +175,13 @@ impl CampaignLedger {
     }
 
     /// In memory only. A finished stage stays finished.
-    pub fn failed(&mut self, stage: usize, why: String) {
+    pub fn failed(&mut self, stage: usize, reason: String) {
         if self.ended(stage).is_none() {
             self.lines.push(LedgerLine::Ended {
                 stage,
                 code: session::exit::COULD_NOT_RUN,
                 record: None,
-                why: Some(self.redactor.text(&why)),
+                reason: Some(self.redactor.text(&reason)),
             });
         }
     }
@@ -209,15 +220,19 @@ impl CampaignLedger {
 
     /// The latest end, unless it was started again.
     #[must_use]
-    pub fn ended(&self, number: usize) -> Option<(u8, Option<&str>, Option<&str>)> {
+    pub fn ended(&self, number: usize) -> Option<StageEnd<'_>> {
         self.lines.iter().rev().find_map(|line| match line {
             LedgerLine::Begun { stage } if *stage == number => Some(None),
             LedgerLine::Ended {
                 stage,
                 code,
                 record,
-                why,
-            } if *stage == number => Some(Some((*code, record.as_deref(), why.as_deref()))),
+                reason,
+            } if *stage == number => Some(Some(StageEnd {
+                code: *code,
+                record: record.as_deref(),
+                reason: reason.as_deref(),
+            })),
             _ => None,
         })?
     }
@@ -248,19 +263,19 @@ pub fn schema() -> u32 {
 /// # Errors
 ///
 /// There is none.
-pub fn find(campaigns: Option<&Path>, wanted: &Path) -> Result<PathBuf, String> {
+pub fn find(campaigns: Option<&Path>, options: &Path) -> Result<PathBuf, String> {
     let campaigns = campaigns.unwrap_or(Path::new(DEFAULT));
     let is_one = |folder: &Path| folder.join(FILE).is_file();
-    let named = campaigns.join(wanted);
+    let named = campaigns.join(options);
     if is_one(&named) {
         return Ok(fs::read_link(&named).map_or(named, |to| campaigns.join(to)));
     }
-    if is_one(wanted) {
-        return Ok(wanted.to_owned());
+    if is_one(options) {
+        return Ok(options.to_owned());
     }
     Err(format!(
         "there is no campaign {} in {}",
-        wanted.display(),
+        options.display(),
         campaigns.display()
     ))
 }

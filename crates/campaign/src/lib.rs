@@ -15,7 +15,7 @@ mod targets;
 use std::path::{Path, PathBuf};
 
 use formats::LoadErrors;
-use session::SharedVoice;
+use session::SharedMessageSink;
 
 pub use conduct::conduct;
 pub use ledger::{FILE, find};
@@ -67,8 +67,8 @@ impl From<LoadErrors> for NotBegun {
 /// Something is unreadable.
 pub fn render(
     folder: &Path,
-    voice: &SharedVoice,
+    sink: &SharedMessageSink,
 ) -> Result<campaign_reader::FinishedCampaign, String> {
     let ledger = ledger::CampaignLedger::open(folder, session::salt::redactor(&[]))?;
-    campaign_reader::derive(&ledger, voice)
+    campaign_reader::derive(&ledger, sink)
 }

@@ -17,11 +17,11 @@ pub struct StageExit {
     pub code: u8,
     pub signal: Option<u8>,
     pub record: Option<PathBuf>,
-    pub said: Vec<String>,
+    pub messages: Vec<String>,
 }
 
 pub struct StageEnv<'a> {
-    pub wanted: &'a CampaignOptions,
+    pub options: &'a CampaignOptions,
     pub folder: &'a Path,
     pub targets: Targets,
     pub broker: Option<Broker>,
@@ -36,20 +36,20 @@ impl StageEnv<'_> {
     ///
     /// The process cannot start.
     pub fn native(&self, stage: &str, name: &str, flags: &[String]) -> Result<StageExit, String> {
-        let mut arguments = vec!["run".to_owned(), self.wanted.file.display().to_string()];
+        let mut arguments = vec!["run".to_owned(), self.options.file.display().to_string()];
         arguments.extend(["--stage".to_owned(), stage.to_owned()]);
         if let Some(target) = self
-            .wanted
+            .options
             .target
             .as_ref()
             .filter(|_| self.targets.lab().is_none())
         {
             arguments.extend(["--target".to_owned(), target.clone()]);
         }
-        if let Some(seed) = self.wanted.seed {
+        if let Some(seed) = self.options.seed {
             arguments.extend(["--seed".to_owned(), seed.to_string()]);
         }
-        arguments.extend(self.wanted.flags.iter().cloned());
+        arguments.extend(self.options.flags.iter().cloned());
         arguments.extend(flags.iter().cloned());
         self.run(name, |command| {
             command.args(&arguments);
@@ -63,7 +63,7 @@ impl StageEnv<'_> {
     /// The process cannot start.
     pub fn command(&self, asked: &campaign::StageCommand, name: &str) -> Result<StageExit, String> {
         let place = self
-            .wanted
+            .options
             .file
             .parent()
             .filter(|place| *place != Path::new(""));
@@ -86,7 +86,7 @@ impl StageEnv<'_> {
                     command.env(variable, texts.join(";"));
                 }
             }
-            if let Some(seed) = self.wanted.seed {
+            if let Some(seed) = self.options.seed {
                 command.env("LOADLINE_SEED", seed.to_string());
             }
         })
@@ -106,8 +106,8 @@ impl StageEnv<'_> {
         let mut listeners = lab.map_or_else(Vec::new, |lab| lab.listeners().to_vec());
         listeners.extend(self.broker.as_ref().and_then(Broker::place));
         // On a terminal the user sees the runs.
-        let errors = (!self.wanted.shows_runs).then_some(&errors);
-        let child::Printed { ended, said } =
+        let errors = (!self.options.shows_runs).then_some(&errors);
+        let child::Printed { ended, text } =
             child::own(&out, errors.map(PathBuf::as_path), |command| {
                 say(command);
                 command.env("LOADLINE_RUNS", &runs);
@@ -124,7 +124,7 @@ impl StageEnv<'_> {
             code: ended.code,
             signal: ended.signal,
             record: record::find(&runs, "last").ok(),
-            said: said.lines().map(ToOwned::to_owned).collect(),
+            messages: text.lines().map(ToOwned::to_owned).collect(),
         })
     }
 

@@ -27,9 +27,9 @@ impl Booked {
 
     pub(crate) fn passed_ns(&mut self, now_ns: u64) -> u64 {
         self.settle(now_ns);
-        let under_way = self.spans.iter();
-        let under_way = under_way.map(|Reverse((_, from))| now_ns.saturating_sub(*from));
-        self.ended_ns + under_way.sum::<u64>()
+        let in_flight = self.spans.iter();
+        let in_flight = in_flight.map(|Reverse((_, from))| now_ns.saturating_sub(*from));
+        self.ended_ns + in_flight.sum::<u64>()
     }
 
     pub(crate) fn left(&mut self, now_ns: u64) -> usize {
@@ -90,7 +90,7 @@ impl Cores {
         self.booked.passed_ns(now_ns) + self.paused_ns(now_ns)
     }
 
-    pub(crate) fn under_way(&mut self, now_ns: u64) -> usize {
+    pub(crate) fn in_flight(&mut self, now_ns: u64) -> usize {
         self.booked.left(now_ns)
     }
 

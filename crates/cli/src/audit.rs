@@ -14,7 +14,7 @@ use session::exit;
 use crate::{args, log};
 
 struct AuditError {
-    why: String,
+    reason: String,
     code: u8,
 }
 
@@ -37,7 +37,7 @@ pub fn command(args: &args::Audit) -> u8 {
                 audits.push((path, audit));
             }
             Err(failed) => {
-                log::error(format_args!("{}: {}", path.display(), failed.why));
+                log::error(format_args!("{}: {}", path.display(), failed.reason));
                 code = code.max(failed.code);
             }
         }
@@ -63,25 +63,25 @@ pub fn command(args: &args::Audit) -> u8 {
 fn audit_file(path: &Path) -> Result<Audit, AuditError> {
     let text = if path.join("manifest.json").exists() {
         let run = Run::open(path).map_err(|error| AuditError {
-            why: error.to_string(),
+            reason: error.to_string(),
             code: exit::COULD_NOT_RUN,
         })?;
         // A run is audited by its record, not by an old summary.
         serde_json::to_string_pretty(&analysis::summarise(&run)).unwrap_or_default()
     } else if path.is_dir() {
         return Err(AuditError {
-            why: format!("this folder is not a run; audit reads {}", import::ACCEPTED),
+            reason: format!("this folder is not a run; audit reads {}", import::ACCEPTED),
             code: exit::BAD_INPUT,
         });
     } else {
         let bytes = formats::files::read(path).map_err(|error| AuditError {
-            why: error.to_string(),
+            reason: error.to_string(),
             code: exit::COULD_NOT_RUN,
         })?;
         String::from_utf8_lossy(&bytes).into_owned()
     };
     let import = import::read(&text).map_err(|unknown| AuditError {
-        why: unknown.to_string(),
+        reason: unknown.to_string(),
         code: exit::BAD_INPUT,
     })?;
     Ok(check::audit(&import))

@@ -32,7 +32,7 @@ pub fn command(args: &args::Campaign) -> u8 {
         flags,
         shows_runs: std::io::stderr().is_terminal(),
     };
-    match campaign::conduct(&wanted, &log::voice()) {
+    match campaign::conduct(&wanted, &log::sink()) {
         Ok(code) => code,
         Err(NotBegun::BadInput(lines)) => {
             lines.iter().for_each(log::error);

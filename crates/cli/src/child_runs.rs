@@ -24,7 +24,7 @@ pub struct MadeRun {
     pub signal: Option<u8>,
     pub record: Option<PathBuf>,
     /// Standard error, unless shown.
-    pub said: String,
+    pub text: String,
 }
 
 pub fn tag(purpose: &str) -> String {
@@ -36,7 +36,8 @@ impl RunEnv<'_> {
     pub fn run(
         &self,
         number: u32,
-        (what, flags): (&str, &[String]),
+        what: &str,
+        flags: &[String],
         tags: &[String],
     ) -> Result<MadeRun, CommandError> {
         let cannot = |what: &Path, error: std::io::Error| {
@@ -53,13 +54,13 @@ impl RunEnv<'_> {
             command.env("LOADLINE_RUNS", self.runs);
             command.env(TAGS, self.tags(tags));
         });
-        let child::Printed { ended, said } = printed.map_err(CommandError::could_not_run)?;
+        let child::Printed { ended, text } = printed.map_err(CommandError::could_not_run)?;
         let mut new = self.made().into_iter().filter(|run| !known.contains(run));
         Ok(MadeRun {
             code: ended.code,
             signal: ended.signal,
             record: new.next(),
-            said,
+            text,
         })
     }
 
@@ -108,19 +109,19 @@ pub fn can_be_written<'a>(
 pub fn is_recorded(ran: &MadeRun, summary: &Summary) -> Result<(), CommandError> {
     match &summary.run.unrecorded {
         None => Ok(()),
-        Some(why) if ran.said.is_empty() => Err(CommandError::could_not_run(format!(
-            "a run was ended by {why}"
+        Some(reason) if ran.text.is_empty() => Err(CommandError::could_not_run(format!(
+            "a run was ended by {reason}"
         ))),
         Some(_) => Err(without_record(ran)),
     }
 }
 
 pub fn without_record(ran: &MadeRun) -> CommandError {
-    let said = ran.said.lines().filter_map(|line| {
+    let warnings = ran.text.lines().filter_map(|line| {
         let line = line.strip_prefix("loadline: ")?;
         (!line.starts_with("warning: ")).then(|| line.to_owned())
     });
-    let mut lines: Vec<String> = said.collect();
+    let mut lines: Vec<String> = warnings.collect();
     if lines.is_empty() {
         lines.push(format!(
             "a run ended with {} and left no record: there is nothing to compare",

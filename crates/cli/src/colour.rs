@@ -17,9 +17,9 @@ const WORDS: [(&str, &str, &str); 8] = [
 ];
 
 pub fn shows() -> bool {
-    let said = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-    let is_dumb = said("TERM").is_none_or(|term| term == "dumb");
-    std::io::stdout().is_terminal() && said("NO_COLOR").is_none() && !is_dumb
+    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    let is_dumb = variable("TERM").is_none_or(|term| term == "dumb");
+    std::io::stdout().is_terminal() && variable("NO_COLOR").is_none() && !is_dumb
 }
 
 pub fn verdicts(text: &str) -> String {

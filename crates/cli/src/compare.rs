@@ -27,14 +27,14 @@ pub fn command(args: &args::Compare) -> u8 {
 }
 
 fn run(args: &args::Compare) -> Result<u8, CommandError> {
-    let mut asked = asked(&args.judged)?;
+    let mut config = config(&args.judged)?;
     let runs = rerender::runs(args.runs.as_deref());
     let baseline = side(&args.baseline, &runs)?;
     let candidate = side(&args.candidate, &runs)?;
     no_run_on_both(&baseline, &candidate)?;
-    rows_are_there(&baseline, &candidate, &asked)?;
-    hinder(&baseline, &candidate, args.judged.anyway, &mut asked)?;
-    let comparison = compare::compare(&baseline, &candidate, &asked);
+    rows_are_there(&baseline, &candidate, &config)?;
+    hinder(&baseline, &candidate, args.judged.anyway, &mut config)?;
+    let comparison = compare::compare(&baseline, &candidate, &config);
     log::makes_way(args.json.as_deref());
     log::summary(&console::comparison_in(&comparison, log::columns()));
     let dir = args.out.clone();
@@ -50,7 +50,7 @@ fn run(args: &args::Compare) -> Result<u8, CommandError> {
     })
 }
 
-pub fn asked(judged: &args::Judged) -> Result<CompareConfig, CommandError> {
+pub fn config(judged: &args::Judged) -> Result<CompareConfig, CommandError> {
     let subjects = judged
         .metric
         .iter()

@@ -28,7 +28,7 @@ const MOST_NODES_HERE: u64 = 256;
 const MOST_NODES: u64 = 4096;
 
 pub fn node() -> u8 {
-    let mut kept = Vec::new();
+    let mut stored = Vec::new();
     // Standard output belongs to the conductor; scripts print elsewhere.
     let apart = io::stdout().as_fd().try_clone_to_owned();
     let apart = apart.and_then(|fd| frontend_wrk::print_to_stderr().map(|()| File::from(fd)));
@@ -39,21 +39,21 @@ pub fn node() -> u8 {
             return exit::COULD_NOT_RUN;
         }
     };
-    let served = cluster::node::serve(io::stdin(), output, &mut |test, seed, voice| {
+    let served = cluster::node::serve(io::stdin(), output, &mut |test, seed, sink| {
         let mut args: args::RunArgs = serde_json::from_value(test.clone()).map_err(|error| {
             let line = format!("the conductor is of another version of Loadline: {error}");
             RunRefused::bad_input(vec![Problem::anywhere(line)])
         })?;
         args.seed = Some(seed);
-        let (job, more) = run::part(&args, voice).map_err(refused)?;
-        kept.push(more);
+        let (job, more) = run::part(&args, sink).map_err(refused)?;
+        stored.push(more);
         Ok(job)
     });
     match served {
         Ok(()) => exit::PASS,
-        Err(why) => {
+        Err(reason) => {
             log::error(format_args!(
-                "standard input is not what a conductor of this version sends ({why}): `loadline run … --on` starts nodes itself"
+                "standard input is not what a conductor of this version sends ({reason}): `loadline run … --on` starts nodes itself"
             ));
             exit::COULD_NOT_RUN
         }
@@ -111,10 +111,12 @@ pub fn asked(args: &args::RunArgs) -> Result<bool, CommandError> {
 /// # Errors
 ///
 /// One line.
-pub fn wanted(
+pub fn config(
     args: &args::RunArgs,
-    (plan, seed): (&Plan, u64),
-    (lab, broker): (Option<&Embedded>, Option<&LabProcess>),
+    plan: &Plan,
+    seed: u64,
+    lab: Option<&Embedded>,
+    broker: Option<&LabProcess>,
     mocks: Option<&Mocked>,
 ) -> Result<ConductorConfig, CommandError> {
     let on_ray = args.many.on.as_deref() == Some("ray");
@@ -152,7 +154,7 @@ pub fn wanted(
     })?;
     let (backend, keep): (Box<dyn Backend>, _) = if on_ray {
         let many = &args.many;
-        let mut ray = Ray::new(many.address.clone(), many.insecure_cluster, &log::voice());
+        let mut ray = Ray::new(many.address.clone(), many.insecure_cluster, &log::sink());
         if let Some(text) = &many.wait {
             let wait_ns =
                 plan::units::parse_duration(text).map_err(|e| flag_error("--wait", text, &e))?;

@@ -19,8 +19,8 @@ pub fn command() -> u8 {
             lines.push(line);
             exit::PASS
         }
-        Err(why) => {
-            advice.push(format!("the throughput could not be measured: {why}"));
+        Err(reason) => {
+            advice.push(format!("the throughput could not be measured: {reason}"));
             exit::COULD_NOT_RUN
         }
     };

@@ -1,6 +1,7 @@
 //! Embedded servers of a run: `lab:NAME` targets, and MQTT brokers.
 
 use plan::Plan;
+use plan::mocks::MockAddress;
 use session::{
     LabProcess,
     lab_process::{self, NotStarted, bare},
@@ -14,7 +15,7 @@ pub enum Embedded {
 
 impl Embedded {
     /// `None` if the target is not a lab.
-    pub fn start(target: &str, mocks: &[(String, String)]) -> Result<Option<Embedded>, NotStarted> {
+    pub fn start(target: &str, mocks: &[MockAddress]) -> Result<Option<Embedded>, NotStarted> {
         let Some(name) = target.strip_prefix(lab_process::SCHEME) else {
             return Ok(None);
         };

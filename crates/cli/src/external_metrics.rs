@@ -20,18 +20,19 @@ pub fn add(run: &mut Run, args: &args::Report) -> Result<(), String> {
         let (name, file) = text.split_once('=').ok_or_else(|| {
             format!("--server: `{text}` does not say what it is: write NAME=FILE.csv")
         })?;
-        plan::server::check_name(name).map_err(|why| format!("--server: {why}"))?;
+        plan::server::check_name(name).map_err(|reason| format!("--server: {reason}"))?;
         if run.server.series.iter().any(|series| series.source == name) {
             return Err(format!(
                 "--server: `{name}` is measured already: use another name"
             ));
         }
-        let held = formats::files::read(file).map_err(|why| format!("--server: {file}: {why}"))?;
+        let held =
+            formats::files::read(file).map_err(|reason| format!("--server: {file}: {reason}"))?;
         let held =
             String::from_utf8(held).map_err(|_| format!("--server: {file} is not a text file"))?;
         notes.push(
-            external_metrics::add(run, name, (file, &held), offset)
-                .map_err(|why| format!("--server: {why}"))?,
+            external_metrics::add(run, name, file, &held, offset)
+                .map_err(|reason| format!("--server: {reason}"))?,
         );
     }
     run.manifest.notes.extend(notes);

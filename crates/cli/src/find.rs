@@ -1,5 +1,6 @@
 //! Command line of `loadline find`.
 
+use plan::mocks::MockAddress;
 use std::path::Path;
 
 use clap::Parser;
@@ -58,7 +59,7 @@ fn run(args: &args::Find) -> Result<u8, CommandError> {
     } else {
         Over::Rate
     };
-    let asked = asked(args, over, own.as_ref())?;
+    let config = config(args, over, own.as_ref())?;
     let named = args.target.clone().or_else(|| Some(what.clone()));
     let lab = named
         .iter()
@@ -67,7 +68,7 @@ fn run(args: &args::Find) -> Result<u8, CommandError> {
     let lab = lab.map(|name| LabProcess::start(&mock_process::redirect(name, places)));
     let lab = lab.transpose()?;
     let wanted = FindOptions {
-        shown: (
+        rendered: (
             redact::without_secrets(&what, &args.secret),
             args.target
                 .as_ref()
@@ -85,19 +86,19 @@ fn run(args: &args::Find) -> Result<u8, CommandError> {
             .as_ref()
             .map_or_else(Vec::new, |lab| lab.listeners().to_vec()),
         mocks: mocks.as_ref().and_then(Mocked::environment),
-        asked,
+        config,
         folder: args.out.clone(),
         notes,
     };
     child_runs::can_be_written(&args.json)?;
     log::makes_way(args.json.as_deref());
-    let found = find::conduct(&wanted, log::columns(), &log::voice());
-    let (found, folder, code) = found.map_err(|(line, code)| CommandError {
-        lines: vec![line],
-        code,
+    let found = find::conduct(&wanted, log::columns(), &log::sink());
+    let found = found.map_err(|error| CommandError {
+        lines: vec![error.line],
+        code: error.code,
     })?;
-    keep(args, &found, &folder)?;
-    Ok(code)
+    keep(args, &found.result, &found.folder)?;
+    Ok(found.code)
 }
 
 fn keep(args: &args::Find, found: &SearchResult, folder: &Path) -> Result<(), CommandError> {
@@ -136,7 +137,7 @@ fn refuse(args: &args::Find, what: &str) -> Result<(), CommandError> {
 }
 
 /// The plan of all probes without its load, to find problems before anything is sent.
-fn plan(args: &args::Find, what: &str, mocks: &[(String, String)]) -> Result<Plan, CommandError> {
+fn plan(args: &args::Find, what: &str, mocks: &[MockAddress]) -> Result<Plan, CommandError> {
     let run = as_run(what, args)?;
     let flags = load::Flags::read(&run)?;
     let target = run.target.as_deref().or(Some(what));
@@ -172,16 +173,16 @@ fn slos(
     for criterion in plan.map_or(&[][..], |plan| &plan.criteria) {
         match unfit(criterion) {
             None => slos.push(criterion.clone()),
-            Some(why) => notes.push(format!(
-                "`{}` of the plan is not asked for: {why}",
+            Some(reason) => notes.push(format!(
+                "`{}` of the plan is not asked for: {reason}",
                 criterion.text
             )),
         }
     }
     for text in &args.slo {
         let criterion = parse_criterion(text).map_err(|e| flag_error("--slo", text, &e))?;
-        if let Some(why) = unfit(&criterion) {
-            return Err(CommandError::bad_input(format!("--slo '{text}': {why}")));
+        if let Some(reason) = unfit(&criterion) {
+            return Err(CommandError::bad_input(format!("--slo '{text}': {reason}")));
         }
         slos.push(criterion);
     }
@@ -210,7 +211,11 @@ fn unfit(criterion: &Criterion) -> Option<&'static str> {
     .then_some("it is about how much is sent, which the search varies itself")
 }
 
-fn asked(args: &args::Find, over: Over, plan: Option<&Plan>) -> Result<SearchConfig, CommandError> {
+fn config(
+    args: &args::Find,
+    over: Over,
+    plan: Option<&Plan>,
+) -> Result<SearchConfig, CommandError> {
     let whole = over == Over::Users;
     let least = level("--min", args.min.as_deref(), whole)?.unwrap_or(1.0);
     let most = level("--max", args.max.as_deref(), whole)?;

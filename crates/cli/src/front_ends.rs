@@ -21,22 +21,25 @@ const DOORS: [&dyn FrontEnd; 4] = [
 
 pub fn readers() -> Vec<&'static dyn TestFileReader> {
     let mut readers: Vec<&dyn TestFileReader> = vec![&native::Plans];
-    let doors: Vec<&dyn TestFileReader> = DOORS.iter().map(|door| door.reader()).collect();
-    readers.extend(doors);
+    let frontends: Vec<&dyn TestFileReader> =
+        DOORS.iter().map(|frontend| frontend.reader()).collect();
+    readers.extend(frontends);
     readers
 }
 
 pub fn named(name: &str) -> Option<&'static dyn FrontEnd> {
-    DOORS.into_iter().find(|door| door.card().name == name)
+    DOORS
+        .into_iter()
+        .find(|frontend| frontend.card().name == name)
 }
 
 pub fn scripts(what: &str) -> Option<&'static dyn ScriptLoader> {
-    let mut scripts = DOORS.iter().filter_map(|door| door.scripts());
+    let mut scripts = DOORS.iter().filter_map(|frontend| frontend.scripts());
     scripts.find(|scripts| scripts.runs(what))
 }
 
 pub fn programs(what: &str) -> Option<&'static dyn ExternalTool> {
-    let mut programs = DOORS.iter().filter_map(|door| door.programs());
+    let mut programs = DOORS.iter().filter_map(|frontend| frontend.programs());
     programs.find(|programs| programs.runs(what))
 }
 
@@ -46,11 +49,11 @@ pub fn programs(what: &str) -> Option<&'static dyn ExternalTool> {
 ///
 /// One line.
 pub fn hooks(plan: &Plan) -> Result<Option<Arc<dyn Hooks>>, String> {
-    named(plan.format.0).map_or(Ok(None), |door| door.hooks(plan))
+    named(plan.format.0).map_or(Ok(None), |frontend| frontend.hooks(plan))
 }
 
 pub struct Called {
-    door: &'static dyn FrontEnd,
+    frontend: &'static dyn FrontEnd,
     name: String,
     arguments: Vec<OsString>,
 }
@@ -62,10 +65,10 @@ impl Called {
         let us = Path::new(&us).file_name()?.to_string_lossy().into_owned();
         let linked = DOORS
             .into_iter()
-            .find(|door| door.card().links.contains(&us.as_str()));
-        if let Some(door) = linked {
+            .find(|frontend| frontend.card().links.contains(&us.as_str()));
+        if let Some(frontend) = linked {
             return Some(Called {
-                door,
+                frontend,
                 name: us,
                 arguments: arguments.collect(),
             });
@@ -73,10 +76,11 @@ impl Called {
         let first = arguments.next()?;
         let helps = first == "help";
         let word = if helps { arguments.next()? } else { first };
-        let door = named(word.to_str()?).filter(|door| !helps || door.card().explains_itself)?;
+        let frontend =
+            named(word.to_str()?).filter(|frontend| !helps || frontend.card().explains_itself)?;
         Some(Called {
-            door,
-            name: door.card().name.to_owned(),
+            frontend,
+            name: frontend.card().name.to_owned(),
             arguments: helps
                 .then(|| "help".into())
                 .into_iter()
@@ -86,13 +90,13 @@ impl Called {
     }
 
     pub fn card(&self) -> FrontEndInfo {
-        self.door.card()
+        self.frontend.card()
     }
 
     pub fn run(self) -> u8 {
         let text = |argument: &OsString| argument.to_string_lossy().into_owned();
         let arguments: Vec<String> = self.arguments.iter().map(text).collect();
-        let code = self.door.run(&self.name, &arguments, &log::voice());
+        let code = self.frontend.run(&self.name, &arguments, &log::sink());
         // Lost output is a failure, unless the original ignores it.
         if code == exit::PASS && log::lost() {
             return self.card().lost_output;
@@ -124,8 +128,8 @@ const GROUPS: &[(&str, &[&str])] = &[
 const OTHER_TOOLS: &str = "Other tools' commands";
 
 pub fn listed(command: Command) -> Command {
-    let commands = DOORS.iter().map(|door| {
-        let card = door.card();
+    let commands = DOORS.iter().map(|frontend| {
+        let card = frontend.card();
         let arguments = Arg::new("arguments")
             .value_name(card.usage)
             .help(card.takes)
@@ -145,7 +149,7 @@ pub fn listed(command: Command) -> Command {
     command.help_template(template)
 }
 fn groups(command: &Command) -> String {
-    let front_ends: Vec<&str> = DOORS.iter().map(|door| door.card().name).collect();
+    let front_ends: Vec<&str> = DOORS.iter().map(|frontend| frontend.card().name).collect();
     let mut text = String::new();
     for (heading, names) in GROUPS {
         let names = if *heading == OTHER_TOOLS {

@@ -29,7 +29,7 @@ pub fn command(args: &args::Gate) -> u8 {
 }
 
 fn run(args: &args::Gate) -> Result<u8, CommandError> {
-    let mut asked = comparing::asked(&args.judged)?;
+    let mut config = comparing::config(&args.judged)?;
     if let Some(name) = &args.save_baseline {
         baselines::check(name)?;
     }
@@ -49,17 +49,17 @@ fn run(args: &args::Gate) -> Result<u8, CommandError> {
             name: String::new(),
             runs: Vec::new(),
         };
-        groups::rows_are_there(baseline, &no_runs, &asked)?;
-        groups::hinder(baseline, &no_runs, args.judged.anyway, &mut asked)?;
+        groups::rows_are_there(baseline, &no_runs, &config)?;
+        groups::hinder(baseline, &no_runs, args.judged.anyway, &mut config)?;
     }
     let tag = child_runs::tag("gate");
     let folder = folder(args, &tag);
-    let ground = RunEnv {
+    let env = RunEnv {
         runs: &runs,
         tag: &tag,
         folder: &folder,
     };
-    let records = match make(&ground, args, baseline.as_ref())? {
+    let records = match make(&env, args, baseline.as_ref())? {
         GateRuns::All(records) => records,
         GateRuns::Stopped { records, signal } => {
             log::say(format_args!(
@@ -83,7 +83,7 @@ fn run(args: &args::Gate) -> Result<u8, CommandError> {
         .into_iter()
         .next();
     let unfit = unfit.filter(|_| !args.judged.anyway).map(|one| one.text);
-    let mut gate = decide(baseline.as_ref(), candidate, asked)?;
+    let mut gate = decide(baseline.as_ref(), candidate, config)?;
     gate.what = redact::without_secrets(&args.what, &[]);
     gate.baseline.clone_from(&args.baseline);
     save(&mut gate, args, &records, unfit)?;
@@ -119,7 +119,7 @@ enum GateRuns {
 }
 
 fn make(
-    ground: &RunEnv<'_>,
+    env: &RunEnv<'_>,
     args: &args::Gate,
     baseline: Option<&Side>,
 ) -> Result<GateRuns, CommandError> {
@@ -132,20 +132,20 @@ fn make(
     flags.extend(args.flags.iter().cloned());
     // Signals between runs count too.
     let stop = StopHandle::default();
-    let _heard = signals::hear(&stop, String::new(), &log::voice()).map_err(|error| {
+    let _signal_handler = signals::hear(&stop, String::new(), &log::sink()).map_err(|error| {
         CommandError::could_not_run(format!("signals cannot be caught: {error}"))
     })?;
     for number in 1..=all {
         if let Some(signal) = stop.signal() {
             return Ok(GateRuns::Stopped { records, signal });
         }
-        let ran = ground.run(number, (&args.what, &flags), &[])?;
+        let ran = env.run(number, &args.what, &flags, &[])?;
         if let Some(signal) = ran.signal {
             // Interrupted runs are kept but not counted.
             return Ok(GateRuns::Stopped { records, signal });
         }
         let Some(record) = &ran.record else {
-            ground.clear(number);
+            env.clear(number);
             return Err(without_record(&ran));
         };
         let entrant = groups::recorded(record)?;
@@ -176,19 +176,19 @@ fn make(
 fn decide(
     baseline: Option<&Side>,
     candidate: Side,
-    mut asked: CompareConfig,
+    mut config: CompareConfig,
 ) -> Result<Gate, CommandError> {
     let Some(baseline) = baseline else {
         return Ok(gate::judge(&candidate.runs, None, Vec::new(), true));
     };
     let found = compare::incompatibilities(baseline, &candidate);
     let hindrances: Vec<String> = found.into_iter().map(|one| one.text).collect();
-    if !hindrances.is_empty() && !asked.hint_decides {
+    if !hindrances.is_empty() && !config.hint_decides {
         return Ok(gate::judge(&candidate.runs, None, hindrances, false));
     }
-    asked.anyway = hindrances;
-    groups::rows_are_there(baseline, &candidate, &asked)?;
-    let comparison = compare::compare(baseline, &candidate, &asked);
+    config.anyway = hindrances;
+    groups::rows_are_there(baseline, &candidate, &config)?;
+    let comparison = compare::compare(baseline, &candidate, &config);
     Ok(gate::judge(
         &candidate.runs,
         Some(comparison),
@@ -210,9 +210,9 @@ fn save(
     let Some(name) = &args.save_baseline else {
         return Ok(());
     };
-    if let Some(why) = reason_not_to_keep(gate, unfit) {
+    if let Some(reason) = reason_not_to_keep(gate, unfit) {
         log::warning(format_args!(
-            "the baseline `{name}` is left as it is: {why}"
+            "the baseline `{name}` is left as it is: {reason}"
         ));
         return Ok(());
     }

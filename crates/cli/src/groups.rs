@@ -49,10 +49,10 @@ fn named(text: &str, runs: &Path) -> Result<Vec<ComparedRun>, CommandError> {
             let about = manifest.about.as_ref();
             about.map_or_else(Vec::new, |about| about.tags.clone())
         };
-        return among(runs, ("tag", tag), tags);
+        return among(runs, "tag", tag, tags);
     }
     if let Some(name) = text.strip_prefix("name:") {
-        return among(runs, ("name", name), |manifest| vec![manifest.name.clone()]);
+        return among(runs, "name", name, |manifest| vec![manifest.name.clone()]);
     }
     let path = Path::new(text);
     if path.is_file() {
@@ -68,7 +68,8 @@ fn named(text: &str, runs: &Path) -> Result<Vec<ComparedRun>, CommandError> {
 
 fn among(
     runs: &Path,
-    (what, wanted): (&str, &str),
+    what: &str,
+    wanted: &str,
     words: impl Fn(&Manifest) -> Vec<String>,
 ) -> Result<Vec<ComparedRun>, CommandError> {
     let mut known: Vec<String> = Vec::new();
@@ -159,11 +160,11 @@ pub fn no_run_on_both(baseline: &Side, candidate: &Side) -> Result<(), CommandEr
 pub fn rows_are_there(
     baseline: &Side,
     candidate: &Side,
-    asked: &CompareConfig,
+    config: &CompareConfig,
 ) -> Result<(), CommandError> {
-    let mut lines = asked.subjects.iter().filter_map(|subject| {
-        let why = compare::without_row(subject, baseline, candidate)?;
-        Some(format!("--metric {}: {why}", subject.text))
+    let mut lines = config.subjects.iter().filter_map(|subject| {
+        let reason = compare::without_row(subject, baseline, candidate)?;
+        Some(format!("--metric {}: {reason}", subject.text))
     });
     lines
         .next()
@@ -174,11 +175,11 @@ pub fn hinder(
     baseline: &Side,
     candidate: &Side,
     anyway: bool,
-    asked: &mut CompareConfig,
+    config: &mut CompareConfig,
 ) -> Result<(), CommandError> {
     let found = compare::incompatibilities(baseline, candidate);
     if anyway {
-        asked.anyway = found.into_iter().map(|one| one.text).collect();
+        config.anyway = found.into_iter().map(|one| one.text).collect();
         return Ok(());
     }
     if found.is_empty() {

@@ -2,7 +2,7 @@
 
 use decisions::{
     compare,
-    run_index::{self, MetricTrend, NoCourse, TrendConfig},
+    run_index::{self, MetricTrend, NoTrend, TrendConfig},
 };
 use report::{console, derived};
 use session::exit;
@@ -24,15 +24,15 @@ pub fn command(args: &args::History) -> u8 {
 }
 
 fn run(args: &args::History) -> Result<(), CommandError> {
-    let asked = asked(args)?;
+    let config = config(args)?;
     log::makes_way(args.json.as_deref());
     let runs = list::which(&args.which, false)?;
-    let course = run_index::course(&runs, &asked).map_err(|why| no_course(&why, &asked))?;
-    log::summary(&console::course_in(&course, log::columns()));
-    write(&course, args)
+    let trend = run_index::trend(&runs, &config).map_err(|reason| no_course(&reason, &config))?;
+    log::summary(&console::trend_in(&trend, log::columns()));
+    write(&trend, args)
 }
 
-fn asked(args: &args::History) -> Result<TrendConfig, CommandError> {
+fn config(args: &args::History) -> Result<TrendConfig, CommandError> {
     let text = &args.figure;
     Ok(TrendConfig {
         subject: compare::read(text).map_err(|error| flag_error("FIGURE", text, &error))?,
@@ -42,35 +42,35 @@ fn asked(args: &args::History) -> Result<TrendConfig, CommandError> {
     })
 }
 
-fn no_course(why: &NoCourse, asked: &TrendConfig) -> CommandError {
-    let subject = &asked.subject.text;
-    let why = match why {
-        NoCourse::NoRuns => "there are no runs".to_owned(),
-        NoCourse::NoneCounts(fault) => format!("none counts, and of the newest {fault}"),
-        NoCourse::NoValue(rows) if asked.subject.of.is_some() && rows.is_empty() => {
+fn no_course(reason: &NoTrend, config: &TrendConfig) -> CommandError {
+    let subject = &config.subject.text;
+    let reason = match reason {
+        NoTrend::NoRuns => "there are no runs".to_owned(),
+        NoTrend::NoneCounts(fault) => format!("none counts, and of the newest {fault}"),
+        NoTrend::NoValue(rows) if config.subject.of.is_some() && rows.is_empty() => {
             "the newest run has no such rows at all".to_owned()
         }
-        NoCourse::NoValue(rows) if asked.subject.of.is_some() || rows.len() > 1 => {
+        NoTrend::NoValue(rows) if config.subject.of.is_some() || rows.len() > 1 => {
             let rows: Vec<String> = rows.iter().map(|row| format!("\"{row}\"")).collect();
             format!("the newest run has {}", rows.join(", "))
         }
-        NoCourse::NoValue(_) => {
+        NoTrend::NoValue(_) => {
             "it is kept of p50, p90, p95, p99, p99.9, mean and max where enough requests were answered, of errors and of rate".to_owned()
         }
     };
-    CommandError::bad_input(format!("no run that counts has `{subject}`: {why}"))
+    CommandError::bad_input(format!("no run that counts has `{subject}`: {reason}"))
 }
 
-fn write(course: &MetricTrend, args: &args::History) -> Result<(), CommandError> {
+fn write(trend: &MetricTrend, args: &args::History) -> Result<(), CommandError> {
     if let Some(page) = &args.html {
-        derived::write_course(page, course).map_err(CommandError::could_not_run)?;
+        derived::write_course(page, trend).map_err(CommandError::could_not_run)?;
         log::out(&format!("\nReport: {}\n", page.display()));
         if args.open {
             shell::open(page);
         }
     }
     match args.json.as_deref() {
-        Some(json) => list::write_json(json, course),
+        Some(json) => list::write_json(json, trend),
         None => Ok(()),
     }
 }

@@ -60,9 +60,9 @@ pub fn read_run(path: &Path) -> Result<Page, ImportError> {
 }
 
 fn render(path: &Path, args: &args::Report) -> Result<(), ImportError> {
-    let adopted = read_run(path)?;
+    let imported = read_run(path)?;
     if let Some(table) = args.table {
-        log::out(&markdown::published(&adopted.summary, table.which()));
+        log::out(&markdown::published(&imported.summary, table.which()));
         return Ok(());
     }
     let could_not = |error: derived::NotWritten| ImportError {
@@ -70,7 +70,7 @@ fn render(path: &Path, args: &args::Report) -> Result<(), ImportError> {
         code: exit::COULD_NOT_RUN,
     };
     log::makes_way(args.json.as_deref());
-    log::summary(&console::summary_in(&adopted.summary, log::columns()));
+    log::summary(&console::summary_in(&imported.summary, log::columns()));
     let dir = match &args.out {
         Some(dir) => {
             derived::folder(dir).map_err(could_not)?;
@@ -78,12 +78,12 @@ fn render(path: &Path, args: &args::Report) -> Result<(), ImportError> {
         }
         None => own_folder(path)?,
     };
-    derived::write(&dir, &adopted).map_err(could_not)?;
+    derived::write(&dir, &imported).map_err(could_not)?;
     match args.json.as_deref() {
         Some(json) if log::is_stdout(json) => {
-            log::document(&derived::json(&adopted.summary).map_err(could_not)?);
+            log::document(&derived::json(&imported.summary).map_err(could_not)?);
         }
-        Some(json) => derived::write_json(json, &adopted.summary).map_err(could_not)?,
+        Some(json) => derived::write_json(json, &imported.summary).map_err(could_not)?,
         None => {}
     }
     log::out(&format!(

@@ -58,24 +58,25 @@ fn draft(args: &args::Init) -> Result<Draft, CommandError> {
     if args.source == STDIN {
         let mut bytes = Vec::new();
         let read = std::io::stdin().lock().read_to_end(&mut bytes);
-        read.map_err(|why| CommandError::bad_input(format!("standard input: {why}")))?;
+        read.map_err(|reason| CommandError::bad_input(format!("standard input: {reason}")))?;
         return of_bytes(STDIN, bytes);
     }
     let source = urls::with_scheme(&args.source);
     if source.contains("://") {
         return Ok(init::from_url(&source)?);
     }
-    let bytes = formats::files::read(&source).map_err(|why| match why.kind() {
+    let bytes = formats::files::read(&source).map_err(|reason| match reason.kind() {
         ErrorKind::NotFound => CommandError::bad_input(format!(
             "{source}: there is no such file; of a URL, write https:// before it"
         )),
-        _ => CommandError::bad_input(format!("{source}: {why}")),
+        _ => CommandError::bad_input(format!("{source}: {reason}")),
     })?;
     of_bytes(&source, bytes)
 }
 
 fn of_bytes(name: &str, bytes: Vec<u8>) -> Result<Draft, CommandError> {
-    let text = files::text(bytes).map_err(|why| LoadErrors::from(why.problem(name.to_owned())))?;
+    let text =
+        files::text(bytes).map_err(|reason| LoadErrors::from(reason.problem(name.to_owned())))?;
     Ok(init::from_text(name, &text, &files::from_disk)?)
 }
 
@@ -85,7 +86,7 @@ fn written(args: &args::Init, draft: Draft) -> Result<(), CommandError> {
         .clone()
         .unwrap_or_else(|| PathBuf::from(draft.file_name()));
     let to_stdout = log::is_stdout(&path);
-    let shown = if to_stdout {
+    let rendered = if to_stdout {
         draft.file_name()
     } else {
         path.display().to_string()
@@ -101,16 +102,16 @@ fn written(args: &args::Init, draft: Draft) -> Result<(), CommandError> {
             )
         })
         .collect();
-    let text = draft.text(&word(&shown));
+    let text = draft.text(&word(&rendered));
     if to_stdout {
         log::document(&text);
     } else {
         write(&path, &text, args.force)?;
     }
     exports.iter().for_each(log::say);
-    let shown = word(&shown);
+    let rendered = word(&rendered);
     log::say(format_args!(
-        "loadline: {shown}: {in_short}. Next: loadline run {shown} --once, then loadline run {shown}"
+        "loadline: {rendered}: {in_short}. Next: loadline run {rendered} --once, then loadline run {rendered}"
     ));
     Ok(())
 }
@@ -133,15 +134,15 @@ fn write(path: &Path, text: &str, force: bool) -> Result<(), CommandError> {
     } else {
         options.create_new(true);
     }
-    let shown = path.display();
-    let mut file = options.open(path).map_err(|why| match why.kind() {
+    let rendered = path.display();
+    let mut file = options.open(path).map_err(|reason| match reason.kind() {
         ErrorKind::AlreadyExists => CommandError::bad_input(format!(
-            "{shown} is there already: --force overwrites it, -o FILE writes another"
+            "{rendered} is there already: --force overwrites it, -o FILE writes another"
         )),
-        _ => CommandError::could_not_run(format!("{shown}: {why}")),
+        _ => CommandError::could_not_run(format!("{rendered}: {reason}")),
     })?;
     file.write_all(text.as_bytes())
-        .map_err(|why| CommandError::could_not_run(format!("{shown}: {why}")))
+        .map_err(|reason| CommandError::could_not_run(format!("{rendered}: {reason}")))
 }
 
 #[cfg(test)]

@@ -37,8 +37,8 @@ pub fn command(args: &args::K8s) -> u8 {
 fn render(args: &args::Render) -> Result<u8, CommandError> {
     let run = run_of(args)?;
     let (plan, drain_ns) = run::read(&run)?;
-    let text = wanted(args, &run, (&plan, drain_ns)).and_then(|wanted| {
-        k8s::render(&wanted).map_err(|why: Unusable| CommandError::bad_input(why))
+    let text = render_options(args, &run, &plan, drain_ns).and_then(|wanted| {
+        k8s::render(&wanted).map_err(|reason: Unusable| CommandError::bad_input(reason))
     })?;
     if log::is_stdout(&args.output) {
         log::out(&text);
@@ -78,10 +78,11 @@ fn run_of(args: &args::Render) -> Result<args::RunArgs, CommandError> {
     }
 }
 
-fn wanted(
+fn render_options(
     args: &args::Render,
     run: &args::RunArgs,
-    (plan, drain_ns): (&Plan, u64),
+    plan: &Plan,
+    drain_ns: u64,
 ) -> Result<RenderOptions, CommandError> {
     let seconds = |flag: &str, text: &str| {
         units::parse_duration(text)
@@ -189,16 +190,16 @@ fn warn_of_secrets(
 }
 
 fn without_seed(flags: &[String], on_ray: bool) -> Vec<String> {
-    let mut kept = Vec::new();
+    let mut stored = Vec::new();
     let mut all = flags.iter();
     while let Some(flag) = all.next() {
         match flag.as_str() {
             "--seed" if !on_ray => drop(all.next()),
             text if !on_ray && text.starts_with("--seed=") => {}
-            _ => kept.push(flag.clone()),
+            _ => stored.push(flag.clone()),
         }
     }
-    kept
+    stored
 }
 
 /// Start of all parts, as text and in nanoseconds.

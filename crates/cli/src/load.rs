@@ -1,5 +1,6 @@
 //! Load flags: parsing, plans of URLs, and replacement of a file's load.
 
+use plan::mocks::MockAddress;
 use std::path::PathBuf;
 
 use formats::{Inputs, UrlOptions};
@@ -83,7 +84,7 @@ pub fn load(
     args: &args::RunArgs,
     flags: &Flags,
     target: Option<&str>,
-    mocks: &[(String, String)],
+    mocks: &[MockAddress],
 ) -> Result<Plan, CommandError> {
     let is_url = args.what.contains("://");
     if is_url || args.what.starts_with("lab:") {
@@ -106,8 +107,8 @@ pub fn load(
         headers::add(&mut plan, &args.header).map_err(CommandError::bad_input)?;
         return Ok(plan);
     }
-    if let Some(why) = urls::without_scheme(&args.what) {
-        return Err(CommandError::bad_input(why));
+    if let Some(reason) = urls::without_scheme(&args.what) {
+        return Err(CommandError::bad_input(reason));
     }
     let inputs = Inputs {
         files: vec![PathBuf::from(&args.what)],

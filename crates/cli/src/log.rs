@@ -12,7 +12,7 @@ use std::{
 
 use report::{console::Columns, printable};
 use rustix::event::{PollFd, PollFlags, Timespec};
-use session::{MessageSink, SharedVoice};
+use session::{MessageSink, SharedMessageSink};
 
 use crate::{colour, redact, status_line};
 
@@ -111,8 +111,8 @@ fn stdout(bytes: &[u8]) {
         Ok(()) => {}
         // The reader has closed the pipe.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
-        Err(why) if LOST.swap(true, Ordering::Relaxed) => drop(why),
-        Err(why) => error(format_args!("cannot write to standard output: {why}")),
+        Err(reason) if LOST.swap(true, Ordering::Relaxed) => drop(reason),
+        Err(reason) => error(format_args!("cannot write to standard output: {reason}")),
     }
 }
 
@@ -120,7 +120,7 @@ pub fn lost() -> bool {
     LOST.load(Ordering::Relaxed)
 }
 
-pub fn voice() -> SharedVoice {
+pub fn sink() -> SharedMessageSink {
     Arc::new(Terminal)
 }
 

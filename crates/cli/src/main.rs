@@ -72,9 +72,9 @@ fn main() -> ExitCode {
     let not_text = std::env::args_os().enumerate().skip(1);
     for (number, argument) in not_text {
         if argument.to_str().is_none() {
-            let shown = argument.to_string_lossy();
+            let rendered = argument.to_string_lossy();
             log::error(format_args!(
-                "argument {number}, `{shown}`, is not UTF-8: write it as UTF-8"
+                "argument {number}, `{rendered}`, is not UTF-8: write it as UTF-8"
             ));
             return ExitCode::from(card.wrong_usage);
         }

@@ -27,36 +27,36 @@ fn merge(args: &args::Merge) -> Result<u8, CommandError> {
         code: exit::COULD_NOT_RUN,
     })?;
     if let Some((ledger, counts)) = messages::found_of(&run)
-        && let Err(why) = run.tell_found(&ledger, &serde_json::json!({ "mqtt": counts }))
+        && let Err(failure) = run.tell_found(&ledger, &serde_json::json!({ "mqtt": counts }))
     {
         log::warning(format_args!(
-            "what became of MQTT messages is not in the record: {why}"
+            "what became of MQTT messages is not in the record: {failure}"
         ));
     }
-    let voice = log::voice();
+    let sink = log::sink();
     let page = audit::page(&run);
-    if let Some(door) = front_ends::named(&run.manifest.door) {
-        log::out(&door.printed(&run));
+    if let Some(frontend) = front_ends::named(&run.manifest.frontend) {
+        log::out(&frontend.printed(&run));
     }
     log::summary(&console::summary_in(&page.summary, log::columns()));
-    let derived = derived_files::derive(&run, &page, &voice);
+    let derived = derived_files::derive(&run, &page, &sink);
     rerender::report_is_in(derived.report.as_deref());
-    derived_files::index(&run, &page, &voice);
-    let shown = derived_files::write_json(&page, args.json.as_deref(), &voice);
-    let exported = exports.write(&run, &page.summary, &voice);
-    if let Some(why) = incomplete(&run, &missing) {
-        log::error(format_args!("INCOMPLETE: {why}"));
+    derived_files::index(&run, &page, &sink);
+    let rendered = derived_files::write_json(&page, args.json.as_deref(), &sink);
+    let exported = exports.write(&run, &page.summary, &sink);
+    if let Some(failure) = incomplete(&run, &missing) {
+        log::error(format_args!("INCOMPLETE: {failure}"));
         return Ok(exit::COULD_NOT_RUN);
     }
     let ended = run.manifest.end.as_ref();
-    if let Some(why) = ended
+    if let Some(failure) = ended
         .and_then(|end| end.reason.as_ref())
         .filter(|_| is_fault(&run))
     {
-        log::error(format_args!("the run ended early: {why}"));
+        log::error(format_args!("the run ended early: {failure}"));
         return Ok(exit::COULD_NOT_RUN);
     }
-    Ok(if shown && exported {
+    Ok(if rendered && exported {
         exit::of_record(page.summary.exit_code, &run)
     } else {
         exit::COULD_NOT_RUN

@@ -57,6 +57,6 @@ pub fn found(ended: &FinishedRun, plan_has_some: bool) -> Option<(Vec<String>, s
 pub fn found_of(run: &Run) -> Option<(Vec<String>, serde_json::Value)> {
     let mut labels = run.labels.iter();
     let has_some =
-        run.manifest.door == "run" && labels.any(|label| label.group == LabelGroup::Mqtt);
+        run.manifest.frontend == "run" && labels.any(|label| label.group == LabelGroup::Mqtt);
     has_some.then(|| frontend_mqtt::background::found(run))
 }

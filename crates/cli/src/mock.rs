@@ -1,5 +1,6 @@
 //! `loadline mock FILE`, and the mocks of a run.
 
+use plan::mocks::MockAddress;
 use std::{net::IpAddr, path::Path};
 
 use analysis::summary::mock_rows;
@@ -7,7 +8,7 @@ use session::{
     MockProcess, exit, inputs,
     lab_process::NotStarted,
     mock_plan::{self, Served},
-    mock_process::{self, Addresses},
+    mock_process,
 };
 
 use crate::{args, log};
@@ -77,7 +78,7 @@ fn is_own(address: IpAddr) -> bool {
 #[derive(Debug)]
 pub enum Mocked {
     Own(MockProcess),
-    Lent(Addresses),
+    Lent(Vec<MockAddress>),
 }
 
 #[derive(Debug)]
@@ -115,7 +116,7 @@ impl Mocked {
         }
     }
 
-    pub fn addresses(&self) -> &Addresses {
+    pub fn addresses(&self) -> &[MockAddress] {
         match self {
             Mocked::Own(mocks) => mocks.addresses(),
             Mocked::Lent(addresses) => addresses,

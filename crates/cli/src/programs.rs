@@ -5,16 +5,20 @@ use session::{ExternalTool, RunOptions, exit};
 
 use crate::{args, log};
 
-pub fn run(programs: &'static dyn ExternalTool, args: &args::RunArgs, asked: RunOptions<'_>) -> u8 {
-    let asked = RunOptions {
+pub fn run(
+    programs: &'static dyn ExternalTool,
+    args: &args::RunArgs,
+    options: RunOptions<'_>,
+) -> u8 {
+    let options = RunOptions {
         unfit: unfit(args),
-        ..asked
+        ..options
     };
     if let Some(line) = wrong(args) {
         log::error(line);
         return exit::BAD_INPUT;
     }
-    match programs.run(&asked, &variables(args)) {
+    match programs.run(&options, &variables(args)) {
         Ok(code) => code,
         Err(line) => {
             log::error(line);

@@ -51,8 +51,8 @@ pub fn command(args: &args::Report) -> u8 {
         log::warning(analysis::summary::cut_text(cut));
     }
     run.damage.iter().for_each(log::warning);
-    let voice = log::voice();
-    let exported = exports.write(&run, &page.summary, &voice);
+    let sink = log::sink();
+    let exported = exports.write(&run, &page.summary, &sink);
     if let Some(table) = args.table {
         log::out(&markdown::published(&page.summary, table.which()));
         return if exported {
@@ -61,21 +61,21 @@ pub fn command(args: &args::Report) -> u8 {
             exit::COULD_NOT_RUN
         };
     }
-    let door = front_ends::named(&run.manifest.door);
-    if let Some(door) = door {
-        log::out(&door.printed(&run));
+    let frontend = front_ends::named(&run.manifest.frontend);
+    if let Some(frontend) = frontend {
+        log::out(&frontend.printed(&run));
     }
     log::summary(&console::summary_in(&page.summary, log::columns()));
-    let derived = derived_files::derive(&run, &page, &voice);
+    let derived = derived_files::derive(&run, &page, &sink);
     report_is_in(derived.report.as_deref());
     if let Some(report) = derived.report.as_deref().filter(|_| args.open) {
         shell::open(report);
     }
-    let shown = derived_files::write_json(&page, args.json.as_deref(), &voice);
-    if let Some(door) = door {
-        log::out(&door.remarks());
+    let rendered = derived_files::write_json(&page, args.json.as_deref(), &sink);
+    if let Some(frontend) = frontend {
+        log::out(&frontend.remarks());
     }
-    if derived.is_written && shown && exported {
+    if derived.is_written && rendered && exported {
         exit::PASS
     } else {
         exit::COULD_NOT_RUN
@@ -105,7 +105,7 @@ fn of_campaign(folder: &Path, args: &args::Report) -> u8 {
         ));
         return exit::BAD_INPUT;
     }
-    let seen = match campaign::render(folder, &log::voice()) {
+    let seen = match campaign::render(folder, &log::sink()) {
         Ok(seen) => seen,
         Err(line) => {
             log::error(line);
@@ -134,8 +134,9 @@ pub fn report_is_in(report: Option<&Path>) {
 fn exports(args: &args::Report) -> Result<Exports, String> {
     let exports = Exports::read("--export", args.export.iter().map(String::as_str))?;
     if exports.metrics.is_some() {
-        let why = "--export prometheus is served while a run goes on: write junit=FILE or csv=FILE";
-        return Err(why.to_owned());
+        let reason =
+            "--export prometheus is served while a run goes on: write junit=FILE or csv=FILE";
+        return Err(reason.to_owned());
     }
     if !args.export.is_empty() && Path::new(&args.run).is_file() {
         return Err(format!(

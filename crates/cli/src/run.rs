@@ -1,6 +1,7 @@
 //! `loadline run`: URL, native plan, script or program, with Loadline's flags, report and exit
 //! codes.
 
+use plan::mocks::MockAddress;
 use std::{path::Path, sync::Arc};
 
 use analysis::page::Page;
@@ -15,11 +16,9 @@ use record::Run;
 use report::console;
 use session::{
     ExternalTool, FinishedRun, Hosts, Job, LabProcess, Observer, RunObserver, RunOptions,
-    RunOutcome, ScriptRun, SharedVoice, StartError, ca_env, exit,
+    RunOutcome, ScriptRun, SharedMessageSink, StartError, ca_env, exit,
     exports::{self, Exports},
-    hosts, inputs, lab_process, live,
-    mock_process::{self, Addresses},
-    naming,
+    hosts, inputs, lab_process, live, mock_process, naming,
 };
 
 use crate::{
@@ -40,7 +39,7 @@ pub fn run(mut args: args::RunArgs) -> u8 {
     args.what = urls::with_scheme(&args.what);
     let ran = match front_ends::programs(&args.what) {
         Some(programs) => program(programs, &args),
-        None => prepare(&args).map(|wanted| execute(wanted, &args)),
+        None => prepare(&args).map(|native_run| execute(native_run, &args)),
     };
     ran.unwrap_or_else(CommandError::print)
 }
@@ -180,7 +179,7 @@ fn add_rules(plan: &mut Plan, args: &args::RunArgs) -> Result<(), CommandError> 
     for text in &args.server {
         let source = plan::server::parse(text);
         plan.server
-            .push(source.map_err(|why| CommandError::bad_input(format!("--server: {why}")))?);
+            .push(source.map_err(|reason| CommandError::bad_input(format!("--server: {reason}")))?);
     }
     Ok(())
 }
@@ -295,25 +294,29 @@ pub fn tell_notes(plan: &Plan) {
 }
 
 fn job(
-    mut wanted: NativeRun,
+    mut native_run: NativeRun,
     args: &args::RunArgs,
     script: Option<&mut Box<dyn ScriptRun>>,
-    voice: &SharedVoice,
+    sink: &SharedMessageSink,
 ) -> Result<Job, (String, u8)> {
     let mut options = EngineOptions {
         workers: args.workers,
-        seed: wanted.seed,
+        seed: native_run.seed,
         trace: args.trace,
         walks: args.once,
-        drain_ns: Some(wanted.drain_ns),
-        pacing_slack_ns: wanted.pacing_slack_ns,
-        memory: Some(wanted.memory),
-        hooks: wanted.hooks.take(),
-        background: frontend_mqtt::background::driven(&wanted.plan, wanted.seed, args.stamp),
+        drain_ns: Some(native_run.drain_ns),
+        pacing_slack_ns: native_run.pacing_slack_ns,
+        memory: Some(native_run.memory),
+        hooks: native_run.hooks.take(),
+        background: frontend_mqtt::background::driven(
+            &native_run.plan,
+            native_run.seed,
+            args.stamp,
+        ),
         ..EngineOptions::default()
     };
     if let Some(script) = script {
-        script.ready(&wanted.plan, &mut options, voice)?;
+        script.ready(&native_run.plan, &mut options, sink)?;
     }
     Ok(Job {
         hosts: Hosts::Native(args.allow_host.clone()),
@@ -321,24 +324,24 @@ fn job(
         secrets: args.secret.clone(),
         live: live::LiveOptions {
             view: args.ui.then_some(args.ui_port),
-            metrics: wanted.exports.metrics,
+            metrics: native_run.exports.metrics,
         },
-        exports: wanted.exports,
+        exports: native_run.exports,
         json: args.json.clone(),
-        ..Job::new("run", wanted.plan, options)
+        ..Job::new("run", native_run.plan, options)
     })
 }
 
-fn execute(mut wanted: NativeRun, args: &args::RunArgs) -> u8 {
-    let voice = log::voice();
-    let lab = wanted.lab.take();
-    let broker = wanted.broker.take();
-    let has_beside = wanted.plan.background.is_some();
-    let mocks = wanted.mocks.take();
+fn execute(mut native_run: NativeRun, args: &args::RunArgs) -> u8 {
+    let sink = log::sink();
+    let lab = native_run.lab.take();
+    let broker = native_run.broker.take();
+    let has_beside = native_run.plan.background.is_some();
+    let mocks = native_run.mocks.take();
     let places = mocks.as_ref().map(Mocked::addresses);
-    let mut script = wanted.script.take();
-    let seed = wanted.seed;
-    let job = match job(wanted, args, script.as_mut(), &voice) {
+    let mut script = native_run.script.take();
+    let seed = native_run.seed;
+    let job = match job(native_run, args, script.as_mut(), &sink) {
         Ok(job) => job,
         Err((line, code)) => {
             log::error(line);
@@ -360,47 +363,47 @@ fn execute(mut wanted: NativeRun, args: &args::RunArgs) -> u8 {
     let on_many = match distributed::asked(args) {
         Ok(false) => None,
         Ok(true) => {
-            let embedded = (lab.as_ref(), broker.as_ref());
-            match distributed::wanted(args, (&job.plan, seed), embedded, mocks.as_ref()) {
-                Ok(wanted) => Some(wanted),
+            let (lab, broker) = (lab.as_ref(), broker.as_ref());
+            match distributed::config(args, &job.plan, seed, lab, broker, mocks.as_ref()) {
+                Ok(native_run) => Some(native_run),
                 Err(stop) => return stop.print(),
             }
         }
         Err(stop) => return stop.print(),
     };
-    let mut door = Native {
+    let mut frontend = Native {
         shows: Shows::new(),
         script,
         opens: args.open,
         tries: args.once,
     };
-    door.shows.mocks = places.cloned().unwrap_or_default();
-    match load(job, on_many, &mut door, &voice) {
+    frontend.shows.mocks = places.map(<[MockAddress]>::to_vec).unwrap_or_default();
+    match load(job, on_many, &mut frontend, &sink) {
         Ok(mut ended) => {
-            tell_found(&mut ended, &door.shows.mocks, has_beside);
-            ended.finish(&mut door)
+            tell_found(&mut ended, &frontend.shows.mocks, has_beside);
+            ended.finish(&mut frontend)
         }
-        Err(why) => door.not_run(&why),
+        Err(reason) => frontend.not_run(&reason),
     }
 }
 
 fn load(
     job: Job,
     on_many: Option<cluster::ConductorConfig>,
-    door: &mut Native,
-    voice: &SharedVoice,
+    frontend: &mut Native,
+    sink: &SharedMessageSink,
 ) -> Result<FinishedRun, StartError> {
     let tell = |plan: &Plan| {
         tell_where(plan);
         tell_notes(plan);
-        ca_env::can_be_read(plan, voice);
+        ca_env::can_be_read(plan, sink);
     };
     match on_many {
-        Some(wanted) => cluster::conduct(job, wanted, &tell, door.observer(), voice),
+        Some(native_run) => cluster::conduct(job, native_run, &tell, frontend.observer(), sink),
         None => {
-            let ready = session::prepare(job, voice)?;
+            let ready = session::prepare(job, sink)?;
             tell(ready.plan());
-            ready.run(door.observer())
+            ready.run(frontend.observer())
         }
     }
 }
@@ -436,15 +439,15 @@ pub fn read(args: &args::RunArgs) -> Result<(Plan, u64), CommandError> {
 /// What is wrong.
 pub fn part(
     args: &args::RunArgs,
-    voice: &SharedVoice,
+    sink: &SharedMessageSink,
 ) -> Result<(Job, PartResources), CommandError> {
-    let mut wanted = prepare(args)?;
+    let mut native_run = prepare(args)?;
     let mut part = PartResources {
-        _lab: wanted.lab.take(),
-        _broker: wanted.broker.take(),
-        script: wanted.script.take(),
+        _lab: native_run.lab.take(),
+        _broker: native_run.broker.take(),
+        script: native_run.script.take(),
     };
-    let job = job(wanted, args, part.script.as_mut(), voice);
+    let job = job(native_run, args, part.script.as_mut(), sink);
     let job = job.map_err(|(line, code)| CommandError {
         lines: vec![line],
         code,
@@ -458,7 +461,7 @@ pub struct PartResources {
     script: Option<Box<dyn ScriptRun>>,
 }
 
-fn tell_found(ended: &mut FinishedRun, places: &[(String, String)], has_beside: bool) {
+fn tell_found(ended: &mut FinishedRun, places: &[MockAddress], has_beside: bool) {
     if places.is_empty() && !has_beside {
         return;
     }
@@ -466,20 +469,20 @@ fn tell_found(ended: &mut FinishedRun, places: &[(String, String)], has_beside: 
     if !places.is_empty() {
         match mock_process::parse_addresses(places) {
             Ok(reported) => document["mocks"] = reported.into(),
-            Err(why) => not_in_the_record("the mocks served", &why),
+            Err(reason) => not_in_the_record("the mocks served", &reason),
         }
     }
     if let Some((ledger, counts)) = messages::found(ended, has_beside) {
         sentences.extend(ledger);
         document["mqtt"] = counts;
     }
-    if let Err(why) = ended.run.tell_found(&sentences, &document) {
-        not_in_the_record("was found during the load", &why);
+    if let Err(reason) = ended.run.tell_found(&sentences, &document) {
+        not_in_the_record("was found during the load", &reason);
     }
 }
 
-fn not_in_the_record(what: &str, why: &dyn std::fmt::Display) {
-    log::warning(format_args!("what {what} is not in the record: {why}"));
+fn not_in_the_record(what: &str, reason: &dyn std::fmt::Display) {
+    log::warning(format_args!("what {what} is not in the record: {reason}"));
 }
 
 struct Native {
@@ -498,12 +501,12 @@ impl RunObserver for Native {
         &mut self.shows
     }
 
-    fn not_run(&mut self, why: &StartError) -> u8 {
-        match why {
+    fn not_run(&mut self, reason: &StartError) -> u8 {
+        match reason {
             StartError::Refused(refused) => refused.problems.iter().for_each(log::error),
-            StartError::Before { why, .. } => log::error(why),
+            StartError::Before { reason, .. } => log::error(reason),
         }
-        exit::of_not_run(why)
+        exit::of_not_run(reason)
     }
 
     fn ended(&mut self, ended: &FinishedRun) {
@@ -521,7 +524,7 @@ impl RunObserver for Native {
         });
     }
 
-    fn kept(&mut self, report: Option<&Path>) {
+    fn stored(&mut self, report: Option<&Path>) {
         rerender::report_is_in(report);
         if self.opens
             && let Some(report) = report
@@ -553,7 +556,7 @@ impl RunObserver for Native {
 
 /// Shows progress, and keeps figures for a script's `done`.
 struct Shows {
-    mocks: Addresses,
+    mocks: Vec<MockAddress>,
     progress: Progress,
     part: Tally,
 }
@@ -561,7 +564,7 @@ struct Shows {
 impl Shows {
     fn new() -> Shows {
         Shows {
-            mocks: Addresses::new(),
+            mocks: Vec::new(),
             progress: Progress::new(),
             part: Tally::default(),
         }
@@ -570,9 +573,9 @@ impl Shows {
 
 impl Observer for Shows {
     fn started(&mut self, run: &Run) {
-        if let Err(why) = mock_process::begin(&self.mocks) {
+        if let Err(reason) = mock_process::begin(&self.mocks) {
             log::warning(format_args!(
-                "its timeline begins with its first request: {why}"
+                "its timeline begins with its first request: {reason}"
             ));
         }
         self.progress.started(run);
@@ -580,7 +583,7 @@ impl Observer for Shows {
 
     fn interval(&mut self, interval: &Interval, run: &Run) {
         self.progress.interval(interval, run);
-        self.part.merge(interval.door.clone());
+        self.part.merge(interval.frontend.clone());
     }
 
     fn line(&mut self, line: &OutputLine) {

@@ -33,9 +33,9 @@ pub fn text(walked: &StepTrace) -> String {
             let (took, name) = (units::time(*took_ns), printable::name(name));
             format!("   -  {took:>9}  group {name} {how}{pauses}\n")
         }
-        StepTrace::LeftOut(what, why) => {
+        StepTrace::LeftOut(what, reason) => {
             format!(
-                "   -  {:>9}  {}  left out: {why}\n",
+                "   -  {:>9}  {}  left out: {reason}\n",
                 "",
                 printable::name(what)
             )
@@ -64,13 +64,13 @@ fn request(asked: &RequestTrace) -> String {
     for found in &asked.found {
         line(if found.holds { "✓" } else { "✗" }, &found.text);
     }
-    if let Some(why) = &asked.failed {
-        line("✗", why);
+    if let Some(reason) = &asked.failed {
+        line("✗", reason);
     }
     if let Some(body) = &asked.body {
         let body = printable::lines(body);
-        let shown = body.lines().take(LINES);
-        for text in shown.filter(|text| !text.trim().is_empty()) {
+        let rendered = body.lines().take(LINES);
+        for text in rendered.filter(|text| !text.trim().is_empty()) {
             out += &format!("{BELOW}  {}\n", shortened(text));
         }
         let more = body.lines().count().saturating_sub(LINES);

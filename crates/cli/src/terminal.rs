@@ -54,8 +54,8 @@ impl Observer for Progress {
         let recent = self.recent.add(interval);
         if self.screen {
             draw(run, Some(&recent));
-        } else if recent.span.1 >= self.next_plain_ns {
-            self.next_plain_ns = (recent.span.1 / PLAIN_EVERY_NS + 1) * PLAIN_EVERY_NS;
+        } else if recent.span.to_ns >= self.next_plain_ns {
+            self.next_plain_ns = (recent.span.to_ns / PLAIN_EVERY_NS + 1) * PLAIN_EVERY_NS;
             let end_ns = run.manifest.load.end_ns;
             log::say(console::progress_line(&recent, end_ns, self.errors));
         }

@@ -36,7 +36,7 @@ pub fn apply(plan: &mut Plan, args: &args::RunArgs) -> Result<(), String> {
         own.server_name = Some(name.clone());
     }
     for text in &args.resolve {
-        let one = Resolve::parse(text).map_err(|why| format!("--resolve '{text}': {why}"))?;
+        let one = Resolve::parse(text).map_err(|reason| format!("--resolve '{text}': {reason}"))?;
         plan.http.route.resolve.push(one);
     }
     if let Some(path) = &args.unix {
@@ -76,7 +76,7 @@ fn look(plan: &mut Plan) -> Result<(), String> {
                 "addresses (resolve) and the socket {path}, where every connection goes: leave one of them out"
             ));
         }
-        is_socket(Path::new(path)).map_err(|why| format!("{path}: {why}"))?;
+        is_socket(Path::new(path)).map_err(|reason| format!("{path}: {reason}"))?;
     }
     let leads = route.unix.is_some() || !route.resolve.is_empty();
     if leads && plan.http.proxies != plan::Proxies::default() {
@@ -108,7 +108,7 @@ fn is_socket(path: &Path) -> Result<(), String> {
 }
 
 fn pem(flag: &str, path: &Path) -> Result<String, String> {
-    let reported = |why: &dyn std::fmt::Display| format!("{flag} {}: {why}", path.display());
+    let reported = |reason: &dyn std::fmt::Display| format!("{flag} {}: {reason}", path.display());
     let bytes = formats::files::read(path).map_err(|error| reported(&error))?;
     let text = String::from_utf8(bytes).ok();
     text.filter(|text| text.contains("-----BEGIN"))

@@ -38,7 +38,7 @@ impl Sink for Count {
         let now_ns = clock::monotonic_ns().saturating_sub(self.zero.monotonic_ns);
         self.until_ns = interval
             .span
-            .1
+            .to_ns
             .min(now_ns)
             .min(LENGTH_NS)
             .max(self.until_ns);
@@ -56,7 +56,7 @@ impl Sink for Count {
 ///
 /// One line.
 pub fn per_second(enough: f64) -> Result<f64, String> {
-    let lab = LabProcess::start("truth?mode=constant").map_err(|why| why.line)?;
+    let lab = LabProcess::start("truth?mode=constant").map_err(|reason| reason.line)?;
     let options = UrlOptions {
         connections: Some(CONNECTIONS),
         duration_ns: Some(LENGTH_NS),

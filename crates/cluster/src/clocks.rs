@@ -78,11 +78,11 @@ mod tests {
         #[test]
         fn the_truth_lies_within_what_is_said(
             truth in -4_000_000_000_000i64..4_000_000_000_000,
-            ways in prop::collection::vec((0..5_000_000u64, 0..5_000_000u64, 0..1_000_000u64), 1..64),
+            round_trips in prop::collection::vec((0..5_000_000u64, 0..5_000_000u64, 0..1_000_000u64), 1..64),
         ) {
             let mut best: Option<Offset> = None;
             let mut now = 10_000_000_000_000u64;
-            for (there, back, held) in ways {
+            for (there, back, held) in round_trips {
                 let came_ns = (now + there).saturating_add_signed(truth);
                 let exchange = Exchange {
                     asked_ns: now,

@@ -12,13 +12,13 @@ use plan::{
 use record::{Event, EventKind, NodeState, NodeSum, RecordPiece, Replica, units};
 use serde_json::Value;
 use session::{
-    Conducting, FinishedRun, Job, Observer, RecentIntervals, RunRefused, SharedVoice, StartError,
-    divide,
+    Conducting, FinishedRun, Job, Observer, RecentIntervals, RunRefused, SharedMessageSink,
+    StartError, divide,
 };
 
 use crate::{
     link::Backend,
-    losses::Losses,
+    losses::{Losses, TakeoverAnswer},
     merge::{Merged, Merger},
     nodes::{NodeEvent, Nodes, RemoteNode},
     start,
@@ -51,28 +51,28 @@ pub struct ConductorConfig {
 /// Why there was no load; nothing was sent.
 pub fn conduct(
     mut job: Job,
-    wanted: ConductorConfig,
+    config: ConductorConfig,
     accepted: &dyn Fn(&Plan),
     observer: &mut dyn Observer,
-    voice: &SharedVoice,
+    sink: &SharedMessageSink,
 ) -> Result<FinishedRun, StartError> {
     job.conducts = true;
     let refused = |lines: Vec<String>| StartError::Refused(RunRefused::from(problems(lines)));
-    let mut nodes = Nodes::meet(wanted.backend, wanted.nodes).map_err(refused)?;
+    let mut nodes = Nodes::meet(config.backend, config.nodes).map_err(refused)?;
     let count = nodes.all.len() as u64;
-    let mut divided = divide(job, count, voice)?;
+    let mut divided = divide(job, count, sink)?;
     accepted(divided.plan());
     nodes.set_clocks().map_err(refused)?;
     start::can_send(&mut nodes, divided.plan()).map_err(refused)?;
     divided.before(Some(&mut *observer))?;
-    start::arm(&mut nodes, &divided, &wanted.test, wanted.keep.as_ref()).map_err(refused)?;
+    start::arm(&mut nodes, &divided, &config.test, config.keep.as_ref()).map_err(refused)?;
     let zero = start::agree(&mut nodes).map_err(refused)?;
     let seed = divided.seed();
     let parent = match divided.begin_at(zero) {
         Ok(parent) => parent,
-        Err(why) => {
+        Err(reason) => {
             nodes.say(&ToNode::Cancel);
-            return Err(why);
+            return Err(reason);
         }
     };
     let window = RecentIntervals::default();
@@ -83,7 +83,7 @@ pub fn conduct(
         node.replica = Some(Replica::new(&dir, node.number));
     }
     let (parent, (mut nodes, trouble)) = parent.conduct(observer, &window, |conducting| {
-        let mut under_way = ConductedRun {
+        let mut conducted = ConductedRun {
             merger: Merger::new(count),
             nodes,
             zero,
@@ -96,11 +96,11 @@ pub fn conduct(
             clocks_ns: clock::monotonic_ns(),
             conducting,
         };
-        under_way.begins();
-        under_way.run();
-        let clocks = Event::new(under_way.now_ns(), EventKind::Note, under_way.clocks());
-        under_way.conducting.event(&clocks);
-        (under_way.nodes, under_way.trouble)
+        conducted.begins();
+        conducted.run();
+        let clocks = Event::new(conducted.now_ns(), EventKind::Note, conducted.clocks());
+        conducted.conducting.event(&clocks);
+        (conducted.nodes, conducted.trouble)
     });
     let ended = parent
         .finish_with_error(trouble)
@@ -235,8 +235,8 @@ impl ConductedRun<'_, '_> {
     }
 
     fn happened(&mut self, number: u64, happened: NodeEvent) {
-        let said = match happened {
-            NodeEvent::Said(said, rest, at_ns) => {
+        let message = match happened {
+            NodeEvent::Said(message, rest, at_ns) => {
                 let node = &mut self.nodes.all[number as usize];
                 if node.state == NodeState::Silent && clock::monotonic_ns() > node.lease_ends_ns {
                     // It returned after its lease and has given up.
@@ -244,11 +244,11 @@ impl ConductedRun<'_, '_> {
                 } else if node.state == NodeState::Silent && !node.gone {
                     node.state = NodeState::Up;
                 }
-                (said, rest, at_ns)
+                (message, rest, at_ns)
             }
             NodeEvent::Gone => return self.fell_silent(number),
         };
-        match said {
+        match message {
             (ToConductor::Piece, bytes, _) => self.piece(number, &bytes),
             (
                 ToConductor::Pong {
@@ -260,7 +260,7 @@ impl ConductedRun<'_, '_> {
                 at_ns,
             ) => {
                 let node = &mut self.nodes.all[number as usize];
-                if let Some(offset) = node.pong(ping, (came_ns, went_ns), at_ns) {
+                if let Some(offset) = node.pong(ping, came_ns, went_ns, at_ns) {
                     // Drift makes old offsets worse; slow exchanges are worse too.
                     node.offset = Some(offset.renewing(node.offset));
                 }
@@ -276,15 +276,15 @@ impl ConductedRun<'_, '_> {
             }),
             (ToConductor::Said { text, warning }, _, _) => {
                 let line = format!("{}: {text}", self.nodes.all[number as usize].called());
-                let voice = self.conducting.voice();
+                let sink = self.conducting.sink();
                 if warning {
-                    voice.warning(&line)
+                    sink.warning(&line)
                 } else {
-                    voice.say(&line)
+                    sink.say(&line)
                 }
             }
             (
-                ToConductor::Adopted {
+                ToConductor::TakenOver {
                     share,
                     from_ns,
                     done,
@@ -292,29 +292,36 @@ impl ConductedRun<'_, '_> {
                 _,
                 _,
             ) => {
-                let now_ns = self.now_ns();
-                let reported =
-                    self.losses
-                        .answered(&mut self.nodes, number, (share, from_ns, done), now_ns);
-                if let Some(event) = reported {
-                    let voice = self.conducting.voice();
-                    voice.say(&event.text);
-                    self.conducting.event(&event);
-                }
+                let answer = TakeoverAnswer {
+                    share,
+                    from_ns,
+                    done,
+                };
+                self.takeover_answered(number, answer);
             }
             (ToConductor::Over { error }, _, _) => {
                 let node = &mut self.nodes.all[number as usize];
                 if node.state != NodeState::Lost {
                     node.state = NodeState::Over;
                     let called = node.called();
-                    if let Some(why) = error {
-                        self.amiss(format!("{called} failed: {why}"));
+                    if let Some(reason) = error {
+                        self.amiss(format!("{called} failed: {reason}"));
                     }
                 }
                 let merged = self.merger.ends(number);
                 self.show(merged);
             }
             _ => {}
+        }
+    }
+
+    fn takeover_answered(&mut self, node: u64, answer: TakeoverAnswer) {
+        let now_ns = self.now_ns();
+        let reported = self.losses.answered(&mut self.nodes, node, answer, now_ns);
+        if let Some(event) = reported {
+            let sink = self.conducting.sink();
+            sink.say(&event.text);
+            self.conducting.event(&event);
         }
     }
 
@@ -335,11 +342,11 @@ impl ConductedRun<'_, '_> {
         });
         let (piece, unfolded) = match taken {
             Ok(taken) => taken,
-            Err(why) => {
+            Err(reason) => {
                 // Reported once: later pieces have no place.
                 if node.replica.take().is_some() {
                     self.amiss(format!(
-                        "the record of {called} is not whole here ({why}): `loadline merge` with the one that it keeps itself makes it whole"
+                        "the record of {called} is not whole here ({reason}): `loadline merge` with the one that it keeps itself makes it whole"
                     ));
                     // Other nodes are no longer delayed.
                     let merged = self.merger.ends(number);
@@ -349,18 +356,18 @@ impl ConductedRun<'_, '_> {
             }
         };
         node.is_whole |= !is_lost && matches!(piece, RecordPiece::Ended(_));
-        if let (RecordPiece::Leaf { under_way, .. }, Some(unfolded)) = (piece, unfolded) {
-            node.recorded_to_ns = unfolded.frame.span.1;
+        if let (RecordPiece::Chunk { in_flight_ages, .. }, Some(unfolded)) = (piece, unfolded) {
+            node.recorded_to_ns = unfolded.frame.span.to_ns;
             node.newest = NodeSum::default();
             node.newest.add(&unfolded.frame);
             node.requests += unfolded.frame.label(label::ALL).slot.counters.issued;
-            let merged = self.merger.take(number, unfolded, under_way);
+            let merged = self.merger.take(number, unfolded, in_flight_ages);
             self.show(merged);
         }
     }
 
     fn amiss(&mut self, line: String) {
-        self.conducting.voice().warning(&line);
+        self.conducting.sink().warning(&line);
         let event = Event::new(self.now_ns(), EventKind::Warning, line.clone());
         self.conducting.event(&event);
         self.trouble.get_or_insert(line);
@@ -371,8 +378,12 @@ impl ConductedRun<'_, '_> {
             let rows = self.nodes.all.iter().map(RemoteNode::row);
             self.conducting.nodes(rows.collect());
         }
-        for Merged { whole, under_way } in merged {
-            self.conducting.interval(whole, &under_way);
+        for Merged {
+            decoded,
+            in_flight_ages,
+        } in merged
+        {
+            self.conducting.interval(decoded, &in_flight_ages);
         }
     }
 
@@ -445,13 +456,13 @@ impl ConductedRun<'_, '_> {
     }
 
     fn lost(&mut self, number: u64) {
-        let why = self.nodes.why_gone(number);
+        let reason = self.nodes.why_gone(number);
         let node = &mut self.nodes.all[number as usize];
         node.state = NodeState::Lost;
         let called = node.called();
         self.conducting
-            .voice()
-            .warning(&format_args!("{called} was lost: {why}"));
+            .sink()
+            .warning(&format_args!("{called} was lost: {reason}"));
         let merged = self.merger.ends(number);
         self.show(merged);
         if self
@@ -473,7 +484,7 @@ impl ConductedRun<'_, '_> {
         let now_ns = self.now_ns();
         let reported = self
             .losses
-            .lost(&mut self.nodes, number, (self.zero, now_ns), goes_on);
+            .lost(&mut self.nodes, number, self.zero, now_ns, goes_on);
         self.conducting.event(&reported);
     }
 }

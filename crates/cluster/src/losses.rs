@@ -40,6 +40,15 @@ struct PendingTakeover {
     from_ns: u64,
 }
 
+/// A node's answer to the request to take over a share.
+#[derive(Debug, Clone, Copy)]
+pub struct TakeoverAnswer {
+    pub share: Share,
+    pub from_ns: u64,
+    /// Whether the node takes the share over.
+    pub done: bool,
+}
+
 pub fn can_move(plan: &Plan) -> bool {
     matches!(
         (&plan.load, &plan.work),
@@ -69,7 +78,8 @@ impl Losses {
         &mut self,
         nodes: &mut Nodes,
         number: u64,
-        (zero, now_ns): (Zero, u64),
+        zero: Zero,
+        now_ns: u64,
         goes_on: bool,
     ) -> Event {
         let node = &nodes.all[number as usize];
@@ -99,11 +109,11 @@ impl Losses {
                 }
             }
             for (taker, share) in &asked {
-                let said = ToNode::Adopt {
+                let message = ToNode::TakeOver {
                     share: *share,
                     from_ns,
                 };
-                nodes.all[*taker as usize].say(&said);
+                nodes.all[*taker as usize].say(&message);
             }
             self.taking.push(PendingTakeover {
                 lost: lost.clone(),
@@ -122,9 +132,14 @@ impl Losses {
         &mut self,
         nodes: &mut Nodes,
         taker: u64,
-        (share, from_ns, done): (Share, u64, bool),
+        answer: TakeoverAnswer,
         now_ns: u64,
     ) -> Option<Event> {
+        let TakeoverAnswer {
+            share,
+            from_ns,
+            done,
+        } = answer;
         let place = self
             .taking
             .iter()
@@ -135,7 +150,7 @@ impl Losses {
             taking.tries += 1;
             let from_ns = (now_ns + AHEAD_NS).next_multiple_of(SLOT_NS);
             taking.from_ns = taking.from_ns.max(from_ns);
-            nodes.all[taker as usize].say(&ToNode::Adopt { share, from_ns });
+            nodes.all[taker as usize].say(&ToNode::TakeOver { share, from_ns });
             return None;
         }
         taking.asked.retain(|asked| *asked != (taker, share));

@@ -8,7 +8,7 @@ use record::{Ages, DecodedChunk, IntervalRecord};
 
 struct Spoken {
     unfolded: DecodedChunk,
-    under_way: Ages,
+    in_flight_ages: Ages,
 }
 
 #[derive(Default)]
@@ -23,8 +23,8 @@ pub struct Merger {
 }
 
 pub struct Merged {
-    pub whole: DecodedChunk,
-    pub under_way: Ages,
+    pub decoded: DecodedChunk,
+    pub in_flight_ages: Ages,
 }
 
 impl Merger {
@@ -37,7 +37,7 @@ impl Merger {
     }
 
     /// Returns completed intervals. Late data is only in the node's record.
-    pub fn take(&mut self, node: u64, unfolded: DecodedChunk, under_way: Ages) -> Vec<Merged> {
+    pub fn take(&mut self, node: u64, unfolded: DecodedChunk, in_flight_ages: Ages) -> Vec<Merged> {
         let index = unfolded.frame.index;
         if let Some(spoken) = self.speaking.get_mut(&node) {
             *spoken = Some(spoken.map_or(index, |known| known.max(index)));
@@ -45,7 +45,7 @@ impl Merger {
         if index >= self.next {
             let spoken = Spoken {
                 unfolded,
-                under_way,
+                in_flight_ages,
             };
             self.waiting.entry(index).or_default().insert(node, spoken);
         }
@@ -83,20 +83,20 @@ impl Merger {
             match &mut sum {
                 None => sum = Some(own),
                 Some(sum) => {
-                    sum.whole.frame.add(&own.whole.frame);
-                    sum.whole.labels.append(&mut own.whole.labels);
+                    sum.decoded.frame.add(&own.decoded.frame);
+                    sum.decoded.labels.append(&mut own.decoded.labels);
                     let known: BTreeSet<String> = sum
-                        .whole
+                        .decoded
                         .events
                         .iter()
                         .map(|event| event.text.clone())
                         .collect();
-                    let new = own.whole.events.into_iter();
+                    let new = own.decoded.events.into_iter();
                     let new = new.filter(|event| !known.contains(&event.text));
-                    sum.whole.events.extend(new);
-                    sum.whole.door.merge(own.whole.door);
-                    for (label, cells) in own.under_way {
-                        sum.under_way.entry(label).or_default().extend(cells);
+                    sum.decoded.events.extend(new);
+                    sum.decoded.frontend.merge(own.decoded.frontend);
+                    for (label, cells) in own.in_flight_ages {
+                        sum.in_flight_ages.entry(label).or_default().extend(cells);
                     }
                 }
             }
@@ -107,7 +107,7 @@ impl Merger {
     fn translated(&mut self, node: u64, spoken: Spoken) -> Merged {
         let Spoken {
             unfolded,
-            under_way,
+            in_flight_ages,
         } = spoken;
         let new = self.learn(node, unfolded.labels);
         let ids = self.ids.entry(node).or_default();
@@ -120,16 +120,16 @@ impl Merger {
             error.label = own(error.label);
         }
         Merged {
-            whole: DecodedChunk {
+            decoded: DecodedChunk {
                 frame: IntervalRecord {
                     parts: parts.collect(),
                     ..frame
                 },
                 labels: new,
                 events,
-                door: unfolded.door,
+                frontend: unfolded.frontend,
             },
-            under_way: under_way
+            in_flight_ages: in_flight_ages
                 .into_iter()
                 .map(|(label, cells)| (own(label), cells))
                 .collect(),
@@ -179,7 +179,7 @@ mod tests {
     }
 
     fn count(merged: &Merged, id: LabelId) -> u64 {
-        let part = merged.whole.frame.parts.get(&(id, 0));
+        let part = merged.decoded.frame.parts.get(&(id, 0));
         let times = part.and_then(|part| part.slot.histogram(TimeKind::Service, OutcomeClass::Ok));
         times.map_or(0, measure::Histogram::count)
     }
@@ -205,7 +205,7 @@ mod tests {
         let done = merger.take(2, spoken(0, &[3, 4], None), Ages::new());
         assert_eq!(done.len(), 1);
         assert_eq!(
-            (done[0].whole.frame.run.due, count(&done[0], label::ALL)),
+            (done[0].decoded.frame.run.due, count(&done[0], label::ALL)),
             (4, 4)
         );
         // Lost nodes do not delay; their data counts.
@@ -215,7 +215,7 @@ mod tests {
                 .is_empty()
         );
         let done = merger.ends(2);
-        assert_eq!((done.len(), done[0].whole.frame.run.due), (1, 2));
+        assert_eq!((done.len(), done[0].decoded.frame.run.due), (1, 2));
         // Late data is in no other interval.
         assert!(
             merger
@@ -229,7 +229,7 @@ mod tests {
                 .is_empty()
         );
         let done = merger.take(1, spoken(3, &[1], None), Ages::new());
-        assert_eq!((done.len(), done[0].whole.frame.index), (1, 2));
+        assert_eq!((done.len(), done[0].decoded.frame.index), (1, 2));
         merger.ends(0);
         assert_eq!(merger.ends(1).len(), 0);
     }
@@ -241,17 +241,17 @@ mod tests {
         let ages = Ages::from([(5, vec![(7, 2)])]);
         let done = merger.take(1, spoken(0, &[1, 1], Some((5, "/b"))), ages);
         let names: Vec<_> = done[0]
-            .whole
+            .decoded
             .labels
             .iter()
             .map(|l| (l.id, l.name.as_str()))
             .collect();
         assert_eq!(names, [(5, "/a"), (6, "/b")]);
         assert_eq!((count(&done[0], 5), count(&done[0], 6)), (1, 2));
-        assert_eq!(done[0].under_way, Ages::from([(6, vec![(7, 2)])]));
+        assert_eq!(done[0].in_flight_ages, Ages::from([(6, vec![(7, 2)])]));
         merger.take(0, spoken(1, &[1], Some((9, "/b"))), Ages::new());
         let done = merger.take(1, spoken(1, &[1], None), Ages::new());
-        assert!(done[0].whole.labels.is_empty());
+        assert!(done[0].decoded.labels.is_empty());
         assert_eq!(count(&done[0], 6), 1);
     }
 }

@@ -17,7 +17,7 @@ use measure::Interval;
 use plan::{Problem, Share};
 use record::{Copier, RecordPiece, Run};
 use serde_json::Value;
-use session::{Job, MessageSink, Observer, Ready, RunRefused, SharedVoice, prepare, signals};
+use session::{Job, MessageSink, Observer, Ready, RunRefused, SharedMessageSink, prepare, signals};
 
 use crate::{
     bench,
@@ -30,7 +30,7 @@ const LEASE_POLL: Duration = Duration::from_millis(50);
 /// Cause if the conductor closed the stream.
 const GONE: &str = "its conductor is gone";
 
-pub type Maker<'a> = &'a mut dyn FnMut(&Value, u64, &SharedVoice) -> Result<Job, RunRefused>;
+pub type Maker<'a> = &'a mut dyn FnMut(&Value, u64, &SharedMessageSink) -> Result<Job, RunRefused>;
 
 /// Runs until the conductor ends it or is gone.
 ///
@@ -46,15 +46,15 @@ pub fn serve(
     out.say(ToConductor::Hello(Box::new(facts::own())));
     let ears = ConductorReader::listen(input, &out);
     let mut node = NodeProcess {
-        voice: Arc::new(Relayed(out.clone())),
+        sink: Arc::new(Relayed(out.clone())),
         out,
         armed: None,
         signals: None,
-        kept: None,
+        stored: None,
     };
     let mut trouble = Ok(());
-    while let Ok(heard) = ears.heard.recv() {
-        match heard {
+    while let Ok(incoming) = ears.incoming.recv() {
+        match incoming {
             Incoming::Said(ToNode::Arm { test, part }) => node.arm(&test, *part, &ears.stop, make),
             Incoming::Said(ToNode::Measure { enough }) => node.measure(enough),
             Incoming::Said(ToNode::Go { start }) => node.go(start, &ears),
@@ -64,8 +64,8 @@ pub fn serve(
             }
             // Handled by the reader.
             Incoming::Said(_) => {}
-            Incoming::Gone(why) => {
-                trouble = why.map_or(Ok(()), Err);
+            Incoming::Gone(reason) => {
+                trouble = reason.map_or(Ok(()), Err);
                 break;
             }
         }
@@ -78,10 +78,10 @@ pub fn serve(
 
 struct NodeProcess {
     out: Outbox,
-    voice: SharedVoice,
+    sink: SharedMessageSink,
     armed: Option<(Ready, Lease)>,
     signals: Option<signals::SignalGuard>,
-    kept: Option<PathBuf>,
+    stored: Option<PathBuf>,
 }
 
 impl NodeProcess {
@@ -108,8 +108,8 @@ impl NodeProcess {
         let mut part = arming.part.0;
         let keep = arming.keep.unwrap_or_else(|| own_folder(&part.run_id));
         part.run.clone_from(&keep);
-        self.kept = Some(keep.join("parts").join(part.share.index.to_string()));
-        let mut job = make(test, part.seed, &self.voice)?;
+        self.stored = Some(keep.join("parts").join(part.share.index.to_string()));
+        let mut job = make(test, part.seed, &self.sink)?;
         let lease = Lease::unbegun();
         job.hears_signals = false;
         job.live = session::live::LiveOptions::default();
@@ -117,22 +117,22 @@ impl NodeProcess {
         job.json = None;
         job.copier = Some(Box::new(self.out.clone()));
         job.options.lease = Some(lease.clone());
-        job.options.adopts = arming.adopts;
+        job.options.takes_over = arming.takes_over;
         stop.set(Stopping {
             part: Some((job.options.stop.clone(), lease.clone())),
-            adoptions: job.options.adoptions.clone(),
+            takeovers: job.options.takeovers.clone(),
             ..Stopping::default()
         });
-        let kept = format!("what was measured is in {}", keep.display());
-        let heard = signals::hear(&job.options.stop, kept, &self.voice);
-        self.signals = Some(heard.map_err(|error| {
+        let measured = format!("what was measured is in {}", keep.display());
+        let incoming = signals::hear(&job.options.stop, measured, &self.sink);
+        self.signals = Some(incoming.map_err(|error| {
             let line = format!("signals cannot be caught: {error}");
             RunRefused::from(vec![Problem::anywhere(line)])
         })?);
         let samplers = arming.looks.then(session::sampling::usual);
         let mut job = job.part(part);
         job.samplers = samplers.unwrap_or_default();
-        let ready = prepare(job, &self.voice)?;
+        let ready = prepare(job, &self.sink)?;
         let armed = (ready.workers(), ready.plan_digest());
         self.armed = Some((ready, lease));
         Ok(armed)
@@ -141,9 +141,9 @@ impl NodeProcess {
     fn measure(&self, enough: f64) {
         self.out.say(match bench::per_second(enough) {
             Ok(per_second) => ToConductor::Measured { per_second },
-            Err(why) => ToConductor::Refused {
+            Err(reason) => ToConductor::Refused {
                 lines: vec![format!(
-                    "what can be sent from here could not be measured: {why}"
+                    "what can be sent from here could not be measured: {reason}"
                 )],
                 bad_input: false,
             },
@@ -161,10 +161,10 @@ impl NodeProcess {
         ears.stop.starts(start.monotonic_ns);
         ready.starts(start);
         self.out.say(ToConductor::Going);
-        let (under_way, over) = mpsc::channel();
+        let (in_flight_ages, over) = mpsc::channel();
         let watch = watch(lease, ears.stop.clone(), over);
         let ran = ready.run(&mut Relay(self.out.clone()));
-        drop(under_way);
+        drop(in_flight_ages);
         self.signals = None;
         if let Ok(watch) = watch {
             let _ = watch.join();
@@ -175,7 +175,7 @@ impl NodeProcess {
                 let lines: Vec<String> = refused.problems.iter().map(ToString::to_string).collect();
                 Some(lines.join("; "))
             }
-            Err(session::StartError::Before { why, .. }) => Some(why),
+            Err(session::StartError::Before { reason, .. }) => Some(reason),
         };
         let signal = ears.stop.own_signal();
         let error = error
@@ -188,7 +188,9 @@ impl NodeProcess {
 
     /// Removed once it is copied or empty.
     fn remove_record(&mut self) {
-        let Some(part) = self.kept.take() else { return };
+        let Some(part) = self.stored.take() else {
+            return;
+        };
         let _ = fs::remove_dir_all(&part);
         let above = part.parent().map(Path::to_owned);
         let run = above.as_deref().and_then(Path::parent);
@@ -226,7 +228,7 @@ struct SharedStop(Arc<Mutex<Stopping>>);
 #[derive(Default)]
 struct Stopping {
     part: Option<(StopHandle, Lease)>,
-    adoptions: ShardTakeover,
+    takeovers: ShardTakeover,
     /// On `CLOCK_MONOTONIC`, once known.
     zero_ns: Option<u64>,
     cancelled: bool,
@@ -242,22 +244,22 @@ impl SharedStop {
         self.lock().zero_ns = Some(zero_ns);
     }
 
-    fn adopt(&self, share: Share, from_ns: u64) -> bool {
-        let (adoptions, zero_ns) = {
+    fn take_over(&self, share: Share, from_ns: u64) -> bool {
+        let (takeovers, zero_ns) = {
             let known = self.lock();
-            (known.adoptions.clone(), known.zero_ns)
+            (known.takeovers.clone(), known.zero_ns)
         };
         let now = |zero_ns: u64| clock::monotonic_ns().saturating_sub(zero_ns);
-        zero_ns.is_some_and(|zero_ns| adoptions.adopt(share, from_ns, || now(zero_ns)).is_ok())
+        zero_ns.is_some_and(|zero_ns| takeovers.take_over(share, from_ns, || now(zero_ns)).is_ok())
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Stopping> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn fail(&self, why: &'static str) {
+    fn fail(&self, reason: &'static str) {
         if let Some((stop, _)) = &self.lock().part {
-            stop.fail(why);
+            stop.fail(reason);
         }
     }
 
@@ -271,14 +273,14 @@ impl SharedStop {
         self.lock().cancelled
     }
 
-    fn hear(&self, said: &ToNode) {
+    fn hear(&self, message: &ToNode) {
         let mut stopping = self.lock();
-        stopping.cancelled |= matches!(said, ToNode::Cancel);
-        stopping.stopped |= matches!(said, ToNode::Stop { .. });
+        stopping.cancelled |= matches!(message, ToNode::Cancel);
+        stopping.stopped |= matches!(message, ToNode::Stop { .. });
         let Some((stop, lease)) = &stopping.part else {
             return;
         };
-        match said {
+        match message {
             ToNode::Lease { until_ns } => lease.renew(*until_ns),
             ToNode::Cancel => stop.fail("a start that was cancelled"),
             ToNode::Stop { text, urgent } => {
@@ -300,42 +302,42 @@ enum Incoming {
 }
 
 struct ConductorReader {
-    heard: Receiver<Incoming>,
+    incoming: Receiver<Incoming>,
     stop: SharedStop,
 }
 
 impl ConductorReader {
     fn listen(mut input: impl Read + Send + 'static, out: &Outbox) -> ConductorReader {
-        let (sender, heard) = mpsc::channel();
+        let (sender, incoming) = mpsc::channel();
         let stop = SharedStop::default();
         let (own, out) = (stop.clone(), out.clone());
         let hear = move || {
             loop {
-                let said = wire::read::<ToNode>(&mut input);
+                let message = wire::read::<ToNode>(&mut input);
                 let came_ns = clock::monotonic_ns();
-                match said {
+                match message {
                     Ok(Some((ToNode::Ping { number }, _))) => out.say(ToConductor::Pong {
                         number,
                         came_ns,
                         went_ns: clock::monotonic_ns(),
                     }),
-                    Ok(Some((ToNode::Adopt { share, from_ns }, _))) => {
-                        out.say(ToConductor::Adopted {
+                    Ok(Some((ToNode::TakeOver { share, from_ns }, _))) => {
+                        out.say(ToConductor::TakenOver {
                             share,
                             from_ns,
-                            done: own.adopt(share, from_ns),
+                            done: own.take_over(share, from_ns),
                         })
                     }
-                    Ok(Some((said, _))) => {
-                        own.hear(&said);
-                        if sender.send(Incoming::Said(said)).is_err() {
+                    Ok(Some((message, _))) => {
+                        own.hear(&message);
+                        if sender.send(Incoming::Said(message)).is_err() {
                             return;
                         }
                     }
                     ended @ (Ok(None) | Err(_)) => {
                         own.fail(GONE);
-                        let why = ended.err().map(|error| error.to_string());
-                        let _ = sender.send(Incoming::Gone(why));
+                        let reason = ended.err().map(|error| error.to_string());
+                        let _ = sender.send(Incoming::Gone(reason));
                         return;
                     }
                 }
@@ -343,7 +345,7 @@ impl ConductorReader {
         };
         // Without it the end of the stream ends the node.
         let _ = std::thread::Builder::new().name("ears".into()).spawn(hear);
-        ConductorReader { heard, stop }
+        ConductorReader { incoming, stop }
     }
 }
 
@@ -355,9 +357,9 @@ impl Outbox {
     fn to(mut output: impl Write + Send + 'static) -> (Outbox, std::thread::JoinHandle<()>) {
         let (sender, receiver) = mpsc::channel::<Option<(ToConductor, Vec<u8>)>>();
         let writer = std::thread::spawn(move || {
-            while let Ok(Some((said, rest))) = receiver.recv() {
+            while let Ok(Some((message, rest))) = receiver.recv() {
                 // The conductor is gone: the part continues and keeps its record.
-                if wire::write(&mut output, &said, &rest).is_err() {
+                if wire::write(&mut output, &message, &rest).is_err() {
                     return;
                 }
             }
@@ -365,13 +367,13 @@ impl Outbox {
         (Outbox(sender), writer)
     }
 
-    fn say(&self, said: ToConductor) {
-        self.say_with(said, Vec::new());
+    fn say(&self, message: ToConductor) {
+        self.say_with(message, Vec::new());
     }
 
-    fn say_with(&self, said: ToConductor, rest: Vec<u8>) {
+    fn say_with(&self, message: ToConductor, rest: Vec<u8>) {
         // Without a stream there is no receiver.
-        let _ = self.0.send(Some((said, rest)));
+        let _ = self.0.send(Some((message, rest)));
     }
 }
 
@@ -404,7 +406,7 @@ impl Observer for Relay {
 struct Relayed(Outbox);
 
 impl Relayed {
-    fn said(&self, line: &dyn std::fmt::Display, warning: bool) {
+    fn relay(&self, line: &dyn std::fmt::Display, warning: bool) {
         let text = line.to_string();
         self.0.say(ToConductor::Said { text, warning });
     }
@@ -412,15 +414,15 @@ impl Relayed {
 
 impl MessageSink for Relayed {
     fn say(&self, line: &dyn std::fmt::Display) {
-        self.said(line, false);
+        self.relay(line, false);
     }
 
     fn warning(&self, line: &dyn std::fmt::Display) {
-        self.said(line, true);
+        self.relay(line, true);
     }
 
     fn error(&self, line: &dyn std::fmt::Display) {
-        self.said(line, true);
+        self.relay(line, true);
     }
 
     fn out(&self, text: &str) {
@@ -434,6 +436,6 @@ impl MessageSink for Relayed {
     fn document(&self, _: &str) {}
 
     fn last_words(&self, line: &dyn std::fmt::Display) {
-        self.said(line, true);
+        self.relay(line, true);
     }
 }

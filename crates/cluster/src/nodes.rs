@@ -49,8 +49,8 @@ pub struct RemoteNode {
 
 impl RemoteNode {
     /// Failures show up as silence.
-    pub fn say(&mut self, said: &ToNode) {
-        let _ = wire::write(&mut self.out, said, &[]);
+    pub fn say(&mut self, text: &ToNode) {
+        let _ = wire::write(&mut self.out, text, &[]);
     }
 
     pub fn ping(&mut self) {
@@ -59,12 +59,7 @@ impl RemoteNode {
         self.say(&ToNode::Ping { number });
     }
 
-    pub fn pong(
-        &mut self,
-        number: u64,
-        (came_ns, went_ns): (u64, u64),
-        at_ns: u64,
-    ) -> Option<Offset> {
+    pub fn pong(&mut self, number: u64, came_ns: u64, went_ns: u64, at_ns: u64) -> Option<Offset> {
         (number == self.asked.0).then(|| {
             let exchange = Exchange {
                 asked_ns: self.asked.1,
@@ -105,7 +100,7 @@ impl RemoteNode {
 
 pub struct Nodes {
     pub all: Vec<RemoteNode>,
-    heard: Receiver<(u64, NodeEvent)>,
+    incoming: Receiver<(u64, NodeEvent)>,
     held: VecDeque<(u64, NodeEvent)>,
     backend: Box<dyn Backend>,
 }
@@ -119,7 +114,7 @@ impl Nodes {
     pub fn meet(mut backend: Box<dyn Backend>, wanted: Option<u64>) -> Result<Nodes, Vec<String>> {
         let links = backend.place(wanted).map_err(|line| vec![line])?;
         let count = links.len() as u64;
-        let (sender, heard) = mpsc::channel();
+        let (sender, incoming) = mpsc::channel();
         let mut all = Vec::new();
         for (number, link) in (0..).zip(links) {
             let Link { name, out, input } = link;
@@ -153,11 +148,11 @@ impl Nodes {
         }
         let mut nodes = Nodes {
             all,
-            heard,
+            incoming,
             held: VecDeque::new(),
             backend,
         };
-        let facts = nodes.gather(MEET, "said nothing", |said| match said {
+        let facts = nodes.gather(MEET, "said nothing", |text| match text {
             ToConductor::Hello(facts) => Some(*facts),
             _ => None,
         })?;
@@ -208,7 +203,7 @@ impl Nodes {
                         ),
                     )) => {
                         let node = &mut self.all[number as usize];
-                        if let Some(offset) = node.pong(ping, (came_ns, went_ns), at_ns) {
+                        if let Some(offset) = node.pong(ping, came_ns, went_ns, at_ns) {
                             let known = node.offset;
                             if let Some(ns) = known.and_then(|known| offset.contradicts(known)) {
                                 return Err(vec![node.untrusted(ns)]);
@@ -268,7 +263,7 @@ impl Nodes {
                     .map(|(_, node)| format!("{} {silent}", node.called()))
                     .collect());
             };
-            let said = match happened {
+            let text = match happened {
                 NodeEvent::Said(ToConductor::Refused { lines, .. }, _, _) => {
                     let called = self.all[number as usize].called();
                     return Err(lines
@@ -276,27 +271,33 @@ impl Nodes {
                         .map(|line| format!("{called}: {line}"))
                         .collect());
                 }
-                NodeEvent::Said(ToConductor::Over { error: Some(why) }, _, _) => {
+                NodeEvent::Said(
+                    ToConductor::Over {
+                        error: Some(reason),
+                    },
+                    _,
+                    _,
+                ) => {
                     return Err(vec![format!(
-                        "{}: {why}",
+                        "{}: {reason}",
                         self.all[number as usize].called()
                     )]);
                 }
                 NodeEvent::Gone => return Err(vec![self.gone(number)]),
                 NodeEvent::Said(
-                    said @ (ToConductor::Piece
+                    text @ (ToConductor::Piece
                     | ToConductor::Said { .. }
                     | ToConductor::Line { .. }),
                     rest,
                     at_ns,
                 ) => {
                     // Ready nodes may already send records.
-                    others.push_back((number, NodeEvent::Said(said, rest, at_ns)));
+                    others.push_back((number, NodeEvent::Said(text, rest, at_ns)));
                     continue;
                 }
-                NodeEvent::Said(said, _, _) => said,
+                NodeEvent::Said(text, _, _) => text,
             };
-            if let Some(answer) = wanted(said) {
+            if let Some(answer) = wanted(text) {
                 answers[number as usize] = Some(answer);
             }
         }
@@ -309,7 +310,7 @@ impl Nodes {
             return Some(held);
         }
         let wait = until_ns.saturating_sub(clock::monotonic_ns());
-        match self.heard.recv_timeout(Duration::from_nanos(wait)) {
+        match self.incoming.recv_timeout(Duration::from_nanos(wait)) {
             Ok((number, happened)) => {
                 if let Some(node) = self
                     .all
@@ -326,16 +327,16 @@ impl Nodes {
         }
     }
 
-    pub fn say(&mut self, said: &ToNode) {
+    pub fn say(&mut self, text: &ToNode) {
         for node in self.all.iter_mut().filter(|node| node.is_up()) {
-            node.say(said);
+            node.say(text);
         }
     }
 
     pub fn gone(&mut self, number: u64) -> String {
-        let why = self.why_gone(number);
+        let reason = self.why_gone(number);
         let node = &self.all[number as usize];
-        format!("{} is gone: {why}", node.called())
+        format!("{} is gone: {reason}", node.called())
     }
 
     pub fn why_gone(&mut self, number: u64) -> String {
@@ -359,20 +360,20 @@ impl Nodes {
 fn listen(
     number: u64,
     mut input: Box<dyn std::io::Read + Send>,
-    heard: Sender<(u64, NodeEvent)>,
+    incoming: Sender<(u64, NodeEvent)>,
 ) -> std::io::Result<()> {
     let thread = std::thread::Builder::new().name(format!("node-{number}"));
     thread.spawn(move || {
-        while let Ok(Some((said, rest))) = wire::read::<ToConductor>(&mut input) {
+        while let Ok(Some((text, rest))) = wire::read::<ToConductor>(&mut input) {
             let at_ns = clock::monotonic_ns();
-            if heard
-                .send((number, NodeEvent::Said(said, rest, at_ns)))
+            if incoming
+                .send((number, NodeEvent::Said(text, rest, at_ns)))
                 .is_err()
             {
                 return;
             }
         }
-        let _ = heard.send((number, NodeEvent::Gone));
+        let _ = incoming.send((number, NodeEvent::Gone));
     })?;
     Ok(())
 }

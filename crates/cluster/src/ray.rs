@@ -16,7 +16,7 @@ use std::{
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use session::{SharedVoice, python};
+use session::{SharedMessageSink, python};
 
 use crate::link::{Backend, COMMAND, Link};
 
@@ -38,7 +38,7 @@ pub struct Ray {
     pub folder: String,
     /// Passed through Ray, never a file.
     pub environment: Vec<(String, String)>,
-    pub voice: SharedVoice,
+    pub sink: SharedMessageSink,
     relay: Option<Relay>,
 }
 
@@ -54,8 +54,8 @@ type SharedPipe = Arc<Mutex<ChildStdin>>;
 #[serde(untagged)]
 enum RelayMessage {
     Placed { placed: Vec<NodePlace> },
-    Lost { lost: u64, why: String },
-    Said { said: u64, text: String },
+    Lost { lost: u64, reason: String },
+    Said { message: u64, text: String },
     Refused { refused: String },
 }
 
@@ -66,7 +66,7 @@ struct NodePlace {
 
 impl Ray {
     #[must_use]
-    pub fn new(address: Option<String>, insecure: bool, voice: &SharedVoice) -> Ray {
+    pub fn new(address: Option<String>, insecure: bool, sink: &SharedMessageSink) -> Ray {
         Ray {
             address,
             insecure,
@@ -74,7 +74,7 @@ impl Ray {
             files: Vec::new(),
             folder: ".".to_owned(),
             environment: Vec::new(),
-            voice: voice.clone(),
+            sink: sink.clone(),
             relay: None,
         }
     }
@@ -136,9 +136,9 @@ impl Backend for Ray {
                 (sender, link)
             })
             .unzip();
-        let voice = self.voice.clone();
+        let sink = self.sink.clone();
         let thread = std::thread::Builder::new().name("ray".into());
-        let carry = move || carry(input, senders, &lost, &voice);
+        let carry = move || carry(input, senders, &lost, &sink);
         thread
             .spawn(carry)
             .map_err(|error| format!("no thread for Ray: {error}"))?;
@@ -201,7 +201,9 @@ fn placed(input: &mut ChildStdout) -> Result<Vec<NodePlace>, String> {
         match serde_json::from_slice(&bytes) {
             Ok(RelayMessage::Placed { placed }) => return Ok(placed),
             Ok(RelayMessage::Refused { refused }) => return Err(refused),
-            Ok(RelayMessage::Lost { lost, why }) => return Err(format!("node {lost}: {why}")),
+            Ok(RelayMessage::Lost { lost, reason }) => {
+                return Err(format!("node {lost}: {reason}"));
+            }
             Ok(RelayMessage::Said { .. }) => {}
             Err(error) => return Err(format!("what speaks to Ray says something else: {error}")),
         }
@@ -212,7 +214,7 @@ fn carry(
     mut input: ChildStdout,
     senders: Vec<Sender<Vec<u8>>>,
     lost: &Mutex<BTreeMap<u64, String>>,
-    voice: &SharedVoice,
+    sink: &SharedMessageSink,
 ) {
     let mut open: Vec<Option<Sender<Vec<u8>>>> = senders.into_iter().map(Some).collect();
     while let Ok(Some((number, bytes))) = read(&mut input) {
@@ -230,18 +232,21 @@ fn carry(
             continue;
         }
         match serde_json::from_slice(&bytes) {
-            Ok(RelayMessage::Lost { lost: number, why }) => {
+            Ok(RelayMessage::Lost {
+                lost: number,
+                reason,
+            }) => {
                 let mut all = lost.lock().unwrap_or_else(PoisonError::into_inner);
-                all.entry(number).or_insert(why);
+                all.entry(number).or_insert(reason);
                 drop(all);
                 if let Some(to) = open.get_mut(place(number)) {
                     *to = None;
                 }
             }
-            Ok(RelayMessage::Said { said, text }) => {
-                voice.say(&format_args!("node {said}: {text}"))
+            Ok(RelayMessage::Said { message, text }) => {
+                sink.say(&format_args!("node {message}: {text}"))
             }
-            Ok(RelayMessage::Refused { refused }) => voice.warning(&refused),
+            Ok(RelayMessage::Refused { refused }) => sink.warning(&refused),
             Ok(RelayMessage::Placed { .. }) | Err(_) => {}
         }
     }
@@ -296,12 +301,12 @@ impl Read for FromNode {
 
 fn write(out: &SharedPipe, number: u32, bytes: &[u8]) -> io::Result<()> {
     let length = u32::try_from(bytes.len()).map_err(io::Error::other)?;
-    let mut whole = Vec::with_capacity(bytes.len() + 8);
-    whole.extend(number.to_le_bytes());
-    whole.extend(length.to_le_bytes());
-    whole.extend(bytes);
+    let mut decoded = Vec::with_capacity(bytes.len() + 8);
+    decoded.extend(number.to_le_bytes());
+    decoded.extend(length.to_le_bytes());
+    decoded.extend(bytes);
     let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
-    out.write_all(&whole)?;
+    out.write_all(&decoded)?;
     out.flush()
 }
 

@@ -42,7 +42,7 @@ pub fn can_send(nodes: &mut Nodes, plan: &Plan) -> Result<(), Vec<String>> {
     let measured = nodes.gather(
         MEASURE,
         "has not measured what it can send",
-        |said| match said {
+        |text| match text {
             ToConductor::Measured { per_second } => Some(per_second),
             _ => None,
         },
@@ -92,7 +92,7 @@ pub fn arm(
     keep: Option<&PathBuf>,
 ) -> Result<(), Vec<String>> {
     let looks = !nodes.are_here();
-    let adopts = losses::can_move(divided.plan());
+    let takes_over = losses::can_move(divided.plan());
     let parts: Vec<_> = divided.parts().collect();
     for (node, mut part) in nodes.all.iter_mut().zip(parts) {
         part.name = Some(node.name.clone());
@@ -103,7 +103,7 @@ pub fn arm(
                 part: SessionPart(part),
                 looks,
                 keep,
-                adopts,
+                takes_over,
             }),
         });
     }
@@ -130,21 +130,21 @@ pub fn agree(nodes: &mut Nodes) -> Result<Zero, Vec<String>> {
         LEAD_NS
     };
     let zero = Zero::in_ns(least.max(WAYS * nodes.worst_ns()));
-    let whole = RunStart::at(zero.wall_ns, zero.monotonic_ns);
+    let decoded = RunStart::at(zero.wall_ns, zero.monotonic_ns);
     for node in &mut nodes.all {
         node.began = node.offset;
         let offset = node.offset.unwrap_or_default();
         let start = RunStart {
             monotonic_ns: offset.there(zero.monotonic_ns),
             uncertainty_ns: offset.error_ns,
-            ..whole.clone()
+            ..decoded.clone()
         };
         node.lease_ends_ns = zero.monotonic_ns + LEASE_NS;
         node.say(&ToNode::Go { start });
     }
     let agreed_ns = zero.monotonic_ns - AGREED_NS;
     let silent = "has not said in time that it will begin: nothing was started";
-    let going = nodes.gather_until(agreed_ns, silent, |said| match said {
+    let going = nodes.gather_until(agreed_ns, silent, |text| match text {
         ToConductor::Going => Some(()),
         _ => None,
     });

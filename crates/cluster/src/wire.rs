@@ -36,7 +36,7 @@ pub enum ToNode {
         /// The node's `CLOCK_MONOTONIC`.
         until_ns: u64,
     },
-    Adopt {
+    TakeOver {
         share: Share,
         from_ns: u64,
     },
@@ -54,7 +54,7 @@ pub struct Arming {
     pub looks: bool,
     /// Folder for its own record; `None` means a temporary folder.
     pub keep: Option<std::path::PathBuf>,
-    pub adopts: bool,
+    pub takes_over: bool,
 }
 
 /// A [`RunPartOrder`] whose debug output hides secrets.
@@ -100,7 +100,7 @@ pub enum ToConductor {
         warning: bool,
     },
     /// Answer to `Adopt`.
-    Adopted {
+    TakenOver {
         share: Share,
         from_ns: u64,
         done: bool,
@@ -158,15 +158,15 @@ impl std::fmt::Display for Facts {
 /// # Errors
 ///
 /// The receiver is gone.
-pub fn write<T: Serialize>(out: &mut dyn Write, said: &T, rest: &[u8]) -> io::Result<()> {
-    let head = serde_json::to_vec(said).map_err(io::Error::other)?;
-    let whole = 4 + head.len() + rest.len();
+pub fn write<T: Serialize>(out: &mut dyn Write, message: &T, rest: &[u8]) -> io::Result<()> {
+    let head = serde_json::to_vec(message).map_err(io::Error::other)?;
+    let decoded = 4 + head.len() + rest.len();
     let too_long = || io::Error::other("what is to be said is too long");
-    if whole > LONGEST {
+    if decoded > LONGEST {
         return Err(too_long());
     }
-    let mut bytes = Vec::with_capacity(whole + 4);
-    for length in [whole, head.len()] {
+    let mut bytes = Vec::with_capacity(decoded + 4);
+    for length in [decoded, head.len()] {
         let length = u32::try_from(length).map_err(|_| too_long())?;
         bytes.extend(length.to_le_bytes());
     }
@@ -192,11 +192,11 @@ pub fn read<T: DeserializeOwned>(input: &mut dyn Read) -> io::Result<Option<(T, 
             "what came is nothing that a Loadline of this version says",
         )
     };
-    let whole = u32::from_le_bytes(length) as usize;
-    if !(4..=LONGEST).contains(&whole) {
+    let decoded = u32::from_le_bytes(length) as usize;
+    if !(4..=LONGEST).contains(&decoded) {
         return Err(wrong());
     }
-    let mut bytes = vec![0; whole];
+    let mut bytes = vec![0; decoded];
     input.read_exact(&mut bytes)?;
     let (length, after) = bytes.split_at(4);
     let head = length
@@ -204,8 +204,8 @@ pub fn read<T: DeserializeOwned>(input: &mut dyn Read) -> io::Result<Option<(T, 
         .map(u32::from_le_bytes)
         .map_err(|_| wrong())? as usize;
     let (head, rest) = after.split_at_checked(head).ok_or_else(wrong)?;
-    let said = serde_json::from_slice(head).map_err(|_| wrong())?;
-    Ok(Some((said, rest.to_vec())))
+    let message = serde_json::from_slice(head).map_err(|_| wrong())?;
+    Ok(Some((message, rest.to_vec())))
 }
 
 fn is_filled(input: &mut dyn Read, bytes: &mut [u8; 4]) -> io::Result<bool> {
@@ -235,12 +235,12 @@ mod tests {
             write(&mut bytes, &ToNode::Ping { number }, &rest).unwrap();
             write(&mut bytes, &ToNode::Bye, b"").unwrap();
             let mut stream = bytes.as_slice();
-            let (said, came) = read::<ToNode>(&mut stream).unwrap().unwrap();
-            let pinged = matches!(said, ToNode::Ping { number: n } if n == number);
+            let (message, came) = read::<ToNode>(&mut stream).unwrap().unwrap();
+            let pinged = matches!(message, ToNode::Ping { number: n } if n == number);
             prop_assert!(pinged);
             prop_assert_eq!(came, rest);
-            let (said, _) = read::<ToNode>(&mut stream).unwrap().unwrap();
-            let is_bye = matches!(said, ToNode::Bye);
+            let (message, _) = read::<ToNode>(&mut stream).unwrap().unwrap();
+            let is_bye = matches!(message, ToNode::Bye);
             prop_assert!(is_bye);
             prop_assert!(read::<ToNode>(&mut stream).unwrap().is_none());
             for end in 1..bytes.len().min(20) {

@@ -62,15 +62,15 @@ fn unpacked<'b>(
             most,
         ),
         "zstd" => super::zstd::decoded(&body, most),
-        unknown => return Err(Unreadable::Unknown(shown(unknown))),
+        unknown => return Err(Unreadable::Unknown(render(unknown))),
     };
-    unpacked.map(Cow::Owned).map_err(|why| match why {
-        UnpackError::Broken => Unreadable::Broken(shown(encoding)),
+    unpacked.map(Cow::Owned).map_err(|reason| match reason {
+        UnpackError::Broken => Unreadable::Broken(render(encoding)),
         UnpackError::TooLarge => Unreadable::TooLarge,
     })
 }
 
-fn shown(encoding: &str) -> String {
+fn render(encoding: &str) -> String {
     encoding.chars().take(40).collect()
 }
 
@@ -101,9 +101,9 @@ fn gunzip(mut rest: &[u8], most: usize) -> Result<Vec<u8>, UnpackError> {
 
 /// "deflate" means the zlib format, but many servers send raw deflate, so clients accept both.
 fn inflate(body: &[u8], most: usize) -> Result<Vec<u8>, UnpackError> {
-    read_all(flate2::read::ZlibDecoder::new(body), most).or_else(|why| match why {
+    read_all(flate2::read::ZlibDecoder::new(body), most).or_else(|reason| match reason {
         UnpackError::Broken => read_all(flate2::read::DeflateDecoder::new(body), most),
-        UnpackError::TooLarge => Err(why),
+        UnpackError::TooLarge => Err(reason),
     })
 }
 

@@ -51,7 +51,7 @@ impl Jar {
 
     /// Merges the changes that another jar made since it was copied as `begun`. Unchanged cookies
     /// may be older than this jar's.
-    pub fn adopt(&mut self, begun: &Jar, other: Jar) {
+    pub fn merge_fork(&mut self, begun: &Jar, other: Jar) {
         self.served |= other.served;
         for cookie in &begun.cookies {
             if !other.cookies.iter().any(|c| c.replaces(cookie)) {
@@ -398,9 +398,9 @@ mod tests {
         one.set("sid=2", &host, "/", NOW);
         one.set("gone=; Max-Age=0", &host, "/", NOW);
         other.set("more=3", &host, "/", NOW);
-        jar.adopt(&begun, one);
+        jar.merge_fork(&begun, one);
         // The other jar still has the replaced value.
-        jar.adopt(&begun, other);
+        jar.merge_fork(&begun, other);
         assert_eq!(
             jar.header(&host, "/", NOW).as_deref(),
             Some("sid=2; more=3")

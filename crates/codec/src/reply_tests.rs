@@ -351,7 +351,7 @@ fn trailers_are_not_headers() {
 fn excerpt_of_unrequested_failure_is_kept() {
     let (mut heads, mut replies) = (Heads::default(), Replies::default());
     replies.excerpt = 4;
-    let mut kept = |head: &str, body: &[u8]| {
+    let mut stored = |head: &str, body: &[u8]| {
         replies.begin();
         let answer = [head.as_bytes(), body].concat();
         for piece in answer.chunks(7) {
@@ -366,14 +366,17 @@ fn excerpt_of_unrequested_failure_is_kept() {
         )
     };
     let refusal = "HTTP/1.1 500 No\r\nContent-Length: 9\r\n\r\n";
-    assert_eq!(kept(refusal, b"db broken"), (None, b"db b".to_vec(), false));
+    assert_eq!(
+        stored(refusal, b"db broken"),
+        (None, b"db b".to_vec(), false)
+    );
     let answer = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n";
-    assert_eq!(kept(answer, b"all is ok"), (None, Vec::new(), false));
+    assert_eq!(stored(answer, b"all is ok"), (None, Vec::new(), false));
     // The rest of a long body is discarded.
     let long = "HTTP/1.1 404 No\r\nContent-Length: 100000\r\n\r\n";
-    assert_eq!(kept(long, b""), (None, Vec::new(), false));
+    assert_eq!(stored(long, b""), (None, Vec::new(), false));
     assert_eq!(
-        kept(long, b"nothing"),
+        stored(long, b"nothing"),
         (Some(99_993), b"noth".to_vec(), false)
     );
 }

@@ -152,7 +152,7 @@ pub struct StageRow {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub against: Option<usize>,
     pub verdict: StageVerdict,
-    pub why: String,
+    pub reason: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub criteria: Vec<Judged>,
     pub planned: Option<Planned>,
@@ -274,7 +274,7 @@ fn row(stage: &FinishedStage<'_>, identity: &Identity) -> StageRow {
         target: stage.target.map(ToOwned::to_owned),
         against: stage.against,
         verdict: StageVerdict::NotRun,
-        why: String::new(),
+        reason: String::new(),
         criteria: Vec::new(),
         planned: stage.planned.cloned(),
         requests_per_second: None,
@@ -296,16 +296,16 @@ fn row(stage: &FinishedStage<'_>, identity: &Identity) -> StageRow {
         StageOutcome::NotRun => {}
         StageOutcome::Unfinished => {
             row.verdict = StageVerdict::Unfinished;
-            "it was stopped before it finished".clone_into(&mut row.why);
+            "it was stopped before it finished".clone_into(&mut row.reason);
         }
-        StageOutcome::CouldNotRun(why) => {
+        StageOutcome::CouldNotRun(reason) => {
             row.verdict = StageVerdict::CouldNotRun;
-            (*why).clone_into(&mut row.why);
+            (*reason).clone_into(&mut row.reason);
         }
         StageOutcome::Ran { page, code, report } => {
             let summary = &page.summary;
             row.verdict = judged(summary, *code);
-            row.why = why(summary, row.verdict, *code);
+            row.reason = reason(summary, row.verdict, *code);
             row.criteria.clone_from(&summary.criteria);
             row.requests_per_second = Some(summary.all.per_second);
             row.busiest_phase_per_second = busiest_phase(summary);
@@ -345,9 +345,9 @@ fn percentiles(summary: &Summary) -> [Option<String>; 3] {
 }
 
 /// The reason: stop rule, failed criteria, or generator.
-fn why(summary: &Summary, verdict: StageVerdict, code: u8) -> String {
-    if let Some(why) = &summary.run.unrecorded {
-        return format!("it was ended by {why}");
+fn reason(summary: &Summary, verdict: StageVerdict, code: u8) -> String {
+    if let Some(reason) = &summary.run.unrecorded {
+        return format!("it was ended by {reason}");
     }
     if let Some(stopped) = &summary.run.stopped {
         return format!(

@@ -139,12 +139,12 @@ fn verdict(gate: &Gate, runs: &[ComparedRun], is_only_made: bool) -> (GateVerdic
     let mut made = gate.runs.iter();
     let invalid = made.find(|run| run.measurement.as_deref() == Some("INVALID"));
     if let Some(run) = invalid {
-        let why = run.reason.as_deref().unwrap_or("no reason given");
-        let sentence = format!("the measurement of {} cannot be trusted: {why}", run.run);
+        let error = run.reason.as_deref().unwrap_or("no reason given");
+        let sentence = format!("the measurement of {} cannot be trusted: {error}", run.run);
         return (GateVerdict::Invalid, sentence);
     }
-    if let Some((run, why)) = runs.iter().find_map(failed_by_rule) {
-        return (GateVerdict::Failed, format!("{run} was stopped: {why}"));
+    if let Some((run, error)) = runs.iter().find_map(failed_by_rule) {
+        return (GateVerdict::Failed, format!("{run} was stopped: {error}"));
     }
     if let Some(sentence) = of_criteria(gate, Judgement::Fail, "does not hold") {
         return (GateVerdict::Failed, sentence);

@@ -12,7 +12,7 @@ use std::{
 };
 
 use measure::{
-    Interval, Label, LabelId,
+    Interval, Label, LabelId, TimeSpan,
     interval::Snapshot,
     label::{Registry, Role},
 };
@@ -164,7 +164,10 @@ impl Collector {
         let is_request = |id: LabelId| self.requests.get(usize::from(id)).copied().unwrap_or(true);
         let mut interval = Interval::merge(snapshots, self.workers, is_request);
         interval.labels = labels;
-        let (from, to) = interval.span;
+        let TimeSpan {
+            from_ns: from,
+            to_ns: to,
+        } = interval.span;
         for (worker, end) in self.arrivals_end.iter().enumerate() {
             let until = |at: u64| (self.due)(worker, end.map_or(at, |end| at.min(end)));
             interval.run.due += until(to).saturating_sub(if from == 0 { 0 } else { until(from) });
@@ -181,7 +184,7 @@ mod tests {
         Snapshot {
             worker,
             index,
-            span: (index * 10, index * 10 + 10),
+            span: TimeSpan::new(index * 10, index * 10 + 10),
             last,
             ..Snapshot::default()
         }

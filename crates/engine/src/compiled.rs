@@ -112,7 +112,7 @@ impl Compiled {
         if share == Share::WHOLE {
             return Ok(());
         }
-        let refused = |why: String| Err(vec![Problem::anywhere(why)]);
+        let refused = |reason: String| Err(vec![Problem::anywhere(reason)]);
         self.peak /= share.of as f64;
         if let Some(background) = &plan.background
             && background.mqtt.shares_subscriptions()
@@ -126,8 +126,8 @@ impl Compiled {
                 return refused(MQTT_ALONE.to_owned());
             }
             Work::Batch(_) => {
-                if let Some(why) = self.too_few_connections(share, workers) {
-                    return refused(why);
+                if let Some(reason) = self.too_few_connections(share, workers) {
+                    return refused(reason);
                 }
             }
         }

@@ -90,7 +90,7 @@ pub enum ChangeRefusal {
 impl std::fmt::Display for ChangeRefusal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            ChangeRefusal::Fixed(why) => why.fmt(f),
+            ChangeRefusal::Fixed(reason) => reason.fmt(f),
             ChangeRefusal::Same => f.write_str("it is so already"),
             ChangeRefusal::TooMuch(AdjustedLoad::Rate(_), most) => write!(
                 f,
@@ -167,7 +167,7 @@ impl LoadControl {
         if from.is_rate() == to.is_rate() && self.0.most.is_below(to) {
             return Err(ChangeRefusal::TooMuch(to, self.0.most));
         }
-        let changed = state.with((from, to), at_ns)?;
+        let changed = state.with(from, to, at_ns)?;
         let change = changed.changes.last().cloned().ok_or(ChangeRefusal::Same)?;
         let before = std::mem::replace(&mut *state, changed);
         self.0.version.fetch_add(1, Ordering::SeqCst);
@@ -189,7 +189,7 @@ impl LoadControl {
         LoadView {
             version: self.0.version.load(Ordering::SeqCst),
             state: state.clone(),
-            course: self.clone(),
+            load_control: self.clone(),
         }
     }
 
@@ -222,7 +222,8 @@ impl CurrentLoad {
 
     fn with(
         &self,
-        (from, to): (AdjustedLoad, AdjustedLoad),
+        from: AdjustedLoad,
+        to: AdjustedLoad,
         at_ns: u64,
     ) -> Result<CurrentLoad, ChangeRefusal> {
         let (schedule, load, planned) = match (from, to) {
@@ -292,7 +293,7 @@ impl AdjustedLoad {
 
 #[derive(Debug, Clone)]
 pub(crate) struct LoadView {
-    course: LoadControl,
+    load_control: LoadControl,
     version: u64,
     state: CurrentLoad,
 }
@@ -301,10 +302,10 @@ impl LoadView {
     /// Loads new changes, including all that were stored before the call. Returns whether there are
     /// any.
     pub fn renew(&mut self) -> bool {
-        if self.course.0.version.load(Ordering::SeqCst) == self.version {
+        if self.load_control.0.version.load(Ordering::SeqCst) == self.version {
             return false;
         }
-        *self = self.course.view();
+        *self = self.load_control.view();
         true
     }
 
@@ -332,7 +333,7 @@ mod tests {
         users: 100,
     };
 
-    fn course() -> LoadControl {
+    fn load_control() -> LoadControl {
         let phase = Phase::new(10 * SECOND, Shape::Rate(Rate::per_second(50)));
         let load = Load::Open {
             phases: vec![phase],
@@ -347,10 +348,10 @@ mod tests {
 
     #[test]
     fn change_is_visible_before_its_start() {
-        let course = course();
-        let mut view = course.view();
+        let load_control = load_control();
+        let mut view = load_control.view();
         assert!(!view.renew());
-        let change = course.change(rate(80), || SECOND).unwrap();
+        let change = load_control.change(rate(80), || SECOND).unwrap();
         assert_eq!(
             (change.at_ns, change.from, change.to),
             (SECOND + LEAD_NS, rate(50), rate(80))
@@ -360,27 +361,27 @@ mod tests {
         assert_eq!(view.state().schedule.total(), 75 + 680);
         assert_eq!(change.planned, Some((755, vec![755])));
         // A second change at the same moment applies after the first.
-        let next = course.change(rate(10), || SECOND).unwrap();
+        let next = load_control.change(rate(10), || SECOND).unwrap();
         assert_eq!((next.at_ns, next.from), (SECOND + LEAD_NS + 1, rate(80)));
     }
 
     #[test]
     fn late_change_is_revoked() {
-        let course = course();
-        let mut view = course.view();
+        let load_control = load_control();
+        let mut view = load_control.view();
         let now = Cell::new(0);
         let held_up = || now.replace(now.get() + KNOWN_NS + 1);
-        let refused = course.change(rate(80), held_up);
+        let refused = load_control.change(rate(80), held_up);
         assert_eq!(refused, Err(ChangeRefusal::TooLate));
         view.renew();
         assert_eq!(view.state().schedule.total(), 500);
-        assert!(course.state().changes.is_empty());
+        assert!(load_control.state().changes.is_empty());
     }
 
     #[test]
     fn unchangeable_load_is_kept() {
-        let course = course();
-        let refused = |wanted, at| course.change(wanted, || at).unwrap_err();
+        let load_control = load_control();
+        let refused = |wanted, at| load_control.change(wanted, || at).unwrap_err();
         assert_eq!(refused(rate(50), SECOND), ChangeRefusal::Same);
         assert_eq!(
             refused(rate(80), 9_600 * MILLISECOND),

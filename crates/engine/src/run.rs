@@ -35,7 +35,7 @@ use crate::{
     takeover::ShardTakeover,
     user::hook::Hooks,
     watchdog::{Doing, Pulse, Stuck, Watchdog},
-    worker::{Worker, WorkerContext, WorkerMessage},
+    worker::{Worker, WorkerContext, WorkerMessage, WorkerPosition},
 };
 
 /// Creates a front end's accumulator for each worker.
@@ -52,7 +52,7 @@ pub struct BackgroundWork {
     /// Number of workers.
     pub workers: usize,
     /// Creates the accumulators of a front end.
-    pub door: Option<DoorMaker>,
+    pub frontend: Option<DoorMaker>,
 }
 
 /// What a driver receives when it starts.
@@ -102,15 +102,15 @@ pub struct EngineOptions {
     /// Whether the load can be changed during the run. Requires scenarios in a single process.
     pub steered: bool,
     /// Whether the process may take over shares during the run.
-    pub adopts: bool,
+    pub takes_over: bool,
     /// Handle for takeovers. It rejects them if the shares of the work are fixed.
-    pub adoptions: ShardTakeover,
+    pub takeovers: ShardTakeover,
     /// Memory budget of all workers together, in bytes. `None` means no limit.
     pub memory: Option<u64>,
     /// Hosts allowed in addition to the plan's.
     pub hosts: Allow,
     /// A front end's accumulator.
-    pub door: Option<DoorMaker>,
+    pub frontend: Option<DoorMaker>,
     /// A front end's hooks for requests and responses.
     pub hooks: Option<Arc<dyn Hooks>>,
     /// Driver for work other than scenarios. It may also replace the scenario driver.
@@ -131,8 +131,8 @@ pub struct Prepared {
     workers: usize,
     driver: DriverMaker,
     background_http: plan::Http,
-    course: Option<LoadControl>,
-    adoptions: Option<ShardTakeover>,
+    load_control: Option<LoadControl>,
+    takeovers: Option<ShardTakeover>,
 }
 
 /// Why a run failed.
@@ -154,7 +154,7 @@ impl std::fmt::Display for RunError {
             RunError::Setup(what) => f.write_str(what),
             RunError::Worker(what) => write!(f, "a worker died: {what}"),
             RunError::Stuck(stuck) => stuck.fmt(f),
-            RunError::Unrecorded(why) => f.write_str(why),
+            RunError::Unrecorded(reason) => f.write_str(reason),
         }
     }
 }
@@ -169,7 +169,9 @@ impl RunError {
             RunError::Setup(what) => format!("a set-up that failed ({what})"),
             RunError::Worker(what) => format!("a worker that died ({what})"),
             RunError::Stuck(stuck) => stuck.by_whom(),
-            RunError::Unrecorded(why) => format!("a record that could not be written ({why})"),
+            RunError::Unrecorded(reason) => {
+                format!("a record that could not be written ({reason})")
+            }
         }
     }
 }
@@ -195,12 +197,12 @@ impl Prepared {
         };
         let is_own = options.driver.is_none() && options.share == Share::WHOLE && !options.is_late;
         let workers = work.workers(options.workers, options.share);
-        let course = (options.steered && is_own && !matches!(work.load, Load::Once))
+        let load_control = (options.steered && is_own && !matches!(work.load, Load::Once))
             .then(|| LoadControl::new(&work.load, &work.schedule, work.most(plan, workers)));
-        let adoptions = ShardTakeover::new(&work, &options, course.is_some());
+        let takeovers = ShardTakeover::new(&work, &options, load_control.is_some());
         Ok(Prepared {
-            course,
-            adoptions,
+            load_control,
+            takeovers,
             hosts: Hosts::new(plan, &options.hosts),
             workers,
             background_http: plan
@@ -219,13 +221,13 @@ impl Prepared {
     #[must_use]
     pub fn once(mut self) -> (Prepared, SetupResult) {
         let result = SetupResult::default();
-        self.adoptions = None;
+        self.takeovers = None;
         if let Some(program) = &self.work.program {
             let (test, reported) = (Copied::new(program), result.clone());
-            self.driver = Arc::new(move |given| {
+            self.driver = Arc::new(move |context| {
                 Box::new(SetupDriver {
                     program: test.copy(),
-                    settings: given.client,
+                    settings: context.client,
                     result: reported.clone(),
                 })
             });
@@ -256,8 +258,8 @@ impl Prepared {
 
     /// The load control, if the load can be changed during the run.
     #[must_use]
-    pub fn course(&self) -> Option<&LoadControl> {
-        self.course.as_ref()
+    pub fn load_control(&self) -> Option<&LoadControl> {
+        self.load_control.as_ref()
     }
 
     /// Number of planned arrivals of this process. `None` for a closed model.
@@ -268,25 +270,28 @@ impl Prepared {
     }
 
     fn due(&self) -> Due {
-        let (schedule, course) = (self.work.schedule.clone(), self.course.clone());
-        let adoptions = self.adoptions.clone();
-        let (own, of) = (self.options.share, self.workers as u64);
+        let (schedule, load_control) = (self.work.schedule.clone(), self.load_control.clone());
+        let takeovers = self.takeovers.clone();
+        let (own, workers) = (self.options.share, self.workers);
         if self.options.is_late {
             return Box::new(|_, _| 0);
         }
         Box::new(move |worker, until| {
-            let worker = worker as u64;
-            if worker >= of {
+            if worker >= workers {
                 // Background work has no arrivals.
                 return 0;
             }
-            let share = own.part(worker, of);
-            let adopted = adoptions
+            let position = WorkerPosition {
+                index: worker,
+                workers,
+            };
+            let share = position.part_of(own);
+            let taken_over = takeovers
                 .as_ref()
-                .map_or(0, |adoptions| adoptions.due(&schedule, (worker, of), until));
-            match &course {
-                Some(course) => course.due_of_shard(share.index, share.of, until),
-                None => adopted + schedule.due_of_shard(share.index, share.of, until),
+                .map_or(0, |takeovers| takeovers.due(&schedule, position, until));
+            match &load_control {
+                Some(load_control) => load_control.due_of_shard(share.index, share.of, until),
+                None => taken_over + schedule.due_of_shard(share.index, share.of, until),
             }
         })
     }
@@ -295,7 +300,7 @@ impl Prepared {
     /// cannot be set up or dies.
     pub fn run(self, zero: Zero, sink: &mut dyn Sink) -> Result<(), RunError> {
         let setup = |what: String| RunError::Setup(what);
-        let crews = self.crews().map_err(setup)?;
+        let groups = self.groups().map_err(setup)?;
         let workers = self.workers();
         let registry = Registry::new(self.work.labels.clone());
         let (sender, receiver) = mpsc::channel();
@@ -304,18 +309,22 @@ impl Prepared {
         // Created before the workers, so that early labels are reported with the first interval.
         let collector = Collector::new(workers, registry, self.due());
         let mut threads = Vec::new();
-        let places = crews
+        let places = groups
             .iter()
-            .flat_map(|crew| (0..crew.workers).map(move |place| (crew, place)));
-        for (index, ((crew, place), pulse)) in places.zip(&pulses).enumerate() {
+            .flat_map(|group| (0..group.workers).map(move |index| (group, index)));
+        for (index, ((group, index_in_group), pulse)) in places.zip(&pulses).enumerate() {
+            let position = WorkerPosition {
+                index: index_in_group,
+                workers: group.workers,
+            };
             let seed = WorkerSeed {
                 index,
-                place: (place, crew.workers),
-                given: DriverContext {
+                position,
+                context: DriverContext {
                     schedule: self.work.schedule.clone(),
-                    worker: place,
-                    share: self.options.share.part(place as u64, crew.workers as u64),
-                    client: crew.client.clone(),
+                    worker: position.index,
+                    share: position.part_of(self.options.share),
+                    client: group.client.clone(),
                     labels: self.work.labels.clone(),
                     arrives: !self.options.is_late,
                 },
@@ -324,8 +333,8 @@ impl Prepared {
                     pulse: Arc::clone(pulse),
                     ..common.clone()
                 },
-                driver: Arc::clone(&crew.driver),
-                door: crew.door.clone(),
+                driver: Arc::clone(&group.driver),
+                frontend: group.frontend.clone(),
             };
             let thread = std::thread::Builder::new()
                 .name(format!("worker-{index}"))
@@ -377,8 +386,8 @@ impl Prepared {
             zero,
             stop: self.options.stop.clone(),
             lease: self.options.lease.clone(),
-            course: self.course.clone(),
-            adoptions: self.adoptions.clone(),
+            load_control: self.load_control.clone(),
+            takeovers: self.takeovers.clone(),
             messages,
             lines: Arc::new(AtomicUsize::new(0)),
             users: Arc::new(AtomicU64::new(0)),
@@ -397,32 +406,32 @@ struct WorkerGroup {
     workers: usize,
     driver: DriverMaker,
     client: HttpClientConfig,
-    door: Option<DoorMaker>,
+    frontend: Option<DoorMaker>,
 }
 
 impl Prepared {
-    fn crews(&self) -> Result<Vec<WorkerGroup>, String> {
+    fn groups(&self) -> Result<Vec<WorkerGroup>, String> {
         let travels = |http: &plan::Http| {
             let sources = self.options.sources.clone();
             HttpClientConfig::new(http, self.hosts.clone(), sources)
         };
         let mut client = travels(&self.work.http)?;
         client.origins.clone_from(&self.work.origins);
-        let mut crews = vec![WorkerGroup {
+        let mut groups = vec![WorkerGroup {
             workers: self.workers,
             driver: Arc::clone(&self.driver),
             client,
-            door: self.options.door.clone(),
+            frontend: self.options.frontend.clone(),
         }];
         if let Some(background) = &self.options.background {
-            crews.push(WorkerGroup {
+            groups.push(WorkerGroup {
                 workers: background.workers,
                 driver: Arc::clone(&background.driver),
                 client: travels(&self.background_http)?,
-                door: background.door.clone(),
+                frontend: background.frontend.clone(),
             });
         }
-        Ok(crews)
+        Ok(groups)
     }
 }
 
@@ -430,10 +439,10 @@ impl Prepared {
 /// path of a request.
 fn scenario_driver(program: &Program, hooks: Option<Arc<dyn Hooks>>) -> DriverMaker {
     let test = Copied::new(program);
-    Arc::new(move |given| {
+    Arc::new(move |context| {
         Box::new(ScenarioDriver {
             program: test.copy(),
-            settings: given.client,
+            settings: context.client,
             hooks: hooks.clone(),
         })
     })
@@ -470,12 +479,12 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
 
 struct WorkerSeed {
     index: usize,
-    place: (usize, usize),
-    given: DriverContext,
+    position: WorkerPosition,
+    context: DriverContext,
     options: EngineOptions,
     common: WorkerContext,
     driver: DriverMaker,
-    door: Option<DoorMaker>,
+    frontend: Option<DoorMaker>,
 }
 
 impl WorkerSeed {
@@ -490,21 +499,24 @@ impl WorkerSeed {
             .map_err(|e| RunError::Setup(format!("no runtime for a worker: {e}")))?;
         let zero = self.common.zero;
         let clock = Clock::system(zero);
-        let schedule = &self.given.schedule;
+        let schedule = &self.context.schedule;
         let cuts = Cuts::new(zero.wall_ns, schedule.phase_ends())
             .with_arrivals_at_ends(schedule.has_arrivals_at_ends());
-        let door = self.door.as_ref().map(|make| make());
-        let recorder = Recorder::new(self.index, cuts, self.given.labels.all().len(), door);
-        let share = self.options.memory.map(|all| all / self.place.1 as u64);
+        let frontend = self.frontend.as_ref().map(|make| make());
+        let recorder = Recorder::new(self.index, cuts, self.context.labels.all().len(), frontend);
+        let share = self
+            .options
+            .memory
+            .map(|all| all / self.position.workers as u64);
         let worker = Rc::new(Worker::new(
-            self.place,
+            self.position,
             self.options.seed,
             clock,
             recorder,
             Memory::new(share.unwrap_or(u64::MAX)),
             self.common,
         ));
-        let driver = (self.driver)(self.given);
+        let driver = (self.driver)(self.context);
         let result = runtime.block_on(async {
             let pacer = Pacer::new(worker.common.pacing_slack_ns)?;
             pacer.start(&worker).await?;

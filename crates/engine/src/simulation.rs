@@ -48,10 +48,15 @@ use crate::{
     takeover::ShardTakeover,
     user::Env,
     watchdog::Watchdog,
-    worker::{OutputLine, Worker, WorkerContext, WorkerMessage},
+    worker::{OutputLine, Worker, WorkerContext, WorkerMessage, WorkerPosition},
 };
 
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+
+const ONLY_WORKER: WorkerPosition = WorkerPosition {
+    index: 0,
+    workers: 1,
+};
 
 /// Maps the arrival of a request to the time of its response, in nanoseconds of simulated time.
 /// `None` means that the server never responds.
@@ -190,16 +195,16 @@ fn simulate_share(
 }
 
 /// Like `simulate`, for a load that `held_up` can change.
-fn simulate_course(
+fn simulate_load_control(
     plan: &Plan,
     model: Model,
     held_up: impl Fn(u64) -> u64,
     share: Share,
-    course: Option<LoadControl>,
+    load_control: Option<LoadControl>,
 ) -> Vec<Interval> {
     let around = Around {
         share,
-        course,
+        load_control,
         ..Around::default()
     };
     simulate_around(plan, model, held_up, around)
@@ -208,10 +213,10 @@ fn simulate_course(
 #[derive(Default)]
 struct Around {
     share: Share,
-    course: Option<LoadControl>,
-    adoptions: Option<ShardTakeover>,
+    load_control: Option<LoadControl>,
+    takeovers: Option<ShardTakeover>,
     stop: StopHandle,
-    place: Option<(usize, usize)>,
+    position: Option<WorkerPosition>,
 }
 
 impl Around {
@@ -223,9 +228,9 @@ impl Around {
                 wall_ns: 0,
             },
             stop: self.stop.clone(),
-            course: self.course.clone(),
+            load_control: self.load_control.clone(),
             lease: None,
-            adoptions: self.adoptions.clone(),
+            takeovers: self.takeovers.clone(),
             messages,
             lines: std::sync::Arc::default(),
             users: std::sync::Arc::default(),
@@ -239,15 +244,15 @@ impl Around {
     }
 
     fn due(&self, schedule: &Schedule, until_ns: u64) -> u64 {
-        let (index, of) = self.place.unwrap_or((0, 1));
-        let place = (index as u64, of as u64);
-        let own = self.share.part(place.0, place.1);
-        if let Some(course) = &self.course {
-            return course.due_of_shard(own.index, own.of, until_ns);
+        let position = self.position.unwrap_or(ONLY_WORKER);
+        let own = position.part_of(self.share);
+        if let Some(load_control) = &self.load_control {
+            return load_control.due_of_shard(own.index, own.of, until_ns);
         }
-        let adopted = self.adoptions.as_ref();
-        let adopted = adopted.map_or(0, |adoptions| adoptions.due(schedule, place, until_ns));
-        adopted + schedule.due_of_shard(own.index, own.of, until_ns)
+        let taken_over = self.takeovers.as_ref();
+        let taken_over =
+            taken_over.map_or(0, |takeovers| takeovers.due(schedule, position, until_ns));
+        taken_over + schedule.due_of_shard(own.index, own.of, until_ns)
     }
 }
 
@@ -258,7 +263,7 @@ fn simulate_around(
     held_up: impl Fn(u64) -> u64,
     around: Around,
 ) -> Vec<Interval> {
-    let place = around.place.unwrap_or((0, 1));
+    let position = around.position.unwrap_or(ONLY_WORKER);
     let program = Program::compile(plan, 1, None).expect("a plan that compiles");
     let labels = program.labels.clone();
     let now = Rc::new(Cell::new(0));
@@ -278,7 +283,7 @@ fn simulate_around(
     let schedule = program.schedule.clone();
     let due = move |_, until| around.due(&schedule, until);
     let memory = Memory::new(u64::MAX);
-    let worker = Rc::new(Worker::new(place, 1, clock, recorder, memory, common));
+    let worker = Rc::new(Worker::new(position, 1, clock, recorder, memory, common));
     let mut client = Client::new(
         &worker,
         HttpClientConfig {
@@ -317,12 +322,17 @@ fn simulate_around(
     worker.finish();
     drop(runtime);
     drop(worker);
-    let mut kept = KeptIntervals(Vec::new());
+    let mut stored = KeptIntervals(Vec::new());
     let watchdog = Watchdog::new(Vec::new(), StopHandle::default(), None);
     let clock = Clock::manual(Rc::clone(&now));
-    Collector::new(1, Registry::new(labels), Box::new(due))
-        .run(&receiver, &lines, &clock, watchdog, &mut kept);
-    kept.0
+    Collector::new(1, Registry::new(labels), Box::new(due)).run(
+        &receiver,
+        &lines,
+        &clock,
+        watchdog,
+        &mut stored,
+    );
+    stored.0
 }
 
 fn total(intervals: &[Interval], id: u16) -> Slot {
@@ -582,7 +592,7 @@ fn levels_are_correct_while_worker_is_delayed() {
         (
             sum + gauge.sum,
             n + gauge.samples,
-            length + i.span.1 - i.span.0,
+            length + i.span.to_ns - i.span.from_ns,
         )
     });
     let by_littles_law = time as f64 / length as f64;

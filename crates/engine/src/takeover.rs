@@ -11,7 +11,9 @@ use std::sync::{
 
 use plan::{Load, Schedule, Share, schedule::Shard};
 
-use crate::{compiled::Compiled, load_control::KNOWN_NS, run::EngineOptions};
+use crate::{
+    compiled::Compiled, load_control::KNOWN_NS, run::EngineOptions, worker::WorkerPosition,
+};
 
 /// The shares taken over so far. Clones refer to the same state.
 #[derive(Debug, Clone, Default)]
@@ -28,12 +30,12 @@ struct Takeovers {
     /// This process's own share. `None` if it cannot take over others.
     own: Option<Share>,
     end_ns: u64,
-    adopted: Vec<Adopted>,
+    taken_over: Vec<TakenOver>,
 }
 
 /// A share that was taken over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Adopted {
+pub struct TakenOver {
     /// The share, out of all arrivals.
     pub share: Share,
     /// Only arrivals intended at or after this time are taken over, in nanoseconds from the start.
@@ -79,7 +81,7 @@ impl ShardTakeover {
     /// before it starts. One that was stored too late is revoked before anyone can read it.
     ///
     /// On failure nothing of the share is sent.
-    pub fn adopt(
+    pub fn take_over(
         &self,
         share: Share,
         from_ns: u64,
@@ -87,17 +89,17 @@ impl ShardTakeover {
     ) -> Result<(), TakeoverRefusal> {
         let mut state = self.lock();
         let own = state.own.ok_or(TakeoverRefusal::NotHere)?;
-        let mut known = state.adopted.iter().map(|adopted| adopted.share);
+        let mut known = state.taken_over.iter().map(|taken_over| taken_over.share);
         if share.meets(own) || known.any(|known| known.meets(share)) {
             return Err(TakeoverRefusal::Own);
         }
         if from_ns > state.end_ns {
             return Err(TakeoverRefusal::Over);
         }
-        state.adopted.push(Adopted { share, from_ns });
+        state.taken_over.push(TakenOver { share, from_ns });
         self.0.version.fetch_add(1, Ordering::SeqCst);
         if now().saturating_add(KNOWN_NS) > from_ns {
-            state.adopted.pop();
+            state.taken_over.pop();
             self.0.version.fetch_add(1, Ordering::SeqCst);
             return Err(TakeoverRefusal::TooLate);
         }
@@ -106,8 +108,8 @@ impl ShardTakeover {
 
     /// All takeovers in order.
     #[must_use]
-    pub fn adopted(&self) -> Vec<Adopted> {
-        self.lock().adopted.clone()
+    pub fn taken_over(&self) -> Vec<TakenOver> {
+        self.lock().taken_over.clone()
     }
 
     /// Creates the state of a run. `None` unless it runs scenarios by a schedule that cannot change
@@ -119,9 +121,9 @@ impl ShardTakeover {
     ) -> Option<ShardTakeover> {
         let is_own = options.driver.is_none() && work.program.is_some() && !options.is_late;
         let arrives = matches!(work.load, Load::Open { .. });
-        (options.adopts && is_own && arrives && !is_steered).then(|| {
-            options.adoptions.open(options.share, &work.schedule);
-            options.adoptions.clone()
+        (options.takes_over && is_own && arrives && !is_steered).then(|| {
+            options.takeovers.open(options.share, &work.schedule);
+            options.takeovers.clone()
         })
     }
 
@@ -132,22 +134,17 @@ impl ShardTakeover {
     }
 
     /// Number of taken-over arrivals that are due by a time and belong to one of `of` workers.
-    pub(crate) fn due(
-        &self,
-        schedule: &Schedule,
-        (worker, workers): (u64, u64),
-        until_ns: u64,
-    ) -> u64 {
-        let due = |adopted: &Adopted| {
-            let share = adopted.share.part(worker, workers);
-            schedule.due_of_share(share, adopted.from_ns, until_ns)
+    pub(crate) fn due(&self, schedule: &Schedule, position: WorkerPosition, until_ns: u64) -> u64 {
+        let due = |taken_over: &TakenOver| {
+            let share = position.part_of(taken_over.share);
+            schedule.due_of_share(share, taken_over.from_ns, until_ns)
         };
-        self.lock().adopted.iter().map(due).sum()
+        self.lock().taken_over.iter().map(due).sum()
     }
 
     pub(crate) fn view(&self) -> TakeoverView {
         TakeoverView {
-            adoptions: self.clone(),
+            takeovers: self.clone(),
             version: 0,
             known: 0,
         }
@@ -160,7 +157,7 @@ impl ShardTakeover {
 
 #[derive(Debug)]
 pub(crate) struct TakeoverView {
-    adoptions: ShardTakeover,
+    takeovers: ShardTakeover,
     version: u64,
     known: usize,
 }
@@ -168,30 +165,34 @@ pub(crate) struct TakeoverView {
 impl TakeoverView {
     /// Returns the takeovers since the last call, including all that were stored before this call.
     #[inline]
-    pub fn news(&mut self) -> Vec<Adopted> {
-        if self.adoptions.0.version.load(Ordering::SeqCst) == self.version {
+    pub fn news(&mut self) -> Vec<TakenOver> {
+        if self.takeovers.0.version.load(Ordering::SeqCst) == self.version {
             return Vec::new();
         }
         self.look()
     }
 
     #[cold]
-    fn look(&mut self) -> Vec<Adopted> {
-        let state = self.adoptions.lock();
-        self.version = self.adoptions.0.version.load(Ordering::SeqCst);
+    fn look(&mut self) -> Vec<TakenOver> {
+        let state = self.takeovers.lock();
+        self.version = self.takeovers.0.version.load(Ordering::SeqCst);
         // Revoked takeovers were removed before the lock was released.
-        let news = state.adopted.get(self.known..).unwrap_or_default().to_vec();
-        self.known = state.adopted.len();
+        let news = state
+            .taken_over
+            .get(self.known..)
+            .unwrap_or_default()
+            .to_vec();
+        self.known = state.taken_over.len();
         news
     }
 }
 
 pub(crate) fn shard<'a>(
-    adopted: Adopted,
+    taken_over: TakenOver,
     schedule: &'a Schedule,
-    (worker, workers): (u64, u64),
+    position: WorkerPosition,
 ) -> Shard<'a> {
-    schedule.shard_from(adopted.share.part(worker, workers), adopted.from_ns)
+    schedule.shard_from(position.part_of(taken_over.share), taken_over.from_ns)
 }
 
 #[cfg(test)]
@@ -204,6 +205,10 @@ mod tests {
 
     const OWN: Share = Share { index: 0, of: 3 };
     const LOST: Share = Share { index: 1, of: 3 };
+    const ONLY_WORKER: WorkerPosition = WorkerPosition {
+        index: 0,
+        workers: 1,
+    };
 
     fn schedule() -> Schedule {
         let phase = Phase::new(10 * SECOND, Shape::Rate(Rate::per_second(30)));
@@ -215,67 +220,69 @@ mod tests {
     }
 
     fn opened() -> ShardTakeover {
-        let adoptions = ShardTakeover::default();
-        adoptions.open(OWN, &schedule());
-        adoptions
+        let takeovers = ShardTakeover::default();
+        takeovers.open(OWN, &schedule());
+        takeovers
     }
 
     #[test]
     fn takeover_is_visible_before_its_moment() {
-        let adoptions = opened();
-        let mut view = adoptions.view();
+        let takeovers = opened();
+        let mut view = takeovers.view();
         assert!(view.news().is_empty());
         let from_ns = SECOND + ShardTakeover::AHEAD_NS;
-        assert_eq!(adoptions.adopt(LOST, from_ns, || SECOND), Ok(()));
-        let adopted = Adopted {
+        assert_eq!(takeovers.take_over(LOST, from_ns, || SECOND), Ok(()));
+        let taken_over = TakenOver {
             share: LOST,
             from_ns,
         };
-        assert_eq!(view.news(), [adopted]);
+        assert_eq!(view.news(), [taken_over]);
         assert!(view.news().is_empty());
-        assert_eq!(adoptions.adopted(), [adopted]);
+        assert_eq!(takeovers.taken_over(), [taken_over]);
         // Ten arrivals a second, from 1.25 s on.
-        assert_eq!(adoptions.due(&schedule(), (0, 1), from_ns), 0);
+        assert_eq!(takeovers.due(&schedule(), ONLY_WORKER, from_ns), 0);
         let of_workers = |until| {
             (0..2)
-                .map(|worker| adoptions.due(&schedule(), (worker, 2), until))
+                .map(|index| {
+                    takeovers.due(&schedule(), WorkerPosition { index, workers: 2 }, until)
+                })
                 .sum::<u64>()
         };
-        assert_eq!(adoptions.due(&schedule(), (0, 1), 3 * SECOND), 17);
+        assert_eq!(takeovers.due(&schedule(), ONLY_WORKER, 3 * SECOND), 17);
         assert_eq!(of_workers(3 * SECOND), 17);
     }
 
     #[test]
     fn late_takeover_is_revoked() {
-        let adoptions = opened();
-        let mut view = adoptions.view();
+        let takeovers = opened();
+        let mut view = takeovers.view();
         let now = Cell::new(SECOND);
         let held_up = || now.replace(now.get() + 1);
         let from_ns = SECOND + ShardTakeover::AHEAD_NS - 1;
         assert_eq!(
-            adoptions.adopt(LOST, from_ns, held_up),
+            takeovers.take_over(LOST, from_ns, held_up),
             Err(TakeoverRefusal::TooLate)
         );
-        assert!(view.news().is_empty() && adoptions.adopted().is_empty());
-        assert_eq!(adoptions.due(&schedule(), (0, 1), 10 * SECOND), 0);
-        assert_eq!(adoptions.adopt(LOST, 2 * SECOND, held_up), Ok(()));
+        assert!(view.news().is_empty() && takeovers.taken_over().is_empty());
+        assert_eq!(takeovers.due(&schedule(), ONLY_WORKER, 10 * SECOND), 0);
+        assert_eq!(takeovers.take_over(LOST, 2 * SECOND, held_up), Ok(()));
         assert_eq!(view.news().len(), 1);
     }
 
     #[test]
     fn duplicate_or_unprepared_takeover_is_rejected() {
-        let ahead = |adoptions: &ShardTakeover, share| adoptions.adopt(share, 2 * SECOND, || 0);
+        let ahead = |takeovers: &ShardTakeover, share| takeovers.take_over(share, 2 * SECOND, || 0);
         assert_eq!(
             ahead(&ShardTakeover::default(), LOST),
             Err(TakeoverRefusal::NotHere)
         );
-        let adoptions = opened();
-        assert_eq!(ahead(&adoptions, OWN), Err(TakeoverRefusal::Own));
-        assert_eq!(ahead(&adoptions, OWN.part(1, 2)), Err(TakeoverRefusal::Own));
-        assert_eq!(ahead(&adoptions, LOST.part(1, 2)), Ok(()));
-        assert_eq!(ahead(&adoptions, LOST), Err(TakeoverRefusal::Own));
-        assert_eq!(ahead(&adoptions, LOST.part(0, 2)), Ok(()));
-        let late = adoptions.adopt(Share { index: 2, of: 3 }, 10 * SECOND + 1, || 0);
+        let takeovers = opened();
+        assert_eq!(ahead(&takeovers, OWN), Err(TakeoverRefusal::Own));
+        assert_eq!(ahead(&takeovers, OWN.part(1, 2)), Err(TakeoverRefusal::Own));
+        assert_eq!(ahead(&takeovers, LOST.part(1, 2)), Ok(()));
+        assert_eq!(ahead(&takeovers, LOST), Err(TakeoverRefusal::Own));
+        assert_eq!(ahead(&takeovers, LOST.part(0, 2)), Ok(()));
+        let late = takeovers.take_over(Share { index: 2, of: 3 }, 10 * SECOND + 1, || 0);
         assert_eq!(late, Err(TakeoverRefusal::Over));
     }
 }

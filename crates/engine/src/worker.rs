@@ -84,9 +84,9 @@ pub struct WorkerContext {
     /// The lease, if any.
     pub lease: Option<Lease>,
     /// The load control, if the load can be changed.
-    pub course: Option<LoadControl>,
+    pub load_control: Option<LoadControl>,
     /// Takeovers, if allowed.
-    pub adoptions: Option<ShardTakeover>,
+    pub takeovers: Option<ShardTakeover>,
     /// Channel to the collector.
     pub messages: Sender<WorkerMessage>,
     /// Number of lines on their way to the collector.
@@ -136,7 +136,7 @@ pub struct Worker {
     pub memory: Rc<Memory>,
     /// Number of requests in flight.
     pub in_flight: Cell<u64>,
-    under_way: RefCell<InFlightAges>,
+    in_flight_ages: RefCell<InFlightAges>,
     /// Counts due requests that wait for their connection. Set by drivers that pace connections.
     pub backlog: RefCell<Option<Backlog>>,
     /// Number of active virtual users.
@@ -156,32 +156,49 @@ pub struct Worker {
     next_sample: Cell<u64>,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WorkerPosition {
+    /// Index of the worker in its group.
+    pub index: usize,
+    /// Workers of the group.
+    pub workers: usize,
+}
+
+impl WorkerPosition {
+    /// Returns the worker's part of a share.
+    #[must_use]
+    pub fn part_of(self, share: Share) -> Share {
+        share.part(self.index as u64, self.workers as u64)
+    }
+}
 impl Worker {
     /// The worker's share of everything that the plan numbers, over all processes.
     #[must_use]
     pub fn share(&self) -> Share {
-        self.common
-            .share
-            .part(self.index as u64, self.workers as u64)
+        self.position().part_of(self.common.share)
     }
 
     /// Index of the worker and number of workers in its group. They define its part of the
     /// process's share.
     #[must_use]
-    pub fn place(&self) -> (u64, u64) {
-        (self.index as u64, self.workers as u64)
+    pub fn position(&self) -> WorkerPosition {
+        WorkerPosition {
+            index: self.index,
+            workers: self.workers,
+        }
     }
 
     /// Creates a worker.
     #[must_use]
     pub fn new(
-        (index, workers): (usize, usize),
+        position: WorkerPosition,
         seed: u64,
         clock: Clock,
         recorder: Recorder,
         memory: Memory,
         common: WorkerContext,
     ) -> Worker {
+        let WorkerPosition { index, workers } = position;
         Worker {
             index,
             workers,
@@ -194,7 +211,7 @@ impl Worker {
             common,
             memory: Rc::new(memory),
             in_flight: Cell::new(0),
-            under_way: RefCell::default(),
+            in_flight_ages: RefCell::default(),
             backlog: RefCell::new(None),
             users: Cell::new(0),
             open: Rc::default(),
@@ -439,29 +456,24 @@ impl Worker {
         self.sample_levels(since_ns);
         self.in_flight
             .set(self.in_flight.get() + u64::from(requests));
-        let mut under_way = self.under_way.borrow_mut();
-        under_way.begin(label, since_ns, requests);
+        let mut in_flight_ages = self.in_flight_ages.borrow_mut();
+        in_flight_ages.begin(label, since_ns, requests);
     }
 
     /// Removes requests that were provisionally counted as in flight. The caller counts the actual
     /// ones.
-    pub fn requests_uncounted(
-        &self,
-        now_ns: u64,
-        (label, since_ns): (LabelId, u64),
-        requests: u32,
-    ) {
+    pub fn requests_uncounted(&self, now_ns: u64, label: LabelId, since_ns: u64, requests: u32) {
         for _ in 0..requests {
-            self.request_ended(now_ns, (label, since_ns));
+            self.request_ended(now_ns, label, since_ns);
         }
     }
 
     /// Counts a request as no longer in flight.
     #[inline]
-    pub fn request_ended(&self, now_ns: u64, (label, since_ns): (LabelId, u64)) {
+    pub fn request_ended(&self, now_ns: u64, label: LabelId, since_ns: u64) {
         self.sample_levels(now_ns);
         self.in_flight.set(self.in_flight.get().saturating_sub(1));
-        self.under_way.borrow_mut().end(label, since_ns);
+        self.in_flight_ages.borrow_mut().end(label, since_ns);
     }
 
     /// Starts a request of a driver that keeps no records of its own. The request is in flight
@@ -474,7 +486,7 @@ impl Worker {
     /// Records a request that was started with [`Worker::issue`], and runs what is due. Keeps
     /// details of the first failure of its kind.
     pub fn record(&self, sample: &Sample, detail: impl FnOnce() -> String) {
-        self.request_ended(sample.done_ns, (sample.label, sample.started_ns));
+        self.request_ended(sample.done_ns, sample.label, sample.started_ns);
         let mut recorder = self.recorder.borrow_mut();
         recorder.sample(sample);
         if recorder.is_first(sample.label, sample.ended) {
@@ -524,7 +536,7 @@ impl Worker {
         };
         let cpu = clock::thread_cpu_ns();
         if let Some(last) = full.last_mut() {
-            last.under_way = self.under_way.borrow().ages(last.span.1);
+            last.in_flight_ages = self.in_flight_ages.borrow().ages(last.span.to_ns);
             last.run.cpu_ns = vec![cpu.saturating_sub(self.cpu_seen.replace(cpu))];
             if let Some(ns) = clock::thread_waiting_ns() {
                 last.run.waiting_ns = vec![ns.saturating_sub(self.waiting_seen.replace(ns))];

@@ -11,7 +11,7 @@ use decisions::find::{
 };
 use engine::{StopHandle, clock};
 use report::{console, derived};
-use session::{SharedVoice, exit, signals};
+use session::{SharedMessageSink, exit, signals};
 
 use crate::{
     FOLDER, FindOptions,
@@ -19,75 +19,90 @@ use crate::{
     recovery_polling::{self, PollOutcome},
 };
 
-/// Returns the exit code.
+/// A search that has ended.
+pub struct FinishedSearch {
+    pub result: SearchResult,
+    /// Folder with the result and the probes' records.
+    pub folder: PathBuf,
+    /// Exit code.
+    pub code: u8,
+}
+
+/// Runs probes until the search ends.
 ///
 /// # Errors
 ///
 /// The first probe cannot run.
 pub fn conduct(
-    wanted: &FindOptions,
+    options: &FindOptions,
     columns: console::Columns,
-    voice: &SharedVoice,
-) -> Result<(SearchResult, PathBuf, u8), (String, u8)> {
+    sink: &SharedMessageSink,
+) -> Result<FinishedSearch, ProbeError> {
     let began_ns = clock::monotonic_ns();
     let wall_ns = clock::wall_ns();
-    let folder = folder(wanted, wall_ns);
+    let folder = folder(options, wall_ns);
     // Signals between probes count too.
     let stop = StopHandle::default();
-    let _heard = signals::hear(&stop, String::new(), voice).map_err(|error| {
-        (
-            format!("signals cannot be caught: {error}"),
-            exit::COULD_NOT_RUN,
-        )
-    })?;
+    let _signal_handler =
+        signals::hear(&stop, String::new(), sink).map_err(|error| ProbeError {
+            line: format!("signals cannot be caught: {error}"),
+            code: exit::COULD_NOT_RUN,
+        })?;
     let mut searching = Searching {
         stop,
-        wanted,
-        voice,
+        options,
+        sink,
         probes: Vec::new(),
-        found: begin(wanted, wall_ns),
+        found: begin(options, wall_ns),
         began_ns,
     };
-    let ground = ProbeEnv::new(wanted, &folder);
-    let ended = if wanted.is_sweep {
-        searching.sweep(&ground)
+    let env = ProbeEnv::new(options, &folder);
+    let ended = if options.is_sweep {
+        searching.sweep(&env)
     } else {
-        searching.search(&ground)
+        searching.search(&env)
     };
     let code = match ended {
         Ok(Some(signal)) => {
             // A sweep has printed its result.
-            if !wanted.is_sweep {
+            if !options.is_sweep {
                 searching.found.interrupted(&searching.probes);
             }
             exit::of_signal(signal)
         }
         Ok(None) => searching.found.exit_code,
-        Err(ProbeError { line, code }) if searching.probes.is_empty() => return Err((line, code)),
+        Err(error) if searching.probes.is_empty() => return Err(error),
         Err(ProbeError { line, .. }) => {
-            voice.error(&line);
+            sink.error(&line);
             searching.found.could_not_go_on(&line, &searching.probes);
             exit::COULD_NOT_RUN
         }
     };
     searching.found.exit_code = code;
-    voice.out(&console::found_in(&searching.found, columns));
+    sink.out(&console::found_in(&searching.found, columns));
     let written = derived::write_found(&folder, &searching.found);
     match written {
         Ok(()) => {
-            voice.out(&format!(
+            sink.out(&format!(
                 "Report: {}\n",
                 folder.join(derived::PAGE).display()
             ));
-            Ok((searching.found, folder, code))
+            Ok(FinishedSearch {
+                result: searching.found,
+                folder,
+                code,
+            })
         }
-        Err(error) => Err((error.to_string(), exit::COULD_NOT_RUN)),
+        Err(error) => Err(ProbeError {
+            line: error.to_string(),
+            code: exit::COULD_NOT_RUN,
+        }),
     }
 }
 
 pub struct Searching<'a> {
-    pub wanted: &'a FindOptions,
-    pub voice: &'a SharedVoice,
+    pub options: &'a FindOptions,
+    pub sink: &'a SharedMessageSink,
     pub probes: Vec<ProbeResult>,
     pub found: SearchResult,
     pub began_ns: u64,
@@ -96,12 +111,12 @@ pub struct Searching<'a> {
 
 impl Searching<'_> {
     /// Returns the signal, if one ended it.
-    fn search(&mut self, ground: &ProbeEnv<'_>) -> Result<Option<u8>, ProbeError> {
+    fn search(&mut self, env: &ProbeEnv<'_>) -> Result<Option<u8>, ProbeError> {
         loop {
             if let Some(signal) = self.stop.signal() {
                 return Ok(Some(signal));
             }
-            let probe = match search::next(&self.wanted.asked, &self.probes) {
+            let probe = match search::next(&self.options.config, &self.probes) {
                 SearchStep::Probe(probe) => probe,
                 SearchStep::End(end) => {
                     self.found.took_s = self.took_s();
@@ -109,21 +124,21 @@ impl Searching<'_> {
                     return Ok(None);
                 }
             };
-            self.voice.say(&self.asks(&probe));
+            self.sink.say(&self.asks(&probe));
             let number = self.probes.len();
-            let became = ground.probe(number, &probe)?;
+            let became = env.probe(number, &probe)?;
             self.found.took_s = self.took_s();
             let ran = match became {
                 ProbeOutcome::Over(ran) => *ran,
                 ProbeOutcome::Signal(signal) => return Ok(Some(signal)),
             };
-            self.voice.say(&self.saw(&ran.row));
+            self.sink.say(&self.saw(&ran.row));
             let is_mute = ran.is_mute;
             self.probes.push(ran.probed);
             self.found.probes.push(ran.row);
             self.found.interrupted(&self.probes);
-            self.keep(ground.folder);
-            if is_mute && let Some(over) = self.waits(ground, number)? {
+            self.keep(env.folder);
+            if is_mute && let Some(over) = self.waits(env, number)? {
                 return Ok(over);
             }
         }
@@ -133,20 +148,20 @@ impl Searching<'_> {
     /// signal, if any.
     fn waits(
         &mut self,
-        ground: &ProbeEnv<'_>,
+        env: &ProbeEnv<'_>,
         number: usize,
     ) -> Result<Option<Option<u8>>, ProbeError> {
-        self.voice
+        self.sink
             .say(&"  most of it was never answered: waiting until the service answers again");
-        let asked = &self.wanted.asked;
+        let config = &self.options.config;
         let spent: f64 = self.probes.iter().map(|probe| probe.spent_s).sum();
         let asking_ns = clock::monotonic_ns();
-        let left_s = || asked.budget_s - spent - seconds_since(asking_ns);
-        let came = recovery_polling::until_back(left_s, |chance| ground.look(number, chance))?;
+        let left_s = || config.budget_s - spent - seconds_since(asking_ns);
+        let arrived = recovery_polling::until_back(left_s, |chance| env.look(number, chance))?;
         if let Some(last) = self.probes.last_mut() {
             last.spent_s += seconds_since(asking_ns);
         }
-        match came {
+        match arrived {
             PollOutcome::Answered => return Ok(None),
             PollOutcome::Signal(signal) => return Ok(Some(Some(signal))),
             PollOutcome::Silent if number == 0 => {
@@ -163,7 +178,7 @@ impl Searching<'_> {
             PollOutcome::NotAsked => {
                 self.found.took_s = self.took_s();
                 self.found
-                    .end(&search::spent(asked, &self.probes), &self.probes);
+                    .end(&search::spent(config, &self.probes), &self.probes);
             }
         }
         Ok(Some(None))
@@ -174,8 +189,8 @@ impl Searching<'_> {
     }
 
     fn asks(&self, probe: &Probe) -> String {
-        let over = self.wanted.over;
-        let why = match probe.why {
+        let over = self.options.over;
+        let reason = match probe.reason {
             ProbeReason::Up if self.probes.is_empty() => "to begin with".to_owned(),
             ProbeReason::Up => "all probes have held".to_owned(),
             ProbeReason::Down => "no probe has held yet".to_owned(),
@@ -201,12 +216,12 @@ impl Searching<'_> {
             },
         };
         let most = record::units::duration((probe.seconds.ceil() * 1e9) as u64);
-        format!("{}, {most} at most: {why}", over.level(probe.level))
+        format!("{}, {most} at most: {reason}", over.level(probe.level))
     }
 
     pub fn saw(&self, row: &ProbeRow) -> String {
-        if let Some(why) = &row.spoilt {
-            return format!("  does not count: {why}");
+        if let Some(reason) = &row.invalid {
+            return format!("  does not count: {reason}");
         }
         let measured = self.found.slos.iter().zip(&row.measured);
         let measured = measured.map(|(slo, measured)| {
@@ -223,14 +238,14 @@ impl Searching<'_> {
     }
 }
 
-fn begin(wanted: &FindOptions, wall_ns: u64) -> SearchResult {
+fn begin(options: &FindOptions, wall_ns: u64) -> SearchResult {
     SearchResult {
         schema: 1,
-        what: wanted.shown.0.clone(),
-        target: wanted.shown.1.clone(),
+        what: options.rendered.0.clone(),
+        target: options.rendered.1.clone(),
         started_utc: record::utc(wall_ns, "%Y-%m-%dT%H:%M:%SZ"),
-        over: wanted.over,
-        slos: wanted.slos.iter().map(|slo| slo.text.clone()).collect(),
+        over: options.over,
+        slos: options.slos.iter().map(|slo| slo.text.clone()).collect(),
         ending: Ending::Interrupted,
         estimate: None,
         interval: None,
@@ -241,17 +256,17 @@ fn begin(wanted: &FindOptions, wall_ns: u64) -> SearchResult {
         sentence: String::new(),
         above: None,
         scaling: None,
-        notes: wanted.notes.clone(),
+        notes: options.notes.clone(),
         probes: Vec::new(),
         sure: Vec::new(),
         exit_code: exit::INCONCLUSIVE,
     }
 }
 
-fn folder(wanted: &FindOptions, wall_ns: u64) -> PathBuf {
+fn folder(options: &FindOptions, wall_ns: u64) -> PathBuf {
     let suffix = (wall_ns >> 8 ^ u64::from(std::process::id())) & 0xffff;
     let name = format!("{}-{suffix:04x}", record::utc(wall_ns, "%Y%m%dT%H%M%SZ"));
-    let folder = wanted.folder.clone();
+    let folder = options.folder.clone();
     let folder = folder.unwrap_or_else(|| Path::new(FOLDER).join(name));
     // The first probe reports the problem.
     let _ = fs::create_dir_all(&folder);

@@ -14,7 +14,8 @@ use std::path::PathBuf;
 use decisions::find::{Over, search};
 use plan::Criterion;
 
-pub use conduct::conduct;
+pub use conduct::{FinishedSearch, conduct};
+pub use probes::ProbeError;
 
 pub const PHASE: &str = "probe";
 pub const FOLDER: &str = ".loadline/finds";
@@ -23,10 +24,10 @@ pub const FOLDER: &str = ".loadline/finds";
 pub struct FindOptions {
     pub what: String,
     pub target: Option<String>,
-    pub shown: (String, Option<String>),
+    pub rendered: (String, Option<String>),
     pub slos: Vec<Criterion>,
     pub over: Over,
-    pub asked: search::SearchConfig,
+    pub config: search::SearchConfig,
     pub arrivals: String,
     pub is_sweep: bool,
     pub is_script: bool,

@@ -23,10 +23,10 @@ use crate::{
 };
 
 pub struct ProbeEnv<'a> {
-    pub wanted: &'a FindOptions,
+    pub options: &'a FindOptions,
     pub folder: &'a Path,
     /// With the probe's phase.
-    pub asked: Vec<Criterion>,
+    pub config: Vec<Criterion>,
 }
 
 pub struct FinishedProbe {
@@ -47,18 +47,18 @@ pub struct ProbeError {
 }
 
 impl<'a> ProbeEnv<'a> {
-    pub fn new(wanted: &'a FindOptions, folder: &'a Path) -> ProbeEnv<'a> {
-        let asked = wanted.slos.iter().map(|criterion| {
-            if wanted.is_script {
+    pub fn new(options: &'a FindOptions, folder: &'a Path) -> ProbeEnv<'a> {
+        let config = options.slos.iter().map(|criterion| {
+            if options.is_script {
                 return criterion.clone();
             }
             let text = slo::of_phase(&criterion.text);
             parse_criterion(&text).unwrap_or_else(|_| criterion.clone())
         });
         ProbeEnv {
-            wanted,
+            options,
             folder,
-            asked: asked.collect(),
+            config: config.collect(),
         }
     }
 
@@ -68,23 +68,23 @@ impl<'a> ProbeEnv<'a> {
     pub fn probe(&self, number: usize, probe: &Probe) -> Result<ProbeOutcome, ProbeError> {
         let began_ns = clock::monotonic_ns();
         let name = format!("{:02}", number + 1);
-        let child::Printed { ended, said } = self.run(&name, &self.flags(number, probe))?;
+        let child::Printed { ended, text } = self.run(&name, &self.flags(number, probe))?;
         if let Some(signal) = ended.signal {
             return Ok(ProbeOutcome::Signal(signal));
         }
         let dir = record::find(&self.folder.join(&name), "last");
         let run = dir.ok().and_then(|dir| Run::open(&dir).ok());
         let run = run.filter(|_| ended.code != exit::BAD_INPUT);
-        let run = run.ok_or_else(|| without_record(ended.code, &said))?;
+        let run = run.ok_or_else(|| without_record(ended.code, &text))?;
         let page = audit::page(&run);
         let summary = &page.summary;
         if summary.run.unrecorded.is_some() {
-            return Err(without_record(ended.code, &said));
+            return Err(without_record(ended.code, &text));
         }
-        let tallies = tallies(&run, summary, &self.asked);
+        let tallies = tallies(&run, summary, &self.config);
         self.are_measured(probe, &tallies, summary)?;
-        let texts: Vec<String> = self.asked.iter().map(|one| one.text.clone()).collect();
-        let mut row = ProbeRow::new(summary, &texts, probe.level, probe.why);
+        let texts: Vec<String> = self.config.iter().map(|one| one.text.clone()).collect();
+        let mut row = ProbeRow::new(summary, &texts, probe.level, probe.reason);
         if let Some(goodput) = throughput(&run, PHASE) {
             row.goodput = goodput;
         }
@@ -97,22 +97,22 @@ impl<'a> ProbeEnv<'a> {
         });
         let mut probed = ProbeResult {
             level: probe.level,
-            why: probe.why,
+            reason: probe.reason,
             spent_s: seconds_since(began_ns),
             tallies,
             grows: None,
             answered: None,
-            spoilt: None,
+            invalid: None,
         };
         if let Some(flow) = self.flow(&run, probe) {
-            (row.came, row.answered) = (Some(flow.came), Some(flow.answered));
+            (row.arrived, row.answered) = (Some(flow.arrived), Some(flow.answered));
             row.grows = flow.grows;
             probed.answered = Some(flow.answered);
             probed.grows = flow.is_judged.then_some(flow.grows.is_some());
         }
-        let spoilt = spoilt(summary, &probed);
-        probed.spoilt = spoilt.as_ref().map(|(what, _)| *what);
-        row.spoilt = spoilt.map(|(_, why)| why);
+        let invalid = invalid(summary, &probed);
+        probed.invalid = invalid.as_ref().map(|(what, _)| *what);
+        row.invalid = invalid.map(|(_, reason)| reason);
         row.holds = probed.holds();
         Ok(ProbeOutcome::Over(Box::new(FinishedProbe {
             probed,
@@ -123,30 +123,30 @@ impl<'a> ProbeEnv<'a> {
 
     /// For rates only.
     fn flow(&self, run: &Run, probe: &Probe) -> Option<Flow> {
-        let is_rate = self.wanted.over == Over::Rate && !self.wanted.is_sweep;
+        let is_rate = self.options.over == Over::Rate && !self.options.is_sweep;
         is_rate.then(|| flow(run, PHASE, probe.level)).flatten()
     }
 
     fn flags(&self, number: usize, probe: &Probe) -> Vec<String> {
-        let settle_s = if self.wanted.is_script {
+        let settle_s = if self.options.is_script {
             0.0
         } else {
-            self.wanted.asked.settle_s
+            self.options.config.settle_s
         };
-        let until = match probe.why {
+        let until = match probe.reason {
             ProbeReason::Near => Some("plain"),
             // A repeated level needs its full time.
             ProbeReason::Again => None,
             ProbeReason::Up | ProbeReason::Down | ProbeReason::Between => Some("decided"),
         };
-        let seed = probe_seed(self.wanted.asked.seed, number);
+        let seed = probe_seed(self.options.config.seed, number);
         let mut flags = self.load(probe.level, probe.seconds);
         flags.extend(["--seed".to_owned(), seed.to_string()]);
         flags.extend(["--probe".to_owned(), seconds(settle_s)]);
-        if let Some(until) = until.filter(|_| !self.wanted.is_sweep) {
+        if let Some(until) = until.filter(|_| !self.options.is_sweep) {
             flags.extend(["--probe-until".to_owned(), until.to_owned()]);
         }
-        for criterion in &self.asked {
+        for criterion in &self.config {
             flags.extend(["--check".to_owned(), criterion.text.clone()]);
         }
         flags
@@ -159,10 +159,10 @@ impl<'a> ProbeEnv<'a> {
         summary: &Summary,
     ) -> Result<(), ProbeError> {
         let is_missing = |(criterion, tally): &(&Criterion, &ViolationTally)| {
-            let has_time = probe.why.is_long() || allowed(criterion).is_none();
+            let has_time = probe.reason.is_long() || allowed(criterion).is_none();
             has_time && tally.seconds.is_empty()
         };
-        let unknown = self.asked.iter().zip(tallies).find(is_missing);
+        let unknown = self.config.iter().zip(tallies).find(is_missing);
         match unknown.filter(|_| !is_mute(summary)) {
             None => Ok(()),
             Some((criterion, _)) => Err(ProbeError {
@@ -182,13 +182,16 @@ impl<'a> ProbeEnv<'a> {
     /// It cannot be polled.
     pub fn look(&self, number: usize, chance: usize) -> Result<PollResult, ProbeError> {
         let name = format!("{:02}-look-{}", number + 1, chance + 1);
-        let least = match self.wanted.over {
-            Over::Rate => self.wanted.asked.least.max(2.0),
+        let least = match self.options.over {
+            Over::Rate => self.options.config.least.max(2.0),
             Over::Users => 1.0,
         };
         const AFTER_PROBES: usize = 1_000_000;
         let mut flags = self.load(least, recovery_polling::SECONDS);
-        let seed = probe_seed(self.wanted.asked.seed, AFTER_PROBES + number * 100 + chance);
+        let seed = probe_seed(
+            self.options.config.seed,
+            AFTER_PROBES + number * 100 + chance,
+        );
         flags.extend(["--seed".to_owned(), seed.to_string()]);
         let ended = self.run(&name, &flags)?.ended;
         if let Some(signal) = ended.signal {
@@ -205,12 +208,12 @@ impl<'a> ProbeEnv<'a> {
     }
 
     fn load(&self, level: f64, length_s: f64) -> Vec<String> {
-        let mut flags = match self.wanted.over {
+        let mut flags = match self.options.over {
             Over::Rate => vec![
                 "--rate".to_owned(),
                 format!("{}/s", decimal(level)),
                 "--arrivals".to_owned(),
-                self.wanted.arrivals.clone(),
+                self.options.arrivals.clone(),
             ],
             Over::Users => vec!["--users".to_owned(), format!("{}", level.round() as u64)],
         };
@@ -228,18 +231,18 @@ impl<'a> ProbeEnv<'a> {
             .map_err(|error| cannot(format!("cannot write {}: {error}", runs.display())))?;
         let (out, errors) = (runs.join("output.txt"), runs.join("errors.txt"));
         let printed = child::own(&out, Some(&errors), |command| {
-            command.arg("run").arg(&self.wanted.what);
-            if let Some(target) = &self.wanted.target {
+            command.arg("run").arg(&self.options.what);
+            if let Some(target) = &self.options.target {
                 command.args(["--target", target]);
             }
             command.args(flags);
             command.arg("--no-guard");
-            command.args(&self.wanted.flags);
+            command.args(&self.options.flags);
             command.env("LOADLINE_RUNS", &runs);
-            if !self.wanted.listeners.is_empty() {
-                command.env(lab_process::ENVIRONMENT, self.wanted.listeners.join(" "));
+            if !self.options.listeners.is_empty() {
+                command.env(lab_process::ENVIRONMENT, self.options.listeners.join(" "));
             }
-            if let Some(mocks) = &self.wanted.mocks {
+            if let Some(mocks) = &self.options.mocks {
                 command.env(mock_process::ENVIRONMENT, mocks);
             }
         });
@@ -247,8 +250,8 @@ impl<'a> ProbeEnv<'a> {
     }
 }
 
-fn without_record(code: u8, said: &str) -> ProbeError {
-    let last = said.lines().rev().find(|line| !line.trim().is_empty());
+fn without_record(code: u8, message: &str) -> ProbeError {
+    let last = message.lines().rev().find(|line| !line.trim().is_empty());
     let line = last.map_or_else(
         || format!("a probe left no record, exit code {code}"),
         |line| {
@@ -271,13 +274,13 @@ fn is_mute(summary: &Summary) -> bool {
 
 /// Why a probe is invalid, if generator faults could have changed it. Lateness only lengthens
 /// times, so a pass still counts, but not near the load line.
-fn spoilt(summary: &Summary, probed: &ProbeResult) -> Option<(InvalidProbe, String)> {
+fn invalid(summary: &Summary, probed: &ProbeResult) -> Option<(InvalidProbe, String)> {
     const BUSY: f64 = 0.5;
     const ALL: f64 = 0.995;
     let measurement = summary.measurement.as_ref()?;
     let is_limited = measurement.is_generator_bound();
     let was_sent = measurement.sent.is_none_or(|sent| sent > ALL);
-    let held = !probed.why.is_long() && was_sent && probed.holds();
+    let held = !probed.reason.is_long() && was_sent && probed.holds();
     if !is_limited && (measurement.verdict != "INVALID" || held) {
         return None;
     }

@@ -28,7 +28,7 @@ pub fn until_back<E>(
     left_s: impl Fn() -> f64,
     mut ask: impl FnMut(usize) -> Result<PollResult, E>,
 ) -> Result<PollOutcome, E> {
-    let mut came = PollOutcome::NotAsked;
+    let mut arrived = PollOutcome::NotAsked;
     for chance in 0..CHANCES {
         if left_s() < SECONDS {
             break;
@@ -36,10 +36,10 @@ pub fn until_back<E>(
         match ask(chance)? {
             PollResult::Answered => return Ok(PollOutcome::Answered),
             PollResult::Signal(signal) => return Ok(PollOutcome::Signal(signal)),
-            PollResult::Silent => came = PollOutcome::Silent,
+            PollResult::Silent => arrived = PollOutcome::Silent,
         }
     }
-    Ok(came)
+    Ok(arrived)
 }
 
 #[cfg(test)]
@@ -50,12 +50,12 @@ mod tests {
 
     use super::*;
 
-    fn asked(budget_s: u64, takes_s: u64, answers_at: usize) -> (PollOutcome, usize, u64) {
+    fn config(budget_s: u64, takes_s: u64, answers_at: usize) -> (PollOutcome, usize, u64) {
         let now = Rc::new(Cell::new(0));
         let clock = Clock::manual(now.clone());
         let left_s = || budget_s as f64 - clock.now() as f64 / 1e9;
         let mut count = 0;
-        let came = until_back(left_s, |chance| {
+        let arrived = until_back(left_s, |chance| {
             count += 1;
             now.set(now.get() + takes_s * 1_000_000_000);
             Ok::<PollResult, ()>(if chance == answers_at {
@@ -64,7 +64,7 @@ mod tests {
                 PollResult::Silent
             })
         });
-        (came.unwrap(), count, now.get() / 1_000_000_000)
+        (arrived.unwrap(), count, now.get() / 1_000_000_000)
     }
 
     const NEVER: usize = usize::MAX;
@@ -72,16 +72,16 @@ mod tests {
     #[test]
     fn a_service_that_is_dead_for_good_is_asked_no_longer_than_the_budget_goes() {
         // Each poll waits half a minute for responses: eight take more than four minutes.
-        assert_eq!(asked(300, 33, NEVER), (PollOutcome::Silent, 8, 264));
-        assert_eq!(asked(60, 33, NEVER), (PollOutcome::Silent, 2, 66));
-        assert_eq!(asked(12, 4, NEVER), (PollOutcome::Silent, 3, 12));
-        assert_eq!(asked(2, 4, NEVER), (PollOutcome::NotAsked, 0, 0));
+        assert_eq!(config(300, 33, NEVER), (PollOutcome::Silent, 8, 264));
+        assert_eq!(config(60, 33, NEVER), (PollOutcome::Silent, 2, 66));
+        assert_eq!(config(12, 4, NEVER), (PollOutcome::Silent, 3, 12));
+        assert_eq!(config(2, 4, NEVER), (PollOutcome::NotAsked, 0, 0));
     }
 
     #[test]
     fn whoever_comes_back_is_asked_no_more() {
-        assert_eq!(asked(60, 4, 2), (PollOutcome::Answered, 3, 12));
-        let came = until_back(|| 60.0, |_| Ok::<PollResult, ()>(PollResult::Signal(2)));
-        assert_eq!(came, Ok(PollOutcome::Signal(2)));
+        assert_eq!(config(60, 4, 2), (PollOutcome::Answered, 3, 12));
+        let arrived = until_back(|| 60.0, |_| Ok::<PollResult, ()>(PollResult::Signal(2)));
+        assert_eq!(arrived, Ok(PollOutcome::Signal(2)));
     }
 }

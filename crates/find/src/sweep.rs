@@ -14,11 +14,11 @@ const TRIES: usize = 2;
 
 impl Searching<'_> {
     /// Returns the signal, if one ended it.
-    pub fn sweep(&mut self, ground: &ProbeEnv<'_>) -> Result<Option<u8>, ProbeError> {
-        let asked = &self.wanted.asked;
-        let most = asked.most.unwrap_or(f64::INFINITY);
+    pub fn sweep(&mut self, env: &ProbeEnv<'_>) -> Result<Option<u8>, ProbeError> {
+        let config = &self.options.config;
+        let most = config.most.unwrap_or(f64::INFINITY);
         let mut levels: Vec<(f64, f64)> = Vec::new();
-        self.found.swept(&levels, asked.seed);
+        self.found.swept(&levels, config.seed);
         let mut number = 0;
         'levels: while level(number) <= most && !is_enough(&levels) {
             let users = level(number);
@@ -27,46 +27,46 @@ impl Searching<'_> {
                 if let Some(signal) = self.stop.signal() {
                     return Ok(Some(signal));
                 }
-                let is_over = self.took_s() + asked.settle_s + asked.probe_s > asked.budget_s;
+                let is_over = self.took_s() + config.settle_s + config.probe_s > config.budget_s;
                 if is_over && !self.probes.is_empty() {
                     break 'levels;
                 }
-                self.voice
-                    .say(&format!("{}:", self.wanted.over.level(users)));
+                self.sink
+                    .say(&format!("{}:", self.options.over.level(users)));
                 let probe = Probe {
                     level: users,
-                    why: ProbeReason::Up,
-                    seconds: asked.probe_s,
+                    reason: ProbeReason::Up,
+                    seconds: config.probe_s,
                 };
-                let became = ground.probe(self.probes.len(), &probe)?;
+                let became = env.probe(self.probes.len(), &probe)?;
                 self.found.took_s = self.took_s();
                 let ran = match became {
                     ProbeOutcome::Over(ran) => *ran,
                     ProbeOutcome::Signal(signal) => return Ok(Some(signal)),
                 };
-                let got = ran.row.goodput;
-                self.voice.say(&match &ran.row.spoilt {
-                    Some(why) => format!("  does not count: {why}"),
-                    None => format!("  {}/s answered well", record::units::rate(got)),
+                let actual = ran.row.goodput;
+                self.sink.say(&match &ran.row.invalid {
+                    Some(reason) => format!("  does not count: {reason}"),
+                    None => format!("  {}/s answered well", record::units::rate(actual)),
                 });
-                let (spoilt, is_mute) = (ran.probed.spoilt, ran.is_mute);
+                let (invalid, is_mute) = (ran.probed.invalid, ran.is_mute);
                 self.probes.push(ran.probed);
                 self.found.probes.push(ran.row);
                 if is_mute {
                     self.found.died(&self.probes);
                     return Ok(None);
                 }
-                if spoilt.is_none() && got > 0.0 {
-                    levels.push((users, got));
+                if invalid.is_none() && actual > 0.0 {
+                    levels.push((users, actual));
                 }
-                self.found.swept(&levels, asked.seed);
-                self.keep(ground.folder);
-                match spoilt {
-                    None if got > 0.0 => break,
+                self.found.swept(&levels, config.seed);
+                self.keep(env.folder);
+                match invalid {
+                    None if actual > 0.0 => break,
                     None => {
                         let note = format!(
                             "nothing that {} asked was answered well: the sweep ends there",
-                            self.wanted.over.level(users)
+                            self.options.over.level(users)
                         );
                         self.found.notes.push(note);
                         break 'levels;
@@ -74,7 +74,7 @@ impl Searching<'_> {
                     Some(InvalidProbe::Limited) => {
                         let note = format!(
                             "this machine cannot drive {}: the sweep ends below that",
-                            self.wanted.over.level(users)
+                            self.options.over.level(users)
                         );
                         self.found.notes.push(note);
                         break 'levels;
@@ -84,7 +84,7 @@ impl Searching<'_> {
             }
         }
         self.found.took_s = self.took_s();
-        self.found.swept(&levels, asked.seed);
+        self.found.swept(&levels, config.seed);
         Ok(None)
     }
 }

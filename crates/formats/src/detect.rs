@@ -113,14 +113,14 @@ pub fn load(inputs: &Inputs, readers: &[&dyn TestFileReader]) -> Result<Plan, Lo
         return Err(LoadErrors::refused("no test file was named"));
     };
     let bytes = files::from_disk(path)
-        .map_err(|why| LoadErrors::refused(format!("{}: {why}", path.display())))?;
+        .map_err(|reason| LoadErrors::refused(format!("{}: {reason}", path.display())))?;
     let text = files::text(bytes)
-        .map_err(|why| LoadErrors::from(why.problem(path.display().to_string())))?;
+        .map_err(|reason| LoadErrors::from(reason.problem(path.display().to_string())))?;
     let reader = detect(path, &text, readers).map_err(LoadErrors::refused)?;
     if let Some(stage) = inputs.stage.as_ref().filter(|_| !reader.has_stages()) {
-        let why = "is not a native plan, and nothing else has stages";
+        let reason = "is not a native plan, and nothing else has stages";
         return Err(LoadErrors::refused(format!(
-            "--stage {stage}: {} {why}",
+            "--stage {stage}: {} {reason}",
             path.display()
         )));
     }

@@ -46,8 +46,8 @@ fn read_at_most(file: impl Read, largest: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(largest + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > largest {
-        let why = format!("it is larger than {} MB, or does not end", largest >> 20);
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
+        let reason = format!("it is larger than {} MB, or does not end", largest >> 20);
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, reason));
     }
     Ok(bytes)
 }

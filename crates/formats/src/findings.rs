@@ -12,7 +12,7 @@ pub struct Findings {
     files: Vec<String>,
     problems: Vec<Problem>,
     pub notes: Vec<Note>,
-    said: HashSet<&'static str>,
+    noted_topics: HashSet<&'static str>,
     original: Option<Original>,
 }
 
@@ -68,7 +68,7 @@ impl Findings {
     }
 
     pub fn note_once(&mut self, topic: &'static str, mark: Mark, text: impl Into<String>) {
-        if self.said.insert(topic) {
+        if self.noted_topics.insert(topic) {
             self.note(mark, text);
         }
     }

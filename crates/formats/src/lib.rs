@@ -54,7 +54,7 @@ pub struct Inputs {
     /// Maximum memory of a table in bytes. `None` means unlimited.
     pub memory: Option<u64>,
     /// Addresses of the plan's mocks by name, for `{{ mocks.NAME }}`.
-    pub mocks: Vec<(String, String)>,
+    pub mocks: Vec<plan::mocks::MockAddress>,
     /// Name of the run shared by all its processes. `None` for a single process.
     pub run_name: Option<u32>,
 }

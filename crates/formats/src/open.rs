@@ -21,10 +21,10 @@ pub fn document(
 ) -> Option<(usize, Document)> {
     let name = path.display().to_string();
     let bytes = read(path)
-        .map_err(|why| findings.problem_anywhere(format!("{name}: {why}")))
+        .map_err(|reason| findings.problem_anywhere(format!("{name}: {reason}")))
         .ok()?;
     let text = files::text(bytes)
-        .map_err(|why| findings.placed(why.problem(name.clone())))
+        .map_err(|reason| findings.placed(reason.problem(name.clone())))
         .ok()?;
     let file = findings.file(name);
     match document::parse(file, &text, dialect) {
@@ -39,19 +39,21 @@ pub fn document(
 /// Opens a table that a test file names at this position. `None` after reporting a problem.
 pub fn table(
     table: &TableOptions,
-    (path, named, mark): (&Path, &str, Mark),
+    path: &Path,
+    named: &str,
+    mark: Mark,
     read: ReadFile<'_>,
     findings: &mut Findings,
 ) -> Option<Rows> {
     let rows = match read(path).map(files::text) {
         Ok(Ok(text)) => table.read(&text),
-        Ok(Err(why)) => {
-            findings.placed(why.problem(path.display().to_string()));
+        Ok(Err(reason)) => {
+            findings.placed(reason.problem(path.display().to_string()));
             return None;
         }
-        Err(why) => Err(why),
+        Err(reason) => Err(reason),
     };
-    rows.map_err(|why| findings.problem(mark, format!("{named}: {why}")))
+    rows.map_err(|reason| findings.problem(mark, format!("{named}: {reason}")))
         .ok()
 }
 

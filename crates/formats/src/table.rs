@@ -193,8 +193,8 @@ mod tests {
         };
         let texts = [1000, 100_000].map(|rows| "1,2\n".repeat(rows));
         assert!(rows(&small, &texts[0]).is_ok());
-        let why = rows(&small, &texts[1]).unwrap_err();
-        assert!(why.contains("more than 1 MB of memory"), "{why}");
+        let reason = rows(&small, &texts[1]).unwrap_err();
+        assert!(reason.contains("more than 1 MB of memory"), "{reason}");
     }
 
     proptest! {

@@ -24,6 +24,16 @@ pub struct Templates {
     pub strict: bool,
 }
 
+/// A variable that a template uses and nothing sets.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UnsetVariable {
+    pub name: String,
+    /// Its first use.
+    pub mark: Mark,
+    /// Text that suggests a similar name; empty without one.
+    pub hint: String,
+}
+
 impl Templates {
     pub fn parse(&mut self, node: &Node, findings: &mut Findings) -> Template {
         match &node.data {
@@ -104,7 +114,7 @@ impl Templates {
     }
 
     /// First use of every variable that is neither set by steps nor in `known`, with a hint.
-    pub fn unset(&self, known: &BTreeSet<String>) -> Vec<(String, Mark, String)> {
+    pub fn unset(&self, known: &BTreeSet<String>) -> Vec<UnsetVariable> {
         let mut reported = BTreeSet::new();
         let mut unset = Vec::new();
         for (path, mark) in &self.uses {
@@ -112,7 +122,11 @@ impl Templates {
             let is_set = |name: &str| known.contains(name) || self.sets.contains(name);
             if !is_set(root) && !is_set(path.text()) && reported.insert(root) {
                 let hint = hint(root, known.iter().chain(&self.sets).map(String::as_str));
-                unset.push((root.to_owned(), *mark, hint));
+                unset.push(UnsetVariable {
+                    name: root.to_owned(),
+                    mark: *mark,
+                    hint,
+                });
             }
         }
         unset

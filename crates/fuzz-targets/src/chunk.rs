@@ -10,15 +10,15 @@ pub fn check(bytes: &[u8]) {
             assert_eq!(RecordPiece::from_bytes(&piece.to_bytes()), Some(piece));
         }
     }
-    let Some(leaf) = RecordChunk::from_bytes(bytes) else {
+    let Some(chunk) = RecordChunk::from_bytes(bytes) else {
         return;
     };
     assert_eq!(
-        RecordChunk::from_bytes(&leaf.to_bytes()),
-        Some(leaf.clone())
+        RecordChunk::from_bytes(&chunk.to_bytes()),
+        Some(chunk.clone())
     );
-    if let Some(unfolded) = leaf.unfold() {
-        assert!(unfolded.frame.span.0 <= unfolded.frame.span.1);
+    if let Some(unfolded) = chunk.unfold() {
+        assert!(unfolded.frame.span.from_ns <= unfolded.frame.span.to_ns);
         let _ = unfolded.frame.row();
     }
 }

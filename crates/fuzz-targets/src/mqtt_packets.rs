@@ -49,8 +49,7 @@ fn read(version: Version, bytes: &[u8], piece: usize) -> (Vec<String>, bool) {
     (reported, false)
 }
 
-pub fn check(input: (bool, u8, &[u8])) {
-    let (is_v5, piece, bytes) = input;
+pub fn check(is_v5: bool, piece: u8, bytes: &[u8]) {
     let version = if is_v5 { Version::V5 } else { Version::V311 };
     let whole = read(version, bytes, bytes.len());
     let split = read(version, bytes, usize::from(piece) + 1);

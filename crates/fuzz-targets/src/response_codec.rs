@@ -24,8 +24,7 @@ fn decode(bytes: &[u8], piece: usize, to_head: bool) -> (Option<bool>, Response)
     (ended, Response::from_reply(&mut replies.reply, Want::ALL))
 }
 
-pub fn check(input: (u8, bool, &[u8])) {
-    let (piece, to_head, bytes) = input;
+pub fn check(piece: u8, to_head: bool, bytes: &[u8]) {
     let (whole, one) = decode(bytes, bytes.len(), to_head);
     let (split, two) = decode(bytes, usize::from(piece) + 1, to_head);
     if whole == Some(true) && split == Some(true) {

@@ -42,20 +42,20 @@ pub(crate) fn with<T>(
     mut what: impl FnMut(&mut Index) -> Result<T, FileError>,
 ) -> Result<(T, Option<PathBuf>), IndexError> {
     let path = runs.join(FILE);
-    let failed = |why: String| IndexError {
+    let failed = |reason: String| IndexError {
         path: path.clone(),
-        why,
+        reason,
     };
     let mut once = || open(&path).and_then(|mut index| what(&mut index));
     match once() {
         Ok(done) => return Ok((done, None)),
-        Err(FileError::Other(why)) => return Err(failed(why)),
+        Err(FileError::Other(reason)) => return Err(failed(reason)),
         Err(FileError::Damaged) => {}
     }
     let aside = put_aside(runs, &path).map_err(|error| failed(format!("is damaged: {error}")))?;
     match once() {
         Ok(done) => Ok((done, aside)),
-        Err(FileError::Other(why)) => Err(failed(why)),
+        Err(FileError::Other(reason)) => Err(failed(reason)),
         Err(FileError::Damaged) => Err(failed("is damaged".to_owned())),
     }
 }
@@ -140,7 +140,7 @@ mod tests {
             criteria: Some(analysis::verdict::Judgement::Fail),
             exit_code: 1,
             fault: Some("it was ended early".into()),
-            likeness: vec![("load".into(), "100/s".into())],
+            fingerprint: vec![("load".into(), "100/s".into())],
             headline: (SpanFilter::Iteration, Some("browse".into())),
             rows: vec![
                 row(

@@ -23,7 +23,7 @@ pub use file::FILE;
 #[derive(Debug)]
 pub struct IndexError {
     pub path: PathBuf,
-    pub why: String,
+    pub reason: String,
 }
 
 impl std::fmt::Display for IndexError {
@@ -32,7 +32,7 @@ impl std::fmt::Display for IndexError {
             f,
             "the index of runs {}: {}; the records themselves are whole, and `loadline list` adds what is missing",
             self.path.display(),
-            self.why
+            self.reason
         )
     }
 }
@@ -87,9 +87,9 @@ pub fn known(runs: &Path, again: bool) -> RunIndex {
             known
         }
     };
-    let under_way = record::all(runs);
-    let under_way = under_way.iter().filter(|dir| record::is_under_way(dir));
-    for past in under_way.filter_map(|dir| of_record(dir).ok()) {
+    let running = record::all(runs);
+    let running = running.iter().filter(|dir| record::is_running(dir));
+    for past in running.filter_map(|dir| of_record(dir).ok()) {
         known.runs.retain(|other| other.run != past.run);
         known.runs.push(past);
     }
@@ -104,7 +104,7 @@ pub fn known(runs: &Path, again: bool) -> RunIndex {
 fn sync(runs: &Path, again: bool) -> Result<RunIndex, IndexError> {
     let mut known = RunIndex::default();
     let dirs = record::all(runs);
-    let dirs = dirs.iter().filter(|dir| !record::is_under_way(dir));
+    let dirs = dirs.iter().filter(|dir| !record::is_running(dir));
     let dirs: Vec<&PathBuf> = dirs.collect();
     if dirs.is_empty() && !runs.join(FILE).exists() {
         // No index for an empty folder.

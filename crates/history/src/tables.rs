@@ -102,7 +102,7 @@ impl Index {
                 criteria: row.get::<_, Option<String>>(11)?.and_then(value),
                 exit_code: row.get(12)?,
                 fault: row.get(13)?,
-                likeness: Vec::new(),
+                fingerprint: Vec::new(),
                 headline: (span(row.get(14)?), row.get(15)?),
                 rows: Vec::new(),
                 recorded: false,
@@ -122,11 +122,11 @@ impl Index {
             .prepare_cached("select tag from tags where run = ? order by rowid")?;
         let tags = tags.query_map([&run], |row| row.get(0))?;
         past.tags = tags.collect::<Result<_, _>>()?;
-        let mut likeness = self
+        let mut fingerprint = self
             .connection
             .prepare_cached("select what, value from likeness where run = ? order by place")?;
-        let likeness = likeness.query_map([&run], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        past.likeness = likeness.collect::<Result<_, _>>()?;
+        let fingerprint = fingerprint.query_map([&run], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        past.fingerprint = fingerprint.collect::<Result<_, _>>()?;
         let mut rows = self.connection.prepare_cached(
             "select kind, label, count, error_share, per_second from rows where run = ? order by place",
         )?;
@@ -200,7 +200,7 @@ fn add(to: &Transaction<'_>, past: &IndexedRun) -> Result<(), FileError> {
             params![past.run, tag],
         )?;
     }
-    for (place, (what, is)) in (0u32..).zip(&past.likeness) {
+    for (place, (what, is)) in (0u32..).zip(&past.fingerprint) {
         to.execute(
             "insert into likeness values (?, ?, ?, ?)",
             params![past.run, place, what, is],

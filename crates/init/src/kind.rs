@@ -49,8 +49,8 @@ pub fn from_text(name: &str, text: &str, read: ReadFile<'_>) -> Result<Draft, Lo
         return openapi::from_document(name, &root, read);
     }
     if let Some(version) = root.entry("swagger") {
-        let why = "this is Swagger 2: convert it to OpenAPI 3 first";
-        return Err(problem(name, version.key_mark, why.to_owned()));
+        let reason = "this is Swagger 2: convert it to OpenAPI 3 first";
+        return Err(problem(name, version.key_mark, reason.to_owned()));
     }
     if root.get("loadline").is_some() {
         return Err(LoadErrors::refused(format!(

@@ -187,10 +187,10 @@ mod tests {
         #[test]
         fn a_template_says_what_the_text_said(parts in prop::collection::vec("[{}a $(]{0,4}|!", 0..6)) {
             let marked: String = parts.iter().map(|part| if part == "!" { variable("id") } else { part.clone() }).collect();
-            let meant: String = parts.iter().map(|part| if part == "!" { "a7" } else { part }).collect();
+            let expected: String = parts.iter().map(|part| if part == "!" { "a7" } else { part }).collect();
             let text = Templates::default().text(&marked);
             prop_assert_eq!(plan::template::unread_braces(&text), None);
-            prop_assert_eq!(evaluated(&text), Value::from(meant));
+            prop_assert_eq!(evaluated(&text), Value::from(expected));
         }
     }
 }

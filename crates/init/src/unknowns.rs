@@ -211,12 +211,12 @@ impl Unknowns {
         let (head, value) = part.split_at(at + length);
         let name = head.split("name=\"").nth(1);
         let name = name.and_then(|rest| rest.split('"').next());
-        let kept = value.trim_end_matches(['\r', '\n']);
+        let stored = value.trim_end_matches(['\r', '\n']);
         match name {
-            Some(name) if is_secret(name) && !kept.is_empty() => {
+            Some(name) if is_secret(name) && !stored.is_empty() => {
                 let what = format!("`{name}` of {what}");
-                let variable = self.unless_named(name, kept, &what);
-                format!("{head}{variable}{}", &value[kept.len()..])
+                let variable = self.unless_named(name, stored, &what);
+                format!("{head}{variable}{}", &value[stored.len()..])
             }
             _ => part.to_owned(),
         }

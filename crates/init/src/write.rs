@@ -67,8 +67,8 @@ impl Draft {
         if self.http.insecure {
             out.push_str("  verify: false      # any certificate is accepted\n");
         }
-        if let Some(why) = self.http.no_redirects {
-            let _ = writeln!(out, "  redirects: false   # {why}");
+        if let Some(reason) = self.http.no_redirects {
+            let _ = writeln!(out, "  redirects: false   # {reason}");
         }
         if let Some(most) = self.http.max_redirects {
             let _ = writeln!(out, "  redirects: {most}");
@@ -167,11 +167,11 @@ fn variables_text(unknowns: &[Unknown], templates: &Templates) -> String {
             "TO FILL IN: what the source does not say. Export it before a run, or write values here:",
         ),
     ];
-    for (list, why) in kinds {
+    for (list, reason) in kinds {
         if list.is_empty() {
             continue;
         }
-        comment(&format!("{why} {}", export(&list)), 2, &mut out);
+        comment(&format!("{reason} {}", export(&list)), 2, &mut out);
         for unknown in list {
             let name = unknown.variable.as_deref().unwrap_or_default();
             let value = format!("{{{{ $env.{} }}}}", unknown.env);

@@ -8,7 +8,7 @@ use crate::{
 
 const INDEX: &str = "$(JOB_COMPLETION_INDEX)";
 
-pub fn rendered(wanted: &RenderOptions, seed: u64, start_at: &str) -> (String, String) {
+pub fn render(options: &RenderOptions, seed: u64, start_at: &str) -> (String, String) {
     let job = format!(
         "\
 apiVersion: batch/v1
@@ -25,17 +25,17 @@ kind: Job
   activeDeadlineSeconds: {deadline}
   template:
 {pod}",
-        metadata = parts::metadata(wanted, &wanted.name),
-        nodes = wanted.nodes,
-        deadline = wanted.deadline_s,
-        pod = below(4, &pod(wanted, seed, start_at)),
+        metadata = parts::metadata(options, &options.name),
+        nodes = options.nodes,
+        deadline = options.deadline_s,
+        pod = below(4, &pod(options, seed, start_at)),
     );
-    (before(wanted, start_at), job)
+    (before(options, start_at), job)
 }
 
-fn before(wanted: &RenderOptions, start_at: &str) -> String {
-    let name = &wanted.name;
-    let parts: Vec<String> = match wanted.nodes {
+fn before(options: &RenderOptions, start_at: &str) -> String {
+    let name = &options.name;
+    let parts: Vec<String> = match options.nodes {
         nodes @ 0..=8 => (0..nodes)
             .map(|number| format!("{RECORDS}/{number}/last"))
             .collect(),
@@ -60,60 +60,60 @@ fn before(wanted: &RenderOptions, start_at: &str) -> String {
 #
 #   loadline merge {parts}
 ",
-        apply = parts::apply_command(wanted),
-        nodes = wanted.nodes,
-        deadline = wanted.deadline_s,
+        apply = parts::apply_command(options),
+        nodes = options.nodes,
+        deadline = options.deadline_s,
         parts = parts.join(" "),
     )
 }
 
-fn arguments(wanted: &RenderOptions, seed: u64, start_at: &str) -> Vec<String> {
+fn arguments(options: &RenderOptions, seed: u64, start_at: &str) -> Vec<String> {
     // Escapes variable references.
     let plain = |text: &String| text.replace("$(", "$$(");
-    let mut all = vec!["run".to_owned(), plain(&wanted.what)];
+    let mut all = vec!["run".to_owned(), plain(&options.what)];
     for (flag, value) in [
-        ("--shard", format!("{INDEX}/{}", wanted.nodes)),
+        ("--shard", format!("{INDEX}/{}", options.nodes)),
         ("--seed", seed.to_string()),
         ("--start-at", start_at.to_owned()),
         ("--runs", format!("{RECORDS}/{INDEX}")),
     ] {
         all.extend([flag.to_owned(), value]);
     }
-    all.extend(wanted.flags.iter().map(plain));
+    all.extend(options.flags.iter().map(plain));
     all
 }
 
-fn pod(wanted: &RenderOptions, seed: u64, start_at: &str) -> Vec<String> {
-    let arguments = arguments(wanted, seed, start_at);
-    let shown: Vec<String> = arguments.iter().map(|text| word(text)).collect();
+fn pod(options: &RenderOptions, seed: u64, start_at: &str) -> Vec<String> {
+    let arguments = arguments(options, seed, start_at);
+    let displayed: Vec<String> = arguments.iter().map(|text| word(text)).collect();
     let container = [
         "- name: loadline\n".to_owned(),
         below(
             2,
             &[
-                format!("image: {}\n", quoted(&wanted.image)),
-                format!("workingDir: {}\n", quoted(&parts::folder(wanted))),
-                format!("# loadline {}\n", shown.join(" ").replace('\n', " ")),
+                format!("image: {}\n", quoted(&options.image)),
+                format!("workingDir: {}\n", quoted(&parts::folder(options))),
+                format!("# loadline {}\n", displayed.join(" ").replace('\n', " ")),
                 "command: [loadline]\n".to_owned(),
                 format!("args: {}\n", list(&arguments)),
-                parts::env_from(wanted),
-                parts::resources(&wanted.cpu, &wanted.memory),
+                parts::env_from(options),
+                parts::resources(&options.cpu, &options.memory),
                 CONTAINER_SECURITY.to_owned(),
-                format!("volumeMounts:\n{}", below(2, &[parts::mounts(wanted)])),
+                format!("volumeMounts:\n{}", below(2, &[parts::mounts(options)])),
             ],
         ),
     ];
     vec![
-        parts::pod_metadata(wanted, "node"),
+        parts::pod_metadata(options, "node"),
         "spec:\n".to_owned(),
         below(
             2,
             &[
                 "restartPolicy: Never\n".to_owned(),
                 parts::pod_security(),
-                parts::apart(wanted),
+                parts::apart(options),
                 format!("containers:\n{}", below(2, &container)),
-                format!("volumes:\n{}", below(2, &[parts::volumes(wanted, true)])),
+                format!("volumes:\n{}", below(2, &[parts::volumes(options, true)])),
             ],
         ),
     ]

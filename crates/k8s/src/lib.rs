@@ -54,15 +54,15 @@ impl fmt::Display for Unusable {
 /// # Errors
 ///
 /// Kubernetes would refuse it.
-pub fn render(wanted: &RenderOptions) -> Result<String, Unusable> {
-    names::check(wanted).map_err(Unusable)?;
-    let mut documents = vec![parts::claim(wanted)];
-    if !wanted.files.is_empty() {
-        documents.push(parts::files(wanted).map_err(Unusable)?);
+pub fn render(options: &RenderOptions) -> Result<String, Unusable> {
+    names::check(options).map_err(Unusable)?;
+    let mut documents = vec![parts::claim(options)];
+    if !options.files.is_empty() {
+        documents.push(parts::files(options).map_err(Unusable)?);
     }
-    let (head, job) = match &wanted.job {
-        Job::Ray { version, wait_s } => ray::rendered(wanted, version, *wait_s),
-        Job::Indexed { seed, start_at } => indexed::rendered(wanted, *seed, start_at),
+    let (head, job) = match &options.job {
+        Job::Ray { version, wait_s } => ray::render(options, version, *wait_s),
+        Job::Indexed { seed, start_at } => indexed::render(options, *seed, start_at),
     };
     documents.push(job);
     Ok(format!("{head}---\n{}", documents.join("---\n")))

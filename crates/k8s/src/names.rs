@@ -28,42 +28,42 @@ pub fn default_name(what: &str) -> String {
     }
 }
 
-pub fn check(wanted: &RenderOptions) -> Result<(), String> {
-    let longest = match wanted.job {
+pub fn check(options: &RenderOptions) -> Result<(), String> {
+    let longest = match options.job {
         Job::Ray { .. } => LONGEST_RAY,
         Job::Indexed { .. } => LONGEST,
     };
     let rule = "small letters, digits and dashes, a letter first and no dash last";
     let names = [
-        ("--name", Some(&wanted.name), longest),
-        ("--namespace", wanted.namespace.as_ref(), 63),
+        ("--name", Some(&options.name), longest),
+        ("--namespace", options.namespace.as_ref(), 63),
     ];
     for (flag, name, longest) in names {
         if let Some(name) = name.filter(|name| !is_label(name) || name.len() > longest) {
             return Err(format!("{flag} {name}: {rule}, {longest} of them at most"));
         }
     }
-    if let Some(name) = wanted.env_from.as_ref().filter(|name| !is_subdomain(name)) {
+    if let Some(name) = options.env_from.as_ref().filter(|name| !is_subdomain(name)) {
         return Err(format!("--env-from {name}: not a valid name of a Secret"));
     }
     let is_image = |c: char| c.is_ascii_alphanumeric() || "-_./:@".contains(c);
-    if wanted.image.is_empty() || !wanted.image.chars().all(is_image) {
-        return Err(format!("--image {}: not a valid image name", wanted.image));
+    if options.image.is_empty() || !options.image.chars().all(is_image) {
+        return Err(format!("--image {}: not a valid image name", options.image));
     }
-    if !(1..=MOST_NODES).contains(&wanted.nodes) {
-        return Err(format!("--nodes {}: from 1 to {MOST_NODES}", wanted.nodes));
+    if !(1..=MOST_NODES).contains(&options.nodes) {
+        return Err(format!("--nodes {}: from 1 to {MOST_NODES}", options.nodes));
     }
     let quantities = [
-        ("--cpu", &wanted.cpu, &["", "m"][..], "2 or 1500m"),
+        ("--cpu", &options.cpu, &["", "m"][..], "2 or 1500m"),
         (
             "--memory",
-            &wanted.memory,
+            &options.memory,
             &["", "k", "M", "G", "Ki", "Mi", "Gi"][..],
             "2Gi or 512Mi",
         ),
         (
             "--storage",
-            &wanted.storage,
+            &options.storage,
             &["M", "G", "T", "Mi", "Gi", "Ti"][..],
             "5Gi",
         ),
@@ -75,7 +75,7 @@ pub fn check(wanted: &RenderOptions) -> Result<(), String> {
             ));
         }
     }
-    if let Job::Ray { version, .. } = &wanted.job
+    if let Job::Ray { version, .. } = &options.job
         && version
             .split('.')
             .any(|part| part.is_empty() || !part.bytes().all(|c| c.is_ascii_digit()))

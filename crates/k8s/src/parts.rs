@@ -14,26 +14,26 @@ const MOST: usize = 1 << 20;
 /// User id in the image (`packaging/Dockerfile`).
 const USER: u32 = 10001;
 
-pub fn metadata(wanted: &RenderOptions, name: &str) -> String {
+pub fn metadata(options: &RenderOptions, name: &str) -> String {
     let mut out = format!("metadata:\n  name: {}\n", quoted(name));
-    if let Some(namespace) = &wanted.namespace {
+    if let Some(namespace) = &options.namespace {
         out += &format!("  namespace: {}\n", quoted(namespace));
     }
-    out + "  labels: " + &labels(wanted, None) + "\n"
+    out + "  labels: " + &labels(options, None) + "\n"
 }
 
-pub fn labels(wanted: &RenderOptions, role: Option<&str>) -> String {
+pub fn labels(options: &RenderOptions, role: Option<&str>) -> String {
     let role = role.map_or_else(String::new, |role| {
         format!(", app.kubernetes.io/component: {}", quoted(role))
     });
     format!(
         "{{app.kubernetes.io/name: loadline, app.kubernetes.io/instance: {}{role}}}",
-        quoted(&wanted.name)
+        quoted(&options.name)
     )
 }
 
-pub fn claim(wanted: &RenderOptions) -> String {
-    let (mode, why) = match wanted.job {
+pub fn claim(options: &RenderOptions) -> String {
+    let (mode, reason) = match options.job {
         crate::Job::Ray { .. } => (
             "ReadWriteOnce",
             "The head alone writes the record, which the cluster does not outlive.",
@@ -44,20 +44,20 @@ pub fn claim(wanted: &RenderOptions) -> String {
         ),
     };
     format!(
-        "apiVersion: v1\nkind: PersistentVolumeClaim\n{}spec:\n  # {why}\n  accessModes: [{mode}]\n  resources: {{requests: {{storage: {}}}}}\n",
-        metadata(wanted, &format!("{}-records", wanted.name)),
-        quoted(&wanted.storage),
+        "apiVersion: v1\nkind: PersistentVolumeClaim\n{}spec:\n  # {reason}\n  accessModes: [{mode}]\n  resources: {{requests: {{storage: {}}}}}\n",
+        metadata(options, &format!("{}-records", options.name)),
+        quoted(&options.storage),
     )
 }
 
-pub fn files(wanted: &RenderOptions) -> Result<String, String> {
-    let (kind, of_texts, of_bytes) = if wanted.files_are_secret {
+pub fn files(options: &RenderOptions) -> Result<String, String> {
+    let (kind, of_texts, of_bytes) = if options.files_are_secret {
         ("Secret", "stringData", "data")
     } else {
         ("ConfigMap", "data", "binaryData")
     };
     let (mut texts, mut bytes, mut size) = (String::new(), String::new(), 0);
-    for (number, (_, content)) in wanted.files.iter().enumerate() {
+    for (number, (_, content)) in options.files.iter().enumerate() {
         let key = key(number);
         match std::str::from_utf8(content) {
             Ok(text) => {
@@ -77,7 +77,7 @@ pub fn files(wanted: &RenderOptions) -> Result<String, String> {
     }
     let mut out = format!(
         "apiVersion: v1\nkind: {kind}\n{}# Keys have no folders: where each file belongs stands where this is mounted.\n",
-        metadata(wanted, &format!("{}-files", wanted.name))
+        metadata(options, &format!("{}-files", options.name))
     );
     if !texts.is_empty() {
         out += &format!("{of_texts}:\n{texts}");
@@ -92,41 +92,41 @@ fn key(number: usize) -> String {
     format!("file-{number}")
 }
 
-pub fn volumes(wanted: &RenderOptions, has_records: bool) -> String {
+pub fn volumes(options: &RenderOptions, has_records: bool) -> String {
     let mut out = String::new();
-    if !wanted.files.is_empty() {
-        let (source, name) = if wanted.files_are_secret {
+    if !options.files.is_empty() {
+        let (source, name) = if options.files_are_secret {
             ("secret", "secretName")
         } else {
             ("configMap", "name")
         };
         out += &format!(
             "- name: files\n  {source}:\n    {name}: {}\n    items:\n",
-            quoted(&format!("{}-files", wanted.name))
+            quoted(&format!("{}-files", options.name))
         );
-        for (number, (path, _)) in wanted.files.iter().enumerate() {
+        for (number, (path, _)) in options.files.iter().enumerate() {
             out += &format!("      - {{key: {}, path: {}}}\n", key(number), quoted(path));
         }
     }
     if has_records {
         out += &format!(
             "- name: records\n  persistentVolumeClaim: {{claimName: {}}}\n",
-            quoted(&format!("{}-records", wanted.name))
+            quoted(&format!("{}-records", options.name))
         );
     }
     out
 }
 
-pub fn mounts(wanted: &RenderOptions) -> String {
+pub fn mounts(options: &RenderOptions) -> String {
     let mut out = String::new();
-    if !wanted.files.is_empty() {
+    if !options.files.is_empty() {
         out += &format!("- {{name: files, mountPath: {FILES}, readOnly: true}}\n");
     }
     out + &format!("- {{name: records, mountPath: {RECORDS}}}\n")
 }
 
-pub fn folder(wanted: &RenderOptions) -> String {
-    match wanted.folder.as_str() {
+pub fn folder(options: &RenderOptions) -> String {
+    match options.folder.as_str() {
         folder if folder.starts_with('/') => folder.to_owned(),
         "." | "" => FILES.to_owned(),
         folder => format!("{FILES}/{folder}"),
@@ -149,23 +149,23 @@ pub fn resources(cpu: &str, memory: &str) -> String {
     )
 }
 
-pub fn apart(wanted: &RenderOptions) -> String {
-    let labels = labels(wanted, Some("node"));
+pub fn apart(options: &RenderOptions) -> String {
+    let labels = labels(options, Some("node"));
     format!(
         "# One node on each host: two would share its CPUs, its ports and its network.\naffinity:\n  podAntiAffinity:\n    requiredDuringSchedulingIgnoredDuringExecution:\n      - topologyKey: kubernetes.io/hostname\n        labelSelector:\n          matchLabels: {labels}\n"
     )
 }
 
-pub fn env_from(wanted: &RenderOptions) -> String {
-    wanted.env_from.as_ref().map_or_else(String::new, |name| {
+pub fn env_from(options: &RenderOptions) -> String {
+    options.env_from.as_ref().map_or_else(String::new, |name| {
         format!("envFrom:\n  - secretRef: {{name: {}}}\n", quoted(name))
     })
 }
 
-pub fn pod_metadata(wanted: &RenderOptions, role: &str) -> String {
+pub fn pod_metadata(options: &RenderOptions, role: &str) -> String {
     format!(
         "metadata:\n  labels: {}\n  annotations:\n    # A pod that is moved is a node that is lost.\n    cluster-autoscaler.kubernetes.io/safe-to-evict: \"false\"\n",
-        labels(wanted, Some(role))
+        labels(options, Some(role))
     )
 }
 
@@ -177,8 +177,8 @@ pub fn below(by: usize, pieces: &[String]) -> String {
 /// text.
 const MOST_APPLIED: usize = 128 << 10;
 
-pub fn apply_command(wanted: &RenderOptions) -> &'static str {
-    let bytes: usize = wanted.files.iter().map(|(_, content)| content.len()).sum();
+pub fn apply_command(options: &RenderOptions) -> &'static str {
+    let bytes: usize = options.files.iter().map(|(_, content)| content.len()).sum();
     if bytes > MOST_APPLIED {
         "kubectl apply --server-side"
     } else {

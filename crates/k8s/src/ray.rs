@@ -12,7 +12,7 @@ const STORE: &str = "80000000";
 const HEAD_CPU: &str = "2";
 const HEAD_MEMORY: &str = "4Gi";
 
-pub fn rendered(wanted: &RenderOptions, version: &str, wait_s: u64) -> (String, String) {
+pub fn render(options: &RenderOptions, version: &str, wait_s: u64) -> (String, String) {
     let job = format!(
         "\
 apiVersion: ray.io/v1
@@ -44,19 +44,19 @@ kind: RayJob
         rayStartParams: {{num-cpus: \"1\", object-store-memory: \"{STORE}\", disable-usage-stats: \"true\"}}
         template:
 {node}",
-        metadata = parts::metadata(wanted, &wanted.name),
-        entrypoint = quoted(&entrypoint(wanted, wait_s)),
-        deadline = wanted.deadline_s,
+        metadata = parts::metadata(options, &options.name),
+        entrypoint = quoted(&entrypoint(options, wait_s)),
+        deadline = options.deadline_s,
         version = quoted(version),
-        nodes = wanted.nodes,
-        head = below(8, &head(wanted)),
-        node = below(10, &node(wanted)),
+        nodes = options.nodes,
+        head = below(8, &head(options)),
+        node = below(10, &node(options)),
     );
-    (before(wanted), job)
+    (before(options), job)
 }
 
-fn before(wanted: &RenderOptions) -> String {
-    let name = &wanted.name;
+fn before(options: &RenderOptions) -> String {
+    let name = &options.name;
     format!(
         "\
 # Made by `loadline k8s render`: {nodes} nodes of a Ray cluster carry out one run. KubeRay from 1.5.1 has to be installed, which knows tokens.
@@ -69,78 +69,78 @@ fn before(wanted: &RenderOptions) -> String {
 # The exit code of the run is that of the job: FAILED is also said of a run whose criteria failed. The record is on the volume
 # {name}-records.
 ",
-        nodes = wanted.nodes,
-        begins = format!("{} -f FILE", parts::apply_command(wanted)),
+        nodes = options.nodes,
+        begins = format!("{} -f FILE", parts::apply_command(options)),
     )
 }
 
-fn entrypoint(wanted: &RenderOptions, wait_s: u64) -> String {
+fn entrypoint(options: &RenderOptions, wait_s: u64) -> String {
     let mut line = format!(
         "cd {} && exec loadline run {} --on ray --nodes {} --wait {wait_s}s --runs {RECORDS}",
-        word(&parts::folder(wanted)),
-        word(&wanted.what),
-        wanted.nodes
+        word(&parts::folder(options)),
+        word(&options.what),
+        options.nodes
     );
-    for flag in &wanted.flags {
+    for flag in &options.flags {
         line.push(' ');
         line += &word(flag);
     }
     line
 }
 
-fn head(wanted: &RenderOptions) -> Vec<String> {
+fn head(options: &RenderOptions) -> Vec<String> {
     let container = [
         "- name: ray-head\n".to_owned(),
         below(
             2,
             &[
-                format!("image: {}\n", quoted(&wanted.image)),
+                format!("image: {}\n", quoted(&options.image)),
                 environment(),
-                parts::env_from(wanted),
+                parts::env_from(options),
                 parts::resources(HEAD_CPU, HEAD_MEMORY),
                 CONTAINER_SECURITY.to_owned(),
                 format!(
                     "volumeMounts:\n{}",
-                    below(2, &[shared_mount(), parts::mounts(wanted)])
+                    below(2, &[shared_mount(), parts::mounts(options)])
                 ),
             ],
         ),
     ];
     vec![
-        parts::pod_metadata(wanted, "head"),
+        parts::pod_metadata(options, "head"),
         "spec:\n".to_owned(),
         below(2, &[
             "# A head that comes back has lost its run: nobody may wait for it.\nrestartPolicy: Never\n".to_owned(),
             parts::pod_security(),
             format!("containers:\n{}", below(2, &container)),
-            format!("volumes:\n{}", below(2, &[shared(), parts::volumes(wanted, true)])),
+            format!("volumes:\n{}", below(2, &[shared(), parts::volumes(options, true)])),
         ]),
     ]
 }
 
-fn node(wanted: &RenderOptions) -> Vec<String> {
+fn node(options: &RenderOptions) -> Vec<String> {
     let container = [
         "- name: ray-worker\n".to_owned(),
         below(
             2,
             &[
-                format!("image: {}\n", quoted(&wanted.image)),
+                format!("image: {}\n", quoted(&options.image)),
                 environment(),
-                parts::resources(&wanted.cpu, &wanted.memory),
+                parts::resources(&options.cpu, &options.memory),
                 CONTAINER_SECURITY.to_owned(),
                 format!("volumeMounts:\n{}", below(2, &[shared_mount()])),
             ],
         ),
     ];
     vec![
-        parts::pod_metadata(wanted, "node"),
+        parts::pod_metadata(options, "node"),
         "spec:\n".to_owned(),
         below(
             2,
             &[
                 "restartPolicy: Never\n".to_owned(),
                 parts::pod_security(),
-                parts::apart(wanted),
+                parts::apart(options),
                 format!("containers:\n{}", below(2, &container)),
                 format!("volumes:\n{}", below(2, &[shared()])),
             ],

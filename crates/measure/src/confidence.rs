@@ -50,6 +50,17 @@ impl SampleWindow {
     }
 }
 
+/// Samples of a window and how many of them exceed a value.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct WindowCount {
+    /// Number of the window.
+    pub number: u64,
+    /// Samples.
+    pub samples: f64,
+    /// Samples above the value.
+    pub exceedances: f64,
+}
+
 impl Windows {
     /// Adds the counts of a wall-clock second and phase. Counts of several processes in one second
     /// share a window.
@@ -84,9 +95,9 @@ impl Windows {
         }
     }
 
-    /// Returns (number, samples, exceedances of `x`) of the windows with samples of these phases.
+    /// Returns the windows with samples of these phases, with their exceedances of `x`.
     #[must_use]
-    pub fn counted(&self, x: u64, phases: Option<&[u32]>) -> Vec<(u64, f64, f64)> {
+    pub fn counted(&self, x: u64, phases: Option<&[u32]>) -> Vec<WindowCount> {
         let mut counted: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
         for ((number, phase), window) in &self.list {
             if phases.is_some_and(|phases| !phases.contains(phase)) {
@@ -98,7 +109,11 @@ impl Windows {
         }
         let counted = counted.into_iter().filter(|(_, (n, _))| *n > 0);
         counted
-            .map(|(number, (n, over))| (number, n as f64, over as f64))
+            .map(|(number, (n, over))| WindowCount {
+                number,
+                samples: n as f64,
+                exceedances: over as f64,
+            })
             .collect()
     }
 
@@ -108,7 +123,9 @@ impl Windows {
     #[must_use]
     pub fn inflation(&self, x: u64, phases: Option<&[u32]>) -> f64 {
         let counted = self.counted(x, phases).into_iter();
-        let counted: Vec<(f64, f64)> = counted.map(|(_, n, over)| (n, over)).collect();
+        let counted: Vec<(f64, f64)> = counted
+            .map(|window| (window.samples, window.exceedances))
+            .collect();
         inflation_of(&counted)
     }
 

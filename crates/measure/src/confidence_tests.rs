@@ -373,5 +373,8 @@ fn joined_windows_keep_all_samples() {
     (0..5000).for_each(|second| windows.push(second, 0, &one, 1));
     assert!(windows.list.len() <= MOST_WINDOWS);
     let counted = windows.counted(0, None);
-    assert_eq!(counted.iter().map(|(_, n, _)| n).sum::<f64>(), 10_000.0);
+    assert_eq!(
+        counted.iter().map(|window| window.samples).sum::<f64>(),
+        10_000.0
+    );
 }

@@ -32,6 +32,17 @@ impl Cell for u64 {
     }
 }
 
+/// Values between two bounds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HistogramCell {
+    /// Lowest value.
+    pub low: u64,
+    /// Highest value.
+    pub high: u64,
+    /// Number of values.
+    pub count: u64,
+}
+
 /// A distribution of nanoseconds.
 #[derive(Debug, Clone)]
 pub struct Histogram<C: Cell = u64> {
@@ -186,10 +197,13 @@ impl<C: Cell> Histogram<C> {
             .sum()
     }
 
-    /// Filled cells in order: (lowest value, highest value, count).
-    pub fn cells(&self) -> impl Iterator<Item = (u64, u64, u64)> + '_ {
-        self.indexed()
-            .map(|(index, n)| (lowest_of(index), highest_of(index), n))
+    /// Filled cells in order.
+    pub fn cells(&self) -> impl Iterator<Item = HistogramCell> + '_ {
+        self.indexed().map(|(index, count)| HistogramCell {
+            low: lowest_of(index),
+            high: highest_of(index),
+            count,
+        })
     }
 
     /// Empties it and keeps its memory.
@@ -325,8 +339,8 @@ mod tests {
             values.iter().for_each(|v| h.record(*v));
             values.sort_unstable();
             let exact = values[rank_of(q, values.len() as u64).map_or(0, |r| r as usize - 1)];
-            let shown = h.quantile(q).unwrap_or(0);
-            prop_assert!(shown >= exact && (shown - exact) as f64 <= exact as f64 / 1000.0, "{shown} for {exact}");
+            let rendered = h.quantile(q).unwrap_or(0);
+            prop_assert!(rendered >= exact && (rendered - exact) as f64 <= exact as f64 / 1000.0, "{rendered} for {exact}");
         }
 
         #[test]

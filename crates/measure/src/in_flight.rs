@@ -43,8 +43,8 @@ impl InFlightAges {
     #[must_use]
     pub fn ages(&self, now_ns: u64) -> Vec<(LabelId, Histogram<u64>)> {
         let labels = self.by_label.iter().enumerate();
-        let under_way = labels.filter(|(_, slots)| !slots.counts.is_empty());
-        under_way
+        let in_flight = labels.filter(|(_, slots)| !slots.counts.is_empty());
+        in_flight
             .map(|(label, slots)| (label as LabelId, slots.ages(now_ns)))
             .collect()
     }
@@ -104,38 +104,38 @@ mod tests {
 
     #[test]
     fn ages_grow_until_requests_end() {
-        let mut under_way = InFlightAges::default();
-        under_way.begin(2, 100 * MS, 2);
-        under_way.begin(2, 5_000 * MS, 1);
-        under_way.begin(3, 5_000 * MS, 1);
-        under_way.end(3, 5_000 * MS);
-        under_way.end(2, 100 * MS);
-        let ages = under_way.ages(6_100 * MS);
+        let mut in_flight = InFlightAges::default();
+        in_flight.begin(2, 100 * MS, 2);
+        in_flight.begin(2, 5_000 * MS, 1);
+        in_flight.begin(3, 5_000 * MS, 1);
+        in_flight.end(3, 5_000 * MS);
+        in_flight.end(2, 100 * MS);
+        let ages = in_flight.ages(6_100 * MS);
         assert_eq!(ages.len(), 1);
         let (label, ages) = &ages[0];
         assert_eq!((*label, ages.count(), ages.above(2_000 * MS)), (2, 2, 1));
         // Starts may be out of order: a request that waited for a connection started when it was
         // due.
-        under_way.begin(2, 20 * MS, 1);
-        under_way.end(2, 100 * MS);
-        under_way.end(2, 5_000 * MS);
-        assert_eq!(under_way.ages(30 * MS)[0].1.count(), 1);
-        under_way.end(2, 20 * MS);
-        assert!(under_way.ages(30 * MS).is_empty());
+        in_flight.begin(2, 20 * MS, 1);
+        in_flight.end(2, 100 * MS);
+        in_flight.end(2, 5_000 * MS);
+        assert_eq!(in_flight.ages(30 * MS)[0].1.count(), 1);
+        in_flight.end(2, 20 * MS);
+        assert!(in_flight.ages(30 * MS).is_empty());
     }
 
     proptest! {
         #[test]
         fn remaining_requests_are_counted(begun in prop::collection::vec(0..2_000u64, 1..60), ended in 0..60usize) {
-            let mut under_way = InFlightAges::default();
+            let mut in_flight = InFlightAges::default();
             for ms in &begun {
-                under_way.begin(5, ms * MS, 1);
+                in_flight.begin(5, ms * MS, 1);
             }
             let ended = ended.min(begun.len());
             for ms in &begun[..ended] {
-                under_way.end(5, ms * MS);
+                in_flight.end(5, ms * MS);
             }
-            let left = under_way.ages(2_000 * MS).pop().map_or(0, |(_, ages)| ages.count());
+            let left = in_flight.ages(2_000 * MS).pop().map_or(0, |(_, ages)| ages.count());
             prop_assert_eq!(left, (begun.len() - ended) as u64);
         }
     }

@@ -7,6 +7,50 @@ use crate::{
     Histogram, Label, LabelId, Sample, Slot, accumulator::Tally, label, sample::RequestOutcome,
 };
 
+/// A period of the run, in nanoseconds from its start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct TimeSpan {
+    /// Start.
+    pub from_ns: u64,
+    /// End.
+    pub to_ns: u64,
+}
+
+impl TimeSpan {
+    /// Creates a period from its start and end.
+    #[must_use]
+    pub const fn new(from_ns: u64, to_ns: u64) -> TimeSpan {
+        TimeSpan { from_ns, to_ns }
+    }
+
+    /// Returns the period from the earlier start to the later end.
+    #[must_use]
+    pub fn merged(self, other: TimeSpan) -> TimeSpan {
+        TimeSpan {
+            from_ns: self.from_ns.min(other.from_ns),
+            to_ns: self.to_ns.max(other.to_ns),
+        }
+    }
+
+    /// Whether all of another period is in this one.
+    #[must_use]
+    pub fn contains(self, other: TimeSpan) -> bool {
+        self.from_ns <= other.from_ns && other.to_ns <= self.to_ns
+    }
+
+    /// Whether both periods have time in common.
+    #[must_use]
+    pub fn overlaps(self, other: TimeSpan) -> bool {
+        self.from_ns < other.to_ns && self.to_ns > other.from_ns
+    }
+
+    /// Returns the duration.
+    #[must_use]
+    pub fn length_ns(self) -> u64 {
+        self.to_ns.saturating_sub(self.from_ns)
+    }
+}
+
 /// Counts of one worker in one interval.
 #[derive(Debug, Default)]
 pub struct Snapshot {
@@ -15,7 +59,7 @@ pub struct Snapshot {
     /// Index of the interval, from 0.
     pub index: u64,
     /// Start and end, in nanoseconds from the start of the run.
-    pub span: (u64, u64),
+    pub span: TimeSpan,
     /// The phase at the interval's start.
     pub phase: u32,
     /// Slots of the labels that counted anything.
@@ -25,13 +69,13 @@ pub struct Snapshot {
     /// Run-wide figures.
     pub run: RunPart,
     /// The front end's own figures.
-    pub door: Tally,
+    pub frontend: Tally,
     /// First samples of faults and failures.
     pub firsts: Vec<FirstSeen>,
     /// When the worker stopped starting arrivals, if the run was ended early.
     pub arrivals_end_ns: Option<u64>,
     /// Ages of the requests in flight at the end of the interval, by label.
-    pub under_way: Vec<(LabelId, Histogram<u64>)>,
+    pub in_flight_ages: Vec<(LabelId, Histogram<u64>)>,
     /// Whether this is the worker's last snapshot.
     pub last: bool,
 }
@@ -157,7 +201,7 @@ pub struct Interval {
     /// Index, from 0.
     pub index: u64,
     /// Start and end, in nanoseconds from the start of the run.
-    pub span: (u64, u64),
+    pub span: TimeSpan,
     /// The phase at the interval's start.
     pub phase: u32,
     /// By (label, phase of the intended start). Label 0 is the sum of all request labels.
@@ -165,13 +209,13 @@ pub struct Interval {
     /// Run-wide figures.
     pub run: RunPart,
     /// The front end's own figures.
-    pub door: Tally,
+    pub frontend: Tally,
     /// First samples of faults and failures.
     pub firsts: Vec<FirstSeen>,
     /// Labels that appeared since the previous interval.
     pub labels: Vec<Label>,
     /// Ages of the requests in flight at the end of the interval, by label; 0 is all. Not recorded.
-    pub under_way: BTreeMap<LabelId, Histogram<u64>>,
+    pub in_flight_ages: BTreeMap<LabelId, Histogram<u64>>,
 }
 
 impl Interval {
@@ -194,10 +238,7 @@ impl Interval {
             interval.span = if first {
                 snapshot.span
             } else {
-                (
-                    interval.span.0.min(snapshot.span.0),
-                    interval.span.1.max(snapshot.span.1),
-                )
+                interval.span.merged(snapshot.span)
             };
             first = false;
             interval.take(snapshot, &is_request);
@@ -240,13 +281,16 @@ impl Interval {
                 *mine += ns;
             }
         }
-        for (id, ages) in snapshot.under_way {
+        for (id, ages) in snapshot.in_flight_ages {
             if id != label::ALL && is_request(id) {
-                self.under_way.entry(label::ALL).or_default().add(&ages);
+                self.in_flight_ages
+                    .entry(label::ALL)
+                    .or_default()
+                    .add(&ages);
             }
-            self.under_way.entry(id).or_default().add(&ages);
+            self.in_flight_ages.entry(id).or_default().add(&ages);
         }
-        self.door.merge(snapshot.door);
+        self.frontend.merge(snapshot.frontend);
         self.firsts.extend(snapshot.firsts);
     }
 

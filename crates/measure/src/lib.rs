@@ -25,10 +25,10 @@ mod tls_fault;
 pub mod varint;
 
 pub use histogram::Histogram;
-pub use interval::Interval;
+pub use interval::{Interval, TimeSpan};
 pub use label::{Label, LabelId, Labels};
 pub use outcome::{Failure, Fault, NoAnswer, OutcomeClass, TimeKind};
 pub use packed::Packed;
 pub use recorder::Recorder;
-pub use sample::{Intended, Sample};
+pub use sample::{DurationSample, Intended, Sample};
 pub use slot::Slot;

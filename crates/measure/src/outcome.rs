@@ -393,7 +393,7 @@ impl std::fmt::Display for Failure {
             Failure::Capture => f.write_str("capture or match"),
             Failure::Encoding => f.write_str("content encoding"),
             Failure::RedirectLimit => f.write_str("redirect limit"),
-            Failure::Refusal(why) => write!(f, "refused: {why}"),
+            Failure::Refusal(reason) => write!(f, "refused: {reason}"),
         }
     }
 }

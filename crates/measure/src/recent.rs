@@ -21,19 +21,19 @@ impl Recent {
     /// interval.
     pub fn add(&mut self, interval: &Interval) -> Interval {
         self.intervals.push_back(figures_of(interval));
-        let end = interval.span.1;
+        let end = interval.span.to_ns;
         while self
             .intervals
             .get(1)
-            .is_some_and(|second| end - second.span.0.min(end) >= SPAN_NS)
+            .is_some_and(|second| end - second.span.from_ns.min(end) >= SPAN_NS)
         {
             self.intervals.pop_front();
         }
         let mut merged = figures_of(interval);
-        merged.under_way = interval.under_way.clone();
+        merged.in_flight_ages = interval.in_flight_ages.clone();
         let older = self.intervals.len() - 1;
         for past in self.intervals.iter().take(older) {
-            merged.span.0 = merged.span.0.min(past.span.0);
+            merged.span.from_ns = merged.span.from_ns.min(past.span.from_ns);
             for (key, slot) in &past.slots {
                 merged.slots.entry(*key).or_default().add(slot);
             }
@@ -66,13 +66,14 @@ fn figures_of(interval: &Interval) -> Interval {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::interval::TimeSpan;
     use crate::{Slot, label};
 
     fn interval(from_ms: u64, to_ms: u64, ok: u64) -> Interval {
         let mut slot = Slot::default();
         slot.counters.ok = ok;
         let mut interval = Interval {
-            span: (from_ms * 1_000_000, to_ms * 1_000_000),
+            span: TimeSpan::new(from_ms * 1_000_000, to_ms * 1_000_000),
             ..Interval::default()
         };
         interval.slots.insert((label::ALL, 0), slot);
@@ -83,20 +84,23 @@ mod tests {
     #[test]
     fn short_interval_is_merged_with_previous_second() {
         let mut recent = Recent::default();
-        let mut shown = |from, to, ok| {
+        let mut render = |from, to, ok| {
             let merged = recent.add(&interval(from, to, ok));
-            let (from, to) = merged.span;
+            let TimeSpan {
+                from_ns: from,
+                to_ns: to,
+            } = merged.span;
             let ok = merged.label(label::ALL).counters.ok;
             assert_eq!(merged.run.cpu_ns, [ok]);
             (from / 1_000_000, to / 1_000_000, ok)
         };
         // The run starts between two whole seconds.
-        assert_eq!(shown(0, 300, 45), (0, 300, 45));
-        assert_eq!(shown(300, 1_300, 150), (300, 1_300, 150));
-        assert_eq!(shown(1_300, 2_300, 150), (1_300, 2_300, 150));
+        assert_eq!(render(0, 300, 45), (0, 300, 45));
+        assert_eq!(render(300, 1_300, 150), (300, 1_300, 150));
+        assert_eq!(render(1_300, 2_300, 150), (1_300, 2_300, 150));
         // A phase ends 13 ms later.
-        assert_eq!(shown(2_300, 2_313, 1), (1_300, 2_313, 151));
-        assert_eq!(shown(2_313, 3_300, 200), (2_300, 3_300, 201));
-        assert_eq!(shown(3_300, 4_300, 200), (3_300, 4_300, 200));
+        assert_eq!(render(2_300, 2_313, 1), (1_300, 2_313, 151));
+        assert_eq!(render(2_313, 3_300, 200), (2_300, 3_300, 201));
+        assert_eq!(render(3_300, 4_300, 200), (3_300, 4_300, 200));
     }
 }

@@ -3,13 +3,14 @@
 //! The caller supplies the moment of each event. An event at or after the next cut closes the
 //! interval first.
 
+use crate::interval::TimeSpan;
 use crate::{
     LabelId, OutcomeClass, Sample, Slot, TimeKind,
     accumulator::{Accumulator, Event},
     cuts::Cuts,
     interval::{FailureDetail, FirstSeen, RunPart, Snapshot},
     label,
-    sample::{Intended, RequestOutcome},
+    sample::{DurationSample, Intended, RequestOutcome},
 };
 
 /// Records the samples of one worker.
@@ -24,7 +25,7 @@ pub struct Recorder {
     other_phases: Vec<(LabelId, u32, Slot<u32>)>,
     /// Run-wide figures of the current interval, written by the worker.
     pub run: RunPart,
-    door: Option<Box<dyn Accumulator>>,
+    frontend: Option<Box<dyn Accumulator>>,
     firsts: Vec<FirstSeen>,
     /// (label, outcome) of the first samples already taken.
     seen: Vec<(LabelId, RequestOutcome)>,
@@ -39,7 +40,7 @@ impl Recorder {
         worker: usize,
         cuts: Cuts,
         labels: usize,
-        door: Option<Box<dyn Accumulator>>,
+        frontend: Option<Box<dyn Accumulator>>,
     ) -> Recorder {
         let (next_cut, phase) = (cuts.next_after(0), cuts.phase_at(0));
         let mut slots = Vec::new();
@@ -54,7 +55,7 @@ impl Recorder {
             slots,
             other_phases: Vec::new(),
             run: RunPart::default(),
-            door,
+            frontend,
             firsts: Vec::new(),
             seen: Vec::new(),
             arrivals_end_ns: None,
@@ -183,16 +184,13 @@ impl Recorder {
 
     /// Records a time that is not a request's: connect, TLS, iteration.
     #[inline]
-    pub fn time(
-        &mut self,
-        now_ns: u64,
-        label: LabelId,
-        intended: Intended,
-        what: (TimeKind, OutcomeClass),
-        ns: u64,
-    ) {
+    pub fn time(&mut self, now_ns: u64, sample: DurationSample) {
         self.advance(now_ns);
-        self.slot(label, intended.ns()).record(what.0, what.1, ns);
+        self.slot(sample.label, sample.intended.ns()).record(
+            sample.kind,
+            sample.outcome,
+            sample.ns,
+        );
     }
 
     /// Records a duration that is not a request (e.g. MQTT delivery) under a label excluded from
@@ -252,7 +250,8 @@ impl Recorder {
         &mut self,
         now_ns: u64,
         label: LabelId,
-        (intended, paused_ns): (Intended, u64),
+        intended: Intended,
+        paused_ns: u64,
         ended: RequestOutcome,
     ) {
         let took_ns = now_ns.saturating_sub(intended.ns());
@@ -265,12 +264,12 @@ impl Recorder {
 
     /// Passes an event to the front end's accumulator, if any.
     #[inline]
-    pub fn door(&mut self, now_ns: u64, event: &Event<'_>) {
-        if self.door.is_some() {
+    pub fn frontend(&mut self, now_ns: u64, event: &Event<'_>) {
+        if self.frontend.is_some() {
             self.advance(now_ns);
             let wall_ns = self.cuts.wall_ns(now_ns);
-            if let Some(door) = &mut self.door {
-                door.event(wall_ns, event);
+            if let Some(frontend) = &mut self.frontend {
+                frontend.event(wall_ns, event);
             }
         }
     }
@@ -309,19 +308,25 @@ impl Recorder {
         self.full.push(Snapshot {
             worker: self.worker,
             index: self.index,
-            span: (self.begin, end),
+            span: TimeSpan::new(self.begin, end),
             phase: self.phase,
             slots,
             other_phases: std::mem::take(&mut self.other_phases),
             run: std::mem::replace(&mut self.run, next),
-            door: self
-                .door
+            frontend: self
+                .frontend
                 .as_mut()
-                .map(|door| if last { door.finish() } else { door.take() })
+                .map(|frontend| {
+                    if last {
+                        frontend.finish()
+                    } else {
+                        frontend.take()
+                    }
+                })
                 .unwrap_or_default(),
             firsts: std::mem::take(&mut self.firsts),
             arrivals_end_ns: self.arrivals_end_ns,
-            under_way: Vec::new(),
+            in_flight_ages: Vec::new(),
             last,
         });
         self.index += 1;
@@ -367,7 +372,7 @@ mod tests {
         recorder.finish(3 * SECOND + 5);
         let full = recorder.take_full();
         assert_eq!(
-            full.iter().map(|s| s.span.1).collect::<Vec<_>>(),
+            full.iter().map(|s| s.span.to_ns).collect::<Vec<_>>(),
             [SECOND, 2 * SECOND, 3 * SECOND, 3 * SECOND + 5]
         );
         let counters: Vec<_> = full

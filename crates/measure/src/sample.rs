@@ -1,6 +1,6 @@
 //! A sample: the moments of one request, including its intended start.
 
-use crate::{Failure, Fault, LabelId, OutcomeClass};
+use crate::{Failure, Fault, LabelId, OutcomeClass, TimeKind};
 
 /// When something should start, in nanoseconds from the start of the run.
 ///
@@ -81,6 +81,21 @@ impl RequestOutcome {
             RequestOutcome::Unanswered(_) => OutcomeClass::Unanswered,
         }
     }
+}
+
+/// A duration that is not a request's: connect, TLS, script time.
+#[derive(Debug, Clone, Copy)]
+pub struct DurationSample {
+    /// Label under which it counts.
+    pub label: LabelId,
+    /// Intended start of the request to which it belongs.
+    pub intended: Intended,
+    /// What was timed.
+    pub kind: TimeKind,
+    /// Class of the result.
+    pub outcome: OutcomeClass,
+    /// Duration.
+    pub ns: u64,
 }
 
 /// The moments of one request, in nanoseconds from the start of the run.

@@ -64,11 +64,11 @@ impl MockLedger {
         name: &str,
         routes: impl Iterator<Item = (&'a MockRoute, &'a LatencySampler)>,
     ) -> Value {
-        let mut shown: Vec<Value> = routes
+        let mut rendered: Vec<Value> = routes
             .zip(&self.routes)
-            .map(|((route, course), row)| {
+            .map(|((route, sampler), row)| {
                 let mut reported = row.to_json(&route.name(), Some(&route.latency));
-                if let Some(busy) = course.busy() {
+                if let Some(busy) = sampler.busy() {
                     reported["capacity"] = json!({
                         "workers": busy.workers,
                         "per_second": busy.per_second,
@@ -79,7 +79,7 @@ impl MockLedger {
             })
             .collect();
         if let Some(other) = self.routes.last().filter(|row| row.received > 0) {
-            shown.push(other.to_json("(no route)", None));
+            rendered.push(other.to_json("(no route)", None));
         }
         let received: u64 = self.routes.iter().map(|row| row.received).sum();
         let answered: u64 = self
@@ -98,7 +98,7 @@ impl MockLedger {
                 "p99_ms": self.late.quantile(0.99).map(ms),
                 "max_ms": self.late.max().map(ms),
             },
-            "routes": shown,
+            "routes": rendered,
         })
     }
 }

@@ -153,7 +153,7 @@ fn run(
         for (number, (mock, listener)) in bound.into_iter().enumerate() {
             let site = Rc::new(Site {
                 name: mock.name.clone(),
-                desk: RefCell::new(MockState::new(mock, seed ^ (number as u64) << 56)),
+                broker_state: RefCell::new(MockState::new(mock, seed ^ (number as u64) << 56)),
                 deadlines: Rc::clone(&deadlines),
                 log: log.clone(),
             });
@@ -169,7 +169,7 @@ fn run(
         Ok::<_, io::Error>(
             sites
                 .iter()
-                .map(|site| site.desk.borrow().to_json())
+                .map(|site| site.broker_state.borrow().to_json())
                 .collect(),
         )
     });

@@ -18,7 +18,7 @@ use tokio::net::{TcpListener, TcpStream};
 use crate::clock;
 use crate::deadlines::Deadlines;
 use crate::log::Log;
-use crate::state::{MockRequest, MockResponse, MockState, What, said};
+use crate::state::{MockRequest, MockResponse, MockState, What, text_response};
 
 /// Maximum size of a body.
 const LARGEST: usize = 16 << 20;
@@ -27,7 +27,7 @@ const ACCEPT_PAUSE_NS: u64 = 20_000_000;
 
 pub(crate) struct Site {
     pub(crate) name: String,
-    pub(crate) desk: RefCell<MockState>,
+    pub(crate) broker_state: RefCell<MockState>,
     pub(crate) deadlines: Rc<Deadlines>,
     pub(crate) log: Option<Rc<RefCell<Log>>>,
 }
@@ -85,7 +85,12 @@ async fn answer(
     let (head, body) = request.into_parts();
     let body = match Limited::new(body, LARGEST).collect().await {
         Ok(body) => body.to_bytes(),
-        Err(_) => return Ok(written(said(413, "the body is too large, or broke off"))),
+        Err(_) => {
+            return Ok(written(text_response(
+                413,
+                "the body is too large, or broke off",
+            )));
+        }
     };
     let target = head
         .uri
@@ -100,9 +105,9 @@ async fn answer(
         target,
         body: &body,
     };
-    let fate = site.desk.borrow_mut().take(&request, arrival_ns);
+    let fate = site.broker_state.borrow_mut().take(&request, arrival_ns);
     if matches!(fate.what, What::Silence) {
-        site.desk.borrow_mut().ledger.silent(fate.route);
+        site.broker_state.borrow_mut().ledger.silent(fate.route);
         std::future::pending::<Infallible>().await;
     }
     site.deadlines.until(fate.due_ns).await;
@@ -113,7 +118,7 @@ async fn answer(
         What::Reset | What::Silence => None,
     };
     // Counted before it is written, so that a client with a response finds it counted.
-    site.desk
+    site.broker_state
         .borrow_mut()
         .ledger
         .released(fate.route, moments, code);
@@ -140,12 +145,12 @@ fn about(method: &str, asked: &str, site: &Site) -> MockResponse {
         body: value.to_string().into(),
     };
     match (method, asked) {
-        ("GET", "stats") => reported(site.desk.borrow().to_json()),
+        ("GET", "stats") => reported(site.broker_state.borrow().to_json()),
         ("POST", "begin") => {
-            site.desk.borrow_mut().begin(clock::now_ns());
+            site.broker_state.borrow_mut().begin(clock::now_ns());
             reported(serde_json::json!({}))
         }
-        _ => said(404, "there is GET /__mock/stats and POST /__mock/begin"),
+        _ => text_response(404, "there is GET /__mock/stats and POST /__mock/begin"),
     }
 }
 

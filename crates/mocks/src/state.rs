@@ -43,7 +43,7 @@ pub(crate) struct MockResponse {
 pub(crate) struct MockState {
     mock: Mock,
     seed: u64,
-    courses: Vec<LatencySampler>,
+    samplers: Vec<LatencySampler>,
     /// Start of the timeline. `None` before the first request.
     zero_ns: Option<u64>,
     came: u64,
@@ -53,8 +53,8 @@ pub(crate) struct MockState {
 
 impl MockState {
     pub(crate) fn new(mock: Mock, seed: u64) -> Self {
-        let mut desk = Self {
-            courses: Vec::new(),
+        let mut state = Self {
+            samplers: Vec::new(),
             zero_ns: None,
             came: 0,
             memory: HashMap::new(),
@@ -62,8 +62,8 @@ impl MockState {
             mock,
             seed,
         };
-        desk.restart();
-        desk
+        state.restart();
+        state
     }
 
     /// Starts the timeline now with empty figures. Stored bodies are kept.
@@ -73,16 +73,16 @@ impl MockState {
     }
 
     fn restart(&mut self) {
-        let course = |(number, route): (usize, &MockRoute)| {
+        let sampler = |(number, route): (usize, &MockRoute)| {
             LatencySampler::new(route.latency.clone(), self.seed ^ (number as u64) << 40)
         };
-        self.courses = self.mock.routes.iter().enumerate().map(course).collect();
+        self.samplers = self.mock.routes.iter().enumerate().map(sampler).collect();
         self.ledger = MockLedger::new(self.mock.routes.len());
         self.came = 0;
     }
 
     pub(crate) fn to_json(&self) -> Value {
-        let routes = self.mock.routes.iter().zip(&self.courses);
+        let routes = self.mock.routes.iter().zip(&self.samplers);
         self.ledger.to_json(&self.mock.name, routes)
     }
 
@@ -129,12 +129,12 @@ impl MockState {
                 FaultKind::Silence => Some(What::Silence),
                 FaultKind::Resets(share) if is_hit(share) => Some(What::Reset),
                 FaultKind::Errors(share, status) if is_hit(share) => {
-                    Some(What::Answer(said(status, "a fault of the mock's")))
+                    Some(What::Answer(text_response(status, "a fault of the mock's")))
                 }
                 _ => None,
             }
         });
-        let due_ns = now_ns.saturating_add(self.courses[number].next(at_ns, times));
+        let due_ns = now_ns.saturating_add(self.samplers[number].next(at_ns, times));
         let what = match wrong {
             Some(wrong) => wrong,
             None => What::Answer(self.answer(number, variables, query, request.body, n)),
@@ -175,13 +175,13 @@ impl MockState {
         };
         if let Some(key) = key(&route.recall, &scope) {
             let Some(remembered) = self.memory.get(&key) else {
-                return said(404, "nothing is remembered under this key");
+                return text_response(404, "nothing is remembered under this key");
             };
             scope.insert("remembered".into(), remembered.clone());
         }
         if let Some(key) = key(&route.remember, &scope) {
             if self.memory.len() >= MOST && !self.memory.contains_key(&key) {
-                return said(507, "the mock remembers a million keys already");
+                return text_response(507, "the mock remembers a million keys already");
             }
             let value = scope.get("body").cloned().unwrap_or_default();
             self.memory.insert(key, value);
@@ -228,8 +228,8 @@ fn json_answer(status: u16, text: &Value) -> MockResponse {
     }
 }
 
-pub(crate) fn said(status: u16, why: &str) -> MockResponse {
-    json_answer(status, &json!({ "error": why }))
+pub(crate) fn text_response(status: u16, reason: &str) -> MockResponse {
+    json_answer(status, &json!({ "error": reason }))
 }
 
 fn of_query(query: &str) -> Map<String, Value> {
@@ -301,7 +301,7 @@ mod tests {
         }
     }
 
-    fn desk(routes: Vec<MockRoute>, faults: &[&str]) -> MockState {
+    fn state(routes: Vec<MockRoute>, faults: &[&str]) -> MockState {
         let faults = faults.iter().map(|text| parse_fault(text).unwrap());
         let mock = Mock {
             name: "m".into(),
@@ -312,13 +312,13 @@ mod tests {
         MockState::new(mock, 5)
     }
 
-    fn ask(desk: &mut MockState, method: &str, target: &str, body: &str, now_ns: u64) -> Fate {
+    fn ask(state: &mut MockState, method: &str, target: &str, body: &str, now_ns: u64) -> Fate {
         let request = MockRequest {
             method,
             target,
             body: body.as_bytes(),
         };
-        desk.take(&request, now_ns)
+        state.take(&request, now_ns)
     }
 
     fn answer(fate: Fate) -> (u16, Value) {
@@ -332,13 +332,13 @@ mod tests {
     #[test]
     fn responses_use_the_request() {
         let body = json!({ "id": "{{ id }}", "q": "{{ query.q }}", "name": "{{ body.user.name }}", "n": "{{ body.n }}" });
-        let mut desk = desk(vec![route("POST", "/data/{id}", body)], &[]);
+        let mut state = state(vec![route("POST", "/data/{id}", body)], &[]);
         let sent = r#"{"user":{"name":"Ann"},"n":7}"#;
-        let fate = ask(&mut desk, "POST", "/data/a%20b?q=x+y&q=z", sent, 100);
+        let fate = ask(&mut state, "POST", "/data/a%20b?q=x+y&q=z", sent, 100);
         assert_eq!(fate.due_ns, 110);
         let wanted = json!({ "id": "a b", "q": "z", "name": "Ann", "n": 7 });
         assert_eq!(answer(fate), (200, wanted));
-        let (status, reported) = answer(ask(&mut desk, "GET", "/data/1", "", 100));
+        let (status, reported) = answer(ask(&mut state, "GET", "/data/1", "", 100));
         assert_eq!(
             (status, &reported["routes"]),
             (404, &json!(["POST /data/{id}"]))
@@ -361,8 +361,8 @@ mod tests {
             forget: key("{{ id }}"),
             ..route("DELETE", "/things/{id}", json!({}))
         };
-        let mut desk = desk(vec![make, read, end], &[]);
-        let mut ask = |method, target, body| answer(ask(&mut desk, method, target, body, 0));
+        let mut state = state(vec![make, read, end], &[]);
+        let mut ask = |method, target, body| answer(ask(&mut state, method, target, body, 0));
         assert_eq!(ask("GET", "/things/7", "").0, 404);
         let thing = r#"{"id":"7","size":3}"#;
         assert_eq!(ask("POST", "/things", thing).1["made"], "7");
@@ -377,9 +377,9 @@ mod tests {
     const ZERO: u64 = 1_000 * SECOND;
 
     /// Results of 1,024 draws in a second of the timeline.
-    fn fates(desk: &mut MockState, second: u64) -> Vec<Fate> {
+    fn fates(state: &mut MockState, second: u64) -> Vec<Fate> {
         let at = ZERO + second * SECOND;
-        let asked = (0..1024).map(|_| ask(desk, "GET", "/", "", at));
+        let asked = (0..1024).map(|_| ask(state, "GET", "/", "", at));
         asked.collect()
     }
 
@@ -399,9 +399,9 @@ mod tests {
             "at 35s for 20s: resets 20%",
             "at 50s for 10s: silence",
         ];
-        let mut desk = desk(vec![route("GET", "/", json!({}))], &faults);
-        desk.begin(ZERO);
-        let mut row = |second| fates(&mut desk, second);
+        let mut state = state(vec![route("GET", "/", json!({}))], &faults);
+        state.begin(ZERO);
+        let mut row = |second| fates(&mut state, second);
         for (second, wait) in [(12, 50), (17, 150), (22, 30), (26, 10)] {
             assert_eq!(waits(&row(second), second), wait, "{second}");
         }
@@ -439,9 +439,9 @@ mod tests {
             "at 30s for 5s: resets 5%",
             "at 40s for 5s: silence",
         ];
-        let mut desk = desk(routes, &faults);
-        desk.begin(ZERO);
-        let mut row = |second| fates(&mut desk, second);
+        let mut state = state(routes, &faults);
+        state.begin(ZERO);
+        let mut row = |second| fates(&mut state, second);
         assert_eq!(waits(&row(9), 9), 10);
         assert_eq!(waits(&row(10), 10), 50);
         assert_eq!(waits(&row(15), 15), 10);
@@ -457,9 +457,9 @@ mod tests {
         assert!((51..=52).contains(&reset), "{reset}");
         assert_eq!(count(row(44), |what| matches!(what, What::Silence)), 1024);
         assert_eq!(count(row(45), |what| matches!(what, What::Silence)), 0);
-        let reported = desk.to_json();
+        let reported = state.to_json();
         assert_eq!(reported["received"], 7 * 1024);
-        desk.begin(ZERO);
-        assert_eq!(desk.to_json()["received"], 0);
+        state.begin(ZERO);
+        assert_eq!(state.to_json()["received"], 0);
     }
 }

@@ -16,7 +16,7 @@ use engine::{
     net::{fault::socket_fault, stream::Stream},
 };
 use measure::{
-    Fault, OutcomeClass, Sample, TimeKind,
+    DurationSample, Fault, OutcomeClass, Sample, TimeKind,
     sample::{Intended, RequestOutcome},
 };
 use mqtt::{Filter, Qos, Reason, connect, subscribe};
@@ -36,7 +36,7 @@ const BACK_OFF_NS: u64 = 100_000_000;
 const DOUBLED: u32 = 6;
 
 pub(crate) struct Client {
-    pub made: ClientConfig,
+    pub config: ClientConfig,
     limit: Rc<Limit>,
     state: RefCell<ClientState>,
 }
@@ -91,8 +91,8 @@ pub(crate) fn start(shared: &Rc<DriverState>, client: &Rc<Client>) {
 }
 
 impl Client {
-    pub fn new(made: ClientConfig) -> Client {
-        let out = made.outgoing.as_ref();
+    pub fn new(config: ClientConfig) -> Client {
+        let out = config.outgoing.as_ref();
         let (qos, inflight) = out.map_or((Qos::AtMostOnce, 1), |out| (out.qos, out.inflight));
         Client {
             limit: Rc::default(),
@@ -110,7 +110,7 @@ impl Client {
                 is_closing: false,
                 is_gone: false,
             }),
-            made,
+            config,
         }
     }
 
@@ -124,13 +124,13 @@ impl Client {
     }
 
     fn settle(&self, state: &mut ClientState, shared: &DriverState) {
-        if !self.made.filters.is_empty() && !std::mem::replace(&mut state.is_settled, true) {
+        if !self.config.filters.is_empty() && !std::mem::replace(&mut state.is_settled, true) {
             shared.together.settled();
         }
     }
 
     fn qos(&self) -> Option<Qos> {
-        self.made.outgoing.as_ref().map(|out| out.qos)
+        self.config.outgoing.as_ref().map(|out| out.qos)
     }
 
     pub fn enqueue(&self, shared: &DriverState, now: u64, intended: Intended) {
@@ -186,9 +186,9 @@ impl Client {
         let mut due = shared
             .work
             .connect_every_ns
-            .saturating_mul(u64::from(self.made.global));
+            .saturating_mul(u64::from(self.config.global));
         if shared.counts_connections() {
-            let at = shared.schedule.at(u64::from(self.made.global));
+            let at = shared.schedule.at(u64::from(self.config.global));
             let Some(arrival) = at else { return };
             due = arrival.intended_ns;
         }
@@ -212,7 +212,7 @@ impl Client {
                 return;
             }
             // After the load only clients with unfinished work reconnect.
-            let has_work = !self.made.filters.is_empty() || self.ledger().open() > 0;
+            let has_work = !self.config.filters.is_empty() || self.ledger().open() > 0;
             if shared.is_over.get() && !has_work {
                 return;
             }
@@ -233,7 +233,7 @@ impl Client {
         let label = shared.labels.connect;
         worker.issue(started, label, intended);
         let mut greeting = SentMessage::new(label, 0, intended, started);
-        greeting.bytes = self.made.connect.len() as u32;
+        greeting.bytes = self.config.connect.len() as u32;
         self.state.borrow_mut().greeting = Some(greeting);
         self.limit_answer(shared, started);
         let origin = shared.origin(self);
@@ -241,10 +241,16 @@ impl Client {
         let now = worker.clock.now();
         let mut recorder = worker.recorder.borrow_mut();
         recorder.run.opened += 1;
-        let took = (TimeKind::Connect, OutcomeClass::Ok);
-        recorder.time(now, label, intended, took, opened.connect_ns);
+        let duration = |kind, ns| DurationSample {
+            label,
+            intended,
+            kind,
+            outcome: OutcomeClass::Ok,
+            ns,
+        };
+        recorder.time(now, duration(TimeKind::Connect, opened.connect_ns));
         if let Some(ns) = opened.tls_ns {
-            recorder.time(now, label, intended, (TimeKind::Tls, OutcomeClass::Ok), ns);
+            recorder.time(now, duration(TimeKind::Tls, ns));
         }
         drop(recorder);
         let stream: Stream = opened
@@ -252,7 +258,7 @@ impl Client {
             .with_read_interest()
             .map_err(|e| socket_fault(&e))?;
         let mut line = Connection::new(stream, &worker.open);
-        line.out().extend_from_slice(&self.made.connect);
+        line.out().extend_from_slice(&self.config.connect);
         let mut state = self.state.borrow_mut();
         if let Some(greeting) = &mut state.greeting {
             greeting.first_write = now;
@@ -287,7 +293,7 @@ impl Client {
         }
         let now = shared.worker.clock.now();
         let mut state = self.state.borrow_mut();
-        let silence_ns = self.made.keep_alive_ns.map_or(0, |ns| ns / 2);
+        let silence_ns = self.config.keep_alive_ns.map_or(0, |ns| ns / 2);
         let asked = state.outbox.asked_since();
         let is_silent = asked.is_some_and(|at| now.saturating_sub(at) + TICK_NS >= silence_ns);
         if !matches!(state.phase, Phase::Up) || is_silent {
@@ -311,7 +317,7 @@ impl Client {
     fn keep_alive(&self, shared: &DriverState) {
         let now = shared.worker.clock.now();
         let at = self
-            .made
+            .config
             .keep_alive_ns
             .map_or(NEVER, |ns| now.saturating_add(ns / 2));
         let mut deadlines = shared.worker.deadlines.borrow_mut();
@@ -418,7 +424,7 @@ fn finish(
 }
 
 fn put_subscribe(client: &Client, shared: &DriverState, out: &mut Vec<u8>, id: u16) {
-    let filters = client.made.filters.iter();
+    let filters = client.config.filters.iter();
     let filters: Vec<Filter<'_>> = filters
         .map(|(topic, qos)| Filter::new(topic, *qos))
         .collect();

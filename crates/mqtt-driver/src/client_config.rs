@@ -1,5 +1,6 @@
 //! Prepares clients before the run: names, CONNECT, subscriptions, payload templates.
 
+use crate::start::ReceiverFilter;
 use mqtt::{Connect, Id, Property, Publish, Qos, Template, Version, Will, stamp};
 use plan::mqtt::{Clients, Credential, Facts, Groups, Mqtt, Own, Payload, Properties, fill};
 
@@ -39,38 +40,47 @@ pub(crate) fn clients(
     seed: u64,
     is_wanted: impl Fn(u64) -> bool,
 ) -> Result<Vec<ClientConfig>, String> {
-    let mut made = Vec::new();
+    let mut config = Vec::new();
     let mut global = 0;
     for group in &work.groups {
         for nth in 0..u64::from(group.count) {
             if is_wanted(global) {
-                made.push(one(work, group, seed, (nth, global))?);
+                config.push(one(work, group, seed, nth, global)?);
             }
             global += 1;
         }
     }
-    Ok(made)
+    Ok(config)
 }
 
-pub(crate) fn filters_of_all(work: &Mqtt, seed: u64) -> Vec<(u32, String)> {
+pub(crate) fn filters_of_all(work: &Mqtt, seed: u64) -> Vec<ReceiverFilter> {
     let (mut all, mut global) = (Vec::new(), 0);
     for group in &work.groups {
         for nth in 0..u64::from(group.count) {
             let (id, username) = names(group, seed, nth);
-            let facts = facts(group, seed, nth, (&id, &username));
+            let facts = facts(group, seed, nth, &id, &username);
             let filters = group.subscribe.iter();
-            all.extend(filters.map(|s| (global, fill(&s.filter, facts))));
+            all.extend(filters.map(|s| ReceiverFilter {
+                receiver: global,
+                filter: fill(&s.filter, facts),
+            }));
             global += 1;
         }
     }
     all
 }
 
-fn facts<'a>(group: &Clients, seed: u64, nth: u64, names: (&'a str, &'a str)) -> Facts<'a> {
+fn facts<'a>(
+    group: &Clients,
+    seed: u64,
+    nth: u64,
+    client_id: &'a str,
+    username: &'a str,
+) -> Facts<'a> {
     Facts {
         number: group.first + nth,
-        client_id: names.0,
-        username: names.1,
+        client_id,
+        username,
         seed,
     }
 }
@@ -84,11 +94,11 @@ fn credential(group: &Clients, nth: u64) -> Option<&Credential> {
 }
 
 fn names(group: &Clients, seed: u64, nth: u64) -> (String, String) {
-    let without_login = facts(group, seed, nth, ("", ""));
+    let without_login = facts(group, seed, nth, "", "");
     let known = credential(group, nth);
     let id = known.and_then(|known| known.client_id.clone());
     let id = id.unwrap_or_else(|| fill(&group.client_id, without_login));
-    let with_id = facts(group, seed, nth, (&id, ""));
+    let with_id = facts(group, seed, nth, &id, "");
     let username = group.username.as_deref().unwrap_or_default();
     let own = own(group, nth).and_then(|own| own.username.as_ref());
     let username = match own.or(known.and_then(|known| known.username.as_ref())) {
@@ -102,12 +112,12 @@ fn one(
     work: &Mqtt,
     group: &Clients,
     seed: u64,
-    number: (u64, u64),
+    nth: u64,
+    global: u64,
 ) -> Result<ClientConfig, String> {
-    let (nth, global) = number;
     let version = version(work);
     let (client_id, username) = names(group, seed, nth);
-    let facts = facts(group, seed, nth, (&client_id, &username));
+    let facts = facts(group, seed, nth, &client_id, &username);
     let mut properties = Vec::new();
     if group.session_expiry_s > 0 {
         properties.push(Property::number(Id::SessionExpiry, group.session_expiry_s));
@@ -135,8 +145,8 @@ fn one(
         properties: &properties,
     };
     let mut bytes = Vec::new();
-    let who = |e: mqtt::wire::TooLong| format!("the client `{client_id}` cannot be: {e}");
-    connect.put(&mut bytes, version).map_err(who)?;
+    let too_long = |e: mqtt::wire::TooLong| format!("the client `{client_id}` cannot be: {e}");
+    connect.put(&mut bytes, version).map_err(too_long)?;
     bytes.shrink_to_fit();
     let filters = group.subscribe.iter();
     Ok(ClientConfig {

@@ -68,11 +68,11 @@ pub struct Sums {
 #[must_use]
 pub fn maker(settings: DriverConfig) -> DriverMaker {
     let together = Arc::new(Together::default());
-    Arc::new(move |given| {
+    Arc::new(move |context| {
         Box::new(MqttDriver {
             settings: settings.clone(),
             together: Arc::clone(&together),
-            given,
+            context,
         })
     })
 }
@@ -80,7 +80,7 @@ pub fn maker(settings: DriverConfig) -> DriverMaker {
 struct MqttDriver {
     settings: DriverConfig,
     together: Arc<Together>,
-    given: DriverContext,
+    context: DriverContext,
 }
 
 /// Time after the load within which messages must be confirmed.
@@ -91,7 +91,8 @@ const PROGRESS_NS: u64 = 250_000_000;
 impl Driver for MqttDriver {
     fn run(self: Box<Self>, worker: Rc<Worker>) -> Pin<Box<dyn Future<Output = ()>>> {
         Box::pin(async move {
-            let shared = match DriverState::new(self.settings, self.together, self.given, &worker) {
+            let shared = match DriverState::new(self.settings, self.together, self.context, &worker)
+            {
                 Ok(shared) => Rc::new(shared),
                 Err(line) => return worker.remark(line),
             };

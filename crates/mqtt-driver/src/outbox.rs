@@ -152,13 +152,7 @@ impl Outbox {
 
     /// A message was encoded up to this position in the byte stream.
     #[inline]
-    pub fn encoded(
-        &mut self,
-        (id, is_again): (u16, bool),
-        mut sent: SentMessage,
-        bytes: u32,
-        at: u64,
-    ) {
+    pub fn encoded(&mut self, id: u16, is_again: bool, mut sent: SentMessage, bytes: u32, at: u64) {
         sent.bytes = bytes;
         if let Some(what) = self.session.what_mut(id).filter(|_| id > 0) {
             what.bytes = bytes;

@@ -135,7 +135,7 @@ fn turns(shared: &DriverState, is_wanted: impl Fn(usize) -> bool) -> (u64, Vec<(
         }
     }
     let clients = shared.clients.iter().filter_map(|client| {
-        let own = u64::from(client.made.global);
+        let own = u64::from(client.config.global);
         let at = places.binary_search_by_key(&own, |(g, _)| *g).ok()?;
         Some((places[at].1, Rc::clone(client)))
     });

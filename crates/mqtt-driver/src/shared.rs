@@ -29,7 +29,7 @@ use crate::{
     client_config,
     counts::{Counts, PROGRESS, add},
     outbox::MessageLedger,
-    start::{Deliveries, Together},
+    start::{Deliveries, ReceiverFilter, Together},
 };
 
 #[derive(Debug, Clone, Copy)]
@@ -89,18 +89,42 @@ pub(crate) struct DriverState {
     /// By receiver and publisher. Members of a shared subscription are one receiver.
     sequences: RefCell<HashMap<(u32, u32), Sequence>>,
     shares: HashMap<String, u32>,
-    receivers: Vec<(u32, String)>,
+    receivers: Vec<ReceiverFilter>,
 }
 
 /// Default time for responses after the load.
 const PATIENCE_NS: u64 = 10_000_000_000;
 const SHARES: u32 = 1 << 31;
 
+/// Returns the number of each shared subscription by filter, and the filters of all receivers.
+fn receivers_of(work: &Mqtt, seed: u64) -> (HashMap<String, u32>, Vec<ReceiverFilter>) {
+    let mut shares = HashMap::new();
+    let mut receivers = Vec::new();
+    for ReceiverFilter { receiver, filter } in client_config::filters_of_all(work, seed) {
+        let (group, plain) = topic::shared(&filter);
+        let receiver = match group {
+            None => receiver,
+            Some(_) => {
+                let next = SHARES + shares.len() as u32;
+                *shares.entry(filter.clone()).or_insert(next)
+            }
+        };
+        let known = ReceiverFilter {
+            receiver,
+            filter: plain.to_owned(),
+        };
+        if group.is_none() || !receivers.contains(&known) {
+            receivers.push(known);
+        }
+    }
+    (shares, receivers)
+}
+
 impl DriverState {
     pub fn new(
         settings: DriverConfig,
         together: std::sync::Arc<Together>,
-        given: DriverContext,
+        context: DriverContext,
         worker: &Rc<Worker>,
     ) -> Result<DriverState, String> {
         let DriverConfig {
@@ -113,32 +137,17 @@ impl DriverState {
             clients: per_client,
         } = settings;
         let share = worker.share();
-        let made = client_config::clients(&work, seed, |number| share.has(number))?;
-        let subscribing = made.iter().filter(|made| !made.filters.is_empty());
-        together.register(worker.place().1, subscribing.count() as u64);
-        let client = given.client;
+        let config = client_config::clients(&work, seed, |number| share.has(number))?;
+        let subscribing = config.iter().filter(|config| !config.filters.is_empty());
+        together.register(worker.position().workers as u64, subscribing.count() as u64);
+        let client = context.client;
         let connector = Connector::new(
             worker.clock.clone(),
             &client.http,
             client.tls,
             client.sources,
         );
-        let mut shares = HashMap::new();
-        let mut receivers = Vec::new();
-        for (global, filter) in client_config::filters_of_all(&work, seed) {
-            let (group, plain) = topic::shared(&filter);
-            let receiver = match group {
-                None => global,
-                Some(_) => {
-                    let next = SHARES + shares.len() as u32;
-                    *shares.entry(filter.clone()).or_insert(next)
-                }
-            };
-            let known = (receiver, plain.to_owned());
-            if group.is_none() || !receivers.contains(&known) {
-                receivers.push(known);
-            }
-        }
+        let (shares, receivers) = receivers_of(&work, seed);
         Ok(DriverState {
             labels: OurLabels::new(worker, work.arrivals),
             version: client_config::version(&work),
@@ -150,7 +159,7 @@ impl DriverState {
                     port: work.port,
                 })
                 .collect(),
-            until_ns: Cell::new(given.schedule.end_ns()),
+            until_ns: Cell::new(context.schedule.end_ns()),
             together,
             shift_ns: Cell::new(0),
             open_ns: Cell::new(u64::MAX),
@@ -158,19 +167,19 @@ impl DriverState {
             reported: Cell::default(),
             connector,
             counts: Counts::default(),
-            clients: made
+            clients: config
                 .into_iter()
-                .map(|made| Rc::new(Client::new(made)))
+                .map(|config| Rc::new(Client::new(config)))
                 .collect(),
             flat_out,
             own: own
                 .iter()
                 .map(|load| {
-                    let (ready_ns, end_ns) = (work.ready_ns(), given.schedule.end_ns());
+                    let (ready_ns, end_ns) = (work.ready_ns(), context.schedule.end_ns());
                     Some(Publications::new(load.as_ref()?, seed, ready_ns, end_ns))
                 })
                 .collect(),
-            schedule: given.schedule,
+            schedule: context.schedule,
             run,
             alive: Cell::new(0),
             per_client,
@@ -189,7 +198,7 @@ impl DriverState {
     }
 
     pub fn origin(&self, client: &Client) -> &Origin {
-        &self.origins[client.made.global as usize % self.origins.len()]
+        &self.origins[client.config.global as usize % self.origins.len()]
     }
 
     pub fn start_publishing(&self, open_ns: u64, delay_ns: u64) {
@@ -211,8 +220,11 @@ impl DriverState {
     pub fn filter_refused(&self, client: &Client, filter: &str) {
         let (group, plain) = topic::shared(filter);
         if group.is_none() {
-            let receiver = client.made.global;
-            self.together.refuse(receiver, plain.to_owned());
+            let receiver = client.config.global;
+            self.together.refuse(ReceiverFilter {
+                receiver,
+                filter: plain.to_owned(),
+            });
         }
     }
 
@@ -232,9 +244,9 @@ impl DriverState {
 
     /// The shared one, if its subscription is shared.
     pub fn receiver(&self, client: &Client) -> u32 {
-        let mut shares = client.made.filters.iter();
+        let mut shares = client.config.filters.iter();
         let share = shares.find_map(|(filter, _)| self.shares.get(filter));
-        share.copied().unwrap_or(client.made.global)
+        share.copied().unwrap_or(client.config.global)
     }
 
     pub fn delivered(&self, receiver: u32, payload: &[u8], now: u64) {
@@ -316,7 +328,7 @@ impl DriverState {
 
     fn expected(&self, messages: impl Fn(&MessageLedger) -> u64) -> u64 {
         let publishers = self.clients.iter().filter_map(|client| {
-            let outgoing = client.made.outgoing.as_ref()?;
+            let outgoing = client.config.outgoing.as_ref()?;
             outgoing.is_stamped.then_some((client, &outgoing.topic))
         });
         publishers
@@ -331,14 +343,14 @@ impl DriverState {
         let all = self.work.publishers().max(1);
         // Subscribers come first.
         let before = self.work.clients().saturating_sub(all);
-        let place = u64::from(client.made.global).saturating_sub(before);
+        let place = u64::from(client.config.global).saturating_sub(before);
         limit / all + u64::from(place < limit % all)
     }
 
     pub fn is_limit_reached(&self) -> bool {
         self.limit.is_some()
             && self.clients.iter().all(|client| {
-                let is_publisher = client.made.outgoing.is_some();
+                let is_publisher = client.config.outgoing.is_some();
                 !is_publisher || client.ledger().due >= self.limit_of(client)
             })
     }
@@ -347,9 +359,9 @@ impl DriverState {
         let mut receivers: Vec<u32> = self
             .receivers
             .iter()
-            .filter(|(_, filter)| topic::matches(filter, topic))
+            .filter(|receiver| topic::matches(&receiver.filter, topic))
             .filter(|receiver| !self.together.is_refused(receiver))
-            .map(|(receiver, _)| *receiver)
+            .map(|receiver| receiver.receiver)
             .collect();
         receivers.sort_unstable();
         receivers.dedup();
@@ -394,7 +406,7 @@ impl DriverState {
         let mut recorder = self.worker.recorder.borrow_mut();
         for ((name, value), before) in PROGRESS.into_iter().zip(all).zip(before) {
             let value = value - before;
-            recorder.door(now, &Event::Custom { name, value });
+            recorder.frontend(now, &Event::Custom { name, value });
         }
         self.reported.set((all, now));
     }
@@ -429,12 +441,12 @@ impl DriverState {
                     sent: ledger.sent,
                     confirmed: ledger.confirmed,
                 };
-                (client.made.global, sums)
+                (client.config.global, sums)
             }));
         }
         let mut recorder = self.worker.recorder.borrow_mut();
         for (name, value) in counts.all() {
-            recorder.door(now, &Event::Custom { name, value });
+            recorder.frontend(now, &Event::Custom { name, value });
         }
     }
 }

@@ -24,7 +24,7 @@ pub(crate) struct Together {
     pending: AtomicU64,
     /// Agreed delay in nanoseconds plus 1; 0 if open.
     delay: AtomicU64,
-    refused: Mutex<HashSet<(u32, String)>>,
+    refused: Mutex<HashSet<ReceiverFilter>>,
     has_refused: AtomicBool,
     /// By worker.
     deliveries: Mutex<BTreeMap<u64, Deliveries>>,
@@ -34,6 +34,14 @@ pub(crate) struct Together {
 pub(crate) struct Deliveries {
     pub expected: u64,
     pub received: u64,
+}
+
+/// A topic filter to which a receiver subscribes.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct ReceiverFilter {
+    /// Number of the receiver.
+    pub receiver: u32,
+    pub filter: String,
 }
 
 impl Together {
@@ -68,13 +76,13 @@ impl Together {
         self.workers.load(Ordering::Relaxed) == shards
     }
 
-    pub fn refuse(&self, receiver: u32, filter: String) {
+    pub fn refuse(&self, refused_filter: ReceiverFilter) {
         let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
-        refused.insert((receiver, filter));
+        refused.insert(refused_filter);
         self.has_refused.store(true, Ordering::Release);
     }
 
-    pub fn is_refused(&self, receiver: &(u32, String)) -> bool {
+    pub fn is_refused(&self, receiver: &ReceiverFilter) -> bool {
         if !self.has_refused.load(Ordering::Acquire) {
             return false;
         }

@@ -95,17 +95,17 @@ pub struct Said<'a> {
 impl<'a> Said<'a> {
     pub(crate) fn read(body: &'a [u8], place: PropertyOwner) -> Result<Said<'a>, Malformed> {
         let mut reader = PacketReader::new(body);
-        let mut said = Said {
+        let mut text = Said {
             reason: Reason::SUCCESS,
             properties: Block::default(),
         };
         if !body.is_empty() {
-            said.reason = Reason(reader.byte()?);
+            text.reason = Reason(reader.byte()?);
         }
         if !reader.rest.is_empty() {
-            said.properties = Block::read(&mut reader, place)?;
+            text.properties = Block::read(&mut reader, place)?;
         }
         reader.end()?;
-        Ok(said)
+        Ok(text)
     }
 }

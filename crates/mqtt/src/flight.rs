@@ -15,7 +15,7 @@ pub struct Flight<T> {
     stretch: VecDeque<Option<T>>,
     aside: BTreeMap<u16, (u64, T)>,
     set_aside: u64,
-    under_way: usize,
+    in_flight: usize,
 }
 
 impl<T> Default for Flight<T> {
@@ -25,7 +25,7 @@ impl<T> Default for Flight<T> {
             stretch: VecDeque::new(),
             aside: BTreeMap::new(),
             set_aside: 0,
-            under_way: 0,
+            in_flight: 0,
         }
     }
 }
@@ -41,7 +41,7 @@ impl<T> Flight<T> {
     /// Adds an entry under the next free identifier. `None` if all are in use.
     #[inline]
     pub fn begin(&mut self, what: T) -> Option<u16> {
-        if self.under_way >= IDENTIFIERS as usize {
+        if self.in_flight >= IDENTIFIERS as usize {
             return None;
         }
         loop {
@@ -55,7 +55,7 @@ impl<T> Flight<T> {
                 continue;
             }
             self.stretch.push_back(Some(what));
-            self.under_way += 1;
+            self.in_flight += 1;
             return Some(identifier);
         }
     }
@@ -80,7 +80,7 @@ impl<T> Flight<T> {
             Some(_) => self.trim(),
             None => what = self.aside.remove(&identifier).map(|(_, what)| what),
         }
-        self.under_way -= usize::from(what.is_some());
+        self.in_flight -= usize::from(what.is_some());
         what
     }
 
@@ -154,7 +154,7 @@ mod tests {
         // A freed identifier in the middle is used next.
         assert_eq!(flight.end(500), Some(499));
         assert_eq!(flight.begin(70_000), Some(500));
-        assert_eq!(flight.under_way, IDENTIFIERS as usize);
+        assert_eq!(flight.in_flight, IDENTIFIERS as usize);
     }
 
     #[test]
@@ -185,7 +185,7 @@ mod tests {
                     prop_assert_eq!(flight.end(id), Some(n));
                     prop_assert_eq!(flight.end(id), None);
                 }
-                prop_assert_eq!(flight.under_way, known.len());
+                prop_assert_eq!(flight.in_flight, known.len());
                 let order: Vec<_> = flight.in_order().into_iter().map(|(id, n)| (id, *n)).collect();
                 prop_assert_eq!(&order, &known);
             }

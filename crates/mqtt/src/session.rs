@@ -96,8 +96,8 @@ impl<T: Copy> Session<T> {
         self.limit = limit.max(1);
         self.unanswered = 0;
         self.again.clear();
-        let under_way = self.flight.in_order();
-        let requests = under_way.iter().filter(|(_, s)| s.step == AckStep::Request);
+        let in_flight = self.flight.in_order();
+        let requests = in_flight.iter().filter(|(_, s)| s.step == AckStep::Request);
         let requests: Vec<u16> = requests.map(|(id, _)| *id).collect();
         for id in requests {
             self.flight.end(id);

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use engine::clock;
-use session::SharedVoice;
+use session::SharedMessageSink;
 
 use crate::{
     pipes::{MAX_SIZE, Pipe, Policy, same},
@@ -29,7 +29,7 @@ const AGAIN_NS: u64 = 2_000_000_000;
 const PATIENCE_S: u64 = 30;
 
 impl TestFixture {
-    pub fn lay(settings: &PepeunitConfig, voice: &SharedVoice) -> Result<TestFixture, String> {
+    pub fn lay(settings: &PepeunitConfig, sink: &SharedMessageSink) -> Result<TestFixture, String> {
         let flags = &settings.flags;
         if let Some(path) = &flags.units {
             return Ok(TestFixture::bare(settings, read_units(path)?));
@@ -42,15 +42,15 @@ impl TestFixture {
             .domain
             .as_ref()
             .ok_or_else(|| format!("PU_DOMAIN {missing}"))?;
-        let user = settings.broker.clone().ok_or(
+        let login = settings.broker.clone().ok_or(
             "PU_MQTT_USERNAME and PU_MQTT_PASSWORD are missing: they are needed to see whether the receiving side lives",
         )?;
-        let base =
-            Base::new(settings.is_secure, domain).map_err(|why| format!("PU_DOMAIN: {why}"))?;
-        let set_up = |why: String| format!("set-up: {why}");
+        let base = Base::new(settings.is_secure, domain)
+            .map_err(|reason| format!("PU_DOMAIN: {reason}"))?;
+        let set_up = |reason: String| format!("set-up: {reason}");
         let rest =
             RestClient::enter(base, rest::mark(settings.is_secure, domain)).map_err(set_up)?;
-        voice.say(&format_args!(
+        sink.say(&format_args!(
             "loadline: making {} units at {domain}",
             settings.units
         ));
@@ -67,16 +67,16 @@ impl TestFixture {
         };
         let api = interface(settings, &reported.http, &host, domain)?;
         let broker =
-            Broker::enter(api, user, &format!("{}/{topic}", reported.domain)).map_err(set_up)?;
-        let ground = TestFixture {
+            Broker::enter(api, login, &format!("{}/{topic}", reported.domain)).map_err(set_up)?;
+        let fixture = TestFixture {
             units: reported.units,
             host,
             port: flags.port.unwrap_or(reported.port),
             rest: is_of_pipes.then_some(rest),
             broker: Some(broker),
         };
-        ground.probe(settings, &pipe, voice).map_err(set_up)?;
-        Ok(ground)
+        fixture.probe(settings, &pipe, sink).map_err(set_up)?;
+        Ok(fixture)
     }
 
     fn bare(settings: &PepeunitConfig, units: Vec<RestUnit>) -> TestFixture {
@@ -103,20 +103,20 @@ impl TestFixture {
         &self,
         settings: &PepeunitConfig,
         pipe: &Pipe,
-        voice: &SharedVoice,
+        sink: &SharedMessageSink,
     ) -> Result<(), String> {
         let (Some(first), Some(last)) = (self.units.first(), self.units.last()) else {
             return Err("there are no units".to_owned());
         };
-        let way = |unit: &'_ RestUnit| unit.token.clone();
+        let token_of = |unit: &'_ RestUnit| unit.token.clone();
         let send = |unit: &RestUnit, payload: &[u8]| {
-            let token = way(unit);
-            let way = BrokerAddress {
+            let token = token_of(unit);
+            let token_of = BrokerAddress {
                 host: &self.host,
                 port: self.port,
                 token: token.as_deref(),
             };
-            probe::publish(&way, &unit.topic, payload)
+            probe::publish(&token_of, &unit.topic, payload)
         };
         let letters = settings.letters as usize;
         if letters > MAX_SIZE {
@@ -126,7 +126,7 @@ impl TestFixture {
         let Some(rest) = self.rest.as_ref() else {
             return send(first, b"probe");
         };
-        voice.say(&format_args!(
+        sink.say(&format_args!(
             "loadline: waiting until a message is visible"
         ));
         for unit in [first, last] {
@@ -218,7 +218,7 @@ fn read_units(path: &Path) -> Result<Vec<RestUnit>, String> {
     let mut units = Vec::new();
     for (number, line) in lines {
         let unit = read_unit(line, token, topic);
-        units.push(unit.map_err(|why| format!("{at}:{}: {why}", number + 1))?);
+        units.push(unit.map_err(|reason| format!("{at}:{}: {reason}", number + 1))?);
     }
     if units.is_empty() {
         return Err(format!("{at}: it contains no units"));

@@ -26,7 +26,7 @@ use plan::{
     },
     units::SECOND,
 };
-use session::{Hosts, Job, SharedVoice, exit, inputs, sampling};
+use session::{Hosts, Job, SharedMessageSink, exit, inputs, sampling};
 
 use fixture::TestFixture;
 use frontend_mqtt::{MqttAccumulator, RunPrinter, named_phase, open_load, plan_for};
@@ -36,25 +36,25 @@ use verdict::BackendVerdict;
 use watch::BrokerWatch;
 
 #[must_use]
-pub fn command(arguments: &[String], voice: &SharedVoice) -> u8 {
+pub fn command(arguments: &[String], sink: &SharedMessageSink) -> u8 {
     let line = std::iter::once("loadline mqtt").chain(arguments.iter().map(String::as_str));
     let flags = match Flags::try_parse_from(line) {
         Ok(flags) => flags,
-        Err(error) => return frontend_mqtt::not_a_command(&error, "loadline mqtt --help", voice),
+        Err(error) => return frontend_mqtt::not_a_command(&error, "loadline mqtt --help", sink),
     };
     let settings = match PepeunitConfig::from_flags(flags, &Variables::here()) {
         Ok(settings) => settings,
-        Err(line) => return refused(&line, exit::BAD_INPUT, voice),
+        Err(line) => return refused(&line, exit::BAD_INPUT, sink),
     };
     let pipe = Pipe::from_policy(settings.policy);
     let mut notes = notes(&settings, &pipe);
     let workers = workers(&settings, &mut notes);
     // Options are checked before anything is created.
     if let Err(line) = criteria_of(&settings) {
-        return refused(&line, exit::BAD_INPUT, voice);
+        return refused(&line, exit::BAD_INPUT, sink);
     }
-    let ground = match TestFixture::lay(&settings, voice) {
-        Ok(ground) => ground,
+    let fixture = match TestFixture::lay(&settings, sink) {
+        Ok(fixture) => fixture,
         Err(line) => {
             let is_ours = line.starts_with("set-up: ");
             let code = if is_ours {
@@ -62,14 +62,14 @@ pub fn command(arguments: &[String], voice: &SharedVoice) -> u8 {
             } else {
                 exit::BAD_INPUT
             };
-            return refused(&line, code, voice);
+            return refused(&line, code, sink);
         }
     };
-    conduct(&settings, &pipe, ground, (workers, notes), voice)
+    conduct(&settings, &pipe, fixture, workers, notes, sink)
 }
 
-fn refused(line: &str, code: u8, voice: &SharedVoice) -> u8 {
-    voice.error(&line);
+fn refused(line: &str, code: u8, sink: &SharedMessageSink) -> u8 {
+    sink.error(&line);
     code
 }
 
@@ -128,21 +128,21 @@ fn groups(settings: &PepeunitConfig) -> Groups {
 
 fn plan_of(
     settings: &PepeunitConfig,
-    ground: &TestFixture,
+    fixture: &TestFixture,
     notes: Vec<String>,
 ) -> Result<Plan, String> {
     let own = |unit: &rest::RestUnit| Own {
         username: unit.token.clone(),
         topic: unit.topic.clone(),
     };
-    let count = ground.units.len() as u32;
+    let count = fixture.units.len() as u32;
     let clients = Clients {
         credentials: Vec::new(),
         count,
         first: 0,
         client_id: format!("loadline-{}-unit-%i", std::process::id()),
         username: None,
-        password: ground
+        password: fixture
             .units
             .iter()
             .any(|unit| unit.token.is_some())
@@ -161,13 +161,13 @@ fn plan_of(
             pace: None,
         }),
         subscribe: Vec::new(),
-        each: ground.units.iter().map(own).collect(),
+        each: fixture.units.iter().map(own).collect(),
     };
     let every_ns = SECOND / u64::from(settings.flags.connect_rate);
     let work = Mqtt {
-        host: ground.host.clone(),
+        host: fixture.host.clone(),
         more_hosts: Vec::new(),
-        port: ground.port,
+        port: fixture.port,
         tls: false,
         version: Version::V311,
         arrivals: Arrival::Message,
@@ -185,7 +185,7 @@ fn plan_of(
     ]);
     let mut plan = plan_for(load, work);
     plan.secrets
-        .extend(settings.broker.iter().map(|(_, password)| password.clone()));
+        .extend(settings.broker.iter().map(|login| login.password.clone()));
     plan.criteria = criteria_of(settings)?;
     plan.notes
         .extend(notes.into_iter().map(|text| Note { at: None, text }));
@@ -195,33 +195,34 @@ fn plan_of(
 fn conduct(
     settings: &PepeunitConfig,
     pipe: &Pipe,
-    mut ground: TestFixture,
-    (workers, notes): (usize, Vec<String>),
-    voice: &SharedVoice,
+    mut fixture: TestFixture,
+    workers: usize,
+    notes: Vec<String>,
+    sink: &SharedMessageSink,
 ) -> u8 {
     let clients: PerClient = Arc::new(Mutex::default());
     let stop = StopHandle::default();
-    let dropped = |ground: &mut TestFixture| {
-        ground
+    let dropped = |fixture: &mut TestFixture| {
+        fixture
             .broker
             .as_mut()
             .and_then(|broker| broker.look().ok()?.dropped)
     };
-    let before = dropped(&mut ground);
-    let job = plan_of(settings, &ground, notes)
-        .and_then(|plan| job(settings, plan, &ground, (workers, &clients, &stop)));
+    let before = dropped(&mut fixture);
+    let job = plan_of(settings, &fixture, notes)
+        .and_then(|plan| job(settings, plan, &fixture, workers, &clients, &stop));
     let job = match job {
         Ok(job) => job,
-        Err(line) => return refused(&line, exit::BAD_INPUT, voice),
+        Err(line) => return refused(&line, exit::BAD_INPUT, sink),
     };
-    let mut door = RunPrinter::new(settings.flags.json.clone(), voice);
-    let ready = match frontend_mqtt::ready(job, voice) {
+    let mut frontend = RunPrinter::new(settings.flags.json.clone(), sink);
+    let ready = match frontend_mqtt::ready(job, sink) {
         Ok(ready) => ready,
-        Err(why) => return session::RunObserver::not_run(&mut door, &why),
+        Err(reason) => return session::RunObserver::not_run(&mut frontend, &reason),
     };
-    let mut ended = match ready.run(session::RunObserver::observer(&mut door)) {
+    let mut ended = match ready.run(session::RunObserver::observer(&mut frontend)) {
         Ok(ended) => ended,
-        Err(why) => return session::RunObserver::not_run(&mut door, &why),
+        Err(reason) => return session::RunObserver::not_run(&mut frontend, &reason),
     };
     let sums = clients
         .lock()
@@ -231,14 +232,15 @@ fn conduct(
     let seconds = f64::from(settings.duration_s);
     let mut verdict = BackendVerdict::new(
         &frontend_mqtt::driver_counts(&ended.run),
-        (seconds, ended.cause.as_ref()),
+        seconds,
+        ended.cause.as_ref(),
     );
-    if let Some(rest) = ground.rest.as_ref().filter(|_| !is_asked_to_end) {
-        voice.say(&format_args!("loadline: reading back what was kept"));
+    if let Some(rest) = fixture.rest.as_ref().filter(|_| !is_asked_to_end) {
+        sink.say(&format_args!("loadline: reading back what was kept"));
         let patience_ns = settings.settle_ns.unwrap_or(pipe.patience_s() * SECOND);
         let read = read_back::all(
             rest,
-            &ground.units,
+            &fixture.units,
             pipe,
             groups(settings),
             &sums,
@@ -246,25 +248,27 @@ fn conduct(
         );
         verdict.read_back(pipe, read);
     }
-    let after = dropped(&mut ground);
+    let after = dropped(&mut fixture);
     verdict.broker_dropped(before.zip(after).map(|(before, after)| after - before));
-    if let Err(why) = ended
+    if let Err(reason) = ended
         .run
         .tell_found(&verdict.findings(), &verdict.to_json())
     {
-        voice.warning(&format_args!(
-            "what was read back is not in the record: {why}"
+        sink.warning(&format_args!(
+            "what was read back is not in the record: {reason}"
         ));
     }
-    door.judge(verdict.last() + "\n", !verdict.is_good());
-    ended.finish(&mut door)
+    frontend.judge(verdict.last() + "\n", !verdict.is_good());
+    ended.finish(&mut frontend)
 }
 
 fn job(
     settings: &PepeunitConfig,
     plan: Plan,
-    ground: &TestFixture,
-    (workers, clients, stop): (usize, &PerClient, &StopHandle),
+    fixture: &TestFixture,
+    workers: usize,
+    clients: &PerClient,
+    stop: &StopHandle,
 ) -> Result<Job, String> {
     let seed = inputs::random_seed();
     let plan::Work::Mqtt(work) = &plan.work else {
@@ -283,13 +287,13 @@ fn job(
         workers: Some(workers),
         seed,
         drain_ns: Some(settings.drain_ns),
-        door: Some(Arc::new(|| Box::new(MqttAccumulator::default()))),
+        frontend: Some(Arc::new(|| Box::new(MqttAccumulator::default()))),
         driver: Some(driver),
         stop: stop.clone(),
         ..EngineOptions::default()
     };
     let mut samplers = sampling::usual();
-    if let Some(broker) = &ground.broker {
+    if let Some(broker) = &fixture.broker {
         samplers.push(Box::new(BrokerWatch {
             broker: broker.clone(),
             stop: stop.clone(),

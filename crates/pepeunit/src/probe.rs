@@ -16,17 +16,21 @@ pub(crate) struct BrokerAddress<'a> {
     pub token: Option<&'a str>,
 }
 
-pub(crate) fn publish(way: &BrokerAddress<'_>, topic: &str, payload: &[u8]) -> Result<(), String> {
-    let at = format!("broker {}:{}", way.host, way.port);
-    let mut stream = connected(way).map_err(|why| format!("{at}: {why}"))?;
+pub(crate) fn publish(
+    broker: &BrokerAddress<'_>,
+    topic: &str,
+    payload: &[u8],
+) -> Result<(), String> {
+    let at = format!("broker {}:{}", broker.host, broker.port);
+    let mut stream = connected(broker).map_err(|cause| format!("{at}: {cause}"))?;
     let client_id = format!("loadline-probe-{}", std::process::id());
     let mut out = Vec::new();
     let hello = Connect {
         client_id: &client_id,
         clean: true,
         keep_alive: 30,
-        username: way.token,
-        password: way.token.map(|_| &[][..]),
+        username: broker.token,
+        password: broker.token.map(|_| &[][..]),
         will: None,
         properties: &[],
     };
@@ -71,9 +75,9 @@ pub(crate) fn publish(way: &BrokerAddress<'_>, topic: &str, payload: &[u8]) -> R
     Ok(())
 }
 
-fn connected(way: &BrokerAddress<'_>) -> Result<TcpStream, String> {
-    let addresses = (way.host, way.port).to_socket_addrs();
-    let mut why = "the name has no address".to_owned();
+fn connected(broker: &BrokerAddress<'_>) -> Result<TcpStream, String> {
+    let addresses = (broker.host, broker.port).to_socket_addrs();
+    let mut cause = "the name has no address".to_owned();
     for address in addresses.map_err(|_| "the host name cannot be resolved".to_owned())? {
         match TcpStream::connect_timeout(&address, PATIENCE) {
             Ok(stream) => {
@@ -83,12 +87,12 @@ fn connected(way: &BrokerAddress<'_>) -> Result<TcpStream, String> {
                 return Ok(stream);
             }
             Err(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => {
-                why = "connection refused".to_owned();
+                cause = "connection refused".to_owned();
             }
-            Err(error) => why = error.to_string(),
+            Err(error) => cause = error.to_string(),
         }
     }
-    Err(why)
+    Err(cause)
 }
 
 enum BrokerReply {

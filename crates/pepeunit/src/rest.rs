@@ -317,13 +317,13 @@ impl RestClient {
 
 fn wrong(method: &str, path: &str, answer: &BlockingResponse) -> String {
     let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
-    let why = match &body["detail"] {
+    let reason = match &body["detail"] {
         Value::Null => String::new(),
         Value::String(text) => format!(": {text}"),
         other => format!(": {other}"),
     };
     let path = path.split('?').next().unwrap_or_default();
-    format!("{method} {API}{path} answered {}{why}", answer.status)
+    format!("{method} {API}{path} answered {}{reason}", answer.status)
 }
 
 pub(crate) fn each<T: Sync>(
@@ -339,10 +339,10 @@ pub(crate) fn each<T: Sync>(
                     let Some(one) = all.get(next.fetch_add(1, Ordering::Relaxed)) else {
                         return;
                     };
-                    if let Err(why) = what(one) {
+                    if let Err(reason) = what(one) {
                         is_over.store(true, Ordering::Relaxed);
                         let mut first = first.lock().unwrap_or_else(PoisonError::into_inner);
-                        first.get_or_insert(why);
+                        first.get_or_insert(reason);
                     }
                 }
             });

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 use clap::{Parser, ValueEnum};
 use plan::{mqtt::PayloadKind, units};
 
-use crate::pipes::Policy;
+use crate::{pipes::Policy, watch::BrokerLogin};
 
 /// `loadline mqtt` as Pepeunit's load test.
 #[derive(Debug, Parser)]
@@ -110,7 +110,7 @@ pub(crate) struct PepeunitConfig {
     pub workers: usize,
     pub domain: Option<String>,
     pub is_secure: bool,
-    pub broker: Option<(String, String)>,
+    pub broker: Option<BrokerLogin>,
     pub api_port: Option<u16>,
     pub settle_ns: Option<u64>,
     pub drain_ns: u64,
@@ -205,7 +205,8 @@ impl PepeunitConfig {
         let value = given(&flags.value_type, "VALUE_TYPE", "Text");
         let policy = given(&flags.policy_type, "POLICY_TYPE", "TimeWindow");
         let broker = or(&flags.mqtt_username, "PU_MQTT_USERNAME")
-            .zip(or(&flags.mqtt_password, "PU_MQTT_PASSWORD"));
+            .zip(or(&flags.mqtt_password, "PU_MQTT_PASSWORD"))
+            .map(|(username, password)| BrokerLogin { username, password });
         let api_port = or(&flags.mqtt_api_port, "PU_MQTT_API_PORT");
         let settle = flags
             .settle
@@ -282,13 +283,13 @@ mod tests {
 
     #[test]
     fn invalid_settings_are_reported_by_name() {
-        let why = |line: &[&str], file| config_from(line, file).err().unwrap();
-        assert!(why(&["--policy-type", "Newest"], "").contains("--policy-type=Newest"));
+        let reason = |line: &[&str], file| config_from(line, file).err().unwrap();
+        assert!(reason(&["--policy-type", "Newest"], "").contains("--policy-type=Newest"));
         assert!(
-            why(&[], "PU_TEST_LOAD_MQTT_VALUE_TYPE=Blob")
+            reason(&[], "PU_TEST_LOAD_MQTT_VALUE_TYPE=Blob")
                 .contains("PU_TEST_LOAD_MQTT_VALUE_TYPE=Blob")
         );
-        assert!(why(&["--unit-count", "0"], "").contains("from 1"));
-        assert!(why(&[], "PU_SECURE=maybe").contains("True or False"));
+        assert!(reason(&["--unit-count", "0"], "").contains("from 1"));
+        assert!(reason(&[], "PU_SECURE=maybe").contains("True or False"));
     }
 }

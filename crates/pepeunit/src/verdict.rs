@@ -25,7 +25,7 @@ pub(crate) struct BackendVerdict {
     seconds: f64,
     ended: Option<String>,
     dropped: Option<u64>,
-    kept: Option<KeptMessages>,
+    stored: Option<KeptMessages>,
 }
 
 /// Allowed delay of arrivals after the load.
@@ -40,7 +40,7 @@ struct KeptMessages {
 }
 
 impl BackendVerdict {
-    pub fn new(reported: &Tally, (seconds, cause): (f64, Option<&Cause>)) -> BackendVerdict {
+    pub fn new(reported: &Tally, seconds: f64, cause: Option<&Cause>) -> BackendVerdict {
         let of = |name: &str| reported.counters.get(name).copied().unwrap_or(0);
         BackendVerdict {
             due: of("due"),
@@ -55,27 +55,27 @@ impl BackendVerdict {
             seconds,
             ended: cause.map(ToString::to_string),
             dropped: None,
-            kept: None,
+            stored: None,
         }
     }
 
     pub fn broker_dropped(&mut self, dropped: Option<f64>) {
         self.dropped = dropped.map(|dropped| dropped.max(0.0) as u64);
-        if let Some(kept) = &mut self.kept {
-            kept.dropped = self.dropped;
+        if let Some(stored) = &mut self.stored {
+            stored.dropped = self.dropped;
         }
     }
 
     pub fn read_back(&mut self, pipe: &Pipe, read: Result<Vec<VerifiedMessages>, String>) {
         let (units, unreadable) = match read {
             Ok(units) => (units, None),
-            Err(why) => (Vec::new(), Some(why)),
+            Err(reason) => (Vec::new(), Some(reason)),
         };
         let mut all = VerifiedMessages::default();
         for of in &units {
             all.add(of);
         }
-        self.kept = Some(KeptMessages {
+        self.stored = Some(KeptMessages {
             policy: pipe.policy,
             all,
             units,
@@ -85,24 +85,25 @@ impl BackendVerdict {
     }
 
     pub fn is_good(&self) -> bool {
-        let kept = self.kept.as_ref();
-        let is_right = kept.is_none_or(|kept| kept.unreadable.is_none() && kept.all.is_right());
-        let is_complete = kept.is_some_and(KeptMessages::is_complete);
+        let stored = self.stored.as_ref();
+        let is_right =
+            stored.is_none_or(|stored| stored.unreadable.is_none() && stored.all.is_right());
+        let is_complete = stored.is_some_and(KeptMessages::is_complete);
         is_right && (is_complete || self.dropped.unwrap_or(0) == 0)
     }
 
     /// Messages certainly at the backend, if each is a row.
     fn arrived(&self) -> Option<u64> {
-        let kept = self.kept.as_ref()?;
-        let is_by_row = kept.policy == Policy::TimeWindow && kept.unreadable.is_none();
-        (is_by_row || kept.is_complete())
-            .then(|| kept.all.kept + kept.all.filtered.min(self.confirmed))
+        let stored = self.stored.as_ref()?;
+        let is_by_row = stored.policy == Policy::TimeWindow && stored.unreadable.is_none();
+        (is_by_row || stored.is_complete())
+            .then(|| stored.all.stored + stored.all.filtered.min(self.confirmed))
     }
 
     pub fn findings(&self) -> Vec<String> {
         let mut lines = Vec::new();
-        if let Some(kept) = &self.kept {
-            lines.extend(kept.lines());
+        if let Some(stored) = &self.stored {
+            lines.extend(stored.lines());
         }
         if self.broken > 0 {
             lines.push(format!(
@@ -144,9 +145,9 @@ impl BackendVerdict {
                 count(self.unsent),
             );
         }
-        let failed = |why: String| format!("Backend did not sustain {asked} rps: {why}");
+        let failed = |reason: String| format!("Backend did not sustain {asked} rps: {reason}");
         let read = format!("The broker read {asked} rps, all {due} messages");
-        let Some(kept) = &self.kept else {
+        let Some(stored) = &self.stored else {
             return self.dropped_line().map_or_else(
                 || {
                     format!(
@@ -156,38 +157,38 @@ impl BackendVerdict {
                 failed,
             );
         };
-        if kept.unreadable.is_some() {
+        if stored.unreadable.is_some() {
             return format!(
                 "{read}; what the backend did with them is unknown, it could not be read back"
             );
         }
-        if let Some(why) = self.wrong(kept) {
-            return failed(why);
+        if let Some(reason) = self.wrong(stored) {
+            return failed(reason);
         }
-        if !kept.is_complete() {
-            let shown = match kept.policy {
-                _ if kept.passing() == 0 => "its filters keep none of them, as intended",
+        if !stored.is_complete() {
+            let rendered = match stored.policy {
+                _ if stored.passing() == 0 => "its filters keep none of them, as intended",
                 Policy::LastValue => "it keeps the newest value alone",
                 Policy::NRecords => "it keeps the newest 100 records alone",
                 Policy::TimeWindow | Policy::Aggregation => "not all of them are in what it keeps",
             };
             return self.dropped_line().map_or_else(
-                || format!("{read}; how many the backend took is not known, {shown}"),
+                || format!("{read}; how many the backend took is not known, {rendered}"),
                 failed,
             );
         }
-        self.timely(kept, &failed)
+        self.timely(stored, &failed)
     }
 
-    fn timely(&self, kept: &KeptMessages, failed: &dyn Fn(String) -> String) -> String {
+    fn timely(&self, stored: &KeptMessages, failed: &dyn Fn(String) -> String) -> String {
         let (due, asked) = (count(self.due), self.per_second(self.due));
-        let arrivals = &kept.all.arrivals;
+        let arrivals = &stored.all.arrivals;
         let (Some((first, _)), Some((last, _))) =
             (arrivals.first_key_value(), arrivals.last_key_value())
         else {
             return format!(
                 "Backend kept all {due} messages, sent at {asked} rps; when they arrived is not known, {} has no times of messages",
-                kept.policy.name()
+                stored.policy.name()
             );
         };
         let load_tenths = (self.seconds * 10.0).ceil() as i64;
@@ -199,7 +200,7 @@ impl BackendVerdict {
                 count((rows as f64 / seconds).round() as u64)
             ));
         }
-        let filtered = match kept.all.filtered {
+        let filtered = match stored.all.filtered {
             0 => String::new(),
             n => format!(
                 ", {} of them filtered as intended, which leaves no trace",
@@ -221,8 +222,8 @@ impl BackendVerdict {
         ))
     }
 
-    fn wrong(&self, kept: &KeptMessages) -> Option<String> {
-        if kept.all.is_right() {
+    fn wrong(&self, stored: &KeptMessages) -> Option<String> {
+        if stored.all.is_right() {
             return None;
         }
         if let Some(arrived) = self.arrived().filter(|arrived| *arrived < self.due) {
@@ -239,22 +240,22 @@ impl BackendVerdict {
         });
         Some(format!(
             "{} of {} units have what they should{dropped}",
-            count(kept.all.right),
-            count(kept.all.units)
+            count(stored.all.right),
+            count(stored.all.units)
         ))
     }
 
     pub fn to_json(&self) -> Value {
-        let kept = self.kept.as_ref().map(|kept| {
+        let stored = self.stored.as_ref().map(|stored| {
             json!({
-                "policy": kept.policy.name(), "all": kept.all, "units": kept.units,
-                "dropped_by_broker": kept.dropped, "unreadable": kept.unreadable,
+                "policy": stored.policy.name(), "all": stored.all, "units": stored.units,
+                "dropped_by_broker": stored.dropped, "unreadable": stored.unreadable,
             })
         });
         json!({
             "due": self.due, "sent": self.sent, "confirmed": self.confirmed, "in_time": self.in_time,
             "unknown": self.unknown, "unsent": self.unsent, "dropped_by_broker": self.dropped, "arrived": self.arrived(),
-            "is_good": self.is_good(), "kept": kept, "found": self.findings(),
+            "is_good": self.is_good(), "kept": stored, "found": self.findings(),
         })
     }
 }
@@ -266,12 +267,12 @@ impl KeptMessages {
 
     fn is_complete(&self) -> bool {
         let is_read = self.unreadable.is_none() && self.all.is_right();
-        is_read && self.passing() > 0 && self.all.kept == self.passing()
+        is_read && self.passing() > 0 && self.all.stored == self.passing()
     }
 
     fn lines(&self) -> Vec<String> {
-        if let Some(why) = &self.unreadable {
-            return vec![format!("kept: could not be read back: {why}")];
+        if let Some(reason) = &self.unreadable {
+            return vec![format!("kept: could not be read back: {reason}")];
         }
         let all = &self.all;
         let mut lines = vec![format!(
@@ -285,13 +286,13 @@ impl KeptMessages {
             Policy::TimeWindow => format!(
                 "messages: {} sent = {} kept + {filtered} + {} lost + {} not certainly read by the broker",
                 count(all.sent),
-                count(all.kept),
+                count(all.stored),
                 count(all.lost),
                 count(all.unread),
             ),
-            Policy::NRecords => format!("messages: {} sent, {filtered}, the newest {} kept", count(all.sent), count(all.kept)),
-            Policy::LastValue => format!("messages: {} sent, {filtered}, {} newest values kept", count(all.sent), count(all.kept)),
-            Policy::Aggregation => format!("messages: {} sent, {filtered}, {} in sums that are right", count(all.sent), count(all.kept)),
+            Policy::NRecords => format!("messages: {} sent, {filtered}, the newest {} kept", count(all.sent), count(all.stored)),
+            Policy::LastValue => format!("messages: {} sent, {filtered}, {} newest values kept", count(all.sent), count(all.stored)),
+            Policy::Aggregation => format!("messages: {} sent, {filtered}, {} in sums that are right", count(all.sent), count(all.stored)),
         });
         if all.lost > 0 {
             lines.push(self.whose_loss());
@@ -305,7 +306,7 @@ impl KeptMessages {
         lines.extend(
             all.wrong
                 .iter()
-                .map(|(why, number)| format!("wrong: {} {why}", count(*number))),
+                .map(|(reason, number)| format!("wrong: {} {reason}", count(*number))),
         );
         if self.policy != Policy::Aggregation {
             lines.push("order within a group of equal messages is not observable".to_owned());
@@ -319,7 +320,7 @@ impl KeptMessages {
             Policy::TimeWindow => format!(", of {} groups", count(self.all.groups_hit)),
             _ => String::new(),
         };
-        let whose = match self.dropped {
+        let loser = match self.dropped {
             Some(dropped) => {
                 let broker = dropped.min(lost);
                 format!(
@@ -330,7 +331,7 @@ impl KeptMessages {
             }
             None => "in the broker, in DataPipe, or not yet visible".to_owned(),
         };
-        format!("lost: {}{groups}: {whose}", count(lost))
+        format!("lost: {}{groups}: {loser}", count(lost))
     }
 }
 
@@ -345,7 +346,7 @@ mod tests {
                 .iter()
                 .map(|(name, value)| ((*name).to_owned(), *value)),
         );
-        BackendVerdict::new(&reported, (10.0, None))
+        BackendVerdict::new(&reported, 10.0, None)
     }
 
     const READ: [(&str, u64); 5] = [
@@ -362,7 +363,7 @@ mod tests {
         let arrivals = (0..seconds * 10).map(|tenth| (17_000_000_000 + tenth, 1));
         let found = VerifiedMessages {
             sent: 100,
-            kept: 100 - lost,
+            stored: 100 - lost,
             lost,
             groups_hit: lost.min(1),
             units: 1,
@@ -437,7 +438,7 @@ mod tests {
         let mut verdict = verdict(&READ);
         let found = VerifiedMessages {
             sent: 100,
-            kept: 4,
+            stored: 4,
             units: 4,
             right: 4,
             ..VerifiedMessages::default()
@@ -473,7 +474,7 @@ mod tests {
         let mut verdict = verdict(&READ);
         let found = VerifiedMessages {
             sent: 100,
-            kept: 100,
+            stored: 100,
             units: 1,
             right: 1,
             ..VerifiedMessages::default()
@@ -504,7 +505,7 @@ mod tests {
     #[test]
     fn who_ends_early_sustains_nothing() {
         let cause = Cause::Limit("an hour".to_owned());
-        let verdict = BackendVerdict::new(&Tally::default(), (10.0, Some(&cause)));
+        let verdict = BackendVerdict::new(&Tally::default(), 10.0, Some(&cause));
         assert!(verdict.last().contains("ended early by an hour"));
     }
 }

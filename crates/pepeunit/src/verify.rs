@@ -13,7 +13,7 @@ use crate::pipes::{Pipe, Policy, RECORDS, ROW_S, WINDOW_S, same};
 pub(crate) struct VerifiedMessages {
     pub sent: u64,
     pub filtered: u64,
-    pub kept: u64,
+    pub stored: u64,
     /// Confirmed but not stored.
     pub lost: u64,
     pub unread: u64,
@@ -31,15 +31,15 @@ impl VerifiedMessages {
     pub fn add(&mut self, other: &VerifiedMessages) {
         self.sent += other.sent;
         self.filtered += other.filtered;
-        self.kept += other.kept;
+        self.stored += other.stored;
         self.lost += other.lost;
         self.unread += other.unread;
         self.groups_hit += other.groups_hit;
         self.surplus += other.surplus;
         self.right += other.right;
         self.units += other.units;
-        for (why, count) in &other.wrong {
-            *self.wrong.entry(why).or_default() += count;
+        for (reason, count) in &other.wrong {
+            *self.wrong.entry(reason).or_default() += count;
         }
         for (tenth, count) in &other.arrivals {
             *self.arrivals.entry(*tenth).or_default() += count;
@@ -56,9 +56,9 @@ impl VerifiedMessages {
         self.lost + self.unread + self.surplus == 0 && self.wrong.is_empty()
     }
 
-    fn is_wrong(&mut self, why: &'static str, count: u64) {
+    fn is_wrong(&mut self, reason: &'static str, count: u64) {
         if count > 0 {
-            *self.wrong.entry(why).or_default() += count;
+            *self.wrong.entry(reason).or_default() += count;
         }
     }
 }
@@ -157,7 +157,7 @@ impl SentByUnit<'_> {
         }
         for (state, wanted) in &wanted {
             let has = there.remove(state).unwrap_or(0);
-            found.kept += has.min(wanted.sent);
+            found.stored += has.min(wanted.sent);
             found.surplus += has.saturating_sub(wanted.sent);
             let lost = wanted.confirmed.saturating_sub(has);
             found.lost += lost;
@@ -205,7 +205,7 @@ impl SentByUnit<'_> {
             match missing.get_mut(state) {
                 Some(count) if *count > 0 => {
                     *count -= 1;
-                    found.kept += 1;
+                    found.stored += 1;
                 }
                 _ if wanted.contains_key(state) => older += 1,
                 _ => foreign += 1,
@@ -259,7 +259,7 @@ impl SentByUnit<'_> {
             states.sum()
         };
         let (sent, confirmed) = (sum_of(|of| of.sent), sum_of(|of| of.confirmed));
-        let kept: f64 = rows.iter().filter_map(|row| number(&row["state"])).sum();
+        let stored: f64 = rows.iter().filter_map(|row| number(&row["state"])).sum();
         let all = wanted.values().map(|wanted| wanted.sent).sum::<u64>();
         let window_ms = WINDOW_S as i64 * 1000;
         let is_aligned = |row: &&Value| {
@@ -290,20 +290,21 @@ impl SentByUnit<'_> {
             "windows that are there more than once",
             (rows.len() - starts.len()) as u64,
         );
-        if (kept - sent).abs() < 0.5 {
-            found.kept = all;
-        } else if self.sums.confirmed < self.sums.sent && kept > confirmed - 0.5 && kept < sent {
+        if (stored - sent).abs() < 0.5 {
+            found.stored = all;
+        } else if self.sums.confirmed < self.sums.sent && stored > confirmed - 0.5 && stored < sent
+        {
             found.is_wrong(
                 "units whose sum lacks what the server has not certainly read",
                 1,
             );
         } else {
-            let why = if kept < sent {
+            let reason = if stored < sent {
                 "units whose sum is less than what was sent"
             } else {
                 "units whose sum is more than what was sent"
             };
-            found.is_wrong(why, 1);
+            found.is_wrong(reason, 1);
         }
         found
     }
@@ -321,7 +322,7 @@ impl SentByUnit<'_> {
         let state = state.map(same).filter(|state| *state != self.probe());
         match (&sent, state) {
             (None, None) => {}
-            (Some((_, wanted)), Some(state)) if *wanted == state => found.kept = 1,
+            (Some((_, wanted)), Some(state)) if *wanted == state => found.stored = 1,
             (Some((last, _)), Some(state)) => {
                 let known = (0..*last)
                     .rev()
@@ -422,7 +423,7 @@ mod tests {
         })
     }
 
-    fn kept(of: &SentByUnit<'_>) -> Vec<Value> {
+    fn stored(of: &SentByUnit<'_>) -> Vec<Value> {
         let messages = (0..of.sums.sent).map(|n| of.groups.text(of.client, of.groups.group(n)));
         let through = messages.filter_map(|text| of.pipe.through(&text));
         through.map(|state| row(&state, of.pipe.input())).collect()
@@ -433,11 +434,11 @@ mod tests {
         let pipe = Pipe::from_policy(Policy::TimeWindow);
         for value in [Kind::Text, Kind::Number] {
             let sent = sent(&pipe, value, 125, 125);
-            let mut rows = kept(&sent);
+            let mut rows = stored(&sent);
             rows.push(row(pipe.probe(), "Text"));
             let right = sent.with_rows(&rows);
             assert!(right.is_right(), "{right:?}");
-            assert_eq!(right.kept + right.filtered, 125);
+            assert_eq!(right.stored + right.filtered, 125);
             // Three missing in one group, one too many in another, and a foreign row.
             rows.drain(0..3);
             rows.push(rows[20].clone());
@@ -455,9 +456,9 @@ mod tests {
     fn what_the_server_has_not_read_is_not_lost() {
         let pipe = Pipe::from_policy(Policy::TimeWindow);
         let sent = sent(&pipe, Kind::Text, 100, 30);
-        let found = sent.with_rows(&kept(&sent)[..35]);
-        assert_eq!((found.kept, found.lost, found.unread), (35, 0, 65));
-        let found = sent.with_rows(&kept(&sent)[..25]);
+        let found = sent.with_rows(&stored(&sent)[..35]);
+        assert_eq!((found.stored, found.lost, found.unread), (35, 0, 65));
+        let found = sent.with_rows(&stored(&sent)[..25]);
         assert_eq!((found.lost, found.unread), (5, 70));
     }
 
@@ -465,7 +466,7 @@ mod tests {
     fn rows_expire_when_they_should() {
         let pipe = Pipe::from_policy(Policy::TimeWindow);
         let sent = sent(&pipe, Kind::Text, 10, 10);
-        let mut rows = kept(&sent);
+        let mut rows = stored(&sent);
         rows[4]["expiration_datetime"] = json!("2026-03-02T00:01:00.500Z");
         rows[5]["size"] = json!(1);
         assert_eq!(
@@ -481,7 +482,7 @@ mod tests {
     fn the_newest_records_are_there() {
         let pipe = Pipe::from_policy(Policy::NRecords);
         let sent = sent(&pipe, Kind::Number, 305, 305);
-        let all = kept(&sent);
+        let all = stored(&sent);
         assert_eq!(all.len(), 205, "ten digits are held back");
         let newest = &all[all.len() - RECORDS..];
         assert!(
@@ -489,18 +490,18 @@ mod tests {
             "{:?}",
             sent.with_rows(newest)
         );
-        let why = |rows: &[Value]| {
+        let reason = |rows: &[Value]| {
             sent.with_rows(rows)
                 .wrong
                 .into_keys()
                 .collect::<Vec<_>>()
                 .join(", ")
         };
-        assert!(why(&all).contains("more records"));
-        assert!(why(&all[..RECORDS]).contains("older"));
+        assert!(reason(&all).contains("more records"));
+        assert!(reason(&all[..RECORDS]).contains("older"));
         let mut other = newest.to_vec();
         other[0]["max_count"] = json!(7);
-        assert!(why(&other).contains("another number"));
+        assert!(reason(&other).contains("another number"));
         assert_eq!(sent.with_rows(&newest[1..]).lost, 1);
     }
 
@@ -517,17 +518,17 @@ mod tests {
         let one = window(12.0, "2026-03-01T00:00:00Z", "2026-03-01T00:01:00Z");
         let two = window(18.0, "2026-03-01T00:01:00Z", "2026-03-01T00:02:00Z");
         assert!(sent.with_rows(&[one.clone(), two.clone()]).is_right());
-        let why = |rows: &[Value]| {
+        let reason = |rows: &[Value]| {
             sent.with_rows(rows)
                 .wrong
                 .into_keys()
                 .collect::<Vec<_>>()
                 .join(", ")
         };
-        assert!(why(std::slice::from_ref(&one)).contains("less"));
-        assert!(why(&[one.clone(), two.clone(), one.clone()]).contains("more than once"));
+        assert!(reason(std::slice::from_ref(&one)).contains("less"));
+        assert!(reason(&[one.clone(), two.clone(), one.clone()]).contains("more than once"));
         let off = window(18.0, "2026-03-01T00:01:01Z", "2026-03-01T00:02:01Z");
-        assert!(why(&[one, off]).contains("begin and end"));
+        assert!(reason(&[one, off]).contains("begin and end"));
     }
 
     #[test]
@@ -536,16 +537,16 @@ mod tests {
         let sent = sent(&pipe, Kind::Text, 25, 25);
         let state = |group| sent.groups.text(3, group);
         assert!(sent.with_state(Some(&state(2))).is_right());
-        let why = |state: Option<&str>| {
+        let reason = |state: Option<&str>| {
             sent.with_state(state)
                 .wrong
                 .into_keys()
                 .collect::<Vec<_>>()
                 .join(", ")
         };
-        assert!(why(Some(&state(1))).contains("not the newest"));
-        assert!(why(Some("nobody's")).contains("never sent"));
-        assert!(why(None).contains("without"));
+        assert!(reason(Some(&state(1))).contains("not the newest"));
+        assert!(reason(Some("nobody's")).contains("never sent"));
+        assert!(reason(None).contains("without"));
     }
 
     #[test]

@@ -10,10 +10,17 @@ use session::blocking_http::{Base, BlockingRequest};
 
 pub(crate) const RULE: &str = "pepeunit.subscriptions < 1";
 
+/// Name and password for the broker's HTTP interface.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BrokerLogin {
+    pub username: String,
+    pub password: String,
+}
+
 #[derive(Clone)]
 pub(crate) struct Broker {
     base: Base,
-    user: (String, String),
+    login: BrokerLogin,
     token: String,
     topic: String,
 }
@@ -24,10 +31,10 @@ pub(crate) struct BrokerFigures {
 }
 
 impl Broker {
-    pub fn enter(base: Base, user: (String, String), topic: &str) -> Result<Broker, String> {
+    pub fn enter(base: Base, login: BrokerLogin, topic: &str) -> Result<Broker, String> {
         let mut broker = Broker {
             base,
-            user,
+            login,
             token: String::new(),
             topic: topic.replace('/', "%2F").replace('+', "%2B"),
         };
@@ -36,7 +43,7 @@ impl Broker {
     }
 
     fn login(&mut self) -> Result<(), String> {
-        let (username, password) = &self.user;
+        let BrokerLogin { username, password } = &self.login;
         let body = json!({ "username": username, "password": password }).to_string();
         let answer = self.base.send(&BlockingRequest {
             method: "POST",

@@ -80,7 +80,7 @@ impl Plan {
         let Some(background) = &self.background else {
             return;
         };
-        let mut refuse = |why: String| problems.push(Problem::anywhere(why));
+        let mut refuse = |reason: String| problems.push(Problem::anywhere(reason));
         let (ready_ns, end_ns) = (background.mqtt.ready_ns(), self.load.end_ns());
         let seconds = |ns: u64| ns as f64 / units::SECOND as f64;
         for group in &background.mqtt.groups {

@@ -18,7 +18,7 @@ pub struct Scaling {
     /// The tested deployment.
     pub tested: Deployment,
     /// The target deployment.
-    pub meant: Deployment,
+    pub target: Deployment,
 }
 
 impl Deployment {
@@ -33,13 +33,13 @@ impl Scaling {
     /// Factor on the load, if each instance carries its part.
     #[must_use]
     pub fn times(self) -> f64 {
-        self.meant.left() / self.tested.left()
+        self.target.left() / self.tested.left()
     }
 
     /// Distance of the extrapolation. Background load grows with the instances too.
     #[must_use]
     pub fn reach(self) -> f64 {
-        let instances = f64::from(self.meant.instances) / f64::from(self.tested.instances);
+        let instances = f64::from(self.target.instances) / f64::from(self.tested.instances);
         instances.max(self.times())
     }
 }
@@ -48,24 +48,27 @@ impl Scaling {
 mod tests {
     use super::*;
 
-    fn scaling(tested: (u32, f64), meant: (u32, f64)) -> Scaling {
-        let [tested, meant] = [tested, meant].map(|(instances, background)| Deployment {
+    fn instances(instances: u32, background: f64) -> Deployment {
+        Deployment {
             instances,
             background,
-        });
-        Scaling { tested, meant }
+        }
+    }
+
+    fn scaling(tested: Deployment, target: Deployment) -> Scaling {
+        Scaling { tested, target }
     }
 
     #[test]
     fn factor_is_ratio_of_available_instances() {
         // 16 × 65 % is 10.4 instances, compared with 5.7.
-        let grown = scaling((6, 0.05), (16, 0.35));
+        let grown = scaling(instances(6, 0.05), instances(16, 0.35));
         assert!((grown.times() - 10.4 / 5.7).abs() < 1e-12);
         assert!((grown.reach() - 16.0 / 6.0).abs() < 1e-12);
-        let same = scaling((3, 0.2), (3, 0.2));
+        let same = scaling(instances(3, 0.2), instances(3, 0.2));
         assert!((same.times() - 1.0).abs() < 1e-12);
         // Less background load is a larger extrapolation than the instances alone.
-        let freed = scaling((2, 0.5), (3, 0.0));
+        let freed = scaling(instances(2, 0.5), instances(3, 0.0));
         assert!((freed.reach() - 3.0).abs() < 1e-12);
     }
 }

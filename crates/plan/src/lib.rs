@@ -117,7 +117,7 @@ pub struct Plan {
     pub without_excerpts: bool,
     /// Settings of the front end, in its own format, needed to show the run again.
     #[serde(skip_serializing_if = "serde_json::Value::is_null")]
-    pub door_settings: serde_json::Value,
+    pub frontend_settings: serde_json::Value,
     /// Remarks of the reader, kept in the record and shown in every report.
     pub notes: Vec<Note>,
     /// Files that the plan was read from.
@@ -189,7 +189,7 @@ impl Plan {
             server: Vec::new(),
             guard: false,
             without_excerpts: false,
-            door_settings: serde_json::Value::Null,
+            frontend_settings: serde_json::Value::Null,
             notes: Vec::new(),
             files: Vec::new(),
             also_read: Vec::new(),

@@ -11,7 +11,16 @@ use crate::Template;
 
 pub use fault::{Fault, FaultKind, parse_fault};
 pub use latency::{Busy, LatencySampler, MockLatency, PercentileCurve, stratum};
-pub use recorded::{Measured, Reference, is_reference, parse_reference};
+pub use recorded::{Measured, MeasuredCell, Reference, is_reference, parse_reference};
+
+/// Where a running mock listens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MockAddress {
+    /// Name in the plan.
+    pub name: String,
+    /// Base URL.
+    pub url: String,
+}
 
 /// A simulated service.
 #[derive(Debug, Clone)]

@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Resolve {
-        Resolve::parse(text).unwrap_or_else(|why| panic!("{text}: {why}"))
+        Resolve::parse(text).unwrap_or_else(|reason| panic!("{text}: {reason}"))
     }
 
     #[test]
@@ -130,8 +130,8 @@ mod tests {
             (":443:127.0.0.1", "`` is not a valid host"),
             ("-app.test:443", "mean nothing here"),
         ] {
-            let why = Resolve::parse(text).expect_err(text);
-            assert!(why.contains(word), "{text}: {why}");
+            let reason = Resolve::parse(text).expect_err(text);
+            assert!(reason.contains(word), "{text}: {reason}");
         }
     }
 

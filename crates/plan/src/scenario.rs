@@ -24,7 +24,7 @@ pub struct Scenario {
 impl Scenario {
     /// Name in labels and tables; `index` is its position in the plan.
     #[must_use]
-    pub fn shown(&self, index: usize) -> String {
+    pub fn render(&self, index: usize) -> String {
         self.name.clone().unwrap_or_else(|| index.to_string())
     }
 }

@@ -313,7 +313,7 @@ mod tests {
         ] {
             assert_eq!(parse(text).unwrap().place, place);
         }
-        for (text, said) in [
+        for (text, message) in [
             ("app", "does not say where"),
             ("host=pid:1", "`host` is the machine"),
             ("a b=pid:1", "not a valid name of a source"),
@@ -326,7 +326,7 @@ mod tests {
             ("p=promql:h up", "at its http:// or https:// URL"),
         ] {
             let wrong = parse(text).unwrap_err();
-            assert!(wrong.contains(said), "{wrong}");
+            assert!(wrong.contains(message), "{wrong}");
         }
         for (text, secrets) in [
             ("c=redis://:pw@h:1", &["pw"][..]),

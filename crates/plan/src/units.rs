@@ -160,10 +160,10 @@ pub struct GrammarError {
 impl GrammarError {
     /// Formats the error in one line: source, text and position.
     #[must_use]
-    pub fn describe(&self, whose: &str, text: &str) -> String {
+    pub fn describe(&self, subject: &str, text: &str) -> String {
         let before = &text[..self.offset.min(text.len())];
         format!(
-            "{whose} '{text}', column {}: {self}",
+            "{subject} '{text}', column {}: {self}",
             before.chars().count() + 1
         )
     }

@@ -75,7 +75,7 @@ impl Volume {
             .and_then(|rate| rate.times(millionths(1.0 + peak.growth)?, MILLION));
         match scaled {
             Some(rate) if !rate.is_zero() => Ok(Volume {
-                text: shown(trimmed, peak),
+                text: render(trimmed, peak),
                 rate,
             }),
             Some(_) => refused(format!(
@@ -110,7 +110,7 @@ fn millionths(number: f64) -> Option<u64> {
     (0.0..=1e15).contains(&scaled).then_some(scaled as u64)
 }
 
-fn shown(number: &str, peak: PeakRate) -> String {
+fn render(number: &str, peak: PeakRate) -> String {
     let mut text = number.to_owned();
     if let Some(hours) = peak.hours {
         text.push_str(&format!(" in {hours} h"));

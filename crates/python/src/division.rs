@@ -6,7 +6,7 @@ use frontend_locust::Conducting;
 use pyo3::{exceptions::PyRuntimeError, prelude::*};
 
 use crate::{
-    log::voice,
+    log::sink,
     run::{Facts, RunResult, test},
 };
 
@@ -42,7 +42,7 @@ impl Division {
     fn new(py: Python<'_>, facts: Facts, processes: u64) -> PyResult<Division> {
         let test = test(facts)?;
         let conducting = py
-            .detach(|| Conducting::begin(test, processes, &voice()))
+            .detach(|| Conducting::begin(test, processes, &sink()))
             .map_err(|lines| PyRuntimeError::new_err(lines.join("\n")))?;
         Ok(Division {
             record: conducting.record.display().to_string(),
@@ -67,8 +67,8 @@ impl Division {
     }
 
     /// Writes down whose requests are not in the record.
-    fn is_unmeasured(&self, who: &str) -> PyResult<()> {
-        self.with(|conducting| conducting.is_unmeasured(who))
+    fn is_unmeasured(&self, source: &str) -> PyResult<()> {
+        self.with(|conducting| conducting.is_unmeasured(source))
     }
 
     /// Writes down something that everybody who reads the record is told.

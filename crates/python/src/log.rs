@@ -2,9 +2,9 @@
 
 use std::{fmt::Display, io::Write, sync::Arc};
 
-use session::{MessageSink, SharedVoice};
+use session::{MessageSink, SharedMessageSink};
 
-pub fn voice() -> SharedVoice {
+pub fn sink() -> SharedMessageSink {
     Arc::new(PythonLog)
 }
 

@@ -12,7 +12,7 @@ use pyo3::{
     prelude::*,
 };
 
-use crate::{answer::PyResponse, log::voice};
+use crate::{answer::PyResponse, log::sink};
 
 /// A test that runs: from its making to `end`.
 #[pyclass(name = "Run", module = "loadline._native", frozen)]
@@ -92,13 +92,13 @@ impl PyRun {
     #[new]
     fn new(py: Python<'_>, facts: Facts, is_watched: bool) -> PyResult<PyRun> {
         let test = test(facts)?;
-        PyRun::begun(py, || RunningTest::begin(&test, is_watched, &voice()))
+        PyRun::begun(py, || RunningTest::begin(&test, is_watched, &sink()))
     }
 
     /// Starts the part of a test that the master of several processes has handed out.
     #[staticmethod]
     fn of_part(py: Python<'_>, handed: &str, number: u64) -> PyResult<PyRun> {
-        PyRun::begun(py, || RunningTest::begin_part(handed, number, &voice()))
+        PyRun::begun(py, || RunningTest::begin_part(handed, number, &sink()))
     }
 
     /// Where its record is.

@@ -37,7 +37,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let started = RunContext {
         version: env!("CARGO_PKG_VERSION").into(),
         command: vec!["loadline".into()],
-        door: "run".into(),
+        frontend: "run".into(),
         workers: 1,
         seed: 1,
         wall_ns: WALL,

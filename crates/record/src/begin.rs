@@ -15,7 +15,7 @@ use super::{
 pub struct RunContext {
     pub version: String,
     pub command: Vec<String>,
-    pub door: String,
+    pub frontend: String,
     pub workers: usize,
     pub seed: u64,
     /// In nanoseconds since 1970.
@@ -56,7 +56,7 @@ impl Manifest {
             share: started.share,
             node: started.node,
             processes: started.processes,
-            whole: started.share.map(|_| {
+            full_run: started.share.map(|_| {
                 Box::new(Whole {
                     load: load_facts(plan, &schedule, Share::WHOLE),
                     phases: phase_facts(plan, &schedule, Share::WHOLE),
@@ -64,7 +64,7 @@ impl Manifest {
                 })
             }),
             command: started.command,
-            door: started.door,
+            frontend: started.frontend,
             name: plan.name.clone(),
             about: plan.about.clone(),
             target: plan.target.clone(),
@@ -87,7 +87,7 @@ impl Manifest {
                         .map_or_else(|| note.text.clone(), |at| format!("{at}: {}", note.text))
                 })
                 .collect(),
-            door_settings: plan.door_settings.clone(),
+            frontend_settings: plan.frontend_settings.clone(),
             workers: started.workers,
             seed: started.seed,
             start: RunStart::at(started.wall_ns, started.monotonic_ns),
@@ -155,7 +155,7 @@ fn users_of(plan: &Plan, users: u32, share: Share) -> u32 {
 }
 
 fn phase_facts(plan: &Plan, schedule: &Schedule, share: Share) -> Vec<PhaseFacts> {
-    let said: Vec<(&Option<String>, String, &String, bool)> = match &plan.load {
+    let message: Vec<(&Option<String>, String, &String, bool)> = match &plan.load {
         Load::Open { phases, .. } => phases
             .iter()
             .map(|one| {
@@ -179,23 +179,27 @@ fn phase_facts(plan: &Plan, schedule: &Schedule, share: Share) -> Vec<PhaseFacts
         before += schedule.phase_total(phase);
         share.of_first(before) - first
     };
-    let facts = said.into_iter().zip(schedule.phase_ends()).enumerate().map(
-        |(i, ((name, text, duration_text, constant), end_ns))| PhaseFacts {
-            name: name.clone(),
-            text,
-            duration_text: duration_text.clone(),
-            start_ns: std::mem::replace(&mut start_ns, *end_ns),
-            end_ns: *end_ns,
-            planned: planned(i as u32),
-            constant: Some(constant),
-        },
-    );
+    let facts = message
+        .into_iter()
+        .zip(schedule.phase_ends())
+        .enumerate()
+        .map(
+            |(i, ((name, text, duration_text, constant), end_ns))| PhaseFacts {
+                name: name.clone(),
+                text,
+                duration_text: duration_text.clone(),
+                start_ns: std::mem::replace(&mut start_ns, *end_ns),
+                end_ns: *end_ns,
+                planned: planned(i as u32),
+                constant: Some(constant),
+            },
+        );
     facts.collect()
 }
 
 fn scenario_facts(plan: &Plan) -> Vec<ScenarioFacts> {
     let facts = |(i, scenario): (usize, &plan::Scenario)| ScenarioFacts {
-        name: scenario.shown(i),
+        name: scenario.render(i),
         weight: scenario.weight,
     };
     match &plan.work {
@@ -273,11 +277,12 @@ pub fn moment(text: &str) -> Option<u64> {
     if let Ok(moment) = text.parse::<jiff::Timestamp>() {
         return u64::try_from(moment.as_nanosecond()).ok();
     }
-    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+    let (full_run, part) = text.split_once('.').unwrap_or((text, ""));
     let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    (!whole.is_empty() && part.len() <= 9 && is_number(whole) && is_number(part)).then_some(())?;
+    (!full_run.is_empty() && part.len() <= 9 && is_number(full_run) && is_number(part))
+        .then_some(())?;
     let part: u64 = format!("{part:0<9}").parse().ok()?;
-    whole
+    full_run
         .parse::<u64>()
         .ok()?
         .checked_mul(1_000_000_000)?

@@ -12,7 +12,7 @@ const MARK: &str = "leaf1";
 pub struct RecordChunk {
     pub(super) labels: String,
     pub(super) intervals: String,
-    pub(super) door: String,
+    pub(super) frontend: String,
     pub(super) events: String,
     pub(super) counters: String,
 }
@@ -22,14 +22,14 @@ pub struct DecodedChunk {
     pub frame: IntervalRecord,
     pub labels: Vec<Label>,
     pub events: Vec<Event>,
-    pub door: Tally,
+    pub frontend: Tally,
 }
 
 impl RecordChunk {
     pub(super) fn new(
         frame: &IntervalRecord,
         labels: &[Label],
-        door: Option<&DoorLine>,
+        frontend: Option<&DoorLine>,
         events: &[Event],
         encoder: &mut hlog::Encoder,
     ) -> RecordChunk {
@@ -38,7 +38,7 @@ impl RecordChunk {
         RecordChunk {
             labels: json_lines(labels),
             intervals,
-            door: json_lines(door),
+            frontend: json_lines(frontend),
             events: json_lines(events),
             counters: json_lines(&counters::lines_of(frame)),
         }
@@ -49,7 +49,7 @@ impl RecordChunk {
         let texts = [
             &self.labels,
             &self.intervals,
-            &self.door,
+            &self.frontend,
             &self.events,
             &self.counters,
         ];
@@ -68,14 +68,14 @@ impl RecordChunk {
             rest = after;
             Some(text.to_owned())
         };
-        let leaf = RecordChunk {
+        let chunk = RecordChunk {
             labels: next()?,
             intervals: next()?,
-            door: next()?,
+            frontend: next()?,
             events: next()?,
             counters: next()?,
         };
-        (rest.is_empty() && lengths.next().is_none()).then_some(leaf)
+        (rest.is_empty() && lengths.next().is_none()).then_some(chunk)
     }
 
     /// Decodes the chunk; `None` unless it is exactly one interval.
@@ -88,7 +88,7 @@ impl RecordChunk {
             frame,
             labels: things(&self.labels)?,
             events: things(&self.events)?,
-            door: door_of(&self.door)?,
+            frontend: door_of(&self.frontend)?,
         })
     }
 }
@@ -121,16 +121,17 @@ fn things<T: DeserializeOwned>(text: &str) -> Option<Vec<T>> {
 
 #[cfg(test)]
 mod tests {
+    use measure::TimeSpan;
     use measure::{Labels, OutcomeClass, TimeKind, label};
     use proptest::prelude::*;
 
     use super::*;
     use crate::EventKind;
 
-    fn leaf(index: u64, values: &[(u32, u64)], text: &str) -> RecordChunk {
+    fn chunk(index: u64, values: &[(u32, u64)], text: &str) -> RecordChunk {
         let mut frame = IntervalRecord {
             index,
-            span: (500_000_000, 1_500_000_000),
+            span: TimeSpan::new(500_000_000, 1_500_000_000),
             phase: 1,
             ..IntervalRecord::default()
         };
@@ -154,32 +155,32 @@ mod tests {
             values in prop::collection::vec((0..3u32, 1..3_600_000_000_000u64), 0..50),
             text in any::<String>(),
         ) {
-            let leaf = leaf(index, &values, &text);
-            let bytes = leaf.to_bytes();
+            let chunk = chunk(index, &values, &text);
+            let bytes = chunk.to_bytes();
             let came = RecordChunk::from_bytes(&bytes).unwrap();
-            prop_assert_eq!(&came, &leaf);
+            prop_assert_eq!(&came, &chunk);
             let DecodedChunk { frame, labels, events, .. } = came.unfold().unwrap();
             let mut encoder = hlog::Encoder::new().unwrap();
-            prop_assert_eq!(RecordChunk::new(&frame, &labels, None, &events, &mut encoder), leaf);
+            prop_assert_eq!(RecordChunk::new(&frame, &labels, None, &events, &mut encoder), chunk);
             prop_assert_eq!(RecordChunk::from_bytes(&bytes[..bytes.len() - 1]), None);
         }
 
         #[test]
         fn whatever_comes_is_a_leaf_or_none(mut at in prop::collection::vec(any::<(prop::sample::Index, u8)>(), 1..4)) {
-            let mut bytes = leaf(7, &[(1, 1_000), (0, 5_000)], "status 503").to_bytes();
+            let mut bytes = chunk(7, &[(1, 1_000), (0, 5_000)], "status 503").to_bytes();
             for (at, byte) in at.drain(..) {
                 let at = at.index(bytes.len());
                 bytes[at] = byte;
             }
-            if let Some(unfolded) = RecordChunk::from_bytes(&bytes).and_then(|leaf| leaf.unfold()) {
-                prop_assert!(unfolded.frame.span.0 <= unfolded.frame.span.1);
+            if let Some(unfolded) = RecordChunk::from_bytes(&bytes).and_then(|chunk| chunk.unfold()) {
+                prop_assert!(unfolded.frame.span.from_ns <= unfolded.frame.span.to_ns);
             }
         }
     }
 
     #[test]
     fn half_an_interval_is_none_and_so_are_two() {
-        let (one, two) = (leaf(1, &[(1, 5)], ""), leaf(2, &[(1, 5)], ""));
+        let (one, two) = (chunk(1, &[(1, 5)], ""), chunk(2, &[(1, 5)], ""));
         let cut = |text: &str| text.lines().next().unwrap().to_owned() + "\n";
         let half = RecordChunk {
             counters: cut(&one.counters),

@@ -28,10 +28,10 @@ pub enum RecordPiece {
         manifest: Box<Manifest>,
         plan: Value,
     },
-    Leaf {
-        leaf: RecordChunk,
+    Chunk {
+        chunk: RecordChunk,
         /// For stop rules.
-        under_way: Ages,
+        in_flight_ages: Ages,
     },
     Lines {
         file: Extra,
@@ -55,8 +55,8 @@ enum PieceHead {
         manifest: Box<Manifest>,
         plan: Value,
     },
-    Leaf {
-        under_way: Ages,
+    Chunk {
+        in_flight_ages: Ages,
     },
     Lines {
         file: Extra,
@@ -74,9 +74,12 @@ impl RecordPiece {
                 let (manifest, plan) = (manifest.clone(), plan.clone());
                 (PieceHead::Begun { manifest, plan }, Vec::new())
             }
-            RecordPiece::Leaf { leaf, under_way } => {
-                let under_way = under_way.clone();
-                (PieceHead::Leaf { under_way }, leaf.to_bytes())
+            RecordPiece::Chunk {
+                chunk,
+                in_flight_ages,
+            } => {
+                let in_flight_ages = in_flight_ages.clone();
+                (PieceHead::Chunk { in_flight_ages }, chunk.to_bytes())
             }
             RecordPiece::Lines { file, text } => {
                 (PieceHead::Lines { file: *file }, text.clone().into_bytes())
@@ -99,9 +102,12 @@ impl RecordPiece {
         let (head, rest) = (&bytes[..end], &bytes[end + 1..]);
         let piece = match serde_json::from_slice(head).ok()? {
             PieceHead::Begun { manifest, plan } => RecordPiece::Begun { manifest, plan },
-            PieceHead::Leaf { under_way } => {
-                let leaf = RecordChunk::from_bytes(rest)?;
-                return Some(RecordPiece::Leaf { leaf, under_way });
+            PieceHead::Chunk { in_flight_ages } => {
+                let chunk = RecordChunk::from_bytes(rest)?;
+                return Some(RecordPiece::Chunk {
+                    chunk,
+                    in_flight_ages,
+                });
             }
             PieceHead::Lines { file } => {
                 let text = String::from_utf8(rest.to_vec()).ok()?;
@@ -115,9 +121,9 @@ impl RecordPiece {
 }
 
 #[must_use]
-pub fn ages(under_way: &BTreeMap<LabelId, Histogram<u64>>) -> Ages {
-    let cells = |ages: &Histogram<u64>| ages.cells().map(|(from, _, n)| (from, n)).collect();
-    let all = under_way.iter().filter(|(_, ages)| ages.count() > 0);
+pub fn ages(in_flight_ages: &BTreeMap<LabelId, Histogram<u64>>) -> Ages {
+    let cells = |ages: &Histogram<u64>| ages.cells().map(|cell| (cell.low, cell.count)).collect();
+    let all = in_flight_ages.iter().filter(|(_, ages)| ages.count() > 0);
     all.map(|(id, ages)| (*id, cells(ages))).collect()
 }
 
@@ -148,12 +154,12 @@ impl Replica {
         let written = match piece {
             RecordPiece::Begun { manifest, plan } => self.begin(manifest, plan),
             RecordPiece::Ended(manifest) => replace(&self.dir.join("manifest.json"), manifest),
-            RecordPiece::Leaf { leaf, .. } => {
-                unfolded = leaf.unfold();
+            RecordPiece::Chunk { chunk, .. } => {
+                unfolded = chunk.unfold();
                 let damaged = || std::io::Error::other("an interval came damaged");
                 match &mut self.files {
                     _ if unfolded.is_none() => Err(damaged()),
-                    Some(files) => files.interval(leaf),
+                    Some(files) => files.interval(chunk),
                     None => Err(unbegun()),
                 }
             }
@@ -170,7 +176,7 @@ impl Replica {
         fs::create_dir_all(&self.dir)?;
         replace(&self.dir.join("manifest.json"), manifest)?;
         replace(&self.dir.join("plan.json"), plan)?;
-        let has_accumulator = manifest.door != "run";
+        let has_accumulator = manifest.frontend != "run";
         self.files = Some(Files::begin(
             &self.dir,
             manifest.start.wall_ns,
@@ -192,10 +198,10 @@ mod tests {
             ages in prop::collection::btree_map(0..50u16, prop::collection::vec((any::<u64>(), 1..9u64), 1..5), 0..4),
             lines in prop::collection::vec("[a-z{}\"]{0,20}", 0..4),
         ) {
-            let leaf = RecordChunk::default();
+            let chunk = RecordChunk::default();
             let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
             let file = Extra::Events;
-            for piece in [RecordPiece::Leaf { leaf, under_way: ages }, RecordPiece::Lines { file, text }] {
+            for piece in [RecordPiece::Chunk { chunk, in_flight_ages: ages }, RecordPiece::Lines { file, text }] {
                 let bytes = piece.to_bytes();
                 let came = RecordPiece::from_bytes(&bytes);
                 prop_assert_eq!(came.as_ref(), Some(&piece));

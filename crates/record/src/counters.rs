@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use measure::{
-    Fault, LabelId, NoAnswer, OutcomeClass, TimeKind,
+    Fault, LabelId, NoAnswer, OutcomeClass, TimeKind, TimeSpan,
     interval::{Gauge, RunPart},
     label,
     slot::{Counters, KeyCounts},
@@ -122,13 +122,18 @@ fn is_false(b: &bool) -> bool {
 pub(super) fn lines_of(frame: &IntervalRecord) -> Vec<CounterLine> {
     let empty = LabelTotals::default();
     let first = (label::ALL, frame.phase);
-    let mut head = line_of(frame, first, frame.parts.get(&first).unwrap_or(&empty));
+    let mut head = line_of(
+        frame,
+        first.0,
+        first.1,
+        frame.parts.get(&first).unwrap_or(&empty),
+    );
     head.run = Some(RunLine::from_record(frame));
     let others = frame
         .parts
         .iter()
         .filter(|(key, _)| **key != first)
-        .map(|(key, part)| line_of(frame, *key, part));
+        .map(|((label, phase), part)| line_of(frame, *label, *phase, part));
     let end = CounterLine {
         i: frame.index,
         end: true,
@@ -137,11 +142,7 @@ pub(super) fn lines_of(frame: &IntervalRecord) -> Vec<CounterLine> {
     [head].into_iter().chain(others).chain([end]).collect()
 }
 
-fn line_of(
-    frame: &IntervalRecord,
-    (label, phase): (LabelId, u32),
-    part: &LabelTotals,
-) -> CounterLine {
+fn line_of(frame: &IntervalRecord, label: LabelId, phase: u32, part: &LabelTotals) -> CounterLine {
     let counters = &part.slot.counters;
     let exact = |h: &measure::Histogram| {
         (
@@ -242,8 +243,8 @@ impl RunLine {
             steal_ns: frame.steal_ns.get(i).copied(),
         };
         RunLine {
-            from_ns: frame.span.0,
-            to_ns: frame.span.1,
+            from_ns: frame.span.from_ns,
+            to_ns: frame.span.to_ns,
             phase: frame.phase,
             arrivals: ArrivalsLine {
                 due: run.due,
@@ -267,7 +268,7 @@ impl RunLine {
     }
 
     pub(super) fn fill(&self, frame: &mut IntervalRecord) {
-        frame.span = (self.from_ns, self.to_ns);
+        frame.span = TimeSpan::new(self.from_ns, self.to_ns);
         frame.phase = self.phase;
         frame.run = RunPart {
             due: self.arrivals.due,

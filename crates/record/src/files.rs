@@ -21,7 +21,7 @@ pub(super) struct Files {
     intervals: Sheet,
     counters: Sheet,
     events: Sheet,
-    door: Sheet,
+    frontend: Sheet,
     server: Sheet,
 }
 
@@ -91,7 +91,7 @@ impl Files {
         has_accumulator: bool,
     ) -> io::Result<Files> {
         let sheet = |name| Sheet::new(dir, name);
-        let door = if has_accumulator {
+        let frontend = if has_accumulator {
             sheet("door.jsonl")?
         } else {
             Sheet::unopened(dir, "door.jsonl")
@@ -102,7 +102,7 @@ impl Files {
             intervals: sheet("intervals.hlog")?,
             counters: sheet("counters.jsonl")?,
             events: sheet("events.jsonl")?,
-            door,
+            frontend,
             server: sheet("server.jsonl")?,
         };
         files.intervals.append(&hlog::header(wall_start_ns))?;
@@ -112,7 +112,7 @@ impl Files {
     pub(super) fn lines(&self) -> LineCounts {
         LineCounts {
             events: self.events.lines,
-            door: self.door.lines,
+            frontend: self.frontend.lines,
             server: self.server.lines,
         }
     }
@@ -125,12 +125,12 @@ impl Files {
         self.server.append(lines)
     }
 
-    pub(super) fn interval(&mut self, leaf: &RecordChunk) -> io::Result<()> {
-        self.labels.append(&leaf.labels)?;
-        self.intervals.append(&leaf.intervals)?;
-        self.door.append(&leaf.door)?;
-        self.events.append(&leaf.events)?;
-        self.counters.append(&leaf.counters)
+    pub(super) fn interval(&mut self, record_chunk: &RecordChunk) -> io::Result<()> {
+        self.labels.append(&record_chunk.labels)?;
+        self.intervals.append(&record_chunk.intervals)?;
+        self.frontend.append(&record_chunk.frontend)?;
+        self.events.append(&record_chunk.events)?;
+        self.counters.append(&record_chunk.counters)
     }
 }
 

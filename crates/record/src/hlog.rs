@@ -4,7 +4,10 @@
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use flate2::{Compress, Compression, FlushCompress};
 use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
-use measure::{Histogram, LabelId, OutcomeClass, TimeKind, histogram::MAX_VALUE};
+use measure::{
+    Histogram, LabelId, OutcomeClass, TimeKind, TimeSpan,
+    histogram::{HistogramCell, MAX_VALUE},
+};
 
 use super::{counters, interval::IntervalRecord};
 
@@ -44,7 +47,10 @@ impl Encoder {
     }
 
     pub(super) fn write(&mut self, frame: &IntervalRecord, out: &mut String) {
-        let (start, end) = frame.span;
+        let TimeSpan {
+            from_ns: start,
+            to_ns: end,
+        } = frame.span;
         for ((label, phase), part) in &frame.parts {
             for (kind, outcome, histogram) in part.slot.histograms() {
                 let tag = counters::tag(kind, outcome);
@@ -67,7 +73,7 @@ impl Encoder {
 
     fn encode(&mut self, histogram: &Histogram) -> String {
         self.scratch.reset();
-        for (low, _, n) in histogram.cells() {
+        for HistogramCell { low, count: n, .. } in histogram.cells() {
             self.scratch.saturating_record_n(low, n);
         }
         self.plain.clear();
@@ -173,7 +179,7 @@ mod tests {
     fn frame(values: &[u64]) -> IntervalRecord {
         let mut frame = IntervalRecord {
             index: 7,
-            span: (500_000_000, 1_500_000_000),
+            span: TimeSpan::new(500_000_000, 1_500_000_000),
             phase: 1,
             ..IntervalRecord::default()
         };

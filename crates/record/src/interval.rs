@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use measure::{
-    Histogram, Interval, LabelId, NoAnswer, OutcomeClass, Slot, TimeKind,
+    Histogram, Interval, LabelId, NoAnswer, OutcomeClass, Slot, TimeKind, TimeSpan,
     interval::RunPart,
     label,
     slot::{Counters, KeyCounts},
@@ -60,7 +60,7 @@ pub struct IntervalRecord {
     /// From 0.
     pub index: u64,
     /// In nanoseconds from the start.
-    pub span: (u64, u64),
+    pub span: TimeSpan,
     pub phase: u32,
     /// By (label, phase of the intended start).
     pub parts: BTreeMap<(LabelId, u32), LabelTotals>,
@@ -91,7 +91,7 @@ impl IntervalRecord {
     }
 
     pub fn add(&mut self, other: &IntervalRecord) {
-        self.span = (self.span.0.min(other.span.0), self.span.1.max(other.span.1));
+        self.span = self.span.merged(other.span);
         for (key, part) in &other.parts {
             self.parts.entry(*key).or_default().add(part);
         }
@@ -153,7 +153,7 @@ pub struct IntervalRow {
     /// From 0.
     pub index: u64,
     /// In nanoseconds from the start.
-    pub span: (u64, u64),
+    pub span: TimeSpan,
     pub phase: u32,
     pub all: Counters,
     /// By first digit of the status; others failed by content.
@@ -169,7 +169,7 @@ pub struct IntervalRow {
 
 impl IntervalRow {
     pub(super) fn add(&mut self, other: &IntervalRow) {
-        self.span = (self.span.0.min(other.span.0), self.span.1.max(other.span.1));
+        self.span = self.span.merged(other.span);
         self.all.add(&other.all);
         for (mine, n) in self.failed_by_status.iter_mut().zip(other.failed_by_status) {
             *mine += n;
@@ -187,7 +187,7 @@ impl IntervalRow {
         if self.host_ns > 0 {
             self.host_ns
         } else {
-            self.span.1 - self.span.0
+            self.span.to_ns - self.span.from_ns
         }
     }
 

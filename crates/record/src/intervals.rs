@@ -54,6 +54,6 @@ impl Iterator for Frames {
                 None => sum = Some(frame),
             }
         }
-        sum.filter(|frame| self.until_ns.is_none_or(|end| frame.span.1 <= end))
+        sum.filter(|frame| self.until_ns.is_none_or(|end| frame.span.to_ns <= end))
     }
 }

@@ -49,7 +49,7 @@ pub use host::Host;
 pub use interval::{HostSample, IntervalRecord, IntervalRow, LabelTotals};
 pub use intervals::Frames;
 pub use load_text::describe as load_text;
-pub use location::{RunLocation, all, find, is_under_way};
+pub use location::{RunLocation, all, find, is_running};
 pub use manifest::{
     FileFacts, Layout, LineCounts, LoadFacts, Manifest, Model, PhaseFacts, PoolFacts, RunEnd,
     RunStart, RunState, ScenarioFacts, Tool, Whole, read as read_manifest,
@@ -96,7 +96,7 @@ pub enum RecordError {
     },
     Foreign {
         path: PathBuf,
-        why: String,
+        reason: String,
     },
     Newer {
         path: PathBuf,
@@ -144,9 +144,9 @@ impl std::fmt::Display for RecordError {
             RecordError::NoManifest { path, reason } => {
                 write!(f, "{} is not a run record: {reason}", path.display())
             }
-            RecordError::Foreign { path, why } => write!(
+            RecordError::Foreign { path, reason } => write!(
                 f,
-                "{} is not part of this run: {why}; move it out of the folder",
+                "{} is not part of this run: {reason}; move it out of the folder",
                 path.display()
             ),
             RecordError::Newer { path, schema } => {

@@ -69,8 +69,8 @@ fn of_work(plan: &Plan) -> String {
 
 fn in_turn(mut phases: impl ExactSizeIterator<Item = String>, plan: &Plan) -> String {
     let number = phases.len();
-    let shown: Vec<String> = phases.by_ref().take(3).collect();
-    let text = shown.join(", then ");
+    let rendered: Vec<String> = phases.by_ref().take(3).collect();
+    let text = rendered.join(", then ");
     if phases.len() == 0 {
         return text;
     }

@@ -96,7 +96,7 @@ impl RunLocation {
         runs.retain(|known| known.as_os_str() != name);
         let excess = (runs.len() + 1).saturating_sub(KEPT);
         for old in runs.iter().take(excess).map(|old| self.runs.join(old)) {
-            if !is_under_way(&old) {
+            if !is_running(&old) {
                 let _ = fs::remove_dir_all(&old);
             }
         }
@@ -133,7 +133,7 @@ fn is_run_name(name: &str) -> bool {
 }
 
 #[must_use]
-pub fn is_under_way(run: &Path) -> bool {
+pub fn is_running(run: &Path) -> bool {
     let manifest = fs::read(run.join("manifest.json"))
         .ok()
         .and_then(|bytes| serde_json::from_slice::<Manifest>(&bytes).ok());

@@ -37,9 +37,9 @@ pub struct Manifest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processes: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub whole: Option<Box<Whole>>,
+    pub full_run: Option<Box<Whole>>,
     pub command: Vec<String>,
-    pub door: String,
+    pub frontend: String,
     pub name: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub about: Option<About>,
@@ -58,7 +58,7 @@ pub struct Manifest {
         alias = "plugins",
         skip_serializing_if = "serde_json::Value::is_null"
     )]
-    pub door_settings: serde_json::Value,
+    pub frontend_settings: serde_json::Value,
     pub workers: usize,
     pub seed: u64,
     pub start: RunStart,
@@ -173,7 +173,7 @@ pub struct RunEnd {
 #[serde(default)]
 pub struct LineCounts {
     pub events: u64,
-    pub door: u64,
+    pub frontend: u64,
     pub server: u64,
 }
 
@@ -223,12 +223,12 @@ impl Manifest {
         ] {
             list.iter_mut().for_each(hide);
         }
-        let whole = manifest.whole.as_deref_mut();
-        let (load, phases, criteria) = whole.map_or_else(Default::default, |whole| {
+        let full_run = manifest.full_run.as_deref_mut();
+        let (load, phases, criteria) = full_run.map_or_else(Default::default, |full_run| {
             (
-                Some(&mut whole.load),
-                Some(&mut whole.phases),
-                Some(&mut whole.criteria),
+                Some(&mut full_run.load),
+                Some(&mut full_run.phases),
+                Some(&mut full_run.criteria),
             )
         });
         load.into_iter().for_each(|load| hide(&mut load.text));

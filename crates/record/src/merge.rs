@@ -25,7 +25,7 @@ struct MergeInput {
 #[derive(Default)]
 struct All {
     /// The coordinator's folder, if present.
-    whole: Option<MergeInput>,
+    full_run: Option<MergeInput>,
     parts: BTreeMap<u64, MergeInput>,
     /// Unused duplicates, which must belong to the run too.
     copies: Vec<(u64, MergeInput)>,
@@ -52,11 +52,11 @@ pub fn merge(brought: &[PathBuf], place: &RunLocation) -> Result<Merged, Vec<Str
         return Err(wrong);
     }
     let one = |error: RecordError| vec![error.to_string()];
-    let whole = all
+    let full_run = all
         .manifest()
         .ok_or_else(|| vec!["there is nothing to merge".to_owned()])?;
-    let dir = place.make(whole.start.wall_ns).map_err(one)?;
-    all.copy(&dir, &whole).map_err(|source| {
+    let dir = place.make(full_run.start.wall_ns).map_err(one)?;
+    all.copy(&dir, &full_run).map_err(|source| {
         one(RecordError::NotWritable {
             path: dir.clone(),
             source,
@@ -85,16 +85,16 @@ impl All {
         });
         match brought {
             Some(part) if part.manifest.share.is_some() => self.part(part),
-            Some(whole) if whole.manifest.processes.is_some() => match &self.whole {
-                Some(known) if known.manifest.run_id != whole.manifest.run_id => {
+            Some(full_run) if full_run.manifest.processes.is_some() => match &self.full_run {
+                Some(known) if known.manifest.run_id != full_run.manifest.run_id => {
                     return Err(format!(
                         "INCOMPATIBLE: {} is another run than {}",
-                        whole.path.display(),
+                        full_run.path.display(),
                         known.path.display()
                     ));
                 }
                 Some(_) => {}
-                None => self.whole = Some(whole),
+                None => self.full_run = Some(full_run),
             },
             Some(other) => {
                 return Err(format!(
@@ -125,35 +125,37 @@ impl All {
     }
 
     fn strangers(&self) -> Vec<String> {
-        let Some(whole) = self.manifest() else {
+        let Some(full_run) = self.manifest() else {
             return Vec::new();
         };
         let copies = self.copies.iter().map(|(number, part)| (number, part));
         let parts = self.parts.iter().chain(copies);
         let wrong = parts.filter_map(|(number, part)| {
-            let mut why = belongs(&whole, &part.manifest, *number).err();
-            if part.manifest.histograms != whole.histograms {
-                why.get_or_insert("its histograms have another layout".to_owned());
+            let mut failure = belongs(&full_run, &part.manifest, *number).err();
+            if part.manifest.histograms != full_run.histograms {
+                failure.get_or_insert("its histograms have another layout".to_owned());
             }
             let path = part.path.display();
-            why.map(|why| format!("INCOMPATIBLE: {path} does not belong to the others: {why}"))
+            failure.map(|failure| {
+                format!("INCOMPATIBLE: {path} does not belong to the others: {failure}")
+            })
         });
         wrong.collect()
     }
 
     fn manifest(&self) -> Option<Manifest> {
-        let mut whole = match &self.whole {
-            Some(whole) => whole.manifest.clone(),
+        let mut full_run = match &self.full_run {
+            Some(full_run) => full_run.manifest.clone(),
             None => {
                 let first = &self.parts.values().next()?.manifest;
-                let said = first.whole.clone()?;
+                let of_run = first.full_run.clone()?;
                 Manifest {
                     share: None,
                     processes: first.share.map(|share| share.of),
-                    whole: None,
-                    load: said.load,
-                    phases: said.phases,
-                    criteria: said.criteria,
+                    full_run: None,
+                    load: of_run.load,
+                    phases: of_run.phases,
+                    criteria: of_run.criteria,
                     notes: Vec::new(),
                     end: None,
                     state: RunState::Running,
@@ -161,28 +163,28 @@ impl All {
                 }
             }
         };
-        if whole.state == RunState::Running {
-            self.end(&mut whole);
+        if full_run.state == RunState::Running {
+            self.end(&mut full_run);
         }
-        Some(whole)
+        Some(full_run)
     }
 
     /// The end of a run whose conductor did not record it.
-    fn end(&self, whole: &mut Manifest) {
+    fn end(&self, full_run: &mut Manifest) {
         let ends = || {
             self.parts
                 .values()
                 .filter_map(|part| part.manifest.end.as_ref())
         };
         let early = ends().find(|end| end.reason.is_some());
-        let of = whole.processes.unwrap_or(0);
+        let of = full_run.processes.unwrap_or(0);
         let all = self.parts.len() as u64 == of && ends().count() as u64 == of;
-        whole.state = if all && early.is_none() {
+        full_run.state = if all && early.is_none() {
             RunState::Complete
         } else {
             RunState::Interrupted
         };
-        whole.end = Some(RunEnd {
+        full_run.end = Some(RunEnd {
             ns: ends().map(|end| end.ns).max().unwrap_or(0),
             reason: match early {
                 Some(end) => end.reason.clone(),
@@ -197,8 +199,8 @@ impl All {
         });
     }
 
-    fn copy(&self, dir: &Path, whole: &Manifest) -> io::Result<()> {
-        match &self.whole {
+    fn copy(&self, dir: &Path, full_run: &Manifest) -> io::Result<()> {
+        match &self.full_run {
             Some(brought) => copy_files(&brought.path, dir)?,
             None => {
                 let first = self.parts.values().next();
@@ -208,7 +210,7 @@ impl All {
                 }
             }
         }
-        files::replace(&dir.join("manifest.json"), whole)?;
+        files::replace(&dir.join("manifest.json"), full_run)?;
         for (number, part) in &self.parts {
             let to = dir.join("parts").join(number.to_string());
             fs::create_dir_all(&to)?;

@@ -1,5 +1,6 @@
 //! Lost nodes: their events, and the effect on arrivals. The conductor decides what is lost.
 
+use measure::TimeSpan;
 use plan::{Schedule, Share};
 use serde::{Deserialize, Serialize};
 
@@ -102,9 +103,9 @@ impl NodeLost {
 
     /// The period affected by the loss: from the end of its record to the takeover.
     #[must_use]
-    pub fn touched(&self, end_ns: u64) -> (u64, u64) {
+    pub fn touched(&self, end_ns: u64) -> TimeSpan {
         let to_ns = self.taken_over_from_ns.unwrap_or(end_ns);
-        (self.recorded_to_ns, to_ns.max(self.recorded_to_ns))
+        TimeSpan::new(self.recorded_to_ns, to_ns.max(self.recorded_to_ns))
     }
 
     fn unknown(&self, processes: &[ProcessFacts]) -> u64 {
@@ -207,16 +208,16 @@ fn all(events: &[Event]) -> Vec<&NodeLost> {
     lost
 }
 
-pub(crate) fn touched(events: &[Event], end_ns: u64) -> Vec<(u64, u64)> {
-    let mut touched: Vec<(u64, u64)> = Vec::new();
+pub(crate) fn touched(events: &[Event], end_ns: u64) -> Vec<TimeSpan> {
+    let mut touched: Vec<TimeSpan> = Vec::new();
     let lost = all(events).into_iter();
-    let mut spans: Vec<(u64, u64)> = lost.map(|lost| lost.touched(end_ns)).collect();
-    spans.retain(|(from, to)| from < to);
+    let mut spans: Vec<TimeSpan> = lost.map(|lost| lost.touched(end_ns)).collect();
+    spans.retain(|span| span.from_ns < span.to_ns);
     spans.sort_unstable();
-    for (from, to) in spans {
+    for span in spans {
         match touched.last_mut() {
-            Some((_, end)) if from <= *end => *end = to.max(*end),
-            _ => touched.push((from, to)),
+            Some(last) if span.from_ns <= last.to_ns => last.to_ns = last.to_ns.max(span.to_ns),
+            _ => touched.push(span),
         }
     }
     touched
@@ -307,7 +308,7 @@ mod tests {
         let spans = |events: &[Event]| {
             let spans = touched(events, 60 * SECOND).into_iter();
             spans
-                .map(|(from, to)| (from / SECOND, to / SECOND))
+                .map(|span| (span.from_ns / SECOND, span.to_ns / SECOND))
                 .collect::<Vec<_>>()
         };
         assert_eq!(spans(&events), [(20, 26), (50, 60)]);

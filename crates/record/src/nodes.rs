@@ -90,8 +90,12 @@ impl NodeSum {
         }
         let answered = KindTimes::from_slot(&all.slot, TimeKind::Response).answered;
         let unanswered = all.slot.counters.without_answer();
-        self.windows
-            .push(frame.span.0 / SECOND, frame.phase, &answered, unanswered);
+        self.windows.push(
+            frame.span.from_ns / SECOND,
+            frame.phase,
+            &answered,
+            unanswered,
+        );
         self.response.add(&answered);
         self.unanswered += unanswered;
         let workers = frame.run.cpu_ns.len();
@@ -100,7 +104,7 @@ impl NodeSum {
             let of = |all: &[u64]| all.get(worker).copied().unwrap_or(0);
             *sum += of(&frame.run.cpu_ns).saturating_sub(of(&frame.run.spin_ns));
         }
-        self.length_ns += frame.span.1.saturating_sub(frame.span.0);
+        self.length_ns += frame.span.to_ns.saturating_sub(frame.span.from_ns);
     }
 
     #[must_use]

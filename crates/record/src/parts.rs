@@ -22,14 +22,14 @@ impl RunParts {
     /// # Errors
     ///
     /// One belongs to another run.
-    pub fn find(dir: &Path, whole: &Manifest) -> Result<RunParts, RecordError> {
+    pub fn find(dir: &Path, full_run: &Manifest) -> Result<RunParts, RecordError> {
         let mut parts = RunParts::default();
         for (number, path) in folders(dir) {
             match manifest::read(&path) {
                 Ok(own) => {
-                    belongs(whole, &own, number).map_err(|why| RecordError::Foreign {
+                    belongs(full_run, &own, number).map_err(|reason| RecordError::Foreign {
                         path: path.clone(),
-                        why,
+                        reason,
                     })?;
                     parts.found.push((path, own));
                 }
@@ -40,7 +40,7 @@ impl RunParts {
             let mut all = parts.found.iter();
             all.any(|(_, own)| own.share.is_some_and(|share| share.index == *number))
         };
-        let expected = whole.processes.unwrap_or(0);
+        let expected = full_run.processes.unwrap_or(0);
         parts.missing = (0..expected.min(MOST_PARTS))
             .filter(|number| !is_there(number))
             .collect();
@@ -49,31 +49,31 @@ impl RunParts {
 }
 
 /// Why a record does not belong to this run, if so.
-pub(super) fn belongs(whole: &Manifest, own: &Manifest, number: u64) -> Result<(), String> {
-    let mut expected = whole.processes.map(|of| Share { index: number, of });
+pub(super) fn belongs(full_run: &Manifest, own: &Manifest, number: u64) -> Result<(), String> {
+    let mut expected = full_run.processes.map(|of| Share { index: number, of });
     let is_late = expected.is_some_and(|share| share.index >= share.of);
-    if is_late && whole.load.by.is_some() {
+    if is_late && full_run.load.by.is_some() {
         // External drivers may add processes during a run.
         expected = Some(Share {
             index: number,
             of: number + 1,
         });
     }
-    let apart_ns = whole.start.wall_ns.abs_diff(own.start.wall_ns);
-    let doubt_ns = whole
+    let apart_ns = full_run.start.wall_ns.abs_diff(own.start.wall_ns);
+    let doubt_ns = full_run
         .start
         .uncertainty_ns
         .saturating_add(own.start.uncertainty_ns);
-    if whole.run_id.is_empty() || whole.run_id != own.run_id {
+    if full_run.run_id.is_empty() || full_run.run_id != own.run_id {
         return Err("it is of another run".into());
     }
-    if whole.plan_sha256 != own.plan_sha256 {
+    if full_run.plan_sha256 != own.plan_sha256 {
         return Err("it is of another plan".into());
     }
-    if whole.seed != own.seed {
+    if full_run.seed != own.seed {
         return Err(format!(
             "its seed is {}, the run's {}",
-            own.seed, whole.seed
+            own.seed, full_run.seed
         ));
     }
     if own.share.is_none() || own.share != expected {

@@ -76,7 +76,7 @@ impl IntervalReader {
             ..IntervalRecord::default()
         };
         lines.first()?.run.as_ref()?.fill(&mut frame);
-        if frame.span.1 < frame.span.0 || !lines.iter().all(CounterLine::is_possible) {
+        if frame.span.to_ns < frame.span.from_ns || !lines.iter().all(CounterLine::is_possible) {
             return None;
         }
         for line in lines {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use measure::{
+    TimeSpan,
     interval::{Gauge, RunPart},
     slot::{Counters, KeyCounts},
 };
@@ -44,7 +45,7 @@ impl Rows {
         self.skipped += row.run.skipped;
         self.left += row.run.left;
         self.opened += row.run.opened;
-        self.end_ns = self.end_ns.max(row.span.1);
+        self.end_ns = self.end_ns.max(row.span.to_ns);
         self.last_end_ns = self.last_end_ns.max(row.run.last_end_ns);
         self.open_chunk(row.index / CHUNK);
         match self
@@ -142,8 +143,8 @@ fn numbers(row: &IntervalRow) -> Vec<u64> {
     } = row;
     let mut numbers = vec![
         *index,
-        span.0,
-        span.1.wrapping_sub(span.0),
+        span.from_ns,
+        span.to_ns.wrapping_sub(span.from_ns),
         u64::from(*phase),
     ];
     push_counters(&mut numbers, all);
@@ -218,7 +219,10 @@ fn row(numbers: &[u64]) -> IntervalRow {
     let from = rest.next();
     IntervalRow {
         index,
-        span: (from, from.wrapping_add(rest.next())),
+        span: TimeSpan {
+            from_ns: from,
+            to_ns: from.wrapping_add(rest.next()),
+        },
         phase: rest.next() as u32,
         all: rest.counters(),
         failed_by_status: rest.array(),
@@ -328,7 +332,7 @@ mod tests {
         let row = filled(7, 3);
         assert_eq!(super::row(&numbers(&row)), row);
         assert_eq!((row.run.cpu_ns.len(), row.steal_ns.len()), (2, 2));
-        assert!(row.span.0 > 0 && row.stall_p99_ns > row.lateness_p99_ns);
+        assert!(row.span.from_ns > 0 && row.stall_p99_ns > row.lateness_p99_ns);
     }
 
     proptest! {

@@ -160,7 +160,7 @@ impl Run {
             let is_lost = own.share.is_some_and(|share| run.is_lost(share.index));
             let mut sum = NodeSum::default();
             let (recorded_to_ns, due) =
-                run.take_adding(part, (own, until_ns), |frame| sum.add(frame));
+                run.take_adding(part, own, until_ns, |frame| sum.add(frame));
             run.nodes.extend(sum.of_part(own, is_lost));
             // A run is complete when all processes are, except replaced ones.
             if own.state == RunState::Interrupted
@@ -261,13 +261,14 @@ impl Run {
     }
 
     fn take(&mut self, dir: &Path, manifest: &Manifest, until_ns: Option<u64>) {
-        self.take_adding(dir, (manifest, until_ns), |_| {});
+        self.take_adding(dir, manifest, until_ns, |_| {});
     }
 
     fn take_adding(
         &mut self,
         dir: &Path,
-        (manifest, until_ns): (&Manifest, Option<u64>),
+        manifest: &Manifest,
+        until_ns: Option<u64>,
         mut add: impl FnMut(&IntervalRecord),
     ) -> (u64, u64) {
         let (mut labels, mut unreadable) = things::<Label>(&dir.join("labels.jsonl"));
@@ -279,10 +280,10 @@ impl Run {
         let (mut last_ns, mut due) = (0, 0);
         let mut contradicting = 0u64;
         for mut frame in reader.by_ref() {
-            if until_ns.is_some_and(|end| frame.span.1 > end) {
+            if until_ns.is_some_and(|end| frame.span.to_ns > end) {
                 break;
             }
-            last_ns = frame.span.1;
+            last_ns = frame.span.to_ns;
             due += frame.run.due;
             let parts = std::mem::take(&mut frame.parts);
             for ((label, phase), part) in parts {
@@ -307,11 +308,11 @@ impl Run {
         // Without names, labels cannot be matched.
         let are_named = unreadable == 0 && ids.len() == known;
         if contradicting > 0 && are_named {
-            let whose = manifest
+            let owner = manifest
                 .share
                 .map_or_else(String::new, |share| format!(" of part {}", share.index));
             self.damage.push(format!(
-                "the record is damaged: in {contradicting} intervals{whose} the labels do not add up to all requests, or have more \
+                "the record is damaged: in {contradicting} intervals{owner} the labels do not add up to all requests, or have more \
                  times than answers"
             ));
         }
@@ -328,7 +329,7 @@ impl Run {
         );
         let (lines, unreadable) = count_things::<DoorLine>(&dir.join("door.jsonl"));
         self.tell_damage("door.jsonl", "lines", unreadable);
-        self.tell_missing(dir, "door.jsonl", lines, wanted.door);
+        self.tell_missing(dir, "door.jsonl", lines, wanted.frontend);
         let lines = self.take_server(dir, until_ns);
         self.tell_missing(dir, "server.jsonl", lines, wanted.server);
         for mut event in events {
@@ -366,7 +367,7 @@ impl Run {
     fn tell_missing(&mut self, dir: &Path, file: &str, lines: usize, wanted: u64) {
         let path = dir.join(file);
         let is_usual = file != "door.jsonl" && dir.join("counters.jsonl").is_file();
-        let why = match fs::symlink_metadata(&path) {
+        let failure = match fs::symlink_metadata(&path) {
             Ok(_) if path.is_file() => {
                 let missing = wanted.saturating_sub(lines as u64);
                 if missing == 0 {
@@ -378,7 +379,8 @@ impl Run {
             Err(_) if wanted > 0 || is_usual => format!("{file} is missing"),
             Err(_) => return,
         };
-        self.damage.push(format!("the record is damaged: {why}"));
+        self.damage
+            .push(format!("the record is damaged: {failure}"));
     }
 
     fn tell_damage(&mut self, file: &str, what: &str, lost: usize) {

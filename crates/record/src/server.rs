@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use measure::TimeSpan;
 use serde::{Deserialize, Serialize};
 
 use crate::{Samples, redact::Redactor};
@@ -167,7 +168,7 @@ impl ServerMetrics {
                     }
                 }
             }
-            Err(why) => line.gap = Some(redactor.text(why)),
+            Err(reason) => line.gap = Some(redactor.text(reason)),
         }
         line.source = source;
         self.take(&line).then_some(line)
@@ -202,9 +203,9 @@ impl ServerMetrics {
     }
 
     #[must_use]
-    pub fn within(&self, (from, to): (u64, u64)) -> ServerMetrics {
+    pub fn within(&self, span: TimeSpan) -> ServerMetrics {
         let cut = |series: &MetricSeries| MetricSeries {
-            samples: series.within(from, to).collect(),
+            samples: series.within(span.from_ns, span.to_ns).collect(),
             source: series.source.clone(),
             of: series.of.clone(),
             before: None,
@@ -368,7 +369,12 @@ mod tests {
         assert_eq!(series.mean(3 * SECOND, 4 * SECOND), None);
         // A slightly late sample does not count for the next second.
         assert_eq!(series.mean(3 * SECOND - 100, 4 * SECOND), None);
-        assert_eq!(server.within((0, SECOND)).series[0].samples.len(), 1);
+        assert_eq!(
+            server.within(TimeSpan::new(0, SECOND)).series[0]
+                .samples
+                .len(),
+            1
+        );
     }
 
     #[test]

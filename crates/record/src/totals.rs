@@ -1,8 +1,8 @@
 //! Totals of a run by label and phase, over time, and as judged by criteria.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::Range};
 
-use measure::{Label, LabelId, TimeKind, confidence::Windows, label, summary::KindTimes};
+use measure::{Label, LabelId, TimeKind, TimeSpan, confidence::Windows, label, summary::KindTimes};
 use plan::mutant::{self, Mutant};
 
 use super::{IntervalRecord, LabelTotals, Manifest, Rows, history::History};
@@ -19,7 +19,7 @@ pub struct Totals {
     pub after_load: LabelTotals,
     load_end_ns: u64,
     /// Periods that criteria exclude because of lost nodes.
-    pub(super) left_out: Vec<(u64, u64)>,
+    pub(super) left_out: Vec<TimeSpan>,
     /// Samples outside of excluded periods, by (label, phase); empty without exclusions.
     outside: BTreeMap<(LabelId, u32), LabelTotals>,
     pub last_seen: BTreeMap<String, u64>,
@@ -45,12 +45,12 @@ impl Totals {
             if is_judged {
                 self.outside.entry(*key).or_default().add(part);
             }
-            if key.0 == label::ALL && frame.span.0 >= self.load_end_ns {
+            if key.0 == label::ALL && frame.span.from_ns >= self.load_end_ns {
                 self.after_load.add(part);
             }
             for reason in part.reasons() {
                 let last = self.last_seen.entry(reason).or_default();
-                *last = (*last).max(frame.span.1);
+                *last = (*last).max(frame.span.to_ns);
             }
         }
         if mutant::is(Mutant::AveragedPercentiles)
@@ -65,7 +65,7 @@ impl Totals {
     }
 
     fn add_windows(&mut self, frame: &IntervalRecord) {
-        let second = self.history.second(frame.span.0);
+        let second = self.history.second(frame.span.from_ns);
         for ((id, phase), part) in &frame.parts {
             let unanswered = part.slot.counters.without_answer();
             for kind in [TimeKind::Response, TimeKind::Service, TimeKind::Iteration] {
@@ -87,7 +87,8 @@ impl Totals {
         &self,
         kind: TimeKind,
         q: f64,
-        (bound, phases): (u64, Option<&[u32]>),
+        bound: u64,
+        phases: Option<&[u32]>,
         wanted: impl Fn(LabelId) -> bool,
     ) -> f64 {
         let of_kind = self.windows.iter();
@@ -108,15 +109,16 @@ impl Totals {
     pub fn inflation_within(
         &self,
         kind: TimeKind,
-        (x, bound): (u64, u64),
-        (from, to): (u64, u64),
+        x: u64,
+        bound: u64,
+        seconds: Range<u64>,
         wanted: impl Fn(LabelId) -> bool,
     ) -> f64 {
         let of_kind = self.windows.iter();
         let of_kind = of_kind.filter(|((id, known), _)| *known == kind && wanted(*id));
         let inflation = |(_, windows): (&(LabelId, TimeKind), &Windows)| {
             windows
-                .within(from, to)
+                .within(seconds.start, seconds.end)
                 .conservative_inflation(x, bound, None)
         };
         of_kind.map(inflation).fold(1.0, f64::max)
@@ -137,14 +139,14 @@ impl Totals {
     }
 
     #[must_use]
-    pub fn left_out(&self) -> &[(u64, u64)] {
+    pub fn left_out(&self) -> &[TimeSpan] {
         &self.left_out
     }
 
     #[must_use]
-    pub fn leaves_out(&self, (from, to): (u64, u64)) -> bool {
+    pub fn leaves_out(&self, span: TimeSpan) -> bool {
         let mut left_out = self.left_out.iter();
-        left_out.any(|(begin, end)| from < *end && to > *begin)
+        left_out.any(|excluded| excluded.overlaps(span))
     }
 
     #[must_use]

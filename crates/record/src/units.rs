@@ -33,12 +33,12 @@ pub fn duration(ns: u64) -> String {
         (seconds / 60 % 60, "min"),
         (seconds % 60, "s"),
     ];
-    let shown: Vec<String> = parts
+    let rendered: Vec<String> = parts
         .iter()
         .filter(|(n, _)| *n > 0)
         .map(|(n, unit)| format!("{n} {unit}"))
         .collect();
-    shown.join(" ")
+    rendered.join(" ")
 }
 
 /// To the millisecond.
@@ -188,7 +188,7 @@ mod tests {
         for name in all {
             for case in cases[name].as_array().unwrap() {
                 let (value, text) = (case[0].as_f64().unwrap(), case[1].as_str().unwrap());
-                let shown = match name {
+                let rendered = match name {
                     "time" => time(value as u64),
                     "count" => count(value as u64),
                     "decimal" => decimal(value),
@@ -196,7 +196,7 @@ mod tests {
                     "share" => share(value),
                     _ => bytes(value as u64),
                 };
-                assert_eq!(shown, text, "{name} of {value}");
+                assert_eq!(rendered, text, "{name} of {value}");
                 seen += 1;
             }
         }
@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn figures_in_the_unit_of_their_source() {
-        for (value, unit, shown) in [
+        for (value, unit, rendered) in [
             (78_799.301, "B/s", "78.8 kB/s"),
             (812.4, "B/s", "812 B/s"),
             (2_500_000.0, "B", "2.50 MB"),
@@ -218,13 +218,13 @@ mod tests {
             (-3.456, "", "-3.46"),
             (12_345.6, "/s", "12,346 /s"),
         ] {
-            assert_eq!(figure(value, unit), shown);
+            assert_eq!(figure(value, unit), rendered);
         }
     }
 
     #[test]
     fn times_have_three_digits() {
-        for (ns, shown) in [
+        for (ns, rendered) in [
             (0, "0 ns"),
             (999, "999 ns"),
             (1_000, "1.00 µs"),
@@ -239,7 +239,7 @@ mod tests {
             (599_000_000_000, "599 s"),
             (3_600_000_000_000, "1 h"),
         ] {
-            assert_eq!(time(ns), shown);
+            assert_eq!(time(ns), rendered);
         }
     }
 

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeSet, io, path::Path};
 
-use measure::{Interval, Label, LabelId, label};
+use measure::{Interval, Label, LabelId, TimeSpan, label};
 use plan::Plan;
 
 use super::{
@@ -52,7 +52,7 @@ impl Writer {
         redactor: Redactor,
     ) -> Result<Writer, RecordError> {
         let dir = place.make(manifest.start.wall_ns)?;
-        let writer = Writer::in_folder(&dir, (manifest, plan), labels, (redactor, None))?;
+        let writer = Writer::in_folder(&dir, manifest, plan, labels, redactor, None)?;
         place.settle(&dir);
         Ok(writer)
     }
@@ -64,7 +64,8 @@ impl Writer {
     /// As [`Writer::create`], or the part exists.
     pub fn create_part(
         run: &Path,
-        (manifest, plan): (&Manifest, &Plan),
+        manifest: &Manifest,
+        plan: &Plan,
         labels: &[Label],
         redactor: Redactor,
         copier: Option<Box<dyn Copier>>,
@@ -77,14 +78,16 @@ impl Writer {
             path: dir.clone(),
             source,
         })?;
-        Writer::in_folder(&dir, (manifest, plan), labels, (redactor, copier))
+        Writer::in_folder(&dir, manifest, plan, labels, redactor, copier)
     }
 
     fn in_folder(
         dir: &Path,
-        (manifest, plan): (&Manifest, &Plan),
+        manifest: &Manifest,
+        plan: &Plan,
         labels: &[Label],
-        (redactor, copier): (Redactor, Option<Box<dyn Copier>>),
+        redactor: Redactor,
+        copier: Option<Box<dyn Copier>>,
     ) -> Result<Writer, RecordError> {
         let mut writer = Writer::in_memory(manifest, labels, redactor);
         writer.copier = copier;
@@ -182,18 +185,18 @@ impl Writer {
         let frame = IntervalRecord::new(interval, host);
         let labels = self.new_labels(&frame);
         let events = self.events_of(interval);
-        let door = (!interval.door.is_empty())
-            .then(|| DoorLine::new(interval.index, &interval.door, &self.redactor));
+        let frontend = (!interval.frontend.is_empty())
+            .then(|| DoorLine::new(interval.index, &interval.frontend, &self.redactor));
         let is_kept = self.files.is_some() || self.copier.is_some();
         let written = match &mut self.encoder {
             Some(encoder) if is_kept => {
-                let leaf = RecordChunk::new(&frame, &labels, door.as_ref(), &events, encoder);
+                let chunk = RecordChunk::new(&frame, &labels, frontend.as_ref(), &events, encoder);
                 let files = self.files.as_mut();
-                let written = files.map_or(Ok(()), |files| files.interval(&leaf));
+                let written = files.map_or(Ok(()), |files| files.interval(&chunk));
                 // The copy continues without disk space here.
-                self.copy(|| RecordPiece::Leaf {
-                    leaf,
-                    under_way: copy::ages(&interval.under_way),
+                self.copy(|| RecordPiece::Chunk {
+                    chunk,
+                    in_flight_ages: copy::ages(&interval.in_flight_ages),
                 });
                 written
             }
@@ -334,7 +337,7 @@ impl Writer {
         let manifest = &self.run.manifest;
         let encoder = hlog::Encoder::new()
             .ok_or_else(|| io::Error::other("the histogram layout was refused"))?;
-        let mut files = Files::begin(dir, manifest.start.wall_ns, manifest.door != "run")?;
+        let mut files = Files::begin(dir, manifest.start.wall_ns, manifest.frontend != "run")?;
         let lines = json_lines(&self.run.events);
         files.events(&lines)?;
         self.files = Some(files);
@@ -361,7 +364,10 @@ impl Writer {
     }
 
     fn events_of(&mut self, interval: &Interval) -> Vec<Event> {
-        let (from, to) = interval.span;
+        let TimeSpan {
+            from_ns: from,
+            to_ns: to,
+        } = interval.span;
         let mut events = Vec::new();
         for (i, phase) in self.run.manifest.phases.iter().enumerate() {
             let mut add = |at_ns, event, word: &str| {

@@ -24,7 +24,7 @@ pub fn console(gate: &Gate) -> String {
     lines.extend(
         gate.hindrances
             .iter()
-            .map(|why| format!("not compared: {why}")),
+            .map(|reason| format!("not compared: {reason}")),
     );
     if let Some(saved) = &gate.saved {
         lines.push(format!("these runs are the baseline `{saved}` from now on"));

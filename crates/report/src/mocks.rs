@@ -21,7 +21,7 @@ pub const MEANING: &str = "Times are what was asked / what was served; asked of 
 
 #[must_use]
 pub fn cells(row: &MockRow) -> Vec<String> {
-    let time = |what| row.time(what).map(kept);
+    let time = |what| row.time(what).map(stored);
     let mut cells = vec![
         row.mock.clone(),
         route(row),
@@ -110,7 +110,7 @@ fn answers(row: &MockRow) -> String {
     or_dash((!all.is_empty()).then(|| all.join(", ")))
 }
 
-fn kept(one: &MockTime) -> String {
+fn stored(one: &MockTime) -> String {
     let asked = one.asked_ns.unwrap_or(one.due_ns);
     format!("{} / {}", units::time(asked), units::time(one.served_ns))
 }
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     fn row() -> MockRow {
-        let kept = |what: &str, asked_ns, due_ns, served_ns| MockTime {
+        let stored = |what: &str, asked_ns, due_ns, served_ns| MockTime {
             what: what.into(),
             asked_ns,
             due_ns,
@@ -150,8 +150,8 @@ mod tests {
             silent: 0,
             from: None,
             times: vec![
-                kept("mean", Some(130_000_000), 131_000_000, 131_500_000),
-                kept("p50", None, 4_200_000, 4_250_000),
+                stored("mean", Some(130_000_000), 131_000_000, 131_500_000),
+                stored("p50", None, 4_200_000, 4_250_000),
             ],
             off: Some(0.0119),
             late_p99_ns: Some(214_000),

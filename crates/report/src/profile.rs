@@ -29,9 +29,9 @@ pub fn text(
     profile: &Profile,
     curve: Option<&[f64]>,
     machine: &[Machine<'_>],
-    shown: ShownColumn,
+    rendered: ShownColumn,
 ) -> String {
-    let teller = Teller { profile, shown };
+    let teller = Teller { profile, rendered };
     let mut blocks = vec![teller.head()];
     blocks.push(teller.scenarios());
     blocks.extend(teller.endpoints());
@@ -46,7 +46,7 @@ pub fn text(
     blocks.push(teller.needs());
     blocks.push(teller.machine(machine));
     let text = blocks.join("\n\n") + "\n";
-    match shown.columns {
+    match rendered.columns {
         Some(columns) => narrowed(&text, columns),
         None => text,
     }
@@ -68,13 +68,13 @@ pub fn stretches() -> usize {
 
 struct Teller<'a> {
     profile: &'a Profile,
-    shown: ShownColumn,
+    rendered: ShownColumn,
 }
 
 impl Teller<'_> {
     fn head(&self) -> String {
         let title = format!("Load profile of {}", self.profile.name);
-        let title = if self.shown.markdown {
+        let title = if self.rendered.markdown {
             format!("# {title}")
         } else {
             title
@@ -90,7 +90,7 @@ impl Teller<'_> {
     }
 
     fn heading(&self, text: &str) -> String {
-        if self.shown.markdown {
+        if self.rendered.markdown {
             format!("## {text}")
         } else {
             text.to_owned()
@@ -98,7 +98,7 @@ impl Teller<'_> {
     }
 
     fn table(&self, heads: &[&str]) -> MarkdownTable {
-        if self.shown.markdown {
+        if self.rendered.markdown {
             MarkdownTable::new(heads)
         } else {
             MarkdownTable::as_text(heads)
@@ -107,7 +107,7 @@ impl Teller<'_> {
 
     /// Whole number if within 5 %, otherwise two decimals.
     fn rate(&self, per_second: f64) -> String {
-        if self.shown.exact {
+        if self.rendered.exact {
             exactly(per_second)
         } else {
             rounded(per_second)
@@ -192,7 +192,7 @@ impl Teller<'_> {
             .map(|rate| self.rate(*rate));
         table.row(["Total".to_owned()].into_iter().chain(totals));
         let mut notes = vec!["Where no request fails: a failed one ends its iteration."];
-        if !self.shown.exact {
+        if !self.rendered.exact {
             notes.push("Each figure is rounded for itself, totals too; --exact shows more digits.");
         }
         if !profile.is_known {
@@ -274,7 +274,7 @@ impl Teller<'_> {
         lines.push(format!("{:margin$}  0 s{:gap$}{end}", "", ""));
         let what = "arrivals per second";
         let chart = format!("{what}\n{}", lines.join("\n"));
-        if self.shown.markdown {
+        if self.rendered.markdown {
             format!("```text\n{chart}\n```")
         } else {
             chart
@@ -333,7 +333,7 @@ impl Teller<'_> {
 
     fn needs(&self) -> String {
         let profile = self.profile;
-        let mut lines = vec![self.under_way(), self.bandwidth()];
+        let mut lines = vec![self.in_flight(), self.bandwidth()];
         for table in &profile.tables {
             let rows = count(table.rows);
             let text = match table.needed {
@@ -356,7 +356,7 @@ impl Teller<'_> {
         format!("{}\n\n{}", self.heading("Needs"), bullets(&lines))
     }
 
-    fn under_way(&self) -> String {
+    fn in_flight(&self) -> String {
         let profile = self.profile;
         let Assumed { latency_ns, .. } = profile.assumed;
         if profile.users.is_some() {
@@ -369,13 +369,13 @@ impl Teller<'_> {
             profile
                 .columns
                 .iter()
-                .zip(&profile.under_way)
-                .map(|(column, under_way)| {
+                .zip(&profile.in_flight)
+                .map(|(column, in_flight)| {
                     format!(
                         "{} and {} at {}",
-                        several(&self.rate(under_way.users), "user"),
+                        several(&self.rate(in_flight.users), "user"),
                         several(
-                            &self.rate(under_way.requests.unwrap_or_default()),
+                            &self.rate(in_flight.requests.unwrap_or_default()),
                             "request"
                         ),
                         column.name

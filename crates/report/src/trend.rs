@@ -11,51 +11,51 @@ use crate::{
 };
 
 #[must_use]
-pub fn sheet(course: &MetricTrend) -> Sheet {
-    let chart = chart(course);
-    let title = format!("{} over {} runs", course.subject, course.values.len());
+pub fn sheet(trend: &MetricTrend) -> Sheet {
+    let chart = chart(trend);
+    let title = format!("{} over {} runs", trend.subject, trend.values.len());
     let mut blocks = vec![
         Block::Title(title.clone()),
-        Block::Verdict(None, course.sentence.clone()),
+        Block::Verdict(None, trend.sentence.clone()),
         Block::Chart(&chart),
     ];
-    if !course.shifts.is_empty() {
+    if !trend.shifts.is_empty() {
         blocks.push(Block::Heading("Shifts"));
-        blocks.push(Block::Table(shifts(course)));
+        blocks.push(Block::Table(shifts(trend)));
     }
-    blocks.push(Block::Text(course.method.clone()));
+    blocks.push(Block::Text(trend.method.clone()));
     blocks.push(Block::Heading("Runs"));
-    blocks.push(Block::Table(runs(course.unit, course.values.iter().rev())));
-    if !course.apart.is_empty() {
+    blocks.push(Block::Table(runs(trend.unit, trend.values.iter().rev())));
+    if !trend.apart.is_empty() {
         blocks.push(Block::Heading("Not counted"));
         blocks.push(Block::Text(
             "These cannot be compared with the newest run that counts, or cannot be trusted."
                 .into(),
         ));
     }
-    for apart in &course.apart {
+    for apart in &trend.apart {
         blocks.push(Block::Text(because(apart)));
-        blocks.push(Block::Table(runs(course.unit, apart.runs.iter().rev())));
+        blocks.push(Block::Table(runs(trend.unit, apart.runs.iter().rev())));
     }
     Sheet::new(&title, &blocks, vec![chart.clone()])
 }
 
 fn because(apart: &Apart) -> String {
-    let mut letters = apart.why.chars();
+    let mut letters = apart.reason.chars();
     let first = letters.next().map(|c| c.to_uppercase().to_string());
     format!("{}{}:", first.unwrap_or_default(), letters.as_str())
 }
 
-fn shifts(course: &MetricTrend) -> SheetTable {
+fn shifts(trend: &MetricTrend) -> SheetTable {
     let mut table =
         SheetTable::new(&["From run", "<Behind", "Before", "After", "Change", "<", "p"]);
-    for changed in &course.shifts {
+    for changed in &trend.shifts {
         let cells = [
             changed.run.clone(),
             changed.last_run_before.clone(),
-            value(course.unit, changed.before),
-            value(course.unit, changed.after),
-            signed(course.unit, changed),
+            value(trend.unit, changed.before),
+            value(trend.unit, changed.after),
+            signed(trend.unit, changed),
             if changed.worse { "worse" } else { "better" }.to_owned(),
             format!("{:.0e}", changed.p),
         ];
@@ -86,16 +86,16 @@ fn runs<'a>(unit: FigureUnit, runs: impl Iterator<Item = &'a TrendPoint>) -> She
     table
 }
 
-fn chart(course: &MetricTrend) -> svg::File {
-    let points = course.values.iter().filter_map(|run| run.value);
-    let points: Vec<f64> = points.map(|value| shown(course.unit, value)).collect();
+fn chart(trend: &MetricTrend) -> svg::File {
+    let points = trend.values.iter().filter_map(|run| run.value);
+    let points: Vec<f64> = points.map(|value| render(trend.unit, value)).collect();
     let numbered = points.iter().zip(1u32..);
     let numbered = numbered.map(|(value, run)| (f64::from(run), Some(*value)));
     let low = points.iter().copied().fold(f64::INFINITY, f64::min);
     let high = points.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let air = ((high - low) * 0.1).max(high.abs() * 0.01);
     let values = ChartCurve {
-        name: course.subject.clone(),
+        name: trend.subject.clone(),
         colour: LINES[0].0,
         dashes: LINES[0].1,
         filled: false,
@@ -106,19 +106,19 @@ fn chart(course: &MetricTrend) -> svg::File {
         colour: LINES[1].0,
         dashes: DASHED,
         filled: false,
-        points: levels(course),
+        points: levels(trend),
     };
-    let marks = course.shifts.iter().map(|changed| {
-        let mark = signed(course.unit, changed);
+    let marks = trend.shifts.iter().map(|changed| {
+        let mark = signed(trend.unit, changed);
         (changed.at as f64 + 1.0, mark)
     });
-    let unit = match course.unit {
+    let unit = match trend.unit {
         FigureUnit::Nanoseconds => svg::AxisUnit::Time,
         FigureUnit::Share | FigureUnit::PerSecond => svg::AxisUnit::Number,
     };
     let chart = Chart {
-        title: course.subject.clone(),
-        y_title: match course.unit {
+        title: trend.subject.clone(),
+        y_title: match trend.unit {
             FigureUnit::Nanoseconds => "time",
             FigureUnit::Share => "% of requests",
             FigureUnit::PerSecond => "per second",
@@ -132,7 +132,7 @@ fn chart(course: &MetricTrend) -> svg::File {
         ),
         y: Axis::exactly((low - air).max(0.0), high + air, unit, svg::plot_height()),
         marks: marks.collect(),
-        curves: if course.shifts.is_empty() {
+        curves: if trend.shifts.is_empty() {
             vec![values]
         } else {
             vec![values, level]
@@ -143,32 +143,32 @@ fn chart(course: &MetricTrend) -> svg::File {
         name: "history.svg".to_owned(),
         description: format!(
             "{} over {} runs: {}",
-            course.subject,
+            trend.subject,
             points.len(),
-            course.sentence
+            trend.sentence
         ),
         text: chart.draw(),
     }
 }
 
-fn levels(course: &MetricTrend) -> Vec<(f64, Option<f64>)> {
+fn levels(trend: &MetricTrend) -> Vec<(f64, Option<f64>)> {
     let mut points = Vec::new();
     let mut begin = 0;
-    for (i, changed) in course.shifts.iter().enumerate() {
-        let before = Some(shown(course.unit, changed.before));
+    for (i, changed) in trend.shifts.iter().enumerate() {
+        let before = Some(render(trend.unit, changed.before));
         points.extend([(begin as f64 + 1.0, before), (changed.at as f64, before)]);
         points.push((changed.at as f64 + 0.5, None));
         begin = changed.at;
-        if i + 1 == course.shifts.len() {
-            let after = Some(shown(course.unit, changed.after));
-            let end = course.values.len() as f64;
+        if i + 1 == trend.shifts.len() {
+            let after = Some(render(trend.unit, changed.after));
+            let end = trend.values.len() as f64;
             points.extend([(begin as f64 + 1.0, after), (end, after)]);
         }
     }
     points
 }
 
-fn shown(unit: FigureUnit, value: f64) -> f64 {
+fn render(unit: FigureUnit, value: f64) -> f64 {
     match unit {
         FigureUnit::Share => value * 100.0,
         FigureUnit::Nanoseconds | FigureUnit::PerSecond => value,

@@ -10,7 +10,7 @@ use std::{
 use base64::{Engine as _, prelude::BASE64_STANDARD as BASE64};
 use tokio_rustls::rustls::{ClientConfig, ClientConnection, StreamOwned, pki_types::ServerName};
 
-use crate::bounded::{self, Deadline, said};
+use crate::bounded::{self, Deadline, io_error_text};
 
 /// Default limit for a whole exchange, name lookup included.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -98,12 +98,12 @@ impl Base {
         if !matches!(scheme, "http" | "https") {
             return Err(format!("`{url}` is not an http:// or https:// URL"));
         }
-        let who = plan::server::credentials_of(authority)?;
+        let login = plan::server::credentials_of(authority)?;
         let host = authority
             .rsplit_once('@')
             .map_or(authority, |(_, host)| host);
         let base = Base {
-            credentials: who.map(|(user, password)| {
+            credentials: login.map(|(user, password)| {
                 format!("Basic {}", BASE64.encode(format!("{user}:{password}")))
             }),
             ..Base::new(scheme == "https", host)?
@@ -130,9 +130,9 @@ impl Base {
     /// Says why there is no response.
     pub fn send(&self, request: &BlockingRequest<'_>) -> Result<BlockingResponse, String> {
         let whole = self.carry(request);
-        whole.map_err(|why| {
+        whole.map_err(|reason| {
             let path = request.path.split('?').next().unwrap_or_default();
-            format!("{} {}{path}: {why}", request.method, self.authority)
+            format!("{} {}{path}: {reason}", request.method, self.authority)
         })
     }
 
@@ -187,14 +187,14 @@ fn exchange(
     stream
         .write_all(&out)
         .and_then(|()| stream.flush())
-        .map_err(|e| said(&e))?;
+        .map_err(|e| io_error_text(&e))?;
     let (mut came, mut piece) = (Vec::new(), vec![0; 64 << 10]);
     loop {
         let n = match stream.read(&mut piece) {
             Ok(n) => n,
             // Some servers end TLS without `close_notify`.
             Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => 0,
-            Err(error) => return Err(said(&error)),
+            Err(error) => return Err(io_error_text(&error)),
         };
         came.extend_from_slice(&piece[..n]);
         if let Some(answer) = answer(&came, n == 0)? {

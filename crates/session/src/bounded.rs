@@ -118,25 +118,25 @@ pub(crate) fn connect(
     port: u16,
     deadline: &Deadline,
 ) -> Result<Bounded<TcpStream>, String> {
-    let late = |error: io::Error| said(&error);
+    let late = |error: io::Error| io_error_text(&error);
     let addresses = resolve(host, port, deadline.left().map_err(late)?);
     let addresses = addresses.map_err(|error| match error.kind() {
         io::ErrorKind::TimedOut => "its name was not resolved in time".to_owned(),
         _ => "the host name cannot be resolved".to_owned(),
     })?;
-    let mut why = "the name has no address".to_owned();
+    let mut reason = "the name has no address".to_owned();
     for address in addresses {
         let left = deadline.left().map_err(late)?;
         let connected = TcpStream::connect_timeout(&address, left);
         match connected.and_then(|stream| stream.set_nodelay(true).map(|()| stream)) {
             Ok(stream) => return Ok(Bounded::new(stream, deadline)),
-            Err(error) => why = said(&error),
+            Err(error) => reason = io_error_text(&error),
         }
     }
-    Err(why)
+    Err(reason)
 }
 
-pub(crate) fn said(error: &io::Error) -> String {
+pub(crate) fn io_error_text(error: &io::Error) -> String {
     use io::ErrorKind as Kind;
     match error.kind() {
         Kind::ConnectionRefused => "connection refused".to_owned(),

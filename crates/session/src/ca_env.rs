@@ -5,14 +5,14 @@ use std::path::Path;
 use engine::net::tls;
 use plan::Plan;
 
-use crate::messages::SharedVoice;
+use crate::messages::SharedMessageSink;
 
 const NODE_EXTRA: &str = "NODE_EXTRA_CA_CERTS";
 
 const MACHINE: &str = "SSL_CERT_FILE";
 
 /// Warns if the certificate authorities cannot be read: then no certificate would be trusted.
-pub fn can_be_read(plan: &Plan, voice: &SharedVoice) {
+pub fn can_be_read(plan: &Plan, sink: &SharedMessageSink) {
     let Some(path) = std::env::var_os(MACHINE).filter(|path| !path.is_empty()) else {
         return;
     };
@@ -20,22 +20,22 @@ pub fn can_be_read(plan: &Plan, voice: &SharedVoice) {
     let path = Path::new(&path);
     if asked
         && plan.target.starts_with("https:")
-        && let Err(why) = certificates(path)
+        && let Err(reason) = certificates(path)
     {
-        voice.warning(&format_args!("{MACHINE}: {}: {why}", path.display()));
+        sink.warning(&format_args!("{MACHINE}: {}: {reason}", path.display()));
     }
 }
 
 /// Adds the authorities that Node would trust. A file that cannot be read is a warning, as in Node.
-pub fn as_node(plan: &mut Plan, voice: &SharedVoice) {
+pub fn as_node(plan: &mut Plan, sink: &SharedMessageSink) {
     let Some(path) = std::env::var_os(NODE_EXTRA).filter(|path| !path.is_empty()) else {
         return;
     };
     let path = Path::new(&path);
     match certificates(path) {
         Ok(text) => plan.http.tls.more_authorities = Some(text),
-        Err(why) => voice.warning(&format_args!(
-            "{NODE_EXTRA}: ignoring extra certificates from `{}`: {why}",
+        Err(reason) => sink.warning(&format_args!(
+            "{NODE_EXTRA}: ignoring extra certificates from `{}`: {reason}",
             path.display()
         )),
     }

@@ -13,7 +13,7 @@ use std::{
 use engine::{StopHandle, Urgency};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::{exit, messages::NullSink, messages::SharedVoice, signals};
+use crate::{exit, messages::NullSink, messages::SharedMessageSink, signals};
 
 const LOOK: Duration = Duration::from_millis(20);
 /// Variable that makes a process stop in an orderly way when its parent ends.
@@ -43,7 +43,7 @@ pub struct Printed {
     /// How it ended.
     pub ended: ChildExit,
     /// Its standard error; empty if the terminal shows it.
-    pub said: String,
+    pub text: String,
 }
 
 /// Runs this binary with its output in files. The closure `say` adds the arguments. Without a file
@@ -69,13 +69,13 @@ pub fn own(
         command.stderr(file(errors)?);
     }
     let ended = run(&mut command).map_err(|error| format!("cannot start the run: {error}"))?;
-    let said = errors.map(|errors| fs::read_to_string(errors).unwrap_or_default());
-    let mut said = said.unwrap_or_default();
-    if said.trim().is_empty() && ended.code == exit::COULD_NOT_RUN {
+    let text = errors.map(|errors| fs::read_to_string(errors).unwrap_or_default());
+    let mut text = text.unwrap_or_default();
+    if text.trim().is_empty() && ended.code == exit::COULD_NOT_RUN {
         // A full disk loses the error messages too.
-        said = no_room(out).unwrap_or_default();
+        text = no_room(out).unwrap_or_default();
     }
-    Ok(Printed { ended, said })
+    Ok(Printed { ended, text })
 }
 
 /// Why nothing can be written next to this file, if so.
@@ -102,8 +102,8 @@ pub fn run_with(command: &mut Command, look: impl FnMut(&Child)) -> io::Result<C
     command.process_group(0);
     command.env(ENVIRONMENT, std::process::id().to_string());
     let stop = StopHandle::default();
-    let mute: SharedVoice = Arc::new(NullSink);
-    let _heard = signals::hear(&stop, String::new(), &mute)?;
+    let mute: SharedMessageSink = Arc::new(NullSink);
+    let _signal_handler = signals::hear(&stop, String::new(), &mute)?;
     wait(command.spawn()?, &stop, look)
 }
 

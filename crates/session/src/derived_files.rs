@@ -6,7 +6,7 @@ use analysis::page::Page;
 use record::Run;
 use report::derived;
 
-use crate::messages::SharedVoice;
+use crate::messages::SharedMessageSink;
 
 /// Result of writing the derived files.
 #[derive(Debug)]
@@ -19,26 +19,26 @@ pub struct Derived {
 
 /// Writes the derived files into the record.
 #[must_use]
-pub fn derive(run: &Run, page: &Page, voice: &SharedVoice) -> Derived {
-    let kept = |report| Derived {
+pub fn derive(run: &Run, page: &Page, sink: &SharedMessageSink) -> Derived {
+    let stored = |report| Derived {
         report,
         is_written: true,
     };
     let Some(dir) = run.dir.as_ref() else {
-        return kept(None);
+        return stored(None);
     };
     let report = dir.join(derived::PAGE);
     if derived::is_poorer(dir, &page.summary) {
-        voice.warning(&format_args!(
+        sink.warning(&format_args!(
             "the report in {} covers more than the record still holds: it is kept and not overwritten",
             dir.display()
         ));
-        return kept(report.is_file().then_some(report));
+        return stored(report.is_file().then_some(report));
     }
     match derived::write(dir, page) {
-        Ok(()) => kept(Some(report)),
+        Ok(()) => stored(Some(report)),
         Err(error) => {
-            voice.error(&format_args!(
+            sink.error(&format_args!(
                 "{error}: once it can be written, `loadline report {}` makes the report of the record",
                 dir.display()
             ));
@@ -51,22 +51,22 @@ pub fn derive(run: &Run, page: &Page, voice: &SharedVoice) -> Derived {
 }
 
 /// Adds the run to the index of records. A failure is only a warning.
-pub fn index(run: &Run, page: &Page, voice: &SharedVoice) {
+pub fn index(run: &Run, page: &Page, sink: &SharedMessageSink) {
     match history::keep(run, &page.summary) {
         Ok(None) => {}
-        Ok(Some(aside)) => voice.warning(&history::set_aside(&aside)),
-        Err(error) => voice.warning(&error),
+        Ok(Some(aside)) => sink.warning(&history::set_aside(&aside)),
+        Err(error) => sink.warning(&error),
     }
 }
 
 /// Writes the summary to a file, or to standard output for `-`. Returns false if that fails.
 #[must_use]
-pub fn write_json(page: &Page, json: Option<&Path>, voice: &SharedVoice) -> bool {
+pub fn write_json(page: &Page, json: Option<&Path>, sink: &SharedMessageSink) -> bool {
     let Some(path) = json else { return true };
     let written = if path == Path::new("-") {
-        derived::json(&page.summary).map(|text| voice.document(&text))
+        derived::json(&page.summary).map(|text| sink.document(&text))
     } else {
         derived::write_json(path, &page.summary)
     };
-    written.map_err(|error| voice.error(&error)).is_ok()
+    written.map_err(|error| sink.error(&error)).is_ok()
 }

@@ -26,8 +26,8 @@ pub fn of_signal(number: u8) -> u8 {
 
 /// Native exit code of a run that could not start.
 #[must_use]
-pub fn of_not_run(why: &StartError) -> u8 {
-    match why {
+pub fn of_not_run(reason: &StartError) -> u8 {
+    match reason {
         StartError::Refused(refused) if refused.bad_input => BAD_INPUT,
         StartError::Refused(_) | StartError::Before { signal: None, .. } => COULD_NOT_RUN,
         StartError::Before {

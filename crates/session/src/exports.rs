@@ -13,7 +13,7 @@ use record::Run;
 
 use analysis::summary::Summary;
 
-use crate::messages::SharedVoice;
+use crate::messages::SharedMessageSink;
 
 const FORMATS: &str = "junit=FILE, csv=FILE or prometheus[=HOST:PORT]";
 
@@ -45,7 +45,7 @@ impl Exports {
         for text in wanted {
             exports
                 .add(text)
-                .map_err(|why| format!("{name} '{text}': {why}"))?;
+                .map_err(|reason| format!("{name} '{text}': {reason}"))?;
         }
         Ok(exports)
     }
@@ -95,9 +95,9 @@ impl Exports {
         let address = match value {
             None => anywhere,
             Some(text) => {
-                let wrong = |why: String| {
+                let wrong = |reason: String| {
                     format!(
-                        "{why}, write prometheus=HOST:PORT, for example prometheus=127.0.0.1:9464"
+                        "{reason}, write prometheus=HOST:PORT, for example prometheus=127.0.0.1:9464"
                     )
                 };
                 let mut found = text
@@ -125,11 +125,11 @@ impl Exports {
 
     /// Writes all files. Returns false if one could not be written; the others are still written.
     #[must_use]
-    pub fn write(&self, run: &Run, summary: &Summary, voice: &SharedVoice) -> bool {
+    pub fn write(&self, run: &Run, summary: &Summary, sink: &SharedMessageSink) -> bool {
         let mut all = true;
         for (format, path) in &self.files {
-            if let Err(why) = write(*format, path, run, summary) {
-                voice.error(&format_args!("cannot write {}: {why}", path.display()));
+            if let Err(reason) = write(*format, path, run, summary) {
+                sink.error(&format_args!("cannot write {}: {reason}", path.display()));
                 all = false;
             }
         }
@@ -157,7 +157,7 @@ pub fn can_be_written(path: &Path) -> Result<(), String> {
             .and_then(std::fs::remove_file),
         Err(_) => File::create_new(path).and_then(|_| std::fs::remove_file(path)),
     };
-    tried.map_err(|why| format!("cannot write {}: {why}", path.display()))
+    tried.map_err(|reason| format!("cannot write {}: {reason}", path.display()))
 }
 
 fn write(format: Format, path: &Path, run: &Run, summary: &Summary) -> io::Result<()> {
@@ -166,8 +166,8 @@ fn write(format: Format, path: &Path, run: &Run, summary: &Summary) -> io::Resul
         Format::Junit => out.write_all(export::junit(summary).as_bytes())?,
         Format::Csv => {
             if !export::csv(run, &mut out)? {
-                let why = "the run has no record to take its intervals from";
-                return Err(io::Error::other(why));
+                let reason = "the run has no record to take its intervals from";
+                return Err(io::Error::other(reason));
             }
         }
     }
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read() {
-        for (wanted, said) in [
+        for (wanted, message) in [
             (
                 vec!["xml=a"],
                 "--export 'xml=a': no such format, write junit=FILE, csv=FILE or prometheus[=HOST:PORT]",
@@ -211,12 +211,12 @@ mod tests {
                 "--export 'prometheus': one endpoint is enough, leave the other out",
             ),
         ] {
-            assert_eq!(Exports::read("--export", wanted).unwrap_err(), said);
+            assert_eq!(Exports::read("--export", wanted).unwrap_err(), message);
         }
-        let said = Exports::read("--export", ["prometheus=9464"]).unwrap_err();
+        let message = Exports::read("--export", ["prometheus=9464"]).unwrap_err();
         assert!(
-            said.ends_with("for example prometheus=127.0.0.1:9464"),
-            "{said}"
+            message.ends_with("for example prometheus=127.0.0.1:9464"),
+            "{message}"
         );
     }
 }

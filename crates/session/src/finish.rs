@@ -10,20 +10,20 @@ use crate::{
 
 impl FinishedRun {
     /// Writes all output of the run and returns the exit code.
-    pub fn finish(self, door: &mut dyn RunObserver) -> u8 {
-        door.ended(&self);
+    pub fn finish(self, frontend: &mut dyn RunObserver) -> u8 {
+        frontend.ended(&self);
         let (run, rest) = (&self.run, &self.rest);
-        let page = door.page(run);
-        door.computed(&page);
-        let derived = derived_files::derive(run, &page, &rest.voice);
-        door.kept(derived.report.as_deref());
+        let page = frontend.page(run);
+        frontend.computed(&page);
+        let derived = derived_files::derive(run, &page, &rest.sink);
+        frontend.stored(derived.report.as_deref());
         // Probes belong to a search, and parts to a run: neither is indexed.
         if rest.plan.probing.is_none() && run.manifest.share.is_none() {
-            derived_files::index(run, &page, &rest.voice);
+            derived_files::index(run, &page, &rest.sink);
         }
-        let json = derived_files::write_json(&page, rest.json.as_deref(), &rest.voice);
-        let exported = rest.exports.write(run, &page.summary, &rest.voice);
-        let code = door.code(&RunOutcome {
+        let json = derived_files::write_json(&page, rest.json.as_deref(), &rest.sink);
+        let exported = rest.exports.write(run, &page.summary, &rest.sink);
+        let code = frontend.code(&RunOutcome {
             run,
             summary: &page.summary,
             cause: self.cause.as_ref(),
@@ -32,7 +32,7 @@ impl FinishedRun {
             files_written: derived.is_written && json && exported,
             strict: rest.plan.strict,
         });
-        let after = setup_teardown::after(rest, Some(door.observer()));
-        exit::with_after(code, after, door.after_failed())
+        let after = setup_teardown::after(rest, Some(frontend.observer()));
+        exit::with_after(code, after, frontend.after_failed())
     }
 }

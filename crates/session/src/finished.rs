@@ -6,7 +6,9 @@ use engine::{Cause, EngineOptions, RunError};
 use plan::{Plan, Problem};
 use record::{RecordError, Run};
 
-use crate::{exports::Exports, messages::SharedVoice, prepare::RunRefused, signals::SignalGuard};
+use crate::{
+    exports::Exports, messages::SharedMessageSink, prepare::RunRefused, signals::SignalGuard,
+};
 
 /// Why there was no load.
 #[derive(Debug)]
@@ -16,7 +18,7 @@ pub enum StartError {
     /// The steps before the load ended early.
     Before {
         /// One line.
-        why: String,
+        reason: String,
         /// The signal that requested it, if any.
         signal: Option<u8>,
     },
@@ -61,9 +63,9 @@ pub(crate) struct FinishContext {
     pub secrets: Vec<String>,
     pub exports: Exports,
     pub json: Option<PathBuf>,
-    pub voice: SharedVoice,
+    pub sink: SharedMessageSink,
     /// Receives signals until the run is finished.
-    pub _heard: Option<SignalGuard>,
+    pub _signal_handler: Option<SignalGuard>,
 }
 
 impl FinishedRun {

@@ -9,7 +9,7 @@ use measure::accumulator::Tally;
 use plan::{Plan, Rate};
 use record::Run;
 
-use crate::{FinishedRun, exit, messages::SharedVoice};
+use crate::{FinishedRun, exit, messages::SharedMessageSink};
 
 /// A front end, as the command line lists it.
 pub trait FrontEnd: Sync {
@@ -34,7 +34,7 @@ pub trait FrontEnd: Sync {
         None
     }
     /// Runs its command and returns the exit code; `called` is the name it was called by.
-    fn run(&self, called: &str, arguments: &[String], voice: &SharedVoice) -> u8;
+    fn run(&self, called: &str, arguments: &[String], sink: &SharedMessageSink) -> u8;
     /// The output of a recorded run, in the original tool's format.
     fn printed(&self, run: &Run) -> String;
     /// Text below the output of a recorded run.
@@ -52,7 +52,7 @@ pub trait ScriptLoader: Sync {
     /// # Errors
     ///
     /// One line about invalid options.
-    fn read(&self, asked: &RunOptions<'_>) -> Result<(Plan, Box<dyn ScriptRun>), String>;
+    fn read(&self, requested: &RunOptions<'_>) -> Result<(Plan, Box<dyn ScriptRun>), String>;
 }
 
 /// Options of `loadline run` for a script or a program.
@@ -94,7 +94,7 @@ pub trait ExternalTool: Sync {
     /// # Errors
     ///
     /// One line about invalid options, or why the tool cannot be run.
-    fn run(&self, asked: &RunOptions<'_>, variables: &[(&str, String)]) -> Result<u8, String>;
+    fn run(&self, requested: &RunOptions<'_>, variables: &[(&str, String)]) -> Result<u8, String>;
 }
 
 /// A script during a run.
@@ -108,7 +108,7 @@ pub trait ScriptRun {
         &mut self,
         plan: &Plan,
         options: &mut EngineOptions,
-        voice: &SharedVoice,
+        sink: &SharedMessageSink,
     ) -> Result<(), (String, u8)>;
     /// Called after the load, with the front end's figures.
     fn ended(&mut self, ended: &FinishedRun, counted: Tally);

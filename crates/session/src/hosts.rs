@@ -110,7 +110,7 @@ pub fn first_line(plan: &Plan) -> Option<String> {
 fn given_place(host: &str, addresses: &[IpAddr]) -> String {
     let all: Vec<String> = addresses
         .iter()
-        .map(|address| format!("{address}, {}", whose(*address)))
+        .map(|address| format!("{address}, {}", network_of(*address)))
         .collect();
     format!("{host} (as given: {})", all.join("; "))
 }
@@ -128,15 +128,15 @@ fn other(host: &str, route: &Route) -> String {
 fn place(host: &str) -> String {
     let address = host.split('%').next().unwrap_or(host);
     if let Ok(address) = address.parse::<IpAddr>() {
-        return format!("{host} ({})", whose(address));
+        return format!("{host} ({})", network_of(address));
     }
     match address_of(host) {
-        Some(address) => format!("{host} ({address}, {})", whose(address)),
+        Some(address) => format!("{host} ({address}, {})", network_of(address)),
         None => format!("{host} (address not found yet)"),
     }
 }
 
-fn whose(address: IpAddr) -> &'static str {
+fn network_of(address: IpAddr) -> &'static str {
     // The kernel lets a socket bind an address only if it is this machine's.
     if address.is_loopback() || UdpSocket::bind((address, 0)).is_ok() {
         "this machine"

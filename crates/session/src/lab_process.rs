@@ -92,7 +92,7 @@ pub fn resolve(plan: &mut Plan, listeners: &[String]) -> Result<(), Vec<Problem>
 }
 
 fn no_listener(source: &MetricSource, listener: usize, there_are: usize) -> Problem {
-    let why = match there_are {
+    let reason = match there_are {
         0 => "the target is not an embedded one: write its address".to_owned(),
         1 => format!("the lab listens at one place only, there is no {listener}: write lab:/path"),
         n => format!(
@@ -102,7 +102,7 @@ fn no_listener(source: &MetricSource, listener: usize, there_are: usize) -> Prob
     };
     Problem {
         at: source.at.clone(),
-        message: format!("server `{}`: {why}", source.name),
+        message: format!("server `{}`: {reason}", source.name),
     }
 }
 

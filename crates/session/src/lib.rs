@@ -48,7 +48,7 @@ pub use finished::{FinishedRun, StartError};
 pub use front_end::{ExternalTool, FrontEnd, FrontEndInfo, RunOptions, ScriptLoader, ScriptRun};
 pub use hosts::Hosts;
 pub use lab_process::LabProcess;
-pub use messages::{MessageSink, NullSink, SharedVoice};
+pub use messages::{MessageSink, NullSink, SharedMessageSink};
 pub use mock_process::MockProcess;
 pub use observer::{Observer, RunObserver, RunOutcome};
 pub use part::RunPartOrder;

@@ -19,7 +19,7 @@ pub trait MessageSink: Send + Sync {
 }
 
 /// A message sink that is shared.
-pub type SharedVoice = Arc<dyn MessageSink>;
+pub type SharedMessageSink = Arc<dyn MessageSink>;
 
 /// Discards all messages.
 #[derive(Debug, Clone, Copy, Default)]

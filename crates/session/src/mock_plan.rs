@@ -9,7 +9,7 @@ use formats::{Inputs, LoadErrors, native::mocks};
 use measure::{Histogram, Label, OutcomeClass, TimeKind, label, label::Role};
 use plan::{
     criteria::fits,
-    mocks::{Measured, Mock, MockLatency, Reference},
+    mocks::{Measured, MeasuredCell, Mock, MockLatency, Reference},
 };
 use record::{Run, units::count};
 
@@ -79,8 +79,8 @@ fn measured(
     let has_times = |one: &&Label| one.id != label::ALL && one.group.role() != Role::Iteration;
     let is_meant = |one: &&Label| fits(label, &one.text) || fits(label, &one.name);
     let found: Vec<&Label> = run.labels.iter().filter(has_times).collect();
-    let meant: Vec<&Label> = found.iter().copied().filter(is_meant).collect();
-    if meant.is_empty() {
+    let matching: Vec<&Label> = found.iter().copied().filter(is_meant).collect();
+    if matching.is_empty() {
         return Err(format!(
             "run {name} has no requests called \"{label}\": {}",
             there_is(&found)
@@ -88,7 +88,7 @@ fn measured(
     }
     let mut times = Histogram::<u64>::default();
     let mut unanswered = 0;
-    for one in meant {
+    for one in matching {
         let part = run.totals.label(one.id);
         for outcome in [OutcomeClass::Ok, OutcomeClass::Failed] {
             if let Some(more) = part.slot.histogram(TimeKind::Service, outcome) {
@@ -103,10 +103,15 @@ fn measured(
             count(times.count())
         ));
     }
-    let ends = (times.min().unwrap_or(0), times.max().unwrap_or(0));
+    let (min_ns, max_ns) = (times.min().unwrap_or(0), times.max().unwrap_or(0));
     let source = format!("run {name}, \"{label}\", {} answers", count(times.count()));
     let mean = times.mean().unwrap_or(0.0);
-    let measured = Measured::new(source, times.cells(), ends, mean);
+    let cells = times.cells().map(|cell| MeasuredCell {
+        low_ns: cell.low,
+        high_ns: cell.high,
+        count: cell.count,
+    });
+    let measured = Measured::new(source, cells, min_ns, max_ns, mean);
     let measured = measured.ok_or_else(|| format!("run {name} has no times of \"{label}\""))?;
     let note = (unanswered > 0).then(|| {
         format!(
@@ -125,7 +130,7 @@ fn find(wanted: &str, runs: &Path, file: &Path) -> Result<Run, String> {
         Some(folder) => Run::open(&folder),
         None => Run::find(runs, wanted),
     };
-    found.map_err(|why| why.to_string())
+    found.map_err(|reason| reason.to_string())
 }
 
 fn named(run: &Run) -> String {
@@ -137,11 +142,13 @@ fn there_is(labels: &[&Label]) -> String {
     if labels.is_empty() {
         return "it has none at all".to_owned();
     }
-    let shown = labels.iter().take(MOST_NAMED);
-    let shown: Vec<String> = shown.map(|label| format!("\"{}\"", label.text)).collect();
+    let rendered = labels.iter().take(MOST_NAMED);
+    let rendered: Vec<String> = rendered
+        .map(|label| format!("\"{}\"", label.text))
+        .collect();
     let more = match labels.len().saturating_sub(MOST_NAMED) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    format!("it has {}{more}", shown.join(", "))
+    format!("it has {}{more}", rendered.join(", "))
 }

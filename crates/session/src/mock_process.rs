@@ -3,6 +3,7 @@
 //! Their CPU time stays apart from the generator's. The child ends when its standard input closes,
 //! even if the run is killed.
 
+use plan::mocks::MockAddress;
 use std::{
     io::{BufRead, BufReader},
     path::Path,
@@ -20,31 +21,31 @@ use crate::{
 /// Variable with mocks that outlive the run: NAME=URL, separated by blanks.
 pub const ENVIRONMENT: &str = "LOADLINE_MOCKS";
 
-/// Names and base URLs.
-pub type Addresses = Vec<(String, String)>;
-
 /// Mocks in a child process; they end when this is dropped.
 #[derive(Debug)]
 pub struct MockProcess {
     child: Child,
     stdin: Option<ChildStdin>,
-    addresses: Addresses,
+    addresses: Vec<MockAddress>,
 }
 
 /// Mocks that the parent process runs, if any.
 #[must_use]
-pub fn lent() -> Option<Addresses> {
+pub fn lent() -> Option<Vec<MockAddress>> {
     let all = std::env::var(ENVIRONMENT).ok()?;
     let named = all.split_whitespace().filter_map(|one| one.split_once('='));
-    let addresses: Addresses = named
-        .map(|(name, url)| (name.to_owned(), url.to_owned()))
+    let addresses: Vec<MockAddress> = named
+        .map(|(name, url)| MockAddress {
+            name: name.to_owned(),
+            url: url.to_owned(),
+        })
         .collect();
     (!addresses.is_empty()).then_some(addresses)
 }
 
 /// Addresses of the mocks; empty without mocks.
 #[must_use]
-pub fn places(mocks: Option<&MockProcess>) -> &[(String, String)] {
+pub fn places(mocks: Option<&MockProcess>) -> &[MockAddress] {
     mocks.map_or(&[], |mocks| &mocks.addresses)
 }
 
@@ -86,7 +87,10 @@ impl MockProcess {
         for line in lines.map_while(Result::ok) {
             let reported = line.strip_prefix("listening on ");
             if let Some((url, name)) = reported.and_then(|rest| rest.split_once(' ')) {
-                mocks.addresses.push((name.to_owned(), url.to_owned()));
+                mocks.addresses.push(MockAddress {
+                    name: name.to_owned(),
+                    url: url.to_owned(),
+                });
             }
             if line == "ready" {
                 return Ok(mocks);
@@ -102,7 +106,7 @@ impl MockProcess {
 
     /// Names and base URLs.
     #[must_use]
-    pub fn addresses(&self) -> &Addresses {
+    pub fn addresses(&self) -> &[MockAddress] {
         &self.addresses
     }
 
@@ -116,7 +120,9 @@ impl MockProcess {
     #[must_use]
     pub fn environment(&self) -> String {
         let named = self.addresses.iter();
-        let named: Vec<String> = named.map(|(name, url)| format!("{name}={url}")).collect();
+        let named: Vec<String> = named
+            .map(|MockAddress { name, url }| format!("{name}={url}"))
+            .collect();
         named.join(" ")
     }
 }
@@ -131,9 +137,9 @@ impl Drop for MockProcess {
 
 /// Adds the mocks as downstreams to a lab's target, unless the target sets them.
 #[must_use]
-pub fn redirect(target: &str, addresses: &[(String, String)]) -> String {
+pub fn redirect(target: &str, addresses: &[MockAddress]) -> String {
     let mut target = target.to_owned();
-    for (name, url) in addresses {
+    for MockAddress { name, url } in addresses {
         if target.contains(&format!("downstream={name}=")) {
             continue;
         }
@@ -148,7 +154,7 @@ pub fn redirect(target: &str, addresses: &[(String, String)]) -> String {
 /// # Errors
 ///
 /// A line about a mock that does not answer.
-pub fn begin(addresses: &[(String, String)]) -> Result<(), String> {
+pub fn begin(addresses: &[MockAddress]) -> Result<(), String> {
     addresses
         .iter()
         .try_for_each(|one| ask(one, "POST", "/__mock/begin").map(drop))
@@ -159,15 +165,16 @@ pub fn begin(addresses: &[(String, String)]) -> Result<(), String> {
 /// # Errors
 ///
 /// A line about a mock that does not answer.
-pub fn parse_addresses(addresses: &[(String, String)]) -> Result<Vec<Value>, String> {
+pub fn parse_addresses(addresses: &[MockAddress]) -> Result<Vec<Value>, String> {
     addresses
         .iter()
         .map(|one| ask(one, "GET", "/__mock/stats"))
         .collect()
 }
 
-fn ask((name, url): &(String, String), method: &str, path: &str) -> Result<Value, String> {
-    let failed = |why: String| format!("mock {name}: {why}");
+fn ask(address: &MockAddress, method: &str, path: &str) -> Result<Value, String> {
+    let MockAddress { name, url } = address;
+    let failed = |reason: String| format!("mock {name}: {reason}");
     let (base, _) = Base::of_url(url).map_err(failed)?;
     let request = BlockingRequest {
         method,
@@ -176,7 +183,7 @@ fn ask((name, url): &(String, String), method: &str, path: &str) -> Result<Value
         body: None,
     };
     let answer = base.send(&request).map_err(failed)?;
-    serde_json::from_slice(&answer.body).map_err(|why| failed(why.to_string()))
+    serde_json::from_slice(&answer.body).map_err(|reason| failed(reason.to_string()))
 }
 
 #[cfg(test)]
@@ -186,8 +193,14 @@ mod tests {
     #[test]
     fn mocks_are_downstreams_of_a_lab_by_default() {
         let all = vec![
-            ("lorota".to_owned(), "http://127.0.0.1:1".to_owned()),
-            ("chip".to_owned(), "http://127.0.0.1:2".to_owned()),
+            MockAddress {
+                name: "lorota".to_owned(),
+                url: "http://127.0.0.1:1".to_owned(),
+            },
+            MockAddress {
+                name: "chip".to_owned(),
+                url: "http://127.0.0.1:2".to_owned(),
+            },
         ];
         assert_eq!(
             redirect("lab:checkin", &all),

@@ -25,7 +25,7 @@ pub trait RunObserver {
     /// The observer for the run.
     fn observer(&mut self) -> &mut dyn Observer;
     /// There is no load. Returns the exit code.
-    fn not_run(&mut self, why: &StartError) -> u8;
+    fn not_run(&mut self, reason: &StartError) -> u8;
     /// The load has ended and is recorded; nothing is computed yet.
     fn ended(&mut self, _ended: &FinishedRun) {}
     /// Computes the results of the run.
@@ -33,7 +33,7 @@ pub trait RunObserver {
     /// All results are computed.
     fn computed(&mut self, _page: &Page) {}
     /// Derived files are written; the report, if there is one.
-    fn kept(&mut self, _report: Option<&Path>) {}
+    fn stored(&mut self, _report: Option<&Path>) {}
     /// Everything is written. Prints the last lines and returns the exit code.
     fn code(&mut self, outcome: &RunOutcome<'_>) -> u8;
     /// Exit code if only `teardown` failed.

@@ -12,7 +12,7 @@ const MOST_NS: u64 = MILLISECOND;
 /// # Errors
 /// One line that names the flag.
 pub fn from_flag(text: Option<&str>) -> Result<Option<u64>, String> {
-    text.map(|text| parse(text).map_err(|why| format!("--pacing-slack '{text}': {why}")))
+    text.map(|text| parse(text).map_err(|reason| format!("--pacing-slack '{text}': {reason}")))
         .transpose()
 }
 
@@ -20,7 +20,7 @@ pub fn from_flag(text: Option<&str>) -> Result<Option<u64>, String> {
 pub(crate) fn from_environment() -> Result<Option<u64>, String> {
     let text = std::env::var(ENVIRONMENT).ok();
     let text = text.filter(|text| !text.is_empty());
-    text.map(|text| parse(&text).map_err(|why| format!("{ENVIRONMENT} '{text}': {why}")))
+    text.map(|text| parse(&text).map_err(|reason| format!("{ENVIRONMENT} '{text}': {reason}")))
         .transpose()
 }
 

@@ -17,7 +17,7 @@ use crate::{
     finished::{FinishContext, FinishedRun, StartError},
     host_monitor::HostMonitor,
     live::{Bound, Live, Steering},
-    messages::SharedVoice,
+    messages::SharedMessageSink,
     observer::Observer,
     part::RunPartOrder,
     prepare::{Job, Ready, RunRefused, prepare_as},
@@ -41,8 +41,12 @@ pub struct PartitionedRun {
 /// # Errors
 ///
 /// Everything that prevents the run.
-pub fn divide(job: Job, processes: u64, voice: &SharedVoice) -> Result<PartitionedRun, RunRefused> {
-    let ready = prepare_as(job, Some(processes.max(1)), voice)?;
+pub fn divide(
+    job: Job,
+    processes: u64,
+    sink: &SharedMessageSink,
+) -> Result<PartitionedRun, RunRefused> {
+    let ready = prepare_as(job, Some(processes.max(1)), sink)?;
     Ok(PartitionedRun {
         ready,
         processes: processes.max(1),
@@ -140,7 +144,7 @@ impl PartitionedRun {
     /// As [`PartitionedRun::begin`].
     pub fn begin_at(self, zero: Zero) -> Result<Coordinator, StartError> {
         let mut part = self.part(RunStart::at(zero.wall_ns, zero.monotonic_ns));
-        let (job, voice) = (self.ready.job, self.ready.voice);
+        let (job, sink) = (self.ready.job, self.ready.sink);
         let mut manifest = self.ready.manifest;
         manifest.start = part.start.clone();
         let place = place(job.runs, job.options.seed, zero);
@@ -148,8 +152,8 @@ impl PartitionedRun {
         let labels = self.ready.prepared.labels().all();
         let writer = Writer::create(&place, &manifest, &job.plan, labels, redactor);
         let writer = writer.map_err(StartError::without_record)?;
-        let heard = if job.hears_signals {
-            hear(&job.options.stop, &writer, &voice)
+        let handler = if job.hears_signals {
+            hear(&job.options.stop, &writer, &sink)
         } else {
             None
         };
@@ -167,8 +171,8 @@ impl PartitionedRun {
                 secrets: job.secrets,
                 exports: job.exports,
                 json: job.json,
-                voice,
-                _heard: heard,
+                sink,
+                _signal_handler: handler,
             },
         })
     }
@@ -181,8 +185,8 @@ pub struct Conducting<'a> {
 
 impl Conducting<'_> {
     /// Adds an interval merged from all processes, with the ages of in-flight requests at its end.
-    pub fn interval(&mut self, whole: DecodedChunk, under_way: &Ages) {
-        self.recording.interval_of_parts(whole, under_way);
+    pub fn interval(&mut self, decoded: DecodedChunk, in_flight_ages: &Ages) {
+        self.recording.interval_of_parts(decoded, in_flight_ages);
     }
 
     /// Adds a line that a process printed.
@@ -194,7 +198,7 @@ impl Conducting<'_> {
     pub fn event(&mut self, event: &Event) {
         let recording = &mut self.recording;
         let error = recording.writer.event(event);
-        heed(error, &recording.writer, &recording.stop, &recording.voice);
+        heed(error, &recording.writer, &recording.stop, &recording.sink);
     }
 
     /// Records server metrics; call about once a second.
@@ -215,8 +219,8 @@ impl Conducting<'_> {
 
     /// The message sink.
     #[must_use]
-    pub fn voice(&self) -> &SharedVoice {
-        &self.recording.voice
+    pub fn sink(&self) -> &SharedMessageSink {
+        &self.recording.sink
     }
 }
 
@@ -240,18 +244,18 @@ impl Coordinator {
     ) -> (Coordinator, T) {
         let plan = &self.rest.plan;
         let zero = self.part.zero();
-        let voice = self.rest.voice.clone();
+        let sink = self.rest.sink.clone();
         let live = match std::mem::replace(&mut self.live, LiveViewState::Not) {
             LiveViewState::Bound(bound) => {
-                let fixed = Steering::fixed(&self.writer.run().manifest.door, plan, true);
-                Some(bound.serve((zero, fixed), &self.stop, &voice))
+                let fixed = Steering::fixed(&self.writer.run().manifest.frontend, plan, true);
+                Some(bound.serve(zero, fixed, &self.stop, &sink))
             }
             LiveViewState::Served(live) => Some(live),
             LiveViewState::Not => None,
         };
-        let voice = live
+        let sink = live
             .as_ref()
-            .map_or_else(|| voice.clone(), |live| live.overheard(&voice));
+            .map_or_else(|| sink.clone(), |live| live.overheard(&sink));
         observer.started(self.writer.run());
         if let Some(live) = &live {
             live.started(self.writer.run());
@@ -268,8 +272,8 @@ impl Coordinator {
                 rules: StopRules::from_plan(plan),
                 stop: self.stop.clone(),
                 load_end_ns: plan.end_ns(),
-                voice,
-                course: None,
+                sink,
+                load_control: None,
                 changes: 0,
             },
         };
@@ -297,7 +301,7 @@ impl Coordinator {
         let zero_ns = self.part.start.monotonic_ns;
         let at_ns = engine::clock::monotonic_ns().saturating_sub(zero_ns);
         let error = self.writer.event(&Event::new(at_ns, kind, text));
-        heed(error, &self.writer, &self.stop, &self.rest.voice);
+        heed(error, &self.writer, &self.stop, &self.rest.sink);
     }
 
     /// The plan.
@@ -329,7 +333,8 @@ impl Coordinator {
             &mut self.writer,
             &mut self.sampling,
             looks,
-            (&self.stop, &self.rest.voice),
+            &self.stop,
+            &self.rest.sink,
         );
     }
 

@@ -13,7 +13,7 @@ use crate::{
     hosts::Hosts,
     live::{self, Bound},
     memory,
-    messages::SharedVoice,
+    messages::SharedMessageSink,
     naming, pacing,
     part::RunPartOrder,
     rules,
@@ -24,7 +24,7 @@ use crate::{
 /// Everything a run consists of.
 pub struct Job {
     /// The front end's name.
-    pub door: &'static str,
+    pub frontend: &'static str,
     /// The plan.
     pub plan: Plan,
     /// Engine options. Allowed hosts come from [`Job::hosts`], the share from [`Job::part`].
@@ -58,9 +58,9 @@ pub struct Job {
 impl Job {
     /// A plan of a front end, with the default samplers.
     #[must_use]
-    pub fn new(door: &'static str, plan: Plan, options: EngineOptions) -> Job {
+    pub fn new(frontend: &'static str, plan: Plan, options: EngineOptions) -> Job {
         Job {
-            door,
+            frontend,
             plan,
             options,
             hosts: Hosts::BesideDoor,
@@ -134,7 +134,7 @@ pub struct Ready {
     pub(crate) prepared: Prepared,
     pub(crate) manifest: Manifest,
     pub(crate) live: Bound,
-    pub(crate) voice: SharedVoice,
+    pub(crate) sink: SharedMessageSink,
 }
 
 /// Validates a run.
@@ -142,8 +142,8 @@ pub struct Ready {
 /// # Errors
 ///
 /// Everything that prevents the run.
-pub fn prepare(job: Job, voice: &SharedVoice) -> Result<Ready, RunRefused> {
-    prepare_as(job, None, voice)
+pub fn prepare(job: Job, sink: &SharedMessageSink) -> Result<Ready, RunRefused> {
+    prepare_as(job, None, sink)
 }
 
 /// Like `prepare`, for a run that other processes execute. Checks the smallest and the largest
@@ -151,7 +151,7 @@ pub fn prepare(job: Job, voice: &SharedVoice) -> Result<Ready, RunRefused> {
 pub(crate) fn prepare_as(
     mut job: Job,
     processes: Option<u64>,
-    voice: &SharedVoice,
+    sink: &SharedMessageSink,
 ) -> Result<Ready, RunRefused> {
     let (smallest, largest) = match (processes, &job.part) {
         (Some(of), _) => (Share { index: of - 1, of }, Share { index: 0, of }),
@@ -180,7 +180,7 @@ pub(crate) fn prepare_as(
     rules::apply_env_stop(&mut job.plan, is_blind).map_err(RunRefused::bad_input)?;
     if job.part.is_none() || conducted || alone {
         // Commands with our flags check this before.
-        if job.door != "run" {
+        if job.frontend != "run" {
             naming::apply_env_names(&mut job.plan, None).map_err(RunRefused::bad_input)?;
         }
         rules::apply_env_check(&mut job.plan).map_err(RunRefused::bad_input)?;
@@ -188,7 +188,7 @@ pub(crate) fn prepare_as(
     }
     let is_first = job.part.as_ref().is_some_and(|part| part.share.index == 0);
     if job.part.is_none() || alone && is_first {
-        let more = sampling::samplers(&job.plan.server, voice).map_err(RunRefused::bad_input)?;
+        let more = sampling::samplers(&job.plan.server, sink).map_err(RunRefused::bad_input)?;
         job.samplers.extend(more);
     }
     let plan = &job.plan;
@@ -210,8 +210,10 @@ pub(crate) fn prepare_as(
         return Err(RunRefused::bad_input(vec![problem]));
     }
     // External drivers and parts have schedules that this process does not control.
-    job.options.steered =
-        job.live.view.is_some() && job.door == "run" && job.part.is_none() && processes.is_none();
+    job.options.steered = job.live.view.is_some()
+        && job.frontend == "run"
+        && job.part.is_none()
+        && processes.is_none();
     job.options.hosts = job.hosts.allow(plan).map_err(RunRefused::bad_input)?;
     let prepared = Prepared::new(plan, job.options.clone())?;
     if let Some(problem) = memory::address_space(prepared.workers() as u64) {
@@ -233,7 +235,7 @@ pub(crate) fn prepare_as(
         prepared,
         manifest,
         live,
-        voice: voice.clone(),
+        sink: sink.clone(),
         job,
     })
 }
@@ -245,7 +247,7 @@ fn manifest(job: &Job, prepared: &Prepared, processes: Option<u64>) -> Manifest 
         command: std::env::args_os()
             .map(|argument| argument.to_string_lossy().into_owned())
             .collect(),
-        door: job.door.to_owned(),
+        frontend: job.frontend.to_owned(),
         workers: prepared.workers(),
         seed: job.options.seed,
         wall_ns: zero.wall_ns,
@@ -288,16 +290,16 @@ fn never_judged(job: &Job, manifest: &Manifest, labels: &[Label]) -> Vec<Problem
         .chain(rules)
         .filter(|criterion| !may_come_up(job, criterion))
         .filter_map(|criterion| {
-            let why = analysis::verdict::without_subject(manifest, labels, &server, criterion);
-            placed(criterion, why)
+            let reason = analysis::verdict::without_subject(manifest, labels, &server, criterion);
+            placed(criterion, reason)
         });
     let set_aside = plan.set_aside.iter().filter_map(|criterion| {
-        let why = analysis::verdict::never_measured(criterion, &server);
-        placed(criterion, why)
+        let reason = analysis::verdict::never_measured(criterion, &server);
+        placed(criterion, reason)
     });
     let too_short = plan.stop.iter().filter_map(|rule| {
-        let why = sampling::too_short(rule, &job.samplers);
-        placed(&rule.when, why)
+        let reason = sampling::too_short(rule, &job.samplers);
+        placed(&rule.when, reason)
     });
     judged.chain(set_aside).chain(too_short).collect()
 }

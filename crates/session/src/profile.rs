@@ -62,9 +62,9 @@ fn checks(plan: &Plan, profile: &Profile) -> Vec<MachineCheck> {
         None => profile.assumed.latency_ns.map(|_| {
             most(
                 profile
-                    .under_way
+                    .in_flight
                     .iter()
-                    .map(|under_way| under_way.users)
+                    .map(|in_flight| in_flight.users)
                     .collect(),
             )
         }),
@@ -160,19 +160,19 @@ fn ports(plan: &Plan, host: &Host, arrivals: f64, connections: Option<f64>) -> M
         record::units::count(there_are)
     );
     // A user's own connections close with the iteration; shared ones stay.
-    let kept = match (plan.http.pool, &plan.load) {
+    let stored = match (plan.http.pool, &plan.load) {
         (PoolPolicy::PerUser, plan::Load::Open { .. }) => arrivals * (KEPT_NS / SECOND) as f64,
         _ => 0.0,
     };
-    let needed = kept + connections.unwrap_or(0.0);
+    let needed = stored + connections.unwrap_or(0.0);
     let advice = if needed <= there_are as f64 {
         ""
-    } else if kept > 0.0 {
+    } else if stored > 0.0 {
         ": let users share connections (`http: { connections: N }`)"
     } else {
         ": use fewer connections"
     };
-    let new = if kept > 0.0 {
+    let new = if stored > 0.0 {
         format!(
             ", {} a second, each kept for a minute after it closes",
             rate(arrivals)

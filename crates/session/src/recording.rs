@@ -15,7 +15,7 @@ use record::{
 };
 
 use crate::{
-    host_monitor::HostMonitor, live::Live, messages::SharedVoice, observer::Observer,
+    host_monitor::HostMonitor, live::Live, messages::SharedMessageSink, observer::Observer,
     sampling::Sampling, window::RecentIntervals,
 };
 
@@ -31,14 +31,14 @@ pub(crate) struct Recording<'a> {
     pub rules: StopRules,
     pub stop: StopHandle,
     pub load_end_ns: u64,
-    pub voice: SharedVoice,
-    pub course: Option<LoadControl>,
+    pub sink: SharedMessageSink,
+    pub load_control: Option<LoadControl>,
     pub changes: usize,
 }
 
 impl Recording<'_> {
     fn report(&self, error: Option<RecordError>) {
-        heed(error, &self.writer, &self.stop, &self.voice);
+        heed(error, &self.writer, &self.stop, &self.sink);
     }
 
     pub fn last_samples(&mut self) {
@@ -48,8 +48,10 @@ impl Recording<'_> {
 
     /// Records load changes before their effects. Changes due after the end of the run are dropped.
     fn changes(&mut self) {
-        let new = self.course.as_ref();
-        let Some((new, load)) = new.and_then(|course| course.changes_since(self.changes)) else {
+        let new = self.load_control.as_ref();
+        let Some((new, load)) =
+            new.and_then(|load_control| load_control.changes_since(self.changes))
+        else {
             return;
         };
         self.changes += new.len();
@@ -65,12 +67,13 @@ impl Recording<'_> {
     /// Ends the run if a stop rule fires.
     fn judge(&mut self, interval: &Interval) {
         let fired = self.rules.look(interval, self.writer.run());
-        let is_over = interval.span.1 > self.load_end_ns || self.stop.urgency() != Urgency::None;
+        let is_over =
+            interval.span.to_ns > self.load_end_ns || self.stop.urgency() != Urgency::None;
         let Some(fired) = fired.filter(|_| !is_over) else {
             return;
         };
         let text = format!("`{}`: {}", fired.text, fired.measured);
-        let event = Event::new(interval.span.1, EventKind::Stop, text);
+        let event = Event::new(interval.span.to_ns, EventKind::Stop, text);
         let warning = self.writer.event(&event);
         self.report(warning);
         self.stop.stop(cause(&fired));
@@ -81,7 +84,8 @@ impl Recording<'_> {
             &mut self.writer,
             &mut self.sampling,
             looks,
-            (&self.stop, &self.voice),
+            &self.stop,
+            &self.sink,
         );
     }
 }
@@ -90,20 +94,21 @@ pub(crate) fn samples(
     writer: &mut Writer,
     sampling: &mut Sampling,
     looks: &[SourceReading],
-    (stop, voice): (&StopHandle, &SharedVoice),
+    stop: &StopHandle,
+    sink: &SharedMessageSink,
 ) {
     for look in looks {
         if let Some(text) = sampling.warning(look) {
             let event = Event::new(look.at_ns, EventKind::Warning, text);
-            heed(writer.event(&event), writer, stop, voice);
+            heed(writer.event(&event), writer, stop, sink);
         }
     }
-    heed(writer.server(looks), writer, stop, voice);
+    heed(writer.server(looks), writer, stop, sink);
 }
 
 fn event_of(change: &Change, run: &Run) -> Event {
     let (planned, phases) = change.planned.clone().unzip();
-    let kept = LoadChange {
+    let stored = LoadChange {
         what: match change.to {
             AdjustedLoad::Rate(_) => Changed::Rate,
             AdjustedLoad::Users(_) => Changed::Users,
@@ -113,10 +118,10 @@ fn event_of(change: &Change, run: &Run) -> Event {
         planned,
         phases: phases.unwrap_or_default(),
     };
-    let text = kept.text("the live view", change.phase as usize, &run.manifest);
+    let text = stored.text("the live view", change.phase as usize, &run.manifest);
     Event {
         phase: Some(change.phase),
-        change: Some(kept),
+        change: Some(stored),
         ..Event::new(change.at_ns, EventKind::LoadChanged, text)
     }
 }
@@ -138,25 +143,25 @@ pub(crate) fn heed(
     error: Option<RecordError>,
     writer: &Writer,
     stop: &StopHandle,
-    voice: &SharedVoice,
+    sink: &SharedMessageSink,
 ) {
     let Some(error) = error else { return };
     if writer.failure().is_none() {
-        voice.warning(&error);
+        sink.warning(&error);
         return;
     }
-    let why = match &error {
+    let reason = match &error {
         RecordError::Stopped { source, .. } => unwritten_because(source),
         other => other.to_string(),
     };
-    stop.stop(Cause::Fault(why));
+    stop.stop(Cause::Fault(reason));
 }
 
 impl Recording<'_> {
-    pub fn interval_of_parts(&mut self, whole: DecodedChunk, under_way: &Ages) {
+    pub fn interval_of_parts(&mut self, decoded: DecodedChunk, in_flight_ages: &Ages) {
         self.look();
-        let interval = measured(&whole, under_way);
-        self.writer.interval_of_parts(whole);
+        let interval = measured(&decoded, in_flight_ages);
+        self.writer.interval_of_parts(decoded);
         self.tell_all(interval);
     }
 
@@ -177,8 +182,8 @@ impl Recording<'_> {
     }
 }
 
-fn measured(whole: &DecodedChunk, under_way: &Ages) -> Interval {
-    let frame = &whole.frame;
+fn measured(decoded: &DecodedChunk, in_flight_ages: &Ages) -> Interval {
+    let frame = &decoded.frame;
     let slots = frame.parts.iter();
     let ages = |cells: &Vec<(u64, u64)>| {
         let mut ages = Histogram::default();
@@ -193,10 +198,10 @@ fn measured(whole: &DecodedChunk, under_way: &Ages) -> Interval {
         phase: frame.phase,
         slots: slots.map(|(key, part)| (*key, part.slot.clone())).collect(),
         run: frame.run.clone(),
-        door: whole.door.clone(),
+        frontend: decoded.frontend.clone(),
         firsts: Vec::new(),
-        labels: whole.labels.clone(),
-        under_way: under_way
+        labels: decoded.labels.clone(),
+        in_flight_ages: in_flight_ages
             .iter()
             .map(|(id, cells)| (*id, ages(cells)))
             .collect(),

@@ -81,7 +81,7 @@ pub(crate) fn apply_env_check(plan: &mut Plan) -> Result<(), Vec<Problem>> {
 /// A line for any other value of the variable.
 pub(crate) fn apply_env_excerpts(plan: &mut Plan) -> Result<(), Vec<Problem>> {
     plan.without_excerpts |=
-        is_off(&variable(EXCERPTS)).map_err(|why| vec![Problem::anywhere(why)])?;
+        is_off(&variable(EXCERPTS)).map_err(|reason| vec![Problem::anywhere(reason)])?;
     if plan.without_excerpts {
         plan.notes.push(Note {
             at: None,

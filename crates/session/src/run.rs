@@ -13,7 +13,7 @@ use crate::{
     finished::{FinishContext, FinishedRun, StartError},
     host_monitor::HostMonitor,
     live::Steering,
-    messages::SharedVoice,
+    messages::SharedMessageSink,
     observer::{Observer, RunObserver},
     part::RunPartOrder,
     prepare::{Ready, RunRefused},
@@ -30,10 +30,10 @@ const LEAD_NS: u64 = 20_000_000;
 
 impl Ready {
     /// Runs and finishes. Returns the exit code.
-    pub fn conduct(self, door: &mut dyn RunObserver) -> u8 {
-        match self.run(door.observer()) {
-            Ok(ended) => ended.finish(door),
-            Err(why) => door.not_run(&why),
+    pub fn conduct(self, frontend: &mut dyn RunObserver) -> u8 {
+        match self.run(frontend.observer()) {
+            Ok(ended) => ended.finish(frontend),
+            Err(why) => frontend.not_run(&why),
         }
     }
 
@@ -72,7 +72,7 @@ impl Ready {
         observer: &mut dyn Observer,
         window: &RecentIntervals,
     ) -> Result<FinishedRun, StartError> {
-        let (job, voice) = (self.job, self.voice);
+        let (job, sink) = (self.job, self.sink);
         let stop = job.options.stop.clone();
         let part = job.part.as_ref();
         let salt = part.map_or_else(|| Salt::new(random_salt()), RunPartOrder::salt);
@@ -89,7 +89,7 @@ impl Ready {
             Some(part) if !part.alone => {
                 let copier = job.copier;
                 let writer =
-                    Writer::create_part(&part.run, (manifest, plan), &labels, redactor(), copier);
+                    Writer::create_part(&part.run, manifest, plan, &labels, redactor(), copier);
                 writer.map_err(StartError::without_record)?
             }
             _ => {
@@ -97,21 +97,21 @@ impl Ready {
                 match Writer::create(&place, manifest, plan, &labels, redactor()) {
                     Ok(writer) => writer,
                     Err(error @ RecordError::NotWritable { .. }) => {
-                        voice.warning(&format_args!("{error}; the run goes on without a record"));
+                        sink.warning(&format_args!("{error}; the run goes on without a record"));
                         Writer::in_memory(manifest, &labels, redactor())
                     }
                     Err(error) => return Err(StartError::unrecorded(&error)),
                 }
             }
         };
-        let steering = match self.prepared.course() {
-            Some(course) => Steering::new(course.clone(), zero),
-            None => Steering::fixed(job.door, &job.plan, part.is_some()),
+        let steering = match self.prepared.load_control() {
+            Some(load_control) => Steering::new(load_control.clone(), zero),
+            None => Steering::fixed(job.frontend, &job.plan, part.is_some()),
         };
-        let live = self.live.serve((zero, steering), &stop, &voice);
-        let voice = live.overheard(&voice);
-        let heard = if job.hears_signals {
-            hear(&stop, &writer, &voice)
+        let live = self.live.serve(zero, steering, &stop, &sink);
+        let sink = live.overheard(&sink);
+        let handler = if job.hears_signals {
+            hear(&stop, &writer, &sink)
         } else {
             None
         };
@@ -128,13 +128,13 @@ impl Ready {
             rules: rules(part, plan),
             stop: stop.clone(),
             load_end_ns: plan.end_ns(),
-            voice: voice.clone(),
-            course: self.prepared.course().cloned(),
+            sink: sink.clone(),
+            load_control: self.prepared.load_control().cloned(),
             changes: 0,
         };
         let error = self.prepared.run(zero, &mut recording).err();
         recording.last_samples();
-        let (run, error) = close(recording.writer, &stop, error, &voice);
+        let (run, error) = close(recording.writer, &stop, error, &sink);
         live.end(&run);
         Ok(FinishedRun {
             run,
@@ -147,8 +147,8 @@ impl Ready {
                 secrets: job.secrets,
                 exports: job.exports,
                 json: job.json,
-                voice,
-                _heard: heard,
+                sink,
+                _signal_handler: handler,
             },
         })
     }
@@ -182,15 +182,19 @@ pub(crate) fn folder(runs: Option<PathBuf>) -> PathBuf {
     RunLocation::new(runs, 0).runs
 }
 
-pub(crate) fn hear(stop: &StopHandle, writer: &Writer, voice: &SharedVoice) -> Option<SignalGuard> {
-    let kept = match &writer.run().dir {
+pub(crate) fn hear(
+    stop: &StopHandle,
+    writer: &Writer,
+    sink: &SharedMessageSink,
+) -> Option<SignalGuard> {
+    let stored = match &writer.run().dir {
         Some(dir) => format!("what was measured until then is in {}", dir.display()),
         None => "there is no record".to_owned(),
     };
-    let heard = signals::hear(stop, kept, voice);
-    heard
+    let handler = signals::hear(stop, stored, sink);
+    handler
         .map_err(|error| {
-            voice.warning(&format_args!(
+            sink.warning(&format_args!(
                 "signals cannot be caught ({error}): Ctrl-C will lose the report"
             ));
         })
@@ -202,7 +206,7 @@ fn close(
     mut writer: Writer,
     stop: &StopHandle,
     error: Option<RunError>,
-    voice: &SharedVoice,
+    sink: &SharedMessageSink,
 ) -> (Run, Option<RunError>) {
     let unrecorded = |writer: &Writer| {
         let why = writer.failure().map(ToOwned::to_owned);
@@ -215,13 +219,13 @@ fn close(
     if let Some((at_ns, cause)) = cause {
         let text = format!("ended early by {cause}");
         let failed = writer.event(&Event::new(at_ns, EventKind::Interrupt, text));
-        heed(failed, &writer, stop, voice);
+        heed(failed, &writer, stop, sink);
     }
     if let Some(RunError::Stuck(stuck)) = &error {
         let at_ns = writer.run().totals.rows.end_ns;
         let text = stuck.to_string();
         let failed = writer.event(&Event::new(at_ns, EventKind::Warning, text));
-        heed(failed, &writer, stop, voice);
+        heed(failed, &writer, stop, sink);
     }
     let error = error.or_else(|| unrecorded(&writer));
     let state = if cause.is_some() || error.is_some() {
@@ -246,7 +250,7 @@ fn close(
     let (run, failed) = writer.finish(state, end);
     let error = match failed {
         Some(failed) if is_copied => {
-            voice.warning(&failed);
+            sink.warning(&failed);
             error
         }
         failed => error.or(failed.map(|failed| RunError::Unrecorded(failed.to_string()))),

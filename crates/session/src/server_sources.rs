@@ -22,7 +22,7 @@ pub(crate) fn apply_env_server(plan: &mut Plan) -> Result<(), Vec<Problem>> {
     {
         match server::parse(one) {
             Ok(source) => plan.server.push(source),
-            Err(why) => problems.push(Problem::anywhere(format!("{ENVIRONMENT}: {why}"))),
+            Err(reason) => problems.push(Problem::anywhere(format!("{ENVIRONMENT}: {reason}"))),
         }
     }
     // The parent process runs the lab and has passed its listeners.

@@ -13,7 +13,7 @@ use crate::{
     Observer,
     exit::After,
     finished::{FinishContext, StartError},
-    messages::SharedVoice,
+    messages::SharedMessageSink,
     prepare::Ready,
     recording::without_secrets,
     salt::random_salt,
@@ -38,7 +38,7 @@ pub(crate) fn before(
         plan: &ready.job.plan,
         options: &ready.job.options,
         secrets: &ready.job.secrets,
-        voice: &ready.voice,
+        sink: &ready.sink,
         stop: StopHandle::default(),
     };
     let name = scenario.name.clone().unwrap_or_default();
@@ -46,11 +46,14 @@ pub(crate) fn before(
     if let Some(signal) = own.stop.signal() {
         // A stop during `setup` cancels the load.
         return Err(StartError::Before {
-            why: format!("ended during `{name}`: there was no load yet"),
+            reason: format!("ended during `{name}`: there was no load yet"),
             signal: Some(signal),
         });
     }
-    outcome.map_err(|why| StartError::Before { why, signal: None })
+    outcome.map_err(|reason| StartError::Before {
+        reason,
+        signal: None,
+    })
 }
 
 /// Runs `teardown` and reports failures.
@@ -62,12 +65,12 @@ pub(crate) fn after(rest: &FinishContext, observer: Option<&mut dyn Observer>) -
         plan: &rest.plan,
         options: &rest.options,
         secrets: &rest.secrets,
-        voice: &rest.voice,
+        sink: &rest.sink,
         stop: StopHandle::default(),
     };
     let outcome = own.run(scenario, observer);
-    if let Err(why) = &outcome {
-        rest.voice.error(why);
+    if let Err(reason) = &outcome {
+        rest.sink.error(reason);
     }
     match own.stop.signal() {
         Some(signal) => After::Signal(signal),
@@ -80,7 +83,7 @@ struct Own<'a> {
     plan: &'a Plan,
     options: &'a EngineOptions,
     secrets: &'a [String],
-    voice: &'a SharedVoice,
+    sink: &'a SharedMessageSink,
     stop: StopHandle,
 }
 
@@ -91,9 +94,9 @@ impl Own<'_> {
         alone.work = vec![scenario].into();
         alone.load = Load::Once;
         alone.background = None;
-        let heard = signals::hear(&self.stop, "nothing was measured".into(), self.voice);
-        if let Err(error) = &heard {
-            self.voice.warning(&format_args!(
+        let handler = signals::hear(&self.stop, "nothing was measured".into(), self.sink);
+        if let Err(error) = &handler {
+            self.sink.warning(&format_args!(
                 "signals cannot be caught ({error}): `{name}` cannot be ended early"
             ));
         }
@@ -110,7 +113,7 @@ impl Own<'_> {
         };
         let mut lines = RedactedLines {
             redactor: Redactor::new(self.plan, self.secrets, Salt::new(random_salt())),
-            voice: self.voice,
+            sink: self.sink,
             observer,
         };
         let prepared = Prepared::new(&alone, options).map_err(|problems| {
@@ -141,13 +144,13 @@ impl Own<'_> {
         } else {
             ""
         };
-        outcome.map_err(|why| format!("`{name}` failed: {why}{more}"))
+        outcome.map_err(|reason| format!("`{name}` failed: {reason}{more}"))
     }
 }
 
 struct RedactedLines<'a, 'o> {
     redactor: Redactor,
-    voice: &'a SharedVoice,
+    sink: &'a SharedMessageSink,
     /// Receives the step trace, if requested.
     observer: Option<&'a mut (dyn Observer + 'o)>,
 }
@@ -157,8 +160,8 @@ impl Sink for RedactedLines<'_, '_> {
 
     fn line(&mut self, line: OutputLine) {
         match without_secrets(&mut self.redactor, line) {
-            Some(OutputLine::Log { text, .. }) => self.voice.out(&format!("{text}\n")),
-            Some(OutputLine::Remark(text)) => self.voice.warning(&text),
+            Some(OutputLine::Log { text, .. }) => self.sink.out(&format!("{text}\n")),
+            Some(OutputLine::Remark(text)) => self.sink.warning(&text),
             Some(step @ OutputLine::Step(_)) => {
                 if let Some(observer) = &mut self.observer {
                     observer.line(&step);

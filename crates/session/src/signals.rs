@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use engine::{Cause, StopHandle};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::{exit, messages::SharedVoice};
+use crate::{exit, messages::SharedMessageSink};
 
 const HANG_UP: u8 = 1;
 const INTERRUPT: u8 = 2;
@@ -32,9 +32,9 @@ struct Listeners {
 struct Listener {
     number: u64,
     stop: StopHandle,
-    voice: SharedVoice,
+    sink: SharedMessageSink,
     /// Printed before an immediate exit.
-    kept: String,
+    stored: String,
     came: u64,
 }
 
@@ -58,7 +58,11 @@ fn listeners() -> MutexGuard<'static, Listeners> {
 /// # Errors
 ///
 /// Fails if the handlers cannot be installed.
-pub fn hear(stop: &StopHandle, kept: String, voice: &SharedVoice) -> std::io::Result<SignalGuard> {
+pub fn hear(
+    stop: &StopHandle,
+    stored: String,
+    sink: &SharedMessageSink,
+) -> std::io::Result<SignalGuard> {
     let mut listeners = listeners();
     if !listeners.catching {
         catch()?;
@@ -69,8 +73,8 @@ pub fn hear(stop: &StopHandle, kept: String, voice: &SharedVoice) -> std::io::Re
     listeners.all.push(Listener {
         number,
         stop: stop.clone(),
-        voice: voice.clone(),
-        kept,
+        sink: sink.clone(),
+        stored,
         came: 0,
     });
     Ok(SignalGuard(number))
@@ -84,9 +88,9 @@ fn came(number: u8) {
     };
     listener.came += 1;
     if listener.came > POLITE {
-        let kept = &listener.kept;
-        let line = format_args!("stopped immediately; {kept}");
-        listener.voice.last_words(&line);
+        let stored = &listener.stored;
+        let line = format_args!("stopped immediately; {stored}");
+        listener.sink.last_words(&line);
         engine::exit_at_once(exit::of_signal(number));
     }
     listener.stop.stop(Cause::Signal(number));

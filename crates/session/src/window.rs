@@ -7,7 +7,8 @@ use std::{
 };
 
 use measure::{
-    Histogram, Interval, LabelId, OutcomeClass, Slot, TimeKind, histogram::rank_of, recent::SPAN_NS,
+    Histogram, Interval, LabelId, OutcomeClass, Slot, TimeKind, TimeSpan, histogram::rank_of,
+    recent::SPAN_NS,
 };
 use plan::units::SECOND;
 
@@ -37,10 +38,14 @@ impl RecentIntervals {
         if newest.keep_ns == 0 {
             return;
         }
-        let from = interval.span.1.saturating_sub(newest.keep_ns);
+        let from = interval.span.to_ns.saturating_sub(newest.keep_ns);
         newest.intervals.push_back(Arc::clone(interval));
         // The interval across the start stays, in case the newest is short.
-        while newest.intervals.get(1).is_some_and(|i| i.span.0 <= from) {
+        while newest
+            .intervals
+            .get(1)
+            .is_some_and(|i| i.span.from_ns <= from)
+        {
             newest.intervals.pop_front();
         }
     }
@@ -50,23 +55,23 @@ impl RecentIntervals {
     #[must_use]
     pub fn last(&self, ns: u64, label: LabelId) -> Option<Trailing> {
         let newest = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (_, to_ns) = newest.intervals.back()?.span;
+        let to_ns = newest.intervals.back()?.span.to_ns;
         let from = to_ns.saturating_sub(ns);
         let mut trailing = Trailing {
-            span: (to_ns, to_ns),
+            span: TimeSpan::new(to_ns, to_ns),
             slot: Slot::default(),
-            under_way: newest
+            in_flight_ages: newest
                 .intervals
                 .back()
-                .and_then(|interval| interval.under_way.get(&label).cloned())
+                .and_then(|interval| interval.in_flight_ages.get(&label).cloned())
                 .unwrap_or_default(),
         };
         for (number, interval) in newest.intervals.iter().rev().enumerate() {
-            let has_enough = to_ns - trailing.span.0 >= ns.min(SPAN_NS);
-            if number > 0 && interval.span.0 < from && has_enough {
+            let has_enough = to_ns - trailing.span.from_ns >= ns.min(SPAN_NS);
+            if number > 0 && interval.span.from_ns < from && has_enough {
                 break;
             }
-            trailing.span.0 = interval.span.0;
+            trailing.span.from_ns = interval.span.from_ns;
             trailing.slot.add(&interval.label(label));
         }
         Some(trailing)
@@ -77,9 +82,9 @@ impl RecentIntervals {
 #[derive(Debug, Clone)]
 pub struct Trailing {
     /// Start and end, in nanoseconds from the start.
-    pub span: (u64, u64),
+    pub span: TimeSpan,
     slot: Slot,
-    under_way: Histogram<u64>,
+    in_flight_ages: Histogram<u64>,
 }
 
 /// A percentile over answered and unanswered requests.
@@ -100,8 +105,8 @@ impl Trailing {
 
     /// Number of requests in flight at the end for longer than `ns`.
     #[must_use]
-    pub fn under_way_longer_than(&self, ns: u64) -> u64 {
-        self.under_way.above(ns)
+    pub fn in_flight_longer_than(&self, ns: u64) -> u64 {
+        self.in_flight_ages.above(ns)
     }
 
     /// A percentile of a time; `q` is between 0 and 1. `None` if nothing finished. Few samples make
@@ -133,7 +138,7 @@ impl Trailing {
     /// Finished requests per second.
     #[must_use]
     pub fn rate(&self) -> f64 {
-        let ns = self.span.1.saturating_sub(self.span.0).max(1);
+        let ns = self.span.to_ns.saturating_sub(self.span.from_ns).max(1);
         self.ended() as f64 * SECOND as f64 / ns as f64
     }
 }
@@ -152,9 +157,9 @@ mod tests {
         times.record_n(number * 1_000_000, ok);
         Arc::new(Interval {
             index: number,
-            span: (number * SECOND, (number + 1) * SECOND),
+            span: TimeSpan::new(number * SECOND, (number + 1) * SECOND),
             slots: [((label::ALL, 0), slot)].into(),
-            under_way: [(label::ALL, ages(number))].into(),
+            in_flight_ages: [(label::ALL, ages(number))].into(),
             ..Interval::default()
         })
     }
@@ -178,7 +183,7 @@ mod tests {
     fn the_last_seconds_are_merged_when_asked_for() {
         let window = window();
         let two = window.last(2 * SECOND, label::ALL).unwrap();
-        assert_eq!(two.span, (20 * SECOND, 22 * SECOND));
+        assert_eq!(two.span, TimeSpan::new(20 * SECOND, 22 * SECOND));
         assert_eq!((two.ended(), two.errors()), (200, Some(0.1)));
         assert!((two.rate() - 100.0).abs() < 1e-9);
         let within = |q, ms: u64| match two.percentile(TimeKind::Service, q) {
@@ -186,7 +191,7 @@ mod tests {
             _ => false,
         };
         assert!(within(0.5, 20) && within(0.9, 21));
-        let older = |seconds: u64| two.under_way_longer_than(seconds * SECOND);
+        let older = |seconds: u64| two.in_flight_longer_than(seconds * SECOND);
         assert_eq!((older(20), older(22)), (1, 0));
         assert_eq!(
             two.percentile(TimeKind::Service, 0.901),
@@ -198,9 +203,9 @@ mod tests {
     fn no_more_is_kept_than_was_asked_for() {
         let window = window();
         let all = window.last(3600 * SECOND, label::ALL).unwrap();
-        assert_eq!(all.span, (17 * SECOND, 22 * SECOND));
+        assert_eq!(all.span, TimeSpan::new(17 * SECOND, 22 * SECOND));
         let one = window.last(1, label::ALL).unwrap();
-        assert_eq!((one.span.0, one.ended()), (21 * SECOND, 100));
+        assert_eq!((one.span.from_ns, one.ended()), (21 * SECOND, 100));
         assert_eq!(window.last(SECOND, 7).unwrap().errors(), None);
         let nothing = RecentIntervals::default();
         nothing.add(&second(1, 1, 0));

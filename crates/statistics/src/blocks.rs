@@ -14,21 +14,21 @@ pub struct Resampled(pub Vec<u32>);
 /// Returns the block length for a series: twice its correlation length, at least the cube root and
 /// at most a quarter of the number of windows.
 #[must_use]
-pub fn block_length(shown: &[f64]) -> usize {
-    let n = shown.len();
-    let mean = shown.iter().sum::<f64>() / n.max(1) as f64;
+pub fn block_length(rendered: &[f64]) -> usize {
+    let n = rendered.len();
+    let mean = rendered.iter().sum::<f64>() / n.max(1) as f64;
     let covariance = |lag: usize| -> f64 {
-        let pairs = shown.iter().zip(&shown[lag.min(n)..]);
+        let pairs = rendered.iter().zip(&rendered[lag.min(n)..]);
         pairs.map(|(a, b)| (a - mean) * (b - mean)).sum()
     };
     let own = covariance(0);
     let mut length = 1.0;
     if own > 0.0 {
-        let likeness = (1..LAGS.min(n)).map(|lag| covariance(lag) / own);
+        let autocorrelation = (1..LAGS.min(n)).map(|lag| covariance(lag) / own);
         // Sums up to the first lag without correlation. Later lags are noise.
         length += 2.0
-            * likeness
-                .take_while(|likeness| *likeness > 0.05)
+            * autocorrelation
+                .take_while(|autocorrelation| *autocorrelation > 0.05)
                 .sum::<f64>();
     }
     let least = (n as f64).powf(POWER).ceil() as usize;

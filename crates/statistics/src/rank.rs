@@ -97,10 +97,10 @@ pub(crate) fn ranks(values: &[f64]) -> Vec<f64> {
 
 /// Shares of all choices of `chosen` ranks whose sum is at most, and at least, `sum`.
 fn exact(ranks: &[usize], chosen: usize, sum: usize) -> Tails {
-    let ways = sums(ranks, chosen);
-    let all: f64 = ways.iter().sum();
-    let lower: f64 = ways.iter().take(sum + 1).sum();
-    let upper: f64 = ways.iter().skip(sum).sum();
+    let counts = sums(ranks, chosen);
+    let all: f64 = counts.iter().sum();
+    let lower: f64 = counts.iter().take(sum + 1).sum();
+    let upper: f64 = counts.iter().skip(sum).sum();
     Tails {
         lower: lower / all,
         upper: upper / all,
@@ -110,20 +110,20 @@ fn exact(ranks: &[usize], chosen: usize, sum: usize) -> Tails {
 /// For each sum, the number of ways to choose `chosen` of these numbers.
 pub(crate) fn sums(numbers: &[usize], chosen: usize) -> Vec<f64> {
     let most: usize = numbers.iter().sum();
-    let mut ways = vec![vec![0.0; most + 1]; chosen + 1];
-    ways[0][0] = 1.0;
+    let mut counts = vec![vec![0.0; most + 1]; chosen + 1];
+    counts[0][0] = 1.0;
     let mut reached = 0;
     for (seen, number) in numbers.iter().enumerate() {
         reached += number;
         for taken in (1..=chosen.min(seen + 1)).rev() {
-            let (before, here) = ways.split_at_mut(taken);
+            let (before, here) = counts.split_at_mut(taken);
             let (before, here) = (&before[taken - 1], &mut here[0]);
             for total in *number..=reached {
                 here[total] += before[total - number];
             }
         }
     }
-    ways.pop().unwrap_or_default()
+    counts.pop().unwrap_or_default()
 }
 
 fn normal(ranks: &[usize], chosen: usize, sum: usize) -> Tails {

@@ -120,10 +120,10 @@ pub fn scalability(levels: &[(f64, f64)], seed: u64) -> Option<Scalability> {
 
 /// Least squares of relative errors, with all unknowns at or above 0.
 fn fitted(levels: &[(f64, f64)]) -> Option<Law> {
-    let ways: [&[usize]; 4] = [&[0, 1, 2], &[0, 1], &[0, 2], &[0]];
+    let subsets: [&[usize]; 4] = [&[0, 1, 2], &[0, 1], &[0, 2], &[0]];
     let mut best: Option<(f64, [f64; 3])> = None;
-    for way in ways {
-        let Some(found) = least_squares(levels, way) else {
+    for terms in subsets {
+        let Some(found) = least_squares(levels, terms) else {
             continue;
         };
         if found[0] <= 0.0 || found.iter().any(|value| *value < 0.0) {
@@ -160,14 +160,14 @@ fn row((users, throughput): (f64, f64)) -> [f64; 3] {
 }
 
 /// Solves for the unknowns in `way`; the others are 0.
-fn least_squares(levels: &[(f64, f64)], way: &[usize]) -> Option<[f64; 3]> {
-    let n = way.len();
+fn least_squares(levels: &[(f64, f64)], terms: &[usize]) -> Option<[f64; 3]> {
+    let n = terms.len();
     // Normal equations, with the right side as the last column.
     let mut matrix = vec![vec![0.0; n + 1]; n];
     for level in levels {
         let row = row(*level);
-        for (i, a) in way.iter().enumerate() {
-            for (j, b) in way.iter().enumerate() {
+        for (i, a) in terms.iter().enumerate() {
+            for (j, b) in terms.iter().enumerate() {
                 matrix[i][j] += row[*a] * row[*b];
             }
             matrix[i][n] += row[*a];
@@ -190,7 +190,7 @@ fn least_squares(levels: &[(f64, f64)], way: &[usize]) -> Option<[f64; 3]> {
         }
     }
     let mut found = [0.0; 3];
-    for (i, unknown) in way.iter().enumerate() {
+    for (i, unknown) in terms.iter().enumerate() {
         found[*unknown] = matrix[i][n] / matrix[i][i];
     }
     Some(found)

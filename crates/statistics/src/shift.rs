@@ -45,12 +45,14 @@ fn cut(first: usize, second: usize, confidence: f64) -> (usize, f64) {
     let ranks: Vec<usize> = (0..first + second).collect();
     let chosen = first.min(second);
     let least: usize = (0..chosen).sum();
-    let ways = rank::sums(&ranks, chosen);
-    let all: f64 = ways.iter().sum();
+    let counts = rank::sums(&ranks, chosen);
+    let all: f64 = counts.iter().sum();
     // With `cut` differences cut, the interval misses on this side if U is at most `cut`.
-    let mut missed = ways[least] / all;
+    let mut missed = counts[least] / all;
     let mut cut = 0;
-    while let Some(more) = ways.get(least + cut + 1).map(|ways| missed + ways / all)
+    while let Some(more) = counts
+        .get(least + cut + 1)
+        .map(|counts| missed + counts / all)
         && more <= each_tail
         && 2 * (cut + 1) + 1 < first * second
     {

@@ -149,7 +149,7 @@ mod tests {
     }
 
     /// Logarithms of median and p99 per second, of a queue that was already in use.
-    fn queue(seed: u64, (rate, share): (f64, f64), seconds: usize) -> [Vec<f64>; 2] {
+    fn queue(seed: u64, rate: f64, share: f64, seconds: usize) -> [Vec<f64>; 2] {
         const BEFORE: f64 = 100.0;
         let mut random = Rng::keyed(seed, Purpose::Resampling, 4, 0);
         let mut gap = |rate: f64| -(1.0 - random.unit()).ln() / rate;
@@ -181,7 +181,7 @@ mod tests {
         for (rate, share) in [(200.0, 0.5), (200.0, 0.8), (200.0, 0.9)] {
             for seconds in [30, 60, 120] {
                 for seed in 0..30 {
-                    for values in queue(seed, (rate, share), seconds) {
+                    for values in queue(seed, rate, share, seconds) {
                         let found = settled(&values, 0.1).unwrap();
                         all += 1;
                         wrong += u32::from(found.goes != Direction::Steadily);

@@ -58,11 +58,11 @@ fn inflation(values: &[f64]) -> f64 {
     let lags = 1..=(n / 4).max(1);
     let sum: f64 = lags
         .map(|lag| {
-            let likeness = covariance(lag) / own;
+            let autocorrelation = covariance(lag) / own;
             let left = count - lag as f64;
             let weight = left * (left - 1.0) * (left - 2.0);
-            if likeness.abs() > noise {
-                weight * likeness
+            if autocorrelation.abs() > noise {
+                weight * autocorrelation
             } else {
                 0.0
             }

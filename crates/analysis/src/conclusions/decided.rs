@@ -48,7 +48,7 @@ pub(super) fn failed_sentence(criteria: &[Judged]) -> Option<String> {
         .iter()
         .filter(|judged| judged.judgement == Judgement::Fail)
         .collect();
-    let who = match (failed.len(), criteria.len()) {
+    let subject = match (failed.len(), criteria.len()) {
         (0, _) => return None,
         (1, 1) => "The criterion".to_owned(),
         (n, all) => format!("{n} of {all} criteria"),
@@ -62,5 +62,5 @@ pub(super) fn failed_sentence(criteria: &[Judged]) -> Option<String> {
     if more > 0 {
         reported.push(format!("and {more} more"));
     }
-    Some(format!("{who} failed: {}.", reported.join("; ")))
+    Some(format!("{subject} failed: {}.", reported.join("; ")))
 }

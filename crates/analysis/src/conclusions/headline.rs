@@ -15,8 +15,8 @@ const FIGURES: usize = 3;
 pub fn headline(summary: &Summary) -> Headline {
     let criteria = together(&summary.criteria);
     let sentence = match &summary.run.unrecorded {
-        Some(why) => {
-            format!("COULD NOT RUN: the run was ended by {why}. Its figures decide nothing.")
+        Some(cause) => {
+            format!("COULD NOT RUN: the run was ended by {cause}. Its figures decide nothing.")
         }
         None => stopped(summary) + &of_what_is_there(summary, sentence(summary, criteria)),
     };

@@ -26,9 +26,9 @@ pub(super) fn ordered(mut conclusions: Vec<Conclusion>) -> Vec<Conclusion> {
 
 #[must_use]
 pub fn telling(summary: &Summary) -> Vec<usize> {
-    let said = &summary.verdict.sentence;
+    let message = &summary.verdict.sentence;
     let all = summary.conclusions.iter().enumerate();
-    all.filter(|(_, conclusion)| !said.contains(&conclusion.text))
+    all.filter(|(_, conclusion)| !message.contains(&conclusion.text))
         .map(|(at, _)| at)
         .take(TOLD_FIRST)
         .collect()

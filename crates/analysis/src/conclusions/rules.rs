@@ -25,7 +25,7 @@ pub(super) const ALL: [Rule; 13] = [
     errors,
     healthy,
     steady,
-    course,
+    load_trend,
     recovery,
     slowest,
     not_sent,
@@ -43,11 +43,11 @@ fn headline_path(summary: &Summary, figure: &str) -> String {
     match summary.headline() {
         TimeKind::Response => format!("all.response.{figure}"),
         TimeKind::Iteration => {
-            let shown = summary.headline_stats().map(|(row, _)| row.id);
+            let rendered = summary.headline_stats().map(|(row, _)| row.id);
             let at = summary
                 .iterations
                 .iter()
-                .position(|row| Some(row.id) == shown);
+                .position(|row| Some(row.id) == rendered);
             format!("iterations.{}.iteration.{figure}", at.unwrap_or(0))
         }
         _ => format!("all.service.{figure}"),
@@ -62,7 +62,7 @@ fn error_share(summary: &Summary) -> f64 {
 enum Overloaded<'a> {
     /// With the phase of the highest load, followed by less.
     Peak(&'a PeakRecovery),
-    Course(&'a Trend),
+    LoadControl(&'a Trend),
     Backlog(&'a Steady),
 }
 
@@ -73,12 +73,12 @@ fn falls_behind(summary: &Summary) -> Option<Overloaded<'_>> {
     if let Some(peak) = peak(summary) {
         let lags = peak.answered_per_second < peak.issued_per_second * (1.0 - LAGS);
         // Without slow responses some requests are always in flight.
-        if lags && peak.under_way as f64 > PILE && peak.settled_ns != Some(0) {
+        if lags && peak.in_flight as f64 > PILE && peak.settled_ns != Some(0) {
             return Some(Overloaded::Peak(peak));
         }
     }
     course_falls_behind(summary)
-        .map(Overloaded::Course)
+        .map(Overloaded::LoadControl)
         .or_else(|| Some(Overloaded::Backlog(steady::overloaded(summary)?)))
 }
 
@@ -144,7 +144,9 @@ fn generator(summary: &Summary) -> Option<Conclusion> {
                 )
             });
             let stand = summary.criteria.iter();
-            let stand = stand.filter(|judged| judged.stands == Some(true)).count();
+            let stand = stand
+                .filter(|judged| judged.is_robust == Some(true))
+                .count();
             let of_server = match stand {
                 0 => "the latencies of this run say nothing about the server".to_owned(),
                 n => format!(
@@ -153,7 +155,7 @@ fn generator(summary: &Summary) -> Option<Conclusion> {
                 ),
             };
             // The server failed most requests, so its limit is unknown.
-            let who = if error_share(summary) >= MOSTLY_FAILED {
+            let subject = if error_share(summary) >= MOSTLY_FAILED {
                 "The measurement is INVALID"
             } else {
                 "The load generator, not the server, was the limit"
@@ -161,7 +163,7 @@ fn generator(summary: &Summary) -> Option<Conclusion> {
             Some(Conclusion::new(
                 "generator",
                 Tone::Bad,
-                format!("{who} ({reasons}):{late} {of_server}."),
+                format!("{subject} ({reasons}):{late} {of_server}."),
                 &[
                     "measurement.reasons",
                     "measurement.lateness_p99_ns",
@@ -200,7 +202,7 @@ fn generator(summary: &Summary) -> Option<Conclusion> {
 
 fn overload(summary: &Summary) -> Option<Conclusion> {
     let trend = match falls_behind(summary)? {
-        Overloaded::Course(trend) => trend,
+        Overloaded::LoadControl(trend) => trend,
         Overloaded::Backlog(steady) => {
             let text = steady.sentence.clone();
             let figures = [
@@ -216,7 +218,7 @@ fn overload(summary: &Summary) -> Option<Conclusion> {
                 phase_name(summary, peak),
                 units::rate(peak.issued_per_second),
                 units::rate(peak.answered_per_second),
-                units::count(peak.under_way),
+                units::count(peak.in_flight),
             );
             let figures = [
                 "recovery.peak.issued_per_second",
@@ -388,7 +390,7 @@ pub(super) fn highest(stats: &Stats) -> Option<(&'static str, Figure)> {
 
 /// Headline time of the first and the last quarter of the load. A rise in a planned peak that the
 /// target recovered from is left to `recovery`.
-fn course(summary: &Summary) -> Option<Conclusion> {
+fn load_trend(summary: &Summary) -> Option<Conclusion> {
     let trend = summary.trend.as_ref()?;
     let (before, after) = (trend.first.p95?.ns?, trend.last.p95?.ns?);
     if summary.is_generators() || before == 0 {

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use crate::{
-    steady::simulated::{bounded_queue, course, phase, plan},
+    steady::simulated::{bounded_queue, phase, plan, simulated_run},
     summarise::summarise,
     summary::{Summary, Tone},
 };
@@ -88,7 +88,7 @@ proptest! {
             2 => (-t / (length / 8.0)).exp(),
             _ => 1.0 - (-t / (length / 8.0)).exp(),
         });
-        let summary = summarise(&course(&plan(vec![phase(seconds)]), seed, seconds, ms));
+        let summary = summarise(&simulated_run(&plan(vec![phase(seconds)]), seed, seconds, ms));
         let claims = claims(&summary);
         let texts: Vec<&str> = summary.conclusions.iter().map(|one| one.text.as_str()).collect();
         prop_assert!(!contradict(&claims), "{:?}", texts);

@@ -44,12 +44,28 @@ pub struct UnderLabel {
     pub first: Option<FirstError>,
 }
 
+/// A reason why requests failed or were unanswered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ErrorCause {
+    pub reason: String,
+    pub class: &'static str,
+    pub count: u64,
+}
+
 #[must_use]
-pub fn causes(part: &LabelTotals) -> Vec<(String, &'static str, u64)> {
+pub fn causes(part: &LabelTotals) -> Vec<ErrorCause> {
     let failures = part.failures.iter();
-    let failed = failures.map(|(reason, n)| (reason.clone(), "failed", *n));
+    let failed = failures.map(|(reason, n)| ErrorCause {
+        reason: reason.clone(),
+        class: "failed",
+        count: *n,
+    });
     let faults = part.slot.counters.faults.0.iter();
-    let faults = faults.map(|(fault, n)| (fault.text().to_owned(), fault.class().name(), *n));
+    let faults = faults.map(|(fault, n)| ErrorCause {
+        reason: fault.text().to_owned(),
+        class: fault.class().name(),
+        count: *n,
+    });
     failed.chain(faults).collect()
 }
 
@@ -61,9 +77,10 @@ pub fn rows(run: &Run) -> Vec<ErrorRow> {
         .filter(|label| label.id != measure::label::ALL && label.group.role() != Role::Iteration)
     {
         let part = run.totals.label(label.id);
-        for (reason, class, n) in causes(&part) {
-            let row = rows.entry((reason, class.to_owned())).or_default();
-            row.push((label.id, n));
+        for cause in causes(&part) {
+            let key = (cause.reason, cause.class.to_owned());
+            let row = rows.entry(key).or_default();
+            row.push((label.id, cause.count));
         }
     }
     let ended = run.totals.label(measure::label::ALL).slot.counters.ended();

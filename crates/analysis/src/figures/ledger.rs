@@ -40,7 +40,7 @@ pub struct ArrivalLedger {
     /// Iterations in flight when the run ended.
     pub abandoned: u64,
     /// Iterations in flight where the record of a killed run or process ends; otherwise 0.
-    pub under_way: u64,
+    pub in_flight: u64,
     /// Whether both equations hold.
     pub adds_up: bool,
 }
@@ -68,7 +68,7 @@ pub struct Requests {
     /// Redirect hops, not counted as requests.
     pub redirects: u64,
     /// Requests in flight where the record of a killed run or process ends; otherwise 0.
-    pub under_way: u64,
+    pub in_flight: u64,
     /// Whether the equation holds.
     pub adds_up: bool,
 }
@@ -100,13 +100,13 @@ pub fn arrivals(run: &Run) -> ArrivalLedger {
     let abandoned = counted.unanswered[NoAnswer::Unfinished as usize];
     let failed = counted.errors() - abandoned;
     let ended = counted.ok + failed + abandoned;
-    let under_way = under_way(run, started, ended);
+    let in_flight = in_flight(run, started, ended);
     let unknown = unknown
         + match run.manifest.load.planned {
             Some(_) if !loss::is_open(run) => unrecorded(run),
             _ => 0,
         };
-    let ends_add_up = started == ended + under_way;
+    let ends_add_up = started == ended + in_flight;
     // More starts than planned leave nothing unsent, and a ledger that does not add up.
     let starts_add_up = planned.is_none_or(|planned| planned >= started + skipped + unknown);
     let skipped = if mutant::is(Mutant::SkippedForUnsent) {
@@ -125,7 +125,7 @@ pub fn arrivals(run: &Run) -> ArrivalLedger {
         left: run.totals.rows.left,
         failed,
         abandoned,
-        under_way,
+        in_flight,
         adds_up: ends_add_up && starts_add_up,
     }
 }
@@ -159,7 +159,7 @@ pub fn unrecorded(run: &Run) -> u64 {
 
 #[must_use]
 pub fn requests(run: &Run, counters: &Counters) -> Requests {
-    let under_way = under_way(run, counters.issued, counters.ended());
+    let in_flight = in_flight(run, counters.issued, counters.ended());
     Requests {
         issued: counters.issued,
         ok: counters.ok,
@@ -167,13 +167,13 @@ pub fn requests(run: &Run, counters: &Counters) -> Requests {
         unanswered: counters.without_answer(),
         unanswered_by_class: by_class(counters),
         redirects: counters.redirects,
-        under_way,
-        adds_up: counters.issued == counters.ended() + under_way,
+        in_flight,
+        adds_up: counters.issued == counters.ended() + in_flight,
     }
 }
 
 /// Requests without a recorded end. Only a record that was cut off may have them.
-fn under_way(run: &Run, begun: u64, ended: u64) -> u64 {
+fn in_flight(run: &Run, begun: u64, ended: u64) -> u64 {
     if loss::is_open(run) || run.lost().next().is_some() || !run.nodes_lost().is_empty() {
         begun.saturating_sub(ended)
     } else {

@@ -1,6 +1,7 @@
 //! What a run lost with its lost nodes: unsent arrivals, unknown arrivals, and the affected
 //! seconds.
 
+use measure::TimeSpan;
 use record::{NodeLost, Run, RunState};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -46,7 +47,7 @@ pub fn losses(run: &Run) -> Vec<Loss> {
         }
     };
     let loss = |lost: &&NodeLost| {
-        let (from_ns, to_ns) = lost.touched(end_ns);
+        let TimeSpan { from_ns, to_ns } = lost.touched(end_ns);
         let (unsent, unknown) = (unsent(lost), run.unknown_of(lost));
         let reported = NodeLost {
             unsent,
@@ -97,7 +98,7 @@ fn unsent_so_far(run: &Run, lost: &NodeLost) -> u64 {
     }
     // Each node had an equal share, within one interval.
     let meanwhile = run.totals.rows.iter();
-    let meanwhile = meanwhile.filter(|row| row.span.0 >= lost.lease_ends_ns);
+    let meanwhile = meanwhile.filter(|row| row.span.from_ns >= lost.lease_ends_ns);
     let due: u64 = meanwhile.map(|row| row.run.due).sum();
     let processes = run.manifest.processes.unwrap_or(0);
     let others = processes.saturating_sub(run.nodes_lost().len() as u64);

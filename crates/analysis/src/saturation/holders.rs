@@ -3,10 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{
-    BUSY, processor,
-    watched::{TimeSpan, WatchedMetric},
-};
+use measure::TimeSpan;
+
+use super::{BUSY, processor, watched::WatchedMetric};
 use record::units;
 
 const MOST: f64 = 0.6;
@@ -24,7 +23,8 @@ pub(super) struct Cause {
 pub(super) fn cause(
     all: &[WatchedMetric],
     cores: Option<f64>,
-    (stretch, threads): (TimeSpan, f64),
+    stretch: TimeSpan,
+    threads: f64,
 ) -> Option<Cause> {
     // Without CPU figures a waiter may be waiting for the CPU.
     let processor = processor::share(all, cores, stretch)?;
@@ -32,16 +32,16 @@ pub(super) fn cause(
         return None;
     }
     let share = units::share(processor);
-    if let Some((who, held)) =
+    if let Some((holder, held)) =
         most(all, stretch, threads).filter(|(_, held)| held / threads >= MOST)
     {
         let text = format!(
-            "held by {who}: {} of {threads} threads wait there, the processor is at {share}",
+            "held by {holder}: {} of {threads} threads wait there, the processor is at {share}",
             units::decimal((held.min(threads) * 10.0).round() / 10.0)
         );
         return Some(Cause {
             text,
-            held_by: Some(who),
+            held_by: Some(holder),
         });
     }
     let computing = processor::cores_in_use(all, cores, stretch)?;
@@ -57,9 +57,13 @@ fn most(all: &[WatchedMetric], stretch: TimeSpan, threads: f64) -> Option<(Strin
     // By metric and holder: a level and a sum of the same are not added.
     let mut held: BTreeMap<&str, BTreeMap<String, f64>> = BTreeMap::new();
     for one in all {
-        let Some(who) = whom(one) else { continue };
+        let Some(holder) = whom(one) else { continue };
         if let Some(mean) = one.mean(stretch) {
-            *held.entry(&one.metric).or_default().entry(who).or_default() += mean;
+            *held
+                .entry(&one.metric)
+                .or_default()
+                .entry(holder)
+                .or_default() += mean;
         }
     }
     let reported = held.into_values().map(|by_whom| {
@@ -70,7 +74,7 @@ fn most(all: &[WatchedMetric], stretch: TimeSpan, threads: f64) -> Option<(Strin
         } else {
             by_whom.truncate(1);
         }
-        let names: Vec<String> = by_whom.iter().map(|(who, _)| who.clone()).collect();
+        let names: Vec<String> = by_whom.iter().map(|(holder, _)| holder.clone()).collect();
         (
             names.join(" and "),
             by_whom.iter().map(|(_, held)| held).sum(),

@@ -9,6 +9,7 @@ mod runtime;
 mod scope;
 mod watched;
 
+use measure::TimeSpan;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +18,7 @@ use plan::units::SECOND;
 pub use pools::THREADS;
 use record::{PoolFacts, Run, units};
 pub use scope::ResourceScope;
-use watched::{TimeSpan, WatchedMetric};
+use watched::WatchedMetric;
 
 /// Limits reached within this time count as simultaneous: samples are a second apart, and CPU is a
 /// mean.
@@ -88,7 +89,7 @@ pub(crate) fn find(run: &Run, moments: &[Moment]) -> Option<Saturation> {
     let rate = |at_ns: u64| {
         let moment = moments
             .iter()
-            .find(|moment| moment.span.0 <= at_ns && at_ns < moment.span.1)?;
+            .find(|moment| moment.span.from_ns <= at_ns && at_ns < moment.span.to_ns)?;
         Some(per_second(
             moment.all.slot.counters.issued,
             moment.length_ns(),
@@ -151,13 +152,13 @@ fn judge_with(
 
 /// Drops pools that a second source measured too.
 fn without_doubles(pools: Vec<Limited>) -> Vec<Limited> {
-    let mut kept: Vec<Limited> = Vec::new();
+    let mut stored: Vec<Limited> = Vec::new();
     for pool in pools {
-        if !kept.iter().any(|known| pools::is_one_pool(known, &pool)) {
-            kept.push(pool);
+        if !stored.iter().any(|known| pools::is_one_pool(known, &pool)) {
+            stored.push(pool);
         }
     }
-    kept
+    stored
 }
 
 fn names(limited: &[Limited]) -> Vec<String> {
@@ -202,7 +203,7 @@ fn gathered(
             .unwrap_or(stretch);
         let size: f64 = others.iter().map(|other| other.size).sum();
         let cause = match one.resource {
-            pools::THREADS => holders::cause(all, cores, (earliest, size)),
+            pools::THREADS => holders::cause(all, cores, earliest, size),
             _ => None,
         };
         let (cause, held_by) =

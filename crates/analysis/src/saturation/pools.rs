@@ -1,12 +1,10 @@
 //! Pools of threads, connections or descriptors. A pair of metrics gives use (or free) and size; a
 //! third may give the queue.
 
+use measure::TimeSpan;
 use record::PoolFacts;
 
-use super::{
-    Limited, PoolLevel,
-    watched::{TimeSpan, WatchedMetric},
-};
+use super::{Limited, PoolLevel, watched::WatchedMetric};
 
 pub const THREADS: &str = "thread pool";
 
@@ -197,7 +195,7 @@ fn by_declaration(
     };
     let limit = other(&facts.pool.limit)?;
     let waiting = facts.pool.waiting.as_deref().and_then(other);
-    pool(DECLARED, &PoolFigure::Used, level, (limit, waiting))
+    pool(DECLARED, &PoolFigure::Used, level, limit, waiting)
 }
 
 fn known(pair: &Pair, level: &WatchedMetric, all: &[WatchedMetric]) -> Option<Limited> {
@@ -206,14 +204,15 @@ fn known(pair: &Pair, level: &WatchedMetric, all: &[WatchedMetric]) -> Option<Li
     let waiting = pair
         .waiting
         .and_then(|waiting| level.sibling(all, before, waiting));
-    pool(pair.resource, &pair.is_reported, level, (limit, waiting))
+    pool(pair.resource, &pair.is_reported, level, limit, waiting)
 }
 
 fn pool(
     resource: &'static str,
     tells: &PoolFigure,
     level: &WatchedMetric,
-    (limit, waiting): (&WatchedMetric, Option<&WatchedMetric>),
+    limit: &WatchedMetric,
+    waiting: Option<&WatchedMetric>,
 ) -> Option<Limited> {
     let size = limit
         .looks

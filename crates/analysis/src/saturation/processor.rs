@@ -1,9 +1,7 @@
 //! CPU: as a share, as cores used of cores available, or as time throttled.
 
-use super::{
-    Limited,
-    watched::{TimeSpan, WatchedMetric},
-};
+use super::{Limited, watched::WatchedMetric};
+use measure::TimeSpan;
 
 pub(super) const CPU: &str = "CPU";
 pub(super) const QUOTA: &str = "CPU quota";

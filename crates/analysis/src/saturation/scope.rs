@@ -41,8 +41,11 @@ impl ResourceScope {
             }
             _ => {}
         }
-        if let Some(who) = reached.held_by.as_ref().filter(|who| is_shared(who)) {
-            return ResourceScope::Shared(format!("{who}, which holds the {}", reached.resource));
+        if let Some(holder) = reached.held_by.as_ref().filter(|holder| is_shared(holder)) {
+            return ResourceScope::Shared(format!(
+                "{holder}, which holds the {}",
+                reached.resource
+            ));
         }
         if is_shared(&reached.source) {
             return ResourceScope::Shared(format!(

@@ -1,5 +1,6 @@
 //! Metrics for the saturation analysis: by the last words of the name, sample by sample.
 
+use measure::TimeSpan;
 use record::server;
 
 pub(super) const GENERATOR: &str = "host";
@@ -17,12 +18,6 @@ pub(super) struct WatchedMetric {
     pub unit: String,
     /// Level, or growth per second, by moment.
     pub looks: Vec<(u64, f64)>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct TimeSpan {
-    pub from_ns: u64,
-    pub to_ns: u64,
 }
 
 impl WatchedMetric {

@@ -122,8 +122,8 @@ impl Columns {
 
     fn counts(&mut self, moment: &Moment) {
         let counters = &moment.all.slot.counters;
-        self.from_ns.push(moment.span.0);
-        self.to_ns.push(moment.span.1);
+        self.from_ns.push(moment.span.from_ns);
+        self.to_ns.push(moment.span.to_ns);
         self.phase
             .push(moment.rows.first().map_or(0, |row| row.phase));
         self.due.push(moment.sum(|row| row.run.due));
@@ -186,13 +186,13 @@ impl Columns {
         self.in_flight.push(in_flight.map(|(mean, _)| mean));
         self.in_flight_max
             .push(in_flight.map(|(_, max)| max as f64));
-        let under_way = |kind| {
+        let in_flight_now = |kind| {
             let times = OutcomeClass::ALL
                 .into_iter()
                 .filter_map(|outcome| moment.all.slot.histogram(kind, outcome));
             times.map(measure::Histogram::sum).sum::<u128>()
         };
-        let time = under_way(TimeKind::Wait) + under_way(TimeKind::Service);
+        let time = in_flight_now(TimeKind::Wait) + in_flight_now(TimeKind::Service);
         self.littles_law
             .push(Some(time as f64 / moment.length_ns() as f64));
         let users = moment.level(|row| row.run.users);

@@ -67,7 +67,7 @@ pub struct InPhase {
 pub fn build(run: &Run, summary: &Summary) -> Vec<LabelSeries> {
     let labels = run.labels.iter().filter(|label| label.id != label::ALL);
     labels
-        .filter_map(|label| course(run, label, time_of(label, summary)))
+        .filter_map(|label| label_series(run, label, time_of(label, summary)))
         .collect()
 }
 
@@ -83,9 +83,9 @@ fn time_of(label: &Label, summary: &Summary) -> Option<TimeKind> {
     known.next().map(|(kind, _)| kind)
 }
 
-fn course(run: &Run, label: &Label, time: Option<TimeKind>) -> Option<LabelSeries> {
+fn label_series(run: &Run, label: &Label, time: Option<TimeKind>) -> Option<LabelSeries> {
     let whole = run.totals.label(label.id);
-    let mut course = LabelSeries {
+    let mut label_series = LabelSeries {
         id: label.id,
         time: time.map(TimeKind::name),
         times: PARTS
@@ -96,29 +96,29 @@ fn course(run: &Run, label: &Label, time: Option<TimeKind>) -> Option<LabelSerie
         ..LabelSeries::default()
     };
     for (_, point) in run.totals.history.labels.get(&label.id)?.points() {
-        course.from_ns.push(point.span.0);
-        course.to_ns.push(point.span.1);
+        label_series.from_ns.push(point.span.from_ns);
+        label_series.to_ns.push(point.span.to_ns);
         let counters = &point.part.slot.counters;
-        course.count.push(counters.ended());
-        course.errors.push(counters.errors());
+        label_series.count.push(counters.ended());
+        label_series.errors.push(counters.errors());
         let sampled = time.map(|kind| Sampled::from_totals(&point.part, kind));
         let known = |q| {
             let figure: Figure = sampled.as_ref()?.quantile(q)?;
             figure.ns.or(figure.at_least_ns)
         };
-        course.p50.push(known(0.5));
-        course.p95.push(known(0.95));
-        course.p99.push(known(0.99));
+        label_series.p50.push(known(0.5));
+        label_series.p95.push(known(0.95));
+        label_series.p99.push(known(0.99));
     }
     let mut rows = BTreeMap::new();
     if let Some(kind) = time {
         GRID.count(&whole, kind, &mut rows);
     }
     let cells = rows.into_iter();
-    course.density = cells
+    label_series.density = cells
         .map(|(row, n)| (GRID.bound_ns(row), GRID.bound_ns(row + 1), n))
         .collect();
-    Some(course)
+    Some(label_series)
 }
 
 /// `None` without samples: a reused connection has no handshake.

@@ -1,6 +1,7 @@
 //! Planned arrivals of a lost node that were unsent, spread evenly over the period in which they
 //! were lost.
 
+use measure::TimeSpan;
 use record::Run;
 
 use super::Columns;
@@ -9,12 +10,21 @@ pub(super) fn add(points: &mut Columns, run: &Run) {
     for lost in run.nodes_lost() {
         let over_ns = lost.taken_over_from_ns.unwrap_or(run.manifest.load.end_ns);
         let unknown = run.unknown_of(lost);
-        spread(points, (lost.recorded_to_ns, lost.lease_ends_ns), unknown);
-        spread(points, (lost.lease_ends_ns, over_ns), lost.unsent);
+        let lease = TimeSpan::new(lost.recorded_to_ns, lost.lease_ends_ns);
+        spread(points, lease, unknown);
+        spread(
+            points,
+            TimeSpan::new(lost.lease_ends_ns, over_ns),
+            lost.unsent,
+        );
     }
 }
 
-fn spread(points: &mut Columns, (from, to): (u64, u64), count: u64) {
+fn spread(points: &mut Columns, span: TimeSpan, count: u64) {
+    let TimeSpan {
+        from_ns: from,
+        to_ns: to,
+    } = span;
     let until = |at: u64| {
         let passed = at.clamp(from, to) - from;
         (u128::from(count) * u128::from(passed) / u128::from((to - from).max(1))) as u64
@@ -40,11 +50,11 @@ mod tests {
             due: vec![5, 3, 3, 2],
             ..Columns::default()
         };
-        spread(&mut points, (15, 30), 7);
+        spread(&mut points, TimeSpan::new(15, 30), 7);
         // Rounded down per point, but not in total.
         assert_eq!(points.due, [5, 5, 8, 2]);
-        spread(&mut points, (30, 30), 9);
-        spread(&mut points, (30, 50), 8);
+        spread(&mut points, TimeSpan::new(30, 30), 9);
+        spread(&mut points, TimeSpan::new(30, 50), 8);
         assert_eq!(points.due, [5, 5, 8, 4]);
     }
 }

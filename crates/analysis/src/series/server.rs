@@ -1,5 +1,6 @@
 //! Server metrics point by point. Gaps stay gaps.
 
+use measure::TimeSpan;
 use plan::criteria::{Metric, parse_criterion};
 use serde::Serialize;
 
@@ -95,7 +96,10 @@ pub fn panels(run: &Run, moments: &[Moment]) -> Vec<Panel> {
 }
 
 fn value(series: &server::MetricSeries, moment: &Moment) -> Option<f64> {
-    let (from, to) = moment.span;
+    let TimeSpan {
+        from_ns: from,
+        to_ns: to,
+    } = moment.span;
     let (mean, known_ns) = series.mean(from, to)?;
     (known_ns as f64 >= KNOWN * (to - from) as f64).then_some(mean)
 }

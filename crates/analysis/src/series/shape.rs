@@ -34,8 +34,8 @@ impl Grid {
     pub fn count(self, part: &LabelTotals, kind: TimeKind, rows: &mut BTreeMap<i32, u64>) {
         for outcome in [OutcomeClass::Ok, OutcomeClass::Failed] {
             let histogram = part.slot.histogram(kind, outcome);
-            for (low, _, n) in histogram.into_iter().flat_map(measure::Histogram::cells) {
-                *rows.entry(self.row(low)).or_default() += n;
+            for cell in histogram.into_iter().flat_map(measure::Histogram::cells) {
+                *rows.entry(self.row(cell.low)).or_default() += cell.count;
             }
         }
     }
@@ -62,10 +62,10 @@ pub fn distributions(run: &Run, headline: TimeKind) -> Vec<Distribution> {
         }
         sum
     };
-    let shown = kinds
+    let rendered = kinds
         .into_iter()
         .map(|kind| distribution(&part(kind), kind));
-    shown.filter(|shown| shown.count > 0).collect()
+    rendered.filter(|rendered| rendered.count > 0).collect()
 }
 
 fn distribution(part: &LabelTotals, kind: TimeKind) -> Distribution {

@@ -18,7 +18,7 @@ const ALIKE: f64 = 0.01;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Flow {
     /// Requests that reached the service or wait for a connection, per second.
-    pub came: f64,
+    pub arrived: f64,
     /// Ok or failed, per second.
     pub answered: f64,
     /// `None` if undetermined.
@@ -35,13 +35,14 @@ pub(super) fn overload(
     if run.manifest.load.model != Model::Open || within.len() < FOR_A_BACKLOG {
         return None;
     }
-    let (came, went): (Vec<f64>, Vec<f64>) = within.iter().map(|moment| flow(moment)).unzip();
-    let per_point = statistics::backlog(&came, &went)?;
+    let (arrived, completed): (Vec<f64>, Vec<f64>) =
+        within.iter().map(|moment| flow(moment)).unzip();
+    let per_point = statistics::backlog(&arrived, &completed)?;
     let seconds = seconds(within);
     let per_second = |counts: &[f64]| counts.iter().sum::<f64>() / seconds;
     waits_longer(moments, within, kind)?.then(|| SteadyState::Overload {
-        came: per_second(&came),
-        went: per_second(&went),
+        arrived: per_second(&arrived),
+        completed: per_second(&completed),
         grows: per_point * within.len() as f64 / seconds,
     })
 }
@@ -58,24 +59,25 @@ pub fn of_phase(run: &Run, moments: &[Moment], phase: usize, planned: f64) -> Op
     if run.manifest.load.model != Model::Open || n == 0 {
         return None;
     }
-    let (mut came, went): (Vec<f64>, Vec<f64>) = within.iter().map(|moment| flow(moment)).unzip();
+    let (mut arrived, completed): (Vec<f64>, Vec<f64>) =
+        within.iter().map(|moment| flow(moment)).unzip();
     let seconds = seconds(&within);
     let is_planned = is_one_request_each(&within);
     if is_planned {
         // Unsent arrivals wait for a connection.
-        came = within.iter().map(|moment| due(moment)).collect();
+        arrived = within.iter().map(|moment| due(moment)).collect();
     }
     let per_second = |counts: &[f64]| counts.iter().sum::<f64>() / seconds;
     let per_point = if is_planned {
-        statistics::outpaced(planned * seconds / n as f64, &came, &went)
+        statistics::outpaced(planned * seconds / n as f64, &arrived, &completed)
     } else {
-        statistics::backlog(&came, &went)
+        statistics::backlog(&arrived, &completed)
     };
     let kind = headline(run, moments);
     let grows = per_point.filter(|_| waits_longer(moments, &within, kind) == Some(true));
     Some(Flow {
-        came: per_second(&came),
-        answered: per_second(&went),
+        arrived: per_second(&arrived),
+        answered: per_second(&completed),
         grows: grows.map(|growth| growth * n as f64 / seconds),
         is_judged: n
             >= if is_planned {
@@ -110,8 +112,8 @@ fn seconds(within: &[&Moment]) -> f64 {
 /// by timeout, are in neither.
 fn flow(moment: &Moment) -> (f64, f64) {
     let counters = &moment.all.slot.counters;
-    let came = counters.issued.saturating_sub(lost(moment));
-    (came as f64, (counters.ok + counters.failed) as f64)
+    let arrived = counters.issued.saturating_sub(lost(moment));
+    (arrived as f64, (counters.ok + counters.failed) as f64)
 }
 
 fn lost(moment: &Moment) -> u64 {

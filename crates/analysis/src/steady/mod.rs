@@ -8,7 +8,7 @@ pub mod simulated;
 mod stretch;
 mod text;
 
-use measure::{TimeKind, label};
+use measure::{TimeKind, TimeSpan, label};
 use record::{IntervalRow, LabelTotals, Model, Run};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -117,9 +117,9 @@ pub fn detect(run: &Run, moments: &[Moment]) -> Option<Steady> {
     let kind = headline(run, moments);
     let found = match stretch::find(run, moments) {
         Ok(stretch) => look(run, moments, stretch.until_now(run), kind),
-        Err(why) => Finding {
+        Err(reason) => Finding {
             stretch: None,
-            what: SteadyState::Unknown(why),
+            what: SteadyState::Unknown(reason),
         },
     };
     Some(text::describe(run, found, kind))
@@ -142,14 +142,14 @@ pub(crate) fn possible(run: &Run) -> Result<(), String> {
 /// # Errors
 ///
 /// Why there is none.
-pub(crate) fn window(run: &Run) -> Result<(u64, u64), String> {
+pub(crate) fn window(run: &Run) -> Result<TimeSpan, String> {
     window_of(detect(run, &moments::collect(run)).as_ref())
 }
 
-pub(crate) fn window_of(steady: Option<&Steady>) -> Result<(u64, u64), String> {
+pub(crate) fn window_of(steady: Option<&Steady>) -> Result<TimeSpan, String> {
     let steady = steady.ok_or("nothing was measured")?;
     match steady.settled_ns {
-        Some(from_ns) => Ok((from_ns, steady.to_ns)),
+        Some(from_ns) => Ok(TimeSpan::new(from_ns, steady.to_ns)),
         None => {
             let sentence = steady.sentence.trim_end_matches('.');
             let mut chars = sentence.chars();
@@ -182,8 +182,8 @@ enum SteadyState {
         after: f64,
     },
     Overload {
-        came: f64,
-        went: f64,
+        arrived: f64,
+        completed: f64,
         grows: f64,
     },
     Unknown(String),
@@ -194,7 +194,7 @@ fn look(run: &Run, moments: &[Moment], stretch: Segment, kind: TimeKind) -> Find
     let what = backlog::overload(run, moments, &within, kind).unwrap_or_else(|| {
         match points::collect(&within, stretch.length_ns(), kind) {
             Ok(points) => goes(&points, &within, stretch, kind),
-            Err(why) => SteadyState::Unknown(why),
+            Err(reason) => SteadyState::Unknown(reason),
         }
     });
     Finding {
@@ -223,7 +223,7 @@ fn goes(
                 let before = level(&line.values[found.cut..at]);
                 return SteadyState::Shifting {
                     figure: line.name,
-                    at_ns: points.spans[at].0,
+                    at_ns: points.spans[at].from_ns,
                     before: line.figure(before),
                     after: line.figure(before + by),
                 };
@@ -235,10 +235,12 @@ fn goes(
     }
     let from_ns = match cut {
         0 => stretch.from_ns,
-        cut => points.spans[cut].0,
+        cut => points.spans[cut].from_ns,
     };
     let mut part = LabelTotals::default();
-    let settled = within.iter().filter(|moment| moment.span.0 >= from_ns);
+    let settled = within
+        .iter()
+        .filter(|moment| moment.span.from_ns >= from_ns);
     settled.for_each(|moment| part.slot.add(&moment.part(kind).slot));
     SteadyState::Steady {
         from_ns,
@@ -252,11 +254,11 @@ fn rise(points: &SegmentPoints, within: &[&Moment], cut: usize) -> Option<Steady
     if cut == 0 {
         return None;
     }
-    let at_ns = points.spans[cut].0;
+    let at_ns = points.spans[cut].from_ns;
     let (before, after): (Vec<&Moment>, Vec<&Moment>) = within
         .iter()
         .copied()
-        .partition(|moment| moment.span.0 < at_ns);
+        .partition(|moment| moment.span.from_ns < at_ns);
     if !piles_up(in_flight(&before)?, in_flight(&after)?) {
         return None;
     }
@@ -292,8 +294,8 @@ fn drifting(points: &SegmentPoints, line: &FigureSeries, rest: &[f64], by: f64) 
     let middle = level(rest);
     let first = points.spans.len() - rest.len();
     let (from, to) = (
-        points.spans[first].0,
-        points.spans[points.spans.len() - 1].1,
+        points.spans[first].from_ns,
+        points.spans[points.spans.len() - 1].to_ns,
     );
     let minutes = (to - from) as f64 / 60e9;
     let (before, after) = (middle - by / 2.0, middle + by / 2.0);

@@ -1,7 +1,7 @@
 //! Points of a period as numbers: median and p99 of the headline time, share of errors. Sparse
 //! points and those of long periods are merged.
 
-use measure::TimeKind;
+use measure::{TimeKind, TimeSpan};
 use plan::units::{MILLISECOND, SECOND};
 use record::LabelTotals;
 use statistics::ENOUGH_VALUES;
@@ -25,7 +25,7 @@ pub(super) struct FigureSeries {
 }
 
 pub(super) struct SegmentPoints {
-    pub spans: Vec<(u64, u64)>,
+    pub spans: Vec<TimeSpan>,
     pub lines: Vec<FigureSeries>,
 }
 
@@ -67,7 +67,10 @@ fn points(moments: &[&Moment], kind: TimeKind, width: usize) -> Option<SegmentPo
         }
         let sampled = Sampled::from_totals(&part, kind);
         let counters = &all.slot.counters;
-        spans.push((chunk.first()?.span.0, chunk.last()?.span.1));
+        spans.push(TimeSpan::new(
+            chunk.first()?.span.from_ns,
+            chunk.last()?.span.to_ns,
+        ));
         counts.push(sampled.count());
         errors.push(counters.errors() as f64 / counters.ended().max(1) as f64);
         for (line, q) in times.iter_mut().zip([0.5, 0.99]) {
@@ -84,9 +87,9 @@ fn points(moments: &[&Moment], kind: TimeKind, width: usize) -> Option<SegmentPo
         return None;
     }
     let [p50, p99] = times.map(|line| filled(&line));
-    let mut lines = vec![FigureSeries::of_times("p50", p50?, (0.1, 50_000.0))];
+    let mut lines = vec![FigureSeries::of_times("p50", p50?, 0.1, 50_000.0)];
     if let Some(p99) = p99.filter(|_| enough(FOR_A_P99)) {
-        lines.push(FigureSeries::of_times("p99", p99, (0.25, 200_000.0)));
+        lines.push(FigureSeries::of_times("p99", p99, 0.25, 200_000.0));
     }
     lines.push(FigureSeries {
         name: "errors",
@@ -112,7 +115,7 @@ fn filled(line: &[Option<u64>]) -> Option<Vec<u64>> {
 
 impl FigureSeries {
     /// A relevant difference is a share, with a minimum in nanoseconds for very short times.
-    fn of_times(name: &'static str, ns: Vec<u64>, (share, least_ns): (f64, f64)) -> FigureSeries {
+    fn of_times(name: &'static str, ns: Vec<u64>, share: f64, least_ns: f64) -> FigureSeries {
         let logarithm = |ns: u64| (ns.max(LEAST_NS) as f64).ln();
         let values: Vec<f64> = ns.into_iter().map(logarithm).collect();
         let usual = statistics::median(&values).map_or(1.0, f64::exp);

@@ -1,6 +1,6 @@
 //! Simulated runs with known behaviour, for tests.
 
-use measure::{LabelId, NoAnswer, OutcomeClass, Slot, TimeKind, interval::Gauge, label};
+use measure::{LabelId, NoAnswer, OutcomeClass, Slot, TimeKind, TimeSpan, interval::Gauge, label};
 use plan::{
     FirstArrival, Format, Load, Phase, Plan, Rate, Shape,
     rng::{Purpose, Rng},
@@ -55,7 +55,7 @@ pub fn run(plan: &Plan, seconds: u64, mut seen: impl FnMut(u64) -> SimulatedSeco
     let mut run = Run::planned(manifest, labels.all().to_vec());
     run.manifest.state = RunState::Complete;
     run.totals = Totals::new(&run.manifest);
-    let mut under_way = 0;
+    let mut in_flight_now = 0;
     for second in 0..seconds {
         let seen = seen(second);
         let mut slot = Slot::default();
@@ -64,7 +64,7 @@ pub fn run(plan: &Plan, seconds: u64, mut seen: impl FnMut(u64) -> SimulatedSeco
         counters.ok = seen.answered.len() as u64 - seen.failed;
         counters.unanswered[NoAnswer::Timeout as usize] = seen.timeouts;
         counters.paced = counters.ended();
-        under_way = under_way + counters.issued - counters.ended();
+        in_flight_now = in_flight_now + counters.issued - counters.ended();
         for kind in [TimeKind::Response, TimeKind::Service] {
             for ns in &seen.answered {
                 slot.record(kind, OutcomeClass::Ok, *ns as u64);
@@ -73,11 +73,11 @@ pub fn run(plan: &Plan, seconds: u64, mut seen: impl FnMut(u64) -> SimulatedSeco
                 slot.record(kind, OutcomeClass::Unanswered, 10 * SECOND);
             }
         }
-        let span = (second * SECOND, (second + 1) * SECOND);
+        let span = TimeSpan::new(second * SECOND, (second + 1) * SECOND);
         let phases = &run.manifest.phases;
         let phase = phases
             .iter()
-            .take_while(|phase| phase.end_ns <= span.0)
+            .take_while(|phase| phase.end_ns <= span.from_ns)
             .count() as u32;
         let mut frame = IntervalRecord {
             index: second,
@@ -90,7 +90,7 @@ pub fn run(plan: &Plan, seconds: u64, mut seen: impl FnMut(u64) -> SimulatedSeco
                 .parts
                 .insert((label, phase), LabelTotals::from_slot(&slot));
         }
-        let (samples, level) = (1, under_way);
+        let (samples, level) = (1, in_flight_now);
         (frame.run.due, frame.run.started) = (seen.issued, seen.issued);
         frame.run.in_flight = Gauge {
             samples,
@@ -111,7 +111,7 @@ pub fn random(seed: u64) -> Rng {
 
 /// Constant load; `ms` is the median of each second.
 #[must_use]
-pub fn course(plan: &Plan, seed: u64, seconds: u64, ms: impl Fn(f64) -> f64) -> Run {
+pub fn simulated_run(plan: &Plan, seed: u64, seconds: u64, ms: impl Fn(f64) -> f64) -> Run {
     let mut random = random(seed);
     run(plan, seconds, |second| {
         about(&mut random, ms(second as f64))

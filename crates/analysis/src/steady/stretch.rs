@@ -1,5 +1,6 @@
 //! Finds the longest period of constant load.
 
+use measure::TimeSpan;
 use record::{Model, Run};
 
 use crate::{exclusions::LeftOut, figures, moments::Moment};
@@ -55,10 +56,12 @@ pub(super) fn find(run: &Run, moments: &[Moment]) -> Result<Segment, String> {
     // With a node lost the load was lower than planned.
     let left_out = LeftOut::new(run, |_| true);
     let stretches = stretches.into_iter().flat_map(|stretch| {
-        let rest = left_out.rest((stretch.from_ns, stretch.to_ns)).into_iter();
-        rest.map(move |(from_ns, to_ns)| Segment {
-            from_ns,
-            to_ns,
+        let rest = left_out
+            .rest(TimeSpan::new(stretch.from_ns, stretch.to_ns))
+            .into_iter();
+        rest.map(move |span| Segment {
+            from_ns: span.from_ns,
+            to_ns: span.to_ns,
             ..stretch
         })
     });
@@ -97,9 +100,9 @@ impl Segment {
     }
 
     pub fn points<'m>(&self, moments: &'m [Moment]) -> Vec<&'m Moment> {
-        let within = moments
-            .iter()
-            .filter(|moment| self.from_ns <= moment.span.0 && moment.span.1 <= self.to_ns);
+        let within = moments.iter().filter(|moment| {
+            self.from_ns <= moment.span.from_ns && moment.span.to_ns <= self.to_ns
+        });
         let within: Vec<&Moment> = within.collect();
         let widest = within.iter().map(|moment| moment.length_ns()).max();
         let least = widest.unwrap_or(0) / 2;
@@ -118,8 +121,8 @@ fn same_users(moments: &[Moment]) -> Option<Segment> {
         Some(Segment {
             phase: None,
             // Users may have arrived during the first point.
-            from_ns: part.first()?.span.1,
-            to_ns: part.last()?.span.1,
+            from_ns: part.first()?.span.to_ns,
+            to_ns: part.last()?.span.to_ns,
         })
     });
     stretches.max_by_key(Segment::length_ns)

@@ -19,9 +19,9 @@ fn ramp(seconds: u64) -> Phase {
     Phase::new(seconds * SECOND, Shape::Staircase { from, to })
 }
 
-fn course(seed: u64, seconds: u64, criteria: &[&str], ms: impl Fn(f64) -> f64) -> Run {
+fn simulated_run(seed: u64, seconds: u64, criteria: &[&str], ms: impl Fn(f64) -> f64) -> Run {
     let plan = plan(vec![phase(seconds)], criteria);
-    simulated::course(&plan, seed, seconds, ms)
+    simulated::simulated_run(&plan, seed, seconds, ms)
 }
 
 fn steady_state(run: &Run) -> Steady {
@@ -31,7 +31,7 @@ fn steady_state(run: &Run) -> Steady {
 #[test]
 fn warm_up_is_cut_and_rest_is_unchanged() {
     for seed in 0..20 {
-        let warm = course(seed, 120, &[], |t| 5.0 + 45.0 * (-t / 10.0).exp());
+        let warm = simulated_run(seed, 120, &[], |t| 5.0 + 45.0 * (-t / 10.0).exp());
         let reported = steady_state(&warm);
         assert_eq!(reported.behaviour, Behaviour::Steady, "{reported:?}");
         let cut = reported.settled_ns.unwrap() / SECOND;
@@ -49,7 +49,7 @@ fn warm_up_is_cut_and_rest_is_unchanged() {
 #[test]
 fn drift_shift_and_level_are_distinguished() {
     for seed in 0..20 {
-        let up = steady_state(&course(seed, 120, &[], |t| 5.0 + 5.0 * t / 120.0));
+        let up = steady_state(&simulated_run(seed, 120, &[], |t| 5.0 + 5.0 * t / 120.0));
         assert_eq!(
             (up.behaviour, up.settled_ns),
             (Behaviour::Drifting, None),
@@ -57,14 +57,11 @@ fn drift_shift_and_level_are_distinguished() {
         );
         let per_minute = up.change_per_minute.unwrap();
         assert!((0.3..0.55).contains(&per_minute), "{up:?}");
-        let down = steady_state(&course(seed, 120, &[], |t| 10.0 - 5.0 * t / 120.0));
+        let down = steady_state(&simulated_run(seed, 120, &[], |t| 10.0 - 5.0 * t / 120.0));
         assert_eq!(down.behaviour, Behaviour::WarmingUp, "{down:?}");
-        let step = steady_state(&course(
-            seed,
-            120,
-            &[],
-            |t| if t < 60.0 { 5.0 } else { 6.0 },
-        ));
+        let step = steady_state(&simulated_run(seed, 120, &[], |t| {
+            if t < 60.0 { 5.0 } else { 6.0 }
+        }));
         assert_eq!(step.behaviour, Behaviour::Shifting, "{step:?}");
         let at = step.at_ns.unwrap() / SECOND;
         assert!((57..=63).contains(&at), "{step:?}");
@@ -73,7 +70,7 @@ fn drift_shift_and_level_are_distinguished() {
             "{step:?}"
         );
     }
-    let steady = (0..40).map(|seed| steady_state(&course(seed, 60, &[], |_| 5.0)));
+    let steady = (0..40).map(|seed| steady_state(&simulated_run(seed, 60, &[], |_| 5.0)));
     let whole = steady
         .filter(|reported| reported.settled_ns == Some(0))
         .count();
@@ -151,7 +148,7 @@ fn the_longest_phase_of_constant_load_is_looked_at_and_no_other() {
 
 #[test]
 fn of_what_is_too_short_or_never_the_same_nothing_is_said() {
-    let short = steady_state(&course(4, 20, &[], |_| 5.0));
+    let short = steady_state(&simulated_run(4, 20, &[], |_| 5.0));
     assert_eq!(short.behaviour, Behaviour::Unknown);
     assert!(short.sentence.contains("too short"), "{}", short.sentence);
     let mut noise = random(5);
@@ -161,7 +158,7 @@ fn of_what_is_too_short_or_never_the_same_nothing_is_said() {
             .sentence
             .contains("never stays the same")
     );
-    let mut stopped = course(6, 120, &[], |_| 5.0);
+    let mut stopped = simulated_run(6, 120, &[], |_| 5.0);
     stopped.manifest.state = RunState::Interrupted;
     stopped.manifest.end = Some(record::RunEnd {
         ns: 20 * SECOND,
@@ -195,7 +192,7 @@ fn a_criterion_in_the_steady_state_is_not_of_the_warm_up() {
         "in-flight in steady < 1",
         "unsent in steady < 1%",
     ];
-    let run = course(7, 120, &criteria, |t| 5.0 + 45.0 * (-t / 10.0).exp());
+    let run = simulated_run(7, 120, &criteria, |t| 5.0 + 45.0 * (-t / 10.0).exp());
     let judged = judged(&run);
     let came_out: Vec<Judgement> = judged.iter().map(|judged| judged.judgement).collect();
     use Judgement::{Fail, Inconclusive, Pass};
@@ -217,7 +214,7 @@ fn a_criterion_in_the_steady_state_is_not_of_the_warm_up() {
 
 #[test]
 fn without_a_steady_state_nothing_is_judged_in_it() {
-    let run = course(8, 120, &["p50 in steady < 20ms"], |t| 5.0 + 5.0 * t / 120.0);
+    let run = simulated_run(8, 120, &["p50 in steady < 20ms"], |t| 5.0 + 5.0 * t / 120.0);
     let judged = judged(&run).remove(0);
     assert_eq!(judged.judgement, Judgement::Inconclusive);
     let reason = judged.reason.unwrap();
@@ -225,7 +222,7 @@ fn without_a_steady_state_nothing_is_judged_in_it() {
         reason.starts_with("there was no steady state: p50 of the response time rose"),
         "{reason}"
     );
-    let why = |phases: Vec<Phase>| {
+    let error = |phases: Vec<Phase>| {
         let manifest = Manifest::new(&plan(phases, &[]), RunContext::default());
         let criterion = parse_criterion("p50 in steady < 20ms").unwrap();
         verdict::without_subject(
@@ -235,9 +232,9 @@ fn without_a_steady_state_nothing_is_judged_in_it() {
             &criterion,
         )
     };
-    assert_eq!(why(vec![phase(10)]), None);
+    assert_eq!(error(vec![phase(10)]), None);
     assert!(
-        why(vec![ramp(60)])
+        error(vec![ramp(60)])
             .unwrap()
             .contains("the load never stays the same")
     );
@@ -245,7 +242,7 @@ fn without_a_steady_state_nothing_is_judged_in_it() {
 
 #[test]
 fn a_load_that_is_changed_is_another_load() {
-    let mut run = course(9, 120, &[], |t| if t < 50.0 { 5.0 } else { 8.0 });
+    let mut run = simulated_run(9, 120, &[], |t| if t < 50.0 { 5.0 } else { 8.0 });
     assert_eq!(steady_state(&run).behaviour, Behaviour::Shifting);
     let mut event = record::Event::new(50 * SECOND, record::EventKind::Warning, "changed");
     event.change = Some(record::LoadChange {
@@ -276,7 +273,7 @@ fn of_a_phase_it_is_said_what_came_and_went_and_whether_a_backlog_grew() {
         of_phase(&run, &moments::collect(&run), 1, RATE as f64).unwrap()
     };
     let overload = of(12, 80, 50.0);
-    assert_eq!((overload.came, overload.answered), (100.0, 80.0));
+    assert_eq!((overload.arrived, overload.answered), (100.0, 80.0));
     assert_eq!(overload.grows, Some(20.0));
     assert_eq!(
         (of(12, 100, 0.0).grows, of(12, 100, 0.0).is_judged),

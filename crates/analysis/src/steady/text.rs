@@ -61,10 +61,15 @@ pub(super) fn describe(run: &Run, found: Finding, kind: TimeKind) -> Steady {
             reported.changed(figure, before, after);
             reported.at_ns = Some(at_ns);
         }
-        SteadyState::Overload { came, went, grows } => {
+        SteadyState::Overload {
+            arrived,
+            completed,
+            grows,
+        } => {
             reported.behaviour = Behaviour::Overload;
             reported.figure = Some("in_flight".into());
-            (reported.came_per_second, reported.answered_per_second) = (Some(came), Some(went));
+            (reported.came_per_second, reported.answered_per_second) =
+                (Some(arrived), Some(completed));
             reported.grows_per_second = Some(grows);
         }
     }
@@ -98,8 +103,8 @@ fn place(run: &Run, stretch: Segment) -> String {
 fn sentence(found: &Finding, name: &str, place: &str) -> String {
     let from_ns = found.stretch.map_or(0, |stretch| stretch.from_ns);
     match &found.what {
-        SteadyState::Unknown(why) => {
-            format!("Whether there was a steady state{place} cannot be said: {why}.")
+        SteadyState::Unknown(reason) => {
+            format!("Whether there was a steady state{place} cannot be said: {reason}.")
         }
         SteadyState::Steady {
             from_ns: settled_ns,
@@ -158,10 +163,14 @@ fn sentence(found: &Finding, name: &str, place: &str) -> String {
             value(figure, *before),
             value(figure, *after),
         ),
-        SteadyState::Overload { came, went, grows } => format!(
+        SteadyState::Overload {
+            arrived,
+            completed,
+            grows,
+        } => format!(
             "There was no steady state{place} but overload: {} requests/s came and {}/s were answered, so {} more waited with every second.",
-            units::rate(*came),
-            units::rate(*went),
+            units::rate(*arrived),
+            units::rate(*completed),
             units::rate(*grows),
         ),
     }

@@ -1,7 +1,7 @@
 //! Builds the summary: sums, rows, ledgers, notes, and results of criteria.
 
 use measure::{
-    Label, OutcomeClass, TimeKind,
+    Label, OutcomeClass, TimeKind, TimeSpan,
     interval::Gauge,
     label,
     label::{LabelGroup, Role},
@@ -40,8 +40,7 @@ pub fn summary(run: &Run, timeline: &Timeline) -> Summary {
     let requests = figures::requests(run, &all.slot.counters);
     let measurement = verdict::measurement::judge(run, &arrivals, &requests);
     if let Some(measurement) = &measurement {
-        let known = (measurement, &arrivals);
-        verdict::despite_the_generator(run, &mut criteria, known, elapsed_ns);
+        verdict::despite_the_generator(run, &mut criteria, measurement, &arrivals, elapsed_ns);
     }
     let exit_code = if run.unrecorded().is_some() {
         verdict::undecided(&mut criteria, "the record could not be written");
@@ -150,7 +149,7 @@ fn identity(run: &Run, elapsed_ns: u64) -> Identity {
     Identity {
         name: manifest.name.clone(),
         target: manifest.target.clone(),
-        door: manifest.door.clone(),
+        frontend: manifest.frontend.clone(),
         started_utc: manifest.start.utc.clone(),
         started_wall_ns: manifest.start.wall_ns,
         state: manifest.state,
@@ -181,18 +180,18 @@ fn row_of_label(run: &Run, label: &Label, all: &LabelTotals, elapsed_ns: u64) ->
     let part = run.totals.label(label.id);
     let ended = part.slot.counters.ended();
     let of_all = label.group == LabelGroup::Request && ended == all.slot.counters.ended();
-    row_of(run, (label, of_all), &part, elapsed_ns)
+    row_of(run, label, of_all, &part, elapsed_ns)
 }
 
 fn row_of_all(run: &Run, label: &Label, all: &LabelTotals, elapsed_ns: u64) -> Row {
     let mut labels = run.labels.iter();
     let is_mixed = labels.any(|label| is_unanswered(label, &run.totals.label(label.id)));
-    let mut row = row_of(run, (label, true), all, elapsed_ns);
+    let mut row = row_of(run, label, true, all, elapsed_ns);
     row.service = row.service.filter(|_| !is_mixed);
     row
 }
 
-fn row_of(run: &Run, (label, of_all): (&Label, bool), part: &LabelTotals, elapsed_ns: u64) -> Row {
+fn row_of(run: &Run, label: &Label, of_all: bool, part: &LabelTotals, elapsed_ns: u64) -> Row {
     let counters = &part.slot.counters;
     let (count, errors) = (counters.ended(), counters.errors());
     let is_iteration = label.group.role() == Role::Iteration;
@@ -273,11 +272,11 @@ fn level(run: &Run, until_ns: u64, gauge: fn(&measure::interval::RunPart) -> Gau
 }
 
 /// Samples before a moment, assuming they are evenly spread.
-fn samples_until(until_ns: u64, (from, to): (u64, u64), samples: u64) -> u64 {
-    if until_ns >= to {
+fn samples_until(until_ns: u64, span: TimeSpan, samples: u64) -> u64 {
+    if until_ns >= span.to_ns {
         return samples;
     }
-    let part = until_ns.saturating_sub(from) as f64 / to.saturating_sub(from).max(1) as f64;
+    let part = until_ns.saturating_sub(span.from_ns) as f64 / span.length_ns().max(1) as f64;
     (samples as f64 * part).round() as u64
 }
 
@@ -469,8 +468,8 @@ mod tests {
 
     #[test]
     fn samples_after_the_last_request_are_left_out() {
-        assert_eq!(samples_until(40, (0, 20), 100), 100);
-        assert_eq!(samples_until(40, (20, 60), 100), 50);
-        assert_eq!(samples_until(40, (60, 80), 100), 0);
+        assert_eq!(samples_until(40, measure::TimeSpan::new(0, 20), 100), 100);
+        assert_eq!(samples_until(40, measure::TimeSpan::new(20, 60), 100), 50);
+        assert_eq!(samples_until(40, measure::TimeSpan::new(60, 80), 100), 0);
     }
 }

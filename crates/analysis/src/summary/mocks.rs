@@ -93,10 +93,10 @@ fn row(mock: &Value, route: &Value) -> MockRow {
     let times: Vec<MockTime> = TOLD
         .iter()
         .filter(|(_, least)| answered >= *least)
-        .filter_map(|(what, _)| kept(what, route))
+        .filter_map(|(what, _)| stored(what, route))
         .collect();
-    let off = times.iter().filter(|kept| kept.due_ns > 0);
-    let off = off.map(|kept| kept.served_ns as f64 / kept.due_ns as f64 - 1.0);
+    let off = times.iter().filter(|stored| stored.due_ns > 0);
+    let off = off.map(|stored| stored.served_ns as f64 / stored.due_ns as f64 - 1.0);
     MockRow {
         mock: text(&mock["mock"]).unwrap_or_default(),
         route: text(&route["route"]).unwrap_or_default(),
@@ -112,8 +112,8 @@ fn row(mock: &Value, route: &Value) -> MockRow {
     }
 }
 
-fn kept(what: &str, route: &Value) -> Option<MockTime> {
-    let of = |whose: &str| ns(&route[whose][format!("{what}_ms")]);
+fn stored(what: &str, route: &Value) -> Option<MockTime> {
+    let of = |side: &str| ns(&route[side][format!("{what}_ms")]);
     Some(MockTime {
         what: what.to_owned(),
         asked_ns: of("asked"),
@@ -135,7 +135,7 @@ fn ns(ms: &Value) -> Option<u64> {
 impl MockRow {
     #[must_use]
     pub fn time(&self, what: &str) -> Option<&MockTime> {
-        self.times.iter().find(|kept| kept.what == what)
+        self.times.iter().find(|stored| stored.what == what)
     }
 }
 
@@ -156,7 +156,11 @@ mod tests {
             "capacity": { "workers": 8, "per_second": 1000.0, "utilisation": 0.5 },
         });
         let row = row(&mock, &route);
-        let reported: Vec<&str> = row.times.iter().map(|kept| kept.what.as_str()).collect();
+        let reported: Vec<&str> = row
+            .times
+            .iter()
+            .map(|stored| stored.what.as_str())
+            .collect();
         // 229 responses are too few for a p99.
         assert_eq!(reported, ["mean", "p50", "p95"]);
         let p95 = row.time("p95").unwrap();

@@ -239,7 +239,7 @@ pub struct Identity {
     /// The base URL.
     pub target: String,
     /// The command that made the run: `run`, `artillery`, `mqtt`, `wrk` or `locust`.
-    pub door: String,
+    pub frontend: String,
     /// When it started.
     pub started_utc: String,
     /// The same in nanoseconds since 1970.

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use measure::{TimeKind, slot::Counters};
+use measure::{TimeKind, TimeSpan, slot::Counters};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -49,7 +49,7 @@ pub struct AfterLoad {
     /// When the load ended, in nanoseconds from the start.
     pub from_ns: u64,
     /// Requests in flight at that moment.
-    pub under_way: u64,
+    pub in_flight: u64,
     /// Time from then to the last completion.
     pub drained_ns: u64,
     /// Requests that ended after the load, whatever the outcome.
@@ -73,7 +73,7 @@ pub struct PeakRecovery {
     /// not count.
     pub answered_per_second: f64,
     /// Requests in flight at the end of the peak.
-    pub under_way: u64,
+    pub in_flight: u64,
     /// 95th percentile of the headline time in the phase before it.
     pub before: Figure,
     /// A p95 up to this counts as before: the larger of 1.5 times `before` and the upper fence of
@@ -121,7 +121,7 @@ fn after_load(run: &Run, elapsed_ns: u64) -> Option<AfterLoad> {
     }
     let (mut during, mut after) = (Counters::default(), Counters::default());
     for row in run.totals.rows.iter() {
-        let part = if row.span.0 < from_ns {
+        let part = if row.span.from_ns < from_ns {
             &mut during
         } else {
             &mut after
@@ -130,7 +130,7 @@ fn after_load(run: &Run, elapsed_ns: u64) -> Option<AfterLoad> {
     }
     Some(AfterLoad {
         from_ns,
-        under_way: under_way(&during),
+        in_flight: in_flight(&during),
         drained_ns,
         ended: after.ended(),
         errors: after.errors(),
@@ -139,7 +139,7 @@ fn after_load(run: &Run, elapsed_ns: u64) -> Option<AfterLoad> {
 }
 
 /// Requests in flight after intervals that begin with the run.
-fn under_way(counted: &Counters) -> u64 {
+fn in_flight(counted: &Counters) -> u64 {
     counted.issued.saturating_sub(counted.ended())
 }
 
@@ -166,7 +166,7 @@ fn peak(
         if at == 0 {
             0
         } else {
-            chunks[at].span.0 - end_ns
+            chunks[at].span.from_ns - end_ns
         }
     });
     // Without load after the peak, slow responses are its remains.
@@ -175,7 +175,7 @@ fn peak(
         && load_behind.is_some_and(|following| {
             let last = chunks.last().filter(|chunk| is_slow(chunk));
             last.is_some_and(|chunk| {
-                chunk.span.1 + (chunk.span.1 - chunk.span.0) >= following.end_ns
+                chunk.span.to_ns + (chunk.span.to_ns - chunk.span.from_ns) >= following.end_ns
             })
         });
     let no_more_load = phases[phase + 1..]
@@ -184,9 +184,14 @@ fn peak(
     let looked_ns = load_behind.map_or(0, |following| following.end_ns - end_ns);
     let is_metastable = slow_to_the_end && no_more_load && looked_ns >= HELD_NS;
     let (mut until_end, mut in_peak) = (Counters::default(), Counters::default());
-    for row in run.totals.rows.iter().filter(|row| row.span.0 < end_ns) {
+    for row in run
+        .totals
+        .rows
+        .iter()
+        .filter(|row| row.span.from_ns < end_ns)
+    {
         until_end.add(&row.all);
-        if row.span.0 >= start_ns {
+        if row.span.from_ns >= start_ns {
             in_peak.add(&row.all);
         }
     }
@@ -196,7 +201,7 @@ fn peak(
         end_ns,
         issued_per_second: per_second(in_peak.issued, length_ns),
         answered_per_second: per_second(in_peak.ok + in_peak.failed, length_ns),
-        under_way: under_way(&until_end),
+        in_flight: in_flight(&until_end),
         before,
         bound_ns,
         error_bound,
@@ -214,9 +219,11 @@ fn peak(
 /// seconds too.
 fn held(chunks: &[Chunk], headline: TimeKind, is_slow: impl Fn(&Chunk) -> bool) -> Option<usize> {
     (0..chunks.len()).find(|first| {
-        let until_ns = chunks[*first].span.0 + HELD_NS;
+        let until_ns = chunks[*first].span.from_ns + HELD_NS;
         let rest = &chunks[*first..];
-        let window = rest.iter().take_while(|chunk| chunk.span.0 < until_ns);
+        let window = rest
+            .iter()
+            .take_while(|chunk| chunk.span.from_ns < until_ns);
         let mut pooled = LabelTotals::default();
         window.for_each(|chunk| pooled.slot.add(&chunk.part.slot));
         let whole = Chunk::new(rest[0].span, pooled, headline);
@@ -229,13 +236,13 @@ fn drained(moments: &[Moment], quiet: &Range<u64>, end_ns: u64) -> Option<u64> {
     let in_flight = |moment: &Moment| moment.level(|row| row.run.in_flight);
     let usual = moments.iter().filter(|m| is_in(m, quiet));
     let most = usual.filter_map(in_flight).map(|(_, max)| max).max()?;
-    let mut following = moments.iter().filter(|m| m.span.0 >= end_ns);
+    let mut following = moments.iter().filter(|m| m.span.from_ns >= end_ns);
     let first = following.find(|m| in_flight(m).is_some_and(|(mean, _)| mean <= most as f64))?;
-    Some(first.span.0 - end_ns)
+    Some(first.span.from_ns - end_ns)
 }
 
 fn is_in(moment: &Moment, within: &Range<u64>) -> bool {
-    moment.span.0 >= within.start && moment.span.1 <= within.end
+    moment.span.from_ns >= within.start && moment.span.to_ns <= within.end
 }
 
 /// Upper limit of usual p95 values; `None` with too few points.
@@ -272,7 +279,7 @@ fn highest(phases: &[PhaseFacts]) -> Option<usize> {
 
 /// Consecutive points with enough samples for a p95.
 struct Chunk {
-    span: (u64, u64),
+    span: TimeSpan,
     part: LabelTotals,
     p95: Figure,
     ended: u64,
@@ -280,7 +287,7 @@ struct Chunk {
 }
 
 impl Chunk {
-    fn new(span: (u64, u64), part: LabelTotals, headline: TimeKind) -> Option<Chunk> {
+    fn new(span: TimeSpan, part: LabelTotals, headline: TimeKind) -> Option<Chunk> {
         let samples = Sampled::from_totals(&part, headline);
         if samples.count() < FEWEST {
             return None;
@@ -310,9 +317,10 @@ fn chunks(moments: &[Moment], within: Range<u64>, headline: TimeKind) -> Vec<Chu
         if part.slot.counters.ended() == 0 && start_ns.is_none() {
             continue;
         }
-        let from = *start_ns.get_or_insert(moment.span.0);
+        let from_ns = *start_ns.get_or_insert(moment.span.from_ns);
         pooled.slot.add(&part.slot);
-        if let Some(chunk) = Chunk::new((from, moment.span.1), pooled.clone(), headline) {
+        let span = TimeSpan::new(from_ns, moment.span.to_ns);
+        if let Some(chunk) = Chunk::new(span, pooled.clone(), headline) {
             chunks.push(chunk);
             (pooled, start_ns) = (LabelTotals::default(), None);
         }

@@ -57,11 +57,11 @@ pub(super) fn rows(
     let facts = &run.manifest.scenarios;
     let total: u64 = facts.iter().map(|facts| u64::from(facts.weight)).sum();
     let draw = Draw::new(run.manifest.seed, facts.iter().map(|facts| facts.weight));
-    let under_way = run.manifest.state == RunState::Running || run.cut.is_some();
+    let in_flight = run.manifest.state == RunState::Running || run.cut.is_some();
     let planned = arrivals.and_then(|arrivals| arrivals.planned);
     let drawn = planned
         .filter(|n| {
-            let most = if under_way {
+            let most = if in_flight {
                 MOST_DRAWN_LIVE
             } else {
                 MOST_DRAWN
@@ -104,7 +104,7 @@ pub(super) fn rows(
             ended: counters.ended(),
             completed,
             failed: counters.errors() - unfinished,
-            unfinished: (!under_way).then_some(unfinished),
+            unfinished: (!in_flight).then_some(unfinished),
             completed_per_hour: achieved * HOUR_S,
             completed_per_second: achieved,
             of_plan: planned.and_then(|planned| share_of(completed, planned)),

@@ -51,7 +51,7 @@ pub(super) fn find(run: &Run, moments: &[Moment], headline: TimeKind) -> Option<
     let loaded: Vec<&Moment> = moments
         .iter()
         // Points beyond the end have another load.
-        .filter(|moment| moment.span.1 <= load_end_ns)
+        .filter(|moment| moment.span.to_ns <= load_end_ns)
         .collect();
     if loaded.len() < FEWEST {
         return None;
@@ -88,8 +88,8 @@ fn stretch(moments: &[&Moment], headline: TimeKind) -> TrendSpan {
     }
     let errors = all.errors();
     TrendSpan {
-        from_ns: moments.first().map_or(0, |moment| moment.span.0),
-        to_ns: moments.last().map_or(0, |moment| moment.span.1),
+        from_ns: moments.first().map_or(0, |moment| moment.span.from_ns),
+        to_ns: moments.last().map_or(0, |moment| moment.span.to_ns),
         due_per_second: per_second(due, length_ns),
         issued_per_second: per_second(all.issued, length_ns),
         ok_per_second: per_second(all.ok, length_ns),

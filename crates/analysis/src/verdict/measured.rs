@@ -1,7 +1,7 @@
 //! Computes the figure of a criterion from the record: scope, value, and whether samples suffice.
 
 use measure::{
-    LabelId, TimeKind,
+    LabelId, TimeKind, TimeSpan,
     confidence::{self, Standing},
     label,
     label::LabelGroup,
@@ -37,7 +37,7 @@ pub(super) struct CriterionScope<'a> {
     /// `None` means all phases.
     phases: Option<Vec<u32>>,
     /// `None` means the whole run; otherwise points are used.
-    window: Option<(u64, u64)>,
+    window: Option<TimeSpan>,
     /// Excluded because of lost nodes.
     left_out: LeftOut,
     elapsed_ns: u64,
@@ -49,7 +49,7 @@ pub(super) fn measure(
     elapsed_ns: u64,
 ) -> Result<Measured, String> {
     if let Metric::Server(name, stat) = &criterion.metric {
-        return server::measure(run, (name, *stat), criterion, elapsed_ns);
+        return server::measure(run, name, *stat, criterion, elapsed_ns);
     }
     let scope = CriterionScope::new(run, criterion, elapsed_ns)?;
     let measured = match &criterion.metric {
@@ -67,12 +67,12 @@ pub(super) fn measure(
 
 /// Why a criterion has no subject, if so; usable before the run.
 pub(super) fn subject_missing(run: &Run, criterion: &Criterion) -> Option<String> {
-    if let Some(why) = criterion
+    if let Some(cause) = criterion
         .steady
         .then(|| steady::possible(run).err())
         .flatten()
     {
-        return Some(format!("there can be no steady state: {why}"));
+        return Some(format!("there can be no steady state: {cause}"));
     }
     // The steady state is not known yet.
     let criterion = &Criterion {
@@ -88,8 +88,8 @@ pub(super) fn subject_missing(run: &Run, criterion: &Criterion) -> Option<String
         return (!has_clients)
             .then(|| "this run has no MQTT clients, whose messages it counts".into());
     }
-    let why = CriterionScope::new(run, criterion, 0).err()?;
-    let known: Vec<&str> = if criterion.phase.is_some() && why.contains("phase") {
+    let cause = CriterionScope::new(run, criterion, 0).err()?;
+    let known: Vec<&str> = if criterion.phase.is_some() && cause.contains("phase") {
         let phases = run.manifest.phases.iter();
         phases.filter_map(|phase| phase.name.as_deref()).collect()
     } else {
@@ -103,8 +103,8 @@ pub(super) fn subject_missing(run: &Run, criterion: &Criterion) -> Option<String
         .map(|name| format!("\"{name}\""))
         .collect();
     Some(match known.as_slice() {
-        [] => why,
-        known => format!("{why} (there are {})", known.join(", ")),
+        [] => cause,
+        known => format!("{cause} (there are {})", known.join(", ")),
     })
 }
 
@@ -212,7 +212,7 @@ impl<'a> CriterionScope<'a> {
             return Err("a closed loop plans no arrivals".into());
         };
         // MQTT messages may be due and never written.
-        let unsent = match self.run.manifest.door.as_str() {
+        let unsent = match self.run.manifest.frontend.as_str() {
             "mqtt" => unsent + messages::counts(self.run).unsent,
             _ => unsent,
         };
@@ -265,15 +265,15 @@ impl<'a> CriterionScope<'a> {
         let rows = self.run.totals.rows.iter().filter(|row| {
             self.left_out.has(row.span) && phases.is_none_or(|phases| phases.contains(&row.phase))
         });
-        let length = |(from, to): (u64, u64)| to.min(self.elapsed_ns).saturating_sub(from);
+        let length = |span: TimeSpan| span.to_ns.min(self.elapsed_ns).saturating_sub(span.from_ns);
         whole_ns.saturating_sub(rows.map(|row| length(row.span)).sum())
     }
 
     fn whole_length_ns(&self) -> u64 {
         if self.window.is_some() {
             let points = self.points();
-            let from = points.iter().map(|point| point.span.0).min();
-            let to = points.iter().map(|point| point.span.1).max();
+            let from = points.iter().map(|point| point.span.from_ns).min();
+            let to = points.iter().map(|point| point.span.to_ns).max();
             return to.unwrap_or(0).saturating_sub(from.unwrap_or(0));
         }
         let Some(phases) = &self.phases else {
@@ -293,10 +293,7 @@ impl<'a> CriterionScope<'a> {
     }
 
     fn in_flight(&self, criterion: &Criterion) -> Measured {
-        let is_asked = |(from, to): (u64, u64)| {
-            self.window
-                .is_none_or(|window| window.0 <= from && to <= window.1)
-        };
+        let is_asked = |span: TimeSpan| self.window.is_none_or(|window| window.contains(span));
         let rows = self.run.totals.rows.iter().filter(|row| {
             is_asked(row.span)
                 && !self.left_out.has(row.span)
@@ -424,15 +421,21 @@ impl CriterionScope<'_> {
         let group = |id| self.run.label(id).map(|label| label.group);
         let own_group = self.labels.as_ref().and_then(|ids| group(*ids.first()?));
         let wanted = |id| id == label::ALL || own_group.is_none() || group(id) == own_group;
-        if let Some((from, to)) = self.window {
+        if let Some(window) = self.window {
             let second = |at_ns| totals.history.second(at_ns);
             let x = match own.quantile(q) {
                 Quantile::Ns(ns) => ns,
                 _ => bound,
             };
-            return totals.inflation_within(kind, (x, bound), (second(from), second(to)), wanted);
+            return totals.inflation_within(
+                kind,
+                x,
+                bound,
+                second(window.from_ns)..second(window.to_ns),
+                wanted,
+            );
         }
-        totals.inflation(kind, q, (bound, self.phases.as_deref()), wanted)
+        totals.inflation(kind, q, bound, self.phases.as_deref(), wanted)
     }
 
     fn parts_over_time(&self, kind: TimeKind) -> Vec<KindTimes> {
@@ -459,13 +462,13 @@ impl CriterionScope<'_> {
             .map(|(_, point)| point)
             .filter(|point| self.reaches(point.span))
             .collect();
-        points.sort_by_key(|point| point.span.0);
+        points.sort_by_key(|point| point.span.from_ns);
         points
     }
 
-    fn reaches(&self, (from, to): (u64, u64)) -> bool {
+    fn reaches(&self, span: TimeSpan) -> bool {
         if let Some(window) = self.window {
-            return window.0 <= from && to <= window.1;
+            return window.contains(span);
         }
         let Some(phases) = &self.phases else {
             return true;
@@ -475,7 +478,8 @@ impl CriterionScope<'_> {
             let phase = all.get(*index as usize);
             let last = *index as usize + 1 == all.len();
             phase.is_some_and(|phase| {
-                from < phase.end_ns && to > phase.start_ns || last && from >= phase.end_ns
+                span.overlaps(TimeSpan::new(phase.start_ns, phase.end_ns))
+                    || last && span.from_ns >= phase.end_ns
             })
         })
     }

@@ -100,7 +100,8 @@ pub fn judge(run: &Run, arrivals: &ArrivalLedger, requests: &Requests) -> Option
     }
     let own = |kind| all.slot.histogram(kind, measure::OutcomeClass::Ok);
     let (late, held_up) = (own(TimeKind::Lateness), own(TimeKind::Stall));
-    let decisive = (late.and_then(decisive), held_up.and_then(decisive));
+    let lateness_ns = late.and_then(decisive);
+    let stall_ns = held_up.and_then(decisive);
     let is_closed = run.manifest.load.model == Model::Closed;
     let reported = match KindTimes::from_slot(&all.slot, TimeKind::Response).quantile(0.99) {
         Quantile::Ns(ns) | Quantile::NoAnswer(ns) => ns,
@@ -139,16 +140,16 @@ pub fn judge(run: &Run, arrivals: &ArrivalLedger, requests: &Requests) -> Option
     } else {
         bound
     };
-    let invalid = effects(
-        run,
-        &m,
-        (&all.slot.counters, is_closed),
-        (bound, decisive),
-        (
-            unsent_by_others(run, arrivals),
-            unrecorded_share(run, arrivals),
-        ),
-    );
+    let errors = GeneratorErrors {
+        counters: &all.slot.counters,
+        is_closed,
+        bound_ns: bound,
+        lateness_ns,
+        stall_ns,
+        unsent: unsent_by_others(run, arrivals),
+        unrecorded: unrecorded_share(run, arrivals),
+    };
+    let invalid = effects(run, &m, &errors);
     if is_trial && invalid.is_empty() {
         return None;
     }
@@ -173,17 +174,32 @@ pub fn judge(run: &Run, arrivals: &ArrivalLedger, requests: &Requests) -> Option
     Some(m)
 }
 
-fn effects(
-    run: &Run,
-    m: &Measurement,
-    (counters, is_closed): (&Counters, bool),
-    (bound, (lateness, stall)): (u64, (Option<u64>, Option<u64>)),
-    (unsent, unrecorded): (f64, f64),
-) -> Vec<String> {
+struct GeneratorErrors<'a> {
+    counters: &'a Counters,
+    is_closed: bool,
+    /// Largest lateness or stall of a valid measurement.
+    bound_ns: u64,
+    lateness_ns: Option<u64>,
+    stall_ns: Option<u64>,
+    /// Share of the plan that was not started.
+    unsent: f64,
+    /// Share of the plan of which nothing is known.
+    unrecorded: f64,
+}
+
+fn effects(run: &Run, m: &Measurement, errors: &GeneratorErrors<'_>) -> Vec<String> {
+    let GeneratorErrors {
+        is_closed,
+        unsent,
+        unrecorded,
+        ..
+    } = *errors;
     let mut invalid = Vec::new();
-    let exceeds = |decisive: Option<u64>| decisive.is_some_and(|ns| ns > bound);
-    let late = m.lateness_p99_ns.filter(|_| exceeds(lateness));
-    let stall = m.stall_p99_ns.filter(|_| is_closed && exceeds(stall));
+    let exceeds = |decisive: Option<u64>| decisive.is_some_and(|ns| ns > errors.bound_ns);
+    let late = m.lateness_p99_ns.filter(|_| exceeds(errors.lateness_ns));
+    let stall = m
+        .stall_p99_ns
+        .filter(|_| is_closed && exceeds(errors.stall_ns));
     // Shared causes and times are reported once.
     let named = [("lateness", late), ("stall", stall)];
     let named = named
@@ -215,7 +231,7 @@ fn effects(
         (Fault::NoPorts, "EADDRNOTAVAIL: no local ports left"),
         (Fault::OutOfMemory, "no room left in the generator's memory"),
     ] {
-        let faults = counters.faults.0.iter().filter(|(f, _)| *f == fault);
+        let faults = errors.counters.faults.0.iter().filter(|(f, _)| *f == fault);
         let n = faults.map(|(_, n)| n).sum::<u64>();
         if n > 0 {
             invalid.push(format!("{name} for {} requests", units::count(n)));
@@ -297,8 +313,8 @@ fn stretches(run: &Run, is_bad: impl Fn(&IntervalRow) -> bool) -> Vec<(u64, u64)
     for row in run.totals.rows.iter().filter(|row| is_bad(row)) {
         match stretches.last_mut() {
             // One interval without arrivals does not separate two late ones.
-            Some((_, end)) if row.span.0 <= *end + 1_000_000_000 => *end = row.span.1,
-            _ => stretches.push(row.span),
+            Some((_, end)) if row.span.from_ns <= *end + 1_000_000_000 => *end = row.span.to_ns,
+            _ => stretches.push((row.span.from_ns, row.span.to_ns)),
         }
     }
     stretches
@@ -309,7 +325,7 @@ fn busiest<R: Borrow<IntervalRow>>(rows: impl Iterator<Item = R>) -> f64 {
     let mut work: Vec<u64> = Vec::new();
     for row in rows {
         let row = row.borrow();
-        time += row.span.1 - row.span.0;
+        time += row.span.to_ns - row.span.from_ns;
         work.resize(work.len().max(row.run.cpu_ns.len()), 0);
         for (i, cpu) in row.run.cpu_ns.iter().enumerate() {
             work[i] += cpu.saturating_sub(row.run.spin_ns.get(i).copied().unwrap_or(0));
@@ -324,7 +340,7 @@ fn most_waiting<R: Borrow<IntervalRow>>(rows: impl Iterator<Item = R>) -> f64 {
     let mut waiting: Vec<u64> = Vec::new();
     for row in rows {
         let row = row.borrow();
-        time += row.span.1 - row.span.0;
+        time += row.span.to_ns - row.span.from_ns;
         waiting.resize(waiting.len().max(row.run.waiting_ns.len()), 0);
         for (sum, ns) in waiting.iter_mut().zip(&row.run.waiting_ns) {
             *sum += ns;
@@ -337,7 +353,7 @@ fn because(run: &Run, stretches: &[(u64, u64)], how: &str) -> String {
     let inside = |row: &IntervalRow| {
         stretches
             .iter()
-            .any(|(from, to)| row.span.0 >= *from && row.span.1 <= *to)
+            .any(|(from, to)| row.span.from_ns >= *from && row.span.to_ns <= *to)
     };
     let rows: Vec<IntervalRow> = run.totals.rows.iter().filter(inside).collect();
     let time: u64 = rows.iter().map(|row| row.host_length_ns()).sum();
@@ -379,15 +395,15 @@ fn ranges(stretches: &[(u64, u64)]) -> String {
     const SHOWN: usize = 3;
     let seconds = |ns: u64| ns as f64 / 1e9;
     let text = |(from, to): &(u64, u64)| format!("{:.1}-{:.1}", seconds(*from), seconds(*to));
-    let shown: Vec<String> = stretches.iter().take(SHOWN).map(text).collect();
+    let rendered: Vec<String> = stretches.iter().take(SHOWN).map(text).collect();
     match stretches.len() {
         0 => String::new(),
         n if n > SHOWN => format!(
             " at {} s and {} more",
-            shown.join(", "),
+            rendered.join(", "),
             units::times((n - SHOWN) as u64)
         ),
-        _ => format!(" at {} s", shown.join(", ")),
+        _ => format!(" at {} s", rendered.join(", ")),
     }
 }
 
@@ -397,7 +413,7 @@ fn littles_law(run: &Run) -> Option<f64> {
     for row in run.totals.rows.iter() {
         sum += row.run.in_flight.sum;
         samples += row.run.in_flight.samples;
-        elapsed += row.span.1 - row.span.0;
+        elapsed += row.span.to_ns - row.span.from_ns;
     }
     if sum < SEEN {
         return None;

@@ -62,7 +62,7 @@ pub struct Judged {
     /// In an invalid measurement: whether the result stands regardless of the generator's errors.
     /// `None` if the measurement is not invalid, or the criterion is undecided.
     #[serde(default)]
-    pub stands: Option<bool>,
+    pub is_robust: Option<bool>,
     /// Start of the first point of the run that, judged alone, violates it. `None` if there is
     /// none, or if that is unknown.
     #[serde(default)]
@@ -80,7 +80,8 @@ pub(crate) fn judge(run: &Run, timeline: &Timeline, elapsed_ns: u64) -> Vec<Judg
 pub(crate) fn despite_the_generator(
     run: &Run,
     judged: &mut [Judged],
-    (measurement, arrivals): (&Measurement, &ArrivalLedger),
+    measurement: &Measurement,
+    arrivals: &ArrivalLedger,
     elapsed_ns: u64,
 ) {
     if measurement.verdict != "INVALID" {
@@ -91,9 +92,9 @@ pub(crate) fn despite_the_generator(
         let Ok(criterion) = parse_criterion(&judged.text) else {
             continue;
         };
-        judged.stands =
+        judged.is_robust =
             robustness::robustness(run, &criterion, judged.judgement, elapsed_ns, arrivals);
-        let reported = match judged.stands {
+        let reported = match judged.is_robust {
             None => continue,
             Some(true) => "this result does not depend on generator errors".to_owned(),
             Some(false) if matches!(criterion.metric, Metric::Time(..)) && off_ns > LATE_NS => {
@@ -139,8 +140,8 @@ pub fn without_subject(
         server: server.clone(),
         ..Run::planned(manifest.clone(), labels.unwrap_or_default().to_vec())
     };
-    let why = measured::subject_missing(&run, &asked)?;
-    Some(format!("`{}` can never be judged: {why}", criterion.text))
+    let cause = measured::subject_missing(&run, &asked)?;
+    Some(format!("`{}` can never be judged: {cause}", criterion.text))
 }
 
 fn judge_text(run: &Run, text: &str, elapsed_ns: u64) -> Judged {
@@ -151,7 +152,7 @@ fn judge_text(run: &Run, text: &str, elapsed_ns: u64) -> Judged {
         value: None,
         margin: None,
         reason: Some(reason),
-        stands: None,
+        is_robust: None,
         first_violation_ns: None,
     };
     match parse_criterion(text) {
@@ -221,7 +222,7 @@ fn judged(criterion: &Criterion, measured: Measured) -> Judged {
         value: measured.value,
         margin,
         reason: measured.reason,
-        stands: None,
+        is_robust: None,
         first_violation_ns: None,
     }
 }
@@ -233,7 +234,7 @@ pub(crate) fn undecided(judged: &mut [Judged], reason: &str) {
     for judged in judged {
         judged.judgement = Judgement::Inconclusive;
         judged.reason = Some(reason.to_owned());
-        judged.stands = None;
+        judged.is_robust = None;
         judged.first_violation_ns = None;
     }
 }
@@ -274,7 +275,7 @@ mod tests {
                 value: Some(value),
                 margin: Some(margin),
                 reason: None,
-                stands: None,
+                is_robust: None,
                 first_violation_ns: None,
             };
             judged.distance().unwrap()

@@ -105,7 +105,7 @@ pub(super) fn robustness(
         }
         Metric::Errors => {
             let share = unsent_share(arrivals);
-            Some(errors_stand(&scope, criterion, (holds, is_small), share))
+            Some(errors_stand(&scope, criterion, holds, is_small, share))
         }
         Metric::Rate => {
             // A stalled generator only sends and counts less; its own faults are not responses.
@@ -184,7 +184,8 @@ fn own_faults(counters: &Counters, with_timeouts: bool) -> u64 {
 fn errors_stand(
     scope: &CriterionScope<'_>,
     criterion: &Criterion,
-    (holds, is_small): (bool, bool),
+    holds: bool,
+    is_small: bool,
     unsent_share: f64,
 ) -> bool {
     let part = scope.part();

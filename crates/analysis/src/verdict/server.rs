@@ -1,5 +1,6 @@
 //! Criteria on server metrics. The worst of several instances decides.
 
+use measure::TimeSpan;
 use plan::{
     Criterion,
     criteria::{Metric, Op, Stat, fits},
@@ -22,7 +23,8 @@ const NAMES: usize = 12;
 /// The figure of a criterion; of several instances the one nearest to or furthest beyond the bound.
 pub(super) fn measure(
     run: &Run,
-    (name, stat): (&str, Stat),
+    name: &str,
+    stat: Stat,
     criterion: &Criterion,
     elapsed_ns: u64,
 ) -> Result<Measured, String> {
@@ -70,21 +72,17 @@ fn one(
 ) -> Result<Measured, String> {
     let scale = scale(series, criterion)?;
     let asked = spans(run, criterion, elapsed_ns)?;
-    let left_out = LeftOut::new(run, |span| {
-        asked
-            .iter()
-            .any(|asked| asked.0 < span.1 && asked.1 > span.0)
-    });
+    let left_out = LeftOut::new(run, |span| asked.iter().any(|asked| asked.overlaps(span)));
     let spans = asked.into_iter().flat_map(|span| left_out.rest(span));
     let (mut sum, mut known_ns, mut asked_ns) = (0.0, 0, 0);
     let mut max: Option<f64> = None;
-    for (from, to) in spans {
-        asked_ns += to.saturating_sub(from);
-        if let Some((mean, ns)) = series.mean(from, to) {
+    for span in spans {
+        asked_ns += span.length_ns();
+        if let Some((mean, ns)) = series.mean(span.from_ns, span.to_ns) {
             sum += mean * ns as f64;
             known_ns += ns;
         }
-        for sample in series.within(from, to) {
+        for sample in series.within(span.from_ns, span.to_ns) {
             max = Some(max.map_or(sample.value, |max| max.max(sample.value)));
         }
     }
@@ -95,7 +93,7 @@ fn one(
     let Some(value) = value else {
         return without(
             &left_out,
-            Err(format!("nothing was measured of {}", shown(series))),
+            Err(format!("nothing was measured of {}", render(series))),
         );
     };
     let missing = asked_ns.saturating_sub(known_ns);
@@ -119,9 +117,9 @@ fn one(
 }
 
 pub(super) fn subject_missing(run: &Run, name: &str, criterion: &Criterion) -> Option<String> {
-    let why = fitting(&run.server, name, criterion)
+    let cause = fitting(&run.server, name, criterion)
         .and_then(|()| spans(run, criterion, u64::MAX).map(drop));
-    why.err()
+    cause.err()
 }
 
 fn fitting(server: &ServerMetrics, name: &str, criterion: &Criterion) -> Result<(), String> {
@@ -182,19 +180,19 @@ pub fn never_measured(criterion: &Criterion, server: &ServerMetrics) -> Option<S
     let Metric::Server(name, _) = &criterion.metric else {
         return None;
     };
-    let why = fitting(server, name, criterion).err()?;
-    Some(format!("`{}` can never be judged: {why}", criterion.text))
+    let cause = fitting(server, name, criterion).err()?;
+    Some(format!("`{}` can never be judged: {cause}", criterion.text))
 }
 
 fn those<'a>(all: impl Iterator<Item = &'a MetricSeries>) -> String {
-    let names: Vec<String> = all.map(shown).take(NAMES).collect();
+    let names: Vec<String> = all.map(render).take(NAMES).collect();
     if names.is_empty() {
         return ": no metrics were sampled during the load".to_owned();
     }
     format!(" (there are {})", names.join(", "))
 }
 
-fn shown(series: &MetricSeries) -> String {
+fn render(series: &MetricSeries) -> String {
     let of = series.of.instance.as_deref();
     let of = of.map(|of| format!(" of \"{of}\"")).unwrap_or_default();
     format!("server.{}{of}", series.name())
@@ -211,37 +209,37 @@ fn scale(series: &MetricSeries, criterion: &Criterion) -> Result<f64, String> {
         (Quantity::Share(_), "%", _) => Ok(0.01),
         (_, "%", _) => Err(format!(
             "{} is a share: write one, for example 80%",
-            shown(series)
+            render(series)
         )),
         (Quantity::Number(_), ..) | (Quantity::PerSecond(_), _, MetricKind::Counter) => Ok(1.0),
         // Samples in seconds, bounds in nanoseconds.
         (Quantity::Duration(_), "s", MetricKind::Gauge) => Ok(SECOND as f64),
         (_, _, MetricKind::Counter) => Err(format!(
             "{} is a number per second: write one, for example 1000/s",
-            shown(series)
+            render(series)
         )),
-        (_, "", _) => Err(format!("{} is a bare number", shown(series))),
+        (_, "", _) => Err(format!("{} is a bare number", render(series))),
         (_, "s", _) => Err(format!(
             "{} is a time: write one, for example 50ms",
-            shown(series)
+            render(series)
         )),
-        (_, unit, _) => Err(format!("{} is a number of {unit}", shown(series))),
+        (_, unit, _) => Err(format!("{} is a number of {unit}", render(series))),
     }
 }
 
 /// Periods of a criterion: its phases, up to the end of the run.
-fn spans(run: &Run, criterion: &Criterion, elapsed_ns: u64) -> Result<Vec<(u64, u64)>, String> {
+fn spans(run: &Run, criterion: &Criterion, elapsed_ns: u64) -> Result<Vec<TimeSpan>, String> {
     if criterion.steady {
         return Ok(vec![steady::window(run)?]);
     }
     let Some(name) = &criterion.phase else {
-        return Ok(vec![(0, elapsed_ns)]);
+        return Ok(vec![TimeSpan::new(0, elapsed_ns)]);
     };
     let phases = run.manifest.phases_named(name);
     let all = &run.manifest.phases;
-    let spans: Vec<(u64, u64)> = phases
+    let spans: Vec<TimeSpan> = phases
         .filter_map(|index| all.get(index as usize))
-        .map(|phase| (phase.start_ns, phase.end_ns.min(elapsed_ns)))
+        .map(|phase| TimeSpan::new(phase.start_ns, phase.end_ns.min(elapsed_ns)))
         .collect();
     if spans.is_empty() {
         return Err(format!("there is no phase \"{name}\""));

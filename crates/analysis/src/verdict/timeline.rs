@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use measure::label;
+use measure::{TimeSpan, label};
 use plan::criteria::{Metric, parse_criterion};
 
 use super::{holds, is_by_label};
@@ -39,17 +39,12 @@ impl Timeline {
         self.criteria.iter().map(|line| {
             let held = line.iter().zip(&self.moments);
             let mut violated = held.filter(|(held, _)| **held == Some(false));
-            violated.next().map(|(_, moment)| moment.span.0)
+            violated.next().map(|(_, moment)| moment.span.from_ns)
         })
     }
 }
 
-fn line(
-    run: &Run,
-    moments: &[Moment],
-    steady: Option<(u64, u64)>,
-    text: &str,
-) -> Vec<Option<bool>> {
+fn line(run: &Run, moments: &[Moment], steady: Option<TimeSpan>, text: &str) -> Vec<Option<bool>> {
     let Ok(mut criterion) = parse_criterion(text) else {
         return vec![None; moments.len()];
     };
@@ -82,15 +77,15 @@ fn line(
         }
         let mut length_ns = if is_of_server {
             // Cut to the point.
-            moment.span.1
+            moment.span.to_ns
         } else {
             moment.length_ns()
         };
         if by_label {
             for (id, points) in &parts {
-                let middle = moment.span.0.midpoint(moment.span.1);
+                let middle = moment.span.from_ns.midpoint(moment.span.to_ns);
                 if let Some((_, point)) = points.range(..=middle).next_back() {
-                    length_ns = point.span.1 - point.span.0;
+                    length_ns = point.span.to_ns - point.span.from_ns;
                     alone.totals.parts.insert((*id, phase), point.part.clone());
                 }
             }
@@ -108,14 +103,14 @@ fn line(
         .collect()
 }
 
-fn lies_in(moment: &Moment, window: Option<(u64, u64)>) -> bool {
-    window.is_some_and(|(from, to)| from <= moment.span.0 && moment.span.1 <= to)
+fn lies_in(moment: &Moment, window: Option<TimeSpan>) -> bool {
+    window.is_some_and(|window| window.contains(moment.span))
 }
 
 fn labels_by_start(run: &Run) -> BTreeMap<measure::LabelId, BTreeMap<u64, Point>> {
     let lines = run.totals.history.labels.iter();
     let points = lines.map(|(id, line)| {
-        let points = line.points().map(|(_, point)| (point.span.0, point));
+        let points = line.points().map(|(_, point)| (point.span.from_ns, point));
         (*id, points.collect())
     });
     points.collect()

@@ -51,7 +51,7 @@ pub fn bad_codes(printed: &model::PrintedRow, tool: Tool) -> impl Iterator<Item 
 /// Failed, as far as counted.
 pub fn failed(printed: &model::PrintedRow, tool: Tool) -> u64 {
     let bad = total(bad_codes(printed, tool).map(|(_, n)| n));
-    whole(&printed.failures).unwrap_or(0).max(bad)
+    whole_number(&printed.failures).unwrap_or(0).max(bad)
 }
 
 pub fn row(
@@ -63,7 +63,7 @@ pub fn row(
     elapsed_ns: u64,
 ) -> Row {
     let answers = printed.latency.as_ref().map(|latency| &latency.count);
-    let known = whole(&printed.requests).or_else(|| whole(answers?));
+    let known = whole_number(&printed.requests).or_else(|| whole_number(answers?));
     let count = known.unwrap_or(0);
     let unanswered = unanswered(printed, count);
     let errors = match tool {
@@ -133,7 +133,7 @@ pub fn row(
     }
 }
 
-pub fn whole(figure: &Option<Printed>) -> Option<u64> {
+pub fn whole_number(figure: &Option<Printed>) -> Option<u64> {
     figure.as_ref().map(|figure| figure.value as u64)
 }
 
@@ -150,7 +150,7 @@ fn unanswered(printed: &model::PrintedRow, count: u64) -> u64 {
             .filter(|error| error.unanswered == Some(true))
             .map(|error| error.count.value as u64),
     );
-    let left = whole(&printed.responses).map_or(0, |answers| count.saturating_sub(answers));
+    let left = whole_number(&printed.responses).map_or(0, |answers| count.saturating_sub(answers));
     counted.max(left)
 }
 
@@ -173,8 +173,8 @@ pub fn stats(printed: &model::PrintedRow) -> Option<Stats> {
     };
     let one = |figure: &Option<Printed>| figure.as_ref().map(ns);
     Some(Stats {
-        count: whole(&latency.count)
-            .or_else(|| whole(&printed.requests))
+        count: whole_number(&latency.count)
+            .or_else(|| whole_number(&printed.requests))
             .unwrap_or(0),
         unanswered: 0,
         mean_ns: latency.mean.as_ref().map(|mean| mean.value * NS),

@@ -68,7 +68,7 @@ pub fn page(imports: &[(String, Import)]) -> Result<Page, NotARun> {
 }
 
 fn together(imports: &[(String, Import)]) -> Result<PrintedReport, NotARun> {
-    let mut whole: Option<PrintedReport> = None;
+    let mut whole_number: Option<PrintedReport> = None;
     for (name, import) in imports {
         // A console prints periods before the summary.
         let mut runs = import.reports.iter().filter(|report| !report.is_period);
@@ -90,28 +90,28 @@ fn together(imports: &[(String, Import)]) -> Result<PrintedReport, NotARun> {
         let mut report = report.clone();
         let periods = import.reports.iter().filter(|report| report.is_period);
         report.periods.extend(periods.cloned());
-        match &mut whole {
-            None => whole = Some(report),
-            Some(whole) => join(whole, report),
+        match &mut whole_number {
+            None => whole_number = Some(report),
+            Some(whole_number) => join(whole_number, report),
         }
     }
-    whole.ok_or_else(|| NotARun("no run".into()))
+    whole_number.ok_or_else(|| NotARun("no run".into()))
 }
 
-fn join(whole: &mut PrintedReport, other: PrintedReport) {
+fn join(whole_number: &mut PrintedReport, other: PrintedReport) {
     if other.title == "exceptions" {
         // Of the script, not of requests.
         return;
     }
-    whole.all.errors.extend(other.all.errors);
-    whole.periods.extend(other.periods);
-    whole.periods_run_on |= other.periods_run_on;
-    if whole.rows.is_empty() {
-        whole.rows = other.rows;
+    whole_number.all.errors.extend(other.all.errors);
+    whole_number.periods.extend(other.periods);
+    whole_number.periods_run_on |= other.periods_run_on;
+    if whole_number.rows.is_empty() {
+        whole_number.rows = other.rows;
     }
-    if whole.all.requests.is_none() {
-        let errors = std::mem::take(&mut whole.all.errors);
-        whole.all = Printed {
+    if whole_number.all.requests.is_none() {
+        let errors = std::mem::take(&mut whole_number.all.errors);
+        whole_number.all = Printed {
             errors,
             ..other.all
         };
@@ -127,7 +127,7 @@ fn blank(name: &str, report: &PrintedReport) -> Summary {
         run: Identity {
             name: file_name(name).to_owned(),
             target: String::new(),
-            door: report.tool.name().to_lowercase(),
+            frontend: report.tool.name().to_lowercase(),
             started_utc: began_s
                 .map_or_else(|| "–".into(), |_| utc(wall_ns, "%Y-%m-%dT%H:%M:%S%.3fZ")),
             started_wall_ns: wall_ns,
@@ -249,7 +249,7 @@ fn requests(all: &Row) -> Requests {
         unanswered,
         unanswered_by_class: all.unanswered.clone(),
         redirects: 0,
-        under_way: 0,
+        in_flight: 0,
         adds_up: true,
     }
 }
@@ -274,7 +274,7 @@ fn arrivals(report: &PrintedReport) -> Option<ArrivalLedger> {
         completed,
         failed,
         abandoned: started.saturating_sub(ended),
-        under_way: 0,
+        in_flight: 0,
         adds_up: ended <= started,
     })
 }
@@ -319,11 +319,11 @@ fn model(report: &PrintedReport) -> Model {
 
 fn load(report: &PrintedReport) -> String {
     let bound = report.bound.as_ref();
-    let bound = bound.map(|bound| format!("{} {}", bound.figure.shown(), bound.what));
+    let bound = bound.map(|bound| format!("{} {}", bound.figure.render(), bound.what));
     let threads = report
         .threads
         .as_ref()
-        .map(|n| format!("{} threads", n.shown()));
+        .map(|n| format!("{} threads", n.render()));
     let parts: Vec<String> = threads.into_iter().chain(bound).collect();
     let tool = report.tool.name();
     if parts.is_empty() {
@@ -416,7 +416,7 @@ fn manifest(summary: &Summary, imports: &[(String, Import)]) -> Manifest {
         share: None,
         node: None,
         processes: None,
-        whole: None,
+        full_run: None,
         schema: SCHEMA,
         state: RunState::Complete,
         tool: Writer {
@@ -425,7 +425,7 @@ fn manifest(summary: &Summary, imports: &[(String, Import)]) -> Manifest {
         },
         pid: 0,
         command: Vec::new(),
-        door: summary.run.door.clone(),
+        frontend: summary.run.frontend.clone(),
         name: summary.run.name.clone(),
         about: None,
         target: String::new(),
@@ -444,7 +444,7 @@ fn manifest(summary: &Summary, imports: &[(String, Import)]) -> Manifest {
         stop: Vec::new(),
         pools: Vec::new(),
         notes: Vec::new(),
-        door_settings: serde_json::Value::Null,
+        frontend_settings: serde_json::Value::Null,
         workers: 0,
         seed: 0,
         start: RunStart {

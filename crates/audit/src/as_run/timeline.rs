@@ -1,6 +1,8 @@
 //! Periods of imported runs as points. Cumulative counts are differenced; without timestamps there
 //! are no points.
 
+use std::ops::Range;
+
 use crate::import::{PrintedReport, Tool};
 
 use analysis::{
@@ -8,7 +10,7 @@ use analysis::{
     summary::Figure,
 };
 
-use super::figures::{bad_codes, failed, stats, total, whole};
+use super::figures::{bad_codes, failed, stats, total, whole_number};
 
 const PERIOD_S: f64 = 10.0;
 
@@ -37,7 +39,7 @@ pub fn elapsed_ns(report: &PrintedReport) -> u64 {
         return ((last - first) * 1e9) as u64;
     }
     let all = &report.all;
-    match (whole(&all.requests), &all.rate) {
+    match (whole_number(&all.requests), &all.rate) {
         (Some(count), Some(rate)) if rate.value > 0.0 => (count as f64 / rate.value * 1e9) as u64,
         _ => 0,
     }
@@ -81,8 +83,9 @@ pub fn series(report: &PrintedReport) -> Series {
                 &mut points,
                 period,
                 before.map(|(_, report)| report),
-                (span.start - zero_s, span.end - zero_s),
-                (report.periods_run_on, windows),
+                span.start - zero_s..span.end - zero_s,
+                report.periods_run_on,
+                windows,
             );
         }
         before = report.periods_run_on.then_some((moment, period));
@@ -109,15 +112,16 @@ fn push(
     points: &mut Columns,
     period: &PrintedReport,
     before: Option<&PrintedReport>,
-    (from_s, to_s): (f64, f64),
-    (run_on, windows): (bool, bool),
+    seconds: Range<f64>,
+    run_on: bool,
+    windows: bool,
 ) {
     let since =
         |total: fn(&PrintedReport) -> u64| total(period).saturating_sub(before.map_or(0, total));
     let ns = |s: f64| (s.max(0.0) * 1e9).round() as u64;
-    points.from_ns.push(ns(from_s));
-    points.to_ns.push(ns(to_s));
-    let requests = since(|p| whole(&p.all.requests).unwrap_or(0));
+    points.from_ns.push(ns(seconds.start));
+    points.to_ns.push(ns(seconds.end));
+    let requests = since(|p| whole_number(&p.all.requests).unwrap_or(0));
     let failures = since(|p| failed(&p.all, p.tool));
     let none = since(|p| {
         let errors = p.all.errors.iter();
@@ -131,7 +135,7 @@ fn push(
     points.due.push(0);
     points
         .started
-        .push(since(|p| whole(&p.sessions.created).unwrap_or(0)));
+        .push(since(|p| whole_number(&p.sessions.created).unwrap_or(0)));
     points.skipped.push(0);
     points.issued.push(requests);
     // Artillery's failures are responses; other tools include unanswered requests.
@@ -235,8 +239,8 @@ fn distribution(report: &PrintedReport) -> Vec<Distribution> {
     }
     vec![Distribution {
         time: "service".into(),
-        count: whole(&latency.count)
-            .or_else(|| whole(&report.all.requests))
+        count: whole_number(&latency.count)
+            .or_else(|| whole_number(&report.all.requests))
             .unwrap_or(0),
         unanswered: 0,
         curve,

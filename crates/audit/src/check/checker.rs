@@ -83,15 +83,17 @@ impl Checker {
     }
 
     pub fn order(&mut self, relation: &'static str, small: &PrintedFigure, large: &PrintedFigure) {
-        self.order_of(relation, (small, small.range), (large, large.range));
+        self.order_of(relation, small, small.range, large, large.range);
     }
 
     /// With ranges wider than rounding.
     pub fn order_of(
         &mut self,
         relation: &'static str,
-        (small, small_range): (&PrintedFigure, Range),
-        (large, large_range): (&PrintedFigure, Range),
+        small: &PrintedFigure,
+        small_range: Range,
+        large: &PrintedFigure,
+        large_range: Range,
     ) {
         self.look();
         if above(small_range, large_range) {
@@ -145,13 +147,13 @@ impl Checker {
             Severity::Contradiction
         };
         let value: f64 = parts.iter().map(|part| part.value).sum();
-        let shown = if is_count {
+        let rendered = if is_count {
             units::count(value as u64)
         } else {
             units::decimal(value)
         };
         let text = format!(
-            "{}, but {} {how} {shown} ({})",
+            "{}, but {} {how} {rendered} ({})",
             total.named(),
             parts_in_words(parts),
             by(total.value, value)

@@ -68,7 +68,7 @@ impl<'a> Product<'a> {
 
     fn in_words(&self) -> String {
         let each = |(rate, mean): &(&PrintedFigure, &PrintedFigure)| {
-            format!("{}/s × {}", units::rate(rate.value), mean.shown())
+            format!("{}/s × {}", units::rate(rate.value), mean.render())
         };
         self.factors
             .iter()
@@ -104,7 +104,7 @@ fn bounded(checker: &mut Checker, report: &PrintedReport, bound: &Bound) {
         let allowed = match figures.as_slice() {
             [_, rate, bound] => format!(
                 "; at this rate {} {} allow a mean of {} at most",
-                bound.shown(),
+                bound.render(),
                 bound.name,
                 time(bound.value / rate.value)
             ),
@@ -117,7 +117,7 @@ fn bounded(checker: &mut Checker, report: &PrintedReport, bound: &Bound) {
         };
         let text = format!(
             "{law}, on {} {} ({}){because}{allowed}",
-            bound.figure.shown(),
+            bound.figure.render(),
             bound.what,
             by(product.value(), bound.figure.value),
         );
@@ -132,7 +132,7 @@ fn bounded(checker: &mut Checker, report: &PrintedReport, bound: &Bound) {
         let text = format!(
             "{law}, of {} {}: {} of their time is outside of requests: think time, a generator that could not keep \
              up, or a slow start that the mean includes",
-            bound.figure.shown(),
+            bound.figure.render(),
             bound.what,
             units::share(1.0 - share),
         );

@@ -62,9 +62,9 @@ fn rate_of(
     }
     let should = count.value / span.seconds.value.max(span.least_s);
     let counted = if count.name == "read" {
-        count.shown()
+        count.render()
     } else {
-        format!("{} requests", count.shown())
+        format!("{} requests", count.render())
     };
     let mut text = format!(
         "{}, but {counted} in {} are {}/s ({})",
@@ -196,20 +196,20 @@ fn planned(checker: &mut Checker, report: &PrintedReport, figure: &PrintedFigure
         return;
     };
     checker.look();
-    let meant = Range {
+    let planned_range = Range {
         high: planned.range.high + NOTICED_S,
         ..planned.range
     };
-    if off(took, meant) != Off::Much {
+    if off(took, planned_range) != Off::Much {
         return;
     }
-    let is_short = took.high < meant.low;
+    let is_short = took.high < planned_range.low;
     let middle = f64::midpoint(took.low, took.high);
     let text = format!(
         "{}: the run took {}, but was meant to take {}{}",
         figure.named(),
         time(middle),
-        planned.shown(),
+        planned.render(),
         if is_short { ": it was ended early" } else { "" }
     );
     // Without a printed time the plan is only a claim.

@@ -93,7 +93,7 @@ fn mean(
     checker: &mut Checker,
     total: &PrintedFigure,
     parts: &[(&PrintedFigure, &PrintedFigure)],
-    shown: fn(f64) -> String,
+    rendered: fn(f64) -> String,
 ) {
     checker.look();
     let zero = Range::exactly(0.0);
@@ -123,7 +123,7 @@ fn mean(
         } else {
             format!("{} parts", parts.len())
         },
-        shown(value),
+        rendered(value),
         by(total.value, value)
     )
     .replace(" below it", "");

@@ -89,17 +89,17 @@ fn ends(checker: &mut Checker, latency: &LatencyStats) {
     }
     let (first, last) = (latency.percentiles.first(), latency.percentiles.last());
     if let (Some(min), Some((_, first))) = (min, first) {
-        checker.order_of("percentiles", (min, min.range), (first, blurred(first)));
+        checker.order_of("percentiles", min, min.range, first, blurred(first));
     }
     if let (Some((_, last)), Some(max)) = (last, max) {
-        checker.order_of("percentiles", (last, blurred(last)), (max, max.range));
+        checker.order_of("percentiles", last, blurred(last), max, max.range);
     }
     let whole = latency
         .percentiles
         .last()
         .filter(|(share, _)| *share >= 1.0);
     if let (Some((_, whole)), Some(max)) = (whole, max) {
-        checker.order_of("percentiles", (max, max.range), (whole, blurred(whole)));
+        checker.order_of("percentiles", max, max.range, whole, blurred(whole));
     }
 }
 
@@ -178,7 +178,7 @@ fn cut(checker: &mut Checker, report: &PrintedReport) {
     let text = format!(
         "{}{below}, but {} answers ran into {}'s time-out: they are in no figure of latency",
         max.named(),
-        timeouts.count.shown(),
+        timeouts.count.render(),
         report.tool.name(),
     );
     checker.find(Severity::Remark, "time-outs", &[max, &timeouts.count], text);

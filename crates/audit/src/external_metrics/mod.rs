@@ -3,6 +3,9 @@
 mod offset;
 mod table;
 
+use measure::TimeSpan;
+use table::ExternalSample;
+
 use plan::units::SECOND;
 use record::{
     Run, Samples,
@@ -25,7 +28,8 @@ pub enum Offset {
 pub fn add(
     run: &mut Run,
     source: &str,
-    (file, text): (&str, &str),
+    file: &str,
+    text: &str,
     offset: Offset,
 ) -> Result<String, String> {
     let table = table::read(text).map_err(|why| format!("{file}{why}"))?;
@@ -35,7 +39,7 @@ pub fn add(
         Offset::Given(ns) => (ns, "given".to_owned()),
         Offset::Found => {
             let found = offset::find(&table, &load(run), start_ns)
-                .map_err(|why| format!("{file}: {why}"))?;
+                .map_err(|reason| format!("{file}: {reason}"))?;
             (
                 found.ns,
                 format!("found by \"{}\", which moves with the load", found.by),
@@ -47,13 +51,7 @@ pub fn add(
         let samples: Samples = column
             .samples
             .iter()
-            .filter_map(|(from, to, value)| {
-                within(
-                    (*from, *to, *value),
-                    start_ns + i128::from(offset_ns),
-                    end_ns,
-                )
-            })
+            .filter_map(|sample| within(*sample, start_ns + i128::from(offset_ns), end_ns))
             .collect();
         many = many.max(samples.len());
         run.server
@@ -72,17 +70,13 @@ pub fn add(
     ))
 }
 
-fn within(
-    (from, to, value): (i128, i128, f64),
-    zero_ns: i128,
-    end_ns: u64,
-) -> Option<MetricSample> {
-    let from_ns = u64::try_from((from - zero_ns).max(0)).ok()?;
-    let at_ns = u64::try_from(to - zero_ns).ok()?.min(end_ns);
+fn within(sample: ExternalSample, zero_ns: i128, end_ns: u64) -> Option<MetricSample> {
+    let from_ns = u64::try_from((sample.from_wall_ns - zero_ns).max(0)).ok()?;
+    let at_ns = u64::try_from(sample.at_wall_ns - zero_ns).ok()?.min(end_ns);
     (from_ns < at_ns).then_some(MetricSample {
         from_ns,
         at_ns,
-        value,
+        value: sample.value,
     })
 }
 
@@ -92,9 +86,9 @@ fn load(run: &Run) -> Vec<f64> {
 }
 
 /// By second; a count across seconds is divided.
-fn by_second(counted: impl Iterator<Item = ((u64, u64), u64)>) -> Vec<f64> {
+fn by_second(counted: impl Iterator<Item = (TimeSpan, u64)>) -> Vec<f64> {
     let mut load = Vec::new();
-    for ((from_ns, to_ns), count) in counted {
+    for (TimeSpan { from_ns, to_ns }, count) in counted {
         let last = to_ns.saturating_sub(1).max(from_ns) / SECOND;
         for second in from_ns / SECOND..=last {
             let Ok(index) = usize::try_from(second) else {
@@ -125,7 +119,10 @@ mod tests {
         // ahead.
         let ends = [0, 9, 15, 19, 29].map(|tenths| tenths * tenth);
         let counts = [9, 6, 24, 60];
-        let stretches = ends.windows(2).map(|ends| (ends[0], ends[1])).zip(counts);
+        let stretches = ends
+            .windows(2)
+            .map(|ends| TimeSpan::new(ends[0], ends[1]))
+            .zip(counts);
         let load = by_second(stretches);
         let near = |a: f64, b: f64| (a - b).abs() < 1e-9;
         assert!(
@@ -134,7 +131,7 @@ mod tests {
         );
         assert_eq!(load.len(), 3);
         assert_eq!(
-            by_second([((u64::MAX - 1, u64::MAX), 1)].into_iter()),
+            by_second([(TimeSpan::new(u64::MAX - 1, u64::MAX), 1)].into_iter()),
             Vec::<f64>::new()
         );
     }

@@ -1,6 +1,6 @@
 //! Finds a clock offset by correlation with the load. `None` if not unique.
 
-use super::table::MetricTable;
+use super::table::{ExternalSample, MetricTable};
 
 /// Maximum offset searched.
 const FURTHEST_S: i128 = 600;
@@ -34,8 +34,9 @@ pub(super) fn find(
     for (number, column) in table.columns.iter().enumerate() {
         let pairs = |offset: i128| -> Vec<(f64, f64)> {
             let zero = start_ns + offset * SECOND;
-            let pair = |(from, to, value): &(i128, i128, f64)| {
-                Some((mean(&sums, from - zero, to - zero)?, *value))
+            let pair = |sample: &ExternalSample| {
+                let load = mean(&sums, sample.from_wall_ns - zero, sample.at_wall_ns - zero)?;
+                Some((load, sample.value))
             };
             column.samples.iter().filter_map(pair).collect()
         };
@@ -64,7 +65,7 @@ pub(super) fn find(
     let length = column
         .samples
         .iter()
-        .map(|(from, to, _)| (to - from) / SECOND)
+        .map(|sample| (sample.at_wall_ns - sample.from_wall_ns) / SECOND)
         .max()
         .unwrap_or(1);
     let near = (2 * length).max(3);
@@ -133,11 +134,11 @@ mod tests {
             let from = START + (ahead + (number * every) as i128) * SECOND;
             let mean = chunk.iter().sum::<f64>() / chunk.len() as f64;
             // A consequence of the load.
-            (
-                from,
-                from + every as i128 * SECOND,
-                5.0 + mean / 2.0 + (number % 3) as f64,
-            )
+            ExternalSample {
+                from_wall_ns: from,
+                at_wall_ns: from + every as i128 * SECOND,
+                value: 5.0 + mean / 2.0 + (number % 3) as f64,
+            }
         });
         let name = "cpu".to_owned();
         MetricTable {
@@ -164,11 +165,11 @@ mod tests {
     #[test]
     fn what_is_not_clear_is_refused() {
         let flat = vec![50.0; 120];
-        let why = find(&following(&flat, 0, 5), &flat, START).unwrap_err();
-        assert!(why.contains("no column follows the load"), "{why}");
+        let reason = find(&following(&flat, 0, 5), &flat, START).unwrap_err();
+        assert!(reason.contains("no column follows the load"), "{reason}");
         let ramp: Vec<f64> = (0..180).map(f64::from).collect();
-        let why = find(&following(&ramp, 0, 5), &ramp, START).unwrap_err();
-        assert!(why.contains("as well at other offsets"), "{why}");
+        let reason = find(&following(&ramp, 0, 5), &ramp, START).unwrap_err();
+        assert!(reason.contains("as well at other offsets"), "{reason}");
         let waves: Vec<f64> = (0..180)
             .map(|second| if second / 20 % 2 == 0 { 10.0 } else { 90.0 })
             .collect();

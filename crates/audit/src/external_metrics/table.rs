@@ -2,8 +2,13 @@
 
 use crate::import::csv::{self, CsvRecord};
 
-/// Start, moment and value, in nanoseconds since 1970.
-pub(super) type MetricSample = (i128, i128, f64);
+/// A cell of the table. Times are in nanoseconds since 1970.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct ExternalSample {
+    pub from_wall_ns: i128,
+    pub at_wall_ns: i128,
+    pub value: f64,
+}
 
 #[derive(Debug)]
 pub(super) struct MetricTable {
@@ -13,7 +18,7 @@ pub(super) struct MetricTable {
 #[derive(Debug)]
 pub(super) struct MetricColumn {
     pub name: String,
-    pub samples: Vec<MetricSample>,
+    pub samples: Vec<ExternalSample>,
 }
 
 const SECOND: i128 = 1_000_000_000;
@@ -62,10 +67,15 @@ pub(super) fn read(text: &str) -> Result<MetricTable, String> {
                 .parse()
                 .map_err(|_| wrong(record, number + 1, "is not a number"))?;
             if value.is_finite() {
-                samples.push(match period {
+                let (from_wall_ns, at_wall_ns) = match period {
                     // A time with a period is its start.
-                    Some(period) => (*at, at + i128::from(period) * SECOND, value),
-                    None => (at - usual, *at, value),
+                    Some(period) => (*at, at + i128::from(period) * SECOND),
+                    None => (at - usual, *at),
+                };
+                samples.push(ExternalSample {
+                    from_wall_ns,
+                    at_wall_ns,
+                    value,
                 });
             }
         }
@@ -177,24 +187,32 @@ mod tests {
         }
     }
 
+    fn sample(from_wall_ns: i128, value: f64, seconds: i128) -> ExternalSample {
+        ExternalSample {
+            from_wall_ns,
+            at_wall_ns: from_wall_ns + seconds * SECOND,
+            value,
+        }
+    }
+
     #[test]
     fn plain_times_are_ends_and_times_with_periods_are_starts() {
         let plain = read("time,CPU %,queue\n1700000010,50,\n1700000000,40,3\n").unwrap();
         assert_eq!(plain.columns[0].name, "CPU %");
         assert_eq!(
             plain.columns[0].samples,
-            [(AT - 10 * SECOND, AT, 40.0), (AT, AT + 10 * SECOND, 50.0)]
+            [sample(AT - 10 * SECOND, 40.0, 10), sample(AT, 50.0, 10)]
         );
         assert_eq!(plain.columns[1].samples.len(), 1);
         let console = "\"Full label\",\"CPUUtilization of i-1\"\nLabel,CPUUtilization\nStat,Average\nPeriod,60\n2023/11/14 22:13:20,7.5\n";
         let console = read(console).unwrap();
         assert_eq!(console.columns[0].name, "CPUUtilization");
-        assert_eq!(console.columns[0].samples, [(AT, AT + 60 * SECOND, 7.5)]);
+        assert_eq!(console.columns[0].samples, [sample(AT, 7.5, 60)]);
     }
 
     #[test]
     fn errors_have_locations() {
-        for (text, said) in [
+        for (text, message) in [
             ("", ": no line begins with a time"),
             ("a,b\nc,d\n", ": no line begins with a time"),
             ("1700000000,1\n", ":1:1: its first line is data"),
@@ -213,8 +231,8 @@ mod tests {
             ),
             ("time,a\n1700000000,1,2\n", ":1:1: column 3 has no name"),
         ] {
-            let why = read(text).unwrap_err();
-            assert!(why.starts_with(said), "{text}: {why}");
+            let reason = read(text).unwrap_err();
+            assert!(reason.starts_with(message), "{text}: {reason}");
         }
     }
 

@@ -136,7 +136,7 @@ impl ReportReader {
         } else {
             Rounding::Exact
         };
-        let Some(figure) = number::figure(name, (value.text, value.place), rounding, |unit| {
+        let Some(figure) = number::figure(name, value.text, value.place, rounding, |unit| {
             matches!(unit, "" | "/sec").then_some(1.0)
         }) else {
             return;
@@ -194,7 +194,7 @@ fn split(line: &NumberedLine) -> Option<(&str, Option<Word<'_>>)> {
 }
 
 fn time(name: String, value: Word<'_>) -> Option<PrintedFigure> {
-    number::figure(name, (value.text, value.place), Rounding::To(0.1), |unit| {
+    number::figure(name, value.text, value.place, Rounding::To(0.1), |unit| {
         unit.is_empty().then_some(artillery::MS)
     })
 }
@@ -242,7 +242,7 @@ fn width(line: &NumberedLine) -> Option<PrintedFigure> {
     let at = words.iter().position(|word| word.text == "(width:")?;
     let word = words.get(at + 1)?;
     let text = word.text.strip_suffix(')')?;
-    number::figure("width", (text, word.place), Rounding::Nearest, |unit| {
+    number::figure("width", text, word.place, Rounding::Nearest, |unit| {
         (unit == "s").then_some(1.0)
     })
 }

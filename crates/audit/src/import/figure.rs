@@ -104,7 +104,7 @@ pub struct PrintedFigure {
 
 impl PrintedFigure {
     #[must_use]
-    pub fn shown(&self) -> String {
+    pub fn render(&self) -> String {
         if self.unit == "ns" {
             return units::time((self.value.min(1e9) * 1e9) as u64);
         }
@@ -127,7 +127,7 @@ impl PrintedFigure {
 
     #[must_use]
     pub fn named(&self) -> String {
-        format!("{} {}", self.name, self.shown())
+        format!("{} {}", self.name, self.render())
     }
 }
 
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn figures_are_shown_with_separators_and_spaces() {
-        let shown = |text: &str, unit| {
+        let render = |text: &str, unit| {
             let figure = PrintedFigure {
                 name: "x".into(),
                 text: text.into(),
@@ -165,14 +165,14 @@ mod tests {
                 value: 1.5e-3,
                 range: Range::ANY,
             };
-            figure.shown()
+            figure.render()
         };
-        assert_eq!(shown("166000", ""), "166,000");
-        assert_eq!(shown("13.40ms", ""), "13.40 ms");
-        assert_eq!(shown("266/sec", ""), "266/sec");
-        assert_eq!(shown("190.6", "ms"), "190.6 ms");
-        assert_eq!(shown("1661", "ms"), "1,661 ms");
-        assert_eq!(shown("75.66%", ""), "75.66%");
-        assert_eq!(shown("1500000", "ns"), "1.50 ms");
+        assert_eq!(render("166000", ""), "166,000");
+        assert_eq!(render("13.40ms", ""), "13.40 ms");
+        assert_eq!(render("266/sec", ""), "266/sec");
+        assert_eq!(render("190.6", "ms"), "190.6 ms");
+        assert_eq!(render("1661", "ms"), "1,661 ms");
+        assert_eq!(render("75.66%", ""), "75.66%");
+        assert_eq!(render("1500000", "ns"), "1.50 ms");
     }
 }

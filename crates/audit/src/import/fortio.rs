@@ -63,7 +63,7 @@ pub fn read(root: &JsonNode) -> Vec<PrintedReport> {
         }
     }
     let place = root.get("RetCodes").map_or(root.place, |node| node.place);
-    report.all.failures = is_told.then(|| samples::whole("failures", failures, place));
+    report.all.failures = is_told.then(|| samples::whole_number("failures", failures, place));
     vec![report]
 }
 

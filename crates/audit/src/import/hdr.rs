@@ -9,7 +9,7 @@ use hdrhistogram::{Histogram, serialization::Deserializer};
 use super::{
     figure::Position,
     model::{Blur, Cover, LatencyStats, PrintedReport, PrintedRow, ReportedSpan, Tool},
-    samples::{time, whole},
+    samples::{time, whole_number},
 };
 
 const NS: f64 = 1e-9;
@@ -185,7 +185,7 @@ fn row(name: &str, histogram: &Histogram<u64>, line: usize) -> PrintedRow {
     let place = Position { line, column: 1 };
     let mut row = PrintedRow::new(name, place);
     let n = histogram.len() as f64;
-    let count = whole("samples", n, place);
+    let count = whole_number("samples", n, place);
     let at = |share: f64| histogram.value_at_quantile(share) as f64 * NS;
     let reported = SHARES
         .into_iter()

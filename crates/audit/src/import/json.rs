@@ -58,7 +58,7 @@ impl JsonNode {
         let JsonValue::Number(text) = &self.value else {
             return None;
         };
-        number::figure(name, (text, self.place), rounding, |unit| {
+        number::figure(name, text, self.place, rounding, |unit| {
             unit.is_empty().then_some(scale)
         })
     }

@@ -87,7 +87,7 @@ pub fn read(table: &CsvTable) -> Vec<PrintedReport> {
     for record in &table.records {
         let field = |at: usize| field(record, at);
         let (moment, elapsed, label) = (field(0), field(1), field(2));
-        if parents.have((&moment, &elapsed), &label, &field(8)) {
+        if parents.have(&moment, &elapsed, &label, &field(8)) {
             reading.parts += 1;
             continue;
         }
@@ -99,7 +99,7 @@ pub fn read(table: &CsvTable) -> Vec<PrintedReport> {
             message: &field(4),
             success: &field(5),
             bytes: &field(6),
-            why: &field(7),
+            reason: &field(7),
             place: record.place(),
         });
     }
@@ -133,7 +133,7 @@ pub fn read_xml(text: &str) -> Vec<PrintedReport> {
                 message: &message,
                 success: &success,
                 bytes: &bytes,
-                why: "",
+                reason: "",
                 place: tag.place,
             });
         }
@@ -152,7 +152,7 @@ struct Raw<'a> {
     message: &'a str,
     success: &'a str,
     bytes: &'a str,
-    why: &'a str,
+    reason: &'a str,
     place: Position,
 }
 
@@ -181,7 +181,7 @@ impl Parents {
         Some((moment, moment + elapsed.parse::<f64>().ok()?))
     }
 
-    fn have(&self, (moment, elapsed): (&str, &str), label: &str, thread: &str) -> bool {
+    fn have(&self, moment: &str, elapsed: &str, label: &str, thread: &str) -> bool {
         let Some((parent, number)) = label.rsplit_once('-') else {
             return false;
         };
@@ -261,15 +261,15 @@ fn sample(raw: &Raw<'_>) -> Option<RequestSample> {
         "false" => false,
         _ => return None,
     };
-    let why = || {
+    let reason = || {
         // Assertions say more than the status.
-        let texts = [raw.why, raw.message, raw.code];
+        let texts = [raw.reason, raw.message, raw.code];
         let text = texts.into_iter().find(|text| !text.is_empty());
         let text = text
             .and_then(|text| text.lines().next())
             .unwrap_or("failed");
         match code {
-            Some(code) if raw.why.is_empty() => format!("status {code}"),
+            Some(code) if raw.reason.is_empty() => format!("status {code}"),
             _ => text.to_owned(),
         }
     };
@@ -280,7 +280,7 @@ fn sample(raw: &Raw<'_>) -> Option<RequestSample> {
             .or_else(|| moments::rfc3339(raw.moment)),
         took_s: number(raw.elapsed)? * MS,
         code,
-        failed: (!is_good).then(why),
+        failed: (!is_good).then(reason),
         bytes: number(raw.bytes),
         place: raw.place,
     })

@@ -103,16 +103,10 @@ pub fn put(
         return true;
     }
     let name = format!("{} {heading}", row.name);
-    let plain = |rounding| {
-        number::figure(
-            name.clone(),
-            (cell.text, cell.place),
-            rounding,
-            number::plain,
-        )
-    };
+    let plain =
+        |rounding| number::figure(name.clone(), cell.text, cell.place, rounding, number::plain);
     let time = |rounding| {
-        let mut figure = number::figure(name.clone(), (cell.text, cell.place), rounding, |unit| {
+        let mut figure = number::figure(name.clone(), cell.text, cell.place, rounding, |unit| {
             (unit.is_empty() || unit == style.unit).then_some(style.unit_s)
         })?;
         if !figure.text.ends_with(style.unit) {
@@ -167,7 +161,8 @@ fn failures(row: &mut PrintedRow, name: &str, cell: Word<'_>) -> bool {
     let (count, share) = cell.text.split_once('(').unwrap_or((cell.text, ""));
     row.failures = number::figure(
         name,
-        (count.trim(), cell.place),
+        count.trim(),
+        cell.place,
         Rounding::Exact,
         number::plain,
     );
@@ -175,7 +170,8 @@ fn failures(row: &mut PrintedRow, name: &str, cell: Word<'_>) -> bool {
     place.column += count.chars().count() + 1;
     row.failed_share = number::figure(
         format!("{name} share"),
-        (share.trim_end_matches(')'), place),
+        share.trim_end_matches(')'),
+        place,
         Rounding::Nearest,
         percent,
     );

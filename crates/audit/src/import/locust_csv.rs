@@ -59,7 +59,7 @@ fn history(table: &CsvTable, mut report: PrintedReport) -> PrintedReport {
     report.periods_run_on = true;
     let number = |record: &CsvRecord, heading: &str| {
         let word = record.field(table.column(heading)?)?;
-        number::figure(heading, (word.text, word.place), Rounding::Exact, plain)
+        number::figure(heading, word.text, word.place, Rounding::Exact, plain)
     };
     for record in &table.records {
         let Some(moment) = number(record, "timestamp") else {
@@ -135,7 +135,7 @@ fn counts(table: &CsvTable, count: &str, name: &str, title: &str) -> PrintedRepo
         let label = field(name).map_or("", |word| word.text);
         let label: String = label.lines().next().unwrap_or_default().to_owned();
         let figure = field(count).and_then(|word: Word<'_>| {
-            number::figure(label, (word.text, word.place), Rounding::Exact, plain)
+            number::figure(label, word.text, word.place, Rounding::Exact, plain)
         });
         report
             .all

@@ -124,7 +124,7 @@ impl Above {
             };
             if before.text == "for" {
                 self.duration =
-                    number::figure("run time", (n.text, n.place), Rounding::Nearest, |u| {
+                    number::figure("run time", n.text, n.place, Rounding::Nearest, |u| {
                         u.is_empty().then_some(unit)
                     })
                     .map(|figure| PrintedFigure {
@@ -148,5 +148,5 @@ fn number_before(words: &[Word<'_>], name: &str) -> Option<PrintedFigure> {
     } else {
         number.text
     };
-    number::figure(name, (text, number.place), Rounding::Exact, plain)
+    number::figure(name, text, number.place, Rounding::Exact, plain)
 }

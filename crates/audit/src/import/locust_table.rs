@@ -80,12 +80,7 @@ impl TableReader {
             }
             Some(OpenTable::Errors { sum }) => {
                 let count = words.first().and_then(|word| {
-                    number::figure(
-                        "occurrences",
-                        (word.text, word.place),
-                        Rounding::Exact,
-                        plain,
-                    )
+                    number::figure("occurrences", word.text, word.place, Rounding::Exact, plain)
                 });
                 match count.filter(|_| words.len() > 1) {
                     Some(mut count) => {
@@ -255,5 +250,5 @@ fn users(words: &[Word<'_>]) -> Option<Bound> {
     let text = word.text.trim_start_matches('(');
     let mut place = word.place;
     place.column += word.text.len() - text.len();
-    number::figure("users", (text, place), Rounding::Exact, plain).map(locust::users)
+    number::figure("users", text, place, Rounding::Exact, plain).map(locust::users)
 }

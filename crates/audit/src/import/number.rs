@@ -93,7 +93,8 @@ pub fn range(printed: &Printed<'_>, rounding: Rounding) -> Range {
 /// The whole text must be a number with a unit that `scale` knows.
 pub fn figure(
     name: impl Into<String>,
-    (text, place): (&str, Position),
+    text: &str,
+    place: Position,
     rounding: Rounding,
     scale: impl Fn(&str) -> Option<f64>,
 ) -> Option<PrintedFigure> {
@@ -160,7 +161,7 @@ pub(super) fn word(
     rounding: Rounding,
     scale: fn(&str) -> Option<f64>,
 ) -> Option<PrintedFigure> {
-    figure(name, (word.text, word.place), rounding, scale)
+    figure(name, word.text, word.place, rounding, scale)
 }
 
 #[cfg(test)]
@@ -187,21 +188,18 @@ mod tests {
     #[test]
     fn units_scale_and_digits_bound() {
         let place = Position::default();
-        let runtime = figure("t", ("1.00m", place), Rounding::Nearest, time).unwrap();
+        let runtime = figure("t", "1.00m", place, Rounding::Nearest, time).unwrap();
         assert_eq!(runtime.value, 60.0);
         assert!(
             (runtime.range.low - 59.7).abs() < 1e-9 && (runtime.range.high - 60.3).abs() < 1e-9
         );
-        let cut = figure("a", ("277", place), Rounding::Down, plain).unwrap();
+        let cut = figure("a", "277", place, Rounding::Down, plain).unwrap();
         assert_eq!((cut.range.low, cut.range.high), (277.0, 278.0));
         assert_eq!(
-            figure("b", ("1.00KB", place), Rounding::Nearest, binary).map(|f| f.value),
+            figure("b", "1.00KB", place, Rounding::Nearest, binary).map(|f| f.value),
             Some(1024.0)
         );
-        assert_eq!(
-            figure("b", ("1.00x", place), Rounding::Nearest, binary),
-            None
-        );
+        assert_eq!(figure("b", "1.00x", place, Rounding::Nearest, binary), None);
         assert_eq!(metric("k"), Some(1000.0));
     }
 

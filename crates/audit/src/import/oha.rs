@@ -39,8 +39,8 @@ pub fn read(root: &JsonNode) -> Vec<PrintedReport> {
         .get("statusCodeDistribution")
         .map_or(root.place, |node| node.place);
     let (answers, failures) = (sum(&report.all.codes), sum(&errors));
-    report.all.requests = Some(samples::whole("requests", answers + failures, place));
-    report.all.failures = Some(samples::whole("errors", failures, place));
+    report.all.requests = Some(samples::whole_number("requests", answers + failures, place));
+    report.all.failures = Some(samples::whole_number("errors", failures, place));
     report.all.errors = errors
         .into_iter()
         .map(|count| Failures {
@@ -60,7 +60,7 @@ pub fn read(root: &JsonNode) -> Vec<PrintedReport> {
     }
     report.all.latency = Some(latency(root)).map(|latency| LatencyStats {
         // Times exclude unanswered requests.
-        count: Some(samples::whole("answers", answers, place)),
+        count: Some(samples::whole_number("answers", answers, place)),
         min: of("fastest", Rounding::Nearest),
         mean: of("average", Rounding::Nearest),
         max: of("slowest", Rounding::Nearest),

@@ -43,7 +43,7 @@ pub fn report(tool: Tool, title: &str, samples: &[RequestSample]) -> Option<Prin
     let rows = by_label.iter().take(MOST_ROWS);
     report.rows = rows.map(|(label, samples)| row(label, samples)).collect();
     let bytes: Option<f64> = samples.iter().map(|sample| sample.bytes).sum();
-    report.bytes = bytes.map(|bytes| whole("bytes", bytes, first.place));
+    report.bytes = bytes.map(|bytes| whole_number("bytes", bytes, first.place));
     over_time(&mut report, &all, tool);
     Some(report)
 }
@@ -97,7 +97,7 @@ fn row(name: &str, samples: &[&RequestSample]) -> PrintedRow {
         .first()
         .map_or(Position::default(), |first| first.place);
     let mut row = PrintedRow::new(name, place);
-    let count = |name: &str, n: usize| whole(name, n as f64, place);
+    let count = |name: &str, n: usize| whole_number(name, n as f64, place);
     row.requests = Some(count("requests", samples.len()));
     let failed = samples.iter().filter(|sample| sample.failed.is_some());
     row.failures = Some(count("failures", failed.count()));
@@ -107,23 +107,23 @@ fn row(name: &str, samples: &[&RequestSample]) -> PrintedRow {
         if let Some(code) = sample.code {
             *codes.entry(code).or_default() += 1;
         }
-        if let Some(why) = &sample.failed {
-            *errors.entry((why, sample.code.is_none())).or_default() += 1;
+        if let Some(reason) = &sample.failed {
+            *errors.entry((reason, sample.code.is_none())).or_default() += 1;
         }
     }
     let codes = codes.into_iter();
     row.codes = codes.map(|(code, n)| count(&code.to_string(), n)).collect();
     let errors = errors.into_iter();
     row.errors = errors
-        .map(|((why, unanswered), n)| Failures {
-            count: count(why, n),
+        .map(|((reason, unanswered), n)| Failures {
+            count: count(reason, n),
             unanswered: Some(unanswered),
         })
         .collect();
     let bytes: Option<f64> = samples.iter().map(|sample| sample.bytes).sum();
     row.mean_bytes = bytes.map(|bytes| PrintedFigure {
         value: bytes / samples.len().max(1) as f64,
-        ..whole("mean bytes", bytes / samples.len().max(1) as f64, place)
+        ..whole_number("mean bytes", bytes / samples.len().max(1) as f64, place)
     });
     row.latency = Some(latency(samples, place));
     row
@@ -142,7 +142,7 @@ fn latency(samples: &[&RequestSample], place: Position) -> LatencyStats {
     let mean = times.iter().sum::<f64>() / n.max(1) as f64;
     LatencyStats {
         name: "time".to_owned(),
-        count: Some(whole("samples", n as f64, place)),
+        count: Some(whole_number("samples", n as f64, place)),
         min: times.first().map(|least| time("least", *least, place)),
         mean: Some(time("mean", mean, place)),
         max: times.last().map(|most| time("greatest", *most, place)),
@@ -151,7 +151,7 @@ fn latency(samples: &[&RequestSample], place: Position) -> LatencyStats {
     }
 }
 
-pub fn whole(name: &str, value: f64, place: Position) -> PrintedFigure {
+pub fn whole_number(name: &str, value: f64, place: Position) -> PrintedFigure {
     PrintedFigure {
         name: name.to_owned(),
         text: format!("{value:.0}"),

@@ -68,7 +68,7 @@ pub fn read(root: &JsonNode) -> Vec<PrintedReport> {
         .map(|code| code.value)
         .sum();
     if !codes.is_empty() {
-        report.all.failures = Some(samples::whole("failures", failures, place));
+        report.all.failures = Some(samples::whole_number("failures", failures, place));
     }
     // 0 means no response.
     let (none, codes): (Vec<_>, Vec<_>) = codes.into_iter().partition(|code| code.name == "0");
@@ -154,7 +154,7 @@ fn sample(node: &JsonNode, line: usize) -> Option<RequestSample> {
     let text = |key: &str| node.get(key).and_then(JsonNode::text).unwrap_or_default();
     let code = number("code")? as u16;
     let error = text("error");
-    let why = match error {
+    let reason = match error {
         "" if (200..400).contains(&code) => None,
         "" => Some(format!("status {code}")),
         // Variable parts are removed from errors.
@@ -169,7 +169,7 @@ fn sample(node: &JsonNode, line: usize) -> Option<RequestSample> {
         began_s: moments::rfc3339(text("timestamp")),
         took_s: number("latency")? * NS,
         code: (code > 0).then_some(code),
-        failed: why,
+        failed: reason,
         bytes: number("bytes_in"),
         place: Position { line, column: 1 },
     })

@@ -2,7 +2,9 @@ use proptest::prelude::*;
 
 use super::{
     artillery_print::{Run, json, run, text},
-    change::{Way, caught, contradictions, last, named, named_in, printed, with, with_at_least},
+    change::{
+        Direction, caught, contradictions, last, named, named_in, printed, with, with_at_least,
+    },
     random::Rng,
 };
 
@@ -32,17 +34,17 @@ proptest! {
     #[test]
     fn changed_counts_are_named(seed: u64, up: bool, with_periods: bool) {
         let run = random(seed);
-        let way = if up { Way::Up } else { Way::Down };
+        let direction = if up { Direction::Up } else { Direction::Down };
         for text in [text(&run, with_periods), json(&run)] {
             for name in COUNTS {
                 // Requests and responses bind each other.
-                caught(&text, &last(&text, name), way, 1.0, 0.0).map_err(TestCaseError::fail)?;
+                caught(&text, &last(&text, name), direction, 1.0, 0.0).map_err(TestCaseError::fail)?;
             }
             let scenario = last(&text, "vusers.created_by_name.scenario 0");
-            caught(&text, &scenario, way, 1.0, 0.0).map_err(TestCaseError::fail)?;
+            caught(&text, &scenario, direction, 1.0, 0.0).map_err(TestCaseError::fail)?;
             for name in ["vusers.completed", "errors.ECONNREFUSED"] {
                 if let Some(figure) = named(&text, name).pop() {
-                    caught(&text, &figure, way, 1.0, 0.0).map_err(TestCaseError::fail)?;
+                    caught(&text, &figure, direction, 1.0, 0.0).map_err(TestCaseError::fail)?;
                 }
             }
         }
@@ -51,12 +53,12 @@ proptest! {
     #[test]
     fn changed_counts_of_periods_are_named(seed: u64, up: bool, which: prop::sample::Index) {
         let run = random(seed);
-        let way = if up { Way::Up } else { Way::Down };
+        let direction = if up { Direction::Up } else { Direction::Down };
         for text in [text(&run, true), json(&run)] {
             for name in COUNTS {
                 let figures = named(&text, name);
                 let figure = &figures[which.index(figures.len())];
-                caught(&text, figure, way, 1.0, 0.0).map_err(TestCaseError::fail)?;
+                caught(&text, figure, direction, 1.0, 0.0).map_err(TestCaseError::fail)?;
             }
         }
     }

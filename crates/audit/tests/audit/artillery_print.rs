@@ -31,22 +31,22 @@ impl Block {
 }
 
 pub fn run(rng: &mut Rng) -> Run {
-    let periods = rng.whole(1, 12);
-    let scenarios = rng.whole(1, 3);
+    let periods = rng.whole_number(1, 12);
+    let scenarios = rng.whole_number(1, 3);
     let base = rng.magnitude(0.5, 60.0);
     let rate = rng.magnitude(3.0, 400.0);
-    let begin = 1_795_178_010_000 + rng.whole(0, 9_000);
+    let begin = 1_795_178_010_000 + rng.whole_number(0, 9_000);
     let mut all = Vec::new();
     for i in 0..periods {
         let start = 1_795_178_010_000 + i * 10_000;
         let from = start.max(begin);
         let width = if i + 1 == periods {
-            rng.whole(1_000, 9_999)
+            rng.whole_number(1_000, 9_999)
         } else {
             9_999
         };
         let to = (start + width).max(from + 1_000);
-        all.push(block(rng, scenarios, base, rate, (from, to)));
+        all.push(block(rng, scenarios, base, rate, from, to));
     }
     let mut summary = Block {
         first_ms: all[0].first_ms,
@@ -64,13 +64,13 @@ pub fn run(rng: &mut Rng) -> Run {
     summary.rate = Some((rates as f64 / all.len() as f64).round() as u64);
     let length = (summary.last_ms - summary.first_ms) / 1000;
     Run {
-        total_s: length + rng.whole(0, 2),
+        total_s: length + rng.whole_number(0, 2),
         summary,
         periods: all,
     }
 }
 
-fn block(rng: &mut Rng, scenarios: u64, base: f64, rate: f64, (from, to): (u64, u64)) -> Block {
+fn block(rng: &mut Rng, scenarios: u64, base: f64, rate: f64, from: u64, to: u64) -> Block {
     let mut block = Block {
         first_ms: from,
         last_ms: to,
@@ -79,13 +79,13 @@ fn block(rng: &mut Rng, scenarios: u64, base: f64, rate: f64, (from, to): (u64, 
     let seconds = (to - from) as f64 / 1e3;
     let requests = (rate * seconds).round().max(1.0) as u64;
     let refused = if rng.unit() < 0.3 {
-        requests / rng.whole(5, 50)
+        requests / rng.whole_number(5, 50)
     } else {
         0
     };
     let answers = requests - refused;
     let bad = if rng.unit() < 0.4 {
-        answers / rng.whole(4, 40)
+        answers / rng.whole_number(4, 40)
     } else {
         0
     };
@@ -103,7 +103,7 @@ fn block(rng: &mut Rng, scenarios: u64, base: f64, rate: f64, (from, to): (u64, 
     }
     let mut users = 0;
     for i in 0..scenarios {
-        let n = rng.whole(1, 500);
+        let n = rng.whole_number(1, 500);
         block.add(&format!("vusers.created_by_name.scenario {i}"), n);
         users += n;
     }
@@ -262,9 +262,9 @@ pub fn json(run: &Run) -> String {
             )
         })
         .collect();
-    let whole = serde_json::json!({
+    let whole_number = serde_json::json!({
         "aggregate": block(&run.summary, 1_795_178_020_000_u64.into()),
         "intermediate": periods,
     });
-    format!("{whole:#}")
+    format!("{whole_number:#}")
 }

@@ -80,7 +80,7 @@ pub fn step(text: &str, figure: &PrintedFigure) -> f64 {
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Way {
+pub enum Direction {
     Up,
     Down,
 }
@@ -89,15 +89,15 @@ pub enum Way {
 pub fn caught(
     text: &str,
     figure: &PrintedFigure,
-    way: Way,
+    direction: Direction,
     rounding: f64,
     more: f64,
 ) -> Result<(), String> {
     let old = printed(text, figure);
     let change = old * (0.021 + more) + rounding * step(text, figure);
-    let new = match way {
-        Way::Up => old + change,
-        Way::Down => old - change,
+    let new = match direction {
+        Direction::Up => old + change,
+        Direction::Down => old - change,
     };
     if new < 0.0 {
         return Ok(());

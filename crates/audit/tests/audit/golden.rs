@@ -114,7 +114,7 @@ fn damage_of_web_pages_changes_nothing() {
         include_str!("golden/wrk2-rate-latency.txt"),
         include_str!("golden/locust-stderr.txt"),
     ] {
-        let whole = audit(text);
+        let whole_number = audit(text);
         let no_indent: String = text
             .lines()
             .map(|line| format!("{}\n", line.trim()))
@@ -125,12 +125,12 @@ fn damage_of_web_pages_changes_nothing() {
             let again = audit(damaged);
             assert_eq!(
                 (again.figures, again.relations, again.contradictions),
-                (whole.figures, whole.relations, 0),
+                (whole_number.figures, whole_number.relations, 0),
                 "{damaged}"
             );
         }
         let twice = audit(&format!("A page.\n\n{text}\nAnd again:\n\n{text}"));
-        assert_eq!(twice.figures, 2 * whole.figures, "{text}");
+        assert_eq!(twice.figures, 2 * whole_number.figures, "{text}");
         assert_eq!(twice.contradictions, 0);
     }
 }

@@ -2,7 +2,8 @@ use proptest::prelude::*;
 
 use super::{
     change::{
-        Way, caught, contradictions, figures, last, named, named_in, printed, with, with_at_least,
+        Direction, caught, contradictions, figures, last, named, named_in, printed, with,
+        with_at_least,
     },
     locust_history::history,
     locust_print::{Run, csv, markdown, run, terminal},
@@ -13,8 +14,8 @@ fn random(seed: u64) -> Run {
     run(&mut Rng(seed))
 }
 
-fn way(up: bool) -> Way {
-    if up { Way::Up } else { Way::Down }
+fn direction(up: bool) -> Direction {
+    if up { Direction::Up } else { Direction::Down }
 }
 
 proptest! {
@@ -39,7 +40,7 @@ proptest! {
                 .filter(|f| !f.name.ends_with("share"))
                 .collect();
             let figure = &counts[which.index(counts.len())];
-            caught(&text, figure, way(up), 1.0, 0.0).map_err(TestCaseError::fail)?;
+            caught(&text, figure, direction(up), 1.0, 0.0).map_err(TestCaseError::fail)?;
         }
     }
 
@@ -54,7 +55,7 @@ proptest! {
             let figure = &rates[which.index(rates.len())];
             // A rate of two decimals.
             let digits = 0.011 / printed(&text, figure).max(0.01);
-            caught(&text, figure, way(up), 2.0 * run.rows.len() as f64, digits).map_err(TestCaseError::fail)?;
+            caught(&text, figure, direction(up), 2.0 * run.rows.len() as f64, digits).map_err(TestCaseError::fail)?;
         }
     }
 
@@ -66,14 +67,14 @@ proptest! {
             (terminal(&run), ["Aggregated Avg", "Aggregated Min", "Aggregated Max"]),
         ] {
             for name in names {
-                caught(&text, &last(&text, name), way(up), 2.0, 0.0).map_err(TestCaseError::fail)?;
+                caught(&text, &last(&text, name), direction(up), 2.0, 0.0).map_err(TestCaseError::fail)?;
             }
         }
         let sizes = csv(&run);
         let size = last(&sizes, "Aggregated average content size");
         if size.value > 0.0 {
             // Sums of rounded values.
-            caught(&sizes, &size, way(up), 2.0, 0.0).map_err(TestCaseError::fail)?;
+            caught(&sizes, &size, direction(up), 2.0, 0.0).map_err(TestCaseError::fail)?;
         }
     }
 

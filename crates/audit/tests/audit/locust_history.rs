@@ -10,10 +10,10 @@ pub fn history(rng: &mut Rng) -> String {
          Size\r\n",
         PERCENTS.join(",")
     );
-    let (users, base) = (rng.whole(1, 50), rng.magnitude(1.0, 200.0));
+    let (users, base) = (rng.whole_number(1, 50), rng.magnitude(1.0, 200.0));
     let mut all: Vec<f64> = Vec::new();
     let mut failures = 0;
-    for second in 0..rng.whole(2, 30) {
+    for second in 0..rng.whole_number(2, 30) {
         // At most the users' time.
         let mut left_ms = users as f64 * 1e3;
         for ms in rng.times(20, base) {

@@ -55,22 +55,22 @@ pub fn run(rng: &mut Rng) -> Run {
         "/\"quoted\"",
         "/100%",
     ];
-    let count = rng.whole(1, names.len() as u64) as usize;
+    let count = rng.whole_number(1, names.len() as u64) as usize;
     let seconds = rng.magnitude(5.0, 4_000.0);
     let mut rows = Vec::new();
     for name in &names[..count] {
-        let n = rng.whole(5, 400) as usize;
+        let n = rng.whole_number(5, 400) as usize;
         let base = rng.magnitude(0.3, 3_000.0);
         rows.push(PrintedRow {
-            method: ["GET", "POST"][rng.whole(0, 1) as usize],
+            method: ["GET", "POST"][rng.whole_number(0, 1) as usize],
             name: (*name).to_owned(),
             times: Samples::new(rng.times(n, base)),
             failures: if rng.unit() < 0.5 {
-                rng.whole(0, n as u64) as usize
+                rng.whole_number(0, n as u64) as usize
             } else {
                 0
             },
-            bytes: rng.whole(0, 5_000),
+            bytes: rng.whole_number(0, 5_000),
         });
     }
     rows.sort_by(|a, b| a.name.cmp(&b.name));

@@ -143,8 +143,8 @@ fn vegetas_report_and_its_results() {
 
 #[test]
 fn a_torn_line_costs_itself_alone() {
-    let whole = FILES[3].1;
-    let torn = &whole[..whole.len() - 40];
+    let whole_number = FILES[3].1;
+    let torn = &whole_number[..whole_number.len() - 40];
     let page = page_of(torn);
     assert_eq!(page.summary.all.count, 29);
     assert!(

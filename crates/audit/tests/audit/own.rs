@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{
-    change::{Way, caught, contradictions, figures, last, named_in, with},
+    change::{Direction, caught, contradictions, figures, last, named_in, with},
     random::{Rng, Samples},
     support::{Folder, plan, write},
 };
@@ -33,20 +33,20 @@ fn random(seed: u64) -> String {
     let elapsed_s = rng.magnitude(2.0, 600.0);
     let mut rows = Vec::new();
     let mut all = Vec::new();
-    for i in 0..rng.whole(1, 5) {
-        let n = rng.whole(20, 800) as usize;
+    for i in 0..rng.whole_number(1, 5) {
+        let n = rng.whole_number(20, 800) as usize;
         let base = rng.magnitude(0.05, 900.0);
         let times: Vec<f64> = rng
             .times(n, base)
             .iter()
             .map(|ms| ms.min(1_900.0))
             .collect();
-        let failed = rng.whole(0, n as u64);
+        let failed = rng.whole_number(0, n as u64);
         rows.push((format!("GET /{i}"), Samples::new(times.clone()), failed));
         all.extend(times);
     }
     let failed: u64 = rows.iter().map(|row| row.2).sum();
-    let whole = ("all requests".to_owned(), Samples::new(all), failed);
+    let whole_number = ("all requests".to_owned(), Samples::new(all), failed);
     let row = |(text, samples, failed): &(String, Samples, u64)| {
         let n = samples.n() as u64;
         json!({
@@ -64,11 +64,11 @@ fn random(seed: u64) -> String {
             "none": {},
         })
     };
-    let n = whole.1.n() as u64;
+    let n = whole_number.1.n() as u64;
     let wait = Samples::new(vec![0.01; n as usize]);
-    let level = (whole.1.mean() + wait.mean()) / 1e3 * n as f64 / elapsed_s;
-    let (skipped, unsent) = (rng.whole(0, 50), rng.whole(0, 50));
-    let broken = rng.whole(0, n);
+    let level = (whole_number.1.mean() + wait.mean()) / 1e3 * n as f64 / elapsed_s;
+    let (skipped, unsent) = (rng.whole_number(0, 50), rng.whole_number(0, 50));
+    let broken = rng.whole_number(0, n);
     let summary = json!({
         "schema": 1,
         "run": { "elapsed_ns": (elapsed_s * 1e9) as u64 },
@@ -79,7 +79,7 @@ fn random(seed: u64) -> String {
         "requests": {
             "issued": n, "ok": n - failed, "failed": failed, "none": 0, "none_by_class": {}, "under_way": 0,
         },
-        "all": row(&whole),
+        "all": row(&whole_number),
         "labels": rows.iter().map(row).collect::<Vec<_>>(),
         "iterations": [],
         "wait": stats(&wait),
@@ -116,15 +116,15 @@ proptest! {
     #[test]
     fn changed_counts_and_rates_are_named(seed: u64, up: bool, which: prop::sample::Index) {
         let text = random(seed);
-        let way = if up { Way::Up } else { Way::Down };
+        let direction = if up { Direction::Up } else { Direction::Down };
         let bound: Vec<_> = figures(&text)
             .into_iter()
             .filter(|f| ["arrivals", "requests"].iter().any(|of| f.name.starts_with(of)) || f.name.ends_with(" count") || f.name.ends_with("per_second") || f.name.ends_with(" 200"))
             .collect();
         let figure = &bound[which.index(bound.len())];
-        caught(&text, figure, way, 1.0, 0.0).map_err(TestCaseError::fail)?;
+        caught(&text, figure, direction, 1.0, 0.0).map_err(TestCaseError::fail)?;
         let elapsed = last(&text, "elapsed");
-        caught(&text, &elapsed, way, 1.0, 0.0).map_err(TestCaseError::fail)?;
+        caught(&text, &elapsed, direction, 1.0, 0.0).map_err(TestCaseError::fail)?;
     }
 
     #[test]

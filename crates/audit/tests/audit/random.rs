@@ -17,7 +17,7 @@ impl Rng {
         low + self.unit() * (high - low)
     }
 
-    pub fn whole(&mut self, low: u64, high: u64) -> u64 {
+    pub fn whole_number(&mut self, low: u64, high: u64) -> u64 {
         low + self.next() % (high - low + 1)
     }
 

@@ -2,7 +2,8 @@ use proptest::prelude::*;
 
 use super::{
     change::{
-        Way, caught, contradictions, figures, last, named, named_in, printed, with, with_at_least,
+        Direction, caught, contradictions, figures, last, named, named_in, printed, with,
+        with_at_least,
     },
     random::Rng,
     wrk_print::{Run, run, wrk, wrk2},
@@ -35,19 +36,19 @@ proptest! {
     #[test]
     fn changed_counts_rates_and_times_are_named(seed: u64, up: bool) {
         let run = random(seed);
-        let way = if up { Way::Up } else { Way::Down };
+        let direction = if up { Direction::Up } else { Direction::Down };
         for text in [wrk(&run), wrk2(&run)] {
             let open = rounding(&text, ["requests", "run time", "Requests/sec"]);
             for name in ["requests", "run time", "Requests/sec"] {
-                caught(&text, &last(&text, name), way, 1.0, open).map_err(TestCaseError::fail)?;
+                caught(&text, &last(&text, name), direction, 1.0, open).map_err(TestCaseError::fail)?;
             }
             let open = rounding(&text, ["read", "run time", "Transfer/sec"]);
             for name in ["read", "Transfer/sec"] {
-                caught(&text, &last(&text, name), way, 1.0, open).map_err(TestCaseError::fail)?;
+                caught(&text, &last(&text, name), direction, 1.0, open).map_err(TestCaseError::fail)?;
             }
             // Threads differ by a tenth.
             let rate = last(&text, "Req/Sec Avg");
-            caught(&text, &rate, way, 1.0, 0.22).map_err(TestCaseError::fail)?;
+            caught(&text, &rate, direction, 1.0, 0.22).map_err(TestCaseError::fail)?;
         }
     }
 
@@ -91,7 +92,7 @@ proptest! {
         let mut run = random(seed);
         run.with_percentiles = true;
         let text = wrk2(&run);
-        let way = if up { Way::Up } else { Way::Down };
+        let direction = if up { Direction::Up } else { Direction::Down };
         // Both tables must agree.
         let twice: Vec<_> = ["Latency Mean", "Latency StdDeviation", "Latency Max", "Latency 50.000%", "Latency 100.000%"]
             .iter()
@@ -101,9 +102,9 @@ proptest! {
         let open = (figure.range.high - figure.range.low) / figure.value;
         // Each is rounded to its unit.
         let more = open + 0.011 + 1.2e-6 / figure.value;
-        caught(&text, figure, way, 6.0, more).map_err(TestCaseError::fail)?;
+        caught(&text, figure, direction, 6.0, more).map_err(TestCaseError::fail)?;
         let count = named(&text, "Latency Total count").into_iter().next().unwrap();
-        caught(&text, &count, way, 1.0, 0.0).map_err(TestCaseError::fail)?;
+        caught(&text, &count, direction, 1.0, 0.0).map_err(TestCaseError::fail)?;
     }
 
     #[test]

@@ -19,8 +19,8 @@ impl Run {
 }
 
 pub fn run(rng: &mut Rng) -> Run {
-    let threads = rng.whole(1, 16);
-    let connections = threads * rng.whole(1, 30);
+    let threads = rng.whole_number(1, 16);
+    let connections = threads * rng.whole_number(1, 30);
     let base = rng.magnitude(20.0, 200_000.0);
     let times = rng.times(600, base);
     let latency = Samples::new(
@@ -41,7 +41,7 @@ pub fn run(rng: &mut Rng) -> Run {
     let per_thread: Vec<f64> = ticks.collect();
     let bytes = requests as f64 * rng.between(100.0, 2_000.0);
     let bad = if rng.unit() < 0.3 {
-        rng.whole(0, requests)
+        rng.whole_number(0, requests)
     } else {
         0
     };
@@ -101,12 +101,12 @@ fn head(run: &Run, calibration: bool) -> String {
         }
     }
     text.push_str("  Thread Stats   Avg      Stdev     Max   +/- Stdev\n");
-    let row = |name: &str, samples: &Samples, shown: fn(f64) -> String| {
+    let row = |name: &str, samples: &Samples, rendered: fn(f64) -> String| {
         format!(
             "    {name:<10}{:>8}{:>10}{:>9}{:>8.2}%\n",
-            shown(samples.mean()),
-            shown(samples.stdev()),
-            shown(samples.max()),
+            rendered(samples.mean()),
+            rendered(samples.stdev()),
+            rendered(samples.max()),
             samples.within() * 100.0
         )
     };

@@ -16,19 +16,19 @@ use plan::{
 };
 
 // Shared with the engine's tests.
-#[path = "../../../engine/tests/engine/kept.rs"]
-#[allow(dead_code, reason = "the engine's own tests use the rest")]
-mod kept;
 #[path = "../../../engine/tests/engine/peer.rs"]
 #[allow(dead_code, reason = "the engine's own tests use the rest")]
 mod peer;
+#[path = "../../../engine/tests/engine/recorded.rs"]
+#[allow(dead_code, reason = "the engine's own tests use the rest")]
+mod recorded;
 
-use kept::Kept;
 use peer::{Peer, Reply};
+use recorded::RecordedRun;
 
 struct Run {
     bridge: Arc<Bridge>,
-    thread: thread::JoinHandle<Kept>,
+    thread: thread::JoinHandle<RecordedRun>,
 }
 
 impl Run {
@@ -52,12 +52,12 @@ impl Run {
         };
         let prepared = Prepared::new(&plan, options).expect("a plan");
         let thread = thread::spawn(move || {
-            let kept = Arc::new(Mutex::new(Kept::default()));
-            let mut kept = kept.lock().expect("nobody else");
+            let recorded = Arc::new(Mutex::new(RecordedRun::default()));
+            let mut recorded = recorded.lock().expect("nobody else");
             prepared
-                .run(Zero::in_ns(1_000_000), &mut *kept)
+                .run(Zero::in_ns(1_000_000), &mut *recorded)
                 .expect("a run");
-            std::mem::take(&mut *kept)
+            std::mem::take(&mut *recorded)
         });
         Run {
             bridge: Arc::new(bridge),
@@ -129,14 +129,14 @@ impl Run {
         });
     }
 
-    fn end(self) -> Kept {
+    fn end(self) -> RecordedRun {
         self.bridge.end();
         self.thread.join().expect("a thread")
     }
 }
 
-fn label_of(kept: &Kept, text: &str) -> u16 {
-    let mut labels = kept.intervals.iter().flat_map(|i| &i.labels);
+fn label_of(recorded: &RecordedRun, text: &str) -> u16 {
+    let mut labels = recorded.intervals.iter().flat_map(|i| &i.labels);
     labels.find(|label| label.text == text).expect(text).id
 }
 
@@ -167,26 +167,29 @@ fn what_is_sent_is_answered_and_counted_as_its_sender_says() {
         ended: RequestOutcome::Ok,
         detail: String::new(),
     });
-    let kept = run.end();
+    let recorded = run.end();
     let (a, renamed) = (
-        label_of(&kept, "GET /a"),
-        label_of(&kept, "POST another name"),
+        label_of(&recorded, "GET /a"),
+        label_of(&recorded, "POST another name"),
     );
-    let foreign = label_of(&kept, "RPC elsewhere");
+    let foreign = label_of(&recorded, "RPC elsewhere");
     let counted = |id| {
-        let counters = kept.total(id).counters;
+        let counters = recorded.total(id).counters;
         (counters.issued, counters.ok, counters.failed)
     };
     assert_eq!(counted(a), (2, 1, 1));
     assert_eq!(counted(renamed), (1, 1, 0));
     assert_eq!(counted(foreign), (1, 1, 0));
     assert_eq!(counted(label::ALL), (4, 3, 1));
-    let all = kept.total(label::ALL);
+    let all = recorded.total(label::ALL);
     let times = |kind, outcome| all.histogram(kind, outcome).map_or(0, |h| h.count());
     assert_eq!(times(TimeKind::Script, OutcomeClass::Ok), 2);
     assert_eq!(times(TimeKind::Lag, OutcomeClass::Ok), 2);
     // One connection was used for all.
-    assert_eq!(kept.intervals.iter().map(|i| i.run.opened).sum::<u64>(), 1);
+    assert_eq!(
+        recorded.intervals.iter().map(|i| i.run.opened).sum::<u64>(),
+        1
+    );
 }
 
 #[test]
@@ -196,8 +199,8 @@ fn given_up_orders_count_as_cancelled() {
     let token = run.bridge.send(run.order(peer.address.port(), "/first"));
     run.bridge.cancel(token.expect("a worker"), 7);
     run.bridge.send(run.order(peer.address.port(), "/second"));
-    let kept = run.end();
-    let counters = kept.total(label::ALL).counters;
+    let recorded = run.end();
+    let counters = recorded.total(label::ALL).counters;
     assert_eq!(counters.issued, 2);
     assert_eq!(counters.unanswered[NoAnswer::Unfinished as usize], 2);
 }
@@ -273,16 +276,16 @@ fn arrivals_are_reported_when_due_and_end_as_settled() {
     let done = run.next();
     run.settle(done, RequestOutcome::Ok, None);
     run.bridge.end_arrivals();
-    let kept = run.end();
+    let recorded = run.end();
     // Due but not taken is planned; later arrivals are not.
-    let (planned, started, _) = kept.arrivals();
+    let (planned, started, _) = recorded.arrivals();
     assert_eq!(started, 3);
     assert!((4..6_000).contains(&planned));
-    let task = label_of(&kept, "task");
-    let counters = kept.total(task).counters;
+    let task = label_of(&recorded, "task");
+    let counters = recorded.total(task).counters;
     assert_eq!((counters.ok, counters.failed), (1, 1));
     assert_eq!(counters.unanswered[NoAnswer::Unfinished as usize], 1);
-    let all = kept.total(label::ALL);
+    let all = recorded.total(label::ALL);
     let late = all.histogram(TimeKind::Lateness, OutcomeClass::Ok);
     let late_ns = late.expect("a request that was due").max();
     assert!(late_ns.is_some_and(|ns| ns >= (noticed_ns - first.intended_ns) / 1000 * 999));

@@ -40,7 +40,7 @@ fn stats(fleet: &Fleet) -> Value {
 }
 
 fn worker(instance: &Instance, now: &str) -> Value {
-    let shown = instance.shown();
+    let rendered = instance.render();
     json!({
         "started_at": instance.started,
         "pid": FIRST_PID + instance.index,
@@ -49,13 +49,13 @@ fn worker(instance: &Instance, now: &str) -> Value {
         "booted": true,
         "last_checkin": now,
         "last_status": {
-            "backlog": shown.backlog,
+            "backlog": rendered.backlog,
             "running": instance.max_threads,
-            "pool_capacity": shown.free(instance.max_threads),
+            "pool_capacity": rendered.free(instance.max_threads),
             // Puma's sum: working, and waiting for a thread.
-            "busy_threads": shown.busy + shown.backlog,
+            "busy_threads": rendered.busy + rendered.backlog,
             "max_threads": instance.max_threads,
-            "requests_count": shown.taken,
+            "requests_count": rendered.taken,
         },
     })
 }
@@ -90,43 +90,43 @@ const ROWS: [InstanceMetric; 10] = [
         "puma_thread_pool_capacity",
         "gauge",
         "Threads that could take a request up",
-        |one, shown| shown.free(one.max_threads) as f64,
+        |one, rendered| rendered.free(one.max_threads) as f64,
     ),
     (
         "puma_busy_threads",
         "gauge",
         "Threads at work, and requests that wait for one",
-        |_, shown| (shown.busy + shown.backlog) as f64,
+        |_, rendered| (rendered.busy + rendered.backlog) as f64,
     ),
     (
         "puma_request_backlog",
         "gauge",
         "Requests that wait for a thread",
-        |_, shown| shown.backlog as f64,
+        |_, rendered| rendered.backlog as f64,
     ),
     (
         "puma_requests_count",
         "counter",
         "Requests that were taken up",
-        |_, shown| shown.taken as f64,
+        |_, rendered| rendered.taken as f64,
     ),
     (
         "process_cpu_seconds_total",
         "counter",
         "Time of all cores together",
-        |_, shown| shown.cpu_ns as f64 / 1e9,
+        |_, rendered| rendered.cpu_ns as f64 / 1e9,
     ),
     (
         "instance_cores",
         "gauge",
         "Cores of the instance",
-        |_, shown| f64::from(shown.cores),
+        |_, rendered| f64::from(rendered.cores),
     ),
     (
         "instance_cpu_ratio",
         "gauge",
         "Share of the cores that was busy in the last second",
-        |_, shown| shown.cpu,
+        |_, rendered| rendered.cpu,
     ),
 ];
 
@@ -135,15 +135,15 @@ fn metrics(fleet: &Fleet, names: [&str; 2]) -> String {
         .all()
         .into_iter()
         .map(|instance| {
-            let shown = instance.shown();
-            (instance, shown)
+            let rendered = instance.render();
+            (instance, rendered)
         })
         .collect();
     let mut text = String::new();
     for (name, kind, help, value) in ROWS {
         head(&mut text, name, kind, help);
-        for (instance, shown) in &all {
-            let (index, value) = (instance.index, value(instance, shown));
+        for (instance, rendered) in &all {
+            let (index, value) = (instance.index, value(instance, rendered));
             line(&mut text, name, &format!("instance=\"{index}\""), value);
         }
     }
@@ -199,14 +199,14 @@ fn waiting(text: &mut String, all: &[(Arc<Instance>, InstanceStats)], names: [&s
         "gauge",
         "Threads held while another service works, by that service",
     );
-    for (instance, shown) in all {
+    for (instance, rendered) in all {
         let index = instance.index;
         for (name, calls) in names.iter().zip(instance.calls()) {
             let labels = format!("instance=\"{index}\",for=\"{name}\"");
-            line(text, waiting, &labels, calls.under_way.load(Relaxed) as f64);
+            line(text, waiting, &labels, calls.in_flight.load(Relaxed) as f64);
         }
         let labels = format!("instance=\"{index}\",for=\"other work\"");
-        line(text, waiting, &labels, shown.elsewhere as f64);
+        line(text, waiting, &labels, rendered.elsewhere as f64);
     }
     let lock = "checkin_lock_waiters";
     head(
@@ -215,9 +215,9 @@ fn waiting(text: &mut String, all: &[(Arc<Instance>, InstanceStats)], names: [&s
         "gauge",
         "Threads that wait for the instance's lock",
     );
-    for (instance, shown) in all {
+    for (instance, rendered) in all {
         let labels = format!("instance=\"{}\",on=\"sessions\"", instance.index);
-        line(text, lock, &labels, shown.locked_out as f64);
+        line(text, lock, &labels, rendered.locked_out as f64);
     }
 }
 
@@ -229,16 +229,21 @@ fn pool_wait(text: &mut String, all: &[(Arc<Instance>, InstanceStats)]) {
         "summary",
         "How long requests waited for a thread",
     );
-    for (instance, shown) in all {
+    for (instance, rendered) in all {
         let labels = format!("instance=\"{}\"", instance.index);
-        let seconds = shown.waited_ns as f64 / 1e9;
+        let seconds = rendered.waited_ns as f64 / 1e9;
         line(text, &format!("{name}_sum"), &labels, seconds);
-        line(text, &format!("{name}_count"), &labels, shown.taken as f64);
+        line(
+            text,
+            &format!("{name}_count"),
+            &labels,
+            rendered.taken as f64,
+        );
     }
 }
 
 pub(super) fn status(fleet: &Fleet) -> Value {
-    let all: Vec<InstanceStats> = fleet.all().iter().map(|one| one.shown()).collect();
+    let all: Vec<InstanceStats> = fleet.all().iter().map(|one| one.render()).collect();
     let taken: u64 = all.iter().map(|one| one.taken).sum();
     let waited: u64 = all.iter().map(|one| one.waited_ns).sum();
     let longest = all.iter().map(|one| one.longest_ns).max().unwrap_or(0);

@@ -28,7 +28,7 @@ pub(super) enum CallError {
 
 pub(super) struct Downstream {
     pub(super) name: &'static str,
-    way: DownstreamKind,
+    kind: DownstreamKind,
 }
 
 enum DownstreamKind {
@@ -57,14 +57,14 @@ impl Downstream {
     pub(super) fn delay(name: &'static str, delay: Delay) -> Self {
         Self {
             name,
-            way: DownstreamKind::Delay(delay),
+            kind: DownstreamKind::Delay(delay),
         }
     }
 
     pub(super) fn service(name: &'static str, service: RemoteService) -> Self {
         Self {
             name,
-            way: DownstreamKind::Service(service),
+            kind: DownstreamKind::Service(service),
         }
     }
 
@@ -74,7 +74,7 @@ impl Downstream {
         path: &str,
         body: &Bytes,
     ) -> Result<(), CallError> {
-        match &self.way {
+        match &self.kind {
             DownstreamKind::Delay(delay) => {
                 delay.wait().await;
                 Ok(())
@@ -119,7 +119,7 @@ impl RemoteService {
         let bare = host.trim_start_matches('[').trim_end_matches(']');
         let mut addresses = (bare, port)
             .to_socket_addrs()
-            .map_err(|why| format!("{host} cannot be found: {why}"))?;
+            .map_err(|cause| format!("{host} cannot be found: {cause}"))?;
         Ok(Self {
             address: addresses
                 .next()
@@ -146,10 +146,10 @@ impl RemoteService {
 
     async fn ask(&self, method: &Method, path: &str, body: &Bytes) -> Option<u16> {
         loop {
-            let kept = self.idle().pop();
-            let is_kept = kept.is_some();
-            let mut connection = match kept {
-                Some(kept) => kept,
+            let stored = self.idle().pop();
+            let is_kept = stored.is_some();
+            let mut connection = match stored {
+                Some(stored) => stored,
                 None => self.connect().await?,
             };
             // Nothing was sent on a closed connection.

@@ -35,7 +35,7 @@ pub(super) struct Instance {
 
 #[derive(Default)]
 pub(super) struct Calls {
-    pub(super) under_way: AtomicU64,
+    pub(super) in_flight: AtomicU64,
     pub(super) ended: AtomicU64,
     pub(super) failed: AtomicU64,
     pub(super) ns: AtomicU64,
@@ -154,7 +154,7 @@ impl Instance {
         self.cpu_ppm.store((share * 1e6).round() as u64, Relaxed);
     }
 
-    pub(super) fn shown(&self) -> InstanceStats {
+    pub(super) fn render(&self) -> InstanceStats {
         let now = clock::monotonic_ns();
         let mut cores = self.cores();
         InstanceStats {
@@ -202,10 +202,10 @@ impl Thread<'_> {
         let Some(calls) = self.instance.calls.get(downstream) else {
             return answer.await;
         };
-        let under_way = Counted::new(&calls.under_way);
+        let in_flight = Counted::new(&calls.in_flight);
         let begun = clock::monotonic_ns();
         let answer = answer.await;
-        drop(under_way);
+        drop(in_flight);
         let took = clock::monotonic_ns().saturating_sub(begun);
         calls.ns.fetch_add(took, Relaxed);
         calls.ended.fetch_add(1, Relaxed);

@@ -66,12 +66,12 @@ fn routes(options: &LabOptions) -> Result<Routes, LabError> {
         cpu_ns: settings.cpu_ns,
         lock_ns: settings.lock_ns,
     });
-    let shown = Arc::clone(&site);
+    let rendered = Arc::clone(&site);
     Ok(Routes {
         router: api::routes(site),
         stats: Some(Box::new(move || {
-            let mut reported = shown.sessions().to_json();
-            reported["pool_wait"] = control::status(&shown.fleet);
+            let mut reported = rendered.sessions().to_json();
+            reported["pool_wait"] = control::status(&rendered.fleet);
             (NAME, reported)
         })),
         sidecar: Some(Sidecar::http(options, settings.control_port, reported)?),

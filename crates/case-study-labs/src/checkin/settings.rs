@@ -62,7 +62,7 @@ impl CheckInConfig {
         let patience = given.value("downstream-timeout", "30s", units::duration_above_zero)?;
         let autoscale = options.extra("autoscale").map(|text| {
             let read = Autoscale::read(text);
-            read.map_err(|why| bad("autoscale", text, why))
+            read.map_err(|reason| bad("autoscale", text, reason))
         });
         let settings = Self {
             instances: given.count("instances", "1", 1_000)?,

@@ -147,7 +147,7 @@ impl Platform {
     fn query(&self, now: u64, ns: u64) -> u64 {
         let mut cores = lock(&self.database);
         let waiting = cores
-            .under_way(now)
+            .in_flight(now)
             .saturating_sub(self.database_cores as usize);
         #[expect(
             clippy::cast_possible_truncation,
@@ -160,7 +160,7 @@ impl Platform {
 
     pub(super) fn servers(&self) -> Vec<OfServer> {
         let now = clock::monotonic_ns();
-        let shown = self.servers.iter().map(|server| {
+        let rendered = self.servers.iter().map(|server| {
             let (busy_ns, held_back_ns) = match &mut *lock(&server.processor) {
                 Processor::Whole(cores) => (cores.busy_ns(now), None),
                 Processor::Part(quota) => (quota.busy_ns(now), Some(quota.held_back_ns(now))),
@@ -172,28 +172,28 @@ impl Platform {
                 requests: server.requests.load(Relaxed),
             }
         });
-        shown.collect()
+        rendered.collect()
     }
 
     pub(super) fn database(&self) -> OfShared {
-        shown(&self.database, self.queries.load(Relaxed))
+        render(&self.database, self.queries.load(Relaxed))
     }
 
     pub(super) fn cache(&self) -> OfShared {
-        shown(&self.cache, self.came.load(Relaxed))
+        render(&self.cache, self.came.load(Relaxed))
     }
 }
 
-fn shown(cores: &Mutex<Cores>, asked: u64) -> OfShared {
+fn render(cores: &Mutex<Cores>, asked: u64) -> OfShared {
     let now = clock::monotonic_ns();
     let mut cores = lock(cores);
-    let under_way = cores.under_way(now);
-    let active = under_way.min(cores.count as usize);
+    let in_flight = cores.in_flight(now);
+    let active = in_flight.min(cores.count as usize);
     OfShared {
         busy_ns: cores.busy_ns(now),
         cores: cores.count,
         active,
-        waiting: under_way - active,
+        waiting: in_flight - active,
         asked,
     }
 }

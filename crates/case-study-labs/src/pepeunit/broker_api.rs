@@ -27,12 +27,12 @@ pub(super) fn routes(platform: &Arc<Platform>, broker: BrokerCounts) -> Router {
 }
 
 async fn login(State(platform): State<Arc<Platform>>, Json(body): Json<Value>) -> Response {
-    let (user, password) = &platform.given.broker_user;
+    let (user, password) = &platform.config.broker_user;
     if body["username"] != user.as_str() || body["password"] != password.as_str() {
-        let why = json!({ "code": "BAD_USERNAME_OR_PWD", "message": "Auth failed" });
-        return (StatusCode::UNAUTHORIZED, Json(why)).into_response();
+        let reason = json!({ "code": "BAD_USERNAME_OR_PWD", "message": "Auth failed" });
+        return (StatusCode::UNAUTHORIZED, Json(reason)).into_response();
     }
-    let token = crate::jwt::signed(&platform.given.secret, "broker");
+    let token = crate::jwt::signed(&platform.config.secret, "broker");
     Json(json!({ "token": token, "version": "lab", "role": "administrator" })).into_response()
 }
 
@@ -54,12 +54,12 @@ fn refused(platform: &Platform, headers: &HeaderMap) -> Option<Response> {
         .and_then(|value| value.to_str().ok());
     let token = bearer.and_then(|value| value.strip_prefix("Bearer "));
     let now_s = crate::wall_clock::seconds();
-    let known = token.map(|token| crate::jwt::check(&platform.given.secret, token, now_s));
+    let known = token.map(|token| crate::jwt::check(&platform.config.secret, token, now_s));
     if known == Some(Ok(())) {
         return None;
     }
-    let why = json!({ "code": "BAD_API_KEY_OR_SECRET", "message": "no valid token" });
-    Some((StatusCode::UNAUTHORIZED, Json(why)).into_response())
+    let reason = json!({ "code": "BAD_API_KEY_OR_SECRET", "message": "no valid token" });
+    Some((StatusCode::UNAUTHORIZED, Json(reason)).into_response())
 }
 
 async fn subscriptions(
@@ -70,7 +70,7 @@ async fn subscriptions(
     if let Some(refusal) = refused(&platform, &headers) {
         return refusal;
     }
-    let domain = &platform.given.domain;
+    let domain = &platform.config.domain;
     let all = [
         ("data_pipe", format!("{domain}/+/pepeunit")),
         ("backend", format!("{domain}/+/+/+/pepeunit")),

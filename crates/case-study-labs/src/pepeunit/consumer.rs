@@ -74,15 +74,15 @@ fn consume(platform: &Platform, from: &Receiver<ConsumedMessage>, each_ns: u64) 
 impl Gate for Consumer {
     fn admits(&self, username: &str) -> Option<String> {
         let now_s = crate::wall_clock::seconds();
-        let claims = crate::jwt::claims(&self.platform.given.secret, username, now_s).ok()?;
+        let claims = crate::jwt::claims(&self.platform.config.secret, username, now_s).ok()?;
         let unit = claims.get("uuid")?.as_str()?;
         let is_unit = claims.get("type").and_then(|of| of.as_str()) == Some("Unit");
         let is_known = self.platform.inside().units.contains_key(unit);
         (is_unit && is_known).then(|| unit.to_owned())
     }
 
-    fn allows(&self, who: &str, topic: &str) -> bool {
-        let allows = self.platform.allows(who, topic);
+    fn allows(&self, client: &str, topic: &str) -> bool {
+        let allows = self.platform.allows(client, topic);
         if !allows {
             self.platform.inside().counts.denied += 1;
         }

@@ -57,7 +57,7 @@ enum Object {
 
 enum Is {
     Object(Object),
-    Leaf(Value),
+    Chunk(Value),
 }
 
 impl Object {
@@ -70,12 +70,12 @@ impl Object {
 
     fn field(self, name: &str) -> Option<Is> {
         match (self, name) {
-            (_, "__typename") => Some(Is::Leaf(self.name().into())),
+            (_, "__typename") => Some(Is::Chunk(self.name().into())),
             (Object::Query, "getBaseMetrics") => Some(Is::Object(Object::BaseMetrics)),
             (Object::Query, _) => None,
             (Object::BaseMetrics, _) => {
                 let count = COUNTS.iter().find(|(known, ..)| *known == name);
-                count.map(|(.., count)| Is::Leaf((*count).into()))
+                count.map(|(.., count)| Is::Chunk((*count).into()))
             }
         }
     }
@@ -92,7 +92,8 @@ struct Operation<'q> {
 
 fn run(asked: &GraphQlRequest<'_>) -> Result<Value, Vec<Problem>> {
     let one = |problem| vec![problem];
-    let document = query::parse_query::<&str>(asked.query).map_err(|why| one(syntax(&why)))?;
+    let document =
+        query::parse_query::<&str>(asked.query).map_err(|reason| one(syntax(&reason)))?;
     let (mut fragments, mut operations) = (Fragments::new(), Vec::new());
     for definition in document.definitions {
         match definition {
@@ -129,7 +130,7 @@ fn run(asked: &GraphQlRequest<'_>) -> Result<Value, Vec<Problem>> {
         return Err(problems);
     }
     let operation = chosen(operations, asked.operation).map_err(one)?;
-    let variables = given(&operation, asked.variables)?;
+    let variables = config(&operation, asked.variables)?;
     let execution = Execution {
         fragments: &fragments,
         variables,
@@ -137,8 +138,8 @@ fn run(asked: &GraphQlRequest<'_>) -> Result<Value, Vec<Problem>> {
     execution.object(Object::Query, &[&operation.set])
 }
 
-fn syntax(why: &query::ParseError) -> Problem {
-    let text = why.to_string();
+fn syntax(reason: &query::ParseError) -> Problem {
+    let text = reason.to_string();
     let words: Vec<&str> = text.split_whitespace().collect();
     let place = |word: &&str| {
         let (line, column) = word.split_once(':')?;
@@ -265,8 +266,8 @@ impl<'q> OperationValidator<'_, 'q> {
                 self.wrong(at, text);
             }
             Is::Object(object) => self.set(&field.selection_set, object),
-            Is::Leaf(_) if empty => {}
-            Is::Leaf(_) => {
+            Is::Chunk(_) if empty => {}
+            Is::Chunk(_) => {
                 let text =
                     format!("Field '{name}' must not have a selection since it has no subfields.");
                 self.wrong(at, text);
@@ -360,14 +361,14 @@ fn is_boolean<'q>(variable: &VariableDefinition<'q, &'q str>) -> bool {
     }
 }
 
-fn given<'q>(
+fn config<'q>(
     operation: &Operation<'q>,
-    given: &Map<String, Value>,
+    config: &Map<String, Value>,
 ) -> Result<HashMap<&'q str, bool>, Vec<Problem>> {
     let (mut values, mut problems) = (HashMap::new(), Vec::new());
     for variable in &operation.declared {
         let name = variable.name;
-        let value = match (given.get(name), &variable.default_value) {
+        let value = match (config.get(name), &variable.default_value) {
             (Some(Value::Bool(yes)), _) | (None, Some(Literal::Boolean(yes))) => Ok(*yes),
             (Some(other), _) => Err(format!(
                 "Variable '${name}' got invalid value {other}; Boolean cannot represent a non boolean value."
@@ -422,7 +423,7 @@ impl<'a, 'q> Execution<'a, 'q> {
         let mut data = Map::new();
         for wanted in &collected.wanted {
             let value = match object.field(wanted.first.name) {
-                Some(Is::Leaf(value)) => value,
+                Some(Is::Chunk(value)) => value,
                 Some(Is::Object(inner)) => self.object(inner, &wanted.of_it)?,
                 None => Value::Null,
             };

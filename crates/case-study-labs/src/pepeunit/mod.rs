@@ -75,7 +75,7 @@ const PAGE: &str = "<!doctype html>\n<html lang=\"en\">\n<head><meta charset=\"u
     <a href=\"/pepeunit/api/v1/metrics/\">/pepeunit/api/v1/metrics/</a>, and behind POST /pepeunit/graphql.</p></body>\n</html>\n";
 
 fn routes(options: &LabOptions) -> Result<Routes, LabError> {
-    let platform = Arc::new(Platform::new(given(options)?));
+    let platform = Arc::new(Platform::new(config(options)?));
     let broker = broker(options, &platform)?;
     platform.listens_at(broker.address.port());
     let stats = broker.counts();
@@ -117,7 +117,8 @@ fn bad(option: &str, value: &str, advice: impl Into<String>) -> LabError {
 
 fn number(options: &LabOptions, option: &str, most: u64) -> Result<Option<u64>, LabError> {
     let text = options.extra(option);
-    let read = text.map(|text| units::count(text, 1..=most).map_err(|why| bad(option, text, why)));
+    let read =
+        text.map(|text| units::count(text, 1..=most).map_err(|reason| bad(option, text, reason)));
     read.transpose()
 }
 
@@ -128,12 +129,12 @@ fn ms(options: &LabOptions, option: &str, usual: u64) -> Result<u64, LabError> {
     }
 }
 
-fn given(options: &LabOptions) -> Result<PlatformConfig, LabError> {
+fn config(options: &LabOptions) -> Result<PlatformConfig, LabError> {
     let user = options.extra("broker-user").unwrap_or("admin:public");
     let (name, password) = user.split_once(':').unwrap_or((user, ""));
     let rules = options
         .extra("break")
-        .map(|rule| RuleSet::without(rule).map_err(|why| bad("break", rule, why)));
+        .map(|rule| RuleSet::without(rule).map_err(|reason| bad("break", rule, reason)));
     let crash = match options.extra("crash-at") {
         None => None,
         Some(_) => Some(latency::duration(NAME, options, "crash-at")?),
@@ -159,7 +160,7 @@ fn given(options: &LabOptions) -> Result<PlatformConfig, LabError> {
 
 fn broker(options: &LabOptions, platform: &Arc<Platform>) -> Result<EmbeddedBroker, LabError> {
     let capacity = options.extra("capacity").map(|text| {
-        let rate = units::gap_of_rate(text).map_err(|why| bad("capacity", text, why));
+        let rate = units::gap_of_rate(text).map_err(|reason| bad("capacity", text, reason));
         rate.map(|gap_ns| (1_000_000_000 / gap_ns.max(1)).max(1))
     });
     let waiting = number(options, "queue", 1_000_000)?.unwrap_or(1_000);

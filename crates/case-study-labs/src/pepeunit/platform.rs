@@ -24,7 +24,7 @@ pub(crate) struct PlatformConfig {
 }
 
 pub(crate) struct Platform {
-    pub given: PlatformConfig,
+    pub config: PlatformConfig,
     /// Machine clock in nanoseconds, and platform time.
     begun: (u64, u64),
     mqtt_port: Mutex<u16>,
@@ -72,10 +72,10 @@ pub(crate) struct UnitNode {
 }
 
 impl Platform {
-    pub fn new(given: PlatformConfig) -> Platform {
+    pub fn new(config: PlatformConfig) -> Platform {
         let now_ms = jiff::Timestamp::now().as_millisecond().unsigned_abs();
         Platform {
-            given,
+            config,
             begun: (clock::monotonic_ns(), now_ms),
             mqtt_port: Mutex::default(),
             inside: Mutex::default(),
@@ -84,11 +84,11 @@ impl Platform {
 
     pub fn now_ms(&self) -> u64 {
         let (begun_ns, at_ms) = self.begun;
-        at_ms + (clock::monotonic_ns() - begun_ns) * self.given.hurry / 1_000_000
+        at_ms + (clock::monotonic_ns() - begun_ns) * self.config.hurry / 1_000_000
     }
 
     pub fn is_crashed(&self) -> bool {
-        let Some(at_ns) = self.given.crash_at_ns else {
+        let Some(at_ns) = self.config.crash_at_ns else {
             return false;
         };
         let first = self.inside().first_ns;
@@ -112,11 +112,11 @@ impl Platform {
         let inside = self.inside();
         match levels.as_slice() {
             [domain, node, "pepeunit"] => {
-                *domain == self.given.domain && inside.nodes.contains_key(*node)
+                *domain == self.config.domain && inside.nodes.contains_key(*node)
             }
             [domain, base, own, _, "pepeunit"] => {
                 let is_base = ["input_base_topic", "output_base_topic"].contains(base);
-                *domain == self.given.domain && is_base && *own == unit
+                *domain == self.config.domain && is_base && *own == unit
             }
             _ => false,
         }
@@ -145,9 +145,9 @@ impl Platform {
                     inside.counts.nowhere += 1;
                     return;
                 };
-                let given = &self.given;
+                let config = &self.config;
                 let pipe = node.pipe.get_or_insert_with(|| {
-                    Pipe::new(Config::of_the_house(), given.rules, given.turns, now_ms)
+                    Pipe::new(Config::of_the_house(), config.rules, config.turns, now_ms)
                 });
                 pipe.go_on(now_ms);
                 pipe.take(payload, now_ms);
@@ -168,7 +168,7 @@ impl Platform {
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         let mut env = json!({
-            "PU_DOMAIN": self.given.domain, "PU_HTTP_TYPE": "http", "PU_AUTH_TOKEN": token,
+            "PU_DOMAIN": self.config.domain, "PU_HTTP_TYPE": "http", "PU_AUTH_TOKEN": token,
             "PU_MQTT_HOST": "127.0.0.1", "PU_MQTT_PORT": port, "PU_MQTT_PING_INTERVAL": 30,
             "PU_API_ACTUAL_PREFIX": "/api/v1", "PU_APP_PREFIX": "/pepeunit",
         });
@@ -186,8 +186,8 @@ impl Platform {
         for pipe in nodes.filter_map(|node| node.pipe.as_ref()) {
             all.came += pipe.counts.came;
             all.passed += pipe.counts.passed;
-            for (why, count) in &pipe.counts.filtered {
-                *all.filtered.entry(why).or_default() += count;
+            for (reason, count) in &pipe.counts.filtered {
+                *all.filtered.entry(reason).or_default() += count;
             }
         }
         let seen = &inside.counts;
@@ -257,21 +257,21 @@ impl Inside {
 }
 
 impl PlatformUnit {
-    pub fn shown(&self, with_nodes: bool) -> Value {
-        let mut shown = json!({
+    pub fn render(&self, with_nodes: bool) -> Value {
+        let mut rendered = json!({
             "uuid": self.uuid, "name": self.name, "repo_uuid": self.fields["repo_uuid"],
             "visibility_level": self.fields["visibility_level"], "unit_nodes": [],
         });
         if with_nodes {
             let outputs = self.nodes.iter().filter(|node| node.kind == "Output");
-            shown["unit_nodes"] = outputs.map(|node| node.shown(&self.uuid)).collect();
+            rendered["unit_nodes"] = outputs.map(|node| node.render(&self.uuid)).collect();
         }
-        shown
+        rendered
     }
 }
 
 impl UnitNode {
-    pub fn shown(&self, unit: &str) -> Value {
+    pub fn render(&self, unit: &str) -> Value {
         let last = self.pipe.as_ref().and_then(Pipe::last);
         let state = last.map(|(state, _)| state).or(self.state.as_deref());
         json!({

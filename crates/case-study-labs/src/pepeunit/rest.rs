@@ -48,8 +48,8 @@ pub(super) fn routes(platform: &Arc<Platform>) -> Router {
         .with_state(Arc::clone(platform))
 }
 
-fn refused(code: StatusCode, why: &str) -> Response {
-    (code, Json(json!({ "detail": why }))).into_response()
+fn refused(code: StatusCode, reason: &str) -> Response {
+    (code, Json(json!({ "detail": reason }))).into_response()
 }
 
 fn missing(what: &str) -> Response {
@@ -66,9 +66,9 @@ async fn known_user(
         .get("x-auth-token")
         .and_then(|value| value.to_str().ok());
     let token = token.unwrap_or_default();
-    match jwt::check(&platform.given.secret, token, crate::wall_clock::seconds()) {
+    match jwt::check(&platform.config.secret, token, crate::wall_clock::seconds()) {
         Ok(()) => next.run(request).await,
-        Err(why) => refused(StatusCode::UNAUTHORIZED, why),
+        Err(reason) => refused(StatusCode::UNAUTHORIZED, reason),
     }
 }
 
@@ -95,7 +95,7 @@ async fn auth(State(platform): Of, Json(body): Json<Value>) -> Response {
     match inside.users.get(login) {
         Some((uuid, password)) if body["password"] == password.as_str() => {
             let claims = json!({ "uuid": uuid, "type": "User" });
-            Json(json!({ "token": jwt::made(&platform.given.secret, claims) })).into_response()
+            Json(json!({ "token": jwt::made(&platform.config.secret, claims) })).into_response()
         }
         _ => refused(StatusCode::FORBIDDEN, "wrong login or password"),
     }
@@ -180,7 +180,7 @@ async fn units(State(platform): Of, Query(asked): RestState) -> Response {
         .units
         .values()
         .filter(|unit| unit.name.contains(wanted));
-    let found: Vec<Value> = found.map(|unit| unit.shown(with_nodes)).collect();
+    let found: Vec<Value> = found.map(|unit| unit.render(with_nodes)).collect();
     Json(json!({ "count": found.len(), "units": found })).into_response()
 }
 
@@ -194,14 +194,17 @@ async fn add_unit(State(platform): Of, Json(body): Json<Value>) -> Response {
         );
     }
     let uuid = inside.add_unit(&body);
-    let shown = inside.units[&uuid].shown(false);
-    Json(shown).into_response()
+    let rendered = inside.units[&uuid].render(false);
+    Json(rendered).into_response()
 }
 
 async fn unit(State(platform): Of, Path(uuid): Path<String>) -> Response {
     let inside = platform.inside();
-    let shown = inside.units.get(&uuid).map(|unit| unit.shown(true));
-    shown.map_or_else(|| missing("unit"), |shown| Json(shown).into_response())
+    let rendered = inside.units.get(&uuid).map(|unit| unit.render(true));
+    rendered.map_or_else(
+        || missing("unit"),
+        |rendered| Json(rendered).into_response(),
+    )
 }
 
 async fn remove_unit(State(platform): Of, Path(uuid): Path<String>) -> Response {
@@ -217,7 +220,7 @@ async fn env(State(platform): Of, Path(uuid): Path<String>) -> Response {
         return missing("unit");
     };
     let claims = json!({ "uuid": uuid, "type": "Unit" });
-    let token = jwt::made(&platform.given.secret, claims);
+    let token = jwt::made(&platform.config.secret, claims);
     Json(platform.env(unit, &token).to_string()).into_response()
 }
 
@@ -249,7 +252,7 @@ async fn node(State(platform): Of, Path(uuid): Path<String>) -> Response {
     if let Some(pipe) = &mut node.pipe {
         pipe.go_on(now_ms);
     }
-    Json(node.shown("")).into_response()
+    Json(node.render("")).into_response()
 }
 
 async fn change_node(
@@ -264,7 +267,7 @@ async fn change_node(
     if let Some(is_active) = body["is_data_pipe_active"].as_bool() {
         node.is_active = is_active;
     }
-    Json(node.shown("")).into_response()
+    Json(node.render("")).into_response()
 }
 
 async fn configure(
@@ -283,17 +286,17 @@ async fn configure(
     else {
         return refused(StatusCode::UNPROCESSABLE_ENTITY, "there is no file `data`");
     };
-    let config = match Config::read(text) {
+    let pipe_config = match Config::read(text) {
         Ok(config) => config,
-        Err(why) => return refused(StatusCode::UNPROCESSABLE_ENTITY, &why),
+        Err(reason) => return refused(StatusCode::UNPROCESSABLE_ENTITY, &reason),
     };
-    let (given, now_ms) = (&platform.given, platform.now_ms());
+    let (config, now_ms) = (&platform.config, platform.now_ms());
     let mut inside = platform.inside();
     let node = asked.get("uuid").and_then(|uuid| inside.node(uuid));
     let Some(node) = node else {
         return missing("node");
     };
-    node.pipe = Some(Pipe::new(config, given.rules, given.turns, now_ms));
+    node.pipe = Some(Pipe::new(pipe_config, config.rules, config.turns, now_ms));
     StatusCode::NO_CONTENT.into_response()
 }
 

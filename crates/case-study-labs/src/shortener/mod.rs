@@ -136,12 +136,12 @@ async fn create(
         .get(header::HOST)
         .and_then(|host| host.to_str().ok());
     let host = host.ok_or(bad("a Host header is needed"))?;
-    let kept = shortener.store().keep(url, expires.as_second());
+    let stored = shortener.store().keep(url, expires.as_second());
     let full = ShortenerError(
         StatusCode::INSUFFICIENT_STORAGE,
         "the lab is full: it keeps four million URLs, or a GiB of them",
     );
-    let id = text_of(kept.ok_or(full)?);
+    let id = text_of(stored.ok_or(full)?);
     let short = json!({ "shortUrl": format!("http://{host}/short-urls/{id}") });
     Ok((StatusCode::CREATED, Json(short)).into_response())
 }
@@ -173,18 +173,18 @@ fn is_url(url: &str) -> bool {
 
 async fn follow(State(shortener): ShortenerState, Path(id): Path<String>) -> ShortenerResult {
     let store = shortener.store();
-    let kept = number_of(&id).and_then(|id| store.get(id));
-    let kept = kept.ok_or(ShortenerError(
+    let stored = number_of(&id).and_then(|id| store.get(id));
+    let stored = stored.ok_or(ShortenerError(
         StatusCode::NOT_FOUND,
         "there is no such short URL",
     ))?;
-    if crate::wall_clock::seconds() >= kept.expires_s as f64 {
+    if crate::wall_clock::seconds() >= stored.expires_s as f64 {
         return Err(ShortenerError(
             StatusCode::GONE,
             "this short URL has expired",
         ));
     }
-    let location = [(header::LOCATION, kept.url.to_string())];
+    let location = [(header::LOCATION, stored.url.to_string())];
     Ok((StatusCode::FOUND, location).into_response())
 }
 

@@ -15,7 +15,7 @@ pub(super) struct StoredUrl {
 }
 
 pub(super) struct Store {
-    kept: HashMap<u64, StoredUrl>,
+    stored: HashMap<u64, StoredUrl>,
     bytes: usize,
     seed: u64,
     drawn: u64,
@@ -25,7 +25,7 @@ pub(super) struct Store {
 impl Store {
     pub(super) fn new(seed: u64) -> Self {
         Self {
-            kept: HashMap::new(),
+            stored: HashMap::new(),
             bytes: 0,
             seed: mix(seed_or_fresh(seed)),
             drawn: 0,
@@ -35,13 +35,13 @@ impl Store {
 
     /// `None` if full.
     pub(super) fn keep(&mut self, url: &str, expires_s: i64) -> Option<u64> {
-        if self.kept.len() >= MOST || self.bytes + url.len() > MOST_BYTES {
+        if self.stored.len() >= MOST || self.bytes + url.len() > MOST_BYTES {
             return None;
         }
         let id = self.fresh();
         self.bytes += url.len();
         let url = url.into();
-        self.kept.insert(id, StoredUrl { url, expires_s });
+        self.stored.insert(id, StoredUrl { url, expires_s });
         Some(id)
     }
 
@@ -49,7 +49,7 @@ impl Store {
         loop {
             let id = mix(self.seed.wrapping_add(self.drawn));
             self.drawn += 1;
-            if !self.kept.contains_key(&id) {
+            if !self.stored.contains_key(&id) {
                 return id;
             }
             self.collisions += 1;
@@ -57,11 +57,11 @@ impl Store {
     }
 
     pub(super) fn get(&self, id: u64) -> Option<&StoredUrl> {
-        self.kept.get(&id)
+        self.stored.get(&id)
     }
 
     pub(super) fn to_json(&self) -> Value {
-        json!({ "stored": self.kept.len(), "stored_bytes": self.bytes, "id_collisions": self.collisions })
+        json!({ "stored": self.stored.len(), "stored_bytes": self.bytes, "id_collisions": self.collisions })
     }
 }
 

@@ -14,7 +14,7 @@ fn control(lab: &Lab) -> SocketAddr {
     address
 }
 
-fn shown(lab: &Lab, what: &str) -> Vec<u64> {
+fn render(lab: &Lab, what: &str) -> Vec<u64> {
     let reported = Client::connect(control(lab)).get("/stats").json();
     let workers = reported["worker_status"].as_array().unwrap();
     let of = |worker: &Value| worker["last_status"][what].as_u64().unwrap();
@@ -81,7 +81,7 @@ fn a_session_is_opened_and_handed_on() {
         json!({ "200": 1 })
     );
     // Round robin: half of sixteen each.
-    assert_eq!(shown(&lab, "requests_count"), [8, 8]);
+    assert_eq!(render(&lab, "requests_count"), [8, 8]);
 }
 
 #[test]
@@ -102,9 +102,9 @@ fn what_finds_no_thread_waits_in_line_until_the_downstream_has_answered() {
     for client in &mut waiting {
         client.send("GET", "/check_in/v2/sessions/x", "");
     }
-    while shown(&lab, "backlog") != [3] || shown(&lab, "pool_capacity") != [0] {}
-    assert_eq!(shown(&lab, "busy_threads"), [5]);
-    assert_eq!(shown(&lab, "max_threads"), [2]);
+    while render(&lab, "backlog") != [3] || render(&lab, "pool_capacity") != [0] {}
+    assert_eq!(render(&lab, "busy_threads"), [5]);
+    assert_eq!(render(&lab, "max_threads"), [2]);
     let metrics = Client::connect(control(&lab)).get("/metrics").body;
     for line in [
         "puma_request_backlog{instance=\"0\"} 3",
@@ -123,8 +123,8 @@ fn what_finds_no_thread_waits_in_line_until_the_downstream_has_answered() {
     for client in &mut waiting {
         assert_eq!(client.receive("GET").code, 502);
     }
-    while shown(&lab, "pool_capacity") != [2] {}
-    assert_eq!(shown(&lab, "backlog"), [0]);
+    while render(&lab, "pool_capacity") != [2] {}
+    assert_eq!(render(&lab, "backlog"), [0]);
 }
 
 #[test]
@@ -172,8 +172,8 @@ fn too_much_computing_brings_more_instances_up_to_the_limit() {
             ("time", "1000x"),
         ],
     );
-    while shown(&scaled, "max_threads").len() < 3 {}
-    assert_eq!(shown(&scaled, "max_threads"), [16, 16, 16]);
+    while render(&scaled, "max_threads").len() < 3 {}
+    assert_eq!(render(&scaled, "max_threads"), [16, 16, 16]);
 }
 
 #[test]

@@ -35,7 +35,7 @@ pub fn command(args: &args::Ab) -> u8 {
 }
 
 fn run(args: &args::Ab) -> Result<u8, CommandError> {
-    let asked = comparing::asked(&args.judged)?;
+    let config = comparing::config(&args.judged)?;
     let budget = args.budget.as_deref();
     let budget = budget
         .map(|text| parse_duration(text).map_err(|error| flag_error("--budget", text, &error)))
@@ -49,7 +49,7 @@ fn run(args: &args::Ab) -> Result<u8, CommandError> {
     log::makes_way(args.json.as_deref());
     let stop = StopHandle::default();
     // Held to the end, so that started processes are ended on a signal.
-    let _heard = signals::hear(&stop, String::new(), &log::voice()).map_err(|error| {
+    let _signal_handler = signals::hear(&stop, String::new(), &log::sink()).map_err(|error| {
         CommandError::could_not_run(format!("cannot listen for signals: {error}"))
     })?;
     let runs = rerender::runs(args.runs.as_deref());
@@ -58,12 +58,12 @@ fn run(args: &args::Ab) -> Result<u8, CommandError> {
     let folder = folder.unwrap_or_else(|| comparing::place("ab", &tag["ab-".len()..]));
     let mut ab = Ab {
         args,
-        asked,
+        config,
         budget,
         seed,
         sides,
         stop,
-        ground: RunEnv {
+        env: RunEnv {
             runs: &runs,
             tag: &tag,
             folder: &folder,
@@ -122,12 +122,12 @@ enum RunAttempt {
 
 struct Ab<'a> {
     args: &'a args::Ab,
-    asked: CompareConfig,
+    config: CompareConfig,
     budget: Option<u64>,
     seed: u64,
     sides: [AbTarget; 2],
     stop: StopHandle,
-    ground: RunEnv<'a>,
+    env: RunEnv<'a>,
     made: [Side; 2],
     number: u32,
 }
@@ -185,10 +185,10 @@ impl Ab<'_> {
                 return Ok(RunAttempt::Run(entrant));
             }
             if is_again {
-                let why = made.reason.unwrap_or_default();
+                let cause = made.reason.unwrap_or_default();
                 return Err(CommandError {
                     lines: vec![format!(
-                        "the measurement of {} is INVALID, as the one before it: {why}",
+                        "the measurement of {} is INVALID, as the one before it: {cause}",
                         made.run
                     )],
                     code: exit::INVALID,
@@ -203,10 +203,7 @@ impl Ab<'_> {
         self.number += 1;
         let target = &self.sides[side];
         let process = target.process.as_ref();
-        let log = self
-            .ground
-            .folder
-            .join(format!("run-{}-cmd.txt", self.number));
+        let log = self.env.folder.join(format!("run-{}-cmd.txt", self.number));
         let started = process
             .map(|process| process.start(&log, &self.stop))
             .transpose()?;
@@ -219,15 +216,13 @@ impl Ab<'_> {
         let seed = probe_seed(self.seed, self.number as usize);
         let mut flags = target.flags.clone();
         flags.extend(["--seed".to_owned(), seed.to_string()]);
-        let ran = self
-            .ground
-            .run(self.number, (&self.args.what, &flags), &tags)?;
+        let ran = self.env.run(self.number, &self.args.what, &flags, &tags)?;
         drop(started);
         if let Some(signal) = ran.signal.or(self.stop.signal()) {
             return Ok(RunAttempt::Signal(signal));
         }
         let Some(record) = &ran.record else {
-            self.ground.clear(self.number);
+            self.env.clear(self.number);
             return Err(without_record(&ran));
         };
         let entrant = groups::recorded(record)?;
@@ -244,22 +239,22 @@ impl Ab<'_> {
 
     fn check(&mut self) -> Result<(), CommandError> {
         let [a, b] = &self.made;
-        groups::rows_are_there(a, b, &self.asked)?;
-        groups::hinder(a, b, self.args.judged.anyway, &mut self.asked)
+        groups::rows_are_there(a, b, &self.config)?;
+        groups::hinder(a, b, self.args.judged.anyway, &mut self.config)
     }
 
     fn look(&self, confidence: f64) -> Comparison {
-        let asked = CompareConfig {
+        let config = CompareConfig {
             confidence,
-            ..self.asked.clone()
+            ..self.config.clone()
         };
-        compare::compare(&self.made[0], &self.made[1], &asked)
+        compare::compare(&self.made[0], &self.made[1], &config)
     }
 
     fn conclude(&self, end: AbEnd, folder: &Path) -> Result<u8, CommandError> {
         let pairs = self.made.iter().map(|side| side.runs.len()).min();
         let pairs = pairs.unwrap_or_default();
-        let tag = self.ground.tag;
+        let tag = self.env.tag;
         let mut comparison = match end {
             AbEnd::Signal(signal) => {
                 log::say(format_args!(

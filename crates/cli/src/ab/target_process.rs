@@ -42,8 +42,8 @@ impl TargetProcess {
         command: &str,
         url: &str,
     ) -> Result<TargetProcess, CommandError> {
-        let (base, path) = Base::of_url(url).map_err(|why| {
-            CommandError::bad_input(format!("--{side}: {why}, which --{side}-cmd needs"))
+        let (base, path) = Base::of_url(url).map_err(|cause| {
+            CommandError::bad_input(format!("--{side}: {cause}, which --{side}-cmd needs"))
         })?;
         Ok(TargetProcess {
             side,

@@ -171,7 +171,7 @@ fn run_case(case: &Case, depth: Depth, once: bool) -> bool {
     for attempt in 1..=attempts {
         let (holds, text) = match (case.run)(depth) {
             Ok(findings) => (findings.iter().all(|f| f.holds), table(&findings)),
-            Err(why) => (false, format!("    could not run: {why}\n")),
+            Err(reason) => (false, format!("    could not run: {reason}\n")),
         };
         let word = if holds { "pass" } else { "FAIL" };
         let again = if attempt > 1 { " (second attempt)" } else { "" };

@@ -13,7 +13,7 @@ use std::{
 use cluster::merge::Merger;
 use engine::clock;
 use measure::{
-    Interval, Label, LabelId, OutcomeClass, Slot, TimeKind,
+    Interval, Label, LabelId, OutcomeClass, Slot, TimeKind, TimeSpan,
     label::{self, LabelGroup},
 };
 use plan::{FirstArrival, Load, Phase, Plan, Rate, Shape, Share, units::SECOND};
@@ -63,7 +63,7 @@ fn labels() -> Vec<Label> {
 fn interval(index: u64, share: Share) -> Interval {
     let mut interval = Interval {
         index,
-        span: (index * SECOND, (index + 1) * SECOND),
+        span: TimeSpan::new(index * SECOND, (index + 1) * SECOND),
         ..Interval::default()
     };
     interval.run.cpu_ns = vec![80_000_000];
@@ -95,13 +95,14 @@ fn recorded(folder: &std::path::Path, share: Share, seconds: u64, ends: bool) ->
         workers: 1,
         ..RunContext::default()
     };
-    let kept = Kept::default();
+    let stored = Kept::default();
     let redactor = || Redactor::new(&plan, &[], Salt::new([7; 16]));
     let manifest = Manifest::new(&plan, started);
-    let copier: Box<dyn Copier> = Box::new(kept.clone());
+    let copier: Box<dyn Copier> = Box::new(stored.clone());
     let writer = Writer::create_part(
         folder,
-        (&manifest, &plan),
+        &manifest,
+        &plan,
         &labels(),
         redactor(),
         Some(copier),
@@ -125,7 +126,7 @@ fn recorded(folder: &std::path::Path, share: Share, seconds: u64, ends: bool) ->
         };
         assert!(writer.finish(RunState::Complete, end).1.is_none());
     }
-    std::mem::take(&mut *kept.0.lock().unwrap())
+    std::mem::take(&mut *stored.0.lock().unwrap())
 }
 
 struct Temporary(PathBuf);
@@ -157,9 +158,9 @@ fn share(index: u64, of: u64) -> Share {
 
 #[test]
 fn a_copy_is_the_record_byte_for_byte() {
-    let (own, whole) = (temporary(), temporary());
+    let (own, decoded) = (temporary(), temporary());
     let pieces = recorded(own.path(), share(1, 3), 4, true);
-    let mut replica = Replica::new(whole.path(), 1);
+    let mut replica = Replica::new(decoded.path(), 1);
     let mut seconds = 0;
     for piece in &pieces {
         let piece = RecordPiece::from_bytes(piece).unwrap();
@@ -180,7 +181,7 @@ fn a_copy_is_the_record_byte_for_byte() {
     };
     assert_eq!(
         files(own.path().join("parts/1")),
-        files(whole.path().join("parts/1"))
+        files(decoded.path().join("parts/1"))
     );
     // Without its start a record has no place.
     let mut late = Replica::new(temporary().path(), 2);
@@ -232,22 +233,22 @@ fn parts_are_merged_and_fuller_copy_is_used() {
 
 #[test]
 fn live_merge_equals_merge_of_records() {
-    let (own, whole) = (temporary(), temporary());
+    let (own, decoded) = (temporary(), temporary());
     let mut merger = Merger::new(3);
     let mut issued = 0;
     let mut count = |merged: Vec<cluster::merge::Merged>| {
         for merged in merged {
-            let all = merged.whole.frame.parts.get(&(label::ALL, 0)).unwrap();
+            let all = merged.decoded.frame.parts.get(&(label::ALL, 0)).unwrap();
             issued += all.slot.counters.issued;
         }
     };
     for node in 0..3 {
-        let mut replica = Replica::new(whole.path(), node);
+        let mut replica = Replica::new(decoded.path(), node);
         for piece in recorded(own.path(), share(node, 3), 5, true) {
             let piece = RecordPiece::from_bytes(&piece).unwrap();
             let unfolded = replica.take(&piece).unwrap();
-            if let (RecordPiece::Leaf { under_way, .. }, Some(unfolded)) = (piece, unfolded) {
-                count(merger.take(node, unfolded, under_way));
+            if let (RecordPiece::Chunk { in_flight_ages, .. }, Some(unfolded)) = (piece, unfolded) {
+                count(merger.take(node, unfolded, in_flight_ages));
             }
         }
         count(merger.ends(node));
@@ -255,7 +256,7 @@ fn live_merge_equals_merge_of_records() {
     assert_eq!(issued, 15 * RATE);
     let runs = temporary();
     let place = RunLocation::new(Some(runs.path().to_owned()), 1);
-    let run: Run = merge(&[whole.path().to_owned()], &place).unwrap().run;
+    let run: Run = merge(&[decoded.path().to_owned()], &place).unwrap().run;
     assert_eq!(run.totals.label(label::ALL).slot.counters.issued, issued);
 }
 
@@ -265,13 +266,13 @@ fn live_merge_equals_merge_of_records() {
 fn sixty_four_nodes_take_less_than_a_quarter_of_a_core() {
     const NODES: u64 = 64;
     const SECONDS: u64 = 20;
-    let (own, whole) = (temporary(), temporary());
-    let said: Vec<Vec<Vec<u8>>> = (0..NODES)
+    let (own, decoded) = (temporary(), temporary());
+    let message: Vec<Vec<Vec<u8>>> = (0..NODES)
         .map(|node| recorded(own.path(), share(node, NODES), SECONDS, true))
         .collect();
-    let bytes: usize = said.iter().flatten().map(Vec::len).sum();
+    let bytes: usize = message.iter().flatten().map(Vec::len).sum();
     let mut replicas: Vec<Replica> = (0..NODES)
-        .map(|node| Replica::new(whole.path(), node))
+        .map(|node| Replica::new(decoded.path(), node))
         .collect();
     let mut merger = Merger::new(NODES);
     let plan = plan();
@@ -281,20 +282,20 @@ fn sixty_four_nodes_take_less_than_a_quarter_of_a_core() {
         &labels(),
         Redactor::new(&plan, &[], Salt::new([7; 16])),
     );
-    let longest = said.iter().map(Vec::len).max().unwrap();
+    let longest = message.iter().map(Vec::len).max().unwrap();
     let before_ns = clock::thread_cpu_ns();
     let mut seconds = 0;
     for at in 0..longest {
         for (node, replica) in (0..).zip(&mut replicas) {
-            let Some(piece) = said[node as usize].get(at) else {
+            let Some(piece) = message[node as usize].get(at) else {
                 continue;
             };
             let piece = RecordPiece::from_bytes(piece).unwrap();
             let unfolded = replica.take(&piece).unwrap();
-            if let (RecordPiece::Leaf { under_way, .. }, Some(unfolded)) = (piece, unfolded) {
-                for merged in merger.take(node, unfolded, under_way) {
+            if let (RecordPiece::Chunk { in_flight_ages, .. }, Some(unfolded)) = (piece, unfolded) {
+                for merged in merger.take(node, unfolded, in_flight_ages) {
                     seconds += 1;
-                    writer.interval_of_parts(merged.whole);
+                    writer.interval_of_parts(merged.decoded);
                 }
             }
         }

@@ -33,24 +33,32 @@ type NamedFigure = (&'static str, fn(&Summary, &StageRow) -> Option<ShownFigure>
 
 pub(super) fn compare_stages(stages: &[FinishedStage<'_>], rows: &[StageRow]) -> Vec<Comparison> {
     let ran = |number: usize| match &stages.get(number)?.outcome {
-        StageOutcome::Ran { page, .. } => Some((&page.summary, &rows[number])),
+        StageOutcome::Ran { page, .. } => Some(MeasuredStage {
+            summary: &page.summary,
+            row: &rows[number],
+        }),
         _ => None,
     };
     let pairs = rows.iter().enumerate().filter_map(|(number, row)| {
-        let (before, of_before) = ran(row.against?)?;
-        let (after, of_after) = ran(number)?;
+        let (before, after) = (ran(row.against?)?, ran(number)?);
         Some(Comparison {
-            before: of_before.name.clone(),
-            before_target: of_before.target.clone(),
-            after: of_after.name.clone(),
-            after_target: of_after.target.clone(),
-            figures: figures((before, of_before), (after, of_after)),
+            before: before.row.name.clone(),
+            before_target: before.row.target.clone(),
+            after: after.row.name.clone(),
+            after_target: after.row.target.clone(),
+            figures: figures(before, after),
         })
     });
     pairs.collect()
 }
 
-fn figures(before: (&Summary, &StageRow), after: (&Summary, &StageRow)) -> Vec<Compared> {
+#[derive(Clone, Copy)]
+struct MeasuredStage<'a> {
+    summary: &'a Summary,
+    row: &'a StageRow,
+}
+
+fn figures(before: MeasuredStage<'_>, after: MeasuredStage<'_>) -> Vec<Compared> {
     let rows: [NamedFigure; 9] = [
         ("Verdict", |_, row| {
             Some((row.verdict.word().to_owned(), None))
@@ -88,13 +96,14 @@ fn figures(before: (&Summary, &StageRow), after: (&Summary, &StageRow)) -> Vec<C
         }),
     ];
     let compared = rows.into_iter().filter_map(|(name, of)| {
-        let (before, after) = (of(before.0, before.1), of(after.0, after.1));
+        let of = |stage: MeasuredStage<'_>| of(stage.summary, stage.row);
+        let (before, after) = (of(before), of(after));
         if before.is_none() && after.is_none() {
             return None;
         }
         let numbers = before.as_ref().zip(after.as_ref());
         let change = numbers.and_then(|(before, after)| change(before.1?, after.1?));
-        let text = |shown: Option<ShownFigure>| shown.map(|(text, _)| text);
+        let text = |rendered: Option<ShownFigure>| rendered.map(|(text, _)| text);
         Some(Compared {
             name,
             before: text(before),

@@ -58,12 +58,12 @@ pub(super) fn project(
             assumptions: assumptions(scaling, &found),
             estimate: Some(estimate(scaling, &found)),
         },
-        Err(why) => Projection {
+        Err(reason) => Projection {
             scaling,
             estimate: None,
             sentence: format!(
-                "What {} sustain cannot be estimated: {why}.",
-                describe(scaling.meant)
+                "What {} sustain cannot be estimated: {reason}.",
+                describe(scaling.target)
             ),
             assumptions: Vec::new(),
         },
@@ -261,7 +261,7 @@ fn sentence(scaling: Scaling, found: &LimitEvidence<'_>) -> String {
     format!(
         "Estimate, not measured: the limit of {} lies {between}, {} times that of what was tested, \
          which holds with {} and does not with {}.",
-        describe(scaling.meant),
+        describe(scaling.target),
         units::decimal(hundredths(times)),
         found.held.name,
         found.failed.name
@@ -270,7 +270,7 @@ fn sentence(scaling: Scaling, found: &LimitEvidence<'_>) -> String {
 
 fn assumptions(scaling: Scaling, found: &LimitEvidence<'_>) -> Vec<String> {
     let (reached, reach) = (found.reached, units::decimal(tenths(scaling.reach())));
-    let (tested, meant) = (scaling.tested, scaling.meant);
+    let (tested, target) = (scaling.tested, scaling.target);
     let mut texts = vec![
         format!(
             "What saturated is each instance's own: {} ({}), on {} of {} instances. It is taken to grow linearly with what is left of the instances: {} were tested, {} are meant.",
@@ -279,7 +279,7 @@ fn assumptions(scaling: Scaling, found: &LimitEvidence<'_>) -> Vec<String> {
             reached.instances,
             reached.of,
             left(tested),
-            left(meant)
+            left(target)
         ),
         format!(
             "Where between {} and {} the limit lies was not measured, so the estimate has the same two ends. It does not cover chance and is not a confidence interval.",

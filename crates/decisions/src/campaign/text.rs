@@ -125,12 +125,12 @@ fn of_group(group: &[(usize, &StageRow)]) -> String {
             StageVerdict::CouldNotRun => "could not be run",
             _ => "did not come to its end",
         };
-        let why = if bad.why.is_empty() {
+        let reason = if bad.reason.is_empty() {
             String::new()
         } else {
-            format!(": {}", bad.why)
+            format!(": {}", bad.reason)
         };
-        sentences.push(format!("{} {what}{why}.", bad.name));
+        sentences.push(format!("{} {what}{reason}.", bad.name));
         let saturation = bad.saturation.as_ref();
         // An unknown bottleneck is reported below.
         let known = saturation.filter(|saturation| saturation.first.is_some());

@@ -50,15 +50,16 @@ impl BootstrapSamples {
     /// Resamples a row of a run. `stream` separates runs. `None` with too few windows.
     pub fn new(
         run: &ComparedRun,
-        (id, kind): (LabelId, Option<TimeKind>),
+        id: LabelId,
+        kind: Option<TimeKind>,
         stream: u64,
     ) -> Option<BootstrapSamples> {
         let (windows, bounds) = windows(run, id, kind)?;
-        let shown: Vec<f64> = windows
+        let rendered: Vec<f64> = windows
             .iter()
-            .map(|window| shown(window, &bounds))
+            .map(|window| render(window, &bounds))
             .collect();
-        let block = block_length(&shown);
+        let block = block_length(&rendered);
         let mut random = Rng::keyed(0, Purpose::Resampling, stream, 0);
         let sums = (0..RESAMPLES).map(|_| {
             let Resampled(times) = resample(windows.len(), block, &mut random);
@@ -141,8 +142,8 @@ fn windows(
     let mut windows: Vec<(SampledWindow, BTreeMap<i32, u64>)> = Vec::new();
     let mut reached_ns = 0;
     for (_, point) in curve.points() {
-        windows.extend(idle(reached_ns, point.span.0, width_ns));
-        reached_ns = point.span.1;
+        windows.extend(idle(reached_ns, point.span.from_ns, width_ns));
+        reached_ns = point.span.to_ns;
         let mut rows = BTreeMap::new();
         if let Some(kind) = kind {
             GRID.count(&point.part, kind, &mut rows);
@@ -150,7 +151,7 @@ fn windows(
         cells.extend(rows.keys().map(|row| (*row, 0)));
         let counters = &point.part.slot.counters;
         let window = SampledWindow {
-            span_ns: point.span.1 - point.span.0,
+            span_ns: point.span.to_ns - point.span.from_ns,
             ended: counters.ended(),
             errors: counters.errors(),
             cells: Vec::new(),
@@ -191,7 +192,7 @@ fn idle(
 }
 
 /// The median, or the count if there are no times.
-fn shown(window: &SampledWindow, bounds: &[f64]) -> f64 {
+fn render(window: &SampledWindow, bounds: &[f64]) -> f64 {
     let middle =
         Sum::weighted(std::slice::from_ref(window), &[1], bounds.len()).quantile(0.5, bounds);
     if middle.is_finite() && middle > 0.0 {

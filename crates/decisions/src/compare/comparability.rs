@@ -97,10 +97,10 @@ fn in_itself(run: &ComparedRun) -> Option<Incompatibility> {
     if let Some(measurement) = &summary.measurement
         && measurement.verdict == "INVALID"
     {
-        let why = measurement.reasons.first();
-        let why = why.map_or_else(String::new, |why| format!(": {why}"));
+        let reason = measurement.reasons.first();
+        let reason = reason.map_or_else(String::new, |reason| format!(": {reason}"));
         return Some(Incompatibility {
-            text: format!("the measurement of {} is INVALID{why}", run.name),
+            text: format!("the measurement of {} is INVALID{reason}", run.name),
             is_of_one: true,
             is_invalid: true,
         });
@@ -114,7 +114,7 @@ fn in_itself(run: &ComparedRun) -> Option<Incompatibility> {
 #[must_use]
 pub fn fingerprint(summary: &Summary, run: &Run, plan: &Value) -> Vec<(String, String)> {
     let of = &summary.run;
-    let meant = meant(plan, &of.target, "").to_string();
+    let normalized = normalized(plan, &of.target, "").to_string();
     let files = run.manifest.files.iter().skip(1);
     let files = files.map(|file| format!("{} {:?}\n", file.path, file.sha256));
     let workers = of.workers.map(|workers| workers.to_string());
@@ -123,9 +123,9 @@ pub fn fingerprint(summary: &Summary, run: &Run, plan: &Value) -> Vec<(String, S
             "version",
             format!("{} {}", measured_by(summary), of.version),
         ),
-        ("kind", of.door.clone()),
+        ("kind", of.frontend.clone()),
         ("load", of.load.clone()),
-        ("plan", sha256(meant.as_bytes())),
+        ("plan", sha256(normalized.as_bytes())),
         ("data", sha256(files.collect::<String>().as_bytes())),
         ("worker threads", workers.unwrap_or_default()),
         ("machine", host(run)),
@@ -139,9 +139,9 @@ pub(super) fn remarks(baseline: &Side, candidate: &Side) -> Vec<String> {
     let reported = runs.filter_map(|run| {
         let measurement = run.summary.measurement.as_ref()?;
         let is_degraded = measurement.verdict == "DEGRADED";
-        let why = measurement.reasons.first();
-        let why = why.map_or_else(String::new, |why| format!(": {why}"));
-        is_degraded.then(|| format!("the measurement of {} is DEGRADED{why}", run.name))
+        let reason = measurement.reasons.first();
+        let reason = reason.map_or_else(String::new, |reason| format!(": {reason}"));
+        is_degraded.then(|| format!("the measurement of {} is DEGRADED{reason}", run.name))
     });
     reported.collect()
 }
@@ -169,10 +169,10 @@ fn measured_by(summary: &Summary) -> &str {
 
 fn load(first: &ComparedRun, other: &ComparedRun) -> Option<String> {
     let (a, b) = (&first.summary.run, &other.summary.run);
-    if a.door != b.door {
+    if a.frontend != b.frontend {
         return Some(format!(
             "{} was run as {} and {} as {}",
-            first.name, a.door, other.name, b.door
+            first.name, a.frontend, other.name, b.frontend
         ));
     }
     (a.load != b.load).then(|| {
@@ -188,8 +188,12 @@ fn plan(first: &ComparedRun, other: &ComparedRun) -> Option<String> {
     if first.plan.is_null() || other.plan.is_null() {
         return None;
     }
-    let [a, b] = [first, other].map(|run| meant(&run.plan, &run.summary.run.target, ""));
-    let (place, a, b) = difference("", &a, &b)?;
+    let [a, b] = [first, other].map(|run| normalized(&run.plan, &run.summary.run.target, ""));
+    let PlanDifference {
+        place,
+        first: a,
+        second: b,
+    } = difference("", &a, &b)?;
     Some(format!(
         "the plans differ: {place} is {a} in {} and {b} in {}",
         first.name, other.name
@@ -254,21 +258,21 @@ fn host(run: &Run) -> String {
 
 /// The plan without target and file positions, with redactions made equal. `path` is the position
 /// in the plan.
-fn meant(plan: &Value, target: &str, path: &str) -> Value {
+fn normalized(plan: &Value, target: &str, path: &str) -> Value {
     match plan {
         Value::Object(members) => {
-            let kept = members.iter().filter_map(|(name, value)| {
+            let stored = members.iter().filter_map(|(name, value)| {
                 let path = place(path, name);
                 let counts = name != "at" && !MAY_DIFFER.contains(&path.as_str());
-                counts.then(|| (name.clone(), meant(value, target, &path)))
+                counts.then(|| (name.clone(), normalized(value, target, &path)))
             });
-            kept.collect()
+            stored.collect()
         }
         Value::Array(items) => {
             // In lists only positions are dropped.
             let items = items
                 .iter()
-                .map(|item| meant(item, target, &format!("{path}[]")));
+                .map(|item| normalized(item, target, &format!("{path}[]")));
             items.collect()
         }
         Value::String(text) => Value::String(unhidden(&if target.is_empty() {
@@ -303,7 +307,17 @@ fn unhidden(text: &str) -> String {
     out + rest
 }
 
-fn difference(at: &str, a: &Value, b: &Value) -> Option<(String, String, String)> {
+#[derive(Debug, PartialEq)]
+struct PlanDifference {
+    /// Path of the value within the plan.
+    place: String,
+    /// The value in the first plan.
+    first: String,
+    /// The value in the second plan.
+    second: String,
+}
+
+fn difference(at: &str, a: &Value, b: &Value) -> Option<PlanDifference> {
     match (a, b) {
         _ if a == b => None,
         (Value::Object(first), Value::Object(second)) => {
@@ -323,13 +337,21 @@ fn difference(at: &str, a: &Value, b: &Value) -> Option<(String, String, String)
         }
         (Value::Array(first), Value::Array(second)) => {
             let count = |n: usize| format!("{n} long");
-            Some((at.to_owned(), count(first.len()), count(second.len())))
+            Some(PlanDifference {
+                place: at.to_owned(),
+                first: count(first.len()),
+                second: count(second.len()),
+            })
         }
-        _ => Some((at.to_owned(), shown(a), shown(b))),
+        _ => Some(PlanDifference {
+            place: at.to_owned(),
+            first: render(a),
+            second: render(b),
+        }),
     }
 }
 
-fn shown(value: &Value) -> String {
+fn render(value: &Value) -> String {
     const LONGEST: usize = 60;
     let text = value.to_string();
     if text.chars().count() <= LONGEST {
@@ -345,11 +367,11 @@ mod tests {
 
     use super::*;
 
-    fn first_difference(a: &Value, b: &Value) -> Option<(String, String, String)> {
+    fn first_difference(a: &Value, b: &Value) -> Option<PlanDifference> {
         difference(
             "",
-            &meant(a, "http://a:1", ""),
-            &meant(b, "http://b:22", ""),
+            &normalized(a, "http://a:1", ""),
+            &normalized(b, "http://b:22", ""),
         )
     }
 
@@ -368,15 +390,23 @@ mod tests {
     #[test]
     fn a_difference_is_named_by_its_place() {
         let of = |rate: u32| json!({"load": {"phases": [{"rate": 1}, {"rate": rate}]}});
-        let (place, a, b) = first_difference(&of(200), &of(300)).unwrap();
+        let found = first_difference(&of(200), &of(300)).unwrap();
         assert_eq!(
-            (place.as_str(), a.as_str(), b.as_str()),
+            (
+                found.place.as_str(),
+                found.first.as_str(),
+                found.second.as_str()
+            ),
             ("load.phases[1].rate", "200", "300")
         );
         let longer = json!({"load": {"phases": [1, 2, 3]}});
-        let (place, a, b) = first_difference(&of(1), &longer).unwrap();
+        let found = first_difference(&of(1), &longer).unwrap();
         assert_eq!(
-            (place.as_str(), a.as_str(), b.as_str()),
+            (
+                found.place.as_str(),
+                found.first.as_str(),
+                found.second.as_str()
+            ),
             ("load.phases", "2 long", "3 long")
         );
     }
@@ -385,8 +415,8 @@ mod tests {
     fn names_within_steps_count() {
         let of =
             |name: &str| json!({"name": name, "scenarios": [{"name": name}], "server": [name]});
-        let (place, ..) = first_difference(&of("a"), &of("b")).unwrap();
-        assert_eq!(place, "scenarios[0].name");
+        let found = first_difference(&of("a"), &of("b")).unwrap();
+        assert_eq!(found.place, "scenarios[0].name");
     }
 
     #[test]

@@ -65,7 +65,7 @@ const TOO_FEW: &str = "has too few requests beyond it";
 const QUANTILES: [f64; 5] = [0.5, 0.9, 0.95, 0.99, 0.999];
 
 fn is_kept(q: f64) -> bool {
-    QUANTILES.iter().any(|kept| is(*kept, q))
+    QUANTILES.iter().any(|stored| is(*stored, q))
 }
 
 fn is(a: f64, b: f64) -> bool {
@@ -271,7 +271,7 @@ impl Subject {
                 return "has too few requests beyond it, or got no answer there";
             }
             Metric::Time(span, Stat::Quantile(q)) => {
-                stats(row, span).and_then(|stats| kept(stats, q))
+                stats(row, span).and_then(|stats| stored(stats, q))
             }
             Metric::Time(span, Stat::Max) => stats(row, span).map(|stats| &stats.max),
             _ => None,
@@ -327,13 +327,14 @@ fn of_stats(stats: &Stats, stat: Stat) -> Option<f64> {
     match stat {
         Stat::Mean => stats.mean_ns,
         Stat::Max => known(&stats.max),
-        Stat::Quantile(q) => kept(stats, q).and_then(known),
+        Stat::Quantile(q) => stored(stats, q).and_then(known),
     }
 }
 
-fn kept(stats: &Stats, q: f64) -> Option<&Figure> {
+fn stored(stats: &Stats, q: f64) -> Option<&Figure> {
     let figures = [&stats.p50, &stats.p90, &stats.p95, &stats.p99, &stats.p999];
-    let mut kept = QUANTILES.into_iter().zip(figures);
-    kept.find(|(kept, _)| is(*kept, q))
+    let mut stored = QUANTILES.into_iter().zip(figures);
+    stored
+        .find(|(stored, _)| is(*stored, q))
         .map(|(_, figure)| figure)
 }

@@ -12,11 +12,11 @@ pub(super) fn compare_groups(
     baseline: &Side,
     candidate: &Side,
     subjects: &[Subject],
-    asked: &CompareConfig,
+    config: &CompareConfig,
 ) -> Vec<Compared> {
     let mut all: Vec<Compared> = subjects
         .iter()
-        .map(|subject| compared(baseline, candidate, subject, asked))
+        .map(|subject| compared(baseline, candidate, subject, config))
         .collect();
     let among_all = |all: &mut [Compared], p: fn(&mut Change) -> &mut Option<f64>| {
         let known = all.iter_mut().filter_map(|one| one.change.as_mut());
@@ -30,8 +30,8 @@ pub(super) fn compare_groups(
     among_all(&mut all, |change| &mut change.p_beyond_margin);
     for one in &mut all {
         if let Some(change) = &one.change {
-            one.outcome = judge::outcome(one.unit, change, asked);
-            one.text = text::judged(one, asked);
+            one.outcome = judge::outcome(one.unit, change, config);
+            one.text = text::judged(one, config);
         }
     }
     all
@@ -41,7 +41,7 @@ fn compared(
     baseline: &Side,
     candidate: &Side,
     subject: &Subject,
-    asked: &CompareConfig,
+    config: &CompareConfig,
 ) -> Compared {
     let values = |side: &Side| -> Vec<Option<f64>> {
         let runs = side.runs.iter();
@@ -60,7 +60,7 @@ fn compared(
         compared.unit,
         &compared.baseline,
         &compared.candidate,
-        asked,
+        config,
     );
     if compared.change.is_none() {
         compared.text = text::unknown(subject, baseline, candidate);
@@ -73,11 +73,11 @@ pub fn one_figure(
     unit: FigureUnit,
     baseline: &[f64],
     candidate: &[f64],
-    asked: &CompareConfig,
+    config: &CompareConfig,
 ) -> Option<(Change, FigureOutcome)> {
     let known = |values: &[f64]| -> Vec<Option<f64>> { values.iter().copied().map(Some).collect() };
-    let change = change(unit, &known(baseline), &known(candidate), asked)?;
-    let outcome = judge::outcome(unit, &change, asked);
+    let change = change(unit, &known(baseline), &known(candidate), config)?;
+    let outcome = judge::outcome(unit, &change, config);
     Some((change, outcome))
 }
 
@@ -86,13 +86,13 @@ pub(super) fn change(
     unit: FigureUnit,
     baseline: &[Option<f64>],
     candidate: &[Option<f64>],
-    asked: &CompareConfig,
+    config: &CompareConfig,
 ) -> Option<Change> {
     let values = || baseline.iter().chain(candidate);
     if unit != FigureUnit::Share && values().all(|value| *value == Some(0.0)) {
         // Whole milliseconds of a coarse tool.
         let zeros = [baseline, candidate].map(|side| vec![Some(0.0); side.len()]);
-        return change(FigureUnit::Share, &zeros[0], &zeros[1], asked);
+        return change(FigureUnit::Share, &zeros[0], &zeros[1], config);
     }
     let known = |values: &[Option<f64>]| -> Option<Vec<f64>> {
         let values = values.iter().copied();
@@ -102,12 +102,12 @@ pub(super) fn change(
     if mutant::is(Mutant::RunsCountedOften) {
         (first, second) = (first.repeat(4), second.repeat(4));
     }
-    let shift = hodges_lehmann(&first, &second, asked.confidence)?;
+    let shift = hodges_lehmann(&first, &second, config.confidence)?;
     // Exactly the margin worse.
     let margin = match unit {
-        FigureUnit::Nanoseconds => asked.margin.ln_1p(),
-        FigureUnit::PerSecond => (-asked.margin).ln_1p(),
-        FigureUnit::Share => asked.error_margin,
+        FigureUnit::Nanoseconds => config.margin.ln_1p(),
+        FigureUnit::PerSecond => (-config.margin).ln_1p(),
+        FigureUnit::Share => config.error_margin,
     };
     let at_margin: Vec<f64> = first.iter().map(|value| value + margin).collect();
     let beyond = mann_whitney(&at_margin, &second)?;
@@ -118,7 +118,7 @@ pub(super) fn change(
         upper
     };
     // Too few runs cannot reach a small p-value; then the interval decides.
-    let is_enough = shift.confidence >= asked.confidence;
+    let is_enough = shift.confidence >= config.confidence;
     let p_value = |p: f64| is_enough.then_some(p);
     Some(Change {
         estimate: unscale(unit, shift.estimate),

@@ -72,7 +72,7 @@ mod tests {
         outcome: FigureOutcome,
     }
 
-    fn asked(confidence: f64) -> CompareConfig {
+    fn config(confidence: f64) -> CompareConfig {
         CompareConfig {
             subjects: Vec::new(),
             margin: 0.05,
@@ -97,9 +97,9 @@ mod tests {
             let Some(confidence) = looks.confidence_after(pairs) else {
                 continue;
             };
-            let asked = asked(confidence);
-            let change: Change = groups::change(FigureUnit::Nanoseconds, &a, &b, &asked).unwrap();
-            let outcome = judge::outcome(FigureUnit::Nanoseconds, &change, &asked);
+            let config = config(confidence);
+            let change: Change = groups::change(FigureUnit::Nanoseconds, &a, &b, &config).unwrap();
+            let outcome = judge::outcome(FigureUnit::Nanoseconds, &change, &config);
             if outcome != FigureOutcome::Inconclusive || pairs == PAIRS {
                 let (low, high) = change.interval.unwrap();
                 return InterimResult {
@@ -131,8 +131,8 @@ mod tests {
     fn five_percent_over_a_variation_of_two_is_shown() {
         let mut random = Rng::keyed(2, Purpose::Resampling, 0, 0);
         let seen = (0..1000).map(|_| simulated(&mut random, 0.05));
-        let shown = seen.filter(|seen| seen.is_different).count();
-        assert!(shown >= 800, "{shown} of 1000");
+        let rendered = seen.filter(|seen| seen.is_different).count();
+        assert!(rendered >= 800, "{rendered} of 1000");
     }
 
     #[test]

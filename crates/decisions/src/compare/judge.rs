@@ -7,38 +7,38 @@ use super::{CONFIDENCE, Change, CompareConfig, FigureOutcome, FigureUnit};
 const LEAST: f64 = 0.9 - 1e-9;
 
 /// In units of the change.
-pub(super) fn margin(unit: FigureUnit, asked: &CompareConfig) -> f64 {
+pub(super) fn margin(unit: FigureUnit, config: &CompareConfig) -> f64 {
     match unit {
-        FigureUnit::Share => asked.error_margin,
-        FigureUnit::Nanoseconds | FigureUnit::PerSecond => asked.margin,
+        FigureUnit::Share => config.error_margin,
+        FigureUnit::Nanoseconds | FigureUnit::PerSecond => config.margin,
     }
 }
 
-pub(super) fn worsening(unit: FigureUnit, (low, high): (f64, f64)) -> (f64, f64) {
+pub(super) fn worsening(unit: FigureUnit, low: f64, high: f64) -> (f64, f64) {
     match unit {
         FigureUnit::PerSecond => (-high, -low),
         FigureUnit::Nanoseconds | FigureUnit::Share => (low, high),
     }
 }
 
-pub(super) fn least(asked: &CompareConfig) -> f64 {
-    if asked.confidence > CONFIDENCE {
-        asked.confidence - 1e-9
+pub(super) fn least(config: &CompareConfig) -> f64 {
+    if config.confidence > CONFIDENCE {
+        config.confidence - 1e-9
     } else {
         LEAST
     }
 }
 
-pub(super) fn outcome(unit: FigureUnit, change: &Change, asked: &CompareConfig) -> FigureOutcome {
-    let Some(interval) = change
+pub(super) fn outcome(unit: FigureUnit, change: &Change, config: &CompareConfig) -> FigureOutcome {
+    let Some((low, high)) = change
         .interval
-        .filter(|_| change.confidence >= least(asked))
+        .filter(|_| change.confidence >= least(config))
     else {
         return FigureOutcome::Inconclusive;
     };
-    let (low, high) = worsening(unit, interval);
-    let margin = margin(unit, asked);
-    let is_shown = |p: Option<f64>| p.is_none_or(|p| p <= 1.0 - asked.confidence);
+    let (low, high) = worsening(unit, low, high);
+    let margin = margin(unit, config);
+    let is_shown = |p: Option<f64>| p.is_none_or(|p| p <= 1.0 - config.confidence);
     if low > margin {
         // Of several figures one may be beyond by chance.
         return if is_shown(change.p_beyond_margin) {

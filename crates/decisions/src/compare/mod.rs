@@ -154,12 +154,12 @@ pub struct Change {
 }
 
 #[must_use]
-pub fn compare(baseline: &Side, candidate: &Side, asked: &CompareConfig) -> Comparison {
+pub fn compare(baseline: &Side, candidate: &Side, config: &CompareConfig) -> Comparison {
     let method = method(baseline, candidate);
-    let subjects = if asked.subjects.is_empty() {
+    let subjects = if config.subjects.is_empty() {
         figure::usual(baseline, candidate)
     } else {
-        asked.subjects.clone()
+        config.subjects.clone()
     };
     let subjects: Vec<Subject> = subjects
         .into_iter()
@@ -168,26 +168,27 @@ pub fn compare(baseline: &Side, candidate: &Side, asked: &CompareConfig) -> Comp
     let pair = Pair::new(baseline, candidate);
     let compare = &|subjects: &[Subject]| match method {
         Method::Groups | Method::FewRuns => {
-            groups::compare_groups(baseline, candidate, subjects, asked)
+            groups::compare_groups(baseline, candidate, subjects, config)
         }
-        Method::SingleRuns | Method::SingleFigures => pair.compare(subjects, asked),
+        Method::SingleRuns | Method::SingleFigures => pair.compare(subjects, config),
     };
     let judged = compare(&subjects);
     let endpoints = figure::of_endpoints(baseline, candidate);
     let endpoints: Vec<Compared> = endpoints
         .iter()
         .flat_map(|subject| compare(std::slice::from_ref(subject)))
-        .map(|compared| text::looked_at(compared, asked))
+        .map(|compared| text::looked_at(compared, config))
         .collect();
     let verdict = verdict(&judged);
-    let decides = !method.is_hint() || asked.hint_decides;
-    let mut notes = asked.anyway.clone();
+    let decides = !method.is_hint() || config.hint_decides;
+    let mut notes = config.anyway.clone();
     notes.extend(comparability::remarks(baseline, candidate));
     notes.extend(text::method(
         baseline,
         candidate,
         method,
-        (judged.len(), asked.confidence),
+        judged.len(),
+        config.confidence,
     ));
     notes.extend(outliers::find(baseline, candidate));
     let (quantiles, quantiles_of) = quantiles::compare_quantiles(baseline, candidate, compare);
@@ -196,11 +197,11 @@ pub fn compare(baseline: &Side, candidate: &Side, asked: &CompareConfig) -> Comp
         baseline: summarize(baseline),
         candidate: summarize(candidate),
         method,
-        margin: asked.margin,
-        error_margin: asked.error_margin,
-        margins: text::margins(&judged, asked),
+        margin: config.margin,
+        error_margin: config.error_margin,
+        margins: text::margins(&judged, config),
         verdict,
-        sentence: text::sentence(&judged, verdict, method, asked),
+        sentence: text::sentence(&judged, verdict, method, config),
         exit_code: exit_code(verdict, decides),
         judged,
         endpoints,

@@ -1,6 +1,6 @@
 //! Finds outlying runs and periods. They are reported, not excluded.
 
-use measure::TimeKind;
+use measure::{TimeKind, TimeSpan};
 use record::units;
 use statistics::{median, outliers};
 
@@ -69,7 +69,7 @@ fn stretch(entrant: &ComparedRun) -> Option<String> {
         let ns = Sampled::from_totals(&point.part, kind).quantile(0.5)?;
         Some((point.span, ns.ns.or(ns.at_least_ns)?.max(1) as f64))
     });
-    let points: Vec<((u64, u64), f64)> = points.collect();
+    let points: Vec<(TimeSpan, f64)> = points.collect();
     let logarithms: Vec<f64> = points.iter().map(|(_, ns)| ns.ln()).collect();
     let odd = outliers(&logarithms);
     if odd.is_empty() || odd.len() as f64 > MOST * points.len() as f64 {
@@ -87,8 +87,8 @@ fn stretch(entrant: &ComparedRun) -> Option<String> {
     }
     Some(format!(
         "from {} to {} it was unlike the rest of itself: half of the requests took {} or less, elsewhere {}",
-        units::moment(first.0.0),
-        units::moment(last.0.1),
+        units::moment(first.0.from_ns),
+        units::moment(last.0.to_ns),
         units::time(there as u64),
         units::time(usual as u64)
     ))

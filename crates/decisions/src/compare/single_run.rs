@@ -27,7 +27,7 @@ impl<'a> Pair<'a> {
         }
     }
 
-    pub fn compare(&self, subjects: &[Subject], asked: &CompareConfig) -> Vec<Compared> {
+    pub fn compare(&self, subjects: &[Subject], config: &CompareConfig) -> Vec<Compared> {
         let [Some(first), Some(second)] = self.sides.map(|side| side.runs.first()) else {
             return Vec::new();
         };
@@ -44,8 +44,8 @@ impl<'a> Pair<'a> {
             };
             match &compared.change {
                 Some(change) => {
-                    compared.outcome = judge::outcome(compared.unit, change, asked);
-                    compared.text = text::judged(&compared, asked);
+                    compared.outcome = judge::outcome(compared.unit, change, config);
+                    compared.text = text::judged(&compared, config);
                 }
                 None => compared.text = text::unknown(subject, self.sides[0], self.sides[1]),
             }
@@ -122,7 +122,7 @@ impl<'a> Pair<'a> {
         match &*known {
             Some((known_of, drawn)) if *known_of == of => drawn.clone(),
             _ => {
-                let drawn = BootstrapSamples::new(run, of, side as u64 + 1).map(Rc::new);
+                let drawn = BootstrapSamples::new(run, of.0, of.1, side as u64 + 1).map(Rc::new);
                 *known = Some((of, drawn.clone()));
                 drawn
             }

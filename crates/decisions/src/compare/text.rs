@@ -72,24 +72,24 @@ pub fn amount(unit: FigureUnit, change: f64) -> String {
     format!("{} {}", unsigned(unit, change.abs()), unit_of(unit))
 }
 
-pub(super) fn judged(compared: &Compared, asked: &CompareConfig) -> String {
+pub(super) fn judged(compared: &Compared, config: &CompareConfig) -> String {
     let unit = compared.unit;
-    let bound = judge::margin(unit, asked);
-    let margin = margin(unit, asked);
+    let bound = judge::margin(unit, config);
+    let margin = margin(unit, config);
     let Some((change, interval)) = compared
         .change
         .and_then(|change| Some((change, change.interval?)))
     else {
         return "INCONCLUSIVE: no interval, as the spread by chance is unknown".to_owned();
     };
-    if change.confidence < judge::least(asked) {
+    if change.confidence < judge::least(config) {
         return "INCONCLUSIVE: too few runs for a useful interval".to_owned();
     }
-    let (low, high) = judge::worsening(unit, interval);
+    let (low, high) = judge::worsening(unit, interval.0, interval.1);
     match compared.outcome {
         // Without a p-value it is a hint, which raises no alarm.
-        FigureOutcome::Regressed if change.p.is_none() => beyond(unit, asked),
-        FigureOutcome::Regressed => format!("REGRESSED {}", beyond(unit, asked)),
+        FigureOutcome::Regressed if change.p.is_none() => beyond(unit, config),
+        FigureOutcome::Regressed => format!("REGRESSED {}", beyond(unit, config)),
         FigureOutcome::Improved => "improved".to_owned(),
         FigureOutcome::NoRegression if low.abs() <= bound => {
             let most = low.abs().max(high.abs());
@@ -117,19 +117,19 @@ pub(super) fn judged(compared: &Compared, asked: &CompareConfig) -> String {
     }
 }
 
-pub(super) fn looked_at(mut compared: Compared, asked: &CompareConfig) -> Compared {
+pub(super) fn looked_at(mut compared: Compared, config: &CompareConfig) -> Compared {
     if compared.outcome == FigureOutcome::Regressed {
-        compared.text = beyond(compared.unit, asked);
+        compared.text = beyond(compared.unit, config);
     }
     compared
 }
 
-fn beyond(unit: FigureUnit, asked: &CompareConfig) -> String {
-    format!("beyond the margin of {}", margin(unit, asked))
+fn beyond(unit: FigureUnit, config: &CompareConfig) -> String {
+    format!("beyond the margin of {}", margin(unit, config))
 }
 
-fn margin(unit: FigureUnit, asked: &CompareConfig) -> String {
-    let bound = judge::margin(unit, asked);
+fn margin(unit: FigureUnit, config: &CompareConfig) -> String {
+    let bound = judge::margin(unit, config);
     format!("{} {}", without_zeros(unit, bound), unit_of(unit))
 }
 
@@ -153,7 +153,8 @@ pub(super) fn method(
     baseline: &Side,
     candidate: &Side,
     method: Method,
-    (judged, confidence): (usize, f64),
+    judged: usize,
+    confidence: f64,
 ) -> Option<String> {
     let (first, second) = (baseline.runs.len(), candidate.runs.len());
     match method {
@@ -184,7 +185,7 @@ pub(super) fn sentence(
     judged: &[Compared],
     verdict: FigureOutcome,
     method: Method,
-    asked: &CompareConfig,
+    config: &CompareConfig,
 ) -> String {
     let of = |outcome: FigureOutcome| -> String {
         let those = judged.iter().filter(|compared| compared.outcome == outcome);
@@ -199,12 +200,12 @@ pub(super) fn sentence(
             of(verdict)
         ),
         FigureOutcome::NoRegression => {
-            format!("nothing is worse by more than {}", margins(judged, asked))
+            format!("nothing is worse by more than {}", margins(judged, config))
         }
         FigureOutcome::Improved => "better in all that is judged".to_owned(),
     };
     match method.is_hint() {
-        true if asked.hint_decides => format!("by a hint alone: {sentence}"),
+        true if config.hint_decides => format!("by a hint alone: {sentence}"),
         true => format!("only a hint: {sentence}"),
         false => sentence,
     }
@@ -212,14 +213,14 @@ pub(super) fn sentence(
 
 /// `5 %`, `5 % (errors: 0.1 points)`.
 #[must_use]
-pub fn margins(judged: &[Compared], asked: &CompareConfig) -> String {
+pub fn margins(judged: &[Compared], config: &CompareConfig) -> String {
     let is_there = |is_share: bool| {
         judged
             .iter()
             .any(|one| (one.unit == FigureUnit::Share) == is_share)
     };
     let [relative, share] =
-        [FigureUnit::Nanoseconds, FigureUnit::Share].map(|unit| margin(unit, asked));
+        [FigureUnit::Nanoseconds, FigureUnit::Share].map(|unit| margin(unit, config));
     match (is_there(false), is_there(true)) {
         (true, true) => format!("{relative} (errors: {share})"),
         (false, true) => share,

@@ -16,7 +16,8 @@ const AS_SOON: f64 = 1.3;
 /// `rows` failed, lowest first; `held` passed. `level` is the lowest that failed, `fails` its
 /// criteria.
 pub(super) fn describe(
-    (rows, held): (&[&ProbeRow], &[&ProbeRow]),
+    rows: &[&ProbeRow],
+    held: &[&ProbeRow],
     slos: &[String],
     level: &str,
     fails: &str,
@@ -97,9 +98,9 @@ fn unbounded(rows: &[&ProbeRow], held: &[&ProbeRow]) -> Option<String> {
     let after: Vec<(&ProbeRow, f64, f64)> = rows
         .iter()
         .filter_map(|row| {
-            let (came, answered) = (row.came?, row.answered?);
-            let is_behind = row.grows.is_some() || answered < FALLS_BEHIND * came;
-            (is_behind && came > 0.0 && answered > 0.0).then_some((*row, came, answered))
+            let (arrived, answered) = (row.arrived?, row.answered?);
+            let is_behind = row.grows.is_some() || answered < FALLS_BEHIND * arrived;
+            (is_behind && arrived > 0.0 && answered > 0.0).then_some((*row, arrived, answered))
         })
         .collect();
     let most =
@@ -107,11 +108,12 @@ fn unbounded(rows: &[&ProbeRow], held: &[&ProbeRow]) -> Option<String> {
     let least = |of: &dyn Fn(&(&ProbeRow, f64, f64)) -> f64| {
         after.iter().map(of).fold(f64::INFINITY, f64::min)
     };
-    let (came, answered) = (
+    let (arrived, answered) = (
         |one: &(&ProbeRow, f64, f64)| one.1,
         |one: &(&ProbeRow, f64, f64)| one.2,
     );
-    let is_flat = most(&came) >= APART * least(&came) && most(&answered) <= FLAT * least(&answered);
+    let is_flat =
+        most(&arrived) >= APART * least(&arrived) && most(&answered) <= FLAT * least(&answered);
     let grows = after.iter().find(|(row, ..)| row.grows.is_some());
     // Probes that held were answered too, and may have had more load.
     let held_most = |of: fn(&ProbeRow) -> Option<f64>| {
@@ -121,9 +123,9 @@ fn unbounded(rows: &[&ProbeRow], held: &[&ProbeRow]) -> Option<String> {
         return None;
     }
     let never = match grows {
-        Some((_, came, answered)) if !is_flat => format!(
+        Some((_, arrived, answered)) if !is_flat => format!(
             "of {}/s that arrive {}/s are answered",
-            units::rate(*came),
+            units::rate(*arrived),
             units::rate(*answered)
         ),
         _ => format!(
@@ -131,8 +133,8 @@ fn unbounded(rows: &[&ProbeRow], held: &[&ProbeRow]) -> Option<String> {
             units::rate(most(&answered).max(held_most(|row| row.answered)))
         ),
     };
-    let saturated = after.iter().find_map(|(row, came, answered)| {
-        Some((row.saturated.as_ref()?, row.level * answered / came))
+    let saturated = after.iter().find_map(|(row, arrived, answered)| {
+        Some((row.saturated.as_ref()?, row.level * answered / arrived))
     });
     Some(match saturated {
         Some((one, arrivals)) if one.resource == THREADS => format!(
@@ -151,8 +153,9 @@ fn unbounded(rows: &[&ProbeRow], held: &[&ProbeRow]) -> Option<String> {
 
 impl ProbeRow {
     fn keeps_up(&self) -> bool {
-        let known = self.came.zip(self.answered);
-        self.grows.is_none() && known.is_some_and(|(came, answered)| answered >= KEEPS_UP * came)
+        let known = self.arrived.zip(self.answered);
+        self.grows.is_none()
+            && known.is_some_and(|(arrived, answered)| answered >= KEEPS_UP * arrived)
     }
 }
 

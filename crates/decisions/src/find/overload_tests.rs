@@ -6,12 +6,12 @@ use analysis::saturation::Reached;
 
 const SLOS: [&str; 2] = ["p99 < 200ms", "errors < 1%"];
 
-fn row(level: f64, (came, answered): (f64, f64), beyond: [f64; 2]) -> ProbeRow {
+fn row(level: f64, arrived: f64, answered: f64, beyond: [f64; 2]) -> ProbeRow {
     ProbeRow {
         level,
-        why: ProbeReason::Near,
+        reason: ProbeReason::Near,
         holds: false,
-        spoilt: None,
+        invalid: None,
         counted_s: 15.0,
         requests: 1_000,
         goodput: answered,
@@ -19,7 +19,7 @@ fn row(level: f64, (came, answered): (f64, f64), beyond: [f64; 2]) -> ProbeRow {
         ns: [None; 3],
         measured: vec![Some("240 ms".to_owned()), Some("0 %".to_owned())],
         beyond: beyond.map(Some).to_vec(),
-        came: Some(came),
+        arrived: Some(arrived),
         answered: Some(answered),
         wait: None,
         service: None,
@@ -55,7 +55,7 @@ fn reached(resource: &str, source: &str, limit: &str) -> Reached {
     }
 }
 
-fn said(rows: &[ProbeRow]) -> String {
+fn text(rows: &[ProbeRow]) -> String {
     described(rows, &[], &SLOS)
 }
 
@@ -63,13 +63,13 @@ fn described(rows: &[ProbeRow], held: &[ProbeRow], slos: &[&str]) -> String {
     let (rows, held): (Vec<&ProbeRow>, Vec<&ProbeRow>) =
         (rows.iter().collect(), held.iter().collect());
     let slos: Vec<String> = slos.iter().map(|slo| (*slo).to_owned()).collect();
-    describe((&rows, &held), &slos, "420/s", "`p99 < 200ms` is 240 ms").unwrap()
+    describe(&rows, &held, &slos, "420/s", "`p99 < 200ms` is 240 ms").unwrap()
 }
 
 fn overloaded() -> [ProbeRow; 2] {
     [
-        row(425.0, (425.0, 410.0), [0.4, 0.0]),
-        row(600.0, (600.0, 418.0), [0.9, 0.0]),
+        row(425.0, 425.0, 410.0, [0.4, 0.0]),
+        row(600.0, 600.0, 418.0, [0.9, 0.0]),
     ]
 }
 
@@ -78,12 +78,12 @@ fn answers_that_do_not_grow_with_what_comes_are_an_overload() {
     let mut rows = overloaded();
     rows[0].grows = Some(7.0);
     assert_eq!(
-        said(&rows),
+        text(&rows),
         "latency grows without bound: answers never exceed 418/s however many arrive"
     );
     // One probe shows only its own rates.
     assert_eq!(
-        said(&rows[..1]),
+        text(&rows[..1]),
         "latency grows without bound: of 425/s that arrive 410/s are answered"
     );
 }
@@ -93,43 +93,43 @@ fn a_resource_is_named_where_it_was_seen_at_its_limit() {
     let mut rows = overloaded();
     rows[1].saturated = Some(reached(THREADS, "puma", "0 of 5 left, and requests wait"));
     assert_eq!(
-        said(&[row(420.0, (420.0, 395.0), [0.4, 0.0]), rows[1].clone()]),
+        text(&[row(420.0, 420.0, 395.0, [0.4, 0.0]), rows[1].clone()]),
         "latency grows without bound: more arrivals than 418/s find all threads busy (puma: 0 of 5 left, and requests wait)"
     );
     rows[1].saturated = Some(reached("connection pool", "app", "0 of 10 left"));
     assert_eq!(
-        said(&[row(420.0, (420.0, 395.0), [0.4, 0.0]), rows[1].clone()]),
+        text(&[row(420.0, 420.0, 395.0, [0.4, 0.0]), rows[1].clone()]),
         "latency grows without bound: answers never exceed 418/s however many arrive; at its limit first: connection pool (app: 0 of 10 left)"
     );
 }
 
 #[test]
 fn a_service_that_answers_what_comes_keeps_up_whatever_it_takes() {
-    let nearest = row(420.0, (421.0, 420.0), [0.02, 0.0]);
+    let nearest = row(420.0, 421.0, 420.0, [0.02, 0.0]);
     let alone = "latency rises but the service keeps up: `p99 < 200ms` is 240 ms at 420/s";
-    assert_eq!(said(std::slice::from_ref(&nearest)), alone);
+    assert_eq!(text(std::slice::from_ref(&nearest)), alone);
     let [_, far] = overloaded();
-    let farther = row(840.0, (840.0, 425.0), [0.9, 0.0]);
+    let farther = row(840.0, 840.0, 425.0, [0.9, 0.0]);
     assert_eq!(
-        said(&[nearest, far, farther]),
+        text(&[nearest, far, farther]),
         format!("{alone}; far above, answers never exceed 425/s however many arrive")
     );
 }
 
 #[test]
 fn what_is_not_known_is_not_claimed() {
-    let mut short = row(420.0, (420.0, 395.0), [0.4, 0.0]);
+    let mut short = row(420.0, 420.0, 395.0, [0.4, 0.0]);
     let plain = "`p99 < 200ms` is 240 ms at 420/s";
     // A few seconds of rising latency look like that too.
-    assert_eq!(said(&[short.clone()]), plain);
-    (short.came, short.answered) = (None, None);
-    assert_eq!(said(&[short]), plain);
+    assert_eq!(text(&[short.clone()]), plain);
+    (short.arrived, short.answered) = (None, None);
+    assert_eq!(text(&[short]), plain);
 }
 
 #[test]
 fn errors_are_named_by_cause() {
-    let failing = || row(420.0, (420.0, 420.0), [0.0, 0.12]);
-    let of = |class, reason| said(&[with_cause(failing(), class, reason, 0.12)]);
+    let failing = || row(420.0, 420.0, 420.0, [0.0, 0.12]);
+    let of = |class, reason| text(&[with_cause(failing(), class, reason, 0.12)]);
     assert_eq!(
         of("failed", "status 503"),
         "errors: 12.0 % of requests get status 503 at 420/s"
@@ -147,32 +147,32 @@ fn errors_are_named_by_cause() {
         "timeouts: 12.0 % at 420/s: no answer in time"
     );
     // Unanswered requests exceed every percentile.
-    let refused = row(420.0, (420.0, 370.0), [0.12, 0.0]);
+    let refused = row(420.0, 420.0, 370.0, [0.12, 0.0]);
     let refused = with_cause(refused, "refused", "connection refused", 0.12);
-    assert!(said(&[refused]).starts_with("errors: 12.0 % are not answered"));
+    assert!(text(&[refused]).starts_with("errors: 12.0 % are not answered"));
     // A few errors next to latency are not the cause.
-    let slow = row(420.0, (420.0, 420.0), [0.4, 0.001]);
+    let slow = row(420.0, 420.0, 420.0, [0.4, 0.001]);
     let slow = with_cause(slow, "failed", "status 503", 0.001);
-    assert!(said(&[slow]).starts_with("latency rises"));
+    assert!(text(&[slow]).starts_with("latency rises"));
 }
 
 #[test]
 fn who_waits_until_it_is_too_long_waits_in_a_backlog_that_grows() {
     let mut rows = overloaded();
     rows[0] = with_cause(
-        row(425.0, (425.0, 400.0), [0.3, 0.3]),
+        row(425.0, 425.0, 400.0, [0.3, 0.3]),
         "timeout",
         "no answer in time",
         0.3,
     );
-    assert!(said(&rows).starts_with("latency grows without bound: answers never exceed 418/s"));
+    assert!(text(&rows).starts_with("latency grows without bound: answers never exceed 418/s"));
 }
 
 #[test]
 fn what_held_was_answered_as_well() {
     let mut rows = overloaded();
     rows[0].grows = Some(7.0);
-    let held = [row(419.0, (419.0, 421.0), [0.0, 0.0])];
+    let held = [row(419.0, 419.0, 421.0, [0.0, 0.0])];
     assert_eq!(
         described(&rows, &held, &SLOS),
         "latency grows without bound: answers never exceed 421/s however many arrive"
@@ -189,7 +189,7 @@ fn what_held_was_answered_as_well() {
 fn a_service_is_not_blamed_for_the_tests_own_connections() {
     let mut rows = overloaded();
     rows[0].grows = Some(7.0);
-    let mut held = [row(400.0, (400.0, 400.0), [0.0, 0.0])];
+    let mut held = [row(400.0, 400.0, 400.0, [0.0, 0.0])];
     held[0].service = Some(50_000_000);
     (rows[0].wait, rows[0].service) = (Some(180_000_000), Some(52_000_000));
     let reported = described(&rows, &held, &SLOS);
@@ -208,7 +208,7 @@ fn a_service_is_not_blamed_for_the_tests_own_connections() {
 
 #[test]
 fn latency_rises_only_where_a_time_fails() {
-    let full = row(420.0, (421.0, 420.0), [0.6, 0.0]);
+    let full = row(420.0, 421.0, 420.0, [0.6, 0.0]);
     assert_eq!(
         described(&[full], &[], &["server.host.cpu < 50%", "errors < 1%"]),
         "the service keeps up: `p99 < 200ms` is 240 ms at 420/s"

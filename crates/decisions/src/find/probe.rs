@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use measure::TimeKind;
+use measure::{TimeKind, TimeSpan};
 use plan::{
     Criterion,
     criteria::{Metric, Op, Stat},
@@ -67,7 +67,10 @@ pub fn throughput(run: &Run, phase: &str) -> Option<f64> {
     let until_ns = phase.end_ns.min(ended_ns);
     let (mut ok, mut ns) = (0, 0);
     for (_, point) in run.totals.history.all.points() {
-        let (from, to) = point.span;
+        let TimeSpan {
+            from_ns: from,
+            to_ns: to,
+        } = point.span;
         if phase.start_ns <= from && to <= until_ns {
             ok += point.part.slot.counters.ok;
             ns += to - from;
@@ -103,7 +106,8 @@ fn slow_ones(run: &Run, subject: &Subject, kind: TimeKind, bound: u64) -> Sums {
     let of_kind = run.totals.windows.iter();
     for (_, windows) in of_kind.filter(|((id, known), _)| *known == kind && subject.has_label(*id))
     {
-        for (second, n, over) in windows.counted(bound, subject.phases.as_deref()) {
+        for window in windows.counted(bound, subject.phases.as_deref()) {
+            let (second, n, over) = (window.number, window.samples, window.exceedances);
             let sum = sums.entry(second).or_default();
             *sum = (sum.0 + n, sum.1 + over);
         }
@@ -124,7 +128,7 @@ fn failed_ones(run: &Run, subject: &Subject) -> Sums {
     });
     for (second, point) in curves.into_iter().flat_map(Curve::points) {
         // Settling seconds are excluded.
-        if point.span.0 < from_ns.unwrap_or(0) {
+        if point.span.from_ns < from_ns.unwrap_or(0) {
             continue;
         }
         let counters = &point.part.slot.counters;

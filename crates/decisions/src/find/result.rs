@@ -107,11 +107,11 @@ pub struct ProbeRow {
     pub level: f64,
     /// Why it was tried.
     #[schemars(with = "String")]
-    pub why: ProbeReason,
+    pub reason: ProbeReason,
     /// Whether everything held.
     pub holds: bool,
     /// Why the probe does not count: what the generator could not do.
-    pub spoilt: Option<String>,
+    pub invalid: Option<String>,
     /// Length of the part that counted, in seconds.
     pub counted_s: f64,
     /// Requests that ended.
@@ -129,7 +129,7 @@ pub struct ProbeRow {
     pub beyond: Vec<Option<f64>>,
     /// Requests that arrived per second, in the part that counted. `None` for users, or if unknown.
     #[serde(default)]
-    pub came: Option<f64>,
+    pub arrived: Option<f64>,
     /// Requests answered (ok or failed) per second, in the part that counted.
     #[serde(default)]
     pub answered: Option<f64>,
@@ -166,16 +166,16 @@ pub struct Cause {
 
 impl ProbeRow {
     #[must_use]
-    pub fn new(summary: &Summary, slos: &[String], level: f64, why: ProbeReason) -> ProbeRow {
+    pub fn new(summary: &Summary, slos: &[String], level: f64, reason: ProbeReason) -> ProbeRow {
         let all = &summary.all;
         let stats = all.response.as_ref().or(all.service.as_ref());
         let seconds = (summary.run.elapsed_ns as f64 / 1e9).max(1e-9);
         let judged = |slo: &String| summary.criteria.iter().find(|judged| judged.text == *slo);
         ProbeRow {
             level,
-            why,
+            reason,
             holds: false,
-            spoilt: None,
+            invalid: None,
             counted_s: 0.0,
             requests: all.count,
             goodput: all.count.saturating_sub(all.errors) as f64 / seconds,
@@ -188,7 +188,7 @@ impl ProbeRow {
                 .map(|slo| judged(slo).and_then(|judged| judged.measured.clone()))
                 .collect(),
             beyond: Vec::new(),
-            came: None,
+            arrived: None,
             answered: None,
             wait: summary.wait.as_ref().and_then(|wait| wait.p50.ns),
             service: all.service.as_ref().and_then(|service| service.p50.ns),
@@ -273,10 +273,10 @@ impl SearchResult {
         self.set_ending(Ending::Died, probes);
     }
 
-    pub fn could_not_go_on(&mut self, why: &str, probes: &[ProbeResult]) {
+    pub fn could_not_go_on(&mut self, error: &str, probes: &[ProbeResult]) {
         self.forget();
         self.set_ending(Ending::CouldNotRun, probes);
-        self.sentence = format!("no answer: {why}{}", self.held());
+        self.sentence = format!("no answer: {error}{}", self.held());
     }
 
     /// Takes over the levels of a sweep: users and throughput.
@@ -380,8 +380,8 @@ impl SearchResult {
         let again = self
             .probes
             .iter()
-            .filter(|row| row.why == ProbeReason::Again);
-        let mut failed = again.filter(|row| row.spoilt.is_none() && !row.holds);
+            .filter(|row| row.reason == ProbeReason::Again);
+        let mut failed = again.filter(|row| row.invalid.is_none() && !row.holds);
         let word = match self.drift {
             Some(by) if by > 0.0 => "faster",
             _ => "slower",
@@ -419,7 +419,7 @@ impl SearchResult {
     }
 
     fn failed(&self) -> impl Iterator<Item = &ProbeRow> {
-        let fails = |row: &&ProbeRow| row.spoilt.is_none() && !row.holds;
+        let fails = |row: &&ProbeRow| row.invalid.is_none() && !row.holds;
         self.probes.iter().filter(fails)
     }
 
@@ -470,9 +470,9 @@ impl SearchResult {
         rows.sort_by(|a, b| a.level.total_cmp(&b.level));
         let nearest = rows.first()?;
         let (level, fails) = (self.over.level(nearest.level), self.failing(nearest));
-        let holds = |row: &&ProbeRow| row.spoilt.is_none() && row.holds;
+        let holds = |row: &&ProbeRow| row.invalid.is_none() && row.holds;
         let held: Vec<&ProbeRow> = self.probes.iter().filter(holds).collect();
-        overload::describe((&rows, &held), &self.slos, &level, &fails)
+        overload::describe(&rows, &held, &self.slos, &level, &fails)
     }
 }
 

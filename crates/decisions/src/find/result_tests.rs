@@ -7,7 +7,7 @@ use crate::find::{ViolationTally, search::InvalidProbe};
 fn answer_from(probes: &[(f64, bool, bool)]) -> (SearchResult, Vec<ProbeResult>) {
     let probed = |(level, holds, counts): &(f64, bool, bool)| ProbeResult {
         level: *level,
-        why: ProbeReason::Near,
+        reason: ProbeReason::Near,
         spent_s: 4.0,
         tallies: vec![ViolationTally {
             allowed: 0.01,
@@ -15,14 +15,14 @@ fn answer_from(probes: &[(f64, bool, bool)]) -> (SearchResult, Vec<ProbeResult>)
         }],
         grows: None,
         answered: None,
-        spoilt: (!counts).then_some(InvalidProbe::Disturbed),
+        invalid: (!counts).then_some(InvalidProbe::Disturbed),
     };
     let probed: Vec<ProbeResult> = probes.iter().map(probed).collect();
     let row = |probed: &ProbeResult| ProbeRow {
         level: probed.level,
-        why: probed.why,
+        reason: probed.reason,
         holds: probed.holds(),
-        spoilt: probed.spoilt.map(|_| "late".to_owned()),
+        invalid: probed.invalid.map(|_| "late".to_owned()),
         counted_s: 4.0,
         requests: 1_000,
         goodput: probed.level,
@@ -30,7 +30,7 @@ fn answer_from(probes: &[(f64, bool, bool)]) -> (SearchResult, Vec<ProbeResult>)
         ns: [None; 3],
         measured: vec![Some("300 ms".to_owned())],
         beyond: probed.tallies.iter().map(ViolationTally::share).collect(),
-        came: None,
+        arrived: None,
         answered: None,
         wait: None,
         service: None,
@@ -153,8 +153,8 @@ fn a_service_that_drifts_has_no_answer() {
         (110.0, false, true),
         (126.0, false, true),
     ]);
-    probed[2].why = ProbeReason::Again;
-    found.probes[2].why = ProbeReason::Again;
+    probed[2].reason = ProbeReason::Again;
+    found.probes[2].reason = ProbeReason::Again;
     found.probes[2].answered = Some(101.2);
     found.end(&SearchEnd::Drifts(-0.3), &probed);
     assert_eq!(

@@ -77,7 +77,7 @@ impl ProbeReason {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Probe {
     pub level: f64,
-    pub why: ProbeReason,
+    pub reason: ProbeReason,
     /// Without settling.
     pub seconds: f64,
 }
@@ -92,7 +92,7 @@ pub struct ViolationTally {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProbeResult {
     pub level: f64,
-    pub why: ProbeReason,
+    pub reason: ProbeReason,
     pub spent_s: f64,
     /// By criterion.
     pub tallies: Vec<ViolationTally>,
@@ -101,7 +101,7 @@ pub struct ProbeResult {
     /// Responses per second; `None` if unknown or for users.
     pub answered: Option<f64>,
     /// Why it is invalid, if so.
-    pub spoilt: Option<InvalidProbe>,
+    pub invalid: Option<InvalidProbe>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -188,7 +188,7 @@ impl ProbeResult {
         let fails = |tally: &ViolationTally| {
             let (n, over) = tally.sums();
             let may = n * tally.allowed;
-            let chance = if self.why.is_long() {
+            let chance = if self.reason.is_long() {
                 0.0
             } else {
                 // Few samples never exclude a failure.
@@ -208,66 +208,66 @@ pub fn probe_seed(seed: u64, number: usize) -> u64 {
 }
 
 #[must_use]
-pub fn next(asked: &SearchConfig, probes: &[ProbeResult]) -> SearchStep {
+pub fn next(config: &SearchConfig, probes: &[ProbeResult]) -> SearchStep {
     let whole = counting(probes);
     let spent: f64 = probes.iter().map(|probe| probe.spent_s).sum();
-    if limited(asked, probes) {
-        return SearchStep::End(match ended(asked, &whole) {
+    if limited(config, probes) {
+        return SearchStep::End(match ended(config, &whole) {
             SearchEnd::OutOfBudget => SearchEnd::GeneratorLimited,
             end => end,
         });
     }
     let last = probes.iter().rev().take(DISTURBED);
-    let disturbed = last.filter(|probe| probe.spoilt == Some(InvalidProbe::Disturbed));
+    let disturbed = last.filter(|probe| probe.invalid == Some(InvalidProbe::Disturbed));
     if disturbed.count() == DISTURBED {
-        return SearchStep::End(match ended(asked, &whole) {
+        return SearchStep::End(match ended(config, &whole) {
             SearchEnd::OutOfBudget => SearchEnd::GeneratorDisturbed,
             end => end,
         });
     }
-    let probe = |level: f64, why: ProbeReason, seconds: f64| {
-        let level = asked.fitted(level);
-        let is_over = spent + asked.settle_s + seconds > asked.budget_s;
+    let probe = |level: f64, reason: ProbeReason, seconds: f64| {
+        let level = config.fitted(level);
+        let is_over = spent + config.settle_s + seconds > config.budget_s;
         if is_over && !probes.is_empty() {
-            SearchStep::End(ended(asked, &whole))
+            SearchStep::End(ended(config, &whole))
         } else {
             SearchStep::Probe(Probe {
                 level,
-                why,
+                reason,
                 seconds,
             })
         }
     };
-    let quick = |level: f64| asked.probe_s.min((A_FEW / level).clamp(QUICK.0, QUICK.1));
+    let quick = |level: f64| config.probe_s.min((A_FEW / level).clamp(QUICK.0, QUICK.1));
     match bracket(&whole) {
-        (None, None) => probe(asked.from, ProbeReason::Up, quick(asked.from)),
-        (Some(held), None) if asked.most.is_some_and(|most| held >= most) => {
+        (None, None) => probe(config.from, ProbeReason::Up, quick(config.from)),
+        (Some(held), None) if config.most.is_some_and(|most| held >= most) => {
             SearchStep::End(SearchEnd::HoldsToMost)
         }
         (Some(held), None) => probe(held * UP, ProbeReason::Up, quick(held * UP)),
         // A cold service or a bad moment gets a second try.
         (None, Some(failed)) if whole.len() == 1 => probe(failed, ProbeReason::Down, quick(failed)),
-        (None, Some(failed)) if failed <= asked.least => SearchStep::End(SearchEnd::NotEvenLowest),
+        (None, Some(failed)) if failed <= config.least => SearchStep::End(SearchEnd::NotEvenLowest),
         (None, Some(failed)) => probe(failed / DOWN, ProbeReason::Down, quick(failed / DOWN)),
-        (Some(held), Some(failed)) if failed / held > NEAR && asked.is_between(held, failed) => {
+        (Some(held), Some(failed)) if failed / held > NEAR && config.is_between(held, failed) => {
             let level = (held * failed).sqrt();
             probe(
                 level,
                 ProbeReason::Between,
-                asked.probe_s.min(2.0 * quick(level)),
+                config.probe_s.min(2.0 * quick(level)),
             )
         }
         (Some(held), Some(failed)) => {
             match drift::drift(&whole, (held * failed).sqrt().ln()) {
                 Drift::Sure(by) => return SearchStep::End(SearchEnd::Drifts(by)),
                 Drift::Suspected { level, .. } => {
-                    return probe(level, ProbeReason::Again, asked.probe_s);
+                    return probe(level, ProbeReason::Again, config.probe_s);
                 }
                 Drift::None | Drift::Likely(_) => {}
             }
-            match near(asked, &whole) {
-                Some(level) => probe(level, ProbeReason::Near, asked.probe_s),
-                None => SearchStep::End(ended(asked, &whole)),
+            match near(config, &whole) {
+                Some(level) => probe(level, ProbeReason::Near, config.probe_s),
+                None => SearchStep::End(ended(config, &whole)),
             }
         }
     }
@@ -281,8 +281,8 @@ pub fn known(probes: &[ProbeResult]) -> Option<Crossing> {
 }
 
 #[must_use]
-pub fn spent(asked: &SearchConfig, probes: &[ProbeResult]) -> SearchEnd {
-    ended(asked, &counting(probes))
+pub fn spent(config: &SearchConfig, probes: &[ProbeResult]) -> SearchEnd {
+    ended(config, &counting(probes))
 }
 
 #[must_use]
@@ -291,7 +291,7 @@ pub fn ends(probes: &[ProbeResult]) -> (Option<f64>, Option<f64>) {
 }
 
 fn counting(probes: &[ProbeResult]) -> Vec<&ProbeResult> {
-    let counts = |probe: &&ProbeResult| probe.spoilt.is_none();
+    let counts = |probe: &&ProbeResult| probe.invalid.is_none();
     probes.iter().filter(counts).collect()
 }
 
@@ -323,7 +323,7 @@ fn bracket(whole: &[&ProbeResult]) -> (Option<f64>, Option<f64>) {
             of.filter(|other| is_other(other.level)).count()
         };
         let mut later = whole[number + 1..].iter();
-        !look.why.is_long()
+        !look.reason.is_long()
             && if look.holds() {
                 others(&|level| level < look.level) >= CONTRADICTED
             } else {
@@ -354,34 +354,34 @@ fn is_measured(whole: &[&ProbeResult], found: &Crossing) -> bool {
         let mut of = whole.iter().filter(|probe| probe.holds() == holds);
         of.any(|probe| within(probe, NEAR_IT))
     };
-    let long = whole.iter().filter(|probe| probe.why.is_long());
+    let long = whole.iter().filter(|probe| probe.reason.is_long());
     near(true) && near(false) && long.filter(|probe| within(probe, CLOSE)).count() >= LEAST
 }
 
-fn limited(asked: &SearchConfig, probes: &[ProbeResult]) -> bool {
+fn limited(config: &SearchConfig, probes: &[ProbeResult]) -> bool {
     let [.., before, last] = probes else {
         return false;
     };
     [before, last]
         .iter()
-        .all(|probe| probe.spoilt == Some(InvalidProbe::Limited))
-        && asked.fitted(last.level) <= asked.fitted(before.level) * 1.1
+        .all(|probe| probe.invalid == Some(InvalidProbe::Limited))
+        && config.fitted(last.level) <= config.fitted(before.level) * 1.1
 }
 
 /// Next level near the estimate; `None` if precise enough.
-fn near(asked: &SearchConfig, whole: &[&ProbeResult]) -> Option<f64> {
+fn near(config: &SearchConfig, whole: &[&ProbeResult]) -> Option<f64> {
     let found = crossed(whole)?;
     let (low, high) = found.interval();
     let estimate = found.estimate();
     let nears: Vec<f64> = whole
         .iter()
-        .filter(|probe| probe.why.is_long())
+        .filter(|probe| probe.reason.is_long())
         .map(|probe| probe.level.ln())
         .collect();
     let above = nears.iter().filter(|at| **at > estimate).count();
     let below = nears.len() - above;
     let half = (high - low) / 2.0;
-    let wanted = asked.precision.max(if asked.whole {
+    let wanted = config.precision.max(if config.whole {
         0.5 / estimate.exp()
     } else {
         0.0
@@ -391,14 +391,14 @@ fn near(asked: &SearchConfig, whole: &[&ProbeResult]) -> Option<f64> {
     }
     // Pairs of one above and one below in random order; the side with too few comes first.
     let pair = (nears.len() / 2) as u64;
-    let above_first = Rng::keyed(asked.seed, Purpose::Resampling, 11, pair).unit() < 0.5;
+    let above_first = Rng::keyed(config.seed, Purpose::Resampling, 11, pair).unit() < 0.5;
     let from_above = match above.cmp(&below) {
         std::cmp::Ordering::Less => true,
         std::cmp::Ordering::Greater => false,
         std::cmp::Ordering::Equal => above_first,
     };
     let away = (half / 2.0).clamp(CLOSEST, FARTHEST);
-    let away = if asked.whole {
+    let away = if config.whole {
         away.max(0.5 / estimate.exp())
     } else {
         away
@@ -413,7 +413,7 @@ fn near(asked: &SearchConfig, whole: &[&ProbeResult]) -> Option<f64> {
     )
 }
 
-fn ended(asked: &SearchConfig, whole: &[&ProbeResult]) -> SearchEnd {
+fn ended(config: &SearchConfig, whole: &[&ProbeResult]) -> SearchEnd {
     let (Some(held), Some(failed)) = bracket(whole) else {
         return SearchEnd::OutOfBudget;
     };
@@ -421,7 +421,7 @@ fn ended(asked: &SearchConfig, whole: &[&ProbeResult]) -> SearchEnd {
     if let Some(by) = drifts {
         return SearchEnd::Drifts(by);
     }
-    if failed / held > NEAR && asked.is_between(held, failed) {
+    if failed / held > NEAR && config.is_between(held, failed) {
         return SearchEnd::OutOfBudget;
     }
     let found = crossed(whole).filter(|found| is_measured(whole, found));
@@ -472,7 +472,7 @@ fn capacity(whole: &[&ProbeResult]) -> Option<(f64, f64)> {
     let rate = answers / seconds;
     let bears_more = whole
         .iter()
-        .any(|probe| probe.why.is_long() && probe.holds() && probe.level > MORE * rate);
+        .any(|probe| probe.reason.is_long() && probe.holds() && probe.level > MORE * rate);
     (answers > 0.0 && !bears_more).then(|| (rate.ln(), 1.0 / answers.sqrt()))
 }
 

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::find::simulated::{
-    BUSY_POOL, FULL_POOL, KNOWN, KnownLoadLine, Objective, POOL, SLOWING, SearchStatistics,
-    ServiceTime, SimulatedService, config, search,
+    BUSY_POOL, FULL_POOL, KNOWN, KnownLoadLine, Objective, POOL, ProbeLength, SLOWING,
+    SearchStatistics, ServiceTime, SimulatedService, config, search,
 };
 
 #[derive(Clone, Copy)]
@@ -90,10 +90,12 @@ fn a_service_that_gets_slower_has_no_load_line() {
 
 fn steady_share(known: &KnownLoadLine, rate: f64) -> f64 {
     let (mut count, mut beyond) = (0.0, 0.0);
+    let length = ProbeLength {
+        settle_s: 30.0,
+        seconds: 600,
+    };
     for seed in 0..120 {
-        let seen = known
-            .service
-            .load(rate, known.objective, (30.0, 600), (seed, 0.0));
+        let seen = known.service.load(rate, known.objective, length, seed, 0.0);
         for (n, over) in seen.counted {
             count += n;
             beyond += over;
@@ -170,11 +172,15 @@ fn grows(service: SimulatedService, times: f64, seconds: usize, probes: u64) -> 
         allowed: 0.01,
         bound_s: Some(2.0),
     };
-    let said = (0..probes).filter(|seed| {
-        let seen = service.load(rate, objective, (2.0, seconds), (*seed, 0.0));
+    let text = (0..probes).filter(|seed| {
+        let length = ProbeLength {
+            settle_s: 2.0,
+            seconds,
+        };
+        let seen = service.load(rate, objective, length, *seed, 0.0);
         seen.grows(rate, seconds) == Some(true)
     });
-    said.count() as f64 / probes as f64
+    text.count() as f64 / probes as f64
 }
 
 #[test]
@@ -213,10 +219,10 @@ fn how_often_a_backlog_is_said_to_grow() {
     }
 }
 
-fn probed(level: f64, over: f64, spoilt: Option<InvalidProbe>) -> ProbeResult {
+fn probed(level: f64, over: f64, invalid: Option<InvalidProbe>) -> ProbeResult {
     ProbeResult {
         level,
-        why: ProbeReason::Up,
+        reason: ProbeReason::Up,
         spent_s: 4.0,
         tallies: vec![ViolationTally {
             allowed: 0.01,
@@ -224,21 +230,21 @@ fn probed(level: f64, over: f64, spoilt: Option<InvalidProbe>) -> ProbeResult {
         }],
         grows: None,
         answered: None,
-        spoilt,
+        invalid,
     }
 }
 
 #[test]
 fn what_fails_at_the_lowest_level_ends_the_search() {
-    let asked = config(300.0, 15.0, 1);
+    let config = config(300.0, 15.0, 1);
     let twice = [10.0, 10.0].map(|level| probed(level, 0.5, None));
-    let down = next(&asked, &twice);
+    let down = next(&config, &twice);
     assert!(
-        matches!(&down, SearchStep::Probe(probe) if probe.level == 2.5 && probe.why == ProbeReason::Down)
+        matches!(&down, SearchStep::Probe(probe) if probe.level == 2.5 && probe.reason == ProbeReason::Down)
     );
     let probes = [10.0, 2.5, 1.0].map(|level| probed(level, 0.5, None));
     assert_eq!(
-        next(&asked, &probes),
+        next(&config, &probes),
         SearchStep::End(SearchEnd::NotEvenLowest)
     );
 }
@@ -272,19 +278,19 @@ fn criterion_without_share_fails_by_one_sample() {
 
 #[test]
 fn a_wrong_first_look_is_asked_again_and_forgotten() {
-    let asked = config(300.0, 15.0, 1);
+    let config = config(300.0, 15.0, 1);
     let mut probes = vec![probed(10.0, 0.5, None)];
-    let again = next(&asked, &probes);
+    let again = next(&config, &probes);
     assert!(matches!(again, SearchStep::Probe(probe) if probe.level == 10.0));
     probes.push(probed(10.0, 0.0, None));
-    let up = next(&asked, &probes);
+    let up = next(&config, &probes);
     assert!(
-        matches!(up, SearchStep::Probe(probe) if probe.level == 20.0 && probe.why == ProbeReason::Up)
+        matches!(up, SearchStep::Probe(probe) if probe.level == 20.0 && probe.reason == ProbeReason::Up)
     );
     // Two higher levels contradict the failure.
     let probes = [(10.0, 0.0), (20.0, 0.5), (22.0, 0.0), (24.0, 0.0)];
     let probes = probes.map(|(level, over)| probed(level, over, None));
-    let up = next(&asked, &probes);
+    let up = next(&config, &probes);
     assert!(
         matches!(&up, SearchStep::Probe(probe) if probe.level == 48.0),
         "{up:?}"
@@ -293,7 +299,7 @@ fn a_wrong_first_look_is_asked_again_and_forgotten() {
 
 #[test]
 fn what_is_known_is_not_lost_where_the_generator_comes_to_its_limit() {
-    let asked = config(300.0, 15.0, 1);
+    let config = config(300.0, 15.0, 1);
     let looks = [(10.0, 0.0), (20.0, 0.9), (14.0, 0.0), (16.0, 0.9)];
     let mut probes: Vec<ProbeResult> = looks
         .iter()
@@ -304,17 +310,17 @@ fn what_is_known_is_not_lost_where_the_generator_comes_to_its_limit() {
     without.extend(limited.clone());
     // Quick probes alone give no answer.
     assert_eq!(
-        next(&asked, &without),
+        next(&config, &without),
         SearchStep::End(SearchEnd::GeneratorLimited)
     );
     let near =
         [(13.8, 0.0), (14.4, 0.0), (15.4, 0.9), (15.8, 0.9)].map(|(level, over)| ProbeResult {
-            why: ProbeReason::Near,
+            reason: ProbeReason::Near,
             ..probed(level, over, None)
         });
     probes.extend(near);
     probes.extend(limited);
-    let end = next(&asked, &probes);
+    let end = next(&config, &probes);
     assert!(
         matches!(&end, SearchStep::End(SearchEnd::Found(_))),
         "{end:?}"
@@ -323,66 +329,66 @@ fn what_is_known_is_not_lost_where_the_generator_comes_to_its_limit() {
 
 #[test]
 fn what_holds_everywhere_ends_it_at_the_highest_level() {
-    let asked = SearchConfig {
+    let config = SearchConfig {
         most: Some(30.0),
         ..config(300.0, 15.0, 1)
     };
     let probes = [10.0, 20.0].map(|level| probed(level, 0.0, None));
-    let last = next(&asked, &probes);
+    let last = next(&config, &probes);
     assert!(matches!(last, SearchStep::Probe(probe) if probe.level == 30.0));
     let probes = [10.0, 20.0, 30.0].map(|level| probed(level, 0.0, None));
     assert_eq!(
-        next(&asked, &probes),
+        next(&config, &probes),
         SearchStep::End(SearchEnd::HoldsToMost)
     );
 }
 
 #[test]
 fn what_the_generator_spoils_is_tried_once_more() {
-    let asked = config(300.0, 15.0, 1);
+    let config = config(300.0, 15.0, 1);
     let mut probes = vec![
         probed(10.0, 0.0, None),
         probed(20.0, 0.0, Some(InvalidProbe::Limited)),
     ];
-    let again = next(&asked, &probes);
+    let again = next(&config, &probes);
     assert!(matches!(again, SearchStep::Probe(probe) if probe.level == 20.0));
     probes.push(probed(20.0, 0.0, Some(InvalidProbe::Limited)));
     assert_eq!(
-        next(&asked, &probes),
+        next(&config, &probes),
         SearchStep::End(SearchEnd::GeneratorLimited)
     );
 }
 
 #[test]
 fn disturbed_generator_gets_retries_then_ends_search() {
-    let asked = config(300.0, 15.0, 1);
+    let config = config(300.0, 15.0, 1);
     let mut probes = vec![probed(10.0, 0.0, None)];
     for _ in 0..DISTURBED {
-        let again = next(&asked, &probes);
+        let again = next(&config, &probes);
         assert!(matches!(again, SearchStep::Probe(probe) if probe.level == 20.0));
         probes.push(probed(20.0, 0.0, Some(InvalidProbe::Disturbed)));
     }
     assert_eq!(
-        next(&asked, &probes),
+        next(&config, &probes),
         SearchStep::End(SearchEnd::GeneratorDisturbed)
     );
 }
 
 #[test]
 fn a_spent_budget_without_an_answer_is_none() {
-    let asked = config(20.0, 15.0, 1);
+    let config = config(20.0, 15.0, 1);
     let probes: Vec<ProbeResult> = (0..5)
         .map(|n| probed(10.0 * 2f64.powi(n), 0.0, None))
         .collect();
     assert_eq!(
-        next(&asked, &probes),
+        next(&config, &probes),
         SearchStep::End(SearchEnd::OutOfBudget)
     );
 }
 
 #[test]
 fn users_are_whole_numbers() {
-    let asked = SearchConfig {
+    let config = SearchConfig {
         whole: true,
         from: 3.0,
         ..config(300.0, 15.0, 1)
@@ -393,13 +399,13 @@ fn users_are_whole_numbers() {
         probed(12.0, 0.9, None),
     ];
     for _ in 0..4 {
-        let SearchStep::Probe(probe) = next(&asked, &probes) else {
+        let SearchStep::Probe(probe) = next(&config, &probes) else {
             break;
         };
         assert_eq!(probe.level, probe.level.round());
         let over = if probe.level > 8.0 { 0.9 } else { 0.0 };
         probes.push(ProbeResult {
-            why: probe.why,
+            reason: probe.reason,
             ..probed(probe.level, over, None)
         });
     }
@@ -418,9 +424,9 @@ fn each_probe_has_a_seed_of_its_own() {
 
 #[test]
 fn contradicting_probes_have_what_held_probed_again() {
-    let asked = config(300.0, 15.0, 1);
+    let config = config(300.0, 15.0, 1);
     let long = |level: f64, over: f64, answered: f64| ProbeResult {
-        why: ProbeReason::Near,
+        reason: ProbeReason::Near,
         spent_s: 17.0,
         answered: Some(answered),
         ..probed(level, over, None)
@@ -433,15 +439,15 @@ fn contradicting_probes_have_what_held_probed_again() {
         long(150.0, 0.5, 140.0),
         long(130.0, 0.5, 120.0),
     ]);
-    let SearchStep::Probe(again) = next(&asked, &probes) else {
+    let SearchStep::Probe(again) = next(&config, &probes) else {
         panic!("the search ended")
     };
-    assert_eq!((again.level, again.why), (160.0, ProbeReason::Again));
+    assert_eq!((again.level, again.reason), (160.0, ProbeReason::Again));
     probes.push(ProbeResult {
-        why: ProbeReason::Again,
+        reason: ProbeReason::Again,
         ..long(160.0, 0.9, 110.0)
     });
-    let end = next(&asked, &probes);
+    let end = next(&config, &probes);
     assert!(
         matches!(end, SearchStep::End(SearchEnd::Drifts(by)) if by < -0.1),
         "{end:?}"

@@ -190,15 +190,15 @@ pub const KNOWN: [KnownLoadLine; 8] = [
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProbeCounts {
     pub counted: Vec<(f64, f64)>,
-    pub came: Vec<f64>,
-    pub went: Vec<f64>,
+    pub arrived: Vec<f64>,
+    pub completed: Vec<f64>,
 }
 
 impl ProbeCounts {
     /// Whether a backlog grew in the first `until` seconds; `None` if undecided.
     #[must_use]
     pub fn grows(&self, rate: f64, until: usize) -> Option<bool> {
-        let growth = statistics::outpaced(rate, &self.came[..until], &self.went[..until]);
+        let growth = statistics::outpaced(rate, &self.arrived[..until], &self.completed[..until]);
         (until >= statistics::ENOUGH_OF_PLANNED).then_some(growth.is_some())
     }
 }
@@ -261,6 +261,13 @@ fn earliest(times: &mut [f64]) -> Option<&mut f64> {
     times.iter_mut().min_by(|a, b| a.total_cmp(b))
 }
 
+/// Duration of a simulated probe: `seconds` after `settle_s`.
+#[derive(Debug, Clone, Copy)]
+pub struct ProbeLength {
+    pub settle_s: f64,
+    pub seconds: usize,
+}
+
 impl SimulatedService {
     /// Counts of a probe; `settle_s` of load precede it, and `served` requests before that.
     #[must_use]
@@ -268,15 +275,17 @@ impl SimulatedService {
         self,
         rate: f64,
         objective: Objective,
-        (settle_s, seconds): (f64, usize),
-        (seed, served): (u64, f64),
+        length: ProbeLength,
+        seed: u64,
+        served: f64,
     ) -> ProbeCounts {
+        let ProbeLength { settle_s, seconds } = length;
         let mut random = Rng::keyed(seed, Purpose::Resampling, 12, 0);
         let mut servers = Servers::new(&self);
         let mut seen = ProbeCounts {
             counted: vec![(0.0, 0.0); seconds],
-            came: vec![0.0; seconds],
-            went: vec![0.0; seconds],
+            arrived: vec![0.0; seconds],
+            completed: vec![0.0; seconds],
         };
         let (mut at, mut number) = (0.0f64, served);
         let until = settle_s + seconds as f64;
@@ -294,12 +303,12 @@ impl SimulatedService {
             let answered = servers.serve(self.discipline, at, takes);
             let done = answered.unwrap_or(at);
             if (settle_s..until).contains(&done) {
-                seen.went[(done - settle_s) as usize] += 1.0;
+                seen.completed[(done - settle_s) as usize] += 1.0;
             }
             // Requests belong to the second of their intended start; the probe drains.
             if at >= settle_s {
                 let second = (at - settle_s) as usize;
-                seen.came[second] += 1.0;
+                seen.arrived[second] += 1.0;
                 let is_beyond = match objective.bound_s {
                     Some(bound_s) => answered.is_none_or(|done| done - at > bound_s),
                     None => answered.is_none(),
@@ -365,28 +374,31 @@ pub fn search(
             SearchStep::Probe(probe) => {
                 let seed = probe_seed(config.seed, probes.len());
                 let seconds = probe.seconds.ceil() as usize;
-                let length = (config.settle_s, seconds);
-                let seen = service.load(probe.level, objective, length, (seed, served));
+                let length = ProbeLength {
+                    settle_s: config.settle_s,
+                    seconds,
+                };
+                let seen = service.load(probe.level, objective, length, seed, served);
                 let tally = |until: usize| ViolationTally {
                     allowed: objective.allowed,
                     seconds: seen.counted[..until].to_vec(),
                 };
-                let is_over = |until: &usize| match probe.why {
+                let is_over = |until: &usize| match probe.reason {
                     ProbeReason::Near => tally(*until).fails_plainly(),
                     ProbeReason::Again => false,
                     _ => tally(*until).standing() != Standing::Open,
                 };
                 let until = (3..seconds).find(is_over).unwrap_or(seconds);
                 served += probe.level * (until as f64 + config.settle_s);
-                let answered = seen.went[..until].iter().sum::<f64>() / until as f64;
+                let answered = seen.completed[..until].iter().sum::<f64>() / until as f64;
                 probes.push(ProbeResult {
                     level: probe.level,
-                    why: probe.why,
+                    reason: probe.reason,
                     spent_s: until as f64 + config.settle_s,
                     tallies: vec![tally(until)],
                     grows: seen.grows(probe.level, until),
                     answered: Some(answered),
-                    spoilt: None,
+                    invalid: None,
                 });
             }
         }

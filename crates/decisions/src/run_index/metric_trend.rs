@@ -60,12 +60,12 @@ pub struct Shifted {
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Apart {
-    pub why: String,
+    pub reason: String,
     pub runs: Vec<TrendPoint>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum NoCourse {
+pub enum NoTrend {
     NoRuns,
     /// No run counts: the fault of the newest.
     NoneCounts(String),
@@ -73,50 +73,50 @@ pub enum NoCourse {
     NoValue(Vec<String>),
 }
 
-pub fn course(runs: &[IndexedRun], asked: &TrendConfig) -> Result<MetricTrend, NoCourse> {
-    let newest = runs.last().ok_or(NoCourse::NoRuns)?;
-    let value = |run: &IndexedRun| known(run, asked);
+pub fn trend(runs: &[IndexedRun], config: &TrendConfig) -> Result<MetricTrend, NoTrend> {
+    let newest = runs.last().ok_or(NoTrend::NoRuns)?;
+    let value = |run: &IndexedRun| known(run, config);
     let counts = |run: &IndexedRun| run.fault.is_none() && value(run).is_some();
     let measure = runs.iter().rev().find(|run| counts(run));
     let measure = measure.ok_or_else(|| match &newest.fault {
         Some(fault) if runs.iter().all(|run| run.fault.is_some()) => {
-            NoCourse::NoneCounts(fault.clone())
+            NoTrend::NoneCounts(fault.clone())
         }
-        _ => NoCourse::NoValue(rows_of(newest, asked)),
+        _ => NoTrend::NoValue(rows_of(newest, config)),
     })?;
     let (mut values, mut apart): (Vec<TrendPoint>, Vec<Apart>) = (Vec::new(), Vec::new());
     for run in runs {
         let reported = point(run, value(run));
-        match why_apart(run, measure, reported.value, asked.anyway) {
+        match why_apart(run, measure, reported.value, config.anyway) {
             None => values.push(reported),
-            Some(why) => match apart.iter_mut().find(|known| known.why == why) {
+            Some(reason) => match apart.iter_mut().find(|known| known.reason == reason) {
                 Some(known) => known.runs.push(reported),
                 None => apart.push(Apart {
-                    why,
+                    reason,
                     runs: vec![reported],
                 }),
             },
         }
     }
-    let unit = asked.subject.unit();
-    let (shifts, correlation) = shifts(&values, unit, asked);
+    let unit = config.subject.unit();
+    let (shifts, correlation) = shifts(&values, unit, config);
     Ok(MetricTrend {
         schema: 1,
-        subject: asked.subject.text.clone(),
+        subject: config.subject.text.clone(),
         unit,
-        margin: margin(unit, asked),
-        sentence: sentence(&values, &shifts, correlation, asked),
+        margin: margin(unit, config),
+        sentence: sentence(&values, &shifts, correlation, config),
         correlation,
-        method: method(unit, asked),
+        method: method(unit, config),
         values,
         shifts,
         apart,
     })
 }
 
-fn known(run: &IndexedRun, asked: &TrendConfig) -> Option<f64> {
-    let value = run.value(&asked.subject)?;
-    (asked.subject.unit() == FigureUnit::Share || value > 0.0).then_some(value)
+fn known(run: &IndexedRun, config: &TrendConfig) -> Option<f64> {
+    let value = run.value(&config.subject)?;
+    (config.subject.unit() == FigureUnit::Share || value > 0.0).then_some(value)
 }
 
 fn point(run: &IndexedRun, value: Option<f64>) -> TrendPoint {
@@ -142,7 +142,7 @@ fn why_apart(
         let kind = fault.split(':').next().unwrap_or(fault);
         return Some(kind.to_owned());
     }
-    let facets = run.likeness.iter().zip(&measure.likeness);
+    let facets = run.fingerprint.iter().zip(&measure.fingerprint);
     let mut different = facets.filter(|(is, wanted)| is != wanted);
     if let Some(((what, is), (_, wanted))) = different.next().filter(|_| !anyway) {
         return Some(match what.as_str() {
@@ -156,32 +156,32 @@ fn why_apart(
     })
 }
 
-fn rows_of(run: &IndexedRun, asked: &TrendConfig) -> Vec<String> {
+fn rows_of(run: &IndexedRun, config: &TrendConfig) -> Vec<String> {
     use plan::criteria::{Metric, SpanFilter};
-    let of = match asked.subject.metric {
+    let of = match config.subject.metric {
         Metric::Time(SpanFilter::Iteration, _) => RowSubject::Iteration,
         Metric::Time(SpanFilter::Transaction, _) => RowSubject::Transaction,
-        _ if asked.subject.of.is_none() => return Vec::new(),
+        _ if config.subject.of.is_none() => return Vec::new(),
         _ => RowSubject::Endpoint,
     };
     let rows = run.rows.iter().filter(|row| row.of == of);
     rows.map(|row| row.label.clone()).collect()
 }
 
-fn margin(unit: FigureUnit, asked: &TrendConfig) -> f64 {
+fn margin(unit: FigureUnit, config: &TrendConfig) -> f64 {
     match unit {
-        FigureUnit::Share => asked.error_margin,
-        FigureUnit::Nanoseconds | FigureUnit::PerSecond => asked.margin,
+        FigureUnit::Share => config.error_margin,
+        FigureUnit::Nanoseconds | FigureUnit::PerSecond => config.margin,
     }
 }
 
-fn shifts(values: &[TrendPoint], unit: FigureUnit, asked: &TrendConfig) -> (Vec<Shifted>, f64) {
+fn shifts(values: &[TrendPoint], unit: FigureUnit, config: &TrendConfig) -> (Vec<Shifted>, f64) {
     let is_ratio = unit != FigureUnit::Share;
     let series = values.iter().filter_map(|value| value.value);
     let series: Vec<f64> = series
         .map(|value| if is_ratio { value.ln() } else { value })
         .collect();
-    let least = margin(unit, asked);
+    let least = margin(unit, config);
     let least = if is_ratio { least.ln_1p() } else { least };
     let levels = levels(&series, least);
     let changed = levels.points.into_iter().filter_map(|point| {
@@ -205,13 +205,13 @@ fn shifts(values: &[TrendPoint], unit: FigureUnit, asked: &TrendConfig) -> (Vec<
     (changed.collect(), levels.correlation)
 }
 
-fn method(unit: FigureUnit, asked: &TrendConfig) -> String {
+fn method(unit: FigureUnit, config: &TrendConfig) -> String {
     format!(
         "A shift is one that runs of one level show less often than once in {} times, by E-divisive means and Student's test \
          over windows of {WINDOW} runs; smaller ones than {} are not told. The test counts with neighbouring runs that are alike. A level is {LEAST_LEVEL} runs at least, of times and rates \
          their geometric mean.",
         units::count((1.0 / LEAST_P).round() as u64),
-        crate::compare::amount(unit, margin(unit, asked))
+        crate::compare::amount(unit, margin(unit, config))
     )
 }
 
@@ -219,7 +219,7 @@ fn sentence(
     values: &[TrendPoint],
     shifts: &[Shifted],
     correlation: f64,
-    asked: &TrendConfig,
+    config: &TrendConfig,
 ) -> String {
     let least = 2 * LEAST_LEVEL;
     let runs = values.len();
@@ -231,7 +231,7 @@ fn sentence(
     if runs < least {
         return format!("{count}: from {least} on that can be compared shifts can be seen");
     }
-    let unit = asked.subject.unit();
+    let unit = config.subject.unit();
     let amount = |change: f64| crate::compare::amount(unit, change);
     let Some(last) = shifts.last() else {
         if correlation > TOO_CORRELATED {
@@ -241,13 +241,13 @@ fn sentence(
         }
         return format!(
             "{count}, one level: no shift of {} or more is seen",
-            amount(margin(unit, asked))
+            amount(margin(unit, config))
         );
     };
-    let way = if last.change > 0.0 { "rose" } else { "fell" };
+    let direction = if last.change > 0.0 { "rose" } else { "fell" };
     let reported = format!(
-        "{} {way} by {} at {}",
-        asked.subject.text,
+        "{} {direction} by {} at {}",
+        config.subject.text,
         amount(last.change.abs()),
         last.run
     );
@@ -283,7 +283,7 @@ mod tests {
             criteria: None,
             exit_code: 0,
             fault: None,
-            likeness: vec![("load".into(), "100/s".into()), ("plan".into(), "a".into())],
+            fingerprint: vec![("load".into(), "100/s".into()), ("plan".into(), "a".into())],
             headline: (SpanFilter::Response, None),
             rows: vec![IndexedRow {
                 of: RowSubject::All,
@@ -312,7 +312,7 @@ mod tests {
             .collect()
     }
 
-    fn asked(text: &str) -> TrendConfig {
+    fn config(text: &str) -> TrendConfig {
         TrendConfig {
             subject: crate::compare::read(text).unwrap(),
             margin: MARGIN,
@@ -323,20 +323,16 @@ mod tests {
 
     #[test]
     fn shift_names_the_runs_on_both_sides() {
-        let course = course(&sixty(1), &asked("p99")).unwrap();
-        assert_eq!(course.values.len(), 60);
-        let [one] = course.shifts.as_slice() else {
-            panic!("{:?}", course.shifts);
+        let trend = trend(&sixty(1), &config("p99")).unwrap();
+        assert_eq!(trend.values.len(), 60);
+        let [one] = trend.shifts.as_slice() else {
+            panic!("{:?}", trend.shifts);
         };
         assert!(one.at.abs_diff(40) <= 1 && one.worse, "{one:?}");
         assert!((one.change - 0.07).abs() < 0.02, "{one:?}");
         assert_eq!(one.run, format!("run-{}", one.at));
         assert_eq!(one.last_run_before, format!("run-{}", one.at - 1));
-        assert!(
-            course.sentence.contains("p99 rose by"),
-            "{}",
-            course.sentence
-        );
+        assert!(trend.sentence.contains("p99 rose by"), "{}", trend.sentence);
     }
 
     #[test]
@@ -347,56 +343,56 @@ mod tests {
             value *= 1.0 + 0.04 * (random.unit() - 0.3);
             run(i, value)
         });
-        let course = course(&drifting.collect::<Vec<_>>(), &asked("p99")).unwrap();
-        assert_eq!(course.shifts, []);
-        assert!(
-            course.correlation > TOO_CORRELATED,
-            "{}",
-            course.correlation
-        );
-        let said = "neighbouring runs are too similar to separate a shift from drift";
-        assert!(course.sentence.contains(said), "{}", course.sentence);
+        let trend = trend(&drifting.collect::<Vec<_>>(), &config("p99")).unwrap();
+        assert_eq!(trend.shifts, []);
+        assert!(trend.correlation > TOO_CORRELATED, "{}", trend.correlation);
+        let message = "neighbouring runs are too similar to separate a shift from drift";
+        assert!(trend.sentence.contains(message), "{}", trend.sentence);
     }
 
     #[test]
     fn runs_incompatible_with_newest_are_excluded() {
         let mut runs = sixty(2);
         runs[3].fault = Some("its measurement is INVALID: late".into());
-        runs[4].likeness[0].1 = "200/s".into();
-        runs[5].likeness[1].1 = "b".into();
+        runs[4].fingerprint[0].1 = "200/s".into();
+        runs[5].fingerprint[1].1 = "b".into();
         runs[6].rows[0].times.clear();
-        let found = course(&runs, &asked("p99")).unwrap();
-        let why: Vec<&str> = found.apart.iter().map(|apart| apart.why.as_str()).collect();
+        let found = trend(&runs, &config("p99")).unwrap();
+        let reason: Vec<&str> = found
+            .apart
+            .iter()
+            .map(|apart| apart.reason.as_str())
+            .collect();
         assert_eq!(
-            why[..3],
+            reason[..3],
             [
                 "its measurement is INVALID",
                 "another load: 200/s, not 100/s",
                 "another plan"
             ]
         );
-        assert_eq!((why.len(), found.values.len()), (4, 56));
+        assert_eq!((reason.len(), found.values.len()), (4, 56));
         let anyway = TrendConfig {
             anyway: true,
-            ..asked("p99")
+            ..config("p99")
         };
-        assert_eq!(course(&runs, &anyway).unwrap().values.len(), 58);
+        assert_eq!(trend(&runs, &anyway).unwrap().values.len(), 58);
     }
 
     #[test]
     fn the_newest_that_counts_is_the_measure() {
         let mut runs = sixty(3);
         runs[59].fault = Some("it was ended early".into());
-        runs[59].likeness[0].1 = "200/s".into();
-        assert_eq!(course(&runs, &asked("p99")).unwrap().values.len(), 59);
+        runs[59].fingerprint[0].1 = "200/s".into();
+        assert_eq!(trend(&runs, &config("p99")).unwrap().values.len(), 59);
     }
 
     #[test]
     fn missing_values_give_no_trend() {
-        assert_eq!(course(&[], &asked("p99")), Err(NoCourse::NoRuns));
+        assert_eq!(trend(&[], &config("p99")), Err(NoTrend::NoRuns));
         assert_eq!(
-            course(&sixty(1), &asked("p99 of \"GET /\"")),
-            Err(NoCourse::NoValue(Vec::new()))
+            trend(&sixty(1), &config("p99 of \"GET /\"")),
+            Err(NoTrend::NoValue(Vec::new()))
         );
         // For all requests no endpoint is suggested.
         let mut runs = sixty(1);
@@ -408,15 +404,15 @@ mod tests {
         let endpoints = [endpoint("GET /a"), endpoint("GET /b")];
         runs[59].rows.extend(endpoints);
         assert_eq!(
-            course(&runs, &asked("p99.9")),
-            Err(NoCourse::NoValue(Vec::new()))
+            trend(&runs, &config("p99.9")),
+            Err(NoTrend::NoValue(Vec::new()))
         );
         for run in &mut runs {
             run.fault = Some("its measurement is INVALID: late".into());
         }
-        let why = NoCourse::NoneCounts("its measurement is INVALID: late".into());
-        assert_eq!(course(&runs, &asked("p99")), Err(why));
-        let few = course(&sixty(1)[..7], &asked("p99")).unwrap();
+        let reason = NoTrend::NoneCounts("its measurement is INVALID: late".into());
+        assert_eq!(trend(&runs, &config("p99")), Err(reason));
+        let few = trend(&sixty(1)[..7], &config("p99")).unwrap();
         assert!(
             few.sentence.starts_with("7 runs: from 8 on"),
             "{}",

@@ -12,7 +12,7 @@ use crate::compare::Subject;
 use analysis::verdict::Judgement;
 
 pub use metric_trend::{
-    Apart, MARGIN, MetricTrend, NoCourse, Shifted, TrendConfig, TrendPoint, course,
+    Apart, MARGIN, MetricTrend, NoTrend, Shifted, TrendConfig, TrendPoint, trend,
 };
 pub use of_run::index;
 
@@ -35,7 +35,7 @@ pub struct IndexedRun {
     pub exit_code: u8,
     /// Why it cannot be compared; `None` if it can.
     pub fault: Option<String>,
-    pub likeness: Vec<(String, String)>,
+    pub fingerprint: Vec<(String, String)>,
     /// Headline time and label; `None` means all requests.
     pub headline: (SpanFilter, Option<String>),
     pub rows: Vec<IndexedRow>,
@@ -145,8 +145,8 @@ impl RowTimes {
             Stat::Mean => self.mean,
             Stat::Max => self.max,
             Stat::Quantile(q) => {
-                let mut kept = QUANTILES.iter().zip(self.percentiles);
-                kept.find(|(kept, _)| (**kept - q).abs() < 1e-9)?.1
+                let mut stored = QUANTILES.iter().zip(self.percentiles);
+                stored.find(|(stored, _)| (**stored - q).abs() < 1e-9)?.1
             }
         }
     }

@@ -20,9 +20,9 @@ pub fn index(run: &Run, summary: &Summary, plan: &Value) -> IndexedRun {
     let measurement = summary.measurement.as_ref();
     let invalid = measurement.filter(|measurement| measurement.verdict == "INVALID");
     let invalid = invalid.map(|measurement| {
-        let why = measurement.reasons.first();
-        let why = why.map_or_else(String::new, |why| format!(": {why}"));
-        format!("its measurement is INVALID{why}")
+        let reason = measurement.reasons.first();
+        let reason = reason.map_or_else(String::new, |reason| format!(": {reason}"));
+        format!("its measurement is INVALID{reason}")
     });
     IndexedRun {
         run: dir.map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
@@ -43,7 +43,7 @@ pub fn index(run: &Run, summary: &Summary, plan: &Value) -> IndexedRun {
             let fault = compare::fault(summary, Some(run))?;
             Some(format!("it {fault}"))
         }),
-        likeness: compare::fingerprint(summary, run, plan),
+        fingerprint: compare::fingerprint(summary, run, plan),
         headline: headline(summary),
         rows: rows(summary),
         recorded: true,

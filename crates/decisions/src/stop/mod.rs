@@ -62,10 +62,11 @@ impl StopRules {
     #[must_use]
     pub fn from_plan(plan: &Plan) -> StopRules {
         let guard = plan.guard.then(|| guard::rule(&plan.load)).flatten();
-        let own = plan.stop.iter().map(|rule| (rule.clone(), false));
-        let rules = own.chain(guard.map(|rule| (rule, true)));
+        let own = plan.stop.iter().cloned();
+        let own = own.map(|rule| WatchedRule::new(rule, false));
+        let guard = guard.map(|rule| WatchedRule::new(rule, true));
         StopRules {
-            rules: rules.map(WatchedRule::new).collect(),
+            rules: own.chain(guard).collect(),
             load: plan.load.clone(),
             probing: Probing::from_plan(plan),
         }
@@ -80,7 +81,7 @@ impl StopRules {
         let mut fired = None;
         for watched in &mut self.rules {
             let measured = watched.look(interval, run);
-            let rises = || guard::goes_up(&self.load, interval.span.1, watched.rule.for_ns);
+            let rises = || guard::goes_up(&self.load, interval.span.to_ns, watched.rule.for_ns);
             if let Some(measured) = measured.filter(|_| !watched.is_guard || rises()) {
                 fired.get_or_insert_with(|| watched.fired(measured));
             }
@@ -91,7 +92,7 @@ impl StopRules {
 }
 
 fn so_far(interval: &Interval, what: &str) -> u64 {
-    let counters = &interval.door.counters;
+    let counters = &interval.frontend.counters;
     counters
         .get(&format!("so_far_{what}"))
         .copied()
@@ -99,7 +100,7 @@ fn so_far(interval: &Interval, what: &str) -> u64 {
 }
 
 impl WatchedRule {
-    fn new((rule, is_guard): (StopRule, bool)) -> WatchedRule {
+    fn new(rule: StopRule, is_guard: bool) -> WatchedRule {
         WatchedRule {
             rule,
             is_guard,
@@ -111,11 +112,11 @@ impl WatchedRule {
     fn look(&mut self, interval: &Interval, run: &Run) -> Option<String> {
         let Some(subject) = self.subject(interval, run) else {
             self.seconds.clear();
-            self.from_ns = interval.span.1;
+            self.from_ns = interval.span.to_ns;
             return None;
         };
         if matches!(self.rule.when.metric, Metric::Server(..)) {
-            return server_rules::held(&self.rule, run, self.from_ns, interval.span.1);
+            return server_rules::held(&self.rule, run, self.from_ns, interval.span.to_ns);
         }
         self.seconds.push_back(self.seen(interval, &subject));
         let mut ns: u64 = self.seconds.iter().map(|seen| seen.ns).sum();
@@ -167,37 +168,41 @@ impl WatchedRule {
     }
 
     fn seen(&self, interval: &Interval, subject: &Subject) -> RuleWindow {
-        let ns = interval.span.1.saturating_sub(interval.span.0);
+        let ns = interval.span.to_ns.saturating_sub(interval.span.from_ns);
         let figures = &interval.run;
-        let (n, over, late, sum) = match &self.rule.when.metric {
-            Metric::Time(span, stat) => self.times(interval, subject, (*span, *stat)),
+        let counted = |n, over| RuleWindow {
+            n,
+            over,
+            ..RuleWindow::default()
+        };
+        let window = match &self.rule.when.metric {
+            Metric::Time(span, stat) => self.times(interval, subject, *span, *stat),
             Metric::LatenessP99 => {
                 let late = Sampled::from_totals(
                     &LabelTotals::from_slot(&slot(interval, subject)),
                     TimeKind::Lateness,
                 );
                 let bound_ns = bound(&self.rule.when) as u64;
-                (late.count(), late.above(bound_ns), 0, 0.0)
+                counted(late.count(), late.above(bound_ns))
             }
             Metric::Errors => {
                 let slot = slot(interval, subject);
                 let wrong = slot.counters.errors();
-                (slot.counters.ended(), wrong, 0, 0.0)
+                counted(slot.counters.ended(), wrong)
             }
-            Metric::Rate => (slot(interval, subject).counters.ended(), 0, 0, 0.0),
+            Metric::Rate => counted(slot(interval, subject).counters.ended(), 0),
             Metric::InFlight => {
                 let level = figures.in_flight;
-                (level.samples, 0, 0, level.sum as f64)
+                RuleWindow {
+                    n: level.samples,
+                    sum: level.sum as f64,
+                    ..RuleWindow::default()
+                }
             }
             Metric::Unsent => {
                 let taken = figures.started + figures.skipped;
                 let never_sent = so_far(interval, "unsent");
-                (
-                    figures.due,
-                    figures.due.saturating_sub(taken) + never_sent,
-                    0,
-                    0.0,
-                )
+                counted(figures.due, figures.due.saturating_sub(taken) + never_sent)
             }
             Metric::Messages(fate) => {
                 let received = so_far(interval, "received");
@@ -207,25 +212,20 @@ impl WatchedRule {
                     MessageFate::Duplicates => (received, so_far(interval, "again")),
                     MessageFate::Unknown => (so_far(interval, "due"), so_far(interval, "unknown")),
                 };
-                (n, over, 0, 0.0)
+                counted(n, over)
             }
-            Metric::Server(..) => (0, 0, 0, 0.0),
+            Metric::Server(..) => RuleWindow::default(),
         };
-        RuleWindow {
-            ns,
-            n,
-            over,
-            late,
-            sum,
-        }
+        RuleWindow { ns, ..window }
     }
 
     fn times(
         &self,
         interval: &Interval,
         subject: &Subject,
-        (span, stat): (SpanFilter, Stat),
-    ) -> (u64, u64, u64, f64) {
+        span: SpanFilter,
+        stat: Stat,
+    ) -> RuleWindow {
         let times = Sampled::from_totals(
             &LabelTotals::from_slot(&slot(interval, subject)),
             kind_of(span),
@@ -233,14 +233,23 @@ impl WatchedRule {
         if stat == Stat::Mean {
             let answered = times.count() - times.unanswered();
             let sum = times.mean_ns().unwrap_or_default() * answered as f64;
-            return (answered, 0, 0, sum);
+            return RuleWindow {
+                n: answered,
+                sum,
+                ..RuleWindow::default()
+            };
         }
         let bound_ns = bound(&self.rule.when) as u64;
-        let ages = interval.under_way.iter();
+        let ages = interval.in_flight_ages.iter();
         let late = ages
             .filter(|(id, _)| subject.has_label(**id))
             .map(|(_, ages)| ages.above(bound_ns));
-        (times.count(), times.above(bound_ns), late.sum(), 0.0)
+        RuleWindow {
+            n: times.count(),
+            over: times.above(bound_ns),
+            late: late.sum(),
+            ..RuleWindow::default()
+        }
     }
 
     fn fired(&self, measured: String) -> FiredRule {

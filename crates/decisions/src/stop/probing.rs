@@ -20,14 +20,14 @@ impl Probing {
     /// For plans of probes that may end early.
     pub fn from_plan(plan: &Plan) -> Option<Probing> {
         let watched = |criterion: &Criterion| {
-            WatchedRule::new((
+            WatchedRule::new(
                 StopRule {
                     when: criterion.clone(),
                     for_ns: 0,
                     ends: Ending::Fail,
                 },
                 false,
-            ))
+            )
         };
         Some(Probing {
             ends: plan

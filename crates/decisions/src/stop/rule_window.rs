@@ -108,11 +108,11 @@ impl RuleWindow {
         } else {
             Standing::Above
         };
-        let stands = |n, over, q| standing(n, over, 1.0, q) == against;
+        let is_decided = |n, over, q| standing(n, over, 1.0, q) == against;
         match (&when.metric, when.value) {
-            (Metric::Time(_, Stat::Quantile(q)), _) => stands(n, over, *q),
-            (Metric::LatenessP99, _) => stands(n, over, 0.99),
-            (Metric::Errors, Quantity::Share(share)) => stands(self.n, self.over, 1.0 - share),
+            (Metric::Time(_, Stat::Quantile(q)), _) => is_decided(n, over, *q),
+            (Metric::LatenessP99, _) => is_decided(n, over, 0.99),
+            (Metric::Errors, Quantity::Share(share)) => is_decided(self.n, self.over, 1.0 - share),
             // Numbers of errors count over the whole window.
             (Metric::Errors | Metric::Unsent | Metric::Messages(_), _)
                 if !matches!(when.value, Quantity::Share(_)) =>

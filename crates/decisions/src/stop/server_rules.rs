@@ -17,7 +17,7 @@ pub(super) fn held(rule: &StopRule, run: &Run, from_ns: u64, now_ns: u64) -> Opt
     let bounds = server_bounds(run, name, &rule.when);
     let is_one = bounds.len() == 1;
     bounds.into_iter().find_map(|(series, bound)| {
-        let text = one(rule, series, bound, (from_ns, now_ns))?;
+        let text = one(rule, series, bound, from_ns, now_ns)?;
         let instance = series.of.instance.as_deref().filter(|_| !is_one);
         Some(instance.map_or_else(|| text.clone(), |of| format!("instance `{of}`: {text}")))
     })
@@ -27,7 +27,8 @@ fn one(
     rule: &StopRule,
     series: &MetricSeries,
     bound: f64,
-    (from_ns, now_ns): (u64, u64),
+    from_ns: u64,
+    now_ns: u64,
 ) -> Option<String> {
     let last = series.samples.last()?;
     let to = last.at_ns;
@@ -51,8 +52,8 @@ fn one(
         return None;
     }
     let unit = series.unit();
-    let shown = |value| units::figure(value, &unit);
-    Some(range(&shown(least), &shown(most)))
+    let render = |value| units::figure(value, &unit);
+    Some(range(&render(least), &render(most)))
 }
 
 fn range(least: &str, most: &str) -> String {

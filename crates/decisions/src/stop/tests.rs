@@ -2,7 +2,7 @@
 
 use std::collections::BinaryHeap;
 
-use measure::{Histogram, NoAnswer, OutcomeClass, label};
+use measure::{Histogram, NoAnswer, OutcomeClass, TimeSpan, label};
 use plan::{Format, Plan, units::SECOND};
 use record::{Manifest, RunContext};
 
@@ -24,7 +24,7 @@ fn run(plan: &Plan) -> Run {
     let started = RunContext {
         version: String::new(),
         command: Vec::new(),
-        door: "run".into(),
+        frontend: "run".into(),
         workers: 1,
         seed: 0,
         wall_ns: 0,
@@ -49,7 +49,7 @@ fn second(number: u64, answered: &[(u64, u64)], lost: u64) -> Interval {
     }
     Interval {
         index: number,
-        span: (number * SECOND, (number + 1) * SECOND),
+        span: TimeSpan::new(number * SECOND, (number + 1) * SECOND),
         slots: [((label::ALL, 0), slot)].into(),
         ..Interval::default()
     }
@@ -124,7 +124,7 @@ fn a_target_that_says_nothing_any_more_is_too_slow() {
         if n >= 10 {
             let mut ages = Histogram::default();
             ages.record_n((n - 9) * SECOND, 50);
-            interval.under_way = [(label::ALL, ages)].into();
+            interval.in_flight_ages = [(label::ALL, ages)].into();
         }
         interval
     };

@@ -86,6 +86,20 @@ pub enum CallError {
     Build(BuildError),
 }
 
+/// The request of one hop: the first, or one after a redirect.
+#[derive(Clone, Copy)]
+struct HopRequest<'a> {
+    request: &'a Built,
+    method: &'a str,
+}
+
+/// A request as it is written to the connection.
+#[derive(Clone, Copy)]
+struct WireRequest<'a> {
+    bytes: &'a [u8],
+    method: &'a str,
+}
+
 impl Client {
     /// Sends a request and follows redirects. `exchange` holds the last response, complete or
     /// partial.
@@ -100,7 +114,11 @@ impl Client {
         let mut method = call.method;
         let (mut body, mut credentials) = (true, true);
         for followed in 0.. {
-            self.hop(agent, (&request, method), call, caller, exchange)
+            let hop = HopRequest {
+                request: &request,
+                method,
+            };
+            self.hop(agent, hop, call, caller, exchange)
                 .await
                 .map_err(CallError::Fault)?;
             let Some((redirects, location)) = redirect_of(call, &exchange.answer) else {
@@ -142,11 +160,12 @@ impl Client {
     async fn hop(
         &self,
         agent: &mut Agent<'_>,
-        (request, method): (&Built, &str),
+        hop: HopRequest<'_>,
         call: &Call<'_>,
         caller: &mut impl Caller,
         exchange: &mut Exchange,
     ) -> Result<(), Fault> {
+        let HopRequest { request, method } = hop;
         let worker = &self.worker;
         let origin = self.origin_id(&request.target.origin);
         let pool = self.shared.as_ref().unwrap_or(agent.pool);
@@ -188,8 +207,9 @@ impl Client {
                 bytes,
             )));
         }
+        let wire = WireRequest { bytes, method };
         let result = self
-            .exchange(&mut conn, bytes, (method, want), agent.limit, exchange)
+            .exchange(&mut conn, wire, want, agent.limit, exchange)
             .await;
         if worker.common.trace {
             worker.emit(OutputLine::Trace(trace::answer(
@@ -208,8 +228,8 @@ impl Client {
     async fn exchange(
         &self,
         conn: &mut Conn,
-        bytes: &[u8],
-        (method, want): (&str, Want),
+        request: WireRequest<'_>,
+        want: Want,
         limit: &Rc<Limit>,
         exchange: &mut Exchange,
     ) -> Result<(), Fault> {
@@ -219,12 +239,12 @@ impl Client {
             exchange,
             limit,
             want,
-            to_head: method == "HEAD",
+            to_head: request.method == "HEAD",
             began: 0,
         };
         let ended = conn
             .transport
-            .exchange(&self.io(), bytes, limit, &mut watch)
+            .exchange(&self.io(), request.bytes, limit, &mut watch)
             .await;
         exchange.answer = Response::from_reply(&mut conn.transport.replies().reply, want);
         let carried = conn.carried;

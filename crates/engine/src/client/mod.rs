@@ -16,7 +16,9 @@ use std::{
     sync::Arc,
 };
 
-use measure::{Fault, LabelId, OutcomeClass, TimeKind, accumulator::Opening, sample::Intended};
+use measure::{
+    DurationSample, Fault, LabelId, OutcomeClass, TimeKind, accumulator::Opening, sample::Intended,
+};
 use tokio_rustls::rustls::ClientConfig;
 
 use crate::{
@@ -163,7 +165,14 @@ impl Client {
         recorder.run.opened += 1;
         let intended = purpose.intended.unwrap_or(Intended::after_previous(now, 0));
         let mut time = |kind, ns| {
-            recorder.time(now, purpose.label, intended, (kind, OutcomeClass::Ok), ns);
+            let duration = DurationSample {
+                label: purpose.label,
+                intended,
+                kind,
+                outcome: OutcomeClass::Ok,
+                ns,
+            };
+            recorder.time(now, duration);
         };
         time(TimeKind::Connect, opened.connect_ns);
         if let Some(ns) = opened.tls_ns {
@@ -189,15 +198,15 @@ impl Client {
 
     /// Whether a host that appeared during the run may be loaded. Adds a note unless the user wrote
     /// the host.
-    pub fn may_go_to(&self, host: &str, why: &str) -> bool {
+    pub fn may_go_to(&self, host: &str, reason: &str) -> bool {
         let ruling = self.hosts.ruling(host);
         match ruling {
             Ruling::Allowed => {}
             Ruling::Told => self.worker.remark(format!(
-                "load went to `{host}`, which the test does not name: {why}"
+                "load went to `{host}`, which the test does not name: {reason}"
             )),
             Ruling::Refused => self.worker.remark(format!(
-                "host not allowed: nothing was sent to `{host}`, which the test does not name ({why}); {}",
+                "host not allowed: nothing was sent to `{host}`, which the test does not name ({reason}); {}",
                 self.hosts.advice(host)
             )),
         }

@@ -12,7 +12,7 @@ use plan::{
     schedule::{Arrival, Shard},
 };
 
-use super::takeover::Adopting;
+use super::takeover::TakeoverArrivals;
 use crate::{
     load_control::{KNOWN_NS, LOOK_NS, LoadControl, LoadView},
     worker::Worker,
@@ -22,7 +22,7 @@ pub(super) enum WorkerArrivals<'a> {
     Planned(Shard<'a>),
     /// Arrivals of a load that can be changed.
     Steered(Steered),
-    Adopting(Adopting<'a>),
+    TakeoverArrivals(TakeoverArrivals<'a>),
 }
 
 pub(super) struct Steered {
@@ -32,9 +32,9 @@ pub(super) struct Steered {
 }
 
 impl Steered {
-    pub fn new(course: &LoadControl, share: Share) -> Steered {
+    pub fn new(load_control: &LoadControl, share: Share) -> Steered {
         Steered {
-            view: course.view(),
+            view: load_control.view(),
             next: share.index,
             step: share.of.max(1),
         }
@@ -79,7 +79,7 @@ impl WorkerArrivals<'_> {
         match self {
             WorkerArrivals::Planned(shard) => shard.next(),
             WorkerArrivals::Steered(steered) => steered.next(worker).await,
-            WorkerArrivals::Adopting(adopting) => adopting.next(worker).await,
+            WorkerArrivals::TakeoverArrivals(arrivals) => arrivals.next(worker).await,
         }
     }
 
@@ -87,7 +87,7 @@ impl WorkerArrivals<'_> {
     /// one replaces it.
     pub fn is_due(&mut self, arrival: Arrival) -> bool {
         match self {
-            WorkerArrivals::Planned(_) | WorkerArrivals::Adopting(_) => true,
+            WorkerArrivals::Planned(_) | WorkerArrivals::TakeoverArrivals(_) => true,
             WorkerArrivals::Steered(steered) => steered.is_due(arrival),
         }
     }
@@ -114,8 +114,8 @@ const BEYOND: u64 = 1 << 60;
 const STRIDE: u64 = 1_000_003;
 
 impl UserPool {
-    pub fn new(course: &LoadControl) -> UserPool {
-        let view = course.view();
+    pub fn new(load_control: &LoadControl) -> UserPool {
+        let view = load_control.view();
         UserPool {
             planned: view.state().users(),
             view: RefCell::new(view),
@@ -193,9 +193,9 @@ mod tests {
             per_second: 1.0,
             users: MOST_USERS,
         };
-        let crew = UserPool::new(&LoadControl::new(&load, &Schedule::new(&load, 1), most));
+        let pool = UserPool::new(&LoadControl::new(&load, &Schedule::new(&load, 1), most));
         assert_eq!(
-            [(0, 0), (2, 0), (0, 1)].map(|(user, round)| crew.number(user, round)),
+            [(0, 0), (2, 0), (0, 1)].map(|(user, round)| pool.number(user, round)),
             [0, 2, 3]
         );
         assert!(u64::from(MOST_USERS) < STRIDE);
@@ -203,7 +203,7 @@ mod tests {
         let users = (0..50).chain(MOST_USERS - 50..MOST_USERS);
         let numbers: BTreeSet<u64> = users
             .flat_map(|user| (0..50).map(move |round| (user, round)))
-            .map(|(user, round)| crew.number(user, round))
+            .map(|(user, round)| pool.number(user, round))
             .collect();
         assert_eq!(numbers.len(), 100 * 50);
     }

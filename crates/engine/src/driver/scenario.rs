@@ -22,7 +22,7 @@ use plan::{
 use super::{
     Driver,
     adjustable::{Steered, UserPool, WorkerArrivals},
-    takeover::Adopting,
+    takeover::TakeoverArrivals,
 };
 use crate::{
     client::{Client, HttpClientConfig},
@@ -60,8 +60,8 @@ impl Driver for ScenarioDriver {
 pub(crate) async fn run(env: Rc<Env>) {
     match &env.program.load {
         Load::Open { .. } | Load::Once => open(&env).await,
-        Load::Closed { users, phases, .. } => match &env.worker.common.course {
-            Some(course) => closed_steered(&env, course).await,
+        Load::Closed { users, phases, .. } => match &env.worker.common.load_control {
+            Some(load_control) => closed_steered(&env, load_control).await,
             None => closed(&env, *users, phases).await,
         },
     }
@@ -78,11 +78,14 @@ async fn open(env: &Rc<Env>) {
         .drain_ns
         .map(|drain| schedule.end_ns().saturating_add(drain));
     let mut drift = Drift::default();
-    let mut arrivals = match (&worker.common.course, &worker.common.adoptions) {
-        (Some(course), _) => WorkerArrivals::Steered(Steered::new(course, share)),
-        (None, Some(adoptions)) => {
-            WorkerArrivals::Adopting(Adopting::new(adoptions, schedule, share, worker.place()))
-        }
+    let mut arrivals = match (&worker.common.load_control, &worker.common.takeovers) {
+        (Some(load_control), _) => WorkerArrivals::Steered(Steered::new(load_control, share)),
+        (None, Some(takeovers)) => WorkerArrivals::TakeoverArrivals(TakeoverArrivals::new(
+            takeovers,
+            schedule,
+            share,
+            worker.position(),
+        )),
         (None, None) => WorkerArrivals::Planned(schedule.shard(share.index, share.of)),
     };
     while let Some(planned) = arrivals.next(worker).await {
@@ -118,7 +121,7 @@ async fn open(env: &Rc<Env>) {
         if !try_admit(worker, cap) {
             let mut recorder = worker.recorder.borrow_mut();
             recorder.run.skipped += 1;
-            recorder.door(now, &Event::UserSkipped);
+            recorder.frontend(now, &Event::UserSkipped);
             continue;
         }
         if !worker.memory.take(memory::USER) {
@@ -225,22 +228,22 @@ async fn closed(env: &Rc<Env>, users: u32, phases: &[UserPhase]) {
 }
 
 /// Like `closed`, for a load that can be changed. The driver starts users, which stop on their own.
-async fn closed_steered(env: &Rc<Env>, course: &LoadControl) {
+async fn closed_steered(env: &Rc<Env>, load_control: &LoadControl) {
     let worker = &env.worker;
     let share = worker.share();
     let end_ns = env.program.schedule.end_ns();
-    let crew = Rc::new(UserPool::new(course));
-    let mut known = crew.version();
-    let mut coming = crew.coming(share, 0);
+    let pool = Rc::new(UserPool::new(load_control));
+    let mut known = pool.version();
+    let mut coming = pool.coming(share, 0);
     loop {
         let now = worker.clock.now();
-        crew.renew();
-        if crew.version() != known {
-            known = crew.version();
-            coming = crew.coming(share, now);
+        pool.renew();
+        if pool.version() != known {
+            known = pool.version();
+            coming = pool.coming(share, now);
         }
         while let Some((_, user)) = coming.front().filter(|(from_ns, _)| *from_ns <= now) {
-            begin(env, &crew, *user);
+            begin(env, &pool, *user);
             coming.pop_front();
         }
         if now >= end_ns {
@@ -259,20 +262,20 @@ async fn closed_steered(env: &Rc<Env>, course: &LoadControl) {
 }
 
 /// Starts a user of a changeable load, unless it is running.
-fn begin(env: &Rc<Env>, crew: &Rc<UserPool>, user: u32) {
-    let member = crew.member(user);
+fn begin(env: &Rc<Env>, pool: &Rc<UserPool>, user: u32) {
+    let member = pool.member(user);
     if member.goes_on.replace(true) {
         return;
     }
     let state = UserState::default();
     let place = env.worker.enter(&state.limit);
-    let (env, crew) = (Rc::clone(env), Rc::clone(crew));
+    let (env, pool) = (Rc::clone(env), Rc::clone(pool));
     tokio::task::spawn_local(async move {
         let _entered = ActiveUserGuard {
             worker: &env.worker,
             place,
         };
-        run_closed_user(&env, &state, |now| crew.next(&member, user, now)).await;
+        run_closed_user(&env, &state, |now| pool.next(&member, user, now)).await;
         member.goes_on.set(false);
     });
 }

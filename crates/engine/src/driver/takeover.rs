@@ -14,7 +14,7 @@ use plan::{
 use crate::{
     load_control::{KNOWN_NS, LOOK_NS},
     takeover::{self, ShardTakeover, TakeoverView},
-    worker::Worker,
+    worker::{Worker, WorkerPosition},
 };
 
 #[derive(Debug)]
@@ -23,31 +23,31 @@ struct Coming<'a> {
     rest: Shard<'a>,
 }
 
-pub(super) struct Adopting<'a> {
+pub(super) struct TakeoverArrivals<'a> {
     schedule: &'a Schedule,
-    place: (u64, u64),
+    position: WorkerPosition,
     view: TakeoverView,
     coming: BinaryHeap<Coming<'a>>,
     /// A time before the last check. While arrivals are dense, no newer time is needed.
     known_ns: u64,
 }
 
-impl<'a> Adopting<'a> {
+impl<'a> TakeoverArrivals<'a> {
     pub fn new(
         takeover: &ShardTakeover,
         schedule: &'a Schedule,
         own: Share,
-        place: (u64, u64),
-    ) -> Adopting<'a> {
-        let mut adopting = Adopting {
+        position: WorkerPosition,
+    ) -> TakeoverArrivals<'a> {
+        let mut arrivals = TakeoverArrivals {
             schedule,
-            place,
+            position,
             view: takeover.view(),
             coming: BinaryHeap::new(),
             known_ns: 0,
         };
-        adopting.add(schedule.shard(own.index, own.of));
-        adopting
+        arrivals.add(schedule.shard(own.index, own.of));
+        arrivals
     }
 
     fn add(&mut self, mut rest: Shard<'a>) {
@@ -65,8 +65,8 @@ impl<'a> Adopting<'a> {
         // All takeovers have been stored by then.
         let over_ns = self.schedule.end_ns().saturating_sub(KNOWN_NS) + 1;
         loop {
-            for adopted in self.view.news() {
-                self.add(takeover::shard(adopted, self.schedule, self.place));
+            for taken_over in self.view.news() {
+                self.add(takeover::shard(taken_over, self.schedule, self.position));
             }
             let next = self.coming.peek().map(|coming| coming.next);
             let until_ns = next.map_or(over_ns, |arrival| arrival.intended_ns);

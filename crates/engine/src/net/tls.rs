@@ -53,8 +53,8 @@ fn identified(
     let Some((certificates, key)) = &http.tls.identity else {
         return Ok(builder.with_no_client_auth());
     };
-    let certificates =
-        certificates_of(certificates).map_err(|why| format!("the client certificate: {why}"))?;
+    let certificates = certificates_of(certificates)
+        .map_err(|reason| format!("the client certificate: {reason}"))?;
     let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).map_err(|e| match e {
         pem::Error::NoItemsFound => {
             "the key of the client certificate: the PEM text contains no unencrypted key".to_owned()
@@ -75,7 +75,7 @@ fn identified(
 pub fn check(http: &Http) -> Result<(), String> {
     let tls = &http.tls;
     if let Some(authorities) = &tls.authorities {
-        certificates_of(authorities).map_err(|why| format!("the authorities: {why}"))?;
+        certificates_of(authorities).map_err(|reason| format!("the authorities: {reason}"))?;
     }
     if let Some(name) = &tls.server_name {
         ServerName::try_from(name.as_str())

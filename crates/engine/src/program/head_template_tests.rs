@@ -26,8 +26,8 @@ fn step(spec: &Request, latin1: bool) -> RequestStep {
         Vec::new(),
     );
     plan.http.latin1 = latin1;
-    let own = (0, LabelId::default());
-    RequestStep::compile(spec, own, (&plan, Interest::default()), &mut Vec::new()).unwrap()
+    let label = LabelId::default();
+    RequestStep::compile(spec, 0, label, &plan, Interest::default(), &mut Vec::new()).unwrap()
 }
 
 fn request(method: &str, url: &str, headers: &[(&str, &str)], body: RequestBody) -> Request {
@@ -88,7 +88,7 @@ fn common_request_is_filled_in() {
     let step = step(&spec, false);
     let user = scope(json!({"id": "p1", "token": "t"}));
     assert!(
-        step.stencil
+        step.head_template
             .as_ref()
             .unwrap()
             .fill(&user, &mut drawn())
@@ -121,7 +121,11 @@ fn unusual_request_falls_back_to_build() {
         (json!({"x": 1}), json!("x"), false),
     ] {
         let user = scope(json!({"v": v, "h": h}));
-        let filled = step.stencil.as_ref().unwrap().fill(&user, &mut drawn());
+        let filled = step
+            .head_template
+            .as_ref()
+            .unwrap()
+            .fill(&user, &mut drawn());
         assert_eq!(filled.is_some(), is_filled, "{v} {h}");
         same(&step, &user);
     }
@@ -143,7 +147,7 @@ fn request_for_another_host_keeps_it() {
         ("https://h/{{ v }}?a=b", true),
     ] {
         let step = step(&request("PUT", url, &[], RequestBody::None), false);
-        assert_eq!(step.stencil.is_some(), is_known, "{url}");
+        assert_eq!(step.head_template.is_some(), is_known, "{url}");
         assert!(!step.goes_to_target);
         for v in ["a", "/a", "@other/a", "http://other/a", "a b"] {
             same(&step, &scope(json!({"v": v})));

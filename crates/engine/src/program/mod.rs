@@ -361,7 +361,7 @@ impl Compiler<'_> {
         }
         // Requests get the first numbers, because these are visible in the record.
         for (index, scenario) in plan.scenarios().iter().enumerate() {
-            let name = scenario.shown(index);
+            let name = scenario.render(index);
             scenarios[index].label = self.labels.id(LabelGroup::Iteration, "", &name);
         }
         for group in &mut self.groups {
@@ -385,8 +385,10 @@ impl Compiler<'_> {
                     let looks = self.looking.map(|looking| looking.looks(request));
                     match RequestStep::compile(
                         request,
-                        (self.requests.len(), label),
-                        (self.plan, looks.unwrap_or_default()),
+                        self.requests.len(),
+                        label,
+                        self.plan,
+                        looks.unwrap_or_default(),
                         &mut self.origins,
                     ) {
                         Ok(step) => self.requests.push(step),

@@ -38,12 +38,12 @@ pub fn body(
             out.extend_from_slice(format!("; filename=\"{}\"", quoted(name)).as_bytes());
         }
         out.extend_from_slice(b"\r\n");
-        let said = part
+        let text = part
             .content_type
             .as_ref()
-            .map(|said| said.to_text(scope, rng));
+            .map(|text| text.to_text(scope, rng));
         let by_name = || Some(media::content_type(content.file.as_deref()?).to_owned());
-        if let Some(content_type) = said.or_else(by_name) {
+        if let Some(content_type) = text.or_else(by_name) {
             let content_type = quoted(&content_type);
             out.extend_from_slice(format!("Content-Type: {content_type}\r\n").as_bytes());
         }

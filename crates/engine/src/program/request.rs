@@ -37,7 +37,7 @@ pub struct RequestStep {
     /// The encoded request, if nothing is templated.
     pub fixed: Option<Built>,
     /// The template of the request. `None` unless only header and body texts are templated.
-    pub(super) stencil: Option<HeadTemplate>,
+    pub(super) head_template: Option<HeadTemplate>,
     /// Whether the request certainly goes to the test's target.
     pub goes_to_target: bool,
     /// Parts of the response that are needed.
@@ -59,8 +59,10 @@ pub struct RequestStep {
 impl RequestStep {
     pub(super) fn compile(
         spec: &Request,
-        (index, label): (usize, LabelId),
-        (plan, looks): (&Plan, Interest),
+        index: usize,
+        label: LabelId,
+        plan: &Plan,
+        looks: Interest,
         origins: &mut Vec<Origin>,
     ) -> Result<RequestStep, Problem> {
         let problem = |message: String| Problem {
@@ -85,7 +87,7 @@ impl RequestStep {
             label,
             spec: spec.clone(),
             fixed: None,
-            stencil: None,
+            head_template: None,
             goes_to_target: goes_to_target(&spec.url),
             want: want(spec, looks),
             picked: picked(&captures, &checks, looks),
@@ -110,10 +112,10 @@ impl RequestStep {
                 .ok();
         }
         if step.fixed.is_none() {
-            step.stencil = HeadTemplate::compile(spec, &plan.target, step.charset);
+            step.head_template = HeadTemplate::compile(spec, &plan.target, step.charset);
         }
         let fixed = step.fixed.as_ref().map(|built| &built.target.origin);
-        let known = fixed.or(step.stencil.as_ref().map(HeadTemplate::origin));
+        let known = fixed.or(step.head_template.as_ref().map(HeadTemplate::origin));
         if let Some(origin) = known.filter(|origin| !origins.contains(origin)) {
             origins.push(origin.clone());
         }
@@ -134,8 +136,8 @@ impl RequestStep {
         if let Some(fixed) = &self.fixed {
             return Ok(Cow::Borrowed(fixed));
         }
-        let stencil = self.stencil.as_ref();
-        match stencil.and_then(|stencil| stencil.fill(scope, rng)) {
+        let head_template = self.head_template.as_ref();
+        match head_template.and_then(|head_template| head_template.fill(scope, rng)) {
             Some(filled) => Ok(Cow::Owned(filled)),
             None => self.build(base, scope, rng, None).map(Cow::Owned),
         }
@@ -143,8 +145,8 @@ impl RequestStep {
 
     /// Takes back the memory of a request for reuse.
     pub fn take_back(&self, built: Built) {
-        if let Some(stencil) = &self.stencil {
-            stencil.take_back(built);
+        if let Some(head_template) = &self.head_template {
+            head_template.take_back(built);
         }
     }
 
@@ -241,7 +243,7 @@ fn framing(spec: &Request) -> Result<(), String> {
         if !name.eq_ignore_ascii_case("content-length") {
             continue;
         }
-        let Some(said) = value
+        let Some(expected) = value
             .as_literal()
             .map(|value| query::value::text(Some(value)))
         else {
@@ -255,12 +257,12 @@ fn framing(spec: &Request) -> Result<(), String> {
             body.ok().flatten().map_or(0, |body| body.len())
         } else {
             return Err(format!(
-                "`{name}: {said}` may not be the length of this body, which is another one each time: leave it out"
+                "`{name}: {expected}` may not be the length of this body, which is another one each time: leave it out"
             ));
         };
-        if said.trim() != sent.to_string() {
+        if expected.trim() != sent.to_string() {
             return Err(format!(
-                "`{name}: {said}` is not the length of the body, {sent} bytes: leave it out"
+                "`{name}: {expected}` is not the length of the body, {sent} bytes: leave it out"
             ));
         }
     }

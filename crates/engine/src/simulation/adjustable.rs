@@ -25,9 +25,9 @@ fn steer(
     share: Share,
     asked: &[(u64, AdjustedLoad)],
 ) -> (Vec<Interval>, LoadControl, Answers) {
-    let course = LoadControl::new(&plan.load, &Schedule::new(&plan.load, 1), MOST);
+    let load_control = LoadControl::new(&plan.load, &Schedule::new(&plan.load, 1), MOST);
     let (next, answers) = (Cell::new(0), RefCell::new(Vec::new()));
-    let (asking, reported) = (course.clone(), &answers);
+    let (asking, reported) = (load_control.clone(), &answers);
     let held_up = |at: u64| {
         while let Some((moment, wanted)) = asked.get(next.get()).filter(|(moment, _)| *moment <= at)
         {
@@ -38,8 +38,8 @@ fn steer(
         }
         at
     };
-    let intervals = simulate_course(plan, model, held_up, share, Some(course.clone()));
-    (intervals, course, answers.into_inner())
+    let intervals = simulate_load_control(plan, model, held_up, share, Some(load_control.clone()));
+    (intervals, load_control, answers.into_inner())
 }
 
 fn quick() -> Model {
@@ -57,8 +57,8 @@ fn seen() -> (Rc<RefCell<Vec<u64>>>, Model) {
     (seen, model)
 }
 
-fn planned(course: &LoadControl) -> Vec<u64> {
-    let schedule = course.state().schedule;
+fn planned(load_control: &LoadControl) -> Vec<u64> {
+    let schedule = load_control.state().schedule;
     schedule
         .shard(0, 1)
         .map(|arrival| arrival.intended_ns)
@@ -80,13 +80,13 @@ fn changed_load_is_sent_once_at_its_moments() {
         (9_600 * MILLISECOND, rate(500)),
     ];
     let (arrived, model) = seen();
-    let (intervals, course, answers) = steer(
+    let (intervals, load_control, answers) = steer(
         &plan(open(50, 10), PoolPolicy::PerUser),
         model,
         Share::WHOLE,
         &asked,
     );
-    assert_eq!(*arrived.borrow(), planned(&course));
+    assert_eq!(*arrived.borrow(), planned(&load_control));
     let expected = 75 + 160 + 1 + 13;
     assert_eq!(sums(&intervals), (expected, expected));
     assert_eq!(
@@ -100,13 +100,13 @@ fn changed_load_is_sent_once_at_its_moments() {
     assert_eq!(by_second[..5], [50, 25 + 40, 80, 41, 0]);
     let fixed = ChangeRefusal::Fixed(plan::load::Fixed::Over);
     assert_eq!(answers[3], Err(fixed));
-    assert_eq!(course.state().changes.len(), 3);
+    assert_eq!(load_control.state().changes.len(), 3);
 }
 
 #[test]
 fn delayed_worker_sends_changed_arrivals() {
-    let course = LoadControl::new(&open(100, 6), &Schedule::new(&open(100, 6), 1), MOST);
-    let (asking, asked) = (course.clone(), Cell::new(false));
+    let load_control = LoadControl::new(&open(100, 6), &Schedule::new(&open(100, 6), 1), MOST);
+    let (asking, asked) = (load_control.clone(), Cell::new(false));
     let held_up = move |at: u64| {
         // Nothing runs from 1 s to 4 s. The change is requested in that time and starts before any
         // poll.
@@ -119,16 +119,16 @@ fn delayed_worker_sends_changed_arrivals() {
         at
     };
     let (arrived, model) = seen();
-    let intervals = simulate_course(
+    let intervals = simulate_load_control(
         &plan(open(100, 6), PoolPolicy::PerUser),
         model,
         held_up,
         Share::WHOLE,
-        Some(course.clone()),
+        Some(load_control.clone()),
     );
     assert_eq!(sums(&intervals), (250 + 35, 250 + 35));
     // The requests are late but complete. Times count from the intended start.
-    let late: Vec<u64> = planned(&course)
+    let late: Vec<u64> = planned(&load_control)
         .into_iter()
         .map(|at| {
             if (SECOND..4 * SECOND).contains(&at) {
@@ -144,8 +144,8 @@ fn delayed_worker_sends_changed_arrivals() {
 
 #[test]
 fn late_change_is_revoked() {
-    let course = LoadControl::new(&open(50, 4), &Schedule::new(&open(50, 4), 1), MOST);
-    let (asking, asked) = (course.clone(), Cell::new(false));
+    let load_control = LoadControl::new(&open(50, 4), &Schedule::new(&open(50, 4), 1), MOST);
+    let (asking, asked) = (load_control.clone(), Cell::new(false));
     let held_up = move |at: u64| {
         if at > SECOND && !asked.replace(true) {
             let clock = Cell::new(at);
@@ -154,12 +154,12 @@ fn late_change_is_revoked() {
         }
         at
     };
-    let intervals = simulate_course(
+    let intervals = simulate_load_control(
         &plan(open(50, 4), PoolPolicy::PerUser),
         quick(),
         held_up,
         Share::WHOLE,
-        Some(course),
+        Some(load_control),
     );
     assert_eq!(sums(&intervals), (200, 200));
 }
@@ -172,7 +172,7 @@ fn changed_users_start_and_stop() {
         (7 * SECOND, AdjustedLoad::Users(2)),
     ];
     let slow: Model = Box::new(|arrival| Some(arrival + 100 * MILLISECOND));
-    let (intervals, course, answers) = steer(
+    let (intervals, load_control, answers) = steer(
         &plan(closed(3, 10), PoolPolicy::PerUser),
         slow,
         Share::WHOLE,
@@ -182,7 +182,7 @@ fn changed_users_start_and_stop() {
     // Ten requests a second for each user: three users for 2.5 s, five for 3 s, none for 2 s, two
     // for 2.5 s.
     assert_eq!(total(&intervals, label::ALL).counters.ok, 75 + 150 + 50);
-    assert_eq!(course.state().changes.len(), 3);
+    assert_eq!(load_control.state().changes.len(), 3);
     let last: Vec<u64> = intervals
         .iter()
         .map(|interval| interval.run.users.last)
@@ -237,10 +237,10 @@ proptest! {
         let mut schedule = Vec::new();
         for index in 0..of {
             let (arrived, model) = seen();
-            let (intervals, course, _) = steer(&test, model, Share { index, of }, &asked);
+            let (intervals, load_control, _) = steer(&test, model, Share { index, of }, &asked);
             all.extend(arrived.borrow().iter().copied());
             due += sums(&intervals).0;
-            schedule = planned(&course);
+            schedule = planned(&load_control);
         }
         all.sort_unstable();
         prop_assert_eq!(due, schedule.len() as u64);

@@ -36,7 +36,7 @@ fn users_are_active_as_computed() {
     let in_second = |second: u64| -> u64 {
         let of = intervals
             .iter()
-            .filter(|i| i.span.1 > second * SECOND && i.span.1 <= (second + 1) * SECOND);
+            .filter(|i| i.span.to_ns > second * SECOND && i.span.to_ns <= (second + 1) * SECOND);
         of.map(|i| i.run.started).sum()
     };
     let started: Vec<u64> = [0, 4, 15, 20, 25, 29].map(in_second).to_vec();

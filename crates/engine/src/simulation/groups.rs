@@ -156,8 +156,12 @@ fn lateness_is_in_the_first_group() {
     // The worker does not run in the last half second of every five.
     let held_up = |at: u64| {
         let into = at % (5 * SECOND);
-        let stands = into > 4_500 * MILLISECOND;
-        if stands { at - into + 5 * SECOND } else { at }
+        let is_stalled = into > 4_500 * MILLISECOND;
+        if is_stalled {
+            at - into + 5 * SECOND
+        } else {
+            at
+        }
     };
     let run = Grouped::held_up(&plan, after(MILLISECOND), held_up);
     near(run.p95_ms("First"), 250.0, 0.03);

@@ -6,7 +6,7 @@ use super::*;
 fn verdict(plan: &Plan, mut intervals: Vec<Interval>) -> analysis::verdict::Measurement {
     let program = Program::compile(plan, 1, None).expect("a plan that compiles");
     let started = record::RunContext {
-        door: "run".into(),
+        frontend: "run".into(),
         workers: 1,
         seed: 1,
         ..record::RunContext::default()
@@ -23,7 +23,7 @@ fn verdict(plan: &Plan, mut intervals: Vec<Interval>) -> analysis::verdict::Meas
         assert!(writer.interval(interval, &host).is_none());
     }
     let end = record::RunEnd {
-        ns: intervals.last().map_or(0, |interval| interval.span.1),
+        ns: intervals.last().map_or(0, |interval| interval.span.to_ns),
         reason: None,
         cause: None,
         record_ends_ns: None,

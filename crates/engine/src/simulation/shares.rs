@@ -34,7 +34,10 @@ fn counted(totals: &Totals) -> String {
         // The time at which a process noticed its end depends on the process. So does whether that
         // opened an empty interval.
         if arrivals != (0, 0, 0, 0) {
-            text.push_str(&format!("{} {} {arrivals:?}\n", row.index, row.span.0));
+            text.push_str(&format!(
+                "{} {} {arrivals:?}\n",
+                row.index, row.span.from_ns
+            ));
         }
     }
     text

@@ -36,16 +36,17 @@ struct PlannedTakeover {
 
 fn process(
     plan: &Plan,
-    (share, workers): (Share, usize),
+    share: Share,
+    workers: usize,
     reported: &[PlannedTakeover],
     end: Option<u64>,
 ) -> ArrivalTimes {
     let mut seen = ArrivalTimes::default();
     for index in 0..workers {
-        let adoptions = ShardTakeover::default();
-        adoptions.open(share, &Schedule::new(&plan.load, 1));
+        let takeovers = ShardTakeover::default();
+        takeovers.open(share, &Schedule::new(&plan.load, 1));
         let stop = StopHandle::default();
-        let (asked, next) = (adoptions.clone(), Cell::new(0));
+        let (asked, next) = (takeovers.clone(), Cell::new(0));
         let stopped = stop.clone();
         let held_up = move |at: u64| {
             while let Some(reported) = reported
@@ -53,7 +54,7 @@ fn process(
                 .filter(|reported| reported.at_ns <= at)
             {
                 next.set(next.get() + 1);
-                let answer = asked.adopt(reported.share, reported.from_ns, || reported.at_ns);
+                let answer = asked.take_over(reported.share, reported.from_ns, || reported.at_ns);
                 assert!(
                     matches!(answer, Ok(()) | Err(TakeoverRefusal::Over)),
                     "{answer:?}"
@@ -72,9 +73,9 @@ fn process(
         });
         let around = Around {
             share,
-            adoptions: Some(adoptions),
+            takeovers: Some(takeovers),
             stop,
-            place: Some((index, workers)),
+            position: Some(WorkerPosition { index, workers }),
             ..Around::default()
         };
         let intervals = simulate_around(plan, model, held_up, around);
@@ -90,10 +91,10 @@ fn process(
 
 /// Stops one of several processes and lets the others take over its share later. Checks that each
 /// arrival is sent exactly once.
-fn lose(plan: &Plan, of: u64, workers: usize, (lost_ns, from_ns): (u64, u64)) {
+fn lose(plan: &Plan, of: u64, workers: usize, lost_ns: u64, from_ns: u64) {
     let schedule = Schedule::new(&plan.load, 1);
     let lost = Share { index: of - 1, of };
-    let gone = process(plan, (lost, workers), &[], Some(lost_ns));
+    let gone = process(plan, lost, workers, &[], Some(lost_ns));
     // The process ends at its next poll after the stop, and has sent everything due until then.
     assert_eq!(
         (gone.due, gone.started),
@@ -107,7 +108,7 @@ fn lose(plan: &Plan, of: u64, workers: usize, (lost_ns, from_ns): (u64, u64)) {
             from_ns,
         };
         let own = Share { index, of };
-        sent.add(process(plan, (own, workers), &[reported], None));
+        sent.add(process(plan, own, workers, &[reported], None));
     }
     assert_eq!(
         (sent.due, sent.started),
@@ -148,7 +149,7 @@ fn takeover_sends_at_full_rate_from_its_moment() {
     };
     let test = plan(open(100, 8), PoolPolicy::PerUser);
     let own = Share { index: 0, of: 2 };
-    let seen = process(&test, (own, 1), &[reported], None);
+    let seen = process(&test, own, 1, &[reported], None);
     assert_eq!(
         (seen.due, seen.started),
         (4 * 50 + 4 * 100, 4 * 50 + 4 * 100)
@@ -167,7 +168,7 @@ fn takeover_sends_at_full_rate_from_its_moment() {
         ..reported
     };
     let own = Share { index: 0, of: 3 };
-    let seen = process(&few, (own, 1), &[reported], None);
+    let seen = process(&few, own, 1, &[reported], None);
     assert_eq!(seen.moments, [10 * MILLISECOND, 10_010 * MILLISECOND]);
 }
 
@@ -175,7 +176,7 @@ fn takeover_sends_at_full_rate_from_its_moment() {
 fn arrival_at_the_end_is_sent_only_if_due() {
     // The first poll after the loss coincides with an arrival.
     let test = plan(open(2, 5), PoolPolicy::PerUser);
-    lose(&test, 2, 1, (490_000_001, 800 * MILLISECOND));
+    lose(&test, 2, 1, 490_000_001, 800 * MILLISECOND);
 }
 
 #[test]
@@ -190,10 +191,11 @@ fn second_loss_includes_earlier_takeover() {
         from_ns,
     };
     let halves = [share(2).part(0, 2), share(2).part(1, 2)];
-    let mut sent = process(&test, (share(2), 1), &[], Some(2 * SECOND));
+    let mut sent = process(&test, share(2), 1, &[], Some(2 * SECOND));
     sent.add(process(
         &test,
-        (share(1), 2),
+        share(1),
+        2,
         &[reported(halves[1], first)],
         Some(6 * SECOND),
     ));
@@ -202,7 +204,7 @@ fn second_loss_includes_earlier_takeover() {
         reported(share(1), second),
         reported(halves[1], second),
     ];
-    sent.add(process(&test, (share(0), 1), &all, None));
+    sent.add(process(&test, share(0), 1, &all, None));
     sent.moments.sort_unstable();
     let following: Vec<u64> = schedule
         .shard(0, 1)
@@ -222,23 +224,23 @@ fn second_loss_includes_earlier_takeover() {
 fn delayed_worker_sends_taken_over_arrivals_late() {
     let own = Share { index: 0, of: 2 };
     let test = plan(open(100, 8), PoolPolicy::PerUser);
-    let adoptions = ShardTakeover::default();
-    adoptions.open(own, &Schedule::new(&test.load, 1));
-    let (asked, once) = (adoptions.clone(), Cell::new(false));
+    let takeovers = ShardTakeover::default();
+    takeovers.open(own, &Schedule::new(&test.load, 1));
+    let (asked, once) = (takeovers.clone(), Cell::new(false));
     let held_up = move |at: u64| {
         if !(2 * SECOND..5 * SECOND).contains(&at) {
             return at;
         }
         if !once.replace(true) {
             let lost = Share { index: 1, of: 2 };
-            let reported = asked.adopt(lost, 3 * SECOND, || 2 * SECOND + 1);
+            let reported = asked.take_over(lost, 3 * SECOND, || 2 * SECOND + 1);
             assert_eq!(reported, Ok(()));
         }
         5 * SECOND
     };
     let around = Around {
         share: own,
-        adoptions: Some(adoptions),
+        takeovers: Some(takeovers),
         ..Around::default()
     };
     let model: Model = Box::new(|arrival| Some(arrival + MILLISECOND));
@@ -254,17 +256,17 @@ fn delayed_worker_sends_taken_over_arrivals_late() {
 
 #[test]
 fn takeover_requires_scenarios_and_permission() {
-    let answer = |load: Load, adopts: bool| {
+    let answer = |load: Load, takes_over: bool| {
         let own = Share { index: 0, of: 2 };
         let options = EngineOptions {
-            adopts,
+            takes_over,
             share: own,
             ..EngineOptions::default()
         };
-        let adoptions = options.adoptions.clone();
+        let takeovers = options.takeovers.clone();
         let prepared = Prepared::new(&plan(load, PoolPolicy::PerUser), options);
         assert!(prepared.is_ok());
-        adoptions.adopt(Share { index: 1, of: 2 }, SECOND, || 0)
+        takeovers.take_over(Share { index: 1, of: 2 }, SECOND, || 0)
     };
     assert_eq!(answer(open(100, 8), true), Ok(()));
     for refused in [
@@ -306,7 +308,7 @@ proptest! {
         let end_ns = Schedule::new(&test.load, 1).end_ns();
         let lost_ns = (end_ns as f64 * lost) as u64;
         for of in [2, 3, 5] {
-            lose(&test, of, workers, (lost_ns, lost_ns + gap_ms * MILLISECOND));
+            lose(&test, of, workers, lost_ns, lost_ns + gap_ms * MILLISECOND);
         }
     }
 }

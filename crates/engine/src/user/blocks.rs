@@ -21,8 +21,8 @@ impl User<'_> {
     ) -> Result<bool, IterationAbort> {
         match self.vars.take_gave_up() {
             None => Ok(is_true),
-            Some(why) => {
-                let name = format!("condition `{}` {why}", condition.text());
+            Some(reason) => {
+                let name = format!("condition `{}` {reason}", condition.text());
                 Err(IterationAbort::Named(name, Fault::Declared))
             }
         }

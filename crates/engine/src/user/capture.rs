@@ -225,9 +225,9 @@ pub struct CaptureFailed {
 
 /// Value of a non-strict capture without result: empty text. `None` (undefined) for a selector, and
 /// for a JSON path unless the body is a JSON scalar.
-fn nothing(from: &CaptureFrom, seen: &mut Inspection<'_>) -> Option<Value> {
+fn nothing(from: &CaptureFrom, inspection: &mut Inspection<'_>) -> Option<Value> {
     let is_undefined = match from {
-        CaptureFrom::Json(..) => seen
+        CaptureFrom::Json(..) => inspection
             .json()
             .is_none_or(|document| document.is_object() || document.is_array()),
         CaptureFrom::Selector(..) => true,
@@ -236,8 +236,11 @@ fn nothing(from: &CaptureFrom, seen: &mut Inspection<'_>) -> Option<Value> {
     (!is_undefined).then(|| Value::String(String::new()))
 }
 
-fn picked(step: &RequestStep, seen: &mut Inspection<'_>) -> Option<[Option<Value>; pick::MOST]> {
-    if step.picked.is_empty() || !seen.affords_document() {
+fn picked(
+    step: &RequestStep,
+    inspection: &mut Inspection<'_>,
+) -> Option<[Option<Value>; pick::MOST]> {
+    if step.picked.is_empty() || !inspection.affords_document() {
         return None;
     }
     let captures = step.picked.iter().map(|index| &step.captures[*index].from);
@@ -245,7 +248,7 @@ fn picked(step: &RequestStep, seen: &mut Inspection<'_>) -> Option<[Option<Value
     for (path, from) in paths.iter_mut().zip(captures.clone()) {
         *path = from.plain_path();
     }
-    let mut found = pick::pick(seen.json_text()?, paths.iter().flatten().copied())?;
+    let mut found = pick::pick(inspection.json_text()?, paths.iter().flatten().copied())?;
     for (found, from) in found.iter_mut().zip(captures) {
         if matches!(from, CaptureFrom::Json(_, false)) {
             *found = found.take().map(|one| Value::Array(vec![one]));
@@ -258,17 +261,17 @@ impl User<'_> {
     pub(super) fn capture(
         &mut self,
         step: &RequestStep,
-        seen: &mut Inspection<'_>,
+        inspection: &mut Inspection<'_>,
     ) -> Result<(), CaptureFailed> {
         let mut found = Vec::with_capacity(step.captures.len());
-        let mut picked = picked(step, seen);
+        let mut picked = picked(step, inspection);
         for (index, capture) in step.captures.iter().enumerate() {
             let value = match step.picked.iter().position(|at| *at == index) {
                 Some(at) => picked.as_mut().and_then(|picked| picked[at].take()),
-                None => self.find(&capture.from, seen),
+                None => self.find(&capture.from, inspection),
             };
             let value = value.filter(|value| *value != Value::String(String::new()));
-            let gave_up = seen.take_gave_up();
+            let gave_up = inspection.take_gave_up();
             if gave_up.is_some() {
                 return Err(CaptureFailed { gave_up });
             }
@@ -280,13 +283,13 @@ impl User<'_> {
                 return Err(CaptureFailed { gave_up: None });
             }
             if let Some(path) = &capture.store {
-                found.push((path, value.or_else(|| nothing(&capture.from, seen))));
+                found.push((path, value.or_else(|| nothing(&capture.from, inspection))));
             }
         }
         for (path, value) in found {
             let weight = value.as_ref().map_or(0, memory::weight);
             if !self.hold(path, weight) {
-                seen.out_of_memory = true;
+                inspection.out_of_memory = true;
                 return Ok(());
             }
             let Some(value) = value else {
@@ -316,11 +319,15 @@ impl User<'_> {
         true
     }
 
-    pub(super) fn find(&mut self, from: &CaptureFrom, seen: &mut Inspection<'_>) -> Option<Value> {
+    pub(super) fn find(
+        &mut self,
+        from: &CaptureFrom,
+        inspection: &mut Inspection<'_>,
+    ) -> Option<Value> {
         match from {
             CaptureFrom::Json(path, pick) => {
                 let path = self.path(path)?;
-                let document = seen.json()?;
+                let document = inspection.json()?;
                 if !(document.is_object() || document.is_array()) {
                     return None;
                 }
@@ -340,14 +347,14 @@ impl User<'_> {
             }
             CaptureFrom::Header(name) => {
                 let name = name.to_text(&self.vars, &mut self.rng);
-                seen.captured_header(&name)
+                inspection.captured_header(&name)
             }
             CaptureFrom::Selector(source, attribute, index) => {
                 let read = |text: &str| Selector::parse(text).ok();
                 let selector = self.compiled(source, read)?;
                 let attribute = attribute.as_ref();
                 let attribute = attribute.map(|name| name.to_text(&self.vars, &mut self.rng));
-                let mut found = selector.find(seen.html()?, attribute.as_deref());
+                let mut found = selector.find(inspection.html()?, attribute.as_deref());
                 let at = match (index, found.len()) {
                     (_, 0) => return None,
                     (Index::At(at), _) => *at,
@@ -359,7 +366,7 @@ impl User<'_> {
             CaptureFrom::XPath(source, pick) => {
                 let read = |text: &str| XPath::parse(text).ok();
                 let path = self.compiled(source, read)?;
-                match path.find(seen.xml()?) {
+                match path.find(inspection.xml()?) {
                     XPathResult::Nodes(texts) if texts.is_empty() => None,
                     XPathResult::Nodes(texts) if !pick => Some(texts.into()),
                     XPathResult::Nodes(mut texts) => {
@@ -372,12 +379,13 @@ impl User<'_> {
                 }
             }
             CaptureFrom::Regexp(regex, group) => {
-                let text = seen.text()?;
+                let text = inspection.text()?;
                 let found = match regex.find(text) {
                     Ok(found) => found?,
-                    Err(why) => {
+                    Err(reason) => {
                         let pattern = regex.pattern();
-                        seen.gave_up = Some(format!("regular expression /{pattern}/ {why}"));
+                        inspection.gave_up =
+                            Some(format!("regular expression /{pattern}/ {reason}"));
                         return None;
                     }
                 };
@@ -411,11 +419,11 @@ impl User<'_> {
     pub(super) fn failed_check(
         &mut self,
         step: &RequestStep,
-        seen: &mut Inspection<'_>,
+        inspection: &mut Inspection<'_>,
     ) -> Option<Failure> {
         step.checks
             .iter()
-            .find(|check| !self.passes(check, seen))
+            .find(|check| !self.passes(check, inspection))
             .map(|check| {
                 Failure::Check(match check {
                     Checking::Plain(check) => check.kind(),
@@ -424,7 +432,7 @@ impl User<'_> {
             })
     }
 
-    pub(super) fn passes(&mut self, check: &Checking, seen: &mut Inspection<'_>) -> bool {
+    pub(super) fn passes(&mut self, check: &Checking, inspection: &mut Inspection<'_>) -> bool {
         let text =
             |user: &mut Self, template: &Template| template.to_text(&user.vars, &mut user.rng);
         match check {
@@ -432,7 +440,7 @@ impl User<'_> {
                 let Some(path) = self.path(path) else {
                     return false;
                 };
-                let found = seen
+                let found = inspection
                     .json()
                     .map(|document| path.find(document))
                     .unwrap_or_default();
@@ -446,14 +454,16 @@ impl User<'_> {
                     }
                 }
             }
-            Checking::Plain(ResponseCheck::Status(codes)) => codes.contains(&seen.answer.status),
+            Checking::Plain(ResponseCheck::Status(codes)) => {
+                codes.contains(&inspection.answer.status)
+            }
             Checking::Plain(ResponseCheck::Header(name, wanted)) => {
                 let wanted = text(self, wanted);
-                seen.header(name).as_deref() == Some(wanted.as_str())
+                inspection.header(name).as_deref() == Some(wanted.as_str())
             }
             Checking::Plain(ResponseCheck::BodyContains(wanted)) => {
                 let wanted = text(self, wanted);
-                seen.text().is_some_and(|body| body.contains(&wanted))
+                inspection.text().is_some_and(|body| body.contains(&wanted))
             }
             Checking::Plain(ResponseCheck::JsonEquals(..) | ResponseCheck::JsonExists(_)) => false,
         }

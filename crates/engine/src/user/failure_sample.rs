@@ -23,7 +23,8 @@ impl User<'_> {
     pub(super) fn sample(
         &self,
         ongoing: &Ongoing<'_>,
-        (ended, result): (RequestOutcome, &Result<(), IterationAbort>),
+        ended: RequestOutcome,
+        result: &Result<(), IterationAbort>,
         drawn_from: Rng,
     ) -> FailureDetail {
         if self.program.without_excerpts {
@@ -34,26 +35,27 @@ impl User<'_> {
         let has_answer = answer.status > 0 && !matches!(ended, RequestOutcome::Unanswered(_));
         let mut witness = self.clone();
         witness.rng = drawn_from;
-        let mut seen = Inspection::new(answer, self.worker.memory.left(), self.program.unpacking);
+        let mut inspection =
+            Inspection::new(answer, self.worker.memory.left(), self.program.unpacking);
         let findings = if has_answer {
-            witness.findings(step, &mut seen)
+            witness.findings(step, &mut inspection)
         } else {
             Vec::new()
         };
         // All captured values are known only now.
         let values = Values::from_vars(&witness.vars);
-        let shown = |text: &str, most, beyond| {
+        let render = |text: &str, most, beyond| {
             let values = values.as_ref()?;
-            values.shown(text, |text| witness.hidden(text), most, beyond)
+            values.render(text, |text| witness.hidden(text), most, beyond)
         };
         let findings = findings.iter().filter(|found| !found.holds);
         let found: Vec<String> = findings
-            .filter_map(|found| shown(&found.text, FINDING, 0))
+            .filter_map(|found| render(&found.text, FINDING, 0))
             .collect();
         let beyond = answer.body_bytes.saturating_sub(answer.body.len() as u64);
-        let text = has_answer.then(|| seen.text()).flatten();
+        let text = has_answer.then(|| inspection.text()).flatten();
         let body = text
-            .and_then(|text| shown(text, EXCERPT, beyond))
+            .and_then(|text| render(text, EXCERPT, beyond))
             .filter(|text| !text.is_empty());
         let spec = &step.spec;
         let more = match (result, &ongoing.unexpected) {
@@ -103,13 +105,13 @@ impl Values {
         let mut all = Vec::new();
         for (name, value) in vars.own() {
             for leaf in plan::secret::leaves(value) {
-                let shown = format!("‹{name}›");
+                let rendered = format!("‹{name}›");
                 let quoted = serde_json::Value::from(leaf.as_str()).to_string();
                 let inner = quoted[1..quoted.len() - 1].to_owned();
                 if inner != leaf {
-                    all.push((inner, shown.clone()));
+                    all.push((inner, rendered.clone()));
                 }
-                all.push((leaf, shown));
+                all.push((leaf, rendered));
                 if all.len() > MOST_VALUES {
                     return None;
                 }
@@ -120,7 +122,7 @@ impl Values {
     }
 
     /// The beginning of a text with values replaced by names. `None` if a value might remain.
-    fn shown(
+    fn render(
         &self,
         text: &str,
         hidden: impl Fn(String) -> String,
@@ -131,18 +133,18 @@ impl Values {
         while !text.is_char_boundary(cut) {
             cut -= 1;
         }
-        let mut shown = hidden(text[..cut].to_owned());
+        let mut rendered = hidden(text[..cut].to_owned());
         for (value, name) in &self.0 {
-            if shown.contains(value.as_str()) {
-                shown = shown.replace(value.as_str(), name);
+            if rendered.contains(value.as_str()) {
+                rendered = rendered.replace(value.as_str(), name);
             }
         }
         let rest = text.len() - cut;
         // Values are replaced before the text is cut, so that a value at the cut is recognized.
-        if rest > 0 && shown.len() < 2 * most {
+        if rest > 0 && rendered.len() < 2 * most {
             return None;
         }
-        Some(excerpt(&shown, most, beyond + rest as u64))
+        Some(excerpt(&rendered, most, beyond + rest as u64))
     }
 }
 
@@ -158,24 +160,24 @@ mod tests {
     #[test]
     fn values_are_replaced_by_variable_names() {
         let known = values(&[("hello world", "found"), ("hello", "word")]);
-        let shown = |text: &str| known.shown(text, |text| text, 40, 0);
+        let render = |text: &str| known.render(text, |text| text, 40, 0);
         assert_eq!(
-            shown("he said hello world, hello").as_deref(),
+            render("he said hello world, hello").as_deref(),
             Some("he said ‹found›, ‹word›")
         );
         // A value that starts within the excerpt and ends after it is recognized too.
         let long = "x".repeat(100);
         let known = values(&[(&long, "token")]);
         let text = format!("the token is {long} and it is long");
-        let shown = known.shown(&text, |text| text, 26, 0);
+        let rendered = known.render(&text, |text| text, 26, 0);
         assert_eq!(
-            shown.as_deref(),
+            rendered.as_deref(),
             Some("the token is ‹token› … 14 bytes more")
         );
         // If a value may extend beyond the searched text, nothing is shown.
         let known = values(&[("aaaa", "a")]);
         let text = "a".repeat(LOOKED_AT) + "b";
-        assert_eq!(known.shown(&text, |text| text, LOOKED_AT, 0), None);
-        assert!(known.shown(&text, |text| text, 100, 0).is_some());
+        assert_eq!(known.render(&text, |text| text, LOOKED_AT, 0), None);
+        assert!(known.render(&text, |text| text, 100, 0).is_some());
     }
 }

@@ -63,8 +63,8 @@ impl<'a> User<'a> {
         }
         for user in users {
             self.due = self.due.later(user.due);
-            self.jar.adopt(&begun.jar, user.jar);
-            self.vars.adopt(&begun.vars, user.vars);
+            self.jar.merge_fork(&begun.jar, user.jar);
+            self.vars.merge_fork(&begun.vars, user.vars);
         }
         result
     }

@@ -2,7 +2,7 @@
 
 use measure::sample::{Intended, RequestOutcome};
 
-use super::{IterationAbort, User, count, step_trace::StepTrace};
+use super::{IterationAbort, IterationTiming, User, count, step_trace::StepTrace};
 use crate::worker::OutputLine;
 
 #[derive(Debug, Clone, Copy)]
@@ -39,14 +39,13 @@ impl User<'_> {
         let now = self.worker.clock.now();
         let paused_ns = self.paused_ns.saturating_sub(open.paused_ns);
         let mut recorder = self.worker.recorder.borrow_mut();
-        let times = (open.since, paused_ns);
-        count(
-            &mut recorder,
-            now,
-            (group.label, group.pauses),
-            times,
-            ended,
-        );
+        let timing = IterationTiming {
+            label: group.label,
+            pauses: group.pauses,
+            intended: open.since,
+            paused_ns,
+        };
+        count(&mut recorder, now, timing, ended);
         drop(recorder);
         if self.worker.common.walks {
             let took_ns = now.saturating_sub(open.since.ns());

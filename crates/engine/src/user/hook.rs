@@ -68,7 +68,7 @@ impl ResponseContext<'_, '_> {
     /// Reports a value of a metric to the front end's accumulator.
     pub fn emit(&self, name: &str, value: u64) {
         let mut recorder = self.worker.recorder.borrow_mut();
-        recorder.door(self.now_ns, &Event::Custom { name, value });
+        recorder.frontend(self.now_ns, &Event::Custom { name, value });
     }
 
     /// Prints a text unchanged, with any secrets in it. The text is not recorded.

@@ -52,16 +52,17 @@ impl User<'_> {
             Ok(()) => {}
         }
         let answer = std::mem::take(&mut ongoing.exchange.answer);
-        let mut seen = Inspection::new(&answer, self.worker.memory.left(), self.program.unpacking);
-        let (mut ended, mut result) = self.verdict(ongoing, &answer, &mut seen);
-        if seen.is_out_of_memory() {
+        let mut inspection =
+            Inspection::new(&answer, self.worker.memory.left(), self.program.unpacking);
+        let (mut ended, mut result) = self.verdict(ongoing, &answer, &mut inspection);
+        if inspection.is_out_of_memory() {
             // The response's content is unknown, which is a generator fault.
             let fault = Fault::OutOfMemory;
             ongoing.unexpected = None;
             ended = RequestOutcome::Unanswered(fault);
             result = Err(IterationAbort::Fault(fault, Some(ongoing.step.index)));
         }
-        drop(seen);
+        drop(inspection);
         ongoing.exchange.answer = answer;
         (ended, result)
     }
@@ -70,14 +71,14 @@ impl User<'_> {
         &mut self,
         ongoing: &mut Ongoing<'_>,
         answer: &Response,
-        seen: &mut Inspection<'_>,
+        inspection: &mut Inspection<'_>,
     ) -> (RequestOutcome, Result<(), IterationAbort>) {
         let step = ongoing.step;
         let rules = self.program.rules;
         if step.want.body
-            && let Some(why) = seen.unreadable()
+            && let Some(reason) = inspection.unreadable()
         {
-            let what = match why {
+            let what = match reason {
                 Unreadable::TooLarge => {
                     let fault = Fault::BodyTooLarge;
                     return (
@@ -94,10 +95,15 @@ impl User<'_> {
             let end = IterationAbort::Answered(failure, Fault::BadEncoding, step.index);
             return (RequestOutcome::Failed(failure), Err(end));
         }
-        let captured = self.capture(step, seen);
+        let captured = self.capture(step, inspection);
         // Expected values may use captured ones. Checks run even if a capture failed.
         let asked = ongoing.asked.take();
-        let hooked = self.hooked(step, asked.as_ref(), seen, ongoing.exchange.moments.done);
+        let hooked = self.hooked(
+            step,
+            asked.as_ref(),
+            inspection,
+            ongoing.exchange.moments.done,
+        );
         let unexpected = match hooked {
             Err(Unexpected {
                 kind,
@@ -130,7 +136,7 @@ impl User<'_> {
             .then_some(Failure::Status(answer.status));
         let failure = status_failure(step, rules.status_fails, answer.status)
             .or(stranded)
-            .or_else(|| self.failed_check(step, seen))
+            .or_else(|| self.failed_check(step, inspection))
             .or(unexpected);
         match failure {
             None => (RequestOutcome::Ok, Ok(())),
@@ -147,7 +153,7 @@ impl User<'_> {
         &mut self,
         step: &RequestStep,
         sent: Option<&Built>,
-        seen: &mut Inspection<'_>,
+        inspection: &mut Inspection<'_>,
         now_ns: u64,
     ) -> Result<(), Unexpected> {
         let Some(hook) = self.hook.as_ref().filter(|_| step.looks.answers) else {
@@ -157,7 +163,7 @@ impl User<'_> {
             step,
             base: &self.program.target,
             sent,
-            answer: seen,
+            answer: inspection,
             vars: &self.vars,
             rng: &mut self.rng,
             worker: self.worker,
@@ -191,9 +197,13 @@ impl User<'_> {
         if status.is_some() {
             let complete = !matches!(ended, RequestOutcome::Unanswered(_))
                 && !matches!(result, Err(IterationAbort::Answered(..)));
-            let step = (ongoing.step.index, ongoing.called.as_deref());
-            let came = (moments, &exchange.answer);
-            door_answer(&mut recorder, step, came, self.worker, complete);
+            let response = StepResponse {
+                step: ongoing.step.index,
+                called: ongoing.called.as_deref(),
+                moments,
+                answer: &exchange.answer,
+            };
+            report_response(&mut recorder, self.worker, response, complete);
         }
         if mutant::is(Mutant::DropTimeouts)
             && ended == RequestOutcome::Unanswered(Fault::ResponseTimeout)
@@ -203,20 +213,35 @@ impl User<'_> {
         recorder.sample(&sample);
         if recorder.is_first(sample.label, ended) {
             drop(recorder);
-            let reported = self.sample(ongoing, (ended, result), drawn_from);
+            let reported = self.sample(ongoing, ended, result, drawn_from);
             self.worker.recorder.borrow_mut().first(&sample, reported);
         }
     }
 }
 
 /// Reports a response to the front end, and whether it is the last and complete one.
-pub(super) fn door_answer(
+pub(super) struct StepResponse<'a> {
+    /// Index of the request step.
+    pub step: u32,
+    /// Name of the request, where the step computes it.
+    pub called: Option<&'a str>,
+    pub moments: &'a Moments,
+    pub answer: &'a Response,
+}
+
+/// Reports a response to the front end, and whether it is the last and complete one.
+pub(super) fn report_response(
     recorder: &mut measure::Recorder,
-    (step, called): (u32, Option<&str>),
-    (moments, answer): (&Moments, &Response),
     worker: &crate::worker::Worker,
+    response: StepResponse<'_>,
     last: bool,
 ) {
+    let StepResponse {
+        step,
+        called,
+        moments,
+        answer,
+    } = response;
     let head = Event::Head {
         step,
         status: answer.status,
@@ -225,8 +250,8 @@ pub(super) fn door_answer(
         called,
         server_ms: answer.server_ms,
     };
-    recorder.door(moments.head, &head);
-    recorder.door(
+    recorder.frontend(moments.head, &head);
+    recorder.frontend(
         moments.done.max(moments.head),
         &Event::Body {
             bytes: answer.body_bytes,

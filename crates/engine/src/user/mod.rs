@@ -153,7 +153,7 @@ pub async fn run(env: &Env, state: &UserState, start: IterationStart) -> Request
     let (worker, program) = (&env.worker, &env.program);
     let begun = worker.clock.now();
     let scenario = &program.scenarios[start.scenario];
-    worker.recorder.borrow_mut().door(
+    worker.recorder.borrow_mut().frontend(
         begun,
         &Event::UserStarted {
             scenario: start.scenario as u32,
@@ -166,14 +166,19 @@ pub async fn run(env: &Env, state: &UserState, start: IterationStart) -> Request
     let mut user = User::new(env, state, start);
     let result = user.run_ops(&scenario.ops, 0, scenario.ops.len()).await;
     user.end_groups(&result);
-    let times = (start.intended, user.paused_ns);
+    let timing = IterationTiming {
+        label: scenario.label,
+        pauses: scenario.pauses,
+        intended: start.intended,
+        paused_ns: user.paused_ns,
+    };
     let now = worker.clock.now();
     let mut reported = None;
     let mut recorder = worker.recorder.borrow_mut();
     let ended = match result {
         Ok(()) | Err(IterationAbort::Left) => {
             recorder.run.left += u64::from(result.is_err());
-            recorder.door(
+            recorder.frontend(
                 now,
                 &Event::UserCompleted {
                     session_ns: now.saturating_sub(begun),
@@ -197,7 +202,7 @@ pub async fn run(env: &Env, state: &UserState, start: IterationStart) -> Request
                 IterationAbort::Failed(_) | IterationAbort::Left => (None, None),
             };
             if let Some(reason) = reason {
-                recorder.door(now, &Event::UserFailed { reason, step });
+                recorder.frontend(now, &Event::UserFailed { reason, step });
                 // Other errors were already reported with the response.
                 let is_news = program.tells_errors && step.is_some();
                 reported = is_news.then(|| reason.to_kept());
@@ -205,8 +210,8 @@ pub async fn run(env: &Env, state: &UserState, start: IterationStart) -> Request
             end.ended()
         }
     };
-    let counted = (scenario.label, scenario.pauses);
-    count(&mut recorder, now, counted, times, ended);
+
+    count(&mut recorder, now, timing, ended);
     drop(recorder);
     if let Some(error) = reported {
         worker.emit(OutputLine::Error(error));
@@ -215,18 +220,26 @@ pub async fn run(env: &Env, state: &UserState, start: IterationStart) -> Request
 }
 
 /// Records an iteration or group under a label. `pauses` is true if it has think times.
-fn count(
-    recorder: &mut Recorder,
-    now: u64,
-    (label, pauses): (LabelId, bool),
-    (intended, paused_ns): (Intended, u64),
-    ended: RequestOutcome,
-) {
+struct IterationTiming {
+    label: LabelId,
+    /// Whether it has think times.
+    pauses: bool,
+    intended: Intended,
+    /// Think time until now.
+    paused_ns: u64,
+}
+fn count(recorder: &mut Recorder, now: u64, timing: IterationTiming, ended: RequestOutcome) {
     // After a network fault there is no last response. The iteration counts as slower than all
     // completed ones.
+    let IterationTiming {
+        label,
+        pauses,
+        intended,
+        paused_ns,
+    } = timing;
     recorder.iteration(now, label, intended, ended);
     if pauses {
-        recorder.unpaused(now, label, (intended, paused_ns), ended);
+        recorder.unpaused(now, label, intended, paused_ns, ended);
     }
 }
 

@@ -7,7 +7,11 @@ use measure::{Failure, Fault, accumulator::Event, outcome::ProtocolFault, sample
 use plan::rng::Rng;
 
 use super::{
-    IterationAbort, User, hook::RequestContext, judge::door_answer, ongoing::Ongoing, vars::Vars,
+    IterationAbort, User,
+    hook::RequestContext,
+    judge::{StepResponse, report_response},
+    ongoing::Ongoing,
+    vars::Vars,
 };
 use crate::{
     client::{
@@ -23,9 +27,9 @@ impl User<'_> {
         let worker = self.worker;
         let step = &self.program.requests[index];
         let goes_ahead = self.goes_ahead(step);
-        if let Ok(Some(why)) = goes_ahead {
+        if let Ok(Some(reason)) = goes_ahead {
             if worker.common.walks {
-                self.tell_left_out(step, why);
+                self.tell_left_out(step, reason);
             }
             return Ok(());
         }
@@ -60,7 +64,7 @@ impl User<'_> {
             moments.done = worker.clock.now();
         }
         let done = moments.done;
-        worker.request_ended(done, (step.label, started));
+        worker.request_ended(done, step.label, started);
         self.due = Intended::after_previous(done, 0);
         let witness = worker.common.walks.then(|| {
             let url = ongoing.asked.as_ref().map(|asked| {
@@ -274,14 +278,19 @@ struct Teller<'u> {
 impl Caller for Teller<'_> {
     fn sending(&mut self, now_ns: u64) {
         let mut recorder = self.worker.recorder.borrow_mut();
-        recorder.door(now_ns, &Event::RequestSent);
+        recorder.frontend(now_ns, &Event::RequestSent);
     }
 
     fn redirected(&mut self, intended: Intended, moments: &Moments, answer: &Response) {
         let mut recorder = self.worker.recorder.borrow_mut();
         recorder.redirected(moments.head, self.step.label, intended);
-        let step = (self.step.index, self.called);
-        door_answer(&mut recorder, step, (moments, answer), self.worker, false);
+        let response = StepResponse {
+            step: self.step.index,
+            called: self.called,
+            moments,
+            answer,
+        };
+        report_response(&mut recorder, self.worker, response, false);
     }
 
     fn remake(&mut self, change: Override<'_>) -> Result<Built, BuildError> {
@@ -294,6 +303,6 @@ impl Caller for Teller<'_> {
         let remark = Event::Remark {
             name: "cookie_parse_error_invalid_cookie",
         };
-        self.worker.recorder.borrow_mut().door(now_ns, &remark);
+        self.worker.recorder.borrow_mut().frontend(now_ns, &remark);
     }
 }

@@ -91,7 +91,7 @@ impl StepTrace {
                 }
                 StepTrace::Request(asked)
             }
-            StepTrace::LeftOut(what, why) => StepTrace::LeftOut(change(&what), why),
+            StepTrace::LeftOut(what, reason) => StepTrace::LeftOut(change(&what), reason),
             StepTrace::Goes(what, how) => StepTrace::Goes(change(&what), how),
             StepTrace::GroupBegins(name) => StepTrace::GroupBegins(change(&name)),
             StepTrace::GroupEnds {
@@ -122,7 +122,7 @@ impl User<'_> {
         let step = ongoing.step;
         let exchange = &ongoing.exchange;
         let moments = &exchange.moments;
-        let mut seen = Inspection::new(
+        let mut inspection = Inspection::new(
             &exchange.answer,
             self.worker.memory.left(),
             self.program.unpacking,
@@ -130,7 +130,7 @@ impl User<'_> {
         let has_answer =
             exchange.answer.status > 0 && !matches!(ended, RequestOutcome::Unanswered(_));
         let found = if has_answer {
-            self.findings(step, &mut seen)
+            self.findings(step, &mut inspection)
         } else {
             Vec::new()
         };
@@ -158,7 +158,7 @@ impl User<'_> {
         };
         let body = (failed.is_some() || is_told)
             .then(|| {
-                let text = seen.text()?;
+                let text = inspection.text()?;
                 Some(excerpt(&self.hidden(text.to_owned()), EXCERPT, 0))
             })
             .flatten()
@@ -170,32 +170,32 @@ impl User<'_> {
             status: Some(exchange.answer.status).filter(|status| *status > 0),
             took_ns: moments.done.saturating_sub(moments.started),
             found,
-            failed: failed.map(|why| self.hidden(why)),
+            failed: failed.map(|reason| self.hidden(reason)),
             body,
         };
         let asked = StepTrace::Request(Box::new(asked));
         self.worker.emit(OutputLine::Step(asked));
     }
 
-    pub(super) fn tell_left_out(&self, step: &RequestStep, why: &'static str) {
+    pub(super) fn tell_left_out(&self, step: &RequestStep, reason: &'static str) {
         let what = format!("{} {}", step.spec.method, step.spec.url_text);
         self.worker
-            .emit(OutputLine::Step(StepTrace::LeftOut(what, why)));
+            .emit(OutputLine::Step(StepTrace::LeftOut(what, reason)));
     }
 
     /// Returns the results of captures and checks, for a user in the state before the evaluation.
     pub(super) fn findings(
         &mut self,
         step: &RequestStep,
-        seen: &mut Inspection<'_>,
+        inspection: &mut Inspection<'_>,
     ) -> Vec<CheckResult> {
         let mut all = Vec::new();
         for (capture, spec) in step.captures.iter().zip(&step.spec.captures) {
             let source = self.source(&spec.from);
-            all.push(self.captured(capture, spec.store.as_deref(), &source, seen));
+            all.push(self.captured(capture, spec.store.as_deref(), &source, inspection));
         }
         for (check, spec) in step.checks.iter().zip(&step.spec.checks) {
-            all.push(self.checked(check, spec, seen));
+            all.push(self.checked(check, spec, inspection));
         }
         for found in &mut all {
             found.text = self.hidden(std::mem::take(&mut found.text));
@@ -208,12 +208,12 @@ impl User<'_> {
         capture: &Capturing,
         name: Option<&str>,
         source: &str,
-        seen: &mut Inspection<'_>,
+        inspection: &mut Inspection<'_>,
     ) -> CheckResult {
         let value = self
-            .find(&capture.from, seen)
+            .find(&capture.from, inspection)
             .filter(|value| *value != Value::String(String::new()));
-        let gave_up = seen.take_gave_up();
+        let gave_up = inspection.take_gave_up();
         let wanted = capture
             .equals
             .as_ref()
@@ -223,7 +223,7 @@ impl User<'_> {
             .store
             .as_ref()
             .is_some_and(|path| self.program.is_secret(path.root()));
-        let shown = match &value {
+        let rendered = match &value {
             Some(_) if is_secret => HIDDEN.to_owned(),
             value => value.as_ref().map_or_else(String::new, Value::to_string),
         };
@@ -239,13 +239,13 @@ impl User<'_> {
                 let wanted = wanted.map_or("nothing".to_owned(), |wanted| wanted.to_string());
                 (
                     !capture.strict,
-                    format!("{what} is {shown}, expected {wanted}"),
+                    format!("{what} is {rendered}, expected {wanted}"),
                 )
             }
             (Some(_), _) => {
                 let text = name.map_or_else(
-                    || format!("{source} is {shown}"),
-                    |name| format!("{name} = {shown}"),
+                    || format!("{source} is {rendered}"),
+                    |name| format!("{name} = {rendered}"),
                 );
                 (true, text)
             }
@@ -257,17 +257,17 @@ impl User<'_> {
         &mut self,
         check: &Checking,
         spec: &ResponseCheck,
-        seen: &mut Inspection<'_>,
+        inspection: &mut Inspection<'_>,
     ) -> CheckResult {
-        let holds = self.passes(check, seen);
+        let holds = self.passes(check, inspection);
         let text = match (check, spec) {
             (Checking::Plain(ResponseCheck::Status(codes)), _) => {
-                let status = seen.answer().status;
+                let status = inspection.answer().status;
                 let codes: Vec<String> = codes.iter().map(ToString::to_string).collect();
                 differs(holds, "status", &status.to_string(), &codes.join(" or "))
             }
             (Checking::Plain(ResponseCheck::Header(name, wanted)), _) => {
-                let is = seen.header(name);
+                let is = inspection.header(name);
                 let is = is.map_or("missing".to_owned(), |is| format!("{is:?}"));
                 let wanted = format!("{:?}", self.text_of(wanted));
                 differs(holds, &format!("header {name}"), &is, &wanted)
@@ -282,7 +282,7 @@ impl User<'_> {
                 ResponseCheck::JsonEquals(source, _) | ResponseCheck::JsonExists(source),
             ) => {
                 let source = self.text_of(source);
-                let found = self.path(path).zip(seen.json());
+                let found = self.path(path).zip(inspection.json());
                 let found: Vec<String> = found
                     .map(|(path, document)| {
                         let all = path.find(document);

@@ -148,7 +148,7 @@ impl<'a> Vars<'a> {
     }
 
     /// Adopts what `other` has changed since it started as a copy of `begun`.
-    pub fn adopt(&mut self, begun: &Vars<'_>, other: Vars<'_>) {
+    pub fn merge_fork(&mut self, begun: &Vars<'_>, other: Vars<'_>) {
         for (name, value) in other.own.0 {
             if begun.own.get(&name) != Some(&value) {
                 self.own.insert(&name, value);

@@ -60,7 +60,7 @@ struct Given {
 }
 
 /// Runs a batch against a server. Returns what was counted, and what the source received.
-fn drive(to: &str, batch: &Batch, given: &Given) -> (Kept, Vec<(u16, String)>) {
+fn drive(to: &str, batch: &Batch, given: &Given) -> (RecordedRun, Vec<(u16, String)>) {
     drive_until(&StopHandle::default(), to, batch, given)
 }
 
@@ -70,9 +70,9 @@ fn drive_until(
     to: &str,
     batch: &Batch,
     given: &Given,
-) -> (Kept, Vec<(u16, String)>) {
+) -> (RecordedRun, Vec<(u16, String)>) {
     let seen = Arc::default();
-    let heard = Arc::clone(&seen);
+    let received = Arc::clone(&seen);
     let origin = url::parse(to).expect("a URL").origin;
     let load = given
         .rate
@@ -106,7 +106,7 @@ fn drive_until(
                 source: Rc::new(RefCell::new(Fixed {
                     batch: batch.clone(),
                     left,
-                    seen: Arc::clone(&heard),
+                    seen: Arc::clone(&received),
                 })),
             })
         },
@@ -118,12 +118,12 @@ fn drive_until(
         ..EngineOptions::default()
     };
     let prepared = Prepared::new(&plan, options).expect("compiles");
-    let mut kept = Kept::default();
+    let mut recorded = RecordedRun::default();
     prepared
-        .run(Zero::in_ns(MILLISECOND), &mut kept)
+        .run(Zero::in_ns(MILLISECOND), &mut recorded)
         .expect("a run");
     let seen = seen.lock().expect("no panic").drain(..).collect();
-    (kept, seen)
+    (recorded, seen)
 }
 
 const GET: &str = "GET /raw HTTP/1.1\r\nHost: x\r\n\r\n";
@@ -137,10 +137,10 @@ fn connections_send_their_sources_requests() {
         times: 100,
         rate: None,
     };
-    let (kept, seen) = drive(&peer.url(), &batch(GET, 1), &given);
-    assert_eq!(kept.total(label::ALL).counters.ok, 100);
+    let (recorded, seen) = drive(&peer.url(), &batch(GET, 1), &given);
+    assert_eq!(recorded.total(label::ALL).counters.ok, 100);
     assert_eq!(seen, vec![(200, "hi".to_owned()); 100]);
-    let opened = kept.intervals.iter().map(|i| i.run.opened).sum::<u64>();
+    let opened = recorded.intervals.iter().map(|i| i.run.opened).sum::<u64>();
     assert_eq!(opened, 4);
     let heads = peer.heads();
     let sent = |head: &String| head == "GET /raw HTTP/1.1\r\nHost: x\r\n";
@@ -161,8 +161,8 @@ fn batched_requests_get_a_response_each() {
     many.bytes = format!("{}HEAD / HTTP/1.1\r\nHost: x\r\n\r\n{GET}", GET.repeat(14)).into_bytes();
     many.heads = vec![14];
     let url = format!("http://{}", lab.address());
-    let (kept, seen) = drive(&url, &many, &given);
-    let counters = kept.total(label::ALL).counters;
+    let (recorded, seen) = drive(&url, &many, &given);
+    let counters = recorded.total(label::ALL).counters;
     assert_eq!((counters.issued, counters.ok), (800, 800));
     assert_eq!(seen.len(), 800);
     assert_eq!(seen.iter().filter(|(_, body)| body.is_empty()).count(), 50);
@@ -182,8 +182,8 @@ fn silent_server_is_given_up() {
         rate: None,
     };
     let url = format!("http://{}", lab.address());
-    let (kept, _) = drive(&url, &batch(GET, 1), &given);
-    let counters = kept.total(label::ALL).counters;
+    let (recorded, _) = drive(&url, &batch(GET, 1), &given);
+    let counters = recorded.total(label::ALL).counters;
     // Each takes half a second: one ends within the test, the next one does not.
     assert_eq!(counters.unanswered[NoAnswer::Timeout as usize], 6);
     assert_eq!(counters.issued, 6);
@@ -211,19 +211,19 @@ fn pace_and_due_count_are_independent_of_server() {
         rate: Some(200),
     };
     let url = format!("http://{}", lab.address());
-    let (kept, _) = drive(&url, &batch(GET, 1), &given);
-    let counters = kept.total(label::ALL).counters;
-    assert_eq!(kept.arrivals(), (200, 200, 0));
+    let (recorded, _) = drive(&url, &batch(GET, 1), &given);
+    let counters = recorded.total(label::ALL).counters;
+    assert_eq!(recorded.arrivals(), (200, 200, 0));
     assert_eq!((counters.issued, counters.ok), (200, 200));
     // Each request due in the stall waits until its end.
-    let response = kept.total(2);
+    let response = recorded.total(2);
     let response = response
         .histogram(measure::TimeKind::Response, measure::OutcomeClass::Ok)
         .expect("answers");
     let slow = response.above(30 * MILLISECOND);
     // 300 ms at 200 a second are 60 requests. The machine may pause at other times too.
     assert!((40..=140).contains(&slow), "{slow} waited");
-    assert_eq!(kept.total(3).counters.ok, 200, "each an iteration");
+    assert_eq!(recorded.total(3).counters.ok, 200, "each an iteration");
 }
 
 #[test]
@@ -243,8 +243,8 @@ fn long_bodies_are_discarded_and_counted() {
     let mut unread = batch(GET, 1);
     let bytes = |keep, unread: &mut Batch| {
         unread.keep = keep;
-        let (kept, seen) = drive(&url, unread, &given);
-        let counters = kept.total(label::ALL).counters;
+        let (recorded, seen) = drive(&url, unread, &given);
+        let counters = recorded.total(label::ALL).counters;
         assert_eq!(counters.ok, 100);
         (counters.bytes_in, seen)
     };
@@ -266,8 +266,8 @@ fn waiting_requests_count_as_in_flight() {
             times: 100,
             rate,
         };
-        let (kept, _) = drive(&url, &batch(GET, 1), &given);
-        let all = kept.total(label::ALL);
+        let (recorded, _) = drive(&url, &batch(GET, 1), &given);
+        let all = recorded.total(label::ALL);
         assert!(all.counters.issued > 0 && all.counters.ok == 0);
         let waits = measure::OutcomeClass::ALL.map(|outcome| {
             let waits = all.histogram(measure::TimeKind::Wait, outcome);
@@ -276,10 +276,10 @@ fn waiting_requests_count_as_in_flight() {
         let time = waits.iter().sum::<u128>();
         assert!(time > u128::from(SECOND / 2), "{time} ns of waiting");
         let (mut sum, mut samples, mut length) = (0, 0, 0);
-        for interval in &kept.intervals {
+        for interval in &recorded.intervals {
             sum += interval.run.in_flight.sum;
             samples += interval.run.in_flight.samples;
-            length += interval.span.1 - interval.span.0;
+            length += interval.span.to_ns - interval.span.from_ns;
         }
         let (sampled, by_the_law) = (sum as f64 / samples as f64, time as f64 / length as f64);
         assert!(

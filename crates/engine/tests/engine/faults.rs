@@ -191,14 +191,14 @@ fn endless_loop_ends_with_the_run() {
         endless(vec![request(get("/"))]),
         endless(endless(Vec::new())),
     ] {
-        let kept = run_with(
+        let recorded = run_with(
             &plan(&peer.url(), Load::Once, steps),
             EngineOptions {
                 drain_ns: Some(SECOND / 10),
                 ..EngineOptions::default()
             },
         );
-        let iteration = kept.total(kept_iteration(&kept)).counters;
+        let iteration = recorded.total(kept_iteration(&recorded)).counters;
         assert_eq!(
             iteration.unanswered[NoAnswer::Unfinished as usize],
             1,
@@ -207,8 +207,9 @@ fn endless_loop_ends_with_the_run() {
     }
 }
 
-fn kept_iteration(kept: &Kept) -> u16 {
-    kept.intervals
+fn kept_iteration(recorded: &RecordedRun) -> u16 {
+    recorded
+        .intervals
         .iter()
         .flat_map(|i| i.slots.keys())
         .map(|(id, _)| *id)
@@ -250,8 +251,8 @@ fn early_responder_keeps_its_connection() {
     upload.method = "POST".into();
     upload.body = plan::scenario::RequestBody::Text(Template::Literal("x".repeat(BODY).into()));
     let steps = vec![request(upload.clone()), request(upload)];
-    let kept = run(&plan(&format!("http://{address}"), Load::Once, steps));
-    let all = kept.total(label::ALL).counters;
+    let recorded = run(&plan(&format!("http://{address}"), Load::Once, steps));
+    let all = recorded.total(label::ALL).counters;
     assert_eq!((all.issued, all.ok), (2, 2), "{:?}", all.faults);
     // A second connection would never be accepted.
     server.join().expect("a server that saw everything");

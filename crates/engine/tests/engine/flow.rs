@@ -21,15 +21,15 @@ fn open_run_matches_counts_of_the_lab() {
         rate(500, SECOND),
         vec![request(get("/api/sum?a=1&b=2"))],
     );
-    let kept = run(&plan);
-    let all = kept.total(label::ALL);
-    assert_eq!(kept.arrivals(), (500, 500, 0));
+    let recorded = run(&plan);
+    let all = recorded.total(label::ALL);
+    assert_eq!(recorded.arrivals(), (500, 500, 0));
     assert_eq!(
         (all.counters.issued, all.counters.ok, all.counters.ended()),
         (500, 500, 500)
     );
     assert_eq!(all.counters.codes.0, [(200, 500)]);
-    let iterations = kept.total(3);
+    let iterations = recorded.total(3);
     assert_eq!(
         (iterations.counters.issued, iterations.counters.ok),
         (500, 500)
@@ -41,7 +41,7 @@ fn open_run_matches_counts_of_the_lab() {
 fn arrivals_are_split_over_workers() {
     let peer = Peer::start(|_| ok("x"));
     let plan = plan(&peer.url(), rate(300, SECOND), vec![request(get("/"))]);
-    let kept = run_with(
+    let recorded = run_with(
         &plan,
         EngineOptions {
             workers: Some(3),
@@ -49,12 +49,13 @@ fn arrivals_are_split_over_workers() {
             ..EngineOptions::default()
         },
     );
-    assert_eq!(kept.total(label::ALL).counters.ok, 300);
+    assert_eq!(recorded.total(label::ALL).counters.ok, 300);
     assert_eq!(peer.heads().len(), 300);
     assert!(
-        kept.intervals
+        recorded
+            .intervals
             .windows(2)
-            .all(|w| w[0].index + 1 == w[1].index && w[0].span.1 == w[1].span.0)
+            .all(|w| w[0].index + 1 == w[1].index && w[0].span.to_ns == w[1].span.from_ns)
     );
 }
 
@@ -104,8 +105,8 @@ fn captures_templates_and_loops_work() {
         ("auth".into(), Variable::Constant(json!("Bearer x"))),
         ("n".into(), Variable::Constant(json!(5))),
     ];
-    let kept = run(&plan);
-    assert_eq!(kept.total(label::ALL).counters.ok, 6);
+    let recorded = run(&plan);
+    assert_eq!(recorded.total(label::ALL).counters.ok, 6);
     let seen = peer.seen.lock().expect("no panic").clone();
     assert!(
         seen[0]
@@ -238,10 +239,13 @@ fn shared_pool_limits_connections_without_lateness() {
     });
     let mut plan = plan(&peer.url(), rate(100, SECOND / 5), vec![request(get("/"))]);
     plan.http.pool = PoolPolicy::Shared(1);
-    let kept = run(&plan);
-    assert_eq!(kept.total(label::ALL).counters.ok, 20);
-    assert_eq!(kept.intervals.iter().map(|i| i.run.opened).sum::<u64>(), 1);
-    let wait = kept
+    let recorded = run(&plan);
+    assert_eq!(recorded.total(label::ALL).counters.ok, 20);
+    assert_eq!(
+        recorded.intervals.iter().map(|i| i.run.opened).sum::<u64>(),
+        1
+    );
+    let wait = recorded
         .total(label::ALL)
         .histogram(measure::TimeKind::Wait, measure::OutcomeClass::Ok)
         .and_then(measure::Histogram::max);
@@ -264,12 +268,13 @@ fn user_limit_skips_arrivals_by_phase() {
         phases: vec![capped, poisson],
         first: FirstArrival::AtStart,
     };
-    let kept = run(&plan(&peer.url(), load.clone(), vec![request(get("/"))]));
-    let (due, started, skipped) = kept.arrivals();
+    let recorded = run(&plan(&peer.url(), load.clone(), vec![request(get("/"))]));
+    let (due, started, skipped) = recorded.arrivals();
     assert_eq!(due, plan::schedule::Schedule::new(&load, 0).total());
     assert_eq!((started, skipped), (due - 8, 8));
     let phase = |p: u32| {
-        kept.intervals
+        recorded
+            .intervals
             .iter()
             .filter_map(|i| i.slots.get(&(label::ALL, p)))
             .map(|s| s.counters.ok)
@@ -282,10 +287,13 @@ fn user_limit_skips_arrivals_by_phase() {
 fn closed_users_reuse_connections() {
     let peer = Peer::start(|_| ok("x"));
     let load = Load::users(3, SECOND);
-    let kept = run(&plan(&peer.url(), load, vec![request(get("/"))]));
-    let all = kept.total(label::ALL).counters;
+    let recorded = run(&plan(&peer.url(), load, vec![request(get("/"))]));
+    let all = recorded.total(label::ALL).counters;
     assert!(all.ok > 10 && all.ok == all.issued, "{all:?}");
-    assert_eq!(kept.intervals.iter().map(|i| i.run.opened).sum::<u64>(), 3);
+    assert_eq!(
+        recorded.intervals.iter().map(|i| i.run.opened).sum::<u64>(),
+        3
+    );
     assert_eq!(peer.heads().len() as u64, all.ok);
 }
 
@@ -293,19 +301,19 @@ fn closed_users_reuse_connections() {
 fn logs_and_traces_are_emitted() {
     let peer = Peer::start(|_| ok("hello"));
     let log = Step::Log(Template::parse(&json!("loop {{ $uuid }}")).expect("a template"));
-    let kept = run_with(
+    let recorded = run_with(
         &plan(&peer.url(), Load::Once, vec![log, request(get("/x"))]),
         EngineOptions {
             trace: true,
             ..EngineOptions::default()
         },
     );
-    assert!(matches!(&kept.lines[0], OutputLine::Log { text, .. } if text.len() == 5 + 36));
+    assert!(matches!(&recorded.lines[0], OutputLine::Log { text, .. } if text.len() == 5 + 36));
     assert!(
-        matches!(&kept.lines[1], OutputLine::Trace(text) if text.contains("> GET /x HTTP/1.1"))
+        matches!(&recorded.lines[1], OutputLine::Trace(text) if text.contains("> GET /x HTTP/1.1"))
     );
     assert!(
-        matches!(&kept.lines[2], OutputLine::Trace(text) if text.contains("< 200") && text.contains("< hello"))
+        matches!(&recorded.lines[2], OutputLine::Trace(text) if text.contains("< 200") && text.contains("< hello"))
     );
 }
 
@@ -371,12 +379,12 @@ fn run_does_not_wait_for_resolver() {
     let prepared = Prepared::new(&plan, options).expect("compiles");
     // Without the limit this would hang.
     prepared
-        .run(Zero::in_ns(0), &mut Kept::default())
+        .run(Zero::in_ns(0), &mut RecordedRun::default())
         .expect("a run");
     drop(answer);
 }
 
-struct StopAtOnce(StopHandle, Kept);
+struct StopAtOnce(StopHandle, RecordedRun);
 
 impl Sink for StopAtOnce {
     fn interval(&mut self, interval: Interval) {
@@ -388,14 +396,14 @@ impl Sink for StopAtOnce {
     fn line(&mut self, _: OutputLine) {}
 }
 
-fn stopped(plan: &Plan, drain_ns: u64) -> Kept {
+fn stopped(plan: &Plan, drain_ns: u64) -> RecordedRun {
     let stop = StopHandle::default();
     let options = EngineOptions {
         stop: stop.clone(),
         drain_ns: Some(drain_ns),
         ..EngineOptions::default()
     };
-    let mut sink = StopAtOnce(stop, Kept::default());
+    let mut sink = StopAtOnce(stop, RecordedRun::default());
     let prepared = Prepared::new(plan, options).expect("compiles");
     prepared.run(Zero::in_ns(0), &mut sink).expect("a run");
     sink.1
@@ -410,8 +418,8 @@ fn drain_starts_at_the_stop() {
         vec![request(get("/"))],
     );
     plan.http.timeouts.total_ns = None;
-    let kept = stopped(&plan, SECOND / 10);
-    let all = kept.total(label::ALL).counters;
+    let recorded = stopped(&plan, SECOND / 10);
+    let all = recorded.total(label::ALL).counters;
     assert!(all.issued > 0);
     assert_eq!(all.issued, all.unanswered[NoAnswer::Unfinished as usize]);
 }
@@ -434,7 +442,7 @@ fn second_stop_aborts() {
     let peer = Peer::start(|_| Reply::Never);
     let stop = StopHandle::default();
     let (started, handle) = (Arc::new(Mutex::new(false)), stop.clone());
-    struct Stopper(StopHandle, Kept, Arc<Mutex<bool>>);
+    struct Stopper(StopHandle, RecordedRun, Arc<Mutex<bool>>);
     impl Sink for Stopper {
         fn interval(&mut self, interval: Interval) {
             // The second stop aborts.
@@ -444,7 +452,7 @@ fn second_stop_aborts() {
         }
         fn line(&mut self, _: OutputLine) {}
     }
-    let mut sink = Stopper(handle, Kept::default(), Arc::clone(&started));
+    let mut sink = Stopper(handle, RecordedRun::default(), Arc::clone(&started));
     let plan = plan(&peer.url(), rate(20, 60 * SECOND), vec![request(get("/"))]);
     let prepared = Prepared::new(
         &plan,
@@ -494,8 +502,8 @@ fn steps_of_a_user_are_reported() {
             request(get("/never")),
         ],
     );
-    let kept = run_with(&plan, walks);
-    let reported: Vec<&RequestTrace> = kept
+    let recorded = run_with(&plan, walks);
+    let reported: Vec<&RequestTrace> = recorded
         .lines
         .iter()
         .map(|line| match line {
@@ -542,9 +550,9 @@ fn iteration_time_without_pauses_is_recorded() {
         })
     };
     let steps = vec![request(get("/")), pause(), request(get("/")), pause()];
-    let kept = run(&plan(&peer.url(), rate(20, SECOND), steps));
+    let recorded = run(&plan(&peer.url(), rate(20, SECOND), steps));
     let times = |kind| {
-        let slot = kept.total(3);
+        let slot = recorded.total(3);
         let times = slot.histogram(kind, OutcomeClass::Ok);
         times.map(|times| (times.count(), times.sum()))
     };
@@ -554,8 +562,8 @@ fn iteration_time_without_pauses_is_recorded() {
     // This is exact, because lateness after a pause is not part of the pause.
     assert_eq!(took - without, u128::from(20 * 2 * PAUSE));
     let steps = vec![request(get("/"))];
-    let kept = run(&plan(&peer.url(), rate(20, SECOND), steps));
-    let none = kept.total(3);
+    let recorded = run(&plan(&peer.url(), rate(20, SECOND), steps));
+    let none = recorded.total(3);
     assert!(
         none.histogram(TimeKind::Unpaused, OutcomeClass::Ok)
             .is_none()

@@ -8,7 +8,7 @@ use measure::accumulator::{Accumulator, Event, Tally};
 use plan::Extension;
 
 use super::{
-    Arc, EngineOptions, Failure, Kept, Load, OutputLine, Request, get, label,
+    Arc, EngineOptions, Failure, Load, OutputLine, RecordedRun, Request, get, label,
     peer::{Peer, ok},
     plan, request, run_with,
 };
@@ -85,7 +85,7 @@ fn wanting(path: &str, word: &str) -> Request {
     }
 }
 
-fn once(peer: &Peer, hooks: Option<Arc<dyn Hooks>>) -> Kept {
+fn once(peer: &Peer, hooks: Option<Arc<dyn Hooks>>) -> RecordedRun {
     let steps = ["/a", "/b", "/c"].map(|path| match path {
         "/a" => request(get(path)),
         "/b" => request(wanting(path, "hello")),
@@ -95,7 +95,7 @@ fn once(peer: &Peer, hooks: Option<Arc<dyn Hooks>>) -> Kept {
     steps.push(request(get("/never")));
     let options = EngineOptions {
         hooks,
-        door: Some(Arc::new(|| Box::new(Heard::default()))),
+        frontend: Some(Arc::new(|| Box::new(Heard::default()))),
         ..EngineOptions::default()
     };
     run_with(&plan(&peer.url(), Load::Once, steps), options)
@@ -104,8 +104,8 @@ fn once(peer: &Peer, hooks: Option<Arc<dyn Hooks>>) -> Kept {
 #[test]
 fn hook_receives_records_prints_and_fails() {
     let peer = Peer::start(|_| ok("hello"));
-    let kept = once(&peer, Some(Arc::new(Words)));
-    let lines: Vec<&OutputLine> = kept.lines.iter().collect();
+    let recorded = once(&peer, Some(Arc::new(Words)));
+    let lines: Vec<&OutputLine> = recorded.lines.iter().collect();
     assert_eq!(
         lines,
         [
@@ -113,14 +113,14 @@ fn hook_receives_records_prints_and_fails() {
             &OutputLine::Text("/c good-bye in hello\n".into())
         ]
     );
-    let all = kept.total(label::ALL).counters;
+    let all = recorded.total(label::ALL).counters;
     assert_eq!((all.ok, all.failed), (2, 1));
     assert_eq!(all.failures.0, [(Failure::Check("words"), 1)]);
     // The hook ended the user at that request.
     assert_eq!(peer.heads().len(), 3);
     let mut tally = Tally::default();
-    for interval in &kept.intervals {
-        tally.merge(interval.door.clone());
+    for interval in &recorded.intervals {
+        tally.merge(interval.frontend.clone());
     }
     let url = |path| format!("call {}{path}", peer.url());
     let wanted = [
@@ -135,7 +135,7 @@ fn hook_receives_records_prints_and_fails() {
 #[test]
 fn run_without_hooks_calls_none() {
     let peer = Peer::start(|_| ok("hello"));
-    let kept = once(&peer, None);
-    assert!(kept.lines.is_empty());
-    assert_eq!(kept.total(label::ALL).counters.ok, 4);
+    let recorded = once(&peer, None);
+    assert!(recorded.lines.is_empty());
+    assert_eq!(recorded.total(label::ALL).counters.ok, 4);
 }

@@ -14,15 +14,15 @@ use plan::{
 };
 use serde_json::json;
 
-mod adopted;
 mod batch;
 mod faults;
 mod flow;
 mod hook;
-mod kept;
 mod peer;
+mod recorded;
+mod taken_over;
 
-use kept::Kept;
+use recorded::RecordedRun;
 
 fn get(path: &str) -> Request {
     let url = Template::parse(&json!(path)).expect("a template");
@@ -59,16 +59,16 @@ fn request(request: Request) -> Step {
     Step::Request(Box::new(request))
 }
 
-fn run_with(plan: &Plan, options: EngineOptions) -> Kept {
-    let mut kept = Kept::default();
+fn run_with(plan: &Plan, options: EngineOptions) -> RecordedRun {
+    let mut recorded = RecordedRun::default();
     let prepared = Prepared::new(plan, options).expect("a plan that compiles");
     prepared
-        .run(Zero::in_ns(5 * MILLISECOND), &mut kept)
+        .run(Zero::in_ns(5 * MILLISECOND), &mut recorded)
         .expect("a run");
-    kept
+    recorded
 }
 
-fn run(plan: &Plan) -> Kept {
+fn run(plan: &Plan) -> RecordedRun {
     run_with(
         plan,
         EngineOptions {

@@ -94,8 +94,8 @@ mod tests {
         let text = "{\"a\":\n \"\\ud83d\\ude00\\ud83d\\ude00\", \"b\": 1}";
         let joined = joined(text);
         let at = joined.text.find("\"b\"").unwrap() - joined.text.find('\n').unwrap();
-        let meant = text.find("\"b\"").unwrap() - text.find('\n').unwrap();
-        assert_eq!(joined.column(2, at), meant);
+        let expected = text.find("\"b\"").unwrap() - text.find('\n').unwrap();
+        assert_eq!(joined.column(2, at), expected);
         assert_eq!((joined.column(1, 3), joined.column(2, 2)), (3, 2));
     }
 }

@@ -434,8 +434,8 @@ impl CampaignReader<'_> {
                 Some(query) => format!("promql:{} {}", place.text(), query.text()),
                 None => place.text().to_string(),
             };
-            if let Err(why) = plan::server::named(key, &text) {
-                self.findings.problem(place.mark, why);
+            if let Err(reason) = plan::server::named(key, &text) {
+                self.findings.problem(place.mark, reason);
             }
             sources.push(format!("{key}={text}"));
         }

@@ -20,7 +20,7 @@ use crate::{
     findings::Findings,
     methods::METHODS,
     nearest::nearest,
-    templates::Templates,
+    templates::{Templates, UnsetVariable},
 };
 
 pub(super) const KEY: &str = "mocks";
@@ -106,7 +106,7 @@ fn mock(entry: &Entry, recorded: Recorded<'_>, findings: &mut Findings) -> Mock 
     }
     entries(node, "a mock", model::MOCK, findings);
     let port = node.get("port").and_then(|node| {
-        let port = read::whole(node, "port", 1, findings)?;
+        let port = read::whole_number(node, "port", 1, findings)?;
         let fits = u16::try_from(port).ok();
         if fits.is_none() {
             findings.problem(node.mark, format!("`port: {port}` is above 65535"));
@@ -119,7 +119,7 @@ fn mock(entry: &Entry, recorded: Recorded<'_>, findings: &mut Findings) -> Mock 
     let routes: Vec<MockRoute> = match node.get("routes") {
         Some(routes) => list(routes, "routes", findings)
             .iter()
-            .filter_map(|item| route(item, (usual.as_ref(), recorded), findings))
+            .filter_map(|item| route(item, usual.as_ref(), recorded, findings))
             .collect(),
         None => {
             let help = "this mock has no `routes`: `routes: [{ get: /data, json: {} }]`";
@@ -146,7 +146,8 @@ fn mock(entry: &Entry, recorded: Recorded<'_>, findings: &mut Findings) -> Mock 
 
 fn route(
     node: &Node,
-    (usual, recorded): (Option<&MockLatency>, Recorded<'_>),
+    usual: Option<&MockLatency>,
+    recorded: Recorded<'_>,
     findings: &mut Findings,
 ) -> Option<MockRoute> {
     let is_method = |entry: &&Entry| METHODS.contains(&entry.key.as_str());
@@ -229,7 +230,7 @@ fn variables(
             known.insert(name.clone());
         }
     }
-    for (name, mark, hint) in templates.unset(&known) {
+    for UnsetVariable { name, mark, hint } in templates.unset(&known) {
         let all: Vec<&str> = known.iter().map(String::as_str).collect();
         let text = format!(
             "nothing of the request is called `{name}`: there is {}{hint}",
@@ -310,7 +311,7 @@ fn path(node: &Node, findings: &mut Findings) -> Option<String> {
 fn status(node: Option<&Node>, body: &MockBody, findings: &mut Findings) -> u16 {
     const USUAL: u16 = 200;
     let Some(node) = node else { return USUAL };
-    let Some(status) = read::whole(node, "status", 200, findings) else {
+    let Some(status) = read::whole_number(node, "status", 200, findings) else {
         return USUAL;
     };
     match u16::try_from(status).ok().filter(|status| *status <= 599) {

@@ -116,7 +116,12 @@ pub(super) fn boolean(node: &Node, what: &str, findings: &mut Findings) -> Optio
 }
 
 /// A whole number of at least `least`.
-pub(super) fn whole(node: &Node, what: &str, least: u64, findings: &mut Findings) -> Option<u64> {
+pub(super) fn whole_number(
+    node: &Node,
+    what: &str,
+    least: u64,
+    findings: &mut Findings,
+) -> Option<u64> {
     match node.as_scalar().and_then(serde_json::Value::as_u64) {
         Some(n) if n >= least => Some(n),
         _ => {
@@ -139,7 +144,7 @@ pub(super) fn whole_u32(
     least: u64,
     findings: &mut Findings,
 ) -> Option<u32> {
-    let n = whole(node, what, least, findings)?;
+    let n = whole_number(node, what, least, findings)?;
     if n > u64::from(u32::MAX) {
         findings.problem(
             node.mark,

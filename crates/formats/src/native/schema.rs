@@ -90,7 +90,7 @@ fn definitions() -> Value {
             object(model::REQUEST, request, &["url"]),
         ],
     },
-    "auth": object(model::AUTH, |_| said("Text", reference("text")), &["user", "password"]),
+    "auth": object(model::AUTH, |_| message("Text", reference("text")), &["user", "password"]),
     "part": { "anyOf": [reference("text"), object(model::PART, part, &[])] },
     "captured": { "anyOf": [{ "type": "string", "description": "A JSONPath: $.id" }, object(model::CAPTURE, capture, &[])] },
     "check": object(model::CHECK, check, &[]),
@@ -119,13 +119,13 @@ pub(super) fn reference(name: &str) -> Value {
     json!({ "$ref": format!("#/$defs/{name}") })
 }
 
-pub(super) fn said(text: &str, mut schema: Value) -> Value {
+pub(super) fn message(text: &str, mut schema: Value) -> Value {
     schema["description"] = text.into();
     schema
 }
 
 pub(super) fn named(text: &str, name: &str) -> Value {
-    said(text, reference(name))
+    message(text, reference(name))
 }
 
 pub(super) fn string(text: &str) -> Value {
@@ -136,7 +136,7 @@ pub(super) fn boolean(text: &str) -> Value {
     json!({ "type": "boolean", "description": text })
 }
 
-pub(super) fn whole(text: &str, least: u64) -> Value {
+pub(super) fn whole_number(text: &str, least: u64) -> Value {
     json!({ "type": "integer", "minimum": least, "description": text })
 }
 
@@ -247,7 +247,7 @@ fn phase(key: &str) -> Value {
         "level" => named("Arrivals at this multiple of all volumes: 0.5x", "level"),
         "from" => named("A ramp, or with `steps` stairs, that begins here", "amount"),
         "to" => named("Where the ramp or the stairs end", "amount"),
-        "steps" => whole("Number of equal stairs", 2),
+        "steps" => whole_number("Number of equal stairs", 2),
         "base" => named("The rate before and after a spike", "amount"),
         "peak" => named("The highest rate of a spike", "amount"),
         "hold" => named("How long a spike's peak lasts", "duration"),
@@ -256,12 +256,12 @@ fn phase(key: &str) -> Value {
             "duration",
         ),
         "at" => named("When a spike begins; else it is in the middle", "duration"),
-        "count" => whole("Exact number of arrivals", 1),
+        "count" => whole_number("Exact number of arrivals", 1),
         "pause" => named("No arrivals for this duration", "duration"),
         "users" => json!({
             "anyOf": [
-                whole("So many", 1),
-                object(model::USERS, |_| whole("Number at the start or at the end", 0), model::USERS),
+                whole_number("So many", 1),
+                object(model::USERS, |_| whole_number("Number at the start or at the end", 0), model::USERS),
             ],
             "description": "Number of virtual users in a closed loop, or a change from one number to another",
         }),
@@ -270,7 +270,7 @@ fn phase(key: &str) -> Value {
         "arrivals" => {
             json!({ "enum": ["even", "poisson"], "description": "How arrivals are spread" })
         }
-        "max-users" => whole(
+        "max-users" => whole_number(
             "Maximum number of active users; further arrivals are skipped",
             1,
         ),
@@ -298,7 +298,7 @@ fn table(key: &str) -> Value {
 fn scenario(key: &str) -> Value {
     match key {
         "name" => string("Its name in the report"),
-        "weight" => whole("Its share of the arrivals, in proportion to all weights", 0),
+        "weight" => whole_number("Its share of the arrivals, in proportion to all weights", 0),
         "volume" => reference("volume"),
         "steps" => reference("steps"),
         _ => any(),
@@ -325,7 +325,7 @@ fn volume(key: &str) -> Value {
 fn http(key: &str) -> Value {
     match key {
         "timeout" => named("From taken up to the last byte [10s]", "duration"),
-        "connections" => whole(
+        "connections" => whole_number(
             "Number of connections shared by all users; by default each has its own",
             1,
         ),
@@ -390,7 +390,7 @@ fn assume(key: &str) -> Value {
 
 fn stage(key: &str) -> Value {
     match key {
-        "name" => said("Its name", json!({ "type": ["string", "number"] })),
+        "name" => message("Its name", json!({ "type": ["string", "number"] })),
         "load" => reference("load"),
         "run" => named(
             "Another tool's command line, as text or word by word",
@@ -404,7 +404,7 @@ fn stage(key: &str) -> Value {
             json!({ "enum": ["stop", "continue"], "description": "What happens to later stages when it fails" })
         }
         "target" => string("What it loads, where that is not what the campaign does"),
-        "against" => said(
+        "against" => message(
             "The earlier stage whose load it repeats on something else",
             json!({ "type": ["string", "number"] }),
         ),
@@ -420,7 +420,7 @@ fn cool_down(key: &str) -> Value {
             "Duration for which the service must be as before",
             "duration",
         ),
-        "baseline" => said(
+        "baseline" => message(
             "The stage used as the baseline",
             json!({ "type": ["string", "number"] }),
         ),
@@ -430,7 +430,7 @@ fn cool_down(key: &str) -> Value {
 
 fn deployment(key: &str) -> Value {
     match key {
-        "instances" => whole("How many there are", 1),
+        "instances" => whole_number("How many there are", 1),
         "background" => named("What others take of each of them [0%]", "share"),
         _ => any(),
     }
@@ -481,7 +481,7 @@ fn capture(key: &str) -> Value {
         "json" => string("A JSONPath: $.id"),
         "header" => string("A header's name"),
         "regexp" => string("A regular expression, as JavaScript has them"),
-        "group" => said(
+        "group" => message(
             "Which group of it",
             json!({ "type": ["integer", "string"] }),
         ),

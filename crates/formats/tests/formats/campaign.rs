@@ -78,7 +78,7 @@ fn stage_may_have_target_and_reference() {
     };
     assert_eq!(of_small.target, "lab:sum?work=5ms");
     assert_eq!(of_large.target, "http://127.0.0.1:1");
-    for (stages, said) in [
+    for (stages, message) in [
         (
             format!("stages: [{{ name: a, {load}, against: a }}, {{ name: b, {load} }}]\n"),
             "there is no stage `a` among the earlier ones: a stage is compared with one before it",
@@ -89,7 +89,7 @@ fn stage_may_have_target_and_reference() {
         ),
     ] {
         let lines = read(&stages).unwrap_err();
-        assert!(lines.iter().any(|line| line.contains(said)), "{lines:?}");
+        assert!(lines.iter().any(|line| line.contains(message)), "{lines:?}");
     }
 }
 
@@ -102,7 +102,7 @@ fn tested_and_target_deployments_are_read() {
     let of =
         |deployment: plan::deployment::Deployment| (deployment.instances, deployment.background);
     assert_eq!(
-        (of(scaling.tested), of(scaling.meant)),
+        (of(scaling.tested), of(scaling.target)),
         ((6, 0.05), (16, 0.0))
     );
 }
@@ -258,11 +258,11 @@ fn wrong_deployments(load: &str) -> Vec<(String, &'static str)> {
 #[test]
 fn errors_have_position_and_advice() {
     let load = "load: { rate: 5/s, duration: 10s }";
-    for (rest, said) in wrong(load).into_iter().chain(wrong_deployments(load)) {
+    for (rest, message) in wrong(load).into_iter().chain(wrong_deployments(load)) {
         let reported = read(&rest).unwrap_err();
         assert!(
-            reported.iter().any(|line| line.contains(said)),
-            "{rest}\n{reported:#?}\n{said}"
+            reported.iter().any(|line| line.contains(message)),
+            "{rest}\n{reported:#?}\n{message}"
         );
     }
     let twice = read(
@@ -300,7 +300,7 @@ fn stage_is_selected_by_name() {
         formats::native::load(&inputs).map_err(|errors| errors.to_string())
     };
     assert_eq!(load(Some("half")).unwrap().schedule(0).total(), 50);
-    for (stage, said) in [
+    for (stage, message) in [
         (
             None,
             "5:1: this plan has stages: `loadline campaign` runs them one after the other, `--stage 'half'` that one alone",
@@ -315,7 +315,7 @@ fn stage_is_selected_by_name() {
         ),
     ] {
         let reported = load(stage).unwrap_err();
-        assert!(reported.contains(said), "{reported}");
+        assert!(reported.contains(message), "{reported}");
     }
     std::fs::remove_dir_all(&folder).unwrap();
 }

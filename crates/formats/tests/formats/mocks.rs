@@ -1,7 +1,7 @@
 //! `mocks` of native plans.
 
 use formats::native::{self, mocks};
-use plan::mocks::{FaultKind, Measured, MockBody, MockLatency, Reference};
+use plan::mocks::{FaultKind, Measured, MeasuredCell, MockBody, MockLatency, Reference};
 
 fn none(reference: &Reference) -> Result<MockLatency, String> {
     Err(format!("there is no run {}", reference.run))
@@ -79,8 +79,13 @@ fn recorded_latencies_are_looked_up_by_run_and_label() {
     let asked = std::cell::RefCell::new(Vec::new());
     let known = |reference: &Reference| {
         asked.borrow_mut().push(reference.clone());
-        let cells = [(5, 5, 200)].into_iter();
-        let measured = Measured::new("a run".into(), cells, (5, 5), 5.0);
+        let cell = MeasuredCell {
+            low_ns: 5,
+            high_ns: 5,
+            count: 200,
+        };
+        let cells = [cell].into_iter();
+        let measured = Measured::new("a run".into(), cells, 5, 5, 5.0);
         Ok(MockLatency::Measured(measured.unwrap()))
     };
     let mocks = mocks::of_text("plan.yml", text, &known).unwrap();

@@ -13,7 +13,7 @@ use plan::{
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::support::{Folder, header, lines, phases, requests, shown};
+use crate::support::{Folder, header, lines, phases, render, requests};
 
 fn plan(text: &str) -> Plan {
     translate_text("plan.yml", text).unwrap_or_else(|errors| panic!("{errors}\n{text}"))
@@ -255,7 +255,7 @@ fn volume_within_hours_is_parsed() {
 
 #[test]
 fn stairs_and_spikes_become_named_phases() {
-    let shown = |text: &str| -> Vec<(String, u64, String)> {
+    let render = |text: &str| -> Vec<(String, u64, String)> {
         let plan = plan(&business(["volume: 4/s", "volume: 6/s"], text));
         phases(&plan)
             .iter()
@@ -275,7 +275,7 @@ fn stairs_and_spikes_become_named_phases() {
     };
     let row = |name: &str, ms: u64, shape: &str| (name.to_owned(), ms, shape.to_owned());
     assert_eq!(
-        shown("{ name: stairs, from: 0.5x, to: 1.5x, steps: 3, duration: 10s }"),
+        render("{ name: stairs, from: 0.5x, to: 1.5x, steps: 3, duration: 10s }"),
         [
             row("stairs 0.5x", 3333, "5"),
             row("stairs 1x", 3333, "10"),
@@ -283,11 +283,11 @@ fn stairs_and_spikes_become_named_phases() {
         ]
     );
     assert_eq!(
-        shown("{ from: 0/s, to: 30/s, steps: 2, duration: 10s }"),
+        render("{ from: 0/s, to: 30/s, steps: 2, duration: 10s }"),
         [row("0/s", 5000, "Pause"), row("30/s", 5000, "30")]
     );
     assert_eq!(
-        shown("{ name: s, base: 1x, peak: 5x, hold: 5s, ramp: 1s, duration: 60s }"),
+        render("{ name: s, base: 1x, peak: 5x, hold: 5s, ramp: 1s, duration: 60s }"),
         [
             row("s before", 26_500, "10"),
             row("s rise", 1000, "10..50"),
@@ -297,7 +297,7 @@ fn stairs_and_spikes_become_named_phases() {
         ]
     );
     assert_eq!(
-        shown("{ base: 10/s, peak: 5x, at: 2s, hold: 8s, duration: 10s }"),
+        render("{ base: 10/s, peak: 5x, at: 2s, hold: 8s, duration: 10s }"),
         [
             row("spike before", 2000, "10"),
             row("spike peak", 8000, "50")
@@ -549,7 +549,7 @@ fn full_request_is_parsed() {
     assert_eq!(
         post.query
             .as_ref()
-            .map(|query| shown(&query[0].1))
+            .map(|query| render(&query[0].1))
             .as_deref(),
         Some("[1,2]")
     );

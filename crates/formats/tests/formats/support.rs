@@ -30,11 +30,11 @@ pub fn header(request: &Request, name: &str) -> Option<String> {
         .headers
         .iter()
         .find(|(known, _)| known == name)
-        .map(|(_, value)| shown(value))
+        .map(|(_, value)| render(value))
 }
 
 /// A template with its variables as `{{x}}`.
-pub fn shown(template: &plan::Template) -> String {
+pub fn render(template: &plan::Template) -> String {
     use plan::{Template, template::Piece};
     match template {
         Template::Literal(value) => query::value::text(Some(value)),

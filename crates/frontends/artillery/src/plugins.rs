@@ -32,8 +32,9 @@ impl Plugins {
         if settings.is_null() {
             return Ok(Plugins::default());
         }
-        Plugins::deserialize(settings)
-            .map_err(|why| format!("the settings that Artillery's door kept cannot be read: {why}"))
+        Plugins::deserialize(settings).map_err(|reason| {
+            format!("the settings that Artillery's door kept cannot be read: {reason}")
+        })
     }
 
     #[must_use]

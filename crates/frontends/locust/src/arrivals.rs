@@ -19,7 +19,7 @@ pub fn parse(text: &str, duration_ns: u64) -> Result<Vec<Phase>, String> {
     let mut phases = Vec::new();
     let mut before_ns = 0u64;
     for (number, part) in parts.iter().enumerate() {
-        let refused = |why: String| format!("{NAME}: `{part}`: {why}; {GRAMMAR}");
+        let refused = |reason: String| format!("{NAME}: `{part}`: {reason}; {GRAMMAR}");
         let (shape, length) = shape(part).map_err(refused)?;
         let length_ns = match length {
             Some(length) => parse_duration(length).map_err(|error| refused(error.message))?,

@@ -12,8 +12,8 @@ use plan::{Share, units::MILLISECOND};
 use record::{EventKind, RunState};
 use serde::{Deserialize, Serialize};
 use session::{
-    Coordinator, FinishedRun, Hosts, Job, RunPartOrder, SharedVoice, StartError, divide, inputs,
-    live,
+    Coordinator, FinishedRun, Hosts, Job, RunPartOrder, SharedMessageSink, StartError, divide,
+    inputs, live,
 };
 
 use crate::{
@@ -91,12 +91,12 @@ impl Conducting {
     pub fn begin(
         test: LocustTest,
         processes: u64,
-        voice: &SharedVoice,
+        sink: &SharedMessageSink,
     ) -> Result<Conducting, Vec<String>> {
         let refused = |line: String| vec![line];
         let (exports, wanted) = live::options_from_env().map_err(refused)?;
         if wanted.view.is_some() || wanted.metrics.is_some() {
-            voice.warning(
+            sink.warning(
                 &"the live view is not available with several processes: the report at the end has everything",
             );
         }
@@ -113,10 +113,10 @@ impl Conducting {
             exports,
             ..job(&test, options)?
         };
-        let divided = divide(job, processes, voice).map_err(|why| lines(&why.problems))?;
-        let parent = divided.begin(LEAD_NS).map_err(|why| match why {
+        let divided = divide(job, processes, sink).map_err(|reason| lines(&reason.problems))?;
+        let parent = divided.begin(LEAD_NS).map_err(|reason| match reason {
             StartError::Refused(refused) => lines(&refused.problems),
-            StartError::Before { why, .. } => vec![why],
+            StartError::Before { reason, .. } => vec![reason],
         })?;
         let record = parent.dir().to_owned();
         Ok(Conducting {
@@ -157,8 +157,8 @@ impl Conducting {
     }
 
     /// Notes that someone's requests are not recorded.
-    pub fn is_unmeasured(&mut self, who: &str) {
-        self.parent.remark(EventKind::Unmeasured, who);
+    pub fn is_unmeasured(&mut self, source: &str) {
+        self.parent.remark(EventKind::Unmeasured, source);
     }
 
     pub fn remark(&mut self, text: &str) {
@@ -172,7 +172,7 @@ impl Conducting {
 
     #[must_use]
     pub fn end(self) -> TestSummary {
-        let record = shown(&self.record);
+        let record = render(&self.record);
         match self.parent.ended() {
             Ok(ended) => finish(ended),
             Err(error) => TestSummary {
@@ -185,11 +185,11 @@ impl Conducting {
 }
 
 fn finish(ended: FinishedRun) -> TestSummary {
-    finish_with(|door| {
-        ended.finish(door);
+    finish_with(|frontend| {
+        ended.finish(frontend);
     })
 }
 
-fn shown(path: &Path) -> String {
+fn render(path: &Path) -> String {
     path.display().to_string()
 }

@@ -14,7 +14,7 @@ mod test;
 
 use formats::TestFileReader;
 use record::Run;
-use session::{ExternalTool, FrontEnd, FrontEndInfo, SharedVoice, exit};
+use session::{ExternalTool, FrontEnd, FrontEndInfo, SharedMessageSink, exit};
 
 pub use conducting::Conducting;
 pub use files::Locustfiles;
@@ -44,11 +44,11 @@ impl FrontEnd for Locust {
         Some(&natively::PythonFiles)
     }
 
-    fn run(&self, _: &str, arguments: &[String], voice: &SharedVoice) -> u8 {
+    fn run(&self, _: &str, arguments: &[String], sink: &SharedMessageSink) -> u8 {
         match interpreter::become_locust(arguments, &[]) {
             Ok(never) => match never {},
             Err(line) => {
-                voice.error(&line);
+                sink.error(&line);
                 exit::BAD_INPUT
             }
         }

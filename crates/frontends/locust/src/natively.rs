@@ -14,35 +14,35 @@ impl ExternalTool for PythonFiles {
         what.ends_with(".py") && !what.contains("://")
     }
 
-    fn run(&self, asked: &RunOptions<'_>, variables: &[(&str, String)]) -> Result<u8, String> {
-        match interpreter::become_locust(&command_line(asked)?, variables)? {}
+    fn run(&self, options: &RunOptions<'_>, variables: &[(&str, String)]) -> Result<u8, String> {
+        match interpreter::become_locust(&command_line(options)?, variables)? {}
     }
 }
 
-fn command_line(asked: &RunOptions<'_>) -> Result<Vec<String>, String> {
-    if let Some(flag) = asked.unfit {
+fn command_line(options: &RunOptions<'_>) -> Result<Vec<String>, String> {
+    if let Some(flag) = options.unfit {
         return Err(format!(
             "{flag} has no meaning for a locustfile, which Locust runs: leave it out, or see `loadline locust --help`"
         ));
     }
-    let mut line = vec!["-f".to_owned(), asked.what.to_owned()];
+    let mut line = vec!["-f".to_owned(), options.what.to_owned()];
     line.push("--headless".to_owned());
     let mut say = |flag: &str, value: String| line.extend([flag.to_owned(), value]);
-    if let Some(target) = asked.target {
+    if let Some(target) = options.target {
         say("--host", target.to_owned());
     }
-    if let Some(users) = asked.connections {
+    if let Some(users) = options.connections {
         // All users from the start, as in our closed loop.
         say("--users", users.to_string());
         say("--spawn-rate", users.to_string());
     }
-    if let Some(ns) = asked.duration_ns {
+    if let Some(ns) = options.duration_ns {
         if ns % SECOND != 0 {
             return Err("--duration: Locust counts whole seconds".to_owned());
         }
         say("--run-time", format!("{}s", ns / SECOND));
     }
-    line.extend(asked.arguments.iter().cloned());
+    line.extend(options.arguments.iter().cloned());
     Ok(line)
 }
 
@@ -50,7 +50,7 @@ fn command_line(asked: &RunOptions<'_>) -> Result<Vec<String>, String> {
 mod tests {
     use super::*;
 
-    fn asked<'a>(arguments: &'a [String]) -> RunOptions<'a> {
+    fn options<'a>(arguments: &'a [String]) -> RunOptions<'a> {
         RunOptions {
             what: "tests/locustfile.py",
             target: Some("http://127.0.0.1:8080"),
@@ -70,7 +70,7 @@ mod tests {
     #[test]
     fn flags_become_locusts() {
         let more = ["--tags".to_owned(), "read".to_owned()];
-        let line = command_line(&asked(&more)).unwrap().join(" ");
+        let line = command_line(&options(&more)).unwrap().join(" ");
         assert_eq!(
             line,
             "-f tests/locustfile.py --headless --host http://127.0.0.1:8080 --users 20 --spawn-rate 20 --run-time 90s --tags read"
@@ -81,12 +81,12 @@ mod tests {
     fn what_locust_cannot_say_is_refused() {
         let half = RunOptions {
             duration_ns: Some(SECOND / 2),
-            ..asked(&[])
+            ..options(&[])
         };
         assert!(command_line(&half).unwrap_err().contains("whole seconds"));
         let once = RunOptions {
             unfit: Some("--once"),
-            ..asked(&[])
+            ..options(&[])
         };
         assert!(command_line(&once).unwrap_err().starts_with("--once has"));
     }

@@ -14,7 +14,8 @@ use plan::{Load, Problem, units::SECOND};
 use record::{Run, units};
 use report::console::criteria;
 use session::{
-    Job, Observer, RunObserver, RunOutcome, SharedVoice, StartError, exit, inputs, live, prepare,
+    Job, Observer, RunObserver, RunOutcome, SharedMessageSink, StartError, exit, inputs, live,
+    prepare,
 };
 
 use crate::{
@@ -50,13 +51,13 @@ impl RunningTest {
     pub fn begin(
         test: &LocustTest,
         is_watched: bool,
-        voice: &SharedVoice,
+        sink: &SharedMessageSink,
     ) -> Result<RunningTest, Vec<String>> {
         let refused = |line: String| vec![line];
         let (exports, mut live) = live::options_from_env().map_err(refused)?;
         live.view = live.view.or(is_watched.then_some(0));
         let seed = inputs::seed_from_env().map_err(|line| refused(line.to_owned()))?;
-        RunningTest::start(voice, seed, |options| {
+        RunningTest::start(sink, seed, |options| {
             let job = job(test, options)?;
             Ok(Job {
                 live,
@@ -74,7 +75,7 @@ impl RunningTest {
     pub fn begin_part(
         handed: &str,
         number: u64,
-        voice: &SharedVoice,
+        sink: &SharedMessageSink,
     ) -> Result<RunningTest, Vec<String>> {
         let handed = Handed::read(handed)?;
         if !handed.is_here() {
@@ -84,13 +85,13 @@ impl RunningTest {
             )]);
         }
         let seed = handed.part.seed;
-        RunningTest::start(voice, seed, |options| {
+        RunningTest::start(sink, seed, |options| {
             Ok(job(&handed.test, options)?.part(handed.part_of(number)))
         })
     }
 
     fn start(
-        voice: &SharedVoice,
+        sink: &SharedMessageSink,
         seed: u64,
         job: impl FnOnce(EngineOptions) -> Result<Job, Vec<String>>,
     ) -> Result<RunningTest, Vec<String>> {
@@ -107,24 +108,24 @@ impl RunningTest {
         })?;
         let is_part = job.part.is_some();
         let has_arrivals = matches!(job.plan.load, Load::Open { .. });
-        let ready = prepare(job, voice).map_err(|why| lines(&why.problems))?;
+        let ready = prepare(job, sink).map_err(|cause| lines(&cause.problems))?;
         let live_view = ready.live_view();
         let (began, begun) = mpsc::channel();
         let thread = std::thread::Builder::new()
             .name("session".into())
             .spawn(move || {
                 let (reported, began) = (Mutex::default(), Some(began));
-                let mut door = TestObserver {
+                let mut frontend = TestObserver {
                     summary: &reported,
                     began,
                 };
                 if is_part {
                     // The master finishes the test.
-                    if let Err(why) = ready.run(&mut door) {
-                        door.not_run(&why);
+                    if let Err(cause) = ready.run(&mut frontend) {
+                        frontend.not_run(&cause);
                     }
                 } else {
-                    ready.conduct(&mut door);
+                    ready.conduct(&mut frontend);
                 }
                 reported
                     .into_inner()
@@ -211,21 +212,21 @@ impl RunObserver for TestObserver<'_> {
         self
     }
 
-    fn not_run(&mut self, why: &StartError) -> u8 {
-        let said = match why {
+    fn not_run(&mut self, cause: &StartError) -> u8 {
+        let message = match cause {
             StartError::Refused(refused) => lines(&refused.problems),
-            StartError::Before { why, .. } => vec![why.clone()],
+            StartError::Before { reason, .. } => vec![reason.clone()],
         };
-        self.update(|reported| (reported.lines, reported.failed) = (said, true));
+        self.update(|reported| (reported.lines, reported.failed) = (message, true));
         exit::COULD_NOT_RUN
     }
 
     fn computed(&mut self, page: &Page) {
-        let said = own_lines(&page.summary);
-        self.update(|reported| reported.lines.extend(said));
+        let message = own_lines(&page.summary);
+        self.update(|reported| reported.lines.extend(message));
     }
 
-    fn kept(&mut self, report: Option<&Path>) {
+    fn stored(&mut self, report: Option<&Path>) {
         if let Some(report) = report {
             let line = format!("report {}", report.display());
             self.update(|reported| reported.lines.push(line));

@@ -56,7 +56,7 @@ impl LocustTest {
         plan.http.timeouts.total_ns = None;
         plan.http.cookie_jar = false;
         let settings = self.settings.iter();
-        plan.door_settings = settings
+        plan.frontend_settings = settings
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect();
         let lines = |problems: Vec<Problem>| {

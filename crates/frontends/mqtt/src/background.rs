@@ -37,7 +37,7 @@ pub fn driven(plan: &Plan, seed: u64, stamp: Option<u32>) -> Option<BackgroundWo
     Some(BackgroundWork {
         driver,
         workers: run::workers(None, Some(peak), &background.mqtt),
-        door: Some(Arc::new(|| Box::new(MqttAccumulator::default()))),
+        frontend: Some(Arc::new(|| Box::new(MqttAccumulator::default()))),
     })
 }
 

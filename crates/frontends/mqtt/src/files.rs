@@ -10,15 +10,15 @@ pub(crate) fn text(option: &str, path: &Path) -> Result<String, String> {
 }
 
 /// Text, or `template://FILE`.
-pub(crate) fn payload(said: &str) -> Result<String, String> {
-    match said.strip_prefix("template://") {
+pub(crate) fn payload(message: &str) -> Result<String, String> {
+    match message.strip_prefix("template://") {
         Some(path) => text("-m", Path::new(path)),
-        None => Ok(said.to_owned()),
+        None => Ok(message.to_owned()),
     }
 }
 
 pub(crate) fn credentials(path: &Path, clients: u32) -> Result<Vec<Credential>, String> {
-    let reported = |why: String| format!("--credentials {}: {why}", path.display());
+    let reported = |reason: String| format!("--credentials {}: {reason}", path.display());
     let file = std::fs::File::open(path).map_err(|error| reported(error.to_string()))?;
     let mut reader = csv::Reader::from_reader(file);
     let header = reader
@@ -27,10 +27,10 @@ pub(crate) fn credentials(path: &Path, clients: u32) -> Result<Vec<Credential>, 
     let header = header.clone();
     let known = ["username", "password", "client_id"];
     if let Some(other) = header.iter().find(|name| !known.contains(name)) {
-        let why = format!(
+        let reason = format!(
             "line 1: `{other}` is not a column; the columns are username, password, client_id"
         );
-        return Err(reported(why));
+        return Err(reported(reason));
     }
     let places = known.map(|name| header.iter().position(|of| of == name));
     let mut all = Vec::new();
@@ -46,8 +46,9 @@ pub(crate) fn credentials(path: &Path, clients: u32) -> Result<Vec<Credential>, 
     let wanted = clients as usize;
     if all.len() < wanted {
         let rows = all.len();
-        let why = format!("{rows} rows for {wanted} clients: add rows, or ask for fewer clients");
-        return Err(reported(why));
+        let reason =
+            format!("{rows} rows for {wanted} clients: add rows, or ask for fewer clients");
+        return Err(reported(reason));
     }
     all.truncate(wanted);
     Ok(all)

@@ -16,7 +16,7 @@ mod unsupported;
 use formats::{Inputs, LoadErrors, TestFileReader};
 use plan::Plan;
 use record::Run;
-use session::{FrontEnd, FrontEndInfo, SharedVoice};
+use session::{FrontEnd, FrontEndInfo, SharedMessageSink};
 
 pub use accumulator::MqttAccumulator;
 pub use read::{named_phase, open_load, plan_for};
@@ -25,7 +25,7 @@ pub use run::{RunPrinter, driver_counts, not_a_command, ready};
 #[derive(Debug)]
 pub struct Mqtt {
     /// Runs `loadline mqtt` without a subcommand.
-    pub without_command: fn(&[String], &SharedVoice) -> u8,
+    pub without_command: fn(&[String], &SharedMessageSink) -> u8,
 }
 
 impl FrontEnd for Mqtt {
@@ -44,8 +44,8 @@ impl FrontEnd for Mqtt {
         &NoFiles
     }
 
-    fn run(&self, _: &str, arguments: &[String], voice: &SharedVoice) -> u8 {
-        run::command(arguments, self.without_command, voice)
+    fn run(&self, _: &str, arguments: &[String], sink: &SharedMessageSink) -> u8 {
+        run::command(arguments, self.without_command, sink)
     }
 
     fn printed(&self, run: &Run) -> String {

@@ -376,7 +376,7 @@ impl Common {
 impl Sub {
     fn filters(&self) -> Result<Vec<Subscribing>, String> {
         let of = |filter: &String| match topic::filter_fault(filter) {
-            Some(why) => Err(format!("-t '{filter}' is not a valid filter: {why}")),
+            Some(reason) => Err(format!("-t '{filter}' is not a valid filter: {reason}")),
             None => Ok(Subscribing {
                 filter: filter.clone(),
                 qos: self.qos,
@@ -457,8 +457,10 @@ impl Pub {
     fn receivers(&self) -> Result<Clients, String> {
         let mut receivers = self.common.clients("sub", self.subscribers)?;
         let filter = self.filter.clone().unwrap_or_else(|| loosened(&self.topic));
-        if let Some(why) = topic::filter_fault(&filter) {
-            return Err(format!("--filter '{filter}' is not a valid filter: {why}"));
+        if let Some(reason) = topic::filter_fault(&filter) {
+            return Err(format!(
+                "--filter '{filter}' is not a valid filter: {reason}"
+            ));
         }
         receivers.subscribe = vec![Subscribing {
             filter,
@@ -477,7 +479,7 @@ impl Pub {
         let mut phases = vec![named_phase("connect", before_ns, Shape::Pause)];
         if !self.phase.is_empty() {
             for text in &self.phase {
-                phases.push(phase(text).map_err(|why| format!("--phase '{text}': {why}"))?);
+                phases.push(phase(text).map_err(|reason| format!("--phase '{text}': {reason}"))?);
             }
             return Ok(open_load(phases));
         }

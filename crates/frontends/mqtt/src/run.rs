@@ -18,7 +18,8 @@ use plan::{Load, Note, Problem, Work};
 use record::{Run, units};
 use report::console;
 use session::{
-    Hosts, Job, Observer, RunObserver, RunOutcome, SharedVoice, StartError, exit, hosts, inputs,
+    Hosts, Job, Observer, RunObserver, RunOutcome, SharedMessageSink, StartError, exit, hosts,
+    inputs,
 };
 
 use crate::{accumulator::MqttAccumulator, ignored_options, print, read::MqttCommand, unsupported};
@@ -27,43 +28,43 @@ const PER_WORKER: f64 = 150_000.0;
 
 pub fn command(
     arguments: &[String],
-    without_command: fn(&[String], &SharedVoice) -> u8,
-    voice: &SharedVoice,
+    without_command: fn(&[String], &SharedMessageSink) -> u8,
+    sink: &SharedMessageSink,
 ) -> u8 {
     // Pepeunit's load test has no subcommand.
     let (first, rest) = arguments
         .split_first()
         .map_or(("", arguments), |(first, rest)| (first.as_str(), rest));
     match first {
-        "pepeunit" => return without_command(rest, voice),
-        "" => return without_command(arguments, voice),
+        "pepeunit" => return without_command(rest, sink),
+        "" => return without_command(arguments, sink),
         flag if flag.starts_with("--") && flag != "--help" => {
-            return without_command(arguments, voice);
+            return without_command(arguments, sink);
         }
         _ => {}
     }
     if let Some(line) = unsupported::first(arguments) {
-        voice.error(&line);
+        sink.error(&line);
         return exit::BAD_INPUT;
     }
     let (arguments, notes) = ignored_options::taken(arguments);
     let line = std::iter::once("loadline mqtt").chain(arguments.iter().map(String::as_str));
     let command = match MqttCommand::try_parse_from(line) {
         Ok(command) => command,
-        Err(error) => return not_a_command(&error, "loadline mqtt pub --help", voice),
+        Err(error) => return not_a_command(&error, "loadline mqtt pub --help", sink),
     };
     match job(&command, notes) {
-        Ok(job) => conduct(job, command.what.common().json.as_deref(), voice),
+        Ok(job) => conduct(job, command.what.common().json.as_deref(), sink),
         Err(line) => {
-            voice.error(&line);
+            sink.error(&line);
             exit::BAD_INPUT
         }
     }
 }
 
-pub fn not_a_command(error: &clap::Error, help: &str, voice: &SharedVoice) -> u8 {
+pub fn not_a_command(error: &clap::Error, help: &str, sink: &SharedMessageSink) -> u8 {
     if !error.use_stderr() {
-        voice.out(&error.to_string());
+        sink.out(&error.to_string());
         return exit::PASS;
     }
     let text = error.to_string();
@@ -71,7 +72,7 @@ pub fn not_a_command(error: &clap::Error, help: &str, voice: &SharedVoice) -> u8
     let first: Vec<&str> = first.map(str::trim).collect();
     let first = first.join(" ");
     let first = first.strip_prefix("error: ").unwrap_or(&first);
-    voice.error(&format_args!("{first}; {help} lists the options"));
+    sink.error(&format_args!("{first}; {help} lists the options"));
     exit::BAD_INPUT
 }
 
@@ -100,7 +101,7 @@ fn job(command: &MqttCommand, notes: Vec<String>) -> Result<Job, String> {
         drain_ns: Some(common.drain_ns()?),
         pacing_slack_ns: session::pacing::from_flag(common.pacing_slack.as_deref())?,
         sources: common.sources(),
-        door: Some(Arc::new(|| Box::new(MqttAccumulator::default()))),
+        frontend: Some(Arc::new(|| Box::new(MqttAccumulator::default()))),
         driver: Some(driver),
         ..EngineOptions::default()
     };
@@ -111,7 +112,11 @@ fn job(command: &MqttCommand, notes: Vec<String>) -> Result<Job, String> {
     })
 }
 
-pub(crate) fn workers(asked: Option<usize>, peak: Option<f64>, work: &plan::mqtt::Mqtt) -> usize {
+pub(crate) fn workers(
+    requested: Option<usize>,
+    peak: Option<f64>,
+    work: &plan::mqtt::Mqtt,
+) -> usize {
     if work.shares_subscriptions() {
         return 1;
     }
@@ -121,14 +126,14 @@ pub(crate) fn workers(asked: Option<usize>, peak: Option<f64>, work: &plan::mqtt
         if is_much { cores } else { 1 }
     };
     let most = usize::try_from(work.clients()).unwrap_or(usize::MAX);
-    asked.unwrap_or_else(usual).clamp(1, most.max(1))
+    requested.unwrap_or_else(usual).clamp(1, most.max(1))
 }
 
-fn conduct(job: Job, json: Option<&Path>, voice: &SharedVoice) -> u8 {
-    let mut door = RunPrinter::new(json.map(Path::to_owned), voice);
-    match ready(job, voice) {
-        Ok(ready) => ready.conduct(&mut door),
-        Err(why) => door.not_run(&why),
+fn conduct(job: Job, json: Option<&Path>, sink: &SharedMessageSink) -> u8 {
+    let mut frontend = RunPrinter::new(json.map(Path::to_owned), sink);
+    match ready(job, sink) {
+        Ok(ready) => ready.conduct(&mut frontend),
+        Err(reason) => frontend.not_run(&reason),
     }
 }
 
@@ -137,19 +142,19 @@ fn conduct(job: Job, json: Option<&Path>, voice: &SharedVoice) -> u8 {
 /// # Errors
 ///
 /// The run cannot start.
-pub fn ready(job: Job, voice: &SharedVoice) -> Result<session::Ready, StartError> {
+pub fn ready(job: Job, sink: &SharedMessageSink) -> Result<session::Ready, StartError> {
     let clients = match &job.plan.work {
         Work::Mqtt(work) => work.clients(),
         _ => 0,
     };
     let ready = session::descriptors_for(clients)
         .map_err(|problem: Problem| session::RunRefused::from(vec![problem]))
-        .and_then(|()| session::prepare(job, voice))?;
+        .and_then(|()| session::prepare(job, sink))?;
     if let Some(line) = hosts::first_line(ready.plan()) {
-        voice.say(&format_args!("loadline: {line}"));
+        sink.say(&format_args!("loadline: {line}"));
     }
     for note in &ready.plan().notes {
-        voice.warning(&note.text);
+        sink.warning(&note.text);
     }
     Ok(ready)
 }
@@ -167,11 +172,11 @@ pub struct RunPrinter {
 
 impl RunPrinter {
     #[must_use]
-    pub fn new(json: Option<PathBuf>, voice: &SharedVoice) -> RunPrinter {
+    pub fn new(json: Option<PathBuf>, sink: &SharedMessageSink) -> RunPrinter {
         RunPrinter {
             json,
             shows: Shows {
-                voice: voice.clone(),
+                sink: sink.clone(),
                 messages: 0,
                 deliveries: 0,
             },
@@ -193,39 +198,39 @@ impl RunObserver for RunPrinter {
         &mut self.shows
     }
 
-    fn not_run(&mut self, why: &StartError) -> u8 {
-        match why {
+    fn not_run(&mut self, reason: &StartError) -> u8 {
+        match reason {
             StartError::Refused(refused) => {
                 for problem in &refused.problems {
-                    self.shows.voice.error(problem);
+                    self.shows.sink.error(problem);
                 }
             }
-            StartError::Before { why, .. } => self.shows.voice.error(why),
+            StartError::Before { reason, .. } => self.shows.sink.error(reason),
         }
-        exit::of_not_run(why)
+        exit::of_not_run(reason)
     }
 
     fn computed(&mut self, page: &Page) {
-        self.shows.voice.out(&console::summary_text(&page.summary));
+        self.shows.sink.out(&console::summary_text(&page.summary));
     }
 
-    fn kept(&mut self, report: Option<&Path>) {
+    fn stored(&mut self, report: Option<&Path>) {
         if let Some(path) = report {
             let line = format_args!("loadline: report {}", path.display());
-            self.shows.voice.say(&line);
+            self.shows.sink.say(&line);
         }
     }
 
     fn code(&mut self, outcome: &RunOutcome<'_>) -> u8 {
-        let voice = &self.shows.voice;
-        voice.out(&print::ledger(outcome.run));
-        voice.out(&self.found.0);
+        let sink = &self.shows.sink;
+        sink.out(&print::ledger(outcome.run));
+        sink.out(&self.found.0);
         if let Some(error) = outcome.error {
-            voice.error(error);
+            sink.error(error);
         }
         let is_written = self.json.as_deref().is_none_or(|path| {
             let written = print::write_json(path, outcome);
-            written.map_err(|line| voice.error(&line)).is_ok()
+            written.map_err(|line| sink.error(&line)).is_ok()
         });
         match exit::code(outcome) {
             exit::PASS if !is_written => exit::COULD_NOT_RUN,
@@ -233,7 +238,7 @@ impl RunObserver for RunPrinter {
             exit::PASS | exit::FAIL | exit::INVALID | exit::INCONCLUSIVE
                 if print::nobody_came_in(outcome.run) =>
             {
-                voice.error(&"the server accepted no connection: nothing was measured");
+                sink.error(&"the server accepted no connection: nothing was measured");
                 exit::COULD_NOT_RUN
             }
             exit::PASS | exit::INCONCLUSIVE if self.found.1 => exit::FAIL,
@@ -243,7 +248,7 @@ impl RunObserver for RunPrinter {
 }
 
 struct Shows {
-    voice: SharedVoice,
+    sink: SharedMessageSink,
     messages: u64,
     deliveries: u64,
 }
@@ -278,18 +283,18 @@ impl Observer for Shows {
         self.deliveries += delivered;
         let line = format!(
             "{:.1}s pub total={} rate={published}/s recv total={} rate={delivered}/s connections={} {}\n",
-            interval.span.1 as f64 / 1e9,
+            interval.span.to_ns as f64 / 1e9,
             self.messages,
             self.deliveries,
             interval.run.connections,
             times.join(", "),
         );
-        self.voice.out(&line);
+        self.sink.out(&line);
     }
 
     fn line(&mut self, line: &OutputLine) {
         if let OutputLine::Remark(text) = line {
-            self.voice.warning(text);
+            self.sink.warning(text);
         }
     }
 }

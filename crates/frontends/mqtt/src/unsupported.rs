@@ -19,7 +19,7 @@ const KNOWN: [(&[&str], &str); 4] = [
 pub(crate) fn first(arguments: &[String]) -> Option<String> {
     arguments.iter().find_map(|argument| {
         let name = argument.split('=').next().unwrap_or_default();
-        let (_, why) = KNOWN.iter().find(|(options, _)| options.contains(&name))?;
-        Some(format!("{name} of emqtt-bench is not supported: {why}"))
+        let (_, reason) = KNOWN.iter().find(|(options, _)| options.contains(&name))?;
+        Some(format!("{name} of emqtt-bench is not supported: {reason}"))
     })
 }

@@ -157,12 +157,11 @@ impl Accumulator {
     }
 
     #[inline]
-    fn answer(&mut self, status: u16, bytes: u64, last: bool, times: (u64, u64)) {
+    fn answer(&mut self, status: u16, bytes: u64, last: bool, response_ns: u64, service_ns: u64) {
         self.counters.requests += 1;
         self.counters.bytes += bytes;
         self.counters.status += u64::from(status > 399);
         self.rate.answers += 1;
-        let (response_ns, service_ns) = times;
         match &mut self.latency {
             // The original has one latency per batch.
             ThreadLatency::Exact(_) if !last => {}
@@ -232,7 +231,7 @@ impl accumulator::Accumulator for Accumulator {
                 service_ns,
             } => {
                 self.until(wall_ns);
-                self.answer(status, bytes, last, (response_ns, service_ns));
+                self.answer(status, bytes, last, response_ns, service_ns);
             }
             Event::Lost { how, bytes } => {
                 self.until(wall_ns);
@@ -313,7 +312,12 @@ impl accumulator::Accumulator for Accumulator {
 }
 
 fn cells_of(histogram: &Histogram) -> ValueCounts {
-    ValueCounts::from_pairs(histogram.cells().map(|(low, _, n)| (low, n)).collect())
+    ValueCounts::from_pairs(
+        histogram
+            .cells()
+            .map(|cell| (cell.low, cell.count))
+            .collect(),
+    )
 }
 
 #[cfg(test)]
@@ -344,19 +348,19 @@ mod tests {
 
     #[test]
     fn a_batch_has_one_latency_and_late_answers_are_timeouts() {
-        let mut door = Accumulator::new(SETTINGS, 0);
-        door.event(0, &Event::Begin);
-        door.event(MS, &answer(false, 0, 900 * US));
-        door.event(MS, &answer(true, 0, 999_999));
-        door.event(3_000 * MS, &answer(true, 0, 2_000 * MS));
-        door.event(
+        let mut frontend = Accumulator::new(SETTINGS, 0);
+        frontend.event(0, &Event::Begin);
+        frontend.event(MS, &answer(false, 0, 900 * US));
+        frontend.event(MS, &answer(true, 0, 999_999));
+        frontend.event(3_000 * MS, &answer(true, 0, 2_000 * MS));
+        frontend.event(
             3_001 * MS,
             &Event::Lost {
                 how: Loss::Timeout,
                 bytes: 7,
             },
         );
-        let part = door.take();
+        let part = frontend.take();
         assert_eq!(part.counts["latency"].pairs(), [(999, 1)]);
         assert_eq!(
             (part.counters["requests"], part.counters["errors.timeout"]),
@@ -368,17 +372,17 @@ mod tests {
 
     #[test]
     fn a_stretch_without_answers_is_one_low_sample() {
-        let mut door = Accumulator::new(SETTINGS, 0);
-        door.event(0, &Event::Begin);
+        let mut frontend = Accumulator::new(SETTINGS, 0);
+        frontend.event(0, &Event::Begin);
         for _ in 0..10 {
-            door.event(50 * MS, &answer(true, 0, US));
+            frontend.event(50 * MS, &answer(true, 0, US));
         }
         // Nothing for most of a second, then ten: 100/s and 11/s, not 100, 0, 0, …
         for _ in 0..10 {
-            door.event(950 * MS, &answer(true, 0, US));
+            frontend.event(950 * MS, &answer(true, 0, US));
         }
-        door.event(1_000 * MS, &Event::End);
-        assert_eq!(door.take().counts["rate"].pairs(), [(11, 1), (100, 1)]);
+        frontend.event(1_000 * MS, &Event::End);
+        assert_eq!(frontend.take().counts["rate"].pairs(), [(11, 1), (100, 1)]);
     }
 
     #[test]
@@ -387,15 +391,15 @@ mod tests {
             paced: true,
             ..SETTINGS
         };
-        let mut door = Accumulator::new(paced, 3);
-        door.event(0, &Event::Begin);
+        let mut frontend = Accumulator::new(paced, 3);
+        frontend.event(0, &Event::Begin);
         for k in 1..=100 {
-            door.event(k * MS, &answer(true, 7_000 * US, 40 * US));
+            frontend.event(k * MS, &answer(true, 7_000 * US, 40 * US));
         }
-        assert!(door.take().counts.is_empty());
-        door.event(10_030 * MS, &answer(true, 2_000 * US, 50 * US));
-        door.event(11_000 * MS, &Event::End);
-        let part = door.take();
+        assert!(frontend.take().counts.is_empty());
+        frontend.event(10_030 * MS, &answer(true, 2_000 * US, 50 * US));
+        frontend.event(11_000 * MS, &Event::End);
+        let part = frontend.take();
         assert_eq!(part.firsts["calibration.003.mean_us"], 7_000);
         assert_eq!(part.firsts["calibration.003.interval_ms"], 14);
         assert_eq!(part.counts["latency"].pairs(), [(2_000, 1)]);

@@ -7,7 +7,7 @@ use engine::{EngineOptions, RunError};
 use measure::accumulator::Tally;
 use plan::{FirstArrival, Load, Phase, Plan, PoolPolicy, Rate, Shape, units::SECOND};
 use script::lua::{self, ScriptError};
-use session::{FinishedRun, RunOptions, ScriptLoader, ScriptRun, SharedVoice, exit};
+use session::{FinishedRun, RunOptions, ScriptLoader, ScriptRun, SharedMessageSink, exit};
 
 use crate::{
     print::WrkReport,
@@ -28,9 +28,9 @@ impl ScriptLoader for LuaFiles {
         !what.contains("://") && suffix.is_some_and(|suffix| suffix.eq_ignore_ascii_case("lua"))
     }
 
-    fn read(&self, asked: &RunOptions<'_>) -> Result<(Plan, Box<dyn ScriptRun>), String> {
-        let command = command(asked)?;
-        let plan = plan(&command, asked.rate, asked.insecure)?;
+    fn read(&self, requested: &RunOptions<'_>) -> Result<(Plan, Box<dyn ScriptRun>), String> {
+        let command = command(requested)?;
+        let plan = plan(&command, requested.rate, requested.insecure)?;
         let lua = Lua {
             target: plan.target.clone(),
             command,
@@ -53,14 +53,14 @@ impl ScriptRun for Lua {
         &mut self,
         plan: &Plan,
         options: &mut EngineOptions,
-        voice: &SharedVoice,
+        sink: &SharedMessageSink,
     ) -> Result<(), (String, u8)> {
-        let test = WrkTest::ready(&self.command, Strictness::Native, &options.stop, voice)
+        let test = WrkTest::ready(&self.command, Strictness::Native, &options.stop, sink)
             .map_err(|trouble| (words(&trouble), code(&trouble)))?;
         options.workers = Some(test.threads());
         options.driver = Some(test.driver(plan, options.seed));
         options.doing = Some(test.doing());
-        options.door = Some(accumulators(&self.command));
+        options.frontend = Some(accumulators(&self.command));
         self.test = Some(test);
         Ok(())
     }
@@ -97,7 +97,7 @@ fn command(flags: &RunOptions<'_>) -> Result<WrkCommand, String> {
         );
     }
     let script = Path::new(flags.what).to_owned();
-    std::fs::File::open(&script).map_err(|why| format!("{}: {why}", script.display()))?;
+    std::fs::File::open(&script).map_err(|reason| format!("{}: {reason}", script.display()))?;
     let Some(url) = flags.target else {
         return Err(format!(
             "{}: a script of wrk's names no target: add --target URL",

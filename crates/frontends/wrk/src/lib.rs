@@ -15,7 +15,7 @@ mod test;
 
 use formats::TestFileReader;
 use record::Run;
-use session::{FrontEnd, FrontEndInfo, SharedVoice, exit};
+use session::{FrontEnd, FrontEndInfo, SharedMessageSink, exit};
 
 pub use accumulator::{Accumulator, WrkSettings};
 pub use run::accumulators;
@@ -48,12 +48,12 @@ impl FrontEnd for Wrk {
         Some(&command::LuaFiles)
     }
 
-    fn run(&self, called: &str, arguments: &[String], voice: &SharedVoice) -> u8 {
+    fn run(&self, called: &str, arguments: &[String], sink: &SharedMessageSink) -> u8 {
         let persona = match called {
             "wrk2" => read::Persona::Wrk2,
             _ => read::Persona::Wrk,
         };
-        run::command(persona, arguments, voice)
+        run::command(persona, arguments, sink)
     }
 
     fn printed(&self, run: &Run) -> String {

@@ -17,8 +17,8 @@ use report::console::criteria;
 use script::lua::{self, ScriptError};
 
 use session::{
-    FinishedRun, Job, Observer, RunObserver, RunOutcome, SharedVoice, StartError, exit, hosts,
-    inputs, live,
+    FinishedRun, Job, Observer, RunObserver, RunOutcome, SharedMessageSink, StartError, exit,
+    hosts, inputs, live,
 };
 
 use crate::{
@@ -34,17 +34,17 @@ const NO_THREAD: u8 = 2;
 const DRAIN_NS: u64 = 100 * MILLISECOND;
 
 /// Without the program's name.
-pub fn command(persona: Persona, arguments: &[String], voice: &SharedVoice) -> u8 {
+pub fn command(persona: Persona, arguments: &[String], sink: &SharedMessageSink) -> u8 {
     let reading = read::read(arguments, persona);
     // In this order on one terminal too.
     if let Some(lines) = reading.err.strip_suffix('\n') {
-        voice.say(&lines);
+        sink.say(&lines);
     }
-    voice.out(&reading.out);
+    sink.out(&reading.out);
     let Some(command) = reading.command else {
         return FAILED;
     };
-    execute(&command, voice).unwrap_or_else(|line| last_line(&line, voice))
+    execute(&command, sink).unwrap_or_else(|line| last_line(&line, sink))
 }
 
 type RunRefusal = String;
@@ -53,7 +53,7 @@ fn refusal(trouble: ScriptError) -> RunRefusal {
     trouble.to_string()
 }
 
-fn execute(command: &WrkCommand, voice: &SharedVoice) -> Result<u8, RunRefusal> {
+fn execute(command: &WrkCommand, sink: &SharedMessageSink) -> Result<u8, RunRefusal> {
     let stop = StopHandle::default();
     let (exports, live) = live::options_from_env().map_err(|line| format!("loadline: {line}"))?;
     let plan = command.plan();
@@ -64,12 +64,12 @@ fn execute(command: &WrkCommand, voice: &SharedVoice) -> Result<u8, RunRefusal> 
     session::descriptors_for(command.connections)
         .map_err(|problem| format!("loadline: {problem}"))?;
     let seed = inputs::seed_from_env().map_err(|line| format!("loadline: {line}"))?;
-    let test = WrkTest::ready(command, Strictness::AsWrk, &stop, voice).map_err(refusal)?;
+    let test = WrkTest::ready(command, Strictness::AsWrk, &stop, sink).map_err(refusal)?;
     let options = EngineOptions {
         workers: usize::try_from(command.threads).ok(),
         seed,
         drain_ns: Some(DRAIN_NS),
-        door: Some(accumulators(command)),
+        frontend: Some(accumulators(command)),
         driver: Some(test.driver(&plan, seed)),
         doing: Some(test.doing()),
         stop,
@@ -81,11 +81,11 @@ fn execute(command: &WrkCommand, voice: &SharedVoice) -> Result<u8, RunRefusal> 
         never_checks: true,
         ..Job::new("wrk", plan, options)
     };
-    let ready = session::prepare(job, voice).map_err(|why| lines(&why.problems))?;
+    let ready = session::prepare(job, sink).map_err(|cause| lines(&cause.problems))?;
     Ok(ready.conduct(&mut Wrk {
-        screen: Screen::new(command, voice),
+        screen: Screen::new(command, sink),
         command,
-        voice,
+        sink,
         test,
         report: None,
         trouble: None,
@@ -99,7 +99,7 @@ fn lines(problems: &[plan::Problem]) -> RunRefusal {
 
 struct Wrk<'a> {
     command: &'a WrkCommand,
-    voice: &'a SharedVoice,
+    sink: &'a SharedMessageSink,
     screen: Screen<'a>,
     test: WrkTest,
     /// `None` if the script failed or hung.
@@ -116,12 +116,12 @@ impl RunObserver for Wrk<'_> {
         &mut self.screen
     }
 
-    fn not_run(&mut self, why: &StartError) -> u8 {
-        let line = match why {
+    fn not_run(&mut self, cause: &StartError) -> u8 {
+        let line = match cause {
             StartError::Refused(refused) => lines(&refused.problems),
-            StartError::Before { why, .. } => format!("loadline: {why}"),
+            StartError::Before { reason, .. } => format!("loadline: {reason}"),
         };
-        last_line(&line, self.voice)
+        last_line(&line, self.sink)
     }
 
     fn ended(&mut self, ended: &FinishedRun) {
@@ -137,7 +137,7 @@ impl RunObserver for Wrk<'_> {
         let part = std::mem::take(&mut self.screen.part);
         let report = WrkReport::from_part(part, ended.runtime_ns(), &self.command.url);
         lua::flush_output();
-        self.voice.out(&report.text());
+        self.sink.out(&report.text());
         self.trouble = self.test.done(&report).err().map(refusal);
         lua::flush_output();
         self.report = Some(report);
@@ -145,19 +145,19 @@ impl RunObserver for Wrk<'_> {
 
     fn code(&mut self, outcome: &RunOutcome<'_>) -> u8 {
         if let Some(report) = &self.report {
-            own_lines(outcome.summary, report, outcome.run, self.voice);
+            own_lines(outcome.summary, report, outcome.run, self.sink);
             if let Some(path) = &self.command.json {
-                write_json(path, outcome.summary, report, self.voice);
+                write_json(path, outcome.summary, report, self.sink);
             }
         }
         if let Some(trouble) = self.trouble.take() {
-            return last_line(&trouble, self.voice);
+            return last_line(&trouble, self.sink);
         }
         match outcome.error {
             None if exit::is_failed(outcome) => exit::FAIL,
             None => exit::PASS,
             Some(error) => {
-                self.voice.error(error);
+                self.sink.error(error);
                 match error {
                     RunError::Setup(_) => NO_THREAD,
                     RunError::Worker(_) | RunError::Stuck(_) | RunError::Unrecorded(_) => FAILED,
@@ -167,9 +167,9 @@ impl RunObserver for Wrk<'_> {
     }
 }
 
-fn last_line(line: &RunRefusal, voice: &SharedVoice) -> u8 {
+fn last_line(line: &RunRefusal, sink: &SharedMessageSink) -> u8 {
     lua::flush_output();
-    voice.say(line);
+    sink.say(line);
     FAILED
 }
 
@@ -193,58 +193,58 @@ pub fn accumulators(command: &WrkCommand) -> DoorMaker {
 }
 
 /// Prints what wrk lacks to standard error: causes of errors, effect of the correction, validity.
-fn own_lines(summary: &Summary, report: &WrkReport, run: &Run, voice: &SharedVoice) {
-    say_late(report, voice);
+fn own_lines(summary: &Summary, report: &WrkReport, run: &Run, sink: &SharedMessageSink) {
+    say_late(report, sink);
     for row in &summary.errors {
         // In flight at the end, not an error.
         if row.class != "unfinished" {
             let count = units::count(row.count);
-            voice.say(&format_args!("loadline: {count} × {}", row.reason));
+            sink.say(&format_args!("loadline: {count} × {}", row.reason));
         }
     }
     if let Some(goodput) = Goodput::from_run(run, report.runtime_us * 1000) {
         for line in goodput.lines() {
-            voice.say(&format_args!("loadline: {line}"));
+            sink.say(&format_args!("loadline: {line}"));
         }
     }
-    if let Some((measured, shown)) = report.moved_p99() {
-        voice.warning(&format_args!(
+    if let Some((measured, rendered)) = report.moved_p99() {
+        sink.warning(&format_args!(
             "wrk's correction moved the p99 of latency from {} as measured to {} as shown: it makes up values for requests that were \
              never sent",
             units::time(measured * 1000),
-            units::time(shown * 1000)
+            units::time(rendered * 1000)
         ));
     }
     for line in criteria(&summary.criteria).lines() {
-        voice.say(&format_args!("loadline: {line}"));
+        sink.say(&format_args!("loadline: {line}"));
     }
     for note in &summary.notes {
-        voice.warning(&note.strip_prefix("warning: ").unwrap_or(note));
+        sink.warning(&note.strip_prefix("warning: ").unwrap_or(note));
     }
     if let Some(measurement) = &summary.measurement {
-        voice.say(&format_args!("loadline: {}", measurement.line()));
+        sink.say(&format_args!("loadline: {}", measurement.line()));
     }
     if let Some(dir) = &run.dir {
-        voice.say(&format_args!("loadline: record {}", dir.display()));
+        sink.say(&format_args!("loadline: record {}", dir.display()));
     }
 }
 
-fn say_late(report: &WrkReport, voice: &SharedVoice) {
+fn say_late(report: &WrkReport, sink: &SharedMessageSink) {
     let late = report.late;
     if late > 0 {
-        voice.say(&format_args!(
+        sink.say(&format_args!(
             "loadline: {} × answered after --timeout: counted by wrk as a time-out without a latency, in the record as answered",
             units::count(late)
         ));
     }
 }
 
-fn write_json(path: &Path, summary: &Summary, report: &WrkReport, voice: &SharedVoice) {
+fn write_json(path: &Path, summary: &Summary, report: &WrkReport, sink: &SharedMessageSink) {
     let Ok(mut json) = serde_json::to_value(summary) else {
         return;
     };
     json["wrk"] = report.json();
     if let Err(error) = std::fs::write(path, format!("{json:#}\n")) {
-        voice.warning(&format_args!("cannot write {}: {error}", path.display()));
+        sink.warning(&format_args!("cannot write {}: {error}", path.display()));
     }
 }

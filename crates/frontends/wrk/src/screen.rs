@@ -6,21 +6,21 @@ use measure::{Interval, accumulator::Tally};
 use record::Run;
 use script::lua;
 
-use session::{Observer, SharedVoice};
+use session::{Observer, SharedMessageSink};
 
 use crate::{print, read::WrkCommand};
 
 pub struct Screen<'a> {
     command: &'a WrkCommand,
-    voice: &'a SharedVoice,
+    sink: &'a SharedMessageSink,
     pub part: Tally,
 }
 
 impl<'a> Screen<'a> {
-    pub fn new(command: &'a WrkCommand, voice: &'a SharedVoice) -> Screen<'a> {
+    pub fn new(command: &'a WrkCommand, sink: &'a SharedMessageSink) -> Screen<'a> {
         Screen {
             command,
-            voice,
+            sink,
             part: Tally::default(),
         }
     }
@@ -30,7 +30,7 @@ impl Observer for Screen<'_> {
     fn started(&mut self, _: &Run) {
         lua::flush_output();
         let command = self.command;
-        self.voice.out(&print::heading(
+        self.sink.out(&print::heading(
             &command.url,
             command.duration_ns,
             command.threads,
@@ -39,12 +39,12 @@ impl Observer for Screen<'_> {
     }
 
     fn interval(&mut self, interval: &Interval, _: &Run) {
-        let lines = print::calibrations(&interval.door);
+        let lines = print::calibrations(&interval.frontend);
         if !lines.is_empty() {
             lua::flush_output();
-            self.voice.out(&lines);
+            self.sink.out(&lines);
         }
-        self.part.merge(interval.door.clone());
+        self.part.merge(interval.frontend.clone());
     }
 
     fn line(&mut self, _: &OutputLine) {}

@@ -16,7 +16,7 @@ use measure::label::LabelGroup;
 use plan::{ArrivalProcess, Load, Plan, Schedule, Shape};
 use script::lua::{Script, ScriptContext, ScriptError, Summary};
 
-use session::SharedVoice;
+use session::SharedMessageSink;
 
 use crate::{figures, print::WrkReport, read::WrkCommand};
 
@@ -44,18 +44,19 @@ impl WrkTest {
         command: &WrkCommand,
         strictness: Strictness,
         stop: &StopHandle,
-        voice: &SharedVoice,
+        sink: &SharedMessageSink,
     ) -> Result<WrkTest, ScriptError> {
-        let mut test = WrkTest::load(command, (strictness, stop), voice)?;
+        let mut test = WrkTest::load(command, strictness, stop, sink)?;
         test.script.resolve()?;
-        test.script.prepare(&mut |line| voice.say(&line))?;
+        test.script.prepare(&mut |line| sink.say(&line))?;
         Ok(test)
     }
 
     fn load(
         command: &WrkCommand,
-        (strictness, stop): (Strictness, &StopHandle),
-        voice: &SharedVoice,
+        strictness: Strictness,
+        stop: &StopHandle,
+        sink: &SharedMessageSink,
     ) -> Result<WrkTest, ScriptError> {
         let parts = &command.parts;
         let threads = usize::try_from(command.threads).unwrap_or(usize::MAX);
@@ -71,7 +72,7 @@ impl WrkTest {
             threads,
         };
         Ok(WrkTest {
-            script: Script::load(given, stop.clone(), &mut |line| voice.say(&line))?,
+            script: Script::load(given, stop.clone(), &mut |line| sink.say(&line))?,
             origin: Origin {
                 tls: parts.tls(),
                 host: parts.host.clone(),

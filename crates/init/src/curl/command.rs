@@ -189,7 +189,9 @@ impl CommandReader<'_> {
         name: &str,
     ) -> Result<(), SyntaxError> {
         match known.meaning {
-            Meaning::Refused(why) => return Err(refused(word.mark, &format!("{name}: {why}"))),
+            Meaning::Refused(reason) => {
+                return Err(refused(word.mark, &format!("{name}: {reason}")));
+            }
             Meaning::Nothing => {
                 self.now.passed.push(name.to_owned());
                 return Ok(());

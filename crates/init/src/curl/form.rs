@@ -70,8 +70,8 @@ fn part(
         None => (None, rest),
     };
     let (value, after) = first(rest, sign.is_some(), word)?;
-    let said = options(after, word)?;
-    if said.filename.is_some() && sign != Some('@') {
+    let settings = options(after, word)?;
+    if settings.filename.is_some() && sign != Some('@') {
         return Err(refused(
             word.mark,
             "a value of a plan's form has no filename",
@@ -79,21 +79,21 @@ fn part(
     }
     let content = match sign {
         Some('@') => {
-            let names = [Some(&value), said.filename.as_ref()];
+            let names = [Some(&value), settings.filename.as_ref()];
             let is_made = |name: &&String| placeholders::has_variables(name) || name.contains("{{");
             if value == "-" || value.is_empty() || names.iter().flatten().any(is_made) {
-                let why = "name the file as it is called: a plan reads it before the run";
-                return Err(refused(word.mark, why));
+                let reason = "name the file as it is called: a plan reads it before the run";
+                return Err(refused(word.mark, reason));
             }
             PartContent::File {
                 path: value,
-                called: said.filename,
+                called: settings.filename,
             }
         }
         Some(_) => plain(&file(&value, word, read)?, unknowns),
         None => plain(&value, unknowns),
     };
-    let kind = said.kind.or_else(|| own_kind(&content));
+    let kind = settings.kind.or_else(|| own_kind(&content));
     Ok(DraftPart {
         name: name.to_owned(),
         content,
@@ -146,16 +146,16 @@ struct Said {
 }
 
 fn options(text: &str, word: &Word) -> Result<Said, SyntaxError> {
-    let mut said = Said::default();
+    let mut settings = Said::default();
     let mut rest = text;
     while let Some(after) = rest.strip_prefix(';') {
         let after = after.trim_start();
         let (place, inside) = match after.split_once('=') {
-            Some(("type", inside)) => (&mut said.kind, inside),
-            Some(("filename", inside)) => (&mut said.filename, inside),
+            Some(("type", inside)) => (&mut settings.kind, inside),
+            Some(("filename", inside)) => (&mut settings.filename, inside),
             _ => {
-                let why = "behind ; a part says type= or filename=: give a value that holds ; with --form-string";
-                return Err(refused(word.mark, why));
+                let reason = "behind ; a part says type= or filename=: give a value that holds ; with --form-string";
+                return Err(refused(word.mark, reason));
             }
         };
         let (value, more) = first(inside, false, word)?;
@@ -163,7 +163,7 @@ fn options(text: &str, word: &Word) -> Result<Said, SyntaxError> {
         rest = more;
     }
     if rest.is_empty() {
-        Ok(said)
+        Ok(settings)
     } else {
         Err(refused(
             word.mark,

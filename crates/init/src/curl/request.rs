@@ -34,7 +34,7 @@ pub fn draft(
             "this command line of curl has no URL",
         ));
     };
-    let mut address = address::read(&url.text).map_err(|why| refused(url.mark, &why))?;
+    let mut address = address::read(&url.text).map_err(|reason| refused(url.mark, &reason))?;
     let mut data = data(&command.data, read)?;
     let mut query = Vec::new();
     for word in &command.url_query {
@@ -55,8 +55,8 @@ pub fn draft(
         ..DraftRequest::default()
     };
     if let (Some(part), Some(_)) = (command.parts.first(), command.data.first()) {
-        let why = "a request has one body: give -F or -d, not both";
-        return Err(refused(part.word.mark, why));
+        let reason = "a request has one body: give -F or -d, not both";
+        return Err(refused(part.word.mark, reason));
     }
     let parts = form::parts(&command.parts, unknowns, read)?;
     let is_json = command.data.iter().any(|data| data.how == "json");
@@ -151,10 +151,10 @@ fn method(command: &CurlCommand, has_body: bool) -> Result<String, SyntaxError> 
     if formats::methods::METHODS.contains(&method.as_str()) {
         return Ok(method);
     }
-    let shown = placeholders::replaced(&word.text, "…");
+    let rendered = placeholders::replaced(&word.text, "…");
     Err(refused(
         word.mark,
-        &format!("`{shown}` is not a method that plans support: write for example PUT"),
+        &format!("`{rendered}` is not a method that plans support: write for example PUT"),
     ))
 }
 
@@ -289,13 +289,13 @@ pub fn file(path: &str, word: &Word, read: ReadFile<'_>) -> Result<String, Synta
         ));
     }
     let bytes =
-        read(Path::new(path)).map_err(|why| refused(word.mark, &format!("{path}: {why}")))?;
-    let text = files::text(bytes).map_err(|why| {
+        read(Path::new(path)).map_err(|reason| refused(word.mark, &format!("{path}: {reason}")))?;
+    let text = files::text(bytes).map_err(|reason| {
         refused(
             word.mark,
             &format!(
-                "{path}:{}:{}: bodies of plans are text, and {why}",
-                why.line, why.column
+                "{path}:{}:{}: bodies of plans are text, and {reason}",
+                reason.line, reason.column
             ),
         )
     })?;

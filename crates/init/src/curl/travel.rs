@@ -12,15 +12,15 @@ pub fn take_over(commands: &[CurlCommand], http: &mut Http) -> Result<(), Syntax
     for BodyPiece { how, word } in commands.iter().flat_map(|command| &command.travel) {
         let text = &word.text;
         if placeholders::has_variables(text) || text.contains("{{") || text.is_empty() {
-            let why = format!("--{how}: write the value itself: it is read before the run");
-            return Err(refused(word.mark, &why));
+            let reason = format!("--{how}: write the value itself: it is read before the run");
+            return Err(refused(word.mark, &reason));
         }
         let place = match *how {
             "resolve" => {
                 let text = text.strip_prefix('+').unwrap_or(text);
                 if text.starts_with('-') || text.split(':').count() < 3 {
-                    let why = "--resolve is HOST:PORT:ADDRESS in a plan";
-                    return Err(refused(word.mark, why));
+                    let reason = "--resolve is HOST:PORT:ADDRESS in a plan";
+                    return Err(refused(word.mark, reason));
                 }
                 if !http.resolve.iter().any(|known| known == text) {
                     http.resolve.push(text.to_owned());
@@ -31,16 +31,18 @@ pub fn take_over(commands: &[CurlCommand], http: &mut Http) -> Result<(), Syntax
             "cacert" => &mut http.authorities,
             "cert" => {
                 if text.contains(':') {
-                    let why = "--cert: plans do not support certificate passwords: use one without";
-                    return Err(refused(word.mark, why));
+                    let reason =
+                        "--cert: plans do not support certificate passwords: use one without";
+                    return Err(refused(word.mark, reason));
                 }
                 &mut http.certificate
             }
             _ => &mut http.key,
         };
         if place.as_ref().is_some_and(|known| known != text) {
-            let why = format!("--{how}: a plan has one for all its requests: make a plan of each");
-            return Err(refused(word.mark, &why));
+            let reason =
+                format!("--{how}: a plan has one for all its requests: make a plan of each");
+            return Err(refused(word.mark, &reason));
         }
         *place = Some(text.clone());
     }

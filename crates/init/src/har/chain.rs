@@ -47,7 +47,7 @@ type VariableName<'n> = dyn Fn(usize, &str, &str) -> String + 'n;
 
 #[derive(Debug, Default)]
 pub struct Chain {
-    said: HashMap<String, Origin>,
+    origins: HashMap<String, Origin>,
     sent: HashSet<String>,
 }
 
@@ -76,7 +76,9 @@ impl Chain {
     pub fn shows(&mut self, step: usize, page: &str) {
         for field in html::fields(page) {
             let is_told = is_telling(&field.name, &field.value) || field.value.len() >= 16;
-            if is_told && !self.said.contains_key(&field.value) && !self.sent.contains(&field.value)
+            if is_told
+                && !self.origins.contains_key(&field.value)
+                && !self.sent.contains(&field.value)
             {
                 let origin = Origin {
                     step,
@@ -84,7 +86,7 @@ impl Chain {
                     key: field.name,
                     variable: None,
                 };
-                self.said.insert(field.value, origin);
+                self.origins.insert(field.value, origin);
             }
         }
     }
@@ -118,7 +120,7 @@ impl Chain {
                 *left -= 1;
                 let text = value::text(Some(value));
                 if is_telling(key, &text)
-                    && !self.said.contains_key(&text)
+                    && !self.origins.contains_key(&text)
                     && !self.sent.contains(&text)
                 {
                     let origin = Origin {
@@ -127,7 +129,7 @@ impl Chain {
                         key: key.to_owned(),
                         variable: None,
                     };
-                    self.said.insert(text, origin);
+                    self.origins.insert(text, origin);
                 }
             }
             _ => {}
@@ -165,7 +167,7 @@ impl Chain {
         unknowns: &mut Unknowns,
     ) -> Option<String> {
         let origin = self
-            .said
+            .origins
             .get_mut(text)
             .filter(|origin| origin.step < step)?;
         let variable = origin.variable.get_or_insert_with(|| {
@@ -175,7 +177,7 @@ impl Chain {
     }
 
     pub fn captured(&self) -> Vec<Captured> {
-        let used = self.said.values().filter_map(|origin| {
+        let used = self.origins.values().filter_map(|origin| {
             let name = origin.variable.clone()?;
             Some(Captured {
                 step: origin.step,

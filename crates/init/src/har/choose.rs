@@ -39,7 +39,7 @@ pub fn choose(mut entries: Vec<HarEntry>) -> (Vec<HarEntry>, LeftOut) {
         entries.sort_by(|a, b| began(a).total_cmp(&began(b)));
     }
     entries.retain(|entry| {
-        let why = if entry.method == "options" {
+        let reason = if entry.method == "options" {
             &mut left.preflights
         } else if entry.has_response && entry.status < 200 {
             &mut left.unanswered
@@ -48,7 +48,7 @@ pub fn choose(mut entries: Vec<HarEntry>) -> (Vec<HarEntry>, LeftOut) {
         } else {
             return true;
         };
-        *why += 1;
+        *reason += 1;
         false
     });
     let main = entries

@@ -54,7 +54,7 @@ pub fn read(node: &Node) -> Result<Option<HarEntry>, BrokenEntry> {
     if !url.starts_with("http://") && !url.starts_with("https://") {
         return Ok(None);
     }
-    let address = address::read(&url).map_err(|why| (url_node.mark, why))?;
+    let address = address::read(&url).map_err(|reason| (url_node.mark, reason))?;
     let empty = Node::scalar(node.mark, serde_json::Value::Null);
     let response = node.get("response").filter(|response| response.is_map());
     let answer = response.unwrap_or(&empty);

@@ -105,9 +105,9 @@ pub fn from_document(name: &str, root: &Node) -> Result<Draft, LoadErrors> {
     draft.remarks = remarks(&entries, &left);
     let pages = pages(log);
     let mut requests = requests(&entries, &draft.target.clone(), &mut draft.unknowns).map_err(
-        |(index, why)| {
+        |(index, reason)| {
             let mark = items.get(index).map_or(log.mark, |item| item.mark);
-            reported((mark, why))
+            reported((mark, reason))
         },
     )?;
     let off = disabled::comment_out(&mut requests);
@@ -240,7 +240,7 @@ fn requests(
             chain: &mut chain,
             unknowns: &mut *unknowns,
         };
-        let mut request = maker.request(target).map_err(|why| (number, why))?;
+        let mut request = maker.request(target).map_err(|reason| (number, reason))?;
         for cookie in &entry.cookies {
             let is_counter = COUNTERS
                 .iter()

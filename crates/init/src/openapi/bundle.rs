@@ -93,10 +93,10 @@ impl Bundle<'_> {
             });
         }
         if path.contains("://") {
-            let why = format!(
+            let reason = format!(
                 "`{reference}` is on the network: download the file, and refer to it by its path"
             );
-            return Err((mark, why));
+            return Err((mark, reason));
         }
         let folder = file.parent().unwrap_or(Path::new(""));
         let path = normalized(&folder.join(crate::address::decoded(path)));
@@ -115,19 +115,22 @@ impl Bundle<'_> {
     }
 
     fn open(&self, path: &Path, mark: Mark) -> Result<Node, BrokenReference> {
-        let shown = path.display();
-        let bytes = (self.read)(path).map_err(|why| (mark, format!("{shown}: {why}")))?;
-        let text =
-            String::from_utf8(bytes).map_err(|_| (mark, format!("{shown} is not UTF-8 text")))?;
+        let rendered = path.display();
+        let bytes = (self.read)(path).map_err(|reason| (mark, format!("{rendered}: {reason}")))?;
+        let text = String::from_utf8(bytes)
+            .map_err(|_| (mark, format!("{rendered} is not UTF-8 text")))?;
         let document = document::parse(0, &text, Dialect::Core).map_err(|error| {
             let (line, column) = (error.mark.line, error.mark.column);
-            (mark, format!("{shown}:{line}:{column}: {}", error.message))
+            (
+                mark,
+                format!("{rendered}:{line}:{column}: {}", error.message),
+            )
         })?;
         let root = document
             .root
-            .ok_or_else(|| (mark, format!("{shown} is empty")))?;
+            .ok_or_else(|| (mark, format!("{rendered} is empty")))?;
         match kind::foreign(&root) {
-            Some(_) => Err((mark, format!("{shown}: {}", kind::NO_TEXT))),
+            Some(_) => Err((mark, format!("{rendered}: {}", kind::NO_TEXT))),
             None => Ok(root),
         }
     }

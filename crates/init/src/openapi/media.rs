@@ -27,15 +27,15 @@ pub fn content(root: &Node, body: &Node) -> Result<Option<Content>, BrokenRefere
         return Ok(None);
     };
     let media = resolved(root, &entry.value)?;
-    let said = sample::said(root, media)?.map(|value| ExampleValue {
+    let text = sample::documented(root, media)?.map(|value| ExampleValue {
         value,
         guessed: false,
     });
-    let sample = match (rank(&entry.key), said, media.get("schema")) {
+    let sample = match (rank(&entry.key), text, media.get("schema")) {
         (4, ..) => None,
         // Other text formats cannot be made up.
-        (3, said, _) => said.filter(|sample| sample.value.is_string()),
-        (_, Some(said), _) => Some(said),
+        (3, text, _) => text.filter(|sample| sample.value.is_string()),
+        (_, Some(text), _) => Some(text),
         (_, None, Some(schema)) => Some(sample::of_schema(root, schema)?),
         (_, None, None) => None,
     };
@@ -73,7 +73,7 @@ pub fn answer(root: &Node, node: &Node) -> Result<Vec<String>, BrokenReference> 
         return Ok(Vec::new());
     };
     let mut members = Vec::new();
-    if let Some(Value::Object(map)) = sample::said(root, &media.value)? {
+    if let Some(Value::Object(map)) = sample::documented(root, &media.value)? {
         members.extend(map.keys().cloned());
     }
     let mut open: Vec<&Node> = media.value.get("schema").into_iter().collect();

@@ -140,11 +140,11 @@ fn target(root: &Node, draft: &mut Draft) -> Result<String, BrokenReference> {
     let is_url = Url::parse(&text)
         .is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
     if !is_url || text.contains(['{', '}', '@']) {
-        let why = format!(
+        let reason = format!(
             "`{}` is not a URL of a server: it begins with http:// or https://, or with /",
             url.text()
         );
-        return Err((url.mark, why));
+        return Err((url.mark, reason));
     }
     Ok(text)
 }
@@ -162,7 +162,7 @@ fn operations(root: &Node) -> Result<Vec<Operation<'_>>, BrokenReference> {
         let item = resolved(root, &entry.value)?;
         for method in METHODS {
             if let Some(node) = item.get(method) {
-                operations.push(Operation::read(root, (&entry.key, method), item, node)?);
+                operations.push(Operation::read(root, &entry.key, method, item, node)?);
             }
         }
     }

@@ -35,7 +35,8 @@ pub struct Operation<'n> {
 impl<'n> Operation<'n> {
     pub fn read(
         root: &'n Node,
-        (path, method): (&str, &'static str),
+        path: &str,
+        method: &'static str,
         item: &'n Node,
         node: &'n Node,
     ) -> Result<Operation<'n>, BrokenReference> {
@@ -172,21 +173,21 @@ impl<'n> Operation<'n> {
             let parameter = self.parameters.iter().find(|parameter| {
                 text(parameter, "name") == name && text(parameter, "in") == "path"
             });
-            let said = parameter
+            let message = parameter
                 .map(|parameter| said_of(root, parameter))
                 .transpose()?
                 .flatten();
-            let said = said
+            let message = message
                 .zip(parameter)
                 .filter(|(value, _)| !value::text(Some(value)).is_empty())
                 .map(|(value, parameter)| {
                     ParameterStyle::from_parameter(parameter, "path").path(name, &value)
                 });
             if let Some(parameter) = parameter.filter(|_| !self.given.contains_key(name)) {
-                let reported = told_of_others(name, said.as_ref(), parameter);
+                let reported = told_of_others(name, message.as_ref(), parameter);
                 request.comments.extend(reported);
             }
-            match (self.given.get(name), said) {
+            match (self.given.get(name), message) {
                 (Some(variable), _) => request.url.push_str(variable),
                 (None, Some(text)) => request.url.push_str(&text),
                 (None, None) => {
@@ -219,18 +220,18 @@ impl<'n> Operation<'n> {
             {
                 continue;
             }
-            let said = if is_secret(name) {
+            let message = if is_secret(name) {
                 None
             } else {
                 said_of(root, parameter)?
             };
             request
                 .comments
-                .extend(told_of_others(name, said.as_ref(), parameter));
+                .extend(told_of_others(name, message.as_ref(), parameter));
             let style = ParameterStyle::from_parameter(parameter, place);
             // Parameters with a media type have no style.
             let is_styled = parameter.get("content").is_none();
-            let value = match said {
+            let value = match message {
                 Some(value) if place == "query" && is_styled => {
                     request.query.extend(style.query(name, value));
                     continue;
@@ -274,15 +275,15 @@ impl<'n> Operation<'n> {
         request: &mut DraftRequest,
         asker: &mut Asker<'_>,
     ) -> Result<(), BrokenReference> {
-        let ways = self.node.get("security").or_else(|| root.get("security"));
-        let ways = ways.and_then(Node::as_list).unwrap_or_default();
-        if ways.iter().any(|way| way.entries().is_empty()) {
+        let requirements = self.node.get("security").or_else(|| root.get("security"));
+        let requirements = requirements.and_then(Node::as_list).unwrap_or_default();
+        if requirements.iter().any(|way| way.entries().is_empty()) {
             return Ok(());
         }
         let schemes = root
             .get("components")
             .and_then(|components| components.get("securitySchemes"));
-        for entry in ways.first().map(Node::entries).unwrap_or_default() {
+        for entry in requirements.first().map(Node::entries).unwrap_or_default() {
             let Some(scheme) = schemes.and_then(|schemes| schemes.get(&entry.key)) else {
                 return Err((
                     entry.key_mark,
@@ -409,14 +410,14 @@ fn text<'n>(node: &'n Node, key: &str) -> &'n str {
 }
 
 fn said_of(root: &Node, parameter: &Node) -> Result<Option<Value>, BrokenReference> {
-    if let Some(value) = sample::said(root, parameter)? {
+    if let Some(value) = sample::documented(root, parameter)? {
         return Ok(Some(value));
     }
     let media = parameter
         .get("content")
         .and_then(|content| content.entries().first());
     if let Some(media) = media
-        && let Some(value) = sample::said(root, &media.value)?
+        && let Some(value) = sample::documented(root, &media.value)?
     {
         return Ok(Some(value));
     }
@@ -424,14 +425,14 @@ fn said_of(root: &Node, parameter: &Node) -> Result<Option<Value>, BrokenReferen
         .get("schema")
         .or_else(|| media?.value.get("schema"));
     match schema {
-        Some(schema) => sample::said(root, resolved(root, schema)?),
+        Some(schema) => sample::documented(root, resolved(root, schema)?),
         None => Ok(None),
     }
 }
 
-fn told_of_others<T>(name: &str, said: Option<&T>, parameter: &Node) -> Option<String> {
+fn told_of_others<T>(name: &str, message: Option<&T>, parameter: &Node) -> Option<String> {
     let others = sample::others(parameter);
-    (said.is_some() && !others.is_empty()).then(|| {
+    (message.is_some() && !others.is_empty()).then(|| {
         format!(
             "Of the examples of {name} the first; the others: {}",
             others.join(", ")

@@ -14,7 +14,7 @@ pub struct ExampleValue {
 }
 
 impl ExampleValue {
-    fn said(value: Value) -> ExampleValue {
+    fn documented(value: Value) -> ExampleValue {
         ExampleValue {
             value,
             guessed: false,
@@ -34,7 +34,7 @@ impl ExampleValue {
 /// # Errors
 ///
 /// An invalid reference.
-pub fn said(root: &Node, node: &Node) -> Result<Option<Value>, BrokenReference> {
+pub fn documented(root: &Node, node: &Node) -> Result<Option<Value>, BrokenReference> {
     if let Some(example) = node.get("example") {
         return Ok(Some(example.to_value()));
     }
@@ -79,8 +79,8 @@ pub fn of_schema(root: &Node, schema: &Node) -> Result<ExampleValue, BrokenRefer
 
 fn sample(root: &Node, schema: &Node, depth: usize) -> Result<ExampleValue, BrokenReference> {
     let schema = resolved(root, schema)?;
-    if let Some(value) = said(root, schema)? {
-        return Ok(ExampleValue::said(value));
+    if let Some(value) = documented(root, schema)? {
+        return Ok(ExampleValue::documented(value));
     }
     if depth == 0 {
         return Ok(ExampleValue::guess(Value::Null));
@@ -117,7 +117,7 @@ fn sample(root: &Node, schema: &Node, depth: usize) -> Result<ExampleValue, Brok
             ExampleValue::guess(least.unwrap_or_else(|| json!(1)))
         }
         "boolean" => ExampleValue::guess(json!(true)),
-        "null" => ExampleValue::said(Value::Null),
+        "null" => ExampleValue::documented(Value::Null),
         _ => ExampleValue::guess(Value::from(text(schema))),
     })
 }
@@ -165,12 +165,12 @@ fn object(root: &Node, schema: &Node, depth: usize) -> Result<ExampleValue, Brok
 }
 
 fn kind(schema: &Node) -> &str {
-    let said = schema.get("type");
-    let said = said.and_then(|kind| {
+    let documented = schema.get("type");
+    let documented = documented.and_then(|kind| {
         kind.as_str()
             .or_else(|| kind.as_list()?.iter().find_map(Node::as_str))
     });
-    said.unwrap_or(if schema.get("properties").is_some() {
+    documented.unwrap_or(if schema.get("properties").is_some() {
         "object"
     } else if schema.get("items").is_some() {
         "array"

@@ -349,8 +349,8 @@ proptest! {
     fn any_pasted_text_is_a_plan_or_one_line(text in r#"curl( (-[A-Za-z#:]|--json|--next|'[a{}\n]'|"\$A"|http://a/[{}?=$]{0,3}|[a:=@{}]{1,4}|\\\n|\||;)){0,8}"#) {
         match pasted(&text) {
             // Named files may be missing.
-            Ok(draft) => if let Err(why) = try_read(draft) {
-                let (text, errors) = *why;
+            Ok(draft) => if let Err(reason) = try_read(draft) {
+                let (text, errors) = *reason;
                 let is_missing = |problem: &plan::Problem| problem.message.contains("No such file");
                 prop_assert!(errors.problems.iter().all(is_missing), "{errors}\n{text}");
             },
@@ -395,8 +395,13 @@ fn forms_with_files_are_parts() {
     assert!(!text.contains("s3cret"), "{text}");
     let request = requests(&plan)[0];
     assert_eq!(request.method, "POST");
-    let said = |name: &str| name.eq_ignore_ascii_case("content-type");
-    assert!(!request.headers.iter().any(|(name, _)| said(name)));
+    let is_content_type = |name: &str| name.eq_ignore_ascii_case("content-type");
+    assert!(
+        !request
+            .headers
+            .iter()
+            .any(|(name, _)| is_content_type(name))
+    );
     let RequestBody::Multipart(parts) = &request.body else {
         panic!("{:?}", request.body)
     };
@@ -463,7 +468,7 @@ fn addresses_and_certificates_are_the_plans() {
         .text("p.yml");
     assert!(!text.contains("ca:"), "{text}");
     assert!(text.contains("# --cacert is left out"), "{text}");
-    for (line, why) in [
+    for (line, reason) in [
         (
             "curl http://a/ --cacert a\ncurl http://a/ --cacert b",
             "requests.txt:2:25: --cacert: a plan has one for all its requests: make a plan of each",
@@ -489,6 +494,6 @@ fn addresses_and_certificates_are_the_plans() {
             "requests.txt:1:19: several files in one part are not supported: give each its own -F",
         ),
     ] {
-        assert_eq!(refusal(pasted(line)), why);
+        assert_eq!(refusal(pasted(line)), reason);
     }
 }

@@ -17,7 +17,7 @@ pub fn text(draft: Draft) -> String {
 }
 
 pub fn read(draft: Draft) -> (String, Plan) {
-    try_read(draft).unwrap_or_else(|why| panic!("{}\n{}", why.1, why.0))
+    try_read(draft).unwrap_or_else(|reason| panic!("{}\n{}", reason.1, reason.0))
 }
 
 pub fn try_read(draft: Draft) -> Result<(String, Plan), Box<(String, LoadErrors)>> {

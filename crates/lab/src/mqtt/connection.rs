@@ -13,7 +13,7 @@ use tokio::{
 };
 
 use super::{
-    Desk,
+    BrokerState,
     broker::{BrokerMessage, Coming, Out},
     faults::Fate,
     framing,
@@ -25,17 +25,17 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const WINDOW: usize = 1000;
 
 struct Guest<'a> {
-    desk: &'a Rc<Desk>,
+    state: &'a Rc<BrokerState>,
     name: String,
     connection: u64,
     speech: Speech,
-    who: String,
+    client_id: String,
     will: Option<BrokerMessage>,
     /// When the next message may be read, if throttled.
     next_read: Instant,
 }
 
-pub(super) async fn serve(mut stream: TcpStream, desk: &Rc<Desk>) -> io::Result<()> {
+pub(super) async fn serve(mut stream: TcpStream, state: &Rc<BrokerState>) -> io::Result<()> {
     let mut held = Vec::new();
     let first = tokio::time::timeout(PATIENCE, packet(&mut stream, &mut held)).await;
     let Some(first) = first.map_err(io::Error::from)?? else {
@@ -44,10 +44,10 @@ pub(super) async fn serve(mut stream: TcpStream, desk: &Rc<Desk>) -> io::Result<
     let Some((speech, greeting)) = Speech::greeted(&first) else {
         return Ok(());
     };
-    let who = match admitted(desk, &greeting) {
-        Ok(who) => who,
+    let client_id = match admitted(state, &greeting) {
+        Ok(client_id) => client_id,
         Err(refusal) => {
-            desk.broker.borrow_mut().counts.refused += 1;
+            state.broker.borrow_mut().counts.refused += 1;
             return stream.write_all(&speech.refusal(refusal)).await;
         }
     };
@@ -62,7 +62,7 @@ pub(super) async fn serve(mut stream: TcpStream, desk: &Rc<Desk>) -> io::Result<
         ..
     } = greeting;
     let name = if client.is_empty() {
-        format!("lab-{}", desk.broker.borrow().counts.connected)
+        format!("lab-{}", state.broker.borrow().counts.connected)
     } else {
         client
     };
@@ -72,18 +72,18 @@ pub(super) async fn serve(mut stream: TcpStream, desk: &Rc<Desk>) -> io::Result<
         window: window.map_or(WINDOW, usize::from),
         to,
     };
-    let (connection, was_there) = desk.broker.borrow_mut().connect(&name, coming);
-    let receive_maximum = desk.faults.receive_maximum;
+    let (connection, was_there) = state.broker.borrow_mut().connect(&name, coming);
+    let receive_maximum = state.faults.receive_maximum;
     stream
         .write_all(&speech.welcome(was_there, receive_maximum))
         .await?;
-    desk.broker.borrow_mut().resume(&name);
+    state.broker.borrow_mut().resume(&name);
     let mut guest = Guest {
-        desk,
+        state,
         name,
         connection,
         speech,
-        who,
+        client_id,
         will,
         next_read: Instant::now(),
     };
@@ -94,15 +94,18 @@ pub(super) async fn serve(mut stream: TcpStream, desk: &Rc<Desk>) -> io::Result<
     ended
 }
 
-fn admitted(desk: &Desk, greeting: &Greeting) -> Result<String, session_io::ConnectRefusal> {
-    if desk.faults.refuses() {
+fn admitted(
+    state: &BrokerState,
+    greeting: &Greeting,
+) -> Result<String, session_io::ConnectRefusal> {
+    if state.faults.refuses() {
         return Err(session_io::ConnectRefusal::Busy);
     }
-    if let Some(gate) = &desk.gate {
-        let who = gate.admits(greeting.username.as_deref().unwrap_or_default());
-        return who.ok_or(session_io::ConnectRefusal::Password);
+    if let Some(gate) = &state.gate {
+        let client_id = gate.admits(greeting.username.as_deref().unwrap_or_default());
+        return client_id.ok_or(session_io::ConnectRefusal::Password);
     }
-    let Some((name, password)) = &desk.faults.user else {
+    let Some((name, password)) = &state.faults.user else {
         return Ok(String::new());
     };
     let right = greeting.username.as_deref() == Some(name.as_str())
@@ -169,7 +172,7 @@ impl Guest<'_> {
         stream: &mut TcpStream,
         held: &mut Vec<u8>,
     ) -> io::Result<Option<Vec<u8>>> {
-        if self.desk.faults.throttle.is_some() {
+        if self.state.faults.throttle.is_some() {
             tokio::time::sleep_until(self.next_read).await;
         }
         packet(stream, held).await
@@ -195,12 +198,12 @@ impl Guest<'_> {
         let Some(heard) = self.speech.heard(packet) else {
             return false;
         };
-        if let (ClientRequest::Publish { message, .. }, Some(gate)) = (&heard, &self.desk.gate)
+        if let (ClientRequest::Publish { message, .. }, Some(gate)) = (&heard, &self.state.gate)
             && message.payload.len() > gate.largest()
         {
             return false;
         }
-        let broker = &self.desk.broker;
+        let broker = &self.state.broker;
         match heard {
             ClientRequest::Publish {
                 message,
@@ -239,11 +242,11 @@ impl Guest<'_> {
     }
 
     fn published(&mut self, message: BrokerMessage, id: u16, is_again: bool, bytes: &mut Vec<u8>) {
-        if let Some(per_second) = self.desk.faults.throttle {
+        if let Some(per_second) = self.state.faults.throttle {
             let gap = Duration::from_secs(1) / u32::try_from(per_second).unwrap_or(u32::MAX);
             self.next_read = self.next_read.max(Instant::now()) + gap;
         }
-        let mut broker = self.desk.broker.borrow_mut();
+        let mut broker = self.state.broker.borrow_mut();
         broker.counts.received += 1;
         broker.counts.received_again += u64::from(is_again);
         let is_new = match message.qos {
@@ -258,30 +261,30 @@ impl Guest<'_> {
             }
         };
         drop(broker);
-        let gate = self.desk.gate.as_ref();
-        let may = gate.is_none_or(|gate| gate.allows(&self.who, &message.topic));
+        let gate = self.state.gate.as_ref();
+        let may = gate.is_none_or(|gate| gate.allows(&self.client_id, &message.topic));
         if is_new && may {
             self.passed_on(message);
         }
     }
 
     fn passed_on(&self, message: BrokerMessage) {
-        let mut broker = self.desk.broker.borrow_mut();
+        let mut broker = self.state.broker.borrow_mut();
         broker.retain(&message);
         let held = broker.held(&self.name);
-        let fate = self.desk.faults.fate();
+        let fate = self.state.faults.fate();
         match fate {
-            Fate::Delivered => self.desk.deliver(&mut broker, &message),
+            Fate::Delivered => self.state.deliver(&mut broker, &message),
             Fate::Dropped => broker.counts.dropped += 1,
             Fate::Twice => {
                 broker.counts.duplicated += 1;
-                self.desk.deliver(&mut broker, &message);
-                self.desk.deliver(&mut broker, &message);
+                self.state.deliver(&mut broker, &message);
+                self.state.deliver(&mut broker, &message);
             }
             Fate::BehindTheNext => {
                 broker.hold(&self.name, message);
                 if let Some(held) = held {
-                    self.desk.deliver(&mut broker, &held);
+                    self.state.deliver(&mut broker, &held);
                 }
                 return;
             }
@@ -289,19 +292,19 @@ impl Guest<'_> {
         if let Some(held) = held {
             // Not reordered if the other message is dropped.
             broker.counts.reordered += u64::from(fate != Fate::Dropped);
-            self.desk.deliver(&mut broker, &held);
+            self.state.deliver(&mut broker, &held);
         }
     }
 
     fn gone(&mut self) {
-        let mut broker = self.desk.broker.borrow_mut();
+        let mut broker = self.state.broker.borrow_mut();
         if let Some(held) = broker.held(&self.name) {
-            self.desk.deliver(&mut broker, &held);
+            self.state.deliver(&mut broker, &held);
         }
         if let Some(will) = self.will.take() {
             broker.counts.wills += 1;
             broker.retain(&will);
-            self.desk.deliver(&mut broker, &will);
+            self.state.deliver(&mut broker, &will);
         }
         broker.disconnect(&self.name, self.connection);
     }

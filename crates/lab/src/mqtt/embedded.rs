@@ -15,7 +15,7 @@ use tokio::sync::{
     oneshot,
 };
 
-use super::{Desk, Gate, faults::Faults, serve};
+use super::{BrokerState, Gate, faults::Faults, serve};
 use crate::{LabError, LabOptions, listen, sidecar::Sidecar};
 
 /// A broker with a bound port that does not serve yet.
@@ -87,8 +87,8 @@ impl EmbeddedBroker {
         let (stop, stopped) = oneshot::channel();
         let thread = std::thread::Builder::new().name("lab-broker".to_owned());
         let serving = thread.spawn(move || {
-            let desk = Desk::new(self.faults, Some(self.gate));
-            serve(self.listener, desk, Some(self.asks), stopped)
+            let (state, delayed) = BrokerState::new(self.faults, Some(self.gate));
+            serve(self.listener, state, delayed, Some(self.asks), stopped)
         });
         Ok(Serving {
             stop: Some(stop),

@@ -5,7 +5,7 @@ use bytes::Bytes;
 pub trait Gate: Send {
     /// Identity of a user name, if accepted.
     fn admits(&self, username: &str) -> Option<String>;
-    fn allows(&self, who: &str, topic: &str) -> bool;
+    fn allows(&self, client: &str, topic: &str) -> bool;
     fn takes(&self, topic: &str, payload: &Bytes);
     /// Maximum size of a payload in bytes.
     fn largest(&self) -> usize;

@@ -44,7 +44,7 @@ pub(crate) const LAB: LabEntry = LabEntry {
 /// Pause of `accept` when the process is out of descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 
-pub(crate) struct Desk {
+pub(crate) struct BrokerState {
     faults: Faults,
     broker: RefCell<Broker>,
     sink: RefCell<SinkCounts>,
@@ -52,7 +52,7 @@ pub(crate) struct Desk {
     later: Option<UnboundedSender<(Instant, BrokerMessage)>>,
 }
 
-impl Desk {
+impl BrokerState {
     fn deliver(&self, broker: &mut Broker, message: &BrokerMessage) {
         if let Some(gate) = self.gate.as_ref().filter(|_| self.later.is_none()) {
             gate.takes(&message.topic, &message.payload);
@@ -68,23 +68,26 @@ impl Desk {
     }
 }
 
-async fn answer(desk: &Desk, asks: Option<UnboundedReceiver<embedded::Ask>>) {
+async fn answer(state: &BrokerState, asks: Option<UnboundedReceiver<embedded::Ask>>) {
     if let Some(mut asks) = asks {
         while let Some(to) = asks.recv().await {
             // The owner may be gone.
-            let _ = to.send(stats(desk));
+            let _ = to.send(stats(state));
         }
     }
     std::future::pending().await
 }
 
-async fn deliver_later(desk: &Desk, mut later: UnboundedReceiver<(Instant, BrokerMessage)>) {
+async fn deliver_later(
+    state: &BrokerState,
+    mut later: UnboundedReceiver<(Instant, BrokerMessage)>,
+) {
     while let Some((due, message)) = later.recv().await {
         tokio::time::sleep_until(due).await;
-        if let Some(gate) = &desk.gate {
+        if let Some(gate) = &state.gate {
             gate.takes(&message.topic, &message.payload);
         }
-        desk.broker.borrow_mut().deliver(&message);
+        state.broker.borrow_mut().deliver(&message);
     }
 }
 
@@ -104,32 +107,34 @@ fn bind(options: &LabOptions) -> Result<Bound, LabError> {
         address,
         sidecar: None,
         serve: Box::new(move || {
-            serve(listener, Desk::new(faults, None), None, stopped).map_err(LabError::Runtime)
+            let (state, delayed) = BrokerState::new(faults, None);
+            serve(listener, state, delayed, None, stopped).map_err(LabError::Runtime)
         }),
         stop: Box::new(move || drop(stop)),
     })
 }
 
-impl Desk {
+impl BrokerState {
     fn new(
         faults: Faults,
         gate: Option<Box<dyn Gate>>,
-    ) -> (Desk, UnboundedReceiver<(Instant, BrokerMessage)>) {
+    ) -> (BrokerState, UnboundedReceiver<(Instant, BrokerMessage)>) {
         let (later, delayed) = unbounded_channel();
-        let desk = Desk {
+        let state = BrokerState {
             later: (!faults.delay.is_zero()).then_some(later),
             broker: RefCell::new(Broker::default()),
             sink: RefCell::new(SinkCounts::default()),
             gate,
             faults,
         };
-        (desk, delayed)
+        (state, delayed)
     }
 }
 
 fn serve(
     listener: TcpListener,
-    (desk, delayed): (Desk, UnboundedReceiver<(Instant, BrokerMessage)>),
+    state: BrokerState,
+    delayed: UnboundedReceiver<(Instant, BrokerMessage)>,
     asks: Option<UnboundedReceiver<embedded::Ask>>,
     stopped: oneshot::Receiver<()>,
 ) -> std::io::Result<()> {
@@ -137,29 +142,29 @@ fn serve(
         .enable_all()
         .build()?;
     let local = tokio::task::LocalSet::new();
-    let desk = Rc::new(desk);
+    let state = Rc::new(state);
     local.block_on(&runtime, async move {
         let listener = tokio::net::TcpListener::from_std(listener)?;
         tokio::select! {
             _ = stopped => {}
-            () = accept(&listener, &desk) => {}
-            () = deliver_later(&desk, delayed), if desk.later.is_some() => {}
-            () = answer(&desk, asks) => {}
+            () = accept(&listener, &state) => {}
+            () = deliver_later(&state, delayed), if state.later.is_some() => {}
+            () = answer(&state, asks) => {}
         }
         Ok(())
     })
 }
 
-async fn accept(listener: &tokio::net::TcpListener, desk: &Rc<Desk>) {
+async fn accept(listener: &tokio::net::TcpListener, state: &Rc<BrokerState>) {
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {
-                let desk = Rc::clone(desk);
+                let state = Rc::clone(state);
                 // Fails only on a closed connection, which serving will detect.
                 let _ = stream.set_nodelay(true);
                 tokio::task::spawn_local(async move {
                     // Errors of a connection are ignored.
-                    let _ = greet(stream, &desk).await;
+                    let _ = greet(stream, &state).await;
                 });
             }
             Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
@@ -167,19 +172,19 @@ async fn accept(listener: &tokio::net::TcpListener, desk: &Rc<Desk>) {
     }
 }
 
-async fn greet(stream: TcpStream, desk: &Rc<Desk>) -> std::io::Result<()> {
+async fn greet(stream: TcpStream, state: &Rc<BrokerState>) -> std::io::Result<()> {
     let mut first = [0];
     stream.peek(&mut first).await?;
     if first[0] != 0x10 {
-        return send_stats(stream, desk).await;
+        return send_stats(stream, state).await;
     }
-    if desk.faults.is_sink {
-        return sink::serve(stream, desk).await;
+    if state.faults.is_sink {
+        return sink::serve(stream, state).await;
     }
-    connection::serve(stream, desk).await
+    connection::serve(stream, state).await
 }
 
-async fn send_stats(mut stream: TcpStream, desk: &Desk) -> std::io::Result<()> {
+async fn send_stats(mut stream: TcpStream, state: &BrokerState) -> std::io::Result<()> {
     let mut asked = Vec::new();
     let mut piece = [0; 1024];
     while !asked.windows(4).any(|end| end == b"\r\n\r\n") && asked.len() < 16 << 10 {
@@ -189,7 +194,7 @@ async fn send_stats(mut stream: TcpStream, desk: &Desk) -> std::io::Result<()> {
         }
     }
     let (status, body) = if asked.starts_with(b"GET /__lab/stats ") {
-        ("200 OK", stats(desk).to_string())
+        ("200 OK", stats(state).to_string())
     } else {
         let help =
             json!({ "error": "this is an MQTT broker: over HTTP there is GET /__lab/stats" });
@@ -203,9 +208,9 @@ async fn send_stats(mut stream: TcpStream, desk: &Desk) -> std::io::Result<()> {
     stream.write_all(body.as_bytes()).await
 }
 
-fn stats(desk: &Desk) -> Value {
-    if desk.faults.is_sink {
-        return desk.sink.borrow().to_json();
+fn stats(state: &BrokerState) -> Value {
+    if state.faults.is_sink {
+        return state.sink.borrow().to_json();
     }
-    desk.broker.borrow().to_json()
+    state.broker.borrow().to_json()
 }

@@ -9,7 +9,7 @@ use tokio::{
     net::TcpStream,
 };
 
-use super::{Desk, framing};
+use super::{BrokerState, framing};
 
 #[derive(Debug, Default)]
 pub(super) struct SinkCounts {
@@ -55,7 +55,7 @@ impl SinkCounts {
 
 const BUFFER: usize = 256 << 10;
 
-pub(super) async fn serve(mut stream: TcpStream, desk: &Desk) -> io::Result<()> {
+pub(super) async fn serve(mut stream: TcpStream, state: &BrokerState) -> io::Result<()> {
     let mut buffer = vec![0; BUFFER];
     let (mut held, mut is_v5) = (0, false);
     let mut out = Vec::new();
@@ -75,20 +75,26 @@ pub(super) async fn serve(mut stream: TcpStream, desk: &Desk) -> io::Result<()> 
                 break;
             }
             let packet = &buffer[at..at + whole];
-            if !take(packet, body, desk, &mut is_v5, &mut out) {
+            if !take(packet, body, state, &mut is_v5, &mut out) {
                 stream.write_all(&out).await?;
                 return Ok(());
             }
             at += whole;
         }
-        desk.sink.borrow_mut().bytes += at as u64;
+        state.sink.borrow_mut().bytes += at as u64;
         buffer.copy_within(at..held, 0);
         held -= at;
         stream.write_all(&out).await?;
     }
 }
 
-fn take(packet: &[u8], body: usize, desk: &Desk, is_v5: &mut bool, out: &mut Vec<u8>) -> bool {
+fn take(
+    packet: &[u8],
+    body: usize,
+    state: &BrokerState,
+    is_v5: &mut bool,
+    out: &mut Vec<u8>,
+) -> bool {
     let two = |at: usize| -> usize {
         let byte = |at: usize| packet.get(at).copied().map_or(0, usize::from);
         byte(at) << 8 | byte(at + 1)
@@ -96,7 +102,7 @@ fn take(packet: &[u8], body: usize, desk: &Desk, is_v5: &mut bool, out: &mut Vec
     match packet[0] >> 4 {
         1 => {
             *is_v5 = packet.get(body + 6) == Some(&5);
-            desk.sink.borrow_mut().connections += 1;
+            state.sink.borrow_mut().connections += 1;
             let connack: &[u8] = if *is_v5 {
                 &[0x20, 3, 0, 0, 0]
             } else {
@@ -117,7 +123,8 @@ fn take(packet: &[u8], body: usize, desk: &Desk, is_v5: &mut bool, out: &mut Vec
                 // Properties of our load are short: their length is one byte.
                 at += 1 + packet.get(at).copied().map_or(0, usize::from);
             }
-            desk.sink
+            state
+                .sink
                 .borrow_mut()
                 .message(packet.get(at..).unwrap_or_default());
         }

@@ -98,8 +98,8 @@ impl TruthOptions<'_> {
         let stall = self.value("stall", "1s", units::duration_above_zero)?;
         let every = self.value("every", "10s", units::duration_above_zero)?;
         let service = self.value("service", "1ms", units::duration)?;
-        let shown = |option: &str, default: &str| self.text(option, default).to_owned();
-        let every_shown = shown("every", "10s");
+        let render = |option: &str, default: &str| self.text(option, default).to_owned();
+        let every_shown = render("every", "10s");
         let Some(between) = every.checked_sub(stall).filter(|&between| between > 0) else {
             // Names an option that the user has written.
             return Err(if self.0.extra("stall").is_some() {
@@ -112,7 +112,7 @@ impl TruthOptions<'_> {
             });
         };
         if service > between {
-            let stall_shown = shown("stall", "1s");
+            let stall_shown = render("stall", "1s");
             let advice =
                 format!("it must fit between two stalls (stall={stall_shown} every={every_shown})");
             let named = ["service", "stall", "every"];

@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn single_values_are_within_accuracy() {
-        for (value, shown) in [
+        for (value, rendered) in [
             (0.5, 0.5),
             (1.0, 1.0),
             (2.0, 2.0),
@@ -131,7 +131,7 @@ mod tests {
             let mut sketch = Sketch::default();
             sketch.add(value);
             assert!(
-                (rounded(sketch.quantile(0.5)) - shown).abs() < 1e-9,
+                (rounded(sketch.quantile(0.5)) - rendered).abs() < 1e-9,
                 "{value}: {}",
                 sketch.quantile(0.5)
             );
@@ -143,10 +143,10 @@ mod tests {
     fn quantiles_of_one_to_hundred_are_within_accuracy() {
         let mut sketch = Sketch::default();
         (1..=100).for_each(|v| sketch.add(f64::from(v)));
-        let shown: Vec<f64> = [0.5, 0.75, 0.9, 0.95, 0.99, 0.999]
+        let rendered: Vec<f64> = [0.5, 0.75, 0.9, 0.95, 0.99, 0.999]
             .map(|q| rounded(sketch.quantile(q)))
             .to_vec();
-        assert_eq!(shown, [49.9, 74.4, 89.1, 94.6, 98.5, 98.5]);
+        assert_eq!(rendered, [49.9, 74.4, 89.1, 94.6, 98.5, 98.5]);
         let mut zeros = Sketch::default();
         [0.0, 0.0, 0.0, 5.0, 10.0]
             .iter()

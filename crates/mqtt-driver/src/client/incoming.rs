@@ -61,10 +61,10 @@ impl Client {
 
     /// Operation that incoming bytes count for: the subscription, or publishing.
     fn label_of_reads(&self, shared: &DriverState, is_greeting: bool) -> LabelId {
-        match &self.made.outgoing {
+        match &self.config.outgoing {
             _ if is_greeting => shared.labels.connect,
-            Some(outgoing) if self.made.filters.is_empty() => shared.labels.publish(outgoing.qos),
-            _ if !self.made.filters.is_empty() => shared.labels.subscribe,
+            Some(outgoing) if self.config.filters.is_empty() => shared.labels.publish(outgoing.qos),
+            _ if !self.config.filters.is_empty() => shared.labels.subscribe,
             _ => shared.labels.connect,
         }
     }
@@ -84,10 +84,10 @@ impl Client {
                     at += used;
                 }
                 Ok(NextPacket::Partial(_)) => return Ok(at),
-                Err(why) => {
+                Err(cause) => {
                     shared
                         .worker
-                        .remark(format!("the server sent invalid MQTT: {why}"));
+                        .remark(format!("the server sent invalid MQTT: {cause}"));
                     return Err(Fault::Other);
                 }
             }
@@ -146,8 +146,8 @@ impl Client {
                     Event::Unknown => {
                         add(&shared.counts.stray, 1);
                         if ack.stage == AckKind::Received {
-                            let (id, why) = (ack.identifier, Reason::NOT_FOUND);
-                            put_ack(line.out(), version, AckKind::Released, id, why);
+                            let (id, cause) = (ack.identifier, Reason::NOT_FOUND);
+                            put_ack(line.out(), version, AckKind::Released, id, cause);
                         }
                     }
                 }
@@ -157,10 +157,11 @@ impl Client {
                 state.outbox.answered(answered.identifier);
             }
             Packet::Pingresp => state.outbox.pong(),
-            Packet::Disconnect(said) => {
-                shared
-                    .worker
-                    .remark(format!("the server sent a client away: {}", said.reason));
+            Packet::Disconnect(expected) => {
+                shared.worker.remark(format!(
+                    "the server sent a client away: {}",
+                    expected.reason
+                ));
                 return Err(Fault::ClosedEarly);
             }
             Packet::Auth(_) => {
@@ -205,13 +206,13 @@ impl Client {
         }
         let is_first = !std::mem::replace(&mut state.was_up, true);
         // A leftover session is ignored if a clean one was requested.
-        let session_present = connack.session_present && !self.made.clean;
-        if connack.session_present && self.made.clean {
+        let session_present = connack.session_present && !self.config.clean;
+        if connack.session_present && self.config.clean {
             let line = "the server says that it kept a session, where a new one was asked for";
             shared.worker.remark(line.into());
         }
         let terms = connack.terms();
-        let inflight = self.made.outgoing.as_ref().map_or(1, |out| out.inflight);
+        let inflight = self.config.outgoing.as_ref().map_or(1, |out| out.inflight);
         let lost = state
             .outbox
             .connected(session_present, inflight.min(terms.receive_maximum));
@@ -226,7 +227,7 @@ impl Client {
         }
         self.keep_alive(shared);
         // Subscriptions of an earlier run are unknown.
-        if self.made.filters.is_empty() || (session_present && !is_first) {
+        if self.config.filters.is_empty() || (session_present && !is_first) {
             self.is_up(state, shared, now);
             return Ok(());
         }
@@ -254,7 +255,7 @@ impl Client {
         };
         state.subscribing = None;
         self.keep_alive(shared);
-        let filters = self.made.filters.iter();
+        let filters = self.config.filters.iter();
         let refused = answered.reasons().zip(filters);
         let refused = refused.filter(|(reason, _)| reason.is_refusal());
         let mut ended = (RequestOutcome::Ok, Reason::SUCCESS);

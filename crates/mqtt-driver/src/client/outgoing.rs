@@ -62,7 +62,7 @@ impl Client {
     }
 
     fn encode(&self, state: &mut ClientState, shared: &DriverState, now: u64) {
-        let (Some(line), Some(outgoing)) = (&mut state.line, &self.made.outgoing) else {
+        let (Some(line), Some(outgoing)) = (&mut state.line, &self.config.outgoing) else {
             return;
         };
         if state.phase != Phase::Up {
@@ -93,11 +93,11 @@ impl Client {
                     let before = line.end();
                     outgoing.template.put(line.out(), id, is_again, payload);
                     let at = line.end();
-                    outbox.encoded((id, is_again), sent, (at - before) as u32, at);
+                    outbox.encoded(id, is_again, sent, (at - before) as u32, at);
                 }
                 Some(NextWrite::Release(id)) => {
-                    let (stage, why) = (AckKind::Released, Reason::SUCCESS);
-                    put_ack(line.out(), shared.version, stage, id, why);
+                    let (stage, reason) = (AckKind::Released, Reason::SUCCESS);
+                    put_ack(line.out(), shared.version, stage, id, reason);
                 }
                 None => break,
             }
@@ -120,16 +120,20 @@ impl Client {
 }
 
 fn stamp(payload: &mut Vec<u8>, client: &Client, shared: &DriverState, sent: &SentMessage) {
-    let outgoing = client.made.outgoing.as_ref();
+    let outgoing = client.config.outgoing.as_ref();
     if let Some(groups) = outgoing.and_then(|outgoing| outgoing.groups) {
-        let who = u64::from(client.made.global);
-        return groups.write(payload, who, groups.group(sent.sequence));
+        let publisher_number = u64::from(client.config.global);
+        return groups.write(payload, publisher_number, groups.group(sent.sequence));
     }
-    let is_stamped = client.made.outgoing.as_ref().is_some_and(|o| o.is_stamped);
+    let is_stamped = client
+        .config
+        .outgoing
+        .as_ref()
+        .is_some_and(|o| o.is_stamped);
     if let Some(place) = payload.first_chunk_mut().filter(|_| is_stamped) {
         *place = Stamp {
             run: shared.run,
-            publisher: client.made.global,
+            publisher: client.config.global,
             sequence: sent.sequence,
             intended_ns: sent.intended.ns(),
         }

@@ -54,8 +54,8 @@ impl Peer {
                 continue;
             };
             self.written += BYTES;
-            let (at, mark) = (self.written, (id, is_again));
-            self.outbox.encoded(mark, sent, BYTES as u32, at);
+            let at = self.written;
+            self.outbox.encoded(id, is_again, sent, BYTES as u32, at);
             self.encoded.push((at, id, sent.sequence));
         }
     }
@@ -153,9 +153,9 @@ impl Peer {
 #[test]
 fn wherever_a_connection_breaks_the_ledger_is_the_servers() {
     for qos in [Qos::AtMostOnce, Qos::AtLeastOnce, Qos::ExactlyOnce] {
-        for (kept, bytes) in [false, true]
+        for (stored, bytes) in [false, true]
             .into_iter()
-            .flat_map(|kept| (0..=5 * BYTES).map(move |bytes| (kept, bytes)))
+            .flat_map(|stored| (0..=5 * BYTES).map(move |bytes| (stored, bytes)))
         {
             let mut peer = Peer::new(qos, 1000);
             (0..5).for_each(|_| peer.due());
@@ -165,7 +165,7 @@ fn wherever_a_connection_breaks_the_ledger_is_the_servers() {
             peer.take(bytes - bytes / 2);
             peer.answer();
             peer.check();
-            peer.lose(kept);
+            peer.lose(stored);
             (0..3).for_each(|_| peer.due());
             peer.encode();
             peer.take(u64::MAX / 2);
@@ -178,13 +178,13 @@ fn wherever_a_connection_breaks_the_ledger_is_the_servers() {
             let whole = bytes / BYTES;
             let first = whole.min(1);
             let ledger = peer.close();
-            let (sent, resent, unknown) = match (qos, kept) {
+            let (sent, resent, unknown) = match (qos, stored) {
                 (Qos::AtMostOnce, _) => (whole + 3, 0, whole),
                 (_, false) => (whole + 3, 0, whole - first),
                 (_, true) => (8, whole - first, 0),
             };
             let seen = (ledger.sent, ledger.resent, ledger.unknown);
-            assert_eq!(seen, (sent, resent, unknown), "{qos:?} {kept} {bytes}");
+            assert_eq!(seen, (sent, resent, unknown), "{qos:?} {stored} {bytes}");
         }
     }
 }

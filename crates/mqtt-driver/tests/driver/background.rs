@@ -76,7 +76,7 @@ fn messages_are_counted_and_arrivals_are_the_other_work_s() {
     let mut options = EngineOptions {
         drain_ns: Some(PATIENT),
         workers: Some(1),
-        driver: Some(Arc::new(|given| Box::new(Other(given)))),
+        driver: Some(Arc::new(|context| Box::new(Other(context)))),
         ..EngineOptions::default()
     };
     let refused = Prepared::new(&plan, options.clone())
@@ -86,22 +86,22 @@ fn messages_are_counted_and_arrivals_are_the_other_work_s() {
     options.background = Some(BackgroundWork {
         driver,
         workers: 1,
-        door: Some(Arc::new(|| Box::new(TestAccumulator::default()))),
+        frontend: Some(Arc::new(|| Box::new(TestAccumulator::default()))),
     });
     let prepared = Prepared::new(&plan, options).expect("a plan that compiles");
     assert_eq!((prepared.workers(), prepared.planned()), (2, Some(1)));
-    let mut kept = Kept::default();
+    let mut stored = Kept::default();
     prepared
-        .run(Zero::in_ns(MILLISECOND), &mut kept)
+        .run(Zero::in_ns(MILLISECOND), &mut stored)
         .expect("a run");
     assert_eq!(peer.played().rest, DISCONNECT);
     assert_eq!(
-        kept.counts(["planned", "due", "sent", "confirmed", "unsent"]),
+        stored.counts(["planned", "due", "sent", "confirmed", "unsent"]),
         [4, 4, 4, 4, 0]
     );
-    assert_eq!(kept.requests(), [5, 5, 0, 0]);
-    let sum = |of: fn(&Interval) -> u64| kept.intervals.iter().map(of).sum::<u64>();
+    assert_eq!(stored.requests(), [5, 5, 0, 0]);
+    let sum = |of: fn(&Interval) -> u64| stored.intervals.iter().map(of).sum::<u64>();
     assert_eq!((sum(|i| i.run.started), sum(|i| i.run.due)), (1, 1));
-    let users = kept.intervals.iter().map(|i| i.run.users.max).max();
+    let users = stored.intervals.iter().map(|i| i.run.users.max).max();
     assert_eq!(users, Some(1));
 }

@@ -44,16 +44,16 @@ fn connections_are_arrivals_and_each_is_counted() {
         count: 100,
         ..client()
     };
-    let kept = stay(&stop, port, clients);
+    let stored = stay(&stop, port, clients);
     server.join().unwrap();
-    assert_eq!(kept.counts(["connected", "refused"]), [75, 25]);
-    let started: u64 = kept.intervals.iter().map(|i| i.run.started).sum();
+    assert_eq!(stored.counts(["connected", "refused"]), [75, 25]);
+    let started: u64 = stored.intervals.iter().map(|i| i.run.started).sum();
     assert_eq!(started, 100);
-    let [issued, ok, failed, unanswered] = kept.requests();
+    let [issued, ok, failed, unanswered] = stored.requests();
     assert_eq!((ok, failed), (75, 25));
     assert_eq!(issued, ok + failed + unanswered);
     let refusal = "the server refused a connection: Not authorized (return code 5)";
-    assert_eq!(kept.remarks().get(refusal), Some(&1));
+    assert_eq!(stored.remarks().get(refusal), Some(&1));
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn a_lost_connection_is_tried_again_after_longer_and_longer() {
         phases.push(Phase::new(PATIENT, Shape::Pause));
     }
     let version = Version::V311;
-    let kept = run_until(&stop, peer.port, load, version, publisher(1, 1));
+    let stored = run_until(&stop, peer.port, load, version, publisher(1, 1));
     let came = peer.played().came;
     // Never earlier; lateness depends on the machine.
     for (pair, at_least_ms) in came.windows(2).zip([200, 400]) {
@@ -81,8 +81,8 @@ fn a_lost_connection_is_tried_again_after_longer_and_longer() {
         assert!(gap >= Duration::from_millis(at_least_ms), "{gap:?}");
     }
     let counts = ["connected", "refused", "broken", "sent", "confirmed"];
-    assert_eq!(kept.counts(counts), [1, 1, 1, 1, 1]);
-    assert_eq!(kept.requests(), [4, 2, 1, 1]);
+    assert_eq!(stored.counts(counts), [1, 1, 1, 1, 1]);
+    assert_eq!(stored.requests(), [4, 2, 1, 1]);
 }
 
 #[test]
@@ -104,10 +104,10 @@ fn a_silent_server_is_asked_for_a_sign_of_life_and_given_up() {
     };
     let stop = StopHandle::default();
     let peer = Peer::ending(vec![first, second], stop.clone());
-    let kept = stay(&stop, peer.port, clients);
+    let stored = stay(&stop, peer.port, clients);
     peer.played();
     assert_eq!(
-        kept.counts(["connected", "reconnected", "broken"]),
+        stored.counts(["connected", "reconnected", "broken"]),
         [2, 1, 1]
     );
 }
@@ -128,10 +128,10 @@ fn unrequested_session_is_reported_and_ignored() {
         clean: true,
         ..subscriber(1)
     };
-    let kept = stay(&stop, peer.port, clients);
+    let stored = stay(&stop, peer.port, clients);
     peer.played();
     let line = "the server says that it kept a session, where a new one was asked for";
-    assert_eq!(kept.remarks().get(line), Some(&1));
+    assert_eq!(stored.remarks().get(line), Some(&1));
 }
 
 #[test]
@@ -147,8 +147,8 @@ fn a_subscription_that_is_never_answered_is_in_the_books() {
     refused.extend(echo());
     let stop = StopHandle::default();
     let peer = Peer::ending(vec![first, refused], stop.clone());
-    let kept = stay(&stop, peer.port, subscriber(1));
+    let stored = stay(&stop, peer.port, subscriber(1));
     peer.played();
-    assert_eq!(kept.requests(), [4, 2, 1, 1]);
-    assert_eq!(kept.count("filters_refused"), 1);
+    assert_eq!(stored.requests(), [4, 2, 1, 1]);
+    assert_eq!(stored.count("filters_refused"), 1);
 }

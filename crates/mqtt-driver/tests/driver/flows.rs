@@ -5,8 +5,8 @@ use super::{peer::*, *};
 fn published(qos: u8, inflight: u16, count: u64, scripts: Vec<Vec<Do>>) -> (Kept, Played) {
     let peer = Peer::start(scripts);
     let clients = publisher(qos, inflight);
-    let kept = run(peer.port, count, Version::V311, clients);
-    (kept, peer.played())
+    let stored = run(peer.port, count, Version::V311, clients);
+    (stored, peer.played())
 }
 
 const LEDGER: [&str; 6] = ["due", "sent", "resent", "confirmed", "unknown", "unsent"];
@@ -17,9 +17,9 @@ fn qos_0_is_confirmed_by_a_later_pingresp() {
     let ping = [Hear(PINGREQ.to_vec()), Say(PINGRESP.to_vec())];
     let mut script = vec![connect(0, 0), connack(0, 0), m(), m()];
     script.extend(ping);
-    let (kept, played) = published(0, 1, 2, vec![script]);
-    assert_eq!(kept.counts(LEDGER), [2, 2, 0, 2, 0, 0]);
-    assert_eq!(kept.requests(), [3, 3, 0, 0]);
+    let (stored, played) = published(0, 1, 2, vec![script]);
+    assert_eq!(stored.counts(LEDGER), [2, 2, 0, 2, 0, 0]);
+    assert_eq!(stored.requests(), [3, 3, 0, 0]);
     assert_eq!(played.rest, DISCONNECT);
 }
 
@@ -32,13 +32,13 @@ fn a_lost_acknowledgement_has_its_message_sent_again_once() {
         Hear(publish(0x3a, 1)),
         Say(ack(PUBACK, 1)),
     ];
-    let (kept, played) = published(1, 1, 1, vec![first, again]);
-    assert_eq!(kept.counts(LEDGER), [1, 1, 1, 1, 0, 0]);
+    let (stored, played) = published(1, 1, 1, vec![first, again]);
+    assert_eq!(stored.counts(LEDGER), [1, 1, 1, 1, 0, 0]);
     assert_eq!(
-        kept.counts(["connected", "reconnected", "broken"]),
+        stored.counts(["connected", "reconnected", "broken"]),
         [2, 1, 1]
     );
-    assert_eq!(kept.requests(), [3, 3, 0, 0]);
+    assert_eq!(stored.requests(), [3, 3, 0, 0]);
     assert_eq!(played.rest, DISCONNECT);
 }
 
@@ -51,9 +51,9 @@ fn a_session_that_is_gone_leaves_what_was_in_flight_unknown() {
         Hear(publish(0x32, 1)),
         Say(ack(PUBACK, 1)),
     ];
-    let (kept, _) = published(1, 1, 2, vec![first, repeated]);
-    assert_eq!(kept.counts(LEDGER), [2, 2, 0, 1, 1, 0]);
-    assert_eq!(kept.requests(), [4, 3, 0, 1]);
+    let (stored, _) = published(1, 1, 2, vec![first, repeated]);
+    assert_eq!(stored.counts(LEDGER), [2, 2, 0, 1, 1, 0]);
+    assert_eq!(stored.requests(), [4, 3, 0, 1]);
 }
 
 #[test]
@@ -69,9 +69,9 @@ fn exactly_once_survives_a_receipt_that_comes_twice() {
         Hear(ack(PUBREL, 9)),
         Say(ack(PUBCOMP, 1)),
     ];
-    let (kept, _) = published(2, 1, 1, vec![script]);
-    assert_eq!(kept.counts(LEDGER), [1, 1, 0, 1, 0, 0]);
-    assert_eq!(kept.count("stray"), 1);
+    let (stored, _) = published(2, 1, 1, vec![script]);
+    assert_eq!(stored.counts(LEDGER), [1, 1, 0, 1, 0, 0]);
+    assert_eq!(stored.count("stray"), 1);
 }
 
 #[test]
@@ -89,8 +89,8 @@ fn exactly_once_goes_on_with_the_release_on_a_new_connection() {
         Hear(ack(PUBREL, 1)),
         Say(ack(PUBCOMP, 1)),
     ];
-    let (kept, _) = published(2, 1, 1, vec![first, again]);
-    assert_eq!(kept.counts(LEDGER), [1, 1, 0, 1, 0, 0]);
+    let (stored, _) = published(2, 1, 1, vec![first, again]);
+    assert_eq!(stored.counts(LEDGER), [1, 1, 0, 1, 0, 0]);
 }
 
 #[test]
@@ -110,10 +110,10 @@ fn exactly_once_whose_session_is_lost_after_its_receipt_is_read_and_incomplete()
         Hear(ack(PUBREL, 1)),
         Say(ack(PUBCOMP, 1)),
     ];
-    let (kept, _) = published(2, 1, 2, vec![first, repeated]);
-    assert_eq!(kept.counts(LEDGER), [2, 2, 0, 2, 0, 0]);
-    assert_eq!(kept.count("incomplete"), 1);
-    assert_eq!(kept.requests(), [4, 3, 0, 1]);
+    let (stored, _) = published(2, 1, 2, vec![first, repeated]);
+    assert_eq!(stored.counts(LEDGER), [2, 2, 0, 2, 0, 0]);
+    assert_eq!(stored.count("incomplete"), 1);
+    assert_eq!(stored.requests(), [4, 3, 0, 1]);
 }
 
 #[test]
@@ -134,11 +134,11 @@ fn a_receive_maximum_of_1_is_heeded() {
     ];
     let peer = Peer::start(vec![script]);
     let clients = publisher(1, 10);
-    let kept = run(peer.port, 2, Version::V5, clients);
+    let stored = run(peer.port, 2, Version::V5, clients);
     assert_eq!(peer.played().rest, DISCONNECT);
-    assert_eq!(kept.counts(LEDGER), [2, 2, 0, 2, 0, 0]);
-    assert_eq!(kept.count("turned_down"), 1);
-    assert_eq!(kept.requests(), [3, 2, 1, 0]);
+    assert_eq!(stored.counts(LEDGER), [2, 2, 0, 2, 0, 0]);
+    assert_eq!(stored.count("turned_down"), 1);
+    assert_eq!(stored.requests(), [3, 2, 1, 0]);
 }
 
 #[test]
@@ -159,9 +159,9 @@ fn deliveries_are_answered_and_counted_once() {
     ];
     let stop = StopHandle::default();
     let peer = Peer::ending(vec![script], stop.clone());
-    let kept = stay(&stop, peer.port, subscriber(2));
+    let stored = stay(&stop, peer.port, subscriber(2));
     assert_eq!(peer.played().rest, DISCONNECT);
     // Foreign messages.
-    assert_eq!(kept.counts(["foreign", "filters_refused"]), [3, 0]);
-    assert_eq!(kept.requests(), [2, 2, 0, 0]);
+    assert_eq!(stored.counts(["foreign", "filters_refused"]), [3, 0]);
+    assert_eq!(stored.requests(), [2, 2, 0, 0]);
 }

@@ -59,7 +59,7 @@ impl Sink for Kept {
 
 impl Kept {
     fn count(&self, name: &str) -> u64 {
-        let of = |interval: &Interval| interval.door.counters.get(name).copied();
+        let of = |interval: &Interval| interval.frontend.counters.get(name).copied();
         self.intervals.iter().filter_map(of).sum()
     }
 
@@ -207,13 +207,13 @@ fn run_until(stop: &StopHandle, port: u16, load: Load, version: Version, clients
         drain_ns: Some(PATIENT),
         stop: stop.clone(),
         workers: Some(1),
-        door: Some(Arc::new(|| Box::new(TestAccumulator::default()))),
+        frontend: Some(Arc::new(|| Box::new(TestAccumulator::default()))),
         driver: Some(driver),
         ..EngineOptions::default()
     };
-    let mut kept = Kept::default();
+    let mut stored = Kept::default();
     let prepared = Prepared::new(&plan, options).expect("a plan that compiles");
     let zero = Zero::in_ns(MILLISECOND);
-    prepared.run(zero, &mut kept).expect("a run");
-    kept
+    prepared.run(zero, &mut stored).expect("a run");
+    stored
 }

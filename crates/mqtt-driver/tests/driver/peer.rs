@@ -87,10 +87,10 @@ fn play(stream: &mut TcpStream, script: Vec<Do>, connection: usize) {
         stream.set_read_timeout(Some(patience)).unwrap();
         match what {
             Hear(expected) => {
-                let mut heard = vec![0; expected.len()];
-                let read = stream.read_exact(&mut heard);
+                let mut received = vec![0; expected.len()];
+                let read = stream.read_exact(&mut received);
                 assert!(read.is_ok(), "{connection}.{step}: {read:?}");
-                assert_eq!(heard, expected, "{connection}.{step}");
+                assert_eq!(received, expected, "{connection}.{step}");
             }
             Say(bytes) => stream.write_all(&bytes).unwrap(),
             Silence => match stream.read(&mut [0; 64]) {

@@ -137,15 +137,15 @@ proptest! {
         prop_assert_eq!((read.clean_start, read.keep_alive), (plain.clean, plain.keep_alive));
         prop_assert_eq!(read.username.as_deref(), plain.username.as_deref());
         prop_assert_eq!(read.password.map(|p| p.to_vec()), plain.password);
-        let got = read.properties;
-        prop_assert_eq!(got.session_expiry_interval, Some(expiry));
-        prop_assert_eq!(got.receive_max, Some(receive));
-        prop_assert_eq!(got.max_packet_size, Some(packet));
-        prop_assert_eq!(got.topic_alias_max, Some(alias));
-        prop_assert_eq!((got.request_response_info, got.request_problem_info), (Some(true), Some(false)));
-        prop_assert_eq!(got.auth_method.as_deref(), Some("SCRAM"));
-        prop_assert_eq!(got.auth_data.as_deref(), Some(b"\x00\xff".as_slice()));
-        prop_assert_eq!(got.user_properties[0].value.as_ref(), "value");
+        let actual = read.properties;
+        prop_assert_eq!(actual.session_expiry_interval, Some(expiry));
+        prop_assert_eq!(actual.receive_max, Some(receive));
+        prop_assert_eq!(actual.max_packet_size, Some(packet));
+        prop_assert_eq!(actual.topic_alias_max, Some(alias));
+        prop_assert_eq!((actual.request_response_info, actual.request_problem_info), (Some(true), Some(false)));
+        prop_assert_eq!(actual.auth_method.as_deref(), Some("SCRAM"));
+        prop_assert_eq!(actual.auth_data.as_deref(), Some(b"\x00\xff".as_slice()));
+        prop_assert_eq!(actual.user_properties[0].value.as_ref(), "value");
         let will = read.last_will.map(|w| {
             assert_eq!(w.properties.delay_interval, Some(delay));
             assert_eq!(w.properties.message_expiry_interval, Some(9));

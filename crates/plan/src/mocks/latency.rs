@@ -320,8 +320,8 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     fn sorted(latency: MockLatency, n: usize) -> Vec<u64> {
-        let mut course = LatencySampler::new(latency, 42);
-        let mut drawn: Vec<u64> = (0..n).map(|_| course.next(0, 1.0)).collect();
+        let mut sampler = LatencySampler::new(latency, 42);
+        let mut drawn: Vec<u64> = (0..n).map(|_| sampler.next(0, 1.0)).collect();
         drawn.sort_unstable();
         drawn
     }
@@ -360,9 +360,9 @@ mod tests {
     #[test]
     fn each_thousand_delays_has_requested_percentiles() {
         let curve = PercentileCurve::through(&[(0.5, 120 * MS), (0.99, 900 * MS)], true).unwrap();
-        let mut course = LatencySampler::new(MockLatency::Curve(curve), 7);
+        let mut sampler = LatencySampler::new(MockLatency::Curve(curve), 7);
         for _ in 0..50 {
-            let row = (0..1024).map(|_| course.next(0, 1.0));
+            let row = (0..1024).map(|_| sampler.next(0, 1.0));
             let above = row.filter(|&ns| ns > 900 * MS).count();
             assert!((10..=11).contains(&above), "{above}");
         }
@@ -387,9 +387,9 @@ mod tests {
         let latency =
             MockLatency::episodes(1_100 * MS, 60 * second, 5 * second, 3 * second).unwrap();
         assert!((latency.mean_ns().unwrap() / (1_100 * MS) as f64 - 1.0).abs() < 1e-6);
-        let mut course = LatencySampler::new(latency.clone(), 1);
+        let mut sampler = LatencySampler::new(latency.clone(), 1);
         let served: Vec<u64> = (0..6_000)
-            .map(|n| course.next(n * second / 100, 1.0))
+            .map(|n| sampler.next(n * second / 100, 1.0))
             .collect();
         let mean = served.iter().sum::<u64>() as f64 / 6_000.0;
         assert!((mean / (1_100 * MS) as f64 - 1.0).abs() < 0.001, "{mean}");
@@ -409,12 +409,12 @@ mod tests {
             workers: 2,
             service_ns: 8 * MS,
         };
-        let mut course = LatencySampler::new(queue, 1);
-        let waits: Vec<u64> = (0..4).map(|_| course.next(0, 1.0) / MS).collect();
+        let mut sampler = LatencySampler::new(queue, 1);
+        let waits: Vec<u64> = (0..4).map(|_| sampler.next(0, 1.0) / MS).collect();
         assert_eq!(waits, [8, 8, 16, 16]);
-        assert_eq!(course.next(100 * MS, 2.0), 16 * MS);
+        assert_eq!(sampler.next(100 * MS, 2.0), 16 * MS);
         // Four times 8 ms and once 16 ms, by two workers until 116 ms.
-        let busy = course.busy().unwrap();
+        let busy = sampler.busy().unwrap();
         assert!((busy.utilisation - 48.0 / 232.0).abs() < 1e-9, "{busy:?}");
         assert!((busy.per_second - 250.0).abs() < 1e-9, "{busy:?}");
         assert_eq!(
@@ -422,7 +422,7 @@ mod tests {
             None
         );
         // 10 s of 1,400/s at a capacity of 1,000/s: the backlog is gone 4 s later.
-        let mut course = LatencySampler::new(
+        let mut sampler = LatencySampler::new(
             MockLatency::Queue {
                 workers: 8,
                 service_ns: 8 * MS,
@@ -431,7 +431,7 @@ mod tests {
         );
         let last = (0..14_000_u64).map(|n| {
             let at = n * 1_000 * MS / 1_400;
-            at + course.next(at, 1.0)
+            at + sampler.next(at, 1.0)
         });
         let end = last.max().unwrap() as f64 / 1e9;
         assert!((end - 14.0).abs() < 0.02, "{end}");

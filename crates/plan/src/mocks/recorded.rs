@@ -63,6 +63,17 @@ pub struct Measured {
     mean_ns: f64,
 }
 
+/// Recorded times between two bounds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MeasuredCell {
+    /// Shortest time.
+    pub low_ns: u64,
+    /// Longest time.
+    pub high_ns: u64,
+    /// Number of times.
+    pub count: u64,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct HistogramStep {
     low_ns: u64,
@@ -71,25 +82,25 @@ struct HistogramStep {
 }
 
 impl Measured {
-    /// Creates a distribution from cells in order (lowest value, highest value, count), exact ends
-    /// and mean. `None` if empty.
+    /// Creates a distribution from cells in order, exact ends and mean. `None` if empty.
     #[must_use]
     pub fn new(
         source: String,
-        cells: impl Iterator<Item = (u64, u64, u64)>,
-        (min_ns, max_ns): (u64, u64),
+        cells: impl Iterator<Item = MeasuredCell>,
+        min_ns: u64,
+        max_ns: u64,
         mean_ns: f64,
     ) -> Option<Measured> {
         let mut count = 0;
-        let step = |(low, high, n): (u64, u64, u64)| {
-            count += n;
+        let step = |cell: MeasuredCell| {
+            count += cell.count;
             HistogramStep {
-                low_ns: low.clamp(min_ns, max_ns),
-                high_ns: high.clamp(min_ns, max_ns),
+                low_ns: cell.low_ns.clamp(min_ns, max_ns),
+                high_ns: cell.high_ns.clamp(min_ns, max_ns),
                 up_to: count,
             }
         };
-        let steps: Vec<HistogramStep> = cells.filter(|cell| cell.2 > 0).map(step).collect();
+        let steps: Vec<HistogramStep> = cells.filter(|cell| cell.count > 0).map(step).collect();
         (!steps.is_empty()).then_some(Measured {
             source,
             steps,
@@ -135,8 +146,13 @@ mod tests {
     use crate::mocks::{LatencySampler, MockLatency, PercentileCurve};
 
     fn measured(cells: &[(u64, u64, u64)]) -> Measured {
-        let ends = (cells[0].0, cells[cells.len() - 1].1);
-        Measured::new("a run".into(), cells.iter().copied(), ends, 0.0).unwrap()
+        let (min_ns, max_ns) = (cells[0].0, cells[cells.len() - 1].1);
+        let cells = cells.iter().map(|(low_ns, high_ns, count)| MeasuredCell {
+            low_ns: *low_ns,
+            high_ns: *high_ns,
+            count: *count,
+        });
+        Measured::new("a run".into(), cells, min_ns, max_ns, 0.0).unwrap()
     }
 
     #[test]
@@ -175,7 +191,12 @@ mod tests {
         assert_eq!(at, [10, 10, 10, 1_500, 2_000]);
         assert_eq!(measured.at(0.500_001), 1_000);
         assert_eq!(measured.count(), 1_000);
-        assert!(Measured::new("none".into(), [(1, 2, 0)].into_iter(), (1, 2), 0.0).is_none());
+        let empty = MeasuredCell {
+            low_ns: 1,
+            high_ns: 2,
+            count: 0,
+        };
+        assert!(Measured::new("none".into(), [empty].into_iter(), 1, 2, 0.0).is_none());
     }
 
     /// Draws as many delays as 3,000 recorded responses.
@@ -185,8 +206,8 @@ mod tests {
         let asked = [(0.5, 20 * MS), (0.95, 60 * MS), (0.99, 150 * MS)];
         let curve = PercentileCurve::through(&asked, true).unwrap();
         let drawn = |latency: MockLatency, seed| {
-            let mut course = LatencySampler::new(latency, seed);
-            let mut times: Vec<u64> = (0..3_072).map(|_| course.next(0, 1.0)).collect();
+            let mut sampler = LatencySampler::new(latency, seed);
+            let mut times: Vec<u64> = (0..3_072).map(|_| sampler.next(0, 1.0)).collect();
             times.sort_unstable();
             times
         };

@@ -58,7 +58,7 @@ pub struct Profile {
     /// Total of all endpoints.
     pub requests_per_second: Vec<f64>,
     /// Concurrency by column.
-    pub under_way: Vec<InFlightEstimate>,
+    pub in_flight: Vec<InFlightEstimate>,
     /// Bandwidth by column.
     pub bandwidth: Vec<Bandwidth>,
     /// The phases.
@@ -206,7 +206,7 @@ impl Profile {
             full_per_second: full,
             scenarios: scenarios(plan, &journeys, &shares, &columns),
             requests_per_second: rates().map(|rate| rate * requests_of_one).collect(),
-            under_way: rates()
+            in_flight: rates()
                 .map(|rate| InFlightEstimate {
                     users: rate
                         * (think_ns / SECOND as f64 + requests_of_one * latency.unwrap_or(0.0)),
@@ -279,7 +279,7 @@ fn scenarios(
         .enumerate()
         .zip(journeys.iter().zip(shares));
     rows.map(|((index, scenario), (journey, share))| ScenarioRow {
-        name: scenario.shown(index),
+        name: scenario.render(index),
         volume: scenario.volume.as_ref().map(|volume| volume.text.clone()),
         volume_per_second: scenario.volume.as_ref().map(|volume| volume.rate.as_f64()),
         share: *share,

@@ -134,19 +134,19 @@ fn concurrency_requires_a_latency() {
     };
     plan.work.scenarios_mut()[0].steps.push(Step::Think(think));
     let without = Profile::new(&plan, 1, Assumed::default(), &[]);
-    assert!(without.under_way[1].requests.is_none());
-    assert!((without.under_way[1].users - 19.589).abs() < 1e-3);
+    assert!(without.in_flight[1].requests.is_none());
+    assert!((without.in_flight[1].users - 19.589).abs() < 1e-3);
     let assumed = Assumed {
         latency_ns: Some(SECOND / 2),
         answer_bytes: Some(1000),
     };
     let with = Profile::new(&plan, 1, assumed, &[]);
     assert!(
-        with.under_way[1]
+        with.in_flight[1]
             .requests
             .is_some_and(|n| (n - 105.042).abs() < 1e-3)
     );
-    assert!((with.under_way[1].users - 105.042 - 19.589).abs() < 1e-2);
+    assert!((with.in_flight[1].users - 105.042 - 19.589).abs() < 1e-2);
     assert_eq!(with.bandwidth[1].received.map(f64::round), Some(210_083.0));
     assert!(with.bandwidth[1].sent.is_none());
 }

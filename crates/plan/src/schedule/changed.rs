@@ -16,7 +16,7 @@ impl Schedule {
         let Some(rest_ns) = end_ns.and_then(|end| end.checked_sub(from_ns)) else {
             return self.clone();
         };
-        let kept = self.due(from_ns);
+        let stored = self.due(from_ns);
         let mut changed = Schedule {
             parts: Vec::new(),
             total: 0,
@@ -25,7 +25,7 @@ impl Schedule {
         let (before, after): (Vec<&SchedulePart>, Vec<&SchedulePart>) =
             self.parts.iter().partition(|part| part.phase <= phase);
         for part in before {
-            changed.take(part, kept.saturating_sub(part.first));
+            changed.take(part, stored.saturating_sub(part.first));
         }
         let offset = u64::from(self.arrivals_at_ends);
         let piece = RateSegment::of_rate(from_ns, rest_ns, rate, offset);

@@ -64,14 +64,14 @@ fn only_constant_even_rates_can_be_changed() {
     use crate::load::Fixed;
     assert_eq!(at(0), Ok(Rate::per_second(7)));
     let fixed = [1, 2, 3, 4, 5].map(|second| at(second).unwrap_err());
-    let why = [
+    let reason = [
         Fixed::Ramp,
         Fixed::Count,
         Fixed::Pause,
         Fixed::Poisson,
         Fixed::Over,
     ];
-    assert_eq!(fixed, why);
+    assert_eq!(fixed, reason);
     let closed = Load::users(3, SECOND);
     assert_eq!(closed.constant_rate_at(0), Err(Fixed::NoRate));
     assert_eq!(closed.constant_users_at(0), Ok(3));

@@ -115,11 +115,11 @@ impl Schedule {
         }
         // Includes an arrival at the new end, if a phase's last arrival is at its end.
         self.total = self.due(end_ns);
-        let kept = self.part_of(self.total);
-        if let Some(kept) = kept {
-            let part = &mut self.parts[kept];
+        let stored = self.part_of(self.total);
+        if let Some(stored) = stored {
+            let part = &mut self.parts[stored];
             part.count = self.total - part.first;
-            self.parts.truncate(kept + 1);
+            self.parts.truncate(stored + 1);
             self.parts.retain(|part| part.count > 0);
         }
         let phases = 1 + self.phase_ends.partition_point(|end| *end < end_ns);

@@ -54,11 +54,11 @@ impl Database {
         let rest = rest.ok_or("a PostgreSQL is postgres://USER:PASSWORD@HOST:PORT/DATABASE")?;
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
         // Splits at the last @, because passwords may contain @ and slashes.
-        let (who, rest) = rest.rsplit_once('@').unwrap_or(("", rest));
+        let (credentials, rest) = rest.rsplit_once('@').unwrap_or(("", rest));
         let (authority, name) = rest.split_once('/').unwrap_or((rest, ""));
-        let (user, password) = match who.split_once(':') {
+        let (user, password) = match credentials.split_once(':') {
             Some((user, password)) => (user, Some(password)),
-            None => (who, None),
+            None => (credentials, None),
         };
         let user = decoded(user).ok_or("its user is not percent-encoded text")?;
         let password =
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn errors_do_not_contain_the_password() {
-        for (url, said) in [
+        for (url, message) in [
             ("postgres://h/shop", "say who asks"),
             ("postgres://me:hunter2@/shop", "it has no host"),
             ("postgres://me:hunter2@h:x/shop", "`x` is not a valid port"),
@@ -209,8 +209,11 @@ mod tests {
                 "`pool` is not known here",
             ),
         ] {
-            let why = Database::of_url(url).unwrap_err();
-            assert!(why.contains(said) && !why.contains("hunter2"), "{why}");
+            let reason = Database::of_url(url).unwrap_err();
+            assert!(
+                reason.contains(message) && !reason.contains("hunter2"),
+                "{reason}"
+            );
         }
     }
 

@@ -158,10 +158,11 @@ fn call(name: &str, arguments: &str, offset: usize) -> Result<Piece, TemplateErr
     }
     let Some((_, _, read)) = FUNCTIONS.iter().find(|(known, ..)| *known == name) else {
         let known: Vec<&str> = FUNCTIONS.iter().map(|(_, call, _)| *call).collect();
-        let meant = MEANT.iter().find(|(wrong, _)| *wrong == name);
-        let meant = meant.map_or_else(String::new, |(_, right)| format!(" (write {right})"));
+        let suggestion = MEANT.iter().find(|(wrong, _)| *wrong == name);
+        let suggestion =
+            suggestion.map_or_else(String::new, |(_, right)| format!(" (write {right})"));
         return Err(refused(format!(
-            "unknown function {name}{meant}: the functions are {}",
+            "unknown function {name}{suggestion}: the functions are {}",
             known.join(" and ")
         )));
     };
@@ -180,5 +181,5 @@ fn call(name: &str, arguments: &str, offset: usize) -> Result<Piece, TemplateErr
     };
     read(&arguments)
         .map(Piece::Call)
-        .map_err(|why| refused(format!("{name} {why}")))
+        .map_err(|reason| refused(format!("{name} {reason}")))
 }

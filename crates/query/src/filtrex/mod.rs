@@ -272,8 +272,8 @@ fn matches(text: &str, pattern: &str, scope: &dyn Scope) -> bool {
     };
     match regex.find(text) {
         Ok(found) => found.is_some(),
-        Err(why) => {
-            scope.gave_up(why.to_string());
+        Err(reason) => {
+            scope.gave_up(reason.to_string());
             false
         }
     }

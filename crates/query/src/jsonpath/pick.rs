@@ -19,16 +19,16 @@ pub fn pick<'p>(
     text: &str,
     paths: impl Iterator<Item = &'p JsonPath>,
 ) -> Option<[Option<Value>; MOST]> {
-    let mut ways: [&[PathSegment]; MOST] = [&[]; MOST];
+    let mut patterns: [&[PathSegment]; MOST] = [&[]; MOST];
     let mut these = 0;
     for (number, path) in paths.take(MOST).enumerate() {
-        ways[number] = &path.segments;
+        patterns[number] = &path.segments;
         these |= 1 << number;
     }
     let mut found = [const { None }; MOST];
     let mut json = serde_json::Deserializer::from_str(text);
     let walk = Walk {
-        ways: &ways,
+        patterns: &patterns,
         at: 0,
         these,
         found: &mut found,
@@ -50,7 +50,7 @@ impl JsonPath {
 type Some8 = u8;
 
 struct Walk<'w> {
-    ways: &'w [&'w [PathSegment]; MOST],
+    patterns: &'w [&'w [PathSegment]; MOST],
     at: usize,
     these: Some8,
     found: &'w mut [Option<Value>; MOST],
@@ -59,28 +59,30 @@ struct Walk<'w> {
 impl Walk<'_> {
     fn each(&self) -> impl Iterator<Item = usize> + use<> {
         let these = self.these;
-        (0..MOST).filter(move |way| these & 1 << way != 0)
+        (0..MOST).filter(move |remaining| these & 1 << remaining != 0)
     }
 
-    fn next(&self, way: usize) -> Option<&str> {
-        match self.ways[way].get(self.at) {
+    fn next(&self, remaining: usize) -> Option<&str> {
+        match self.patterns[remaining].get(self.at) {
             Some(PathSegment::Child(name)) => Some(name),
             _ => None,
         }
     }
 
     fn by(&self, name: &str) -> Some8 {
-        let each = self.each().filter(|way| self.next(*way) == Some(name));
-        each.fold(0, |these, way| these | 1 << way)
+        let each = self
+            .each()
+            .filter(|remaining| self.next(*remaining) == Some(name));
+        each.fold(0, |these, remaining| these | 1 << remaining)
     }
 
     /// Advances some paths. Resets earlier results, because the last duplicate property counts.
     fn further(&mut self, these: Some8) -> Walk<'_> {
-        for way in (0..MOST).filter(|way| these & 1 << way != 0) {
-            self.found[way] = None;
+        for remaining in (0..MOST).filter(|remaining| these & 1 << remaining != 0) {
+            self.found[remaining] = None;
         }
         Walk {
-            ways: self.ways,
+            patterns: self.patterns,
             at: self.at + 1,
             these,
             found: self.found,
@@ -88,10 +90,10 @@ impl Walk<'_> {
     }
 
     fn end_in(&mut self, value: &Value) {
-        for way in self.each() {
-            let rest = self.ways[way].get(self.at..).unwrap_or_default();
+        for remaining in self.each() {
+            let rest = self.patterns[remaining].get(self.at..).unwrap_or_default();
             let hits = trace::find(rest, value);
-            self.found[way] = hits.into_iter().next().map(|hit| hit.value.into_owned());
+            self.found[remaining] = hits.into_iter().next().map(|hit| hit.value.into_owned());
         }
     }
 }
@@ -100,7 +102,7 @@ impl<'de> DeserializeSeed<'de> for Walk<'_> {
     type Value = bool;
 
     fn deserialize<D: Deserializer<'de>>(mut self, json: D) -> Result<bool, D::Error> {
-        if self.each().all(|way| self.next(way).is_some()) {
+        if self.each().all(|remaining| self.next(remaining).is_some()) {
             return json.deserialize_any(self);
         }
         let value: Value = serde::Deserialize::deserialize(json)?;
@@ -133,13 +135,15 @@ impl<'de> Visitor<'de> for Walk<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut list: A) -> Result<bool, A::Error> {
         let mut wanted = [None; MOST];
-        for way in self.each() {
-            wanted[way] = self.next(way).and_then(canonical_index);
+        for remaining in self.each() {
+            wanted[remaining] = self.next(remaining).and_then(canonical_index);
         }
         let mut items = 0;
         loop {
-            let here = self.each().filter(|way| wanted[*way] == Some(items));
-            let these = here.fold(0, |these, way| these | 1 << way);
+            let here = self
+                .each()
+                .filter(|remaining| wanted[*remaining] == Some(items));
+            let these = here.fold(0, |these, remaining| these | 1 << remaining);
             let is_one = if these == 0 {
                 list.next_element::<IgnoredAny>()?.is_some()
             } else {
@@ -150,10 +154,10 @@ impl<'de> Visitor<'de> for Walk<'_> {
             }
             items += 1;
         }
-        for way in self.each() {
-            let is_last = self.ways[way].len() == self.at + 1;
-            if is_last && self.next(way) == Some("length") {
-                self.found[way] = Some(items.into());
+        for remaining in self.each() {
+            let is_last = self.patterns[remaining].len() == self.at + 1;
+            if is_last && self.next(remaining) == Some("length") {
+                self.found[remaining] = Some(items.into());
             }
         }
         Ok(true)

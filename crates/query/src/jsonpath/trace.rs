@@ -90,22 +90,22 @@ impl RemainingPath<'_> {
 }
 
 impl<'a> Search<'a> {
-    fn follow(&mut self, way: RemainingPath<'a>, place: &TracedValue<'a, '_>) {
+    fn follow(&mut self, remaining: RemainingPath<'a>, place: &TracedValue<'a, '_>) {
         self.steps += 1;
-        if self.steps > MAX_STEPS || way.depth > MAX_DEPTH {
+        if self.steps > MAX_STEPS || remaining.depth > MAX_DEPTH {
             return;
         }
-        match way.rest {
+        match remaining.rest {
             [] => self.hits.push(Hit {
                 value: place.value.clone(),
-                one_of_many: way.many,
+                one_of_many: remaining.many,
             }),
             [first, rest @ ..] => self.segment(
                 first,
                 RemainingPath {
                     rest,
-                    depth: way.depth + 1,
-                    ..way
+                    depth: remaining.depth + 1,
+                    ..remaining
                 },
                 place,
             ),
@@ -115,23 +115,23 @@ impl<'a> Search<'a> {
     fn segment(
         &mut self,
         segment: &'a PathSegment,
-        way: RemainingPath<'a>,
+        remaining: RemainingPath<'a>,
         place: &TracedValue<'a, '_>,
     ) {
         match segment {
             PathSegment::Child(name) => {
-                self.child(name, Name::Key(Cow::Borrowed(name)), way, place)
+                self.child(name, Name::Key(Cow::Borrowed(name)), remaining, place)
             }
-            PathSegment::All => self.children(way.among_many(), place, |search, child| {
-                search.follow(way.among_many(), child)
+            PathSegment::All => self.children(remaining.among_many(), place, |search, child| {
+                search.follow(remaining.among_many(), child)
             }),
-            PathSegment::Descend => self.descend(way, place),
+            PathSegment::Descend => self.descend(remaining, place),
             PathSegment::Parent => {
                 if let Some(parent) = place.parent {
                     self.follow(
                         RemainingPath {
                             many: parent.many,
-                            ..way
+                            ..remaining
                         },
                         parent,
                     );
@@ -142,7 +142,7 @@ impl<'a> Search<'a> {
                 let name = place.name_value().unwrap_or(Value::Null);
                 self.hits.push(Hit {
                     value: Cow::Owned(name),
-                    one_of_many: way.many,
+                    one_of_many: remaining.many,
                 });
             }
             PathSegment::Slice { start, end, step } => {
@@ -153,7 +153,7 @@ impl<'a> Search<'a> {
                         self.child(
                             &index.to_string(),
                             Name::Index(index),
-                            way.among_many(),
+                            remaining.among_many(),
                             place,
                         );
                     }
@@ -161,29 +161,29 @@ impl<'a> Search<'a> {
             }
             PathSegment::Union(members) => members
                 .iter()
-                .for_each(|member| self.segment(member, way.among_many(), place)),
+                .for_each(|member| self.segment(member, remaining.among_many(), place)),
             PathSegment::Filter(expression) => {
-                self.children(way.among_many(), place, |search, child| {
+                self.children(remaining.among_many(), place, |search, child| {
                     if expression.holds(child) {
-                        search.follow(way.among_many(), child);
+                        search.follow(remaining.among_many(), child);
                     }
                 })
             }
             PathSegment::Computed(expression) => {
                 if let Some(name) = expression.eval(place) {
                     let text = crate::value::text(Some(&name));
-                    self.child(&text, Name::Key(Cow::Owned(text.clone())), way, place);
+                    self.child(&text, Name::Key(Cow::Owned(text.clone())), remaining, place);
                 }
             }
         }
     }
 
     /// `..`: continues here, and in every list and mapping below.
-    fn descend(&mut self, way: RemainingPath<'a>, place: &TracedValue<'a, '_>) {
-        self.follow(way, place);
+    fn descend(&mut self, remaining: RemainingPath<'a>, place: &TracedValue<'a, '_>) {
+        self.follow(remaining, place);
         let below = RemainingPath {
-            depth: way.depth + 1,
-            ..way.among_many()
+            depth: remaining.depth + 1,
+            ..remaining.among_many()
         };
         if self.steps > MAX_STEPS || below.depth > MAX_DEPTH {
             return;
@@ -199,7 +199,7 @@ impl<'a> Search<'a> {
         &mut self,
         name: &str,
         as_name: Name<'a>,
-        way: RemainingPath<'a>,
+        remaining: RemainingPath<'a>,
         place: &TracedValue<'a, '_>,
     ) {
         if let Some(value) = child(&place.value, name) {
@@ -208,15 +208,15 @@ impl<'a> Search<'a> {
                 parent: Some(place),
                 name: Some(as_name),
                 root: place.root,
-                many: way.many,
+                many: remaining.many,
             };
-            self.follow(way, &child);
+            self.follow(remaining, &child);
         }
     }
 
     fn children(
         &mut self,
-        way: RemainingPath<'a>,
+        remaining: RemainingPath<'a>,
         place: &TracedValue<'a, '_>,
         mut visit: impl FnMut(&mut Self, &TracedValue<'a, '_>),
     ) {
@@ -233,7 +233,7 @@ impl<'a> Search<'a> {
                     parent: Some(place),
                     name: Some(name),
                     root: place.root,
-                    many: way.many,
+                    many: remaining.many,
                 },
             );
         };

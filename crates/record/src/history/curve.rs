@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use measure::{OutcomeClass, Packed, Slot, TimeKind, slot::Counters};
+use measure::{OutcomeClass, Packed, Slot, TimeKind, TimeSpan, slot::Counters};
 
 use crate::LabelTotals;
 
@@ -21,13 +21,13 @@ pub struct Curve {
 
 #[derive(Debug, Clone, Default)]
 pub struct Point {
-    pub span: (u64, u64),
+    pub span: TimeSpan,
     pub part: LabelTotals,
 }
 
 #[derive(Debug, Clone)]
 struct PackedPoint {
-    span: (u64, u64),
+    span: TimeSpan,
     counters: Counters,
     times: Vec<(TimeKind, OutcomeClass, Packed)>,
 }
@@ -57,7 +57,7 @@ impl Curve {
     }
 
     /// The point of an interval that starts in this second.
-    pub fn reach(&mut self, second: u64, span: (u64, u64)) -> &mut Slot {
+    pub fn reach(&mut self, second: u64, span: TimeSpan) -> &mut Slot {
         while self.is_elsewhere(second) {
             self.pack();
             let number = self.point_of(second);
@@ -132,11 +132,11 @@ impl Curve {
 }
 
 impl Point {
-    fn cover(&mut self, (from, to): (u64, u64)) {
-        if self.span == (0, 0) {
-            self.span = (from, to);
+    fn cover(&mut self, span: TimeSpan) {
+        if self.span == TimeSpan::default() {
+            self.span = span;
         }
-        self.span = (self.span.0.min(from), self.span.1.max(to));
+        self.span = self.span.merged(span);
     }
 }
 
@@ -183,7 +183,7 @@ mod tests {
         part
     }
 
-    fn add(line: &mut Curve, second: u64, span: (u64, u64), part: &LabelTotals) {
+    fn add(line: &mut Curve, second: u64, span: TimeSpan, part: &LabelTotals) {
         line.reach(second, span).add(&part.slot);
     }
 
@@ -191,14 +191,22 @@ mod tests {
     fn intervals_of_one_second_are_one_point() {
         let mut line = Curve::new(10, 0);
         // A phase ends within second 7 of the wall clock.
-        add(&mut line, 7, (S / 2, S), &part(&[5]));
-        add(&mut line, 7, (S, 3 * S / 2), &part(&[7]));
-        add(&mut line, 8, (3 * S / 2, 5 * S / 2), &part(&[9]));
+        add(&mut line, 7, TimeSpan::new(S / 2, S), &part(&[5]));
+        add(&mut line, 7, TimeSpan::new(S, 3 * S / 2), &part(&[7]));
+        add(
+            &mut line,
+            8,
+            TimeSpan::new(3 * S / 2, 5 * S / 2),
+            &part(&[9]),
+        );
         let points: Vec<_> = line.points().collect();
         assert_eq!(points.len(), 2);
-        assert_eq!((points[0].0, points[0].1.span), (7, (S / 2, 3 * S / 2)));
+        assert_eq!(
+            (points[0].0, points[0].1.span),
+            (7, TimeSpan::new(S / 2, 3 * S / 2))
+        );
         assert_eq!(points[0].1.part.slot.counters.ok, 2);
-        assert_eq!(points[1].1.span, (3 * S / 2, 5 * S / 2));
+        assert_eq!(points[1].1.span, TimeSpan::new(3 * S / 2, 5 * S / 2));
     }
 
     #[test]
@@ -209,7 +217,7 @@ mod tests {
                 add(
                     &mut line,
                     second,
-                    (second * S, (second + 1) * S),
+                    TimeSpan::new(second * S, (second + 1) * S),
                     &part(&[second + 1]),
                 );
             }
@@ -219,7 +227,7 @@ mod tests {
             .map(|(_, p)| p.part.slot.counters.ok)
             .collect();
         assert_eq!(counts, [2, 2, 2]);
-        add(&mut line, 1, (S, 2 * S), &part(&[1]));
+        add(&mut line, 1, TimeSpan::new(S, 2 * S), &part(&[1]));
         let numbers: Vec<u64> = line.points().map(|(number, _)| number).collect();
         assert_eq!(numbers, [0, 1, 2]);
     }
@@ -233,15 +241,15 @@ mod tests {
             let mut line = Curve::new(16, 0);
             for (i, values) in seconds.iter().enumerate() {
                 let i = i as u64;
-                add(&mut line, start + i, (i * S, (i + 1) * S), &part(values));
+                add(&mut line, start + i, TimeSpan::new(i * S, (i + 1) * S), &part(values));
             }
             let points: Vec<_> = line.points().collect();
             prop_assert!(points.len() <= 16);
             prop_assert!(seconds.len() < 16 || points.len() >= 8);
             // Without gaps, in order.
-            prop_assert_eq!(points.first().map(|(_, p)| p.span.0), Some(0));
-            prop_assert_eq!(points.last().map(|(_, p)| p.span.1), Some(seconds.len() as u64 * S));
-            prop_assert!(points.windows(2).all(|pair| pair[0].1.span.1 == pair[1].1.span.0));
+            prop_assert_eq!(points.first().map(|(_, p)| p.span.from_ns), Some(0));
+            prop_assert_eq!(points.last().map(|(_, p)| p.span.to_ns), Some(seconds.len() as u64 * S));
+            prop_assert!(points.windows(2).all(|pair| pair[0].1.span.to_ns == pair[1].1.span.from_ns));
             let mut together = LabelTotals::default();
             points.iter().for_each(|(_, point)| together.slot.add(&point.part.slot));
             let all = part(&seconds.concat());

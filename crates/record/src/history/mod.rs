@@ -63,7 +63,7 @@ impl History {
 
     /// `labels` identify iterations.
     pub fn add(&mut self, frame: &IntervalRecord, labels: &[Label]) {
-        let second = self.second(frame.span.0);
+        let second = self.second(frame.span.from_ns);
         // An empty interval is a point too.
         self.all.reach(second, frame.span);
         self.iterations.reach(second, frame.span);

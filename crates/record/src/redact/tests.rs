@@ -42,11 +42,11 @@ fn known_values_in_every_form() {
         "YWJjMTIzYWJjMTIz",
         "dXNlcjphYmMxMjNhYmMxMjM=",
     ] {
-        let shown = redactor.text(text);
-        assert!(shown.contains("‹redacted:"), "{text}: {shown}");
+        let rendered = redactor.text(text);
+        assert!(rendered.contains("‹redacted:"), "{text}: {rendered}");
         assert!(
-            !shown.contains("YWJjMTIzYWJj") && !shown.contains("NhYmMxMjM"),
-            "{shown}"
+            !rendered.contains("YWJjMTIzYWJj") && !rendered.contains("NhYmMxMjM"),
+            "{rendered}"
         );
     }
     assert_eq!(redactor.text("nothing to hide"), "nothing to hide");
@@ -80,8 +80,8 @@ fn what_is_learned_is_hidden_in_every_form_however_much_it_is() {
         "/x/learned/299",
         "?b=learned%2f298",
     ] {
-        let shown = redactor.text(text);
-        assert!(!shown.contains("learned"), "{text}: {shown}");
+        let rendered = redactor.text(text);
+        assert!(!rendered.contains("learned"), "{text}: {rendered}");
     }
     assert_eq!(redactor.text("learned"), "learned");
 }
@@ -89,7 +89,7 @@ fn what_is_learned_is_hidden_in_every_form_however_much_it_is() {
 #[test]
 fn names_in_free_text() {
     let redactor = redactor();
-    for (text, shown) in [
+    for (text, rendered) in [
         ("GET /a?token=xyz&b=1", "GET /a?token=#&b=1"),
         (
             "GET /a?token={{ token }}&b=1",
@@ -126,16 +126,16 @@ fn names_in_free_text() {
         ),
         ("{\"session\":{\"id\":\"x\"}}", "{\"session\":#}"),
     ] {
-        let got = redactor.text(text);
+        let actual = redactor.text(text);
         let mut plain = String::new();
-        let mut rest = got.as_str();
+        let mut rest = actual.as_str();
         while let Some((before, after)) = rest.split_once("‹redacted:") {
             plain.push_str(before);
             plain.push('#');
             rest = &after[6 + '›'.len_utf8()..];
         }
         plain.push_str(rest);
-        assert_eq!(plain, shown, "{text}: {got}");
+        assert_eq!(plain, rendered, "{text}: {actual}");
     }
 }
 
@@ -153,9 +153,9 @@ fn command_lines() {
         "10/s",
     ]
     .map(str::to_owned);
-    let shown = redactor().command(&arguments).join(" ");
-    assert!(!shown.contains("xyz"), "{shown}");
-    assert!(shown.ends_with("--secret pin --rate 10/s"), "{shown}");
+    let rendered = redactor().command(&arguments).join(" ");
+    assert!(!rendered.contains("xyz"), "{rendered}");
+    assert!(rendered.ends_with("--secret pin --rate 10/s"), "{rendered}");
 }
 
 #[test]
@@ -168,17 +168,17 @@ fn plans_keep_their_templates() {
         "variables": [["api_key", {"constant": 12345}]],
         "http": {"cookie_jar": true},
     });
-    let shown = redactor().json(&tree);
-    let text = shown.to_string();
+    let rendered = redactor().json(&tree);
+    let text = rendered.to_string();
     assert!(
         !text.contains("xyz") && !text.contains("12345") && !text.contains("\"pw\""),
         "{text}"
     );
-    assert_eq!(shown["headers"][1], tree["headers"][1]);
-    assert_eq!(shown["headers"][2], tree["headers"][2]);
-    assert_eq!(shown["basic_auth"][0], tree["basic_auth"][0]);
+    assert_eq!(rendered["headers"][1], tree["headers"][1]);
+    assert_eq!(rendered["headers"][2], tree["headers"][2]);
+    assert_eq!(rendered["basic_auth"][0], tree["basic_auth"][0]);
     assert_eq!(
-        (&shown["cookies"][0][0], &shown["http"]),
+        (&rendered["cookies"][0][0], &rendered["http"]),
         (&tree["cookies"][0][0], &tree["http"])
     );
     assert!(text.contains("Bearer ‹redacted:"));

@@ -20,7 +20,7 @@ const MOST_RECENT: usize = 256;
 pub(super) struct Values {
     forms: BTreeMap<String, String>,
     matcher: Option<AhoCorasick>,
-    shown: Vec<String>,
+    rendered: Vec<String>,
     recent: Vec<(String, String)>,
 }
 
@@ -48,31 +48,32 @@ impl Values {
         if secret.len() < MIN_LENGTH || is_known {
             return;
         }
-        let shown = salt.hidden(secret);
+        let rendered = salt.hidden(secret);
         let forms = forms_of(secret).into_iter();
-        self.recent.extend(forms.map(|form| (form, shown.clone())));
+        self.recent
+            .extend(forms.map(|form| (form, rendered.clone())));
     }
 
     fn settle(&mut self) {
-        for (form, shown) in self.recent.drain(..) {
-            self.forms.entry(form).or_insert(shown);
+        for (form, rendered) in self.recent.drain(..) {
+            self.forms.entry(form).or_insert(rendered);
         }
         let matcher = AhoCorasick::builder()
             .match_kind(MatchKind::LeftmostLongest)
             .build(self.forms.keys())
             .ok();
-        self.shown = self.forms.values().cloned().collect();
+        self.rendered = self.forms.values().cloned().collect();
         self.matcher = matcher.filter(|_| !self.forms.is_empty());
     }
 
     pub(super) fn hide(&self, text: &str) -> String {
         let mut text = match &self.matcher {
-            Some(matcher) => matcher.replace_all(text, &self.shown),
+            Some(matcher) => matcher.replace_all(text, &self.rendered),
             None => text.to_owned(),
         };
-        for (form, shown) in &self.recent {
+        for (form, rendered) in &self.recent {
             if text.contains(form.as_str()) {
-                text = text.replace(form.as_str(), shown);
+                text = text.replace(form.as_str(), rendered);
             }
         }
         text
@@ -82,8 +83,8 @@ impl Values {
 fn forms_of(secret: &str) -> Vec<String> {
     let mut forms = vec![secret.to_owned()];
     // Encoders differ: letters only, RFC 3986, and JavaScript's two.
-    for kept in ["", "-_.~", "-_.~!*'()", "-_.~!*'();/?:@&=+$,#"] {
-        let keep = |byte: u8| byte.is_ascii_alphanumeric() || kept.as_bytes().contains(&byte);
+    for stored in ["", "-_.~", "-_.~!*'()", "-_.~!*'();/?:@&=+$,#"] {
+        let keep = |byte: u8| byte.is_ascii_alphanumeric() || stored.as_bytes().contains(&byte);
         for hex in [
             |byte| format!("%{byte:02X}"),
             |byte: u8| format!("%{byte:02x}"),

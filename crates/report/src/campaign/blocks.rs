@@ -44,9 +44,9 @@ pub(super) fn build<'a>(
         ));
     }
     blocks.extend(stages(&campaign.stages));
-    let whys = campaign.stages.iter().filter(|row| !row.why.is_empty());
+    let whys = campaign.stages.iter().filter(|row| !row.reason.is_empty());
     let whys: Vec<String> = whys
-        .map(|row| format!("{}: {}", row.name, row.why))
+        .map(|row| format!("{}: {}", row.name, row.reason))
         .collect();
     if !whys.is_empty() {
         blocks.push(Block::List(whys));
@@ -69,7 +69,7 @@ pub(super) fn build<'a>(
         blocks.push(Block::List(saturated));
     }
     blocks.extend(campaign.projection.iter().flat_map(projection::blocks));
-    blocks.extend(kept(&campaign.stages));
+    blocks.extend(stored(&campaign.stages));
     if campaign.stages.iter().any(|row| row.cool_down.is_some()) {
         blocks.push(Block::Heading("Recovery"));
         blocks.push(Block::Table(recovery(&campaign.stages)));
@@ -164,14 +164,15 @@ fn tables(rows: &[StageRow]) -> Vec<SheetTable> {
     let arrivals = |planned: &Planned| planned.arrivals_per_second;
     let requests = |planned: &Planned| planned.requests_per_second;
     vec![
-        rates(&planned, ("Scenario", "TPS"), |of| &of.scenarios, arrivals),
-        rates(&planned, ("Endpoint", "RPS"), |of| &of.endpoints, requests),
+        rates(&planned, "Scenario", "TPS", |of| &of.scenarios, arrivals),
+        rates(&planned, "Endpoint", "RPS", |of| &of.endpoints, requests),
     ]
 }
 
 fn rates(
     plans: &Plans<'_>,
-    (what, unit): (&str, &str),
+    what: &str,
+    unit: &str,
     rates: fn(&Planned) -> &[VolumeRate],
     total: fn(&Planned) -> f64,
 ) -> SheetTable {
@@ -270,7 +271,7 @@ fn recovery(rows: &[StageRow]) -> SheetTable {
             continue;
         };
         let back = recovered(cool_down).unwrap_or_else(|| match &cool_down.unmeasured {
-            Some(why) => format!("not known: {why}"),
+            Some(reason) => format!("not known: {reason}"),
             None => format!("not within {}", units::time(cool_down.looked_until_ns)),
         });
         let cells = [
@@ -294,7 +295,7 @@ fn throughout(constants: &[Constant]) -> Option<String> {
     (!reported.is_empty()).then(|| format!("Constant throughout: {}.", reported.join(", ")))
 }
 
-fn kept(rows: &[StageRow]) -> Vec<Block<'static>> {
+fn stored(rows: &[StageRow]) -> Vec<Block<'static>> {
     if rows.iter().all(|row| row.mocks.is_empty()) {
         return Vec::new();
     }

@@ -9,7 +9,8 @@ use analysis::{
 };
 
 use crate::svg::{
-    Axis, AxisUnit, Chart, ChartCurve, DASHED, File, LINES, Scale, plot_height, plot_width,
+    Axis, AxisKind, AxisUnit, Chart, ChartCurve, DASHED, File, LINES, Scale, plot_height,
+    plot_width,
 };
 
 const MOST_PANELS: usize = 16;
@@ -55,7 +56,7 @@ impl TimeAxis {
         &self,
         title: &str,
         y_title: &'static str,
-        y: (Scale, AxisUnit),
+        y: AxisKind,
         curves: Vec<ChartCurve>,
     ) -> String {
         let values = curves
@@ -66,7 +67,7 @@ impl TimeAxis {
             y_title,
             x_title: "time since the start of the campaign",
             x: Axis::exactly(0.0, self.end_ns as f64, AxisUnit::Time, plot_width()),
-            y: Axis::over(values, y.0, y.1, plot_height()),
+            y: Axis::over(values, y.scale, y.unit, plot_height()),
             shades: Vec::new(),
             marks: self.marks.clone(),
             curves,
@@ -93,15 +94,18 @@ pub(super) fn draw(runs: &[(RunSpan, &Page)], started_wall_ns: u64) -> Charts {
             page,
         })
         .collect();
-    let Some(course) = TimeAxis::new(runs, &placed) else {
+    let Some(axis) = TimeAxis::new(runs, &placed) else {
         return Charts::default();
     };
-    let rates = (Scale::Linear, AxisUnit::Number);
+    let rates = AxisKind {
+        scale: Scale::Linear,
+        unit: AxisUnit::Number,
+    };
     let mut files = vec![
         File {
             name: "throughput.svg".into(),
             description: "Requests per second over all stages".into(),
-            text: course.drawn(
+            text: axis.drawn(
                 "Requests per second",
                 "per second",
                 rates,
@@ -111,10 +115,13 @@ pub(super) fn draw(runs: &[(RunSpan, &Page)], started_wall_ns: u64) -> Charts {
         File {
             name: "latency.svg".into(),
             description: "Service time over all stages".into(),
-            text: course.drawn(
+            text: axis.drawn(
                 "Service time",
                 "log scale",
-                (Scale::Log, AxisUnit::Time),
+                AxisKind {
+                    scale: Scale::Log,
+                    unit: AxisUnit::Time,
+                },
                 latency(&placed),
             ),
         },
@@ -132,7 +139,7 @@ pub(super) fn draw(runs: &[(RunSpan, &Page)], started_wall_ns: u64) -> Charts {
         panels.remove(&constant.name);
     }
     let panels = panels.into_iter().take(MOST_PANELS).enumerate();
-    files.extend(panels.map(|(number, (name, panel))| server(&course, number + 1, &name, panel)));
+    files.extend(panels.map(|(number, (name, panel))| server(&axis, number + 1, &name, panel)));
     Charts { files, constants }
 }
 
@@ -142,7 +149,7 @@ fn judged(runs: &[(RunSpan, &Page)], name: &str) -> bool {
     panels.any(|panel| panel.limit.is_some())
 }
 
-fn server(course: &TimeAxis, number: usize, name: &str, (unit, lines): Panel) -> File {
+fn server(axis: &TimeAxis, number: usize, name: &str, (unit, lines): Panel) -> File {
     let names: Vec<&str> = lines.iter().filter_map(|(of, _)| of.as_deref()).collect();
     let common = common(&names);
     let by = common
@@ -176,10 +183,13 @@ fn server(course: &TimeAxis, number: usize, name: &str, (unit, lines): Panel) ->
     File {
         name: format!("server-{number}.svg"),
         description: format!("{name} over all stages"),
-        text: course.drawn(
+        text: axis.drawn(
             &title,
             y_title,
-            (Scale::Linear, AxisUnit::Number),
+            AxisKind {
+                scale: Scale::Linear,
+                unit: AxisUnit::Number,
+            },
             curves.collect(),
         ),
     }

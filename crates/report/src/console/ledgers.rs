@@ -47,7 +47,7 @@ fn arrivals(ledger: &ArrivalLedger) -> Vec<String> {
         count(ledger.failed),
         count(ledger.abandoned)
     );
-    finish(&mut sum, ledger.under_way, ledger.adds_up);
+    finish(&mut sum, ledger.in_flight, ledger.adds_up);
     lines.push(sum);
     lines
 }
@@ -67,16 +67,16 @@ fn requests(ledger: &Requests) -> String {
     if !classes.is_empty() {
         sum.push_str(&format!(" ({})", classes.join(", ")));
     }
-    finish(&mut sum, ledger.under_way, ledger.adds_up);
+    finish(&mut sum, ledger.in_flight, ledger.adds_up);
     if ledger.redirects > 0 {
         sum.push_str(&format!("; besides, {} redirects", count(ledger.redirects)));
     }
     sum
 }
 
-fn finish(sum: &mut String, under_way: u64, adds_up: bool) {
-    if under_way > 0 {
-        sum.push_str(&format!(" + {} in flight", count(under_way)));
+fn finish(sum: &mut String, in_flight: u64, adds_up: bool) {
+    if in_flight > 0 {
+        sum.push_str(&format!(" + {} in flight", count(in_flight)));
     }
     if !adds_up {
         sum.push_str(WARNING);

@@ -37,7 +37,7 @@ pub use progress::progress_line;
 pub use screen::{StyledLine, TextStyle, plain, screen};
 pub use screen_model::{Busy, ScreenModel};
 pub use text::Columns;
-pub use trend::course_in;
+pub use trend::trend_in;
 pub use trial::{is_through, trial_in};
 
 #[must_use]
@@ -94,8 +94,12 @@ pub fn summary_in(summary: &Summary, columns: Columns) -> String {
     if let Some(measurement) = &summary.measurement {
         blocks.push(wrap(&measurement.line(), 2, columns));
     }
-    if let Some(why) = &summary.run.unrecorded {
-        blocks.push(wrap(&format!("COULD NOT RUN: ended by {why}"), 2, columns));
+    if let Some(cause) = &summary.run.unrecorded {
+        blocks.push(wrap(
+            &format!("COULD NOT RUN: ended by {cause}"),
+            2,
+            columns,
+        ));
     }
     blocks.join("\n\n") + "\n"
 }
@@ -327,12 +331,12 @@ fn errors(summary: &Summary, columns: Columns) -> String {
         }
         lines.join("\n")
     };
-    let shown = summary.errors.iter().take(20).map(line);
+    let rendered = summary.errors.iter().take(20).map(line);
     let more = summary.errors.len().saturating_sub(20);
     let more = (more > 0).then(|| format!("  and {more} more kinds of errors, see the record"));
     ["Errors".to_owned()]
         .into_iter()
-        .chain(shown)
+        .chain(rendered)
         .chain(more)
         .collect::<Vec<_>>()
         .join("\n")

@@ -1,6 +1,6 @@
 //! One line about the newest second.
 
-use measure::{Interval, TimeKind, label, summary::KindTimes, summary::Quantile};
+use measure::{Interval, TimeKind, TimeSpan, label, summary::KindTimes, summary::Quantile};
 
 use record::units::{count, duration, rate, time};
 
@@ -9,7 +9,10 @@ use record::units::{count, duration, rate, time};
 #[must_use]
 pub fn progress_line(interval: &Interval, load_end_ns: u64, errors_so_far: u64) -> String {
     let all = interval.label(label::ALL);
-    let (from, to) = interval.span;
+    let TimeSpan {
+        from_ns: from,
+        to_ns: to,
+    } = interval.span;
     let ended = all.counters.ended();
     let per_second = if to > from {
         ended as f64 * 1e9 / (to - from) as f64
@@ -17,7 +20,7 @@ pub fn progress_line(interval: &Interval, load_end_ns: u64, errors_so_far: u64) 
         0.0
     };
     let times = KindTimes::from_slot(&all, TimeKind::Response);
-    let shown = |q: f64| match times.quantile(q) {
+    let render = |q: f64| match times.quantile(q) {
         Quantile::Empty => "-".to_owned(),
         Quantile::Ns(ns) => time(ns),
         Quantile::NoAnswer(_) => "no answer".to_owned(),
@@ -42,8 +45,8 @@ pub fn progress_line(interval: &Interval, load_end_ns: u64, errors_so_far: u64) 
         "{}{total}: {} requests/s, p50 {}, p99 {}, {} in flight, {} errors",
         whole(to),
         rate(per_second),
-        shown(0.5),
-        shown(0.99),
+        render(0.5),
+        render(0.99),
         count(interval.run.in_flight.last),
         count(errors_so_far)
     )

@@ -72,8 +72,8 @@ fn begun(text: &str, room: usize) -> String {
     if text.chars().count() <= room {
         return text.to_owned();
     }
-    let kept: String = text.chars().take(room.saturating_sub(1)).collect();
-    format!("{}…", kept.trim_end())
+    let stored: String = text.chars().take(room.saturating_sub(1)).collect();
+    format!("{}…", stored.trim_end())
 }
 
 fn progress(model: &ScreenModel, room: usize) -> StyledLine {
@@ -109,8 +109,8 @@ fn progress(model: &ScreenModel, room: usize) -> StyledLine {
 }
 
 fn nodes(model: &ScreenModel) -> Vec<StyledLine> {
-    let shown = model.nodes.iter().take(NODES);
-    let mut lines: Vec<StyledLine> = shown
+    let rendered = model.nodes.iter().take(NODES);
+    let mut lines: Vec<StyledLine> = rendered
         .map(|line| vec![(TextStyle::Plain, line.clone())])
         .collect();
     let more = model.nodes.len().saturating_sub(NODES);
@@ -133,14 +133,14 @@ fn arrivals(model: &ScreenModel) -> StyledLine {
     if skipped > 0 {
         text.push_str(&format!(" · {} skipped", count(skipped)));
     }
-    let (_, users) = model.under_way;
+    let (_, users) = model.in_flight_now;
     let s = if users == 1 { "" } else { "s" };
     text.push_str(&format!(" · {} user{s} running", count(users)));
     keyed("Arrivals", text)
 }
 
 fn requests(model: &ScreenModel, room: usize) -> StyledLine {
-    let (in_flight, _) = model.under_way;
+    let (in_flight, _) = model.in_flight_now;
     let now = model.rates.last().copied().unwrap_or(0.0);
     let text = format!(
         "{} sent · {} in flight · {}/s  ",
@@ -156,13 +156,13 @@ fn requests(model: &ScreenModel, room: usize) -> StyledLine {
 
 fn sparkline(figures: &[f64], room: usize) -> String {
     const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-    let shown = &figures[figures.len().saturating_sub(room)..];
-    let most = shown.iter().copied().fold(0.0, f64::max);
+    let rendered = &figures[figures.len().saturating_sub(room)..];
+    let most = rendered.iter().copied().fold(0.0, f64::max);
     let bar = |figure: &f64| {
         let share = if most > 0.0 { figure / most } else { 0.0 };
         BARS[((share * 7.0).round() as usize).min(7)]
     };
-    shown.iter().map(bar).collect()
+    rendered.iter().map(bar).collect()
 }
 
 fn times(model: &ScreenModel) -> [StyledLine; 2] {
@@ -172,8 +172,8 @@ fn times(model: &ScreenModel) -> [StyledLine; 2] {
         _ => "Service",
     };
     let row = |key: &str, when: &str, figures: Option<[Figure; 4]>| {
-        let shown = figures.map_or_else(Default::default, |f| f.map(Some));
-        let pieces = ["p50", "p95", "p99", "max"].iter().zip(shown);
+        let rendered = figures.map_or_else(Default::default, |f| f.map(Some));
+        let pieces = ["p50", "p95", "p99", "max"].iter().zip(rendered);
         let pieces = pieces.map(|(name, figure)| {
             let figure = figure.map_or_else(|| "–".to_owned(), |figure| figure.value());
             format!("{name} {figure:<11}")

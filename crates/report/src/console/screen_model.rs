@@ -2,7 +2,7 @@
 
 use crate::nodes;
 use measure::{
-    Interval, Label, LabelId, TimeKind,
+    Interval, Label, LabelId, TimeKind, TimeSpan,
     label::{self, LabelGroup, Role},
 };
 
@@ -37,7 +37,7 @@ pub struct ScreenModel {
     /// Failed or unanswered.
     pub errors: u64,
     pub causes: Vec<(u64, String)>,
-    pub under_way: (u64, u64),
+    pub in_flight_now: (u64, u64),
     /// Finished requests per second by interval; the last is the newest.
     pub rates: Vec<f64>,
     pub time: &'static str,
@@ -99,7 +99,7 @@ impl ScreenModel {
     }
 
     fn counts(&mut self, run: &Run, interval: &Interval, all: &LabelTotals) {
-        self.elapsed_ns = interval.span.1;
+        self.elapsed_ns = interval.span.to_ns;
         self.phase = live_snapshot::phase(run, interval.phase as usize)
             .map(|phase| (phase.name, phase.number, phase.of));
         let rows = &run.totals.rows;
@@ -110,7 +110,7 @@ impl ScreenModel {
         self.errors = counters.errors();
         self.causes = causes(all);
         let now = &interval.run;
-        self.under_way = (now.in_flight.last, now.users.last);
+        self.in_flight_now = (now.in_flight.last, now.users.last);
         let past = rows.newest(PAST).into_iter();
         self.rates = past
             .map(|row| per_second(row.all.ended(), row.span))
@@ -148,12 +148,12 @@ impl ScreenModel {
         let requests = figures::requests(run, &all.slot.counters);
         self.measurement = verdict::measurement::judge(run, &arrivals, &requests)
             .map(|measurement| (measurement.verdict, measurement.lateness_p99_ns));
-        self.criteria = verdict::so_far(run, interval.span.1);
+        self.criteria = verdict::so_far(run, interval.span.to_ns);
     }
 }
 
-fn per_second(n: u64, (from, to): (u64, u64)) -> f64 {
-    figures::per_second(n, to.saturating_sub(from))
+fn per_second(n: u64, span: TimeSpan) -> f64 {
+    figures::per_second(n, span.length_ns())
 }
 
 fn causes(all: &LabelTotals) -> Vec<(u64, String)> {

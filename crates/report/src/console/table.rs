@@ -181,28 +181,34 @@ fn layout(lines: &[TableLine], columns: Columns) -> (String, Vec<&'static str>) 
         .map(|line| width(&line.label))
         .max()
         .unwrap_or(0);
-    let mut shown = [true; 9];
-    let taken = |shown: &[bool; 9]| -> usize {
-        let shown = widths.iter().zip(shown).filter(|(_, shown)| **shown);
-        shown.map(|(width, _)| width + 1).sum()
+    let mut rendered = [true; 9];
+    let taken = |rendered: &[bool; 9]| -> usize {
+        let rendered = widths
+            .iter()
+            .zip(rendered)
+            .filter(|(_, rendered)| **rendered);
+        rendered.map(|(width, _)| width + 1).sum()
     };
     for column in LEFT_OUT {
-        if taken(&shown) + labels.min(GOOD_LABEL) > columns.count() {
-            shown[column] = false;
+        if taken(&rendered) + labels.min(GOOD_LABEL) > columns.count() {
+            rendered[column] = false;
         }
     }
-    let room = columns.count().saturating_sub(taken(&shown));
+    let room = columns.count().saturating_sub(taken(&rendered));
     let label_width = labels.min(room).max(MIN_LABEL);
     let render = |line: &TableLine| {
         let label = cut(&line.label, label_width);
         let mut text = format!("{label:<label_width$}");
-        let cells = line.cells.iter().zip(widths).zip(shown);
-        for ((cell, width), _) in cells.filter(|(_, shown)| *shown) {
+        let cells = line.cells.iter().zip(widths).zip(rendered);
+        for ((cell, width), _) in cells.filter(|(_, rendered)| *rendered) {
             text.push_str(&format!(" {cell:>width$}"));
         }
         text.trim_end().to_owned()
     };
     let text = lines.iter().map(render).collect::<Vec<_>>().join("\n");
-    let left_out = HEADS.into_iter().zip(shown).filter(|(_, shown)| !shown);
+    let left_out = HEADS
+        .into_iter()
+        .zip(rendered)
+        .filter(|(_, rendered)| !rendered);
     (text, left_out.map(|(head, _)| head).collect())
 }

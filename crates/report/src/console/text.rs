@@ -28,9 +28,9 @@ pub(super) fn cut(text: &str, width: usize) -> String {
     if length <= width {
         return text.to_owned();
     }
-    let kept = width.saturating_sub(1);
-    let tail = kept / 2;
-    let head: String = text.chars().take(kept - tail).collect();
+    let stored = width.saturating_sub(1);
+    let tail = stored / 2;
+    let head: String = text.chars().take(stored - tail).collect();
     let tail: String = text.chars().skip(length - tail).collect();
     format!("{head}…{tail}")
 }

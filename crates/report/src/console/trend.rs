@@ -12,27 +12,27 @@ const WIDEST: usize = 3;
 const MOST_NAMED: usize = 3;
 
 #[must_use]
-pub fn course_in(course: &MetricTrend, columns: Columns) -> String {
-    let mut text = format!("\n{}\n\n{}\n\n", course.subject, chart(course, columns));
-    for (number, changed) in course.shifts.iter().enumerate() {
-        text += &wrap(&describe(course, number + 1, changed), 2, columns);
+pub fn trend_in(trend: &MetricTrend, columns: Columns) -> String {
+    let mut text = format!("\n{}\n\n{}\n\n", trend.subject, chart(trend, columns));
+    for (number, changed) in trend.shifts.iter().enumerate() {
+        text += &wrap(&describe(trend, number + 1, changed), 2, columns);
         text.push('\n');
     }
-    for apart in &course.apart {
+    for apart in &trend.apart {
         text += &wrap(&apart_in(apart), 2, columns);
         text.push('\n');
     }
-    if !(course.shifts.is_empty() && course.apart.is_empty()) {
+    if !(trend.shifts.is_empty() && trend.apart.is_empty()) {
         text.push('\n');
     }
-    text + &wrap(&course.sentence, 0, columns) + "\n"
+    text + &wrap(&trend.sentence, 0, columns) + "\n"
 }
 
 /// A dot per run, oldest left; several runs may share a column. Changes are numbered below.
-fn chart(course: &MetricTrend, columns: Columns) -> String {
-    let values: Vec<f64> = course.values.iter().filter_map(|run| run.value).collect();
+fn chart(trend: &MetricTrend, columns: Columns) -> String {
+    let values: Vec<f64> = trend.values.iter().filter_map(|run| run.value).collect();
     let (low, high) = range(&values);
-    let [top, bottom] = [high, low].map(|end| value(course.unit, end));
+    let [top, bottom] = [high, low].map(|end| value(trend.unit, end));
     let margin = top.chars().count().max(bottom.chars().count());
     let room = columns.count().saturating_sub(margin + 2);
     let runs = values.len().max(1);
@@ -48,7 +48,7 @@ fn chart(course: &MetricTrend, columns: Columns) -> String {
         (share * (HEIGHT - 1) as f64).round() as usize
     };
     let mut cells = vec![vec![' '; width]; HEIGHT];
-    for changed in &course.shifts {
+    for changed in &trend.shifts {
         for line in &mut cells {
             line[column(changed.at)] = '┊';
         }
@@ -67,9 +67,9 @@ fn chart(course: &MetricTrend, columns: Columns) -> String {
         lines.push(format!("{axis:>margin$} │{}", line.trim_end()));
     }
     lines.push(format!("{:margin$} └{}", "", "─".repeat(width)));
-    if !course.shifts.is_empty() {
+    if !trend.shifts.is_empty() {
         let mut marks = vec![' '; width];
-        for (number, changed) in course.shifts.iter().enumerate() {
+        for (number, changed) in trend.shifts.iter().enumerate() {
             // Numbers of several digits do not fit.
             marks[column(changed.at)] = u32::try_from(number + 1)
                 .ok()
@@ -88,12 +88,12 @@ fn range(values: &[f64]) -> (f64, f64) {
     (low.min(high), high)
 }
 
-fn describe(course: &MetricTrend, number: usize, changed: &Shifted) -> String {
-    let way = if changed.change > 0.0 { "+" } else { "-" };
-    let by = decisions::compare::amount(course.unit, changed.change);
+fn describe(trend: &MetricTrend, number: usize, changed: &Shifted) -> String {
+    let sign = if changed.change > 0.0 { "+" } else { "-" };
+    let by = decisions::compare::amount(trend.unit, changed.change);
     let sense = if changed.worse { "worse" } else { "better" };
     let of = |run: &str| {
-        let mut runs = course.values.iter();
+        let mut runs = trend.values.iter();
         let reported = runs.find(|value| value.run == run);
         let revision = reported.and_then(|reported| reported.revision.as_deref());
         revision.map_or_else(
@@ -105,9 +105,9 @@ fn describe(course: &MetricTrend, number: usize, changed: &Shifted) -> String {
         )
     };
     format!(
-        "{number}  {way}{by}, {sense}: {} → {} from {} on, behind {}",
-        value(course.unit, changed.before),
-        value(course.unit, changed.after),
+        "{number}  {sign}{by}, {sense}: {} → {} from {} on, behind {}",
+        value(trend.unit, changed.before),
+        value(trend.unit, changed.after),
         of(&changed.run),
         of(&changed.last_run_before)
     )
@@ -127,7 +127,7 @@ fn apart_in(apart: &Apart) -> String {
     };
     format!(
         "not counted: {runs}, {}: {}{more}",
-        cut(&apart.why, 200),
+        cut(&apart.reason, 200),
         named.join(", ")
     )
 }

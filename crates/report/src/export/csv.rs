@@ -6,7 +6,7 @@ use std::{
 };
 
 use measure::{
-    Label, LabelId, TimeKind,
+    Label, LabelId, TimeKind, TimeSpan,
     interval::Gauge,
     label,
     label::{LabelGroup, Role},
@@ -93,7 +93,10 @@ impl CsvRow<'_> {
     }
 
     fn place(&self) -> Vec<String> {
-        let (from, to) = self.frame.span;
+        let TimeSpan {
+            from_ns: from,
+            to_ns: to,
+        } = self.frame.span;
         let manifest = &self.run.manifest;
         let phase = self.frame.phase as usize;
         let named = manifest

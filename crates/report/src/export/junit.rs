@@ -20,13 +20,13 @@ pub fn junit(summary: &Summary) -> String {
         .filter(|m| m.verdict == "INVALID");
     let criterion = |judged: &Judged| {
         let mut case = criterion(judged);
-        let doubted = invalid.filter(|_| judged.stands != Some(true));
-        if let (CaseResult::Failure(why), Some(m)) = (&case.outcome, doubted) {
-            let why = format!(
-                "{why}; but the measurement is invalid: {}",
+        let doubted = invalid.filter(|_| judged.is_robust != Some(true));
+        if let (CaseResult::Failure(cause), Some(m)) = (&case.outcome, doubted) {
+            let cause = format!(
+                "{cause}; but the measurement is invalid: {}",
                 m.reasons.join("; ")
             );
-            case.outcome = CaseResult::Error("invalid", why);
+            case.outcome = CaseResult::Error("invalid", cause);
         }
         case
     };
@@ -37,7 +37,7 @@ pub fn junit(summary: &Summary) -> String {
         elapsed_ns: summary.run.elapsed_ns,
         timestamp: timestamp(&summary.run.started_utc),
         properties: properties(summary),
-        said: summary.notes.join("\n"),
+        system_out: summary.notes.join("\n"),
     };
     suite.text(&cases)
 }
@@ -47,7 +47,7 @@ pub(super) struct Suite<'a> {
     pub elapsed_ns: u64,
     pub timestamp: String,
     pub properties: Vec<(&'static str, String)>,
-    pub said: String,
+    pub system_out: String,
 }
 
 impl Suite<'_> {
@@ -81,8 +81,12 @@ impl Suite<'_> {
         for case in cases {
             case.write(&class, &mut out);
         }
-        if !self.said.is_empty() {
-            let _ = writeln!(out, "    <system-out>{}</system-out>", text(&self.said));
+        if !self.system_out.is_empty() {
+            let _ = writeln!(
+                out,
+                "    <system-out>{}</system-out>",
+                text(&self.system_out)
+            );
         }
         out.push_str("  </testsuite>\n</testsuites>\n");
         out
@@ -126,27 +130,27 @@ impl Case {
 
 fn criterion(judged: &Judged) -> Case {
     let measured = judged.measured.as_ref();
-    let mut why = match measured {
+    let mut cause = match measured {
         Some(measured) => format!("measured {measured}, wanted {}", judged.text),
         None => format!("not measured, wanted {}", judged.text),
     };
     let is_past = judged.margin.is_some_and(|margin| margin < 0.0);
     if let Some(distance) = judged.distance().filter(|_| is_past) {
-        let _ = write!(why, ", {distance}");
+        let _ = write!(cause, ", {distance}");
     }
     if let Some(ns) = judged.first_violation_ns {
-        let _ = write!(why, ", first at {}", units::time(ns));
+        let _ = write!(cause, ", first at {}", units::time(ns));
     }
     if let Some(reason) = &judged.reason {
-        let _ = write!(why, " ({reason})");
+        let _ = write!(cause, " ({reason})");
     }
     Case {
         name: judged.text.clone(),
         elapsed_ns: 0,
         outcome: match judged.judgement {
             Judgement::Pass => CaseResult::Passed,
-            Judgement::Fail => CaseResult::Failure(why),
-            Judgement::Inconclusive => CaseResult::Error("inconclusive", why),
+            Judgement::Fail => CaseResult::Failure(cause),
+            Judgement::Inconclusive => CaseResult::Error("inconclusive", cause),
         },
     }
 }

@@ -36,7 +36,7 @@ pub fn junit_gate(gate: &Gate) -> String {
             ("baseline", gate.baseline.clone().unwrap_or_default()),
             ("runs", gate.runs.len().to_string()),
         ],
-        said: comparison.map_or_else(String::new, |comparison| comparison.notes.join("\n")),
+        system_out: comparison.map_or_else(String::new, |comparison| comparison.notes.join("\n")),
     };
     suite.text(&cases)
 }
@@ -45,22 +45,22 @@ fn compared(one: &Compared, gate: &Gate, is_open: bool) -> Case {
     let baseline = gate.baseline.as_deref().unwrap_or_default();
     let by = one.change.as_ref();
     let by = by.map_or_else(String::new, |by| format!("{}: ", change(one.unit, by)));
-    let why = format!("{by}{}", one.text);
+    let reason = format!("{by}{}", one.text);
     Case {
         name: format!("{} against {baseline}", one.subject),
         elapsed_ns: 0,
         outcome: match one.outcome {
-            _ if is_open => CaseResult::Error("inconclusive", why),
+            _ if is_open => CaseResult::Error("inconclusive", reason),
             Compares::Improved | Compares::NoRegression => CaseResult::Passed,
-            Compares::Inconclusive => CaseResult::Error("inconclusive", why),
-            Compares::Regressed => CaseResult::Failure(why),
+            Compares::Inconclusive => CaseResult::Error("inconclusive", reason),
+            Compares::Regressed => CaseResult::Failure(reason),
         },
     }
 }
 
 fn criterion(one: &Criterion, gate: &Gate) -> Case {
     let measured = one.measured.as_deref().unwrap_or("nothing");
-    let why = format!(
+    let reason = format!(
         "measured {measured}, wanted {}; so in {} of {} runs",
         one.text,
         one.runs,
@@ -71,8 +71,8 @@ fn criterion(one: &Criterion, gate: &Gate) -> Case {
         elapsed_ns: 0,
         outcome: match one.judgement {
             Judgement::Pass => CaseResult::Passed,
-            Judgement::Fail => CaseResult::Failure(why),
-            Judgement::Inconclusive => CaseResult::Error("inconclusive", why),
+            Judgement::Fail => CaseResult::Failure(reason),
+            Judgement::Inconclusive => CaseResult::Error("inconclusive", reason),
         },
     }
 }

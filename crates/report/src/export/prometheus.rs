@@ -85,7 +85,7 @@ impl Page {
         };
         let tags = [
             ("version", manifest.tool.version.as_str()),
-            ("door", &manifest.door),
+            ("door", &manifest.frontend),
             ("name", &manifest.name),
             ("target", &manifest.target),
             ("model", model),
@@ -184,7 +184,7 @@ impl Page {
         self.durations(
             "loadline_request_duration_seconds",
             "Service time: first byte written to last byte read. Requests without a complete answer are in +Inf.",
-            ("label", TimeKind::Service),
+            "label", TimeKind::Service,
             &rows,
         );
     }
@@ -200,7 +200,7 @@ impl Page {
         self.durations(
             "loadline_iteration_duration_seconds",
             "Intended arrival to the last answer of the iteration. Iterations without their last answer are in +Inf.",
-            ("scenario", TimeKind::Iteration),
+            "scenario", TimeKind::Iteration,
             &rows,
         );
     }
@@ -219,7 +219,7 @@ impl Page {
         self.durations(
             "loadline_transaction_duration_seconds",
             "From when the first step of a group was due to the end of its last. Those that did not come to their end are in +Inf.",
-            ("transaction", TimeKind::Iteration),
+            "transaction", TimeKind::Iteration,
             &rows,
         );
     }
@@ -243,7 +243,8 @@ impl Page {
         &mut self,
         metric: &str,
         help: &str,
-        (tag, kind): (&str, TimeKind),
+        tag: &str,
+        kind: TimeKind,
         rows: &[(String, LabelTotals)],
     ) {
         self.metric(metric, "histogram", help);
@@ -259,7 +260,8 @@ impl Page {
                 metric,
                 &[(tag, name)],
                 &answered,
-                (part.slot.counters.ended(), sum),
+                part.slot.counters.ended(),
+                sum,
             );
         }
     }
@@ -270,7 +272,8 @@ impl Page {
         metric: &str,
         tags: Tags<'_>,
         known: &[&Histogram],
-        (count, sum): (u64, u128),
+        count: u64,
+        sum: u128,
     ) {
         let bucket = format!("{metric}_bucket");
         for bound in BOUNDS_NS {
@@ -332,10 +335,10 @@ impl Page {
         let all = run.totals.label(label::ALL);
         let lateness = all.slot.histogram(TimeKind::Lateness, OutcomeClass::Ok);
         let known: Vec<&Histogram> = lateness.into_iter().collect();
-        let whole = known
+        let (count, sum) = known
             .iter()
             .fold((0, 0), |(count, sum), h| (count + h.count(), sum + h.sum()));
-        self.buckets("loadline_lateness_seconds", &[], &known, whole);
+        self.buckets("loadline_lateness_seconds", &[], &known, count, sum);
     }
 
     fn workers(&mut self, run: &Run) {

@@ -18,7 +18,7 @@ pub(super) fn draw(found: &SearchResult) -> Vec<File> {
     let rows: Vec<&ProbeRow> = found
         .probes
         .iter()
-        .filter(|row| row.spoilt.is_none())
+        .filter(|row| row.invalid.is_none())
         .collect();
     if rows.is_empty() {
         return Vec::new();
@@ -69,7 +69,9 @@ fn line(name: &str, colour: &'static str, dashes: &'static str, points: Points) 
 fn chart(
     found: &SearchResult,
     title: &str,
-    (x, y, y_title): (Axis, Axis, &'static str),
+    x: Axis,
+    y: Axis,
+    y_title: &'static str,
     curves: Vec<ChartCurve>,
 ) -> String {
     let interval = found.interval.iter();
@@ -122,7 +124,9 @@ fn sure(found: &SearchResult, rows: &[&ProbeRow]) -> File {
         text: chart(
             found,
             "How sure it is that everything holds",
-            (x, y, "per cent"),
+            x,
+            y,
+            "per cent",
             curves,
         ),
     }
@@ -141,7 +145,7 @@ fn law(found: &SearchResult, scaling: &Scaling, rows: &[&ProbeRow]) -> File {
     let curve = scaling
         .curve
         .iter()
-        .map(|(users, got)| (*users, Some(*got)));
+        .map(|(users, actual)| (*users, Some(*actual)));
     let curves = vec![
         dots("measured", GREEN, rows.iter(), |row| Some(row.goodput)),
         line("the law", BLUE, DASHED, curve.collect()),
@@ -154,7 +158,9 @@ fn law(found: &SearchResult, scaling: &Scaling, rows: &[&ProbeRow]) -> File {
         text: chart(
             found,
             "Throughput by users",
-            (x, y, "requests per second"),
+            x,
+            y,
+            "requests per second",
             curves,
         ),
     }
@@ -182,7 +188,9 @@ fn latency(found: &SearchResult, rows: &[&ProbeRow]) -> File {
         text: chart(
             found,
             "Latency of each probe",
-            (all_levels(rows), y, "time"),
+            all_levels(rows),
+            y,
+            "time",
             curves,
         ),
     }
@@ -206,7 +214,9 @@ fn goodput(found: &SearchResult, rows: &[&ProbeRow]) -> File {
         text: chart(
             found,
             "Answered well",
-            (all_levels(rows), y, "requests per second"),
+            all_levels(rows),
+            y,
+            "requests per second",
             curves,
         ),
     }

@@ -142,7 +142,7 @@ fn probes(found: &SearchResult) -> SheetTable {
         let mut cells = vec![
             found.over.level(row.level),
             word(row).to_owned(),
-            why(row),
+            reason(row),
             units::duration((row.counted_s * 1e9) as u64),
             format!("{}/s", units::rate(row.goodput)),
             row.errors.map_or_else(|| "–".to_owned(), units::share),
@@ -158,15 +158,15 @@ fn probes(found: &SearchResult) -> SheetTable {
 }
 
 fn word(row: &ProbeRow) -> &'static str {
-    match (&row.spoilt, row.holds) {
+    match (&row.invalid, row.holds) {
         (Some(_), _) => "INVALID",
         (None, true) => "PASS",
         (None, false) => "FAIL",
     }
 }
 
-fn why(row: &ProbeRow) -> String {
-    row.spoilt
+fn reason(row: &ProbeRow) -> String {
+    row.invalid
         .as_ref()
-        .map_or_else(|| row.why.word().to_owned(), Clone::clone)
+        .map_or_else(|| row.reason.word().to_owned(), Clone::clone)
 }

@@ -103,7 +103,7 @@ pub fn recovery(summary: &Summary) -> String {
     if let Some(after) = &recovery.after_load {
         row(
             "requests in flight when the load ended",
-            count(after.under_way),
+            count(after.in_flight),
         );
         row("requests that ended after it", count(after.ended));
         row("errors among them", count(after.errors));
@@ -116,7 +116,7 @@ pub fn recovery(summary: &Summary) -> String {
     if let Some(peak) = &recovery.peak {
         row(
             "requests in flight when the peak ended",
-            count(peak.under_way),
+            count(peak.in_flight),
         );
         row("p95 in the phase before the peak", peak.before.to_string());
         let settled = match peak.settled_ns {

@@ -30,14 +30,14 @@ impl MarkdownTable {
 
     pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
         let plain = self.plain;
-        let shown = |cell: String| {
+        let render = |cell: String| {
             if plain {
                 cell.replace(char::is_control, " ")
             } else {
                 escaped(&cell)
             }
         };
-        self.rows.push(cells.into_iter().map(shown).collect());
+        self.rows.push(cells.into_iter().map(render).collect());
     }
 
     pub fn is_empty(&self) -> bool {
@@ -88,7 +88,12 @@ impl std::fmt::Display for MarkdownTable {
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some((before, code, after)) = code_span(rest) {
+    while let Some(CodeSpan {
+        before,
+        code,
+        after,
+    }) = code_span(rest)
+    {
         plain(before, &mut out);
         out.push('`');
         out.extend(code.chars().map(|c| if c.is_control() { ' ' } else { c }));
@@ -99,9 +104,16 @@ pub fn escaped(text: &str) -> String {
     out
 }
 
-/// Text before, within and after the first two backticks. `None` for code that Markdown would
+/// A text split at its first two backticks.
+pub struct CodeSpan<'t> {
+    pub before: &'t str,
+    pub code: &'t str,
+    pub after: &'t str,
+}
+
+/// Splits a text at its first two backticks. `None` for code that Markdown would
 /// render differently.
-pub fn code_span(text: &str) -> Option<(&str, &str, &str)> {
+pub fn code_span(text: &str) -> Option<CodeSpan<'_>> {
     let (before, rest) = text.split_once('`')?;
     let (code, after) = rest.split_once('`')?;
     let edges = [code.chars().next()?, code.chars().next_back()?];
@@ -109,7 +121,11 @@ pub fn code_span(text: &str) -> Option<(&str, &str, &str)> {
         && !code.contains(['|', '\n'])
         && !after.starts_with('`')
         && !before.ends_with('\\');
-    is_code.then_some((before, code, after))
+    is_code.then_some(CodeSpan {
+        before,
+        code,
+        after,
+    })
 }
 
 fn plain(text: &str, out: &mut String) {

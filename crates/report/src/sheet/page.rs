@@ -6,7 +6,7 @@ use analysis::verdict::Judgement;
 
 use super::{Block, SheetTable, is_verdict, word};
 use crate::{
-    markdown::table::code_span,
+    markdown::table::{CodeSpan, code_span},
     xml::{attribute, text},
 };
 
@@ -47,7 +47,12 @@ pub(super) fn render(title: &str, blocks: &[Block<'_>]) -> String {
 fn prose(all: &str) -> String {
     let mut out = String::with_capacity(all.len());
     let mut rest = all;
-    while let Some((before, code, after)) = code_span(rest) {
+    while let Some(CodeSpan {
+        before,
+        code,
+        after,
+    }) = code_span(rest)
+    {
         out += &format!("{}<code>{}</code>", text(before), text(code));
         rest = after;
     }

@@ -16,6 +16,13 @@ pub enum AxisUnit {
     Nines,
 }
 
+/// Scale and unit of an axis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AxisKind {
+    pub scale: Scale,
+    pub unit: AxisUnit,
+}
+
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
     scale: Scale,

@@ -2,7 +2,9 @@
 
 use measure::TimeKind;
 
-use super::{Axis, AxisUnit, Chart, ChartCurve, File, Scale, Shade, plot_height, plot_width};
+use super::{
+    Axis, AxisKind, AxisUnit, Chart, ChartCurve, File, Scale, Shade, plot_height, plot_width,
+};
 use analysis::{
     series::{Columns, Series, TimeColumns},
     summary::Summary,
@@ -43,7 +45,7 @@ fn over_time(
     series: &Series,
     title: String,
     y_title: &'static str,
-    y: (Scale, AxisUnit),
+    y: AxisKind,
     curves: Vec<ChartCurve>,
 ) -> Chart {
     let end = series.points.to_ns.last().copied().unwrap_or(1);
@@ -57,7 +59,7 @@ fn over_time(
         y_title,
         x_title: "time since the start",
         x: Axis::exactly(0.0, end as f64, AxisUnit::Time, plot_width()),
-        y: Axis::over(values, y.0, y.1, plot_height()),
+        y: Axis::over(values, y.scale, y.unit, plot_height()),
         shades: late
             .map(|(from, to)| Shade {
                 from: *from as f64,
@@ -122,7 +124,10 @@ fn throughput(summary: &Summary, series: &Series) -> File {
         series,
         "Requests per second".into(),
         "per second",
-        (Scale::Linear, AxisUnit::Number),
+        AxisKind {
+            scale: Scale::Linear,
+            unit: AxisUnit::Number,
+        },
         curves,
     );
     File {
@@ -179,7 +184,10 @@ fn errors(summary: &Summary, series: &Series) -> Option<File> {
         return None;
     }
     let title = "Errors per second, by class".to_owned();
-    let y = (Scale::Linear, AxisUnit::Number);
+    let y = AxisKind {
+        scale: Scale::Linear,
+        unit: AxisUnit::Number,
+    };
     let chart = over_time(summary, series, title, "per second", y, curves);
     Some(File {
         name: "errors.svg".into(),
@@ -209,12 +217,12 @@ fn latency(summary: &Summary, series: &Series) -> File {
             .map(|((x, _), ns)| (x, ns.map(|ns| ns as f64)))
             .collect(),
     };
-    let shown = times(points, headline);
+    let rendered = times(points, headline);
     let mut curves = vec![
-        curve("p50", BLUE, "", &shown.p50),
-        curve("p95", ORANGE, "", &shown.p95),
-        curve("p99", RED, "", &shown.p99),
-        curve("max", BLACK, "", &shown.max),
+        curve("p50", BLUE, "", &rendered.p50),
+        curve("p95", ORANGE, "", &rendered.p95),
+        curve("p99", RED, "", &rendered.p99),
+        curve("max", BLACK, "", &rendered.max),
     ];
     if headline != TimeKind::Service {
         curves.push(curve("p99 service", RED, DASHED, &points.service.p99));
@@ -226,7 +234,10 @@ fn latency(summary: &Summary, series: &Series) -> File {
         series,
         title,
         "log scale",
-        (Scale::Log, AxisUnit::Time),
+        AxisKind {
+            scale: Scale::Log,
+            unit: AxisUnit::Time,
+        },
         curves,
     );
     File {
@@ -313,7 +324,10 @@ fn concurrency(summary: &Summary, series: &Series) -> File {
         series,
         "Concurrency".into(),
         "requests",
-        (Scale::Linear, AxisUnit::Number),
+        AxisKind {
+            scale: Scale::Linear,
+            unit: AxisUnit::Number,
+        },
         curves,
     );
     File {

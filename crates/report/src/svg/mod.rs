@@ -6,7 +6,7 @@ mod charts;
 
 use std::fmt::Write;
 
-pub use axis::{Axis, AxisUnit, Scale};
+pub use axis::{Axis, AxisKind, AxisUnit, Scale};
 pub use charts::{DASHED, LINES, draw};
 
 use crate::xml::text as escaped;

@@ -14,7 +14,7 @@ fn healthy() -> Summary {
     analysis::summarise(&run(World::Healthy, &[]))
 }
 
-fn said(summary: &Summary, kind: &str) -> Option<String> {
+fn message(summary: &Summary, kind: &str) -> Option<String> {
     let all = conclusions::draw(summary);
     let json = serde_json::to_value(summary).unwrap();
     for path in all.iter().flat_map(|c| &c.figures) {
@@ -48,7 +48,7 @@ fn slowest_of(rows: &[(&str, [Option<u64>; 2])]) -> Option<String> {
         .zip(rows)
         .map(|(id, (text, figures))| endpoint(&summary, id, text, *figures))
         .collect();
-    said(&summary, "slowest")
+    message(&summary, "slowest")
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn an_endpoint_without_answers_is_slower_than_any_that_answers() {
             ..Figure::default()
         };
     }
-    let text = said(&summary, "slowest").unwrap();
+    let text = message(&summary, "slowest").unwrap();
     assert!(
         text.contains("was GET /dead, with a p95 response time of ≥ 100 ms"),
         "{text}"
@@ -121,7 +121,7 @@ fn stretch(requests: f64, in_flight: f64) -> TrendSpan {
     }
 }
 
-fn course(first: TrendSpan, last: TrendSpan) -> Summary {
+fn summary_of_trend(first: TrendSpan, last: TrendSpan) -> Summary {
     let mut summary = healthy();
     summary.trend = Some(Trend {
         best: first.clone(),
@@ -134,11 +134,11 @@ fn course(first: TrendSpan, last: TrendSpan) -> Summary {
 #[test]
 fn accumulating_users_are_not_overload() {
     // Users accumulate, so requests grow under constant arrivals.
-    let gathering = course(stretch(100.0, 10.0), stretch(400.0, 40.0));
-    assert_eq!(said(&gathering, "overload"), None);
-    let overload = course(stretch(100.0, 10.0), stretch(100.0, 40.0));
+    let gathering = summary_of_trend(stretch(100.0, 10.0), stretch(400.0, 40.0));
+    assert_eq!(message(&gathering, "overload"), None);
+    let overload = summary_of_trend(stretch(100.0, 10.0), stretch(100.0, 40.0));
     assert!(
-        said(&overload, "overload")
+        message(&overload, "overload")
             .unwrap()
             .contains("grew from 10.0")
     );
@@ -146,27 +146,27 @@ fn accumulating_users_are_not_overload() {
 
 #[test]
 fn few_timeouts_under_growing_load_are_not_overload() {
-    let mut summary = course(stretch(100.0, 10.0), stretch(400.0, 40.0));
+    let mut summary = summary_of_trend(stretch(100.0, 10.0), stretch(400.0, 40.0));
     summary.trend.as_mut().unwrap().last.due_per_second = 400.0;
     summary.all.unanswered.insert("timeout".into(), 1);
-    assert_eq!(said(&summary, "overload"), None);
+    assert_eq!(message(&summary, "overload"), None);
     summary
         .all
         .unanswered
         .insert("timeout".into(), summary.all.count / 10);
-    assert!(said(&summary, "overload").is_some());
+    assert!(message(&summary, "overload").is_some());
 }
 
 #[test]
 fn what_did_not_grow_is_not_said_to_have_grown() {
     let mut last = stretch(100.0, 150.0);
     last.ok_per_second = 50.0;
-    let mut summary = course(stretch(100.0, 200.0), last);
+    let mut summary = summary_of_trend(stretch(100.0, 200.0), last);
     summary
         .all
         .unanswered
         .insert("timeout".into(), summary.all.count / 10);
-    let text = said(&summary, "overload").unwrap();
+    let text = message(&summary, "overload").unwrap();
     assert!(
         text.contains("went from 200 in the first quarter") && !text.contains("grew"),
         "{text}"
@@ -180,14 +180,14 @@ fn recovered_peak_is_not_reported_as_rise() {
     let (mut first, mut last) = (stretch(100.0, 1.0), stretch(150.0, 5.0));
     (first.p95, last.p95) = (p95(10), p95(300));
     (last.from_ns, last.to_ns) = (30 * SECOND, 40 * SECOND);
-    let mut summary = course(first, last);
-    assert!(said(&summary, "course").unwrap().contains("rose"));
+    let mut summary = summary_of_trend(first, last);
+    assert!(message(&summary, "course").unwrap().contains("rose"));
     let peak = |end_s: u64, settled_s: Option<u64>| PeakRecovery {
         phase: 0,
         end_ns: end_s * SECOND,
         issued_per_second: 300.0,
         answered_per_second: 300.0,
-        under_way: 5,
+        in_flight: 5,
         before: Figure::from_ns(10_000_000),
         bound_ns: 15_000_000,
         error_bound: 0.01,
@@ -202,7 +202,7 @@ fn recovered_peak_is_not_reported_as_rise() {
             after_load: None,
             peak: Some(peak),
         });
-        said(&summary, "course").is_some()
+        message(&summary, "course").is_some()
     };
     assert!(!rose(peak(31, Some(2))), "the last quarter began in it");
     assert!(!rose(peak(28, Some(4))), "and here before it was over");
@@ -212,7 +212,7 @@ fn recovered_peak_is_not_reported_as_rise() {
 
 #[test]
 fn who_keeps_up_must_have_had_to() {
-    let kept_up = |summary: &Summary| said(summary, "healthy").unwrap().contains("kept up");
+    let kept_up = |summary: &Summary| message(summary, "healthy").unwrap().contains("kept up");
     let mut summary = healthy();
     assert!(kept_up(&summary));
     summary.arrivals.as_mut().unwrap().skipped = 5;
@@ -225,7 +225,7 @@ fn who_keeps_up_must_have_had_to() {
     summary.recovery = Some(Recovery {
         after_load: Some(AfterLoad {
             from_ns: 1,
-            under_way: 500,
+            in_flight: 500,
             drained_ns: 5_000_000_000,
             ended: 500,
             errors: 0,
@@ -245,12 +245,12 @@ fn a_generator_that_was_not_late_is_not_called_late() {
     let m = summary.measurement.as_mut().unwrap();
     m.reasons = vec!["EMFILE: no file descriptors left for 3 requests".into()];
     m.late_ns.clear();
-    let text = said(&summary, "generator").unwrap();
+    let text = message(&summary, "generator").unwrap();
     assert!(!text.contains("started at least"), "{text}");
     let m = summary.measurement.as_mut().unwrap();
     m.verdict = "DEGRADED".into();
     summary.all.error_share = Some(1.0);
-    let text = said(&summary, "generator").unwrap();
+    let text = message(&summary, "generator").unwrap();
     assert!(
         !text.contains("the server can do"),
         "refusing is no throughput: {text}"
@@ -288,15 +288,15 @@ fn steady_state_is_reported_if_news() {
         (Behaviour::Steady, Some(0)),
         "{found:?}"
     );
-    assert_eq!(said(&summary, "steady"), None, "no news");
-    assert!(said(&summary, "course").is_some());
+    assert_eq!(message(&summary, "steady"), None, "no news");
+    assert!(message(&summary, "course").is_some());
     summary.steady = Some(Steady {
         settled_ns: Some(12_000_000_000),
         ..found
     });
-    assert!(said(&summary, "steady").is_some());
+    assert!(message(&summary, "steady").is_some());
     summary.steady = Some(steady(Behaviour::Unknown));
-    assert_eq!(said(&summary, "steady"), None);
+    assert_eq!(message(&summary, "steady"), None);
     let (before_ns, after_ns) = (Some(5_000_000), Some(9_000_000));
     summary.steady = Some(Steady {
         before_ns,
@@ -308,20 +308,24 @@ fn steady_state_is_reported_if_news() {
         let all = conclusions::draw(summary);
         all.into_iter().find(|c| c.kind == "steady").unwrap().tone
     };
-    assert!(said(&summary, "steady").is_some());
+    assert!(message(&summary, "steady").is_some());
     assert_eq!(tone(&summary), Tone::Bad);
-    assert_eq!(said(&summary, "course"), None, "the drift is told already");
+    assert_eq!(
+        message(&summary, "course"),
+        None,
+        "the drift is told already"
+    );
     summary.steady = Some(Steady {
         before_ns: after_ns,
         after_ns: before_ns,
         at_ns: Some(20_000_000_000),
         ..steady(Behaviour::Shifting)
     });
-    assert!(said(&summary, "steady").is_some());
+    assert!(message(&summary, "steady").is_some());
     assert_eq!(tone(&summary), Tone::Neutral);
     summary.measurement.as_mut().unwrap().verdict = "INVALID".into();
     assert_eq!(
-        said(&summary, "steady"),
+        message(&summary, "steady"),
         None,
         "nobody knows whose doing it was"
     );
@@ -332,11 +336,11 @@ fn overload_is_reported_once() {
     let mut summary = analysis::summarise(&run(World::Overloaded, &[]));
     let found = summary.steady.clone().unwrap();
     assert_eq!(found.behaviour, Behaviour::Overload, "{found:?}");
-    let text = said(&summary, "overload").unwrap();
+    let text = message(&summary, "overload").unwrap();
     assert!(text.ends_with(" There was no steady state."), "{text}");
-    assert_eq!(said(&summary, "steady"), None);
+    assert_eq!(message(&summary, "steady"), None);
     // Too short for a trend.
     summary.trend = None;
-    assert_eq!(said(&summary, "overload"), Some(found.sentence));
-    assert_eq!(said(&summary, "healthy"), None);
+    assert_eq!(message(&summary, "overload"), Some(found.sentence));
+    assert_eq!(message(&summary, "healthy"), None);
 }

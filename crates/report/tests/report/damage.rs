@@ -130,9 +130,9 @@ fn counters_that_are_gone() {
     let (_folder, dir) = changed("counters.jsonl", Vec::clear);
     let (run, summary) = open(&dir);
     assert_eq!(run.cut.map(|cut| cut.at_ns), Some(0));
-    let said = summary.verdict.sentence;
+    let message = summary.verdict.sentence;
     assert_eq!(
-        said,
+        message,
         "The record holds nothing of the run: there is nothing to judge."
     );
     assert_eq!(
@@ -147,10 +147,10 @@ fn lines_of_the_doors_books_that_cannot_be_read() {
         content[0] = b'#';
         content.extend(b"{\"i\":\"none\"}\n torn");
     });
-    let said = "the record is damaged: 2 lines of door.jsonl cannot be read";
+    let message = "the record is damaged: 2 lines of door.jsonl cannot be read";
     let (run, summary) = open(&dir);
-    assert_eq!(run.damage, [said]);
-    assert!(summary.notes.iter().any(|note| note.contains(said)));
+    assert_eq!(run.damage, [message]);
+    assert!(summary.notes.iter().any(|note| note.contains(message)));
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn full_disk_is_neither_damage_nor_loss() {
     let mut warned = 0;
     for (i, mut interval) in intervals().into_iter().enumerate() {
         if i < 3 {
-            interval.door = Tally::default();
+            interval.frontend = Tally::default();
         }
         let warning = broken.interval(&interval, &HostSample::default());
         warned += usize::from(warning.is_some());
@@ -249,7 +249,7 @@ fn of_several_processes_only_what_all_of_them_hold_counts() {
         .dir
         .unwrap();
     for process in 0..2 {
-        let mut writer = writer_of_part(&dir, &plan, labels().all(), (process, 2));
+        let mut writer = writer_of_part(&dir, &plan, labels().all(), process, 2);
         for interval in intervals() {
             writer.interval(&interval, &Default::default());
         }
@@ -262,7 +262,7 @@ fn of_several_processes_only_what_all_of_them_hold_counts() {
     let run = Run::open(&dir).unwrap();
     let cut = run.cut.unwrap();
     assert!(cut.at_ns < WHOLE && run.totals.rows.end_ns == cut.at_ns);
-    assert_eq!(run.frames().unwrap().last().unwrap().span.1, cut.at_ns);
+    assert_eq!(run.frames().unwrap().last().unwrap().span.to_ns, cut.at_ns);
 }
 
 #[test]

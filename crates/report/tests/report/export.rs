@@ -22,7 +22,7 @@ pub fn judged(text: &str, judgement: Judgement) -> Judged {
         value: Some(312e6),
         margin: Some(-0.25),
         reason: Some("too \"few\"".into()),
-        stands: None,
+        is_robust: None,
         first_violation_ns: Some(2 * SECOND),
     }
 }
@@ -223,7 +223,7 @@ fn csv_adds_processes_up_and_holds_any_name() {
     let dir = whole.dir.clone().unwrap();
     // Two processes; the third label differs.
     for (number, labels) in [(0, labels().all()), (1, names.all())] {
-        let mut writer = writer_of_part(&dir, &plan(&[]), labels, (number, 2));
+        let mut writer = writer_of_part(&dir, &plan(&[]), labels, number, 2);
         for interval in intervals() {
             writer.interval(&interval, &Default::default());
         }

@@ -47,7 +47,7 @@ fn with_transactions() -> Vec<Interval> {
         let intended = Intended::scheduled(at);
         recorder.issued(done_ns, PAY, intended);
         recorder.iteration(done_ns, PAY, intended, ended);
-        recorder.unpaused(done_ns, PAY, (intended, PAUSE), ended);
+        recorder.unpaused(done_ns, PAY, intended, PAUSE, ended);
     }
     recorder.finish(3 * SECOND + 200 * MS);
     let mut own = snapshots(0, 1).into_iter();
@@ -118,11 +118,14 @@ fn transactions_are_counted_separately() {
         summary.transactions
     );
     let series = series::build(&run, &summary);
-    let course = series.labels.iter().find(|course| course.id == PAY);
-    let course = course.unwrap();
-    assert_eq!(course.time, Some("iteration"));
-    assert_eq!(course.count.iter().sum::<u64>(), 40);
-    assert!(course.p50.iter().flatten().count() > 0);
+    let series_of_label = series
+        .labels
+        .iter()
+        .find(|series_of_label| series_of_label.id == PAY);
+    let series_of_label = series_of_label.unwrap();
+    assert_eq!(series_of_label.time, Some("iteration"));
+    assert_eq!(series_of_label.count.iter().sum::<u64>(), 40);
+    assert!(series_of_label.p50.iter().flatten().count() > 0);
     assert!(
         summary
             .percentiles
@@ -166,7 +169,7 @@ fn criteria_are_of_transactions_or_of_iterations_and_never_of_both() {
         "{:?}",
         values[5]
     );
-    for (text, why) in [
+    for (text, reason) in [
         (
             "iteration p95 of \"pay\" < 1s",
             "there is no label like \"pay\" (there are \"checkout\")",
@@ -189,7 +192,7 @@ fn criteria_are_of_transactions_or_of_iterations_and_never_of_both() {
         );
         assert_eq!(
             reported,
-            Some(format!("`{text}` can never be judged: {why}"))
+            Some(format!("`{text}` can never be judged: {reason}"))
         );
     }
     let criterion = plan::criteria::parse_criterion("transaction p95 < 1s").unwrap();

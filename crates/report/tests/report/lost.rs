@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use analysis::summary::Summary;
 use decisions::compare::{self, ComparedRun, Side};
-use measure::Interval;
+use measure::{Interval, TimeSpan};
 use plan::{Plan, Share};
 use proptest::prelude::*;
 use record::{Event, EventKind, HostSample, NodeLost, Run, RunState};
@@ -79,10 +79,10 @@ fn lose(folder: &Path, plan: &Plan, how: How) -> PathBuf {
             }
             own.has(arrival.number) || taken_over && adopted.has(arrival.number)
         });
-        let mut writer = writer_of_part(&dir, plan, labels().all(), (index, 3));
+        let mut writer = writer_of_part(&dir, plan, labels().all(), index, 3);
         let snapshots = snapshots_of(index, arrivals, Box::<Every>::default());
-        let kept = if is_lost { how.recorded } else { usize::MAX };
-        for snapshot in snapshots.into_iter().take(kept) {
+        let stored = if is_lost { how.recorded } else { usize::MAX };
+        for snapshot in snapshots.into_iter().take(stored) {
             let interval = Interval::merge(vec![snapshot], 3, |id| id == 2 || id == 3);
             assert!(writer.interval(&interval, &HostSample::default()).is_none());
         }
@@ -173,11 +173,11 @@ fn a_part_that_is_not_there_is_unknown_and_said_once() {
 #[test]
 fn it_is_degraded_with_the_node_named_and_said_once() {
     let (_, reported) = summary(HOW, &[]);
-    let said = "node 2 (worker-c) was lost at 00:00: 1 arrival unsent until 2 others took over at 00:01, 2 unknown";
+    let message = "node 2 (worker-c) was lost at 00:00: 1 arrival unsent until 2 others took over at 00:01, 2 unknown";
     let measurement = reported.measurement.clone().unwrap();
     assert_eq!(
         (measurement.verdict.as_str(), measurement.reasons),
-        ("DEGRADED", vec![said.to_owned()])
+        ("DEGRADED", vec![message.to_owned()])
     );
     let text = console::summary_text(&reported);
     assert!(
@@ -252,7 +252,7 @@ fn criteria_leave_out_the_seconds_that_it_touched_and_say_so() {
         "unsent < 50%",
     ];
     let (run, reported) = summary(HOW, &criteria);
-    assert_eq!(run.totals.left_out(), [(700 * MS, 1_500 * MS)]);
+    assert_eq!(run.totals.left_out(), [TimeSpan::new(700 * MS, 1_500 * MS)]);
     let without = "without 00:00 to 00:01, touched by the loss of a node";
     for judged in &reported.criteria {
         let is_touched = !judged.text.contains("peak") && !judged.text.contains("unsent");
@@ -277,8 +277,8 @@ fn criteria_leave_out_the_seconds_that_it_touched_and_say_so() {
         .rows
         .iter()
         .filter(|row| run.totals.leaves_out(row.span));
-    let spans: Vec<(u64, u64)> = in_it.map(|row| row.span).collect();
-    assert_eq!(spans, [(700 * MS, 1_700 * MS)]);
+    let spans: Vec<TimeSpan> = in_it.map(|row| row.span).collect();
+    assert_eq!(spans, [TimeSpan::new(700 * MS, 1_700 * MS)]);
     assert!(
         of_warm(true) > 0 && of_warm(true) + 7 <= of_warm(false),
         "{} {}",
@@ -349,9 +349,9 @@ fn run_with_lost_node_is_not_a_baseline() {
     };
     let other = side(&analysis::summarise(&whole));
     let found = compare::incompatibilities(&side(&lost), &other);
-    let said = "a lost a node: from 00:00 to 00:01 its load was not the plan's";
+    let message = "a lost a node: from 00:00 to 00:01 its load was not the plan's";
     assert!(
-        found.iter().any(|hindrance| hindrance.text == said),
+        found.iter().any(|hindrance| hindrance.text == message),
         "{found:?}"
     );
 }

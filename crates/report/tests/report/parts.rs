@@ -14,7 +14,7 @@ fn run(folder: &Path, ends: RunState) -> std::path::PathBuf {
     let whole = writer_of_all(folder, &plan, 2).finish(ends, end()).0;
     let dir = whole.dir.unwrap();
     for number in 0..2 {
-        let mut writer = writer_of_part(&dir, &plan, labels().all(), (number, 2));
+        let mut writer = writer_of_part(&dir, &plan, labels().all(), number, 2);
         for snapshot in support::snapshots(number, 2) {
             let interval = Interval::merge(vec![snapshot], 2, |id| id == 2 || id == 3);
             assert!(writer.interval(&interval, &HostSample::default()).is_none());
@@ -52,7 +52,7 @@ fn what_is_of_another_run_is_refused() {
             "its zero lies 3.00 ms from the run's, and their clocks are known to 1.00 ms",
         ),
     ];
-    for (field, value, said) in changes {
+    for (field, value, message) in changes {
         let folder = Folder::new();
         let dir = run(&folder.0, RunState::Complete);
         assert!(Run::open(&dir).is_ok());
@@ -61,7 +61,7 @@ fn what_is_of_another_run_is_refused() {
         });
         let refused = Run::open(&dir).unwrap_err().to_string();
         assert!(
-            refused.contains(said) && refused.contains("parts/1"),
+            refused.contains(message) && refused.contains("parts/1"),
             "{refused}"
         );
     }
@@ -95,13 +95,13 @@ fn a_process_without_a_record_is_said_and_its_arrivals_are_unknown() {
             "{ends:?}"
         );
         assert!(arrivals.adds_up);
-        let said = "process 1 of 2 left no record: whether it sent its arrivals is unknown";
+        let message = "process 1 of 2 left no record: whether it sent its arrivals is unknown";
         let measurement = summary.measurement.clone().unwrap();
         assert_eq!(measurement.verdict, "INVALID", "{measurement:?}");
-        assert!(summary.notes.iter().any(|note| note == said));
+        assert!(summary.notes.iter().any(|note| note == message));
         assert!(console::summary_text(&summary).contains("left no record"));
         let page = analysis::page::build(&run);
-        assert!(markdown::render(&page).text.contains(said));
+        assert!(markdown::render(&page).text.contains(message));
     }
     let folder = Folder::new();
     let dir = run(&folder.0, RunState::Complete);

@@ -65,11 +65,11 @@ fn requests_in_flight_at_end_of_load_are_reported() {
     // The queue grew by a quarter of 40 s: arrivals of the last 8 s wait past the end.
     assert_eq!(after.from_ns, SECONDS * SECOND);
     assert!(
-        (790..=801).contains(&after.under_way),
+        (790..=801).contains(&after.in_flight),
         "{}",
-        after.under_way
+        after.in_flight
     );
-    assert_eq!((after.ended, after.errors), (after.under_way, 0));
+    assert_eq!((after.ended, after.errors), (after.in_flight, 0));
     assert!((9 * SECOND..11 * SECOND).contains(&after.drained_ns));
     let p95 = after.p95.unwrap().ns.unwrap();
     assert!((9 * SECOND..11 * SECOND).contains(&p95), "{p95}");
@@ -131,9 +131,9 @@ fn a_backlog_drains_for_as_long_as_the_arithmetic_says() {
     assert!(within(found.settled_ns), "{:?}", found.settled_ns);
     assert!(within(found.drained_ns), "{:?}", found.drained_ns);
     assert!(
-        (570..=574).contains(&found.under_way),
+        (570..=574).contains(&found.in_flight),
         "{}",
-        found.under_way
+        found.in_flight
     );
     assert!(kinds.contains(&"recovery".to_owned()), "{kinds:?}");
 }
@@ -145,15 +145,15 @@ fn a_service_that_stays_where_the_peak_left_it_is_metastable() {
     assert!(found.slow_to_the_end && found.is_metastable);
     assert_eq!(found.looked_ns, 20 * SECOND);
     let page = page::build(&run(World::Queue { tires: true }, &[]));
-    let said = page
+    let message = page
         .summary
         .conclusions
         .iter()
         .find(|c| c.kind == "recovery");
-    let said = &said.unwrap().text;
+    let message = &message.unwrap().text;
     assert!(
-        said.contains("did not recover within 20") && said.contains("metastable"),
-        "{said}"
+        message.contains("did not recover within 20") && message.contains("metastable"),
+        "{message}"
     );
     assert!(!kinds.contains(&"healthy".to_owned()), "{kinds:?}");
 }

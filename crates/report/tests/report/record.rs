@@ -220,7 +220,7 @@ fn processes_add_up() {
         .dir
         .unwrap();
     for worker in 0..2 {
-        let mut writer = writer_of_part(&dir, &plan, labels().all(), (worker, 2));
+        let mut writer = writer_of_part(&dir, &plan, labels().all(), worker, 2);
         for snapshot in support::snapshots(worker, 2) {
             let interval = Interval::merge(vec![snapshot], 2, |id| id == 2 || id == 3);
             writer.interval(&interval, &HostSample::default());
@@ -240,7 +240,7 @@ fn processes_add_up() {
     );
     assert_eq!(ours.lateness, expected.lateness);
     assert_eq!(run.totals.rows.len(), 6);
-    let doors = |run: &Run| {
+    let frontends = |run: &Run| {
         run.door_parts()
             .into_values()
             .fold(Tally::default(), |mut all, part| {
@@ -248,7 +248,7 @@ fn processes_add_up() {
                 all
             })
     };
-    assert_eq!(doors(&run), doors(&whole));
+    assert_eq!(frontends(&run), frontends(&whole));
 }
 
 #[test]
@@ -258,7 +258,7 @@ fn a_process_with_other_numbers_for_its_labels() {
     let dir = writer_of_all(&folder.0.join("runs"), &plan, 2).finish(RunState::Complete, end());
     let dir = dir.0.dir.unwrap();
     let [_, part] = [0, 1].map(|process| {
-        let mut writer = writer_of_part(&dir, &plan, labels().all(), (process, 2));
+        let mut writer = writer_of_part(&dir, &plan, labels().all(), process, 2);
         for interval in intervals() {
             writer.interval(&interval, &HostSample::default());
         }
@@ -341,15 +341,15 @@ fn the_newest_fifty_are_kept_and_nothing_else_is_touched() {
         .collect();
     names.sort();
     names.retain(|name| !name.starts_with('.'));
-    let kept = |name: &str| names.contains(&name.to_owned());
+    let stored = |name: &str| names.contains(&name.to_owned());
     assert!(
-        kept("20200101T000000Z-0000")
-            && kept("notes")
-            && kept("20200101T000000Z-zzzz")
-            && kept("last")
+        stored("20200101T000000Z-0000")
+            && stored("notes")
+            && stored("20200101T000000Z-zzzz")
+            && stored("last")
     );
-    assert!(kept("20261120T131459Z-0001"), "a run running is kept");
-    assert!(!kept("20261120T131502Z-0001") && kept("20261120T131552Z-0001"));
+    assert!(stored("20261120T131459Z-0001"), "a run running is kept");
+    assert!(!stored("20261120T131502Z-0001") && stored("20261120T131552Z-0001"));
     let runs = names.iter().filter(|name| name.ends_with("-0001")).count();
     assert_eq!(runs, 51, "fifty, and the one running");
 }
@@ -383,7 +383,7 @@ fn a_run_goes_on_without_its_record() {
     let mut warnings = Vec::new();
     for (i, mut interval) in support::intervals().into_iter().enumerate() {
         if i < 3 {
-            interval.door = Tally::default();
+            interval.frontend = Tally::default();
         }
         warnings.extend(broken.interval(&interval, &HostSample::default()));
         assert!(memory.interval(&interval, &HostSample::default()).is_none());

@@ -26,7 +26,7 @@ fn run_until(plan: &Plan, index: u64) -> (Run, Interval) {
     panic!("no such interval");
 }
 
-fn shown(model: &ScreenModel, width: usize) -> String {
+fn render(model: &ScreenModel, width: usize) -> String {
     let lines: Vec<String> = screen(model, width).iter().map(plain).collect();
     format!("\n{}\n", lines.join("\n"))
 }
@@ -45,7 +45,7 @@ Service    now  p50 –           p95 –           p99 –           max –
 Errors     0
 Generator  too early
 ";
-    assert_eq!(shown(&ScreenModel::new(&run, None), 80), text);
+    assert_eq!(render(&ScreenModel::new(&run, None), 80), text);
 }
 
 #[test]
@@ -65,7 +65,7 @@ POST /order                                  34      20.0         4   ≥ 100 ms
 Generator  too early
 Criteria   FAIL errors < 1%, 5.88 % (4 of 68) · PASS p50 < 10s, 1.38 ms
 ";
-    assert_eq!(shown(&ScreenModel::new(&run, Some(&interval)), 80), text);
+    assert_eq!(render(&ScreenModel::new(&run, Some(&interval)), 80), text);
 }
 
 #[test]
@@ -84,7 +84,7 @@ GET /cart                                                                       
 POST /order                                                                          34      20.0         4   ≥ 100 ms?
 Generator  too early
 ";
-    assert_eq!(shown(&ScreenModel::new(&run, Some(&interval)), 120), text);
+    assert_eq!(render(&ScreenModel::new(&run, Some(&interval)), 120), text);
     // A wider terminal shows no more.
-    assert_eq!(shown(&ScreenModel::new(&run, Some(&interval)), 300), text);
+    assert_eq!(render(&ScreenModel::new(&run, Some(&interval)), 300), text);
 }

@@ -126,7 +126,7 @@ fn run_with(secret: &str, in_plan_list: bool, extra: &[String]) -> String {
             detail: detail.into(),
         });
         interval
-            .door
+            .frontend
             .counters
             .insert(format!("errors.Invalid URL - {text}"), 1);
         let event = Event::new(1, EventKind::Note, format!("met {text}"));
@@ -173,7 +173,7 @@ proptest! {
 #[test]
 fn no_text_is_too_strange() {
     let redactor = Redactor::default();
-    let shown = |text: &str| redactor.text(text);
+    let render = |text: &str| redactor.text(text);
     for text in [
         r#"token=\"é""#,
         r#"bad {\"token\":\"é"}"#,
@@ -182,6 +182,6 @@ fn no_text_is_too_strange() {
         "token='",
         r"secret=\",
     ] {
-        assert!(!shown(text).contains(['é', 'ü']), "{text}");
+        assert!(!render(text).contains(['é', 'ü']), "{text}");
     }
 }

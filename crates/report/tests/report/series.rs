@@ -92,9 +92,9 @@ fn a_lane_shows_when_a_criterion_did_not_hold() {
     // A quarter of arrivals is unanswered: after 20 s the wait is 5 s.
     let first = summary.criteria[0].first_violation_ns.unwrap();
     assert!((23_000_000_000..27_000_000_000).contains(&first), "{first}");
-    let lane = &series.criteria_timeline[0];
-    assert_eq!(lane[5], Some(true));
-    assert_eq!(lane.last(), Some(&Some(false)));
+    let number = &series.criteria_timeline[0];
+    assert_eq!(number[5], Some(true));
+    assert_eq!(number.last(), Some(&Some(false)));
     assert_eq!(series.criteria_timeline[1][5], Some(true));
     assert_eq!(series.criteria_timeline[1].last(), Some(&Some(false)));
     // Unsent is known at the end only.

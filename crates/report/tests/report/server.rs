@@ -135,7 +135,7 @@ fn what_cannot_be_judged_is_known_before() {
             Descriptor::counter("network-in", "B").with_instance(name),
         );
     }
-    for (criterion, said) in [
+    for (criterion, message) in [
         ("server.host.cpu < 80%", None),
         ("server.host.cpu in \"peak\" < 80%", None),
         ("server.host.network-in of \"lo\" < 1000/s", None),
@@ -167,9 +167,9 @@ fn what_cannot_be_judged_is_known_before() {
         let labels = labels();
         let refused =
             analysis::verdict::without_subject(&manifest, Some(labels.all()), &server, &asked);
-        match (refused, said) {
+        match (refused, message) {
             (None, None) => {}
-            (Some(refused), Some(said)) => assert!(refused.contains(said), "{refused}"),
+            (Some(refused), Some(message)) => assert!(refused.contains(message), "{refused}"),
             other => panic!("{criterion}: {other:?}"),
         }
     }

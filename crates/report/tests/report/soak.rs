@@ -3,7 +3,7 @@
 use std::fs;
 
 use measure::{
-    Interval, LabelId, Labels, OutcomeClass, TimeKind, interval::Gauge, label::LabelGroup,
+    Interval, LabelId, Labels, OutcomeClass, TimeKind, TimeSpan, interval::Gauge, label::LabelGroup,
 };
 use plan::{
     FirstArrival, Format, Load, Phase, Plan, Rate, Shape,
@@ -66,7 +66,7 @@ fn plan(seconds: u64) -> Plan {
 fn interval(second: u64) -> Interval {
     let mut interval = Interval {
         index: second,
-        span: (second * SECOND, (second + 1) * SECOND),
+        span: TimeSpan::new(second * SECOND, (second + 1) * SECOND),
         ..Interval::default()
     };
     let mut rng = Rng::keyed(1, Purpose::Sampling, second, 0);
@@ -111,7 +111,7 @@ fn interval(second: u64) -> Interval {
     run.cpu_ns = vec![200_000_000 + rng.below(1_000_000), 180_000_000];
     run.spin_ns = vec![0, 0];
     run.waiting_ns = vec![rng.below(1_000_000), 0];
-    run.last_end_ns = interval.span.1 - 1;
+    run.last_end_ns = interval.span.to_ns - 1;
     interval
 }
 

@@ -83,7 +83,7 @@ pub fn started() -> RunContext {
     RunContext {
         version: "0.1.0".into(),
         command: vec!["loadline".into(), "run".into(), "shop.yml".into()],
-        door: "run".into(),
+        frontend: "run".into(),
         workers: 1,
         seed: 1,
         wall_ns: WALL,
@@ -144,19 +144,19 @@ pub fn snapshots(worker: u64, of: u64) -> Vec<Snapshot> {
     snapshots_with(worker, of, Box::<Every>::default())
 }
 
-pub fn snapshots_with(worker: u64, of: u64, door: Box<dyn Accumulator>) -> Vec<Snapshot> {
+pub fn snapshots_with(worker: u64, of: u64, frontend: Box<dyn Accumulator>) -> Vec<Snapshot> {
     let schedule = plan(&[]).schedule(1);
-    snapshots_of(worker, schedule.shard(worker, of), door)
+    snapshots_of(worker, schedule.shard(worker, of), frontend)
 }
 
 pub fn snapshots_of(
     worker: u64,
     arrivals: impl Iterator<Item = Arrival>,
-    door: Box<dyn Accumulator>,
+    frontend: Box<dyn Accumulator>,
 ) -> Vec<Snapshot> {
     let schedule = plan(&[]).schedule(1);
     let cuts = Cuts::new(WALL, schedule.phase_ends());
-    let mut recorder = Recorder::new(worker as usize, cuts, labels().all().len(), Some(door));
+    let mut recorder = Recorder::new(worker as usize, cuts, labels().all().len(), Some(frontend));
     for arrival in arrivals {
         let at = arrival.intended_ns;
         recorder.advance(at);
@@ -165,7 +165,7 @@ pub fn snapshots_of(
         recorder.run.in_flight.sample(1 + arrival.number % 3);
         recorder.run.cpu_ns = vec![1000];
         recorder.run.stall_ns = arrival.number;
-        recorder.door(at, &Event::UserStarted { scenario: 0 });
+        recorder.frontend(at, &Event::UserStarted { scenario: 0 });
         let first = sample(
             2,
             Intended::scheduled(at),
@@ -174,10 +174,10 @@ pub fn snapshots_of(
             Some(200),
         );
         recorder.issued(at, 2, Intended::scheduled(at));
-        recorder.door(first.first_write_ns.unwrap(), &Event::RequestSent);
+        recorder.frontend(first.first_write_ns.unwrap(), &Event::RequestSent);
         recorder.sample(&first);
         let sent_wall_ns = WALL + first.first_write_ns.unwrap();
-        recorder.door(
+        recorder.frontend(
             first.done_ns,
             &Event::Head {
                 step: 2,
@@ -219,9 +219,9 @@ pub fn intervals() -> Vec<Interval> {
     intervals_with(Box::<Every>::default())
 }
 
-pub fn intervals_with(door: Box<dyn Accumulator>) -> Vec<Interval> {
+pub fn intervals_with(frontend: Box<dyn Accumulator>) -> Vec<Interval> {
     let is_request = |id: u16| id == 2 || id == 3;
-    snapshots_with(0, 1, door)
+    snapshots_with(0, 1, frontend)
         .into_iter()
         .map(|snapshot| Interval::merge(vec![snapshot], 1, is_request))
         .collect()
@@ -274,12 +274,7 @@ pub fn writer_of_all(runs: &Path, plan: &Plan, processes: u64) -> Writer {
     Writer::create(&place, &manifest, plan, labels().all(), redactor).unwrap()
 }
 
-pub fn writer_of_part(
-    run: &Path,
-    plan: &Plan,
-    labels: &[Label],
-    (index, of): (u64, u64),
-) -> Writer {
+pub fn writer_of_part(run: &Path, plan: &Plan, labels: &[Label], index: u64, of: u64) -> Writer {
     let started = RunContext {
         share: Some(Share { index, of }),
         ..started()
@@ -287,7 +282,7 @@ pub fn writer_of_part(
     // Its salt is its own.
     let redactor = Redactor::new(plan, &[], Salt::new([index as u8; 16]));
     let manifest = Manifest::new(plan, started);
-    Writer::create_part(run, (&manifest, plan), labels, redactor, None).unwrap()
+    Writer::create_part(run, &manifest, plan, labels, redactor, None).unwrap()
 }
 
 pub fn writer(runs: &Path, plan: &Plan, labels: &[Label]) -> Writer {

@@ -210,7 +210,7 @@ fn a_closed_loop_without_enough_cpu_is_a_lower_bound() {
     let verdict = |cpu: u64, waiting: u64| {
         let mut intervals = intervals();
         for interval in &mut intervals {
-            let length = interval.span.1 - interval.span.0;
+            let length = interval.span.to_ns - interval.span.from_ns;
             interval.run.cpu_ns = vec![length * cpu / 100];
             interval.run.spin_ns = vec![0];
             interval.run.waiting_ns = vec![length * waiting / 100];
@@ -257,10 +257,10 @@ fn killed_run_has_requests_in_flight() {
     let run = in_memory(&plan(&[]), &intervals, RunState::Running);
     let summary = analysis::summarise(&run);
     assert_eq!(
-        (summary.requests.under_way, summary.requests.adds_up),
+        (summary.requests.in_flight, summary.requests.adds_up),
         (2, true)
     );
-    assert_eq!(summary.arrivals.as_ref().unwrap().under_way, 1);
+    assert_eq!(summary.arrivals.as_ref().unwrap().in_flight, 1);
     let text = console::summary_text(&summary);
     assert!(
         text.contains("without an answer (timeout 1) + 2 in flight"),

@@ -1,7 +1,7 @@
 //! Judgement of flawed measurements: stalled closed loops, robust criteria, phases, young runs.
 
 use analysis::verdict::{Judgement, Measurement};
-use measure::{Intended, Interval, Recorder, cuts::Cuts, sample::RequestOutcome};
+use measure::{Intended, Interval, Recorder, TimeSpan, cuts::Cuts, sample::RequestOutcome};
 use plan::{Load, Plan};
 use record::{
     HostSample, IntervalRecord, Manifest, Run, RunState, Writer,
@@ -149,7 +149,7 @@ fn a_cause_that_two_figures_show_is_said_once() {
 #[test]
 fn no_share_of_the_time_is_above_one() {
     let frame = IntervalRecord {
-        span: (0, SECOND),
+        span: TimeSpan::new(0, SECOND),
         steal_ns: vec![1_080 * MS],
         host_ns: 0,
         ..IntervalRecord::default()
@@ -197,7 +197,7 @@ fn criterion_holds_if_generator_could_not_change_it() {
     let found: Vec<_> = summary
         .criteria
         .iter()
-        .map(|judged| (judged.judgement, judged.stands))
+        .map(|judged| (judged.judgement, judged.is_robust))
         .collect();
     use Judgement::{Fail, Pass};
     assert_eq!(
@@ -229,7 +229,7 @@ fn criterion_holds_if_generator_could_not_change_it() {
     let summary_of_later =
         analysis::summarise(&later.run(&plan(&criteria), &HostSample::default()));
     let server = &summary_of_later.criteria[7];
-    assert_eq!((server.judgement, server.stands), (Pass, Some(false)));
+    assert_eq!((server.judgement, server.is_robust), (Pass, Some(false)));
     assert_eq!(summary.exit_code, 4);
     let reported: Vec<_> = summary.criteria.iter().map(|j| j.reason.clone()).collect();
     assert_eq!(
@@ -247,7 +247,7 @@ fn criterion_holds_if_generator_could_not_change_it() {
         summary
             .criteria
             .iter()
-            .all(|judged| judged.stands.is_none())
+            .all(|judged| judged.is_robust.is_none())
     );
 }
 
@@ -276,13 +276,13 @@ fn what_touched_few_requests_cannot_have_moved_the_others() {
     let run = held_up.run(&plan(&criteria), &HostSample::default());
     let summary = analysis::summarise(&run);
     assert_eq!(summary.measurement.unwrap().verdict, "INVALID");
-    let stands: Vec<_> = summary
+    let is_robust: Vec<_> = summary
         .criteria
         .iter()
-        .map(|judged| judged.stands)
+        .map(|judged| judged.is_robust)
         .collect();
     assert_eq!(
-        stands,
+        is_robust,
         [Some(true), Some(false), Some(true)],
         "{:?}",
         summary.criteria
@@ -308,13 +308,13 @@ fn harm_counts_where_it_was_done() {
     let run = held_up.run(&plan(&criteria), &HostSample::default());
     let summary = analysis::summarise(&run);
     assert_eq!(summary.measurement.unwrap().verdict, "INVALID");
-    let stands: Vec<_> = summary
+    let is_robust: Vec<_> = summary
         .criteria
         .iter()
-        .map(|judged| judged.stands)
+        .map(|judged| judged.is_robust)
         .collect();
     assert_eq!(
-        stands,
+        is_robust,
         // Send times of one label are unknown; generator metrics need no note.
         [Some(false), Some(true), Some(true), Some(true), None],
         "{:?}",
@@ -402,7 +402,7 @@ fn a_young_run_is_not_stamped() {
         assert!(writer.interval(&interval, &HostSample::default()).is_none());
         let so_far = analysis::summarise(writer.run());
         if so_far.measurement.is_some() {
-            stamped.push(interval.span.1);
+            stamped.push(interval.span.to_ns);
         } else {
             assert!(!so_far.verdict.sentence.contains("invalid"));
         }

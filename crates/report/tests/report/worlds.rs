@@ -203,7 +203,7 @@ pub fn run(world: World, criteria: &[&str]) -> Run {
         .last()
         .map_or(SECONDS * SECOND, |(done_ns, _)| *done_ns);
     // In order of time: arrivals, ends, and a sample every 10 ms.
-    let (mut next_arrival, mut next_end, mut under_way) = (0u64, 0usize, 0u64);
+    let (mut next_arrival, mut next_end, mut in_flight_now) = (0u64, 0usize, 0u64);
     let mut at = 0;
     while at < last + 10 * MS {
         while next_arrival < arrivals && intended(world, next_arrival) <= at {
@@ -212,7 +212,7 @@ pub fn run(world: World, criteria: &[&str]) -> Run {
             recorder.run.due += 1;
             recorder.run.started += 1;
             recorder.issued(intended, 2, Intended::scheduled(intended));
-            under_way += 1;
+            in_flight_now += 1;
             next_arrival += 1;
         }
         while let Some((done_ns, sample)) = ends.get(next_end).filter(|(done_ns, _)| *done_ns <= at)
@@ -220,11 +220,11 @@ pub fn run(world: World, criteria: &[&str]) -> Run {
             recorder.advance(*done_ns);
             recorder.sample(sample);
             recorder.iteration(*done_ns, 3, sample.intended, sample.ended);
-            under_way -= 1;
+            in_flight_now -= 1;
             next_end += 1;
         }
         recorder.advance(at);
-        recorder.run.in_flight.sample(under_way);
+        recorder.run.in_flight.sample(in_flight_now);
         let busy = if world == World::Starved { 9 } else { 1 };
         recorder.run.cpu_ns = vec![recorder.run.cpu_ns.first().unwrap_or(&0) + busy * MS];
         at += 10 * MS;

@@ -90,13 +90,14 @@ impl LuaState {
     pub fn functions(
         &self,
         functions: Vec<(&'static CStr, Function)>,
-        field: (&'static CStr, &LuaValue),
+        field: &'static CStr,
+        value: &LuaValue,
     ) -> LuaRef {
         // SAFETY: the pointers come from leaked boxes and stay valid; names end in nulls.
         unsafe {
             sys::lua_newtable(self.0);
-            self.push(field.1);
-            sys::lua_setfield(self.0, -2, field.0.as_ptr());
+            self.push(value);
+            sys::lua_setfield(self.0, -2, field.as_ptr());
             for (name, function) in functions {
                 let leaked: &'static mut Function = Box::leak(Box::new(function));
                 sys::lua_pushlightuserdata(self.0, std::ptr::from_mut(leaked).cast::<c_void>());

@@ -73,8 +73,8 @@ impl ScriptState {
     }
 
     #[cold]
-    pub(super) fn fail(&self, why: String) {
-        lock(&self.failure).get_or_insert(why);
+    pub(super) fn fail(&self, cause: String) {
+        lock(&self.failure).get_or_insert(cause);
         self.stop.fail("the script failed");
     }
 
@@ -179,35 +179,41 @@ pub(super) fn functions(
     ]
 }
 
-pub(super) fn given(given: &ScriptContext) -> LuaValue {
+pub(super) fn context(context: &ScriptContext) -> LuaValue {
     let text = |name: &str, text: &str| (LuaValue::text(name), LuaValue::text(text));
-    let headers = given.headers.iter().map(|(name, value)| text(name, value));
+    let headers = context
+        .headers
+        .iter()
+        .map(|(name, value)| text(name, value));
     let mut pairs = vec![
-        text("scheme", &given.scheme),
-        text("host", &given.host),
-        text("service", given.port.as_deref().unwrap_or(&given.scheme)),
-        text("path", &given.path),
+        text("scheme", &context.scheme),
+        text("host", &context.host),
+        text(
+            "service",
+            context.port.as_deref().unwrap_or(&context.scheme),
+        ),
+        text("path", &context.path),
         (
             LuaValue::text("headers"),
             LuaValue::Table(headers.collect()),
         ),
         (
             LuaValue::text("path_more"),
-            LuaValue::Text(path_more(given)),
+            LuaValue::Text(path_more(context)),
         ),
         text("json", JSON),
         text("cpath_more", &cpath_more()),
     ];
-    pairs.extend(given.port.as_deref().map(|port| text("port", port)));
+    pairs.extend(context.port.as_deref().map(|port| text("port", port)));
     LuaValue::Table(pairs)
 }
 
 const JSON: &str = include_str!("json.lua");
 
 /// Additional module paths: the script's folder, then Debian's.
-fn path_more(given: &ScriptContext) -> Vec<u8> {
+fn path_more(context: &ScriptContext) -> Vec<u8> {
     let mut path = Vec::new();
-    let folder = given.script.as_deref().and_then(Path::parent);
+    let folder = context.script.as_deref().and_then(Path::parent);
     if let Some(folder) = folder.filter(|folder| !folder.as_os_str().is_empty()) {
         let folder = folder.as_os_str().as_bytes();
         path = [b";", folder, b"/?.lua;", folder, b"/?/init.lua"].concat();

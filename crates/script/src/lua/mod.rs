@@ -89,7 +89,7 @@ impl Machine {
     /// Creates a state and runs the script. Reports and ignores a script that cannot be loaded,
     /// like wrk.
     fn new(
-        given: &ScriptContext,
+        context: &ScriptContext,
         shared: &Arc<ScriptState>,
         own: Option<usize>,
         say: &mut dyn FnMut(&str),
@@ -97,7 +97,8 @@ impl Machine {
         let state = LuaState::new().ok_or(ScriptError::Memory)?;
         let host = state.functions(
             host::functions(shared, own),
-            (c"given", &host::given(given)),
+            c"given",
+            &host::context(context),
         );
         let calls = state
             .run_with(c"=wrk", PRELUDE, host)
@@ -113,15 +114,15 @@ impl Machine {
         if let Some(own) = own {
             machine.call(shared, c"own_thread", &[LuaValue::Number(own as f64)], 0)?;
         }
-        if let Some(script) = &given.script {
+        if let Some(script) = &context.script {
             // A path with a null is invalid; the empty name will not be found.
             let path = CString::new(script.as_os_str().as_bytes()).unwrap_or_default();
-            if let Err(why) = machine.state.run_file(&path) {
+            if let Err(cause) = machine.state.run_file(&path) {
                 machine.trouble(shared)?;
-                if given.must_load {
-                    return Err(ScriptError::Load(why));
+                if context.must_load {
+                    return Err(ScriptError::Load(cause));
                 }
-                say(&format!("{}: {why}", script.display()));
+                say(&format!("{}: {cause}", script.display()));
             }
         }
         Ok(machine)
@@ -150,7 +151,7 @@ impl Machine {
 }
 
 pub struct Script {
-    given: ScriptContext,
+    context: ScriptContext,
     main: Machine,
     shared: Arc<ScriptState>,
     hooks: Hooks,
@@ -162,14 +163,14 @@ impl Script {
     /// Creates the main state and loads the script. Warnings go to `say`. Fails if there is no
     /// memory.
     pub fn load(
-        given: ScriptContext,
+        context: ScriptContext,
         stop: StopHandle,
         say: &mut dyn FnMut(&str),
     ) -> Result<Script, ScriptError> {
-        let shared = Arc::new(ScriptState::new(given.threads, stop));
-        let main = Machine::new(&given, &shared, None, say)?;
+        let shared = Arc::new(ScriptState::new(context.threads, stop));
+        let main = Machine::new(&context, &shared, None, say)?;
         Ok(Script {
-            given,
+            context,
             main,
             shared,
             hooks: Hooks::default(),
@@ -184,11 +185,11 @@ impl Script {
             return Ok(());
         }
         let reason = lock(&self.shared.unreachable).take();
-        let given = &self.given;
+        let context = &self.context;
         Err(ScriptError::Place(format!(
             "unable to connect to {}:{} {}",
-            given.host,
-            given.port.as_deref().unwrap_or(&given.scheme),
+            context.host,
+            context.port.as_deref().unwrap_or(&context.scheme),
             reason.unwrap_or_else(|| "no address".into())
         )))
     }
@@ -198,8 +199,8 @@ impl Script {
     ///
     /// Fails if the script fails or the request is invalid.
     pub fn prepare(&mut self, say: &mut dyn FnMut(&str)) -> Result<Hooks, ScriptError> {
-        for number in 0..self.given.threads {
-            let machine = Machine::new(&self.given, &self.shared, Some(number), say)?;
+        for number in 0..self.context.threads {
+            let machine = Machine::new(&self.context, &self.shared, Some(number), say)?;
             let shared = Arc::clone(&self.shared);
             let slot = &shared.threads[number].machine;
             *lock(slot) = Some(machine);
@@ -221,7 +222,7 @@ impl Script {
     }
 
     fn prepare_thread(&mut self, number: usize, machine: &Machine) -> Result<(), ScriptError> {
-        let arguments = self.given.arguments.iter().enumerate();
+        let arguments = self.context.arguments.iter().enumerate();
         let arguments =
             arguments.map(|(i, text)| (LuaValue::Number(i as f64), LuaValue::text(text)));
         let arguments = LuaValue::Table(arguments.collect());

@@ -93,9 +93,9 @@ impl LuaSource {
     fn went_well<T>(&self, result: Result<T, String>) -> bool {
         match result {
             Ok(_) => true,
-            Err(why) => {
+            Err(reason) => {
                 let fatal = lock(&self.shared.fatal).clone();
-                self.shared.fail(fatal.unwrap_or(why));
+                self.shared.fail(fatal.unwrap_or(reason));
                 false
             }
         }
@@ -182,8 +182,8 @@ impl BatchSource for LuaSource {
         self.leaves();
         match asked {
             Ok(ms) => Some((ms.trunc().max(0.0) * MS) as u64),
-            Err(why) => {
-                self.shared.fail(why);
+            Err(reason) => {
+                self.shared.fail(reason);
                 // Nothing is sent while the other threads stop.
                 Some(u64::MAX)
             }

@@ -28,18 +28,18 @@ pub async fn stream(newest: &Arc<LatestState>, seat: OwnedSemaphorePermit) -> Re
         return StatusCode::SERVICE_UNAVAILABLE.into_response();
     };
     let Some(dir) = &state.run.dir else {
-        let why = "there is no CSV: this run's record could not be written\n";
-        return (StatusCode::NOT_FOUND, why).into_response();
+        let reason = "there is no CSV: this run's record could not be written\n";
+        return (StatusCode::NOT_FOUND, reason).into_response();
     };
     let name = dir.file_name().unwrap_or_default().to_string_lossy();
-    let kept = format!("attachment; filename=\"{name}.csv\"");
+    let stored = format!("attachment; filename=\"{name}.csv\"");
     let (sender, receiver) = mpsc::channel(PIECES);
     tokio::task::spawn_blocking(move || {
         let mut out = BufWriter::with_capacity(PIECE, Pieces(&sender));
         let written = export::csv(&state.run, &mut out).and_then(|_| out.flush());
-        if let Err(why) = written {
+        if let Err(reason) = written {
             // The connection is cut, because the CSV is incomplete.
-            let _ = sender.blocking_send(Err(why));
+            let _ = sender.blocking_send(Err(reason));
         }
         drop(seat);
     });
@@ -49,7 +49,7 @@ pub async fn stream(newest: &Arc<LatestState>, seat: OwnedSemaphorePermit) -> Re
     });
     let headers = [
         (header::CONTENT_TYPE, "text/csv; charset=utf-8".to_owned()),
-        (header::CONTENT_DISPOSITION, kept),
+        (header::CONTENT_DISPOSITION, stored),
     ];
     (headers, Body::from_stream(pieces)).into_response()
 }

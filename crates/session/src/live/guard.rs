@@ -72,9 +72,9 @@ pub async fn local(State(names): State<AllowedNames>, request: Request, next: Ne
     if names.allow(request.headers()) {
         next.run(request).await
     } else {
-        let why =
+        let reason =
             "only for pages and programs of this machine: open the address that Loadline printed\n";
-        (StatusCode::FORBIDDEN, why).into_response()
+        (StatusCode::FORBIDDEN, reason).into_response()
     }
 }
 

@@ -10,7 +10,7 @@ use engine::{OutputLine, Zero, clock};
 use record::{Event, EventKind};
 use serde::Serialize;
 
-use crate::messages::{MessageSink, SharedVoice};
+use crate::messages::{MessageSink, SharedMessageSink};
 
 const MOST_LINES: usize = 200;
 /// Longer lines are cut: a test may print whole responses.
@@ -19,7 +19,7 @@ const LONGEST: usize = 500;
 #[derive(Debug, Clone)]
 pub struct Log {
     zero_ns: u64,
-    kept: Arc<Mutex<LogLines>>,
+    stored: Arc<Mutex<LogLines>>,
 }
 
 #[derive(Debug, Default)]
@@ -47,7 +47,7 @@ impl Log {
     pub fn from(zero: Zero) -> Log {
         Log {
             zero_ns: zero.monotonic_ns,
-            kept: Arc::default(),
+            stored: Arc::default(),
         }
     }
 
@@ -64,38 +64,38 @@ impl Log {
         }
     }
 
-    pub fn overhear(&self, voice: &SharedVoice) -> SharedVoice {
+    pub fn overhear(&self, sink: &SharedMessageSink) -> SharedMessageSink {
         Arc::new(Overheard {
             log: self.clone(),
-            voice: Arc::clone(voice),
+            sink: Arc::clone(sink),
         })
     }
 
     pub fn with(&self, events: &[Event]) -> NewestLines {
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
         let newest = events.len().saturating_sub(MOST_LINES);
         let mut lines: Vec<LogEntry> = events[newest..].iter().map(LogEntry::from_event).collect();
-        lines.extend(kept.lines.iter().cloned());
+        lines.extend(stored.lines.iter().cloned());
         lines.sort_by_key(|entry| entry.at_ns);
         let more = lines.len().saturating_sub(MOST_LINES);
         lines.drain(..more);
         NewestLines {
             lines,
-            left_out: newest + kept.gone + more,
+            left_out: newest + stored.gone + more,
         }
     }
 
     fn add(&self, kind: &'static str, text: &str) {
         let at_ns = clock::monotonic_ns().saturating_sub(self.zero_ns);
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.lines.push_back(LogEntry {
+        let mut stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        stored.lines.push_back(LogEntry {
             at_ns,
             kind,
             text: cut(text),
         });
-        if kept.lines.len() > MOST_LINES {
-            kept.lines.pop_front();
-            kept.gone += 1;
+        if stored.lines.len() > MOST_LINES {
+            stored.lines.pop_front();
+            stored.gone += 1;
         }
     }
 }
@@ -127,37 +127,37 @@ fn cut(text: &str) -> String {
 
 struct Overheard {
     log: Log,
-    voice: SharedVoice,
+    sink: SharedMessageSink,
 }
 
 impl MessageSink for Overheard {
     fn say(&self, line: &dyn Display) {
         self.log.add("remark", &line.to_string());
-        self.voice.say(line);
+        self.sink.say(line);
     }
 
     fn warning(&self, line: &dyn Display) {
         self.log.add("warning", &line.to_string());
-        self.voice.warning(line);
+        self.sink.warning(line);
     }
 
     fn error(&self, line: &dyn Display) {
         self.log.add("error", &line.to_string());
-        self.voice.error(line);
+        self.sink.error(line);
     }
 
     fn out(&self, text: &str) {
         self.log.add("message", text);
-        self.voice.out(text);
+        self.sink.out(text);
     }
 
     fn document(&self, text: &str) {
-        self.voice.document(text);
+        self.sink.document(text);
     }
 
     // Must not block, so it is not logged.
     fn last_words(&self, line: &dyn Display) {
-        self.voice.last_words(line);
+        self.sink.last_words(line);
     }
 }
 
@@ -168,7 +168,7 @@ mod tests {
     fn log() -> Log {
         Log {
             zero_ns: clock::monotonic_ns(),
-            kept: Arc::default(),
+            stored: Arc::default(),
         }
     }
 
@@ -178,14 +178,14 @@ mod tests {
         let early = Event::new(0, EventKind::PhaseStarted, "phase 1 started");
         let late = Event::new(u64::MAX, EventKind::Stop, "stopped");
         log.add("message", "hello\n");
-        let shown = log.with(&[early, late]);
-        let lines: Vec<_> = shown.lines.iter().map(|l| (l.kind, &*l.text)).collect();
+        let rendered = log.with(&[early, late]);
+        let lines: Vec<_> = rendered.lines.iter().map(|l| (l.kind, &*l.text)).collect();
         let expected = [
             ("phase", "phase 1 started"),
             ("message", "hello"),
             ("stop", "stopped"),
         ];
-        assert_eq!((lines.as_slice(), shown.left_out), (&expected[..], 0));
+        assert_eq!((lines.as_slice(), rendered.left_out), (&expected[..], 0));
     }
 
     #[test]
@@ -196,10 +196,10 @@ mod tests {
         let events: Vec<_> = (0..all)
             .map(|n| Event::new(0, EventKind::Warning, n.to_string()))
             .collect();
-        let shown = log.with(&events);
-        assert_eq!(shown.lines.len(), MOST_LINES);
-        assert_eq!(shown.left_out, 2 * all - MOST_LINES);
-        assert_eq!(shown.lines.last().unwrap().text, (all - 1).to_string());
+        let rendered = log.with(&events);
+        assert_eq!(rendered.lines.len(), MOST_LINES);
+        assert_eq!(rendered.left_out, 2 * all - MOST_LINES);
+        assert_eq!(rendered.lines.last().unwrap().text, (all - 1).to_string());
         log.add("message", &"é".repeat(LONGEST + 1));
         let long = log.with(&[]).lines.pop().unwrap().text;
         assert_eq!(long.chars().count(), LONGEST + 1);

@@ -27,7 +27,7 @@ use record::Run;
 use state::LatestState;
 pub(crate) use steer::Steering;
 
-use crate::{exports::Exports, messages::SharedVoice};
+use crate::{exports::Exports, messages::SharedMessageSink};
 
 const GRACE: Duration = Duration::from_secs(1);
 /// Lower priority than the collector: a page may be late, a record may not.
@@ -80,7 +80,7 @@ impl LiveView {
         let listener = bind("--ui", SocketAddr::from((Ipv4Addr::LOCALHOST, port)))?;
         Ok(LiveView {
             port: local(&listener)?.port(),
-            token: token().map_err(|why| format!("--ui: no random numbers: {why}"))?,
+            token: token().map_err(|reason| format!("--ui: no random numbers: {reason}"))?,
             listener,
         })
     }
@@ -96,11 +96,11 @@ impl Bound {
     /// # Errors
     ///
     /// A line about the port that is not available.
-    pub fn bind(wanted: LiveOptions) -> Result<Bound, String> {
+    pub fn bind(options: LiveOptions) -> Result<Bound, String> {
         let metrics = |address| bind("--export prometheus", address);
         Ok(Bound {
-            view: wanted.view.map(LiveView::bind).transpose()?,
-            metrics: wanted.metrics.map(metrics).transpose()?,
+            view: options.view.map(LiveView::bind).transpose()?,
+            metrics: options.metrics.map(metrics).transpose()?,
         })
     }
 
@@ -112,25 +112,28 @@ impl Bound {
     /// Reports the addresses and starts serving. Failures are warnings; the run continues.
     pub fn serve(
         self,
-        (zero, steering): (Zero, Steering),
+        zero: Zero,
+        steering: Steering,
         stop: &StopHandle,
-        voice: &SharedVoice,
+        sink: &SharedMessageSink,
     ) -> Live {
         let newest = Arc::new(LatestState::with(Log::from(zero), steering));
-        let servers = self.servers(&newest, stop, voice);
-        let servers = servers.unwrap_or_else(|why| {
-            voice.warning(&format_args!("no live view: {why}"));
+        let servers = self.servers(&newest, stop, sink);
+        let servers = servers.unwrap_or_else(|reason| {
+            sink.warning(&format_args!("no live view: {reason}"));
             Vec::new()
         });
         let mut thread = None;
         if !servers.is_empty() {
-            let (ended, voice) = (Arc::clone(&newest), voice.clone());
+            let (ended, sink) = (Arc::clone(&newest), sink.clone());
             let begun = std::thread::Builder::new().name("live".into()).spawn({
-                let voice = voice.clone();
-                move || work(servers, &ended, &voice)
+                let sink = sink.clone();
+                move || work(servers, &ended, &sink)
             });
             thread = begun
-                .map_err(|why| voice.warning(&format_args!("no thread for the live view: {why}")))
+                .map_err(|reason| {
+                    sink.warning(&format_args!("no thread for the live view: {reason}"))
+                })
                 .ok();
         }
         Live { newest, thread }
@@ -140,11 +143,11 @@ impl Bound {
         self,
         newest: &Arc<LatestState>,
         stop: &StopHandle,
-        voice: &SharedVoice,
+        sink: &SharedMessageSink,
     ) -> Result<Vec<LiveServer>, String> {
         let mut servers = Vec::new();
         if let Some(view) = self.view {
-            voice.say(&format_args!("live view: {}", view.address()));
+            sink.say(&format_args!("live view: {}", view.address()));
             let routes = server::view(Arc::clone(newest), stop.clone(), &view.token, view.port);
             servers.push(LiveServer {
                 listener: view.listener,
@@ -153,7 +156,7 @@ impl Bound {
         }
         if let Some(listener) = self.metrics {
             let address = local(&listener)?;
-            voice.say(&format_args!("metrics on http://{address}/metrics"));
+            sink.say(&format_args!("metrics on http://{address}/metrics"));
             let on_loopback = address.ip().is_loopback();
             let routes = server::metrics(Arc::clone(newest), address.port(), on_loopback);
             servers.push(LiveServer { listener, routes });
@@ -195,11 +198,11 @@ impl Live {
     }
 
     /// A message sink that also writes to the live view's log.
-    pub fn overheard(&self, voice: &SharedVoice) -> SharedVoice {
+    pub fn overheard(&self, sink: &SharedMessageSink) -> SharedMessageSink {
         if self.thread.is_some() {
-            self.newest.log().overhear(voice)
+            self.newest.log().overhear(sink)
         } else {
-            voice.clone()
+            sink.clone()
         }
     }
 
@@ -217,13 +220,15 @@ fn bind(what: &str, address: SocketAddr) -> Result<TcpListener, String> {
         listener.set_nonblocking(true)?;
         Ok(listener)
     });
-    listener.map_err(|why| {
-        format!("{what}: cannot listen on {address}: {why}; name another port, or 0 for a free one")
+    listener.map_err(|reason| {
+        format!(
+            "{what}: cannot listen on {address}: {reason}; name another port, or 0 for a free one"
+        )
     })
 }
 
 fn local(listener: &TcpListener) -> Result<SocketAddr, String> {
-    listener.local_addr().map_err(|why| why.to_string())
+    listener.local_addr().map_err(|reason| reason.to_string())
 }
 
 /// 128 random bits in hex.
@@ -233,7 +238,7 @@ fn token() -> io::Result<String> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-fn work(servers: Vec<LiveServer>, newest: &Arc<LatestState>, voice: &SharedVoice) {
+fn work(servers: Vec<LiveServer>, newest: &Arc<LatestState>, sink: &SharedMessageSink) {
     let thread = rustix::thread::gettid();
     // Continues at normal priority.
     let _ = rustix::process::setpriority_process(Some(thread), NICENESS);
@@ -242,12 +247,12 @@ fn work(servers: Vec<LiveServer>, newest: &Arc<LatestState>, voice: &SharedVoice
         .build();
     let runtime = match runtime {
         Ok(runtime) => runtime,
-        Err(why) => return voice.warning(&format_args!("no live view: {why}")),
+        Err(reason) => return sink.warning(&format_args!("no live view: {reason}")),
     };
     runtime.block_on(async {
         let serving: Vec<_> = servers
             .into_iter()
-            .map(|server| tokio::spawn(serve(server, Arc::clone(newest), voice.clone())))
+            .map(|server| tokio::spawn(serve(server, Arc::clone(newest), sink.clone())))
             .collect();
         newest.ended().await;
         let all = async {
@@ -261,16 +266,16 @@ fn work(servers: Vec<LiveServer>, newest: &Arc<LatestState>, voice: &SharedVoice
     runtime.shutdown_background();
 }
 
-async fn serve(server: LiveServer, newest: Arc<LatestState>, voice: SharedVoice) {
+async fn serve(server: LiveServer, newest: Arc<LatestState>, sink: SharedMessageSink) {
     let listener = match tokio::net::TcpListener::from_std(server.listener) {
         // Sends small events without delay.
         Ok(listener) => listener.tap_io(|stream| drop(stream.set_nodelay(true))),
-        Err(why) => return voice.warning(&format_args!("no live view: {why}")),
+        Err(reason) => return sink.warning(&format_args!("no live view: {reason}")),
     };
     let served = axum::serve(listener, server.routes)
         .with_graceful_shutdown(async move { newest.ended().await })
         .await;
-    if let Err(why) = served {
-        voice.warning(&format_args!("the live view ended: {why}"));
+    if let Err(reason) = served {
+        sink.warning(&format_args!("the live view ended: {reason}"));
     }
 }

@@ -83,8 +83,8 @@ async fn listen(State(view): State<ServedView>) -> Response {
     match view.seats.try_acquire_owned() {
         Ok(seat) => Sse::new(events::stream(view.newest, seat)).into_response(),
         Err(_) => {
-            let why = "too many pages listen already: close one of them\n";
-            (StatusCode::SERVICE_UNAVAILABLE, why).into_response()
+            let reason = "too many pages listen already: close one of them\n";
+            (StatusCode::SERVICE_UNAVAILABLE, reason).into_response()
         }
     }
 }
@@ -93,16 +93,16 @@ async fn so_far(State(view): State<ServedView>) -> Response {
     match view.csv_seats.try_acquire_owned() {
         Ok(seat) => csv::stream(&view.newest, seat).await,
         Err(_) => {
-            let why = "too many fetch it already: try again in a moment\n";
-            (StatusCode::SERVICE_UNAVAILABLE, why).into_response()
+            let reason = "too many fetch it already: try again in a moment\n";
+            (StatusCode::SERVICE_UNAVAILABLE, reason).into_response()
         }
     }
 }
 
 async fn stop_run(State(view): State<ServedView>, headers: HeaderMap) -> Response {
     if !guard::is_meant(&headers) {
-        let why = "sent by another page: use the button, or add the header X-Loadline: stop\n";
-        return (StatusCode::FORBIDDEN, why).into_response();
+        let reason = "sent by another page: use the button, or add the header X-Loadline: stop\n";
+        return (StatusCode::FORBIDDEN, reason).into_response();
     }
     view.stop.stop(Cause::Page);
     StatusCode::NO_CONTENT.into_response()
@@ -114,23 +114,23 @@ async fn change_load(
     wanted: String,
 ) -> Response {
     if !guard::is_meant(&headers) {
-        let why = "sent by another page: use the button, or add the header X-Loadline: load\n";
-        return (StatusCode::FORBIDDEN, why).into_response();
+        let reason = "sent by another page: use the button, or add the header X-Loadline: load\n";
+        return (StatusCode::FORBIDDEN, reason).into_response();
     }
-    let said = if view.stop.urgency() == Urgency::None {
+    let message = if view.stop.urgency() == Urgency::None {
         view.newest.steering().ask(&wanted)
     } else {
         Err("the test was asked to stop: nothing begins any more".to_owned())
     };
     // A refusal is still status 200: browsers log other statuses as errors.
-    let changed = said.is_ok();
-    let text = said.unwrap_or_else(|why| why);
+    let changed = message.is_ok();
+    let text = message.unwrap_or_else(|reason| reason);
     Json(json!({"changed": changed, "text": text})).into_response()
 }
 
 async fn nothing_here() -> (StatusCode, &'static str) {
-    let why = "nothing here: open the whole address that Loadline printed\n";
-    (StatusCode::NOT_FOUND, why)
+    let reason = "nothing here: open the whole address that Loadline printed\n";
+    (StatusCode::NOT_FOUND, reason)
 }
 
 async fn scrape(State(newest): State<Arc<LatestState>>) -> Response {

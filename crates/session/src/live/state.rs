@@ -190,7 +190,7 @@ impl LiveState {
             let now = json!({
                 "newest": newest,
                 "log": self.log.with(&self.run.events),
-                "load": self.steering.shown(),
+                "load": self.steering.render(),
             });
             Worked {
                 page,

@@ -17,26 +17,26 @@ pub struct Steering(SteeringKind);
 
 #[derive(Debug, Clone)]
 enum SteeringKind {
-    Course(LoadControl, Zero),
+    LoadControl(LoadControl, Zero),
     Fixed(String),
 }
 
 impl Steering {
     /// For a load that can be changed.
-    pub fn new(course: LoadControl, zero: Zero) -> Steering {
-        Steering(SteeringKind::Course(course, zero))
+    pub fn new(load_control: LoadControl, zero: Zero) -> Steering {
+        Steering(SteeringKind::LoadControl(load_control, zero))
     }
 
     /// For a load that cannot: front ends, parts of a run, and external drivers.
-    pub fn fixed(door: &str, plan: &Plan, is_part: bool) -> Steering {
-        let tool = match door {
+    pub fn fixed(frontend: &str, plan: &Plan, is_part: bool) -> Steering {
+        let tool = match frontend {
             "artillery" => Some("Artillery's"),
             "wrk" => Some("wrk's"),
             "locust" => Some("Locust's"),
             "mqtt" => Some("the MQTT clients'"),
             _ => None,
         };
-        let why = match tool {
+        let reason = match tool {
             Some(tool) => {
                 format!("the load is {tool}: its schedule is its own, and cannot be changed here")
             }
@@ -49,19 +49,21 @@ impl Steering {
             None => "what drives this load has a schedule of its own: it cannot be changed here"
                 .to_owned(),
         };
-        Steering(SteeringKind::Fixed(why))
+        Steering(SteeringKind::Fixed(reason))
     }
 
     /// State for the page: what can be changed, value and maximum, or why nothing can.
-    pub fn shown(&self) -> Value {
+    pub fn render(&self) -> Value {
         match &self.0 {
-            SteeringKind::Fixed(why) => json!({"what": null, "why": why}),
-            SteeringKind::Course(course, zero) => match course.now(Clock::system(*zero).now()) {
-                Err(why) => json!({"what": null, "why": why.to_string()}),
+            SteeringKind::Fixed(reason) => json!({"what": null, "why": reason}),
+            SteeringKind::LoadControl(load_control, zero) => match load_control
+                .now(Clock::system(*zero).now())
+            {
+                Err(reason) => json!({"what": null, "why": reason.to_string()}),
                 Ok(now) => {
                     let (what, most) = match now {
-                        AdjustedLoad::Rate(_) => ("rate", course.most().per_second.floor()),
-                        AdjustedLoad::Users(_) => ("users", f64::from(course.most().users)),
+                        AdjustedLoad::Rate(_) => ("rate", load_control.most().per_second.floor()),
+                        AdjustedLoad::Users(_) => ("users", f64::from(load_control.most().users)),
                     };
                     json!({"what": what, "value": now.figure(), "most": most})
                 }
@@ -75,26 +77,26 @@ impl Steering {
     ///
     /// One line that says why it stays unchanged.
     pub fn ask(&self, wanted: &str) -> Result<String, String> {
-        let (course, zero) = match &self.0 {
-            SteeringKind::Course(course, zero) => (course, *zero),
-            SteeringKind::Fixed(why) => return Err(why.clone()),
+        let (load_control, zero) = match &self.0 {
+            SteeringKind::LoadControl(load_control, zero) => (load_control, *zero),
+            SteeringKind::Fixed(reason) => return Err(reason.clone()),
         };
         let wanted = read(wanted)?;
         let clock = Clock::system(zero);
         // This thread has the lowest priority, so a change may be too late once.
-        let tries = (0..TRIES).map(|_| course.change(wanted, || clock.now()));
+        let tries = (0..TRIES).map(|_| load_control.change(wanted, || clock.now()));
         let mut tries = tries.skip_while(|change| *change == Err(ChangeRefusal::TooLate));
         let change = tries.next().unwrap_or(Err(ChangeRefusal::TooLate));
         change
             .map(|change| describe(&change))
-            .map_err(|why| why.to_string())
+            .map_err(|reason| reason.to_string())
     }
 }
 
 fn read(wanted: &str) -> Result<AdjustedLoad, String> {
     match wanted.trim().split_once('=') {
         Some(("rate", rate)) => {
-            let rate = units::parse_rate(rate).map_err(|why| why.to_string())?;
+            let rate = units::parse_rate(rate).map_err(|reason| reason.to_string())?;
             Ok(AdjustedLoad::Rate(rate))
         }
         Some(("users", users)) => {
@@ -130,7 +132,7 @@ mod tests {
             assert_eq!(wanted.figure(), 80.0);
         }
         assert_eq!(read("users= 0 "), Ok(AdjustedLoad::Users(0)));
-        for (wanted, why) in [
+        for (wanted, reason) in [
             ("rate=-1", "`-1` is negative: a rate is 0 or more"),
             ("rate=fast", "`fast` is not a rate"),
             ("rate=", "`` is not a rate"),
@@ -140,7 +142,7 @@ mod tests {
             ("80", "write rate=NUMBER"),
         ] {
             let reported = read(wanted).unwrap_err();
-            assert!(reported.contains(why), "{reported}");
+            assert!(reported.contains(reason), "{reported}");
         }
     }
 
@@ -153,8 +155,8 @@ mod tests {
             Load::users(1, 1),
             Vec::new(),
         );
-        let reported = |door, is_part| {
-            Steering::fixed(door, &plan, is_part)
+        let reported = |frontend, is_part| {
+            Steering::fixed(frontend, &plan, is_part)
                 .ask("rate=1")
                 .unwrap_err()
         };

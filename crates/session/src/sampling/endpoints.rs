@@ -12,7 +12,7 @@ use record::server::{Descriptor, MetricReading};
 use super::{Sampler, exporters::ExporterNames, exposition};
 use crate::{
     blocking_http::{Base, BlockingRequest},
-    bounded::{self, Deadline, said},
+    bounded::{self, Deadline, io_error_text},
 };
 
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -173,7 +173,7 @@ fn body(base: &Base, path: &str) -> Result<String, String> {
 }
 
 fn info(address: &str, password: Option<&str>) -> Result<String, String> {
-    let failed = |why: std::io::Error| format!("{address}: {}", said(&why));
+    let failed = |reason: std::io::Error| format!("{address}: {}", io_error_text(&reason));
     let (host, port) = address.rsplit_once(':').unwrap_or((address, "6379"));
     let host = host.trim_matches(['[', ']']);
     let port: u16 = port
@@ -182,7 +182,7 @@ fn info(address: &str, password: Option<&str>) -> Result<String, String> {
     let deadline = Deadline::default();
     deadline.set(PATIENCE);
     let stream = bounded::connect(host, port, &deadline);
-    let mut stream = stream.map_err(|why| format!("{address}: {why}"))?;
+    let mut stream = stream.map_err(|reason| format!("{address}: {reason}"))?;
     let mut asked = String::new();
     if let Some(password) = password {
         asked += &format!("*2\r\n$4\r\nAUTH\r\n${}\r\n{password}\r\n", password.len());
@@ -194,8 +194,8 @@ fn info(address: &str, password: Option<&str>) -> Result<String, String> {
         let mut line = String::new();
         reader.read_line(&mut line).map_err(failed)?;
         let line = line.trim_end();
-        if let Some(why) = line.strip_prefix('-') {
-            return Err(format!("it says: {why:.200}"));
+        if let Some(reason) = line.strip_prefix('-') {
+            return Err(format!("it says: {reason:.200}"));
         }
         let Some(length) = line.strip_prefix('$') else {
             continue;
@@ -211,7 +211,7 @@ fn info(address: &str, password: Option<&str>) -> Result<String, String> {
 /// Runs a command and returns its output. `timeout` ends a slow one, even after this process ended.
 /// Output over the limit ends it with its next write.
 fn output(line: &str) -> Result<String, String> {
-    let failed = |why: std::io::Error| format!("`{line}`: {why}");
+    let failed = |reason: std::io::Error| format!("`{line}`: {reason}");
     let seconds = PATIENCE.as_secs().to_string();
     let mut command = Command::new("timeout");
     command.args(["--kill-after=1", &seconds, "sh", "-c", line]);
@@ -220,9 +220,11 @@ fn output(line: &str) -> Result<String, String> {
     let mut child = command.spawn().map_err(failed)?;
     let errors = child.stderr.take();
     let errors = std::thread::spawn(move || {
-        let mut said = Vec::new();
-        let read = errors.map(|errors| errors.take(MOST_ERRORS).read_to_end(&mut said));
-        read.and_then(Result::ok).map(|_| said).unwrap_or_default()
+        let mut message = Vec::new();
+        let read = errors.map(|errors| errors.take(MOST_ERRORS).read_to_end(&mut message));
+        read.and_then(Result::ok)
+            .map(|_| message)
+            .unwrap_or_default()
     });
     let mut written = Vec::new();
     if let Some(out) = child.stdout.take() {
@@ -231,7 +233,7 @@ fn output(line: &str) -> Result<String, String> {
             .map_err(failed)?;
     }
     let status = child.wait().map_err(failed)?;
-    let why = errors.join().unwrap_or_default();
+    let reason = errors.join().unwrap_or_default();
     if written.len() > MOST_BYTES {
         return Err(format!(
             "`{line}` writes more than {} MB, which is as much as is read",
@@ -239,9 +241,9 @@ fn output(line: &str) -> Result<String, String> {
         ));
     }
     if !status.success() {
-        let why = String::from_utf8_lossy(&why);
-        let why = why.lines().next().unwrap_or_default();
-        return Err(format!("`{line}` ended with {status}: {why:.80}"));
+        let reason = String::from_utf8_lossy(&reason);
+        let reason = reason.lines().next().unwrap_or_default();
+        return Err(format!("`{line}` ended with {status}: {reason:.80}"));
     }
     String::from_utf8(written).map_err(|_| format!("`{line}` writes no text"))
 }

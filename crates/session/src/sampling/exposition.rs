@@ -64,7 +64,11 @@ fn prometheus(text: &str) -> Result<Vec<MetricReading>, String> {
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
-        let (name, labels, value) = sample(line)
+        let ExpositionLine {
+            name,
+            labels,
+            value,
+        } = sample(line)
             .ok_or_else(|| format!("line {} is not a metric: {line:.60}", number + 1))?;
         let is_spread = labels
             .iter()
@@ -106,8 +110,14 @@ fn joined(labels: &[(String, String)]) -> String {
     all.join(",")
 }
 
-#[allow(clippy::type_complexity, reason = "three things of one line")]
-fn sample(line: &str) -> Option<(&str, Vec<(String, String)>, f64)> {
+/// A sample in Prometheus' text format.
+struct ExpositionLine<'l> {
+    name: &'l str,
+    labels: Vec<(String, String)>,
+    value: f64,
+}
+
+fn sample(line: &str) -> Option<ExpositionLine<'_>> {
     let end = line.find(['{', ' ', '\t'])?;
     let (name, rest) = line.split_at(end);
     let (labels, rest) = match rest.strip_prefix('{') {
@@ -120,7 +130,11 @@ fn sample(line: &str) -> Option<(&str, Vec<(String, String)>, f64)> {
         "-Inf" => f64::NEG_INFINITY,
         other => other.parse().ok()?,
     };
-    (!name.is_empty()).then_some((name, labels, value))
+    (!name.is_empty()).then_some(ExpositionLine {
+        name,
+        labels,
+        value,
+    })
 }
 
 fn labels(mut rest: &str) -> Option<(Vec<(String, String)>, &str)> {

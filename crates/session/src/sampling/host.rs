@@ -67,12 +67,12 @@ fn switches() -> Descriptor {
     Descriptor::counter("context-switches", "")
 }
 
-fn network(way: &str, instance: &str) -> Descriptor {
-    Descriptor::counter(&format!("network-{way}"), "B").with_instance(instance)
+fn network(direction: &str, instance: &str) -> Descriptor {
+    Descriptor::counter(&format!("network-{direction}"), "B").with_instance(instance)
 }
 
 fn read(path: &str) -> Result<String, String> {
-    fs::read_to_string(path).map_err(|why| format!("{path}: {why}"))
+    fs::read_to_string(path).map_err(|reason| format!("{path}: {reason}"))
 }
 
 impl Host {
@@ -155,15 +155,15 @@ mod tests {
     fn a_look_costs_next_to_nothing_and_says_what_was_promised() {
         let mut host = Host::default();
         let before = engine::clock::thread_cpu_ns();
-        let mut said = Vec::new();
+        let mut message = Vec::new();
         for _ in 0..20 {
-            said = host.look().unwrap();
+            message = host.look().unwrap();
         }
         let each = (engine::clock::thread_cpu_ns() - before) / 20;
         // Once a second that is half a percent of a core; actual use is a fiftieth.
         assert!(each < 5_000_000, "{each} ns");
         let promised = host.metrics();
-        let said: Vec<_> = said.into_iter().map(|reading| reading.of).collect();
-        assert_eq!(said, promised);
+        let message: Vec<_> = message.into_iter().map(|reading| reading.of).collect();
+        assert_eq!(message, promised);
     }
 }

@@ -33,7 +33,7 @@ use record::{
     units,
 };
 
-use crate::messages::SharedVoice;
+use crate::messages::SharedMessageSink;
 
 const NICENESS: i32 = 19;
 /// Minimum time since the previous sample for a last sample.
@@ -117,7 +117,7 @@ pub fn usual() -> Vec<Box<dyn Sampler>> {
 /// metrics.
 pub(crate) fn samplers(
     sources: &[MetricSource],
-    voice: &SharedVoice,
+    sink: &SharedMessageSink,
 ) -> Result<Vec<Box<dyn Sampler>>, Vec<Problem>> {
     let mut samplers: Vec<Box<dyn Sampler>> = Vec::new();
     let mut problems = Vec::new();
@@ -134,7 +134,7 @@ pub(crate) fn samplers(
             ));
             continue;
         }
-        match sampler(source.clone(), voice) {
+        match sampler(source.clone(), sink) {
             Ok(sampler) => samplers.push(sampler),
             Err(message) => refuse(message),
         }
@@ -146,36 +146,36 @@ pub(crate) fn samplers(
     }
 }
 
-fn sampler(source: MetricSource, voice: &SharedVoice) -> Result<Box<dyn Sampler>, String> {
+fn sampler(source: MetricSource, sink: &SharedMessageSink) -> Result<Box<dyn Sampler>, String> {
     let name = source.name.clone();
     let mut endpoint = match source.place.clone() {
         MetricLocation::Process(_) | MetricLocation::Pid(_) | MetricLocation::Port(_) => {
-            return Ok(looked_at_once(Processes::new(source), voice));
+            return Ok(looked_at_once(Processes::new(source), sink));
         }
         MetricLocation::Cgroup(folder) => {
-            return Ok(looked_at_once(Cgroup::new(source, folder), voice));
+            return Ok(looked_at_once(Cgroup::new(source, folder), sink));
         }
         MetricLocation::Url(url) => Endpoint::url(source, &url)?,
         MetricLocation::Redis(url) => Endpoint::redis(source, &url),
-        MetricLocation::Postgres(url) => return asked_once(Postgres::new(source, &url)?, voice),
-        MetricLocation::Promql { url, query } => return question(source, (&url, &query), voice),
+        MetricLocation::Postgres(url) => return asked_once(Postgres::new(source, &url)?, sink),
+        MetricLocation::Promql { url, query } => return question(source, &url, &query, sink),
         MetricLocation::Command(line) => Endpoint::command(source, &line),
         MetricLocation::Lab { .. } => {
-            let why = "the target is not embedded (lab:NAME): write its address";
-            return Err(format!("{}: {why}", source.name));
+            let reason = "the target is not embedded (lab:NAME): write its address";
+            return Err(format!("{}: {reason}", source.name));
         }
     };
     match endpoint.probe() {
         Ok(0) => {}
-        Ok(more) => voice.warning(&format_args!(
+        Ok(more) => sink.warning(&format_args!(
             "{name} has {more} metrics more than are kept of one source: choose with `only`"
         )),
-        Err(why) => voice.warning(&format_args!(
-            "nothing can be measured of {name} yet: {why}"
+        Err(reason) => sink.warning(&format_args!(
+            "nothing can be measured of {name} yet: {reason}"
         )),
     }
     for pattern in endpoint.unmatched() {
-        voice.warning(&format_args!(
+        sink.warning(&format_args!(
             "{name}: no metric matches `{pattern}` yet: check the name"
         ));
     }
@@ -183,23 +183,29 @@ fn sampler(source: MetricSource, voice: &SharedVoice) -> Result<Box<dyn Sampler>
 }
 
 /// Polls once before the run and reports missing sources.
-fn looked_at_once(mut sampler: impl Sampler + 'static, voice: &SharedVoice) -> Box<dyn Sampler> {
-    if let Err(why) = sampler.look() {
-        voice.warning(&format_args!(
-            "nothing can be measured of {} yet: {why}",
+fn looked_at_once(
+    mut sampler: impl Sampler + 'static,
+    sink: &SharedMessageSink,
+) -> Box<dyn Sampler> {
+    if let Err(reason) = sampler.look() {
+        sink.warning(&format_args!(
+            "nothing can be measured of {} yet: {reason}",
             sampler.source()
         ));
     }
     Box::new(sampler)
 }
 
-fn asked_once(mut database: Postgres, voice: &SharedVoice) -> Result<Box<dyn Sampler>, String> {
+fn asked_once(
+    mut database: Postgres,
+    sink: &SharedMessageSink,
+) -> Result<Box<dyn Sampler>, String> {
     let name = database.source().to_owned();
     match database.probe() {
         Ok(None) => {}
-        Ok(Some(remark)) => voice.warning(&format_args!("{name}: {remark}")),
-        Err(why) => voice.warning(&format_args!(
-            "nothing can be measured of {name} yet: {why}"
+        Ok(Some(remark)) => sink.warning(&format_args!("{name}: {remark}")),
+        Err(reason) => sink.warning(&format_args!(
+            "nothing can be measured of {name} yet: {reason}"
         )),
     }
     Ok(Box::new(database))
@@ -208,13 +214,17 @@ fn asked_once(mut database: Postgres, voice: &SharedVoice) -> Result<Box<dyn Sam
 /// Sends a Prometheus query for the first time. An invalid query is an error.
 fn question(
     source: MetricSource,
-    (url, query): (&str, &str),
-    voice: &SharedVoice,
+    url: &str,
+    query: &str,
+    sink: &SharedMessageSink,
 ) -> Result<Box<dyn Sampler>, String> {
     let name = source.name.clone();
     let mut asked = Promql::new(source, url, query)?;
-    for remark in asked.probe().map_err(|why| format!("{name}: {why}"))? {
-        voice.warning(&format_args!("{name}: {remark}"));
+    for remark in asked
+        .probe()
+        .map_err(|reason| format!("{name}: {reason}"))?
+    {
+        sink.warning(&format_args!("{name}: {remark}"));
     }
     Ok(Box::new(asked))
 }
@@ -247,12 +257,12 @@ impl Sampling {
             let begun = thread.spawn(move || work(sampler, &Clock::system(zero), &looks, &stop));
             match begun {
                 Ok(_) => go_on.push(held),
-                Err(why) => {
+                Err(reason) => {
                     // Handled as any other failure.
                     let _ = sender.send(SourceReading {
                         at_ns: 0,
                         source,
-                        readings: Err(format!("no thread: {why}")),
+                        readings: Err(format!("no thread: {reason}")),
                     });
                 }
             }
@@ -281,11 +291,11 @@ impl Sampling {
 
     /// The warning for a source's first failure.
     pub fn warning(&mut self, look: &SourceReading) -> Option<String> {
-        let why = look.readings.as_ref().err()?;
+        let reason = look.readings.as_ref().err()?;
         let first = self.warned.insert(look.source.clone());
         first.then(|| {
             format!(
-                "nothing could be measured of {} from {} on: {why}",
+                "nothing could be measured of {} from {} on: {reason}",
                 look.source,
                 record::units::moment(look.at_ns)
             )
@@ -305,9 +315,9 @@ fn bounded(mut look: SourceReading) -> SourceReading {
                 look.readings = Err("the names of its metrics are too long".to_owned());
             }
         }
-        Err(why) => {
-            let end = why.char_indices().nth(LONGEST_REASON).map(|(at, _)| at);
-            end.into_iter().for_each(|at| why.truncate(at));
+        Err(reason) => {
+            let end = reason.char_indices().nth(LONGEST_REASON).map(|(at, _)| at);
+            end.into_iter().for_each(|at| reason.truncate(at));
         }
     }
     look

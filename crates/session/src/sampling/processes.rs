@@ -257,7 +257,7 @@ impl Sampler for Cgroup {
         let path = Path::new(&self.folder);
         let read = |name: &str| fs::read_to_string(path.join(name));
         let cpu = read("cpu.stat")
-            .map_err(|why| format!("{}: {why}", path.join("cpu.stat").display()))?;
+            .map_err(|reason| format!("{}: {reason}", path.join("cpu.stat").display()))?;
         let of_cpu = |name: &str| {
             let line = cpu
                 .lines()

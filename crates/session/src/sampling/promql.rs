@@ -1,6 +1,7 @@
 //! Repeats a Prometheus query during the run. Samples keep the timestamps of Prometheus, at steps
 //! no finer than its scrape interval.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use plan::{server::MetricSource, units::SECOND};
@@ -35,7 +36,7 @@ pub(super) struct Promql {
     query: String,
     step_ns: u64,
     /// The last step that was reported, in nanoseconds since 1970; initially the start of the run.
-    told_to: Option<u64>,
+    reported_to_ns: Option<u64>,
     /// Wall-clock time of the run's zero, taken once so that steps stay equidistant.
     began: u64,
     known: Vec<Descriptor>,
@@ -58,7 +59,7 @@ impl Promql {
             prefix: prefix.trim_end_matches('/').to_owned(),
             query: query.to_owned(),
             step_ns: USUAL_NS,
-            told_to: None,
+            reported_to_ns: None,
             began: 0,
             known: Vec::new(),
         })
@@ -73,10 +74,10 @@ impl Promql {
         let query = format!("query={}", encoded(&self.query));
         let data = match self.ask::<QueryData>("query", &query) {
             Ok(data) => data.series()?,
-            Err(QueryError::Question(why)) => return Err(why),
-            Err(QueryError::Now(why)) => {
+            Err(QueryError::Question(reason)) => return Err(reason),
+            Err(QueryError::Now(reason)) => {
                 let remark = format!(
-                    "nothing can be measured of it yet, and it is asked in steps of {}: {why}",
+                    "nothing can be measured of it yet, and it is asked in steps of {}: {reason}",
                     units::duration(self.step_ns)
                 );
                 return Ok(vec![remark]);
@@ -160,20 +161,20 @@ impl Promql {
     }
 
     /// Complete steps that are not reported yet.
-    fn due(&self, now: &Moment, told_to: u64) -> Option<(u64, u64)> {
+    fn due(&self, now: &Moment, reported_to_ns: u64) -> Option<RangeInclusive<u64>> {
         let settled = if now.is_last { 0 } else { SETTLED_NS };
         let to = now.wall_ns.saturating_sub(settled) / self.step_ns * self.step_ns;
-        let from = (told_to / self.step_ns + 1) * self.step_ns;
+        let from = (reported_to_ns / self.step_ns + 1) * self.step_ns;
         let earliest = to.saturating_sub(MOST_STEPS * self.step_ns);
-        (from <= to).then_some((from.max(earliest), to))
+        (from <= to).then_some(from.max(earliest)..=to)
     }
 
-    fn steps(&self, (from, to): (u64, u64)) -> Result<answers::Steps, String> {
+    fn steps(&self, wall_ns: &RangeInclusive<u64>) -> Result<answers::Steps, String> {
         let query = format!(
             "query={}&start={}&end={}&step={}",
             encoded(&self.query),
-            seconds(from),
-            seconds(to),
+            seconds(*wall_ns.start()),
+            seconds(*wall_ns.end()),
             seconds(self.step_ns)
         );
         match self.ask("query_range", &query) {
@@ -207,24 +208,25 @@ impl Sampler for Promql {
             source: self.source.name.clone(),
             readings,
         };
-        let Some(told_to) = self.told_to else {
+        let Some(reported_to_ns) = self.reported_to_ns else {
             // The first sample covers the time since this moment.
             let begun = look(now.at_ns, Ok(Vec::new()));
-            self.told_to = Some(now.wall_ns);
+            self.reported_to_ns = Some(now.wall_ns);
             self.began = now.wall_ns.saturating_sub(now.at_ns);
             return vec![begun];
         };
-        let Some(due) = self.due(now, told_to) else {
+        let Some(due) = self.due(now, reported_to_ns) else {
             return Vec::new();
         };
         let began = self.began;
         let at = |wall_ns: u64| wall_ns.saturating_sub(began);
-        match self.steps(due) {
+        match self.steps(&due) {
             // Just after the last reported step, since later steps may still be answered.
-            Err(why) => vec![look(at(told_to) + 1, Err(why))],
+            Err(reason) => vec![look(at(reported_to_ns) + 1, Err(reason))],
             Ok(steps) => {
-                let reported =
-                    (due.0..=due.1).step_by(usize::try_from(self.step_ns).unwrap_or(usize::MAX));
+                let reported = due
+                    .clone()
+                    .step_by(usize::try_from(self.step_ns).unwrap_or(usize::MAX));
                 let reported = reported.map(|step| {
                     let values = steps.get(&(step / 1_000_000)).into_iter().flatten();
                     let readings = values.map(|(instance, value)| MetricReading {
@@ -237,7 +239,7 @@ impl Sampler for Promql {
                     )
                 });
                 let reported = reported.collect();
-                self.told_to = Some(due.1);
+                self.reported_to_ns = Some(*due.end());
                 reported
             }
         }
@@ -299,13 +301,13 @@ mod tests {
             asked.due(&now(second * SECOND, is_last), reported * SECOND)
         };
         assert_eq!(due(105, 101, false), None);
-        assert_eq!(due(106, 101, false), Some((105 * SECOND, 105 * SECOND)));
-        assert_eq!(due(105, 101, true), Some((105 * SECOND, 105 * SECOND)));
-        assert_eq!(due(117, 105, false), Some((110 * SECOND, 115 * SECOND)));
+        assert_eq!(due(106, 101, false), Some(105 * SECOND..=105 * SECOND));
+        assert_eq!(due(105, 101, true), Some(105 * SECOND..=105 * SECOND));
+        assert_eq!(due(117, 105, false), Some(110 * SECOND..=115 * SECOND));
         assert_eq!(due(117, 115, true), None);
         // After days of absence the number of steps is limited.
-        let (from, to) = due(1_000_000, 5, false).unwrap();
-        assert_eq!((to - from) / asked.step_ns, MOST_STEPS);
+        let steps = due(1_000_000, 5, false).unwrap();
+        assert_eq!((steps.end() - steps.start()) / asked.step_ns, MOST_STEPS);
     }
 
     #[test]

@@ -15,8 +15,8 @@ use measure::{Interval, label};
 use plan::{FirstArrival, Load, Phase, Plan, Rate, Shape, units::SECOND};
 use record::{Run, RunState};
 use session::{
-    Job, NullSink, Observer, RecentIntervals, RunObserver, RunOutcome, SharedVoice, StartError,
-    exit, prepare,
+    Job, NullSink, Observer, RecentIntervals, RunObserver, RunOutcome, SharedMessageSink,
+    StartError, exit, prepare,
 };
 
 struct Runs(PathBuf);
@@ -70,11 +70,11 @@ impl RunObserver for Conductor {
         self
     }
 
-    fn not_run(&mut self, why: &StartError) -> u8 {
-        exit::of_not_run(why)
+    fn not_run(&mut self, error: &StartError) -> u8 {
+        exit::of_not_run(error)
     }
 
-    fn kept(&mut self, report: Option<&std::path::Path>) {
+    fn stored(&mut self, report: Option<&std::path::Path>) {
         assert!(report.is_some_and(std::path::Path::is_file));
         self.order.push("kept");
     }
@@ -113,7 +113,7 @@ fn job(lab: &lab::Lab, runs: &Runs, seconds: u64, stop: &StopHandle) -> Job {
     }
 }
 
-fn voice() -> SharedVoice {
+fn sink() -> SharedMessageSink {
     Arc::new(NullSink)
 }
 
@@ -122,10 +122,10 @@ fn two_runs_in_one_process_and_the_second_is_stopped_with_a_cause() {
     let lab = lab::Lab::start("sum", &lab::LabOptions::default()).unwrap();
     let runs = Runs::new("two");
 
-    let mut door = Conductor::default();
-    let first = prepare(job(&lab, &runs, 1, &StopHandle::default()), &voice());
-    let code = first.unwrap().conduct(&mut door);
-    assert_eq!(door.order, ["started", "kept", "code"]);
+    let mut frontend = Conductor::default();
+    let first = prepare(job(&lab, &runs, 1, &StopHandle::default()), &sink());
+    let code = first.unwrap().conduct(&mut frontend);
+    assert_eq!(frontend.order, ["started", "kept", "code"]);
     let run = Run::find(&runs.0, "last").unwrap();
     assert_eq!(run.manifest.state, RunState::Complete);
     assert_eq!(analysis::summarise(&run).requests.issued, 50);
@@ -138,15 +138,15 @@ fn two_runs_in_one_process_and_the_second_is_stopped_with_a_cause() {
         text: "rate > 1/s".into(),
     };
     let window = RecentIntervals::keeping(10 * SECOND);
-    let mut door = Conductor {
+    let mut frontend = Conductor {
         stop: Some((stop.clone(), cause.clone())),
         window: window.clone(),
         ..Conductor::default()
     };
-    let second = prepare(job(&lab, &runs, 3600, &stop), &voice()).unwrap();
-    let ended = second.run_with(&mut door, &window).unwrap();
+    let second = prepare(job(&lab, &runs, 3600, &stop), &sink()).unwrap();
+    let ended = second.run_with(&mut frontend, &window).unwrap();
     assert_eq!(ended.cause, Some(cause));
-    let code = ended.finish(&mut door);
+    let code = ended.finish(&mut frontend);
     assert!([exit::FAIL, exit::INVALID].contains(&code), "{code}");
     let run = Run::find(&runs.0, "last").unwrap();
     let end = run.manifest.end.clone().unwrap();
@@ -155,7 +155,7 @@ fn two_runs_in_one_process_and_the_second_is_stopped_with_a_cause() {
     assert_eq!(end.reason.as_deref(), Some("the stop rule `rate > 1/s`"));
     let all = analysis::summarise(&run).requests.issued;
     assert!(all > 0 && all < 3600 * 50, "{all}");
-    assert!(door.seen.is_some_and(|seen| seen <= all));
+    assert!(frontend.seen.is_some_and(|seen| seen <= all));
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn what_only_a_hook_would_look_at_is_refused_without_one() {
         panic!("it begins with a request")
     };
     request.extension = plan::Extension::new("looked at").ok();
-    let refused = prepare(job, &voice()).err().unwrap();
+    let refused = prepare(job, &sink()).err().unwrap();
     assert!(refused.bad_input && refused.problems[0].to_string().contains("hooks"));
 }
 
@@ -178,7 +178,7 @@ fn undecidable_criteria_are_refused_before_the_record() {
     let mut job = job(&lab, &runs, 1, &StopHandle::default());
     let criterion = plan::criteria::parse_criterion("p99 of \"GET /elsewhere\" < 1s");
     job.plan.criteria.push(criterion.unwrap());
-    let refused = prepare(job, &voice()).err().unwrap();
+    let refused = prepare(job, &sink()).err().unwrap();
     assert!(refused.bad_input && refused.problems.len() == 1);
     assert!(!runs.0.exists());
 }

@@ -21,7 +21,7 @@ use record::{EventKind, Run};
 use report::{console, markdown};
 use session::{Coordinator, Job, RunPartOrder, divide, prepare};
 
-use crate::{Conductor, Runs, at_a_rate, voice};
+use crate::{Conductor, Runs, at_a_rate, sink};
 
 /// A driver that assigns users itself and sends nothing: process `n` gets ten for each process up
 /// to it.
@@ -80,7 +80,7 @@ fn one_process() {
         return;
     };
     let number = dealt.then_some(part.share.index);
-    let ready = prepare(job(&target, seconds, number).part(part), &voice());
+    let ready = prepare(job(&target, seconds, number).part(part), &sink());
     ready.unwrap().run(&mut Conductor::default()).unwrap();
 }
 
@@ -132,7 +132,7 @@ fn begin(runs: &Runs, job: Job, processes: u64) -> Coordinator {
         runs: Some(runs.0.clone()),
         ..job
     };
-    let divided = divide(job, processes, &voice()).unwrap();
+    let divided = divide(job, processes, &sink()).unwrap();
     divided.begin(SECOND / 2).unwrap()
 }
 
@@ -152,9 +152,9 @@ fn processes_share_arrivals_and_one_finishes_for_all() {
     // The coordinator alone samples the machine.
     let series = &ended.run.server.series;
     assert!(!series.is_empty() && series.iter().all(|series| series.source == "host"));
-    let mut door = Conductor::default();
-    ended.finish(&mut door);
-    assert_eq!(door.order, ["kept", "code"]);
+    let mut frontend = Conductor::default();
+    ended.finish(&mut frontend);
+    assert_eq!(frontend.order, ["kept", "code"]);
 }
 
 #[test]

@@ -27,8 +27,8 @@ use plan::{
 };
 use record::Run;
 use session::{
-    FrontEnd, FrontEndInfo, Job, Observer, RunObserver, RunOutcome, SharedVoice, StartError, exit,
-    prepare,
+    FrontEnd, FrontEndInfo, Job, Observer, RunObserver, RunOutcome, SharedMessageSink, StartError,
+    exit, prepare,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -164,7 +164,7 @@ impl FrontEnd for Toy {
         &Files
     }
 
-    fn run(&self, _called: &str, arguments: &[String], voice: &SharedVoice) -> u8 {
+    fn run(&self, _called: &str, arguments: &[String], sink: &SharedMessageSink) -> u8 {
         let inputs = Inputs {
             files: arguments.iter().map(PathBuf::from).collect(),
             ..Inputs::default()
@@ -172,7 +172,7 @@ impl FrontEnd for Toy {
         let plan = match self.reader().load(&inputs) {
             Ok(plan) => plan,
             Err(errors) => {
-                voice.error(&errors);
+                sink.error(&errors);
                 return exit::BAD_INPUT;
             }
         };
@@ -193,7 +193,7 @@ impl FrontEnd for Toy {
             runs: Some(self.runs.clone()),
             ..Job::new("ping", plan, options)
         };
-        match prepare(job, voice) {
+        match prepare(job, sink) {
             Ok(ready) => ready.conduct(&mut Pinged::default()),
             Err(refused) => exit::of_not_run(&refused.into()),
         }
@@ -228,8 +228,8 @@ impl RunObserver for Pinged {
     fn observer(&mut self) -> &mut dyn Observer {
         self
     }
-    fn not_run(&mut self, why: &StartError) -> u8 {
-        exit::of_not_run(why)
+    fn not_run(&mut self, reason: &StartError) -> u8 {
+        exit::of_not_run(reason)
     }
     fn code(&mut self, outcome: &RunOutcome<'_>) -> u8 {
         assert!(self.intervals > 0);
@@ -272,10 +272,11 @@ fn a_protocol_and_a_door_from_outside_come_to_a_report() {
     std::fs::write(&file, format!("{address} 50 1")).expect("a file");
 
     // How the command line registers it.
-    let doors: [&dyn FrontEnd; 1] = [&Toy {
+    let frontends: [&dyn FrontEnd; 1] = [&Toy {
         runs: runs.0.clone(),
     }];
-    let readers: Vec<&dyn TestFileReader> = doors.iter().map(|door| door.reader()).collect();
+    let readers: Vec<&dyn TestFileReader> =
+        frontends.iter().map(|frontend| frontend.reader()).collect();
     let inputs = Inputs {
         files: vec![file.clone()],
         ..Inputs::default()
@@ -284,7 +285,7 @@ fn a_protocol_and_a_door_from_outside_come_to_a_report() {
         formats::load(&inputs, &readers).expect("a plan").work,
         Work::External(_)
     ));
-    let code = doors[0].run("ping", &[file.display().to_string()], &super::voice());
+    let code = frontends[0].run("ping", &[file.display().to_string()], &super::sink());
     assert_eq!(code, exit::PASS);
 
     let run = Run::find(&runs.0, "last").expect("a record");
@@ -298,6 +299,6 @@ fn a_protocol_and_a_door_from_outside_come_to_a_report() {
         .map(|row| (row.text.as_str(), row.count))
         .collect();
     assert_eq!(rows, [("ping topic/0", 25), ("ping topic/1", 25)]);
-    assert_eq!(doors[0].printed(&run), "50 pings\n");
+    assert_eq!(frontends[0].printed(&run), "50 pings\n");
     assert_eq!(summary.arrivals.expect("an open load").started, 50);
 }

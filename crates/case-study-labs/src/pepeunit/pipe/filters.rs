@@ -35,9 +35,9 @@ pub(crate) fn pass(
     }
     let text = std::str::from_utf8(payload).map_err(|_| "type")?;
     let number =
-        number(filters, text).or_else(|why| match rules.lacks(BrokenRule::FilterType) {
+        number(filters, text).or_else(|reason| match rules.lacks(BrokenRule::FilterType) {
             true => Ok(None),
-            false => Err(why),
+            false => Err(reason),
         })?;
     if !rules.lacks(BrokenRule::FilterList) && !is_listed_well(filters, text, number) {
         return Err("list");

@@ -35,7 +35,7 @@ pub(crate) struct Pipe {
     rules: RuleSet,
     turns: Turns,
     before: Before,
-    kept: PipeState,
+    stored: PipeState,
     buffered: usize,
     flushed_ms: u64,
     cleaned_ms: u64,
@@ -63,7 +63,7 @@ impl Pipe {
     pub fn new(config: Config, rules: RuleSet, turns: Turns, now_ms: u64) -> Pipe {
         let policy = &config.processing_policy;
         let window = policy.time_window_size.unwrap_or(60);
-        let kept = match policy.kind {
+        let stored = match policy.kind {
             PolicyKind::LastValue => PipeState::Last(LastValue::default()),
             PolicyKind::NRecords => {
                 PipeState::Records(NRecords::new(policy.n_records_count.unwrap_or(1)))
@@ -81,7 +81,7 @@ impl Pipe {
             rules,
             turns,
             before: Before::default(),
-            kept,
+            stored,
             buffered: 0,
             flushed_ms: now_ms,
             cleaned_ms: now_ms,
@@ -98,12 +98,12 @@ impl Pipe {
         let passed = filters::pass(&self.config, self.rules, &mut self.before, payload, now_ms);
         let state = match passed {
             Ok(state) => state,
-            Err(why) => {
-                *self.counts.filtered.entry(why).or_default() += 1;
+            Err(reason) => {
+                *self.counts.filtered.entry(reason).or_default() += 1;
                 return;
             }
         };
-        match &mut self.kept {
+        match &mut self.stored {
             PipeState::Last(last) => last.take(self.rules, state, now_ms),
             PipeState::Records(records) => records.take(state, now_ms),
             PipeState::Window(window) => window.take(self.rules, state, now_ms),
@@ -130,7 +130,7 @@ impl Pipe {
             return;
         }
         self.cleaned_ms = now_ms;
-        match &mut self.kept {
+        match &mut self.stored {
             PipeState::Records(records) => records.clean(self.rules),
             PipeState::Window(window) => window.clean(now_ms, self.turns.lazy_ms),
             PipeState::Last(_) | PipeState::Aggregation(_) => {}
@@ -139,7 +139,7 @@ impl Pipe {
 
     fn flush(&mut self, now_ms: u64) {
         (self.flushed_ms, self.buffered) = (now_ms, 0);
-        match &mut self.kept {
+        match &mut self.stored {
             PipeState::Last(last) => last.flush(),
             PipeState::Records(records) => records.flush(),
             PipeState::Window(window) => window.flush(),
@@ -151,7 +151,7 @@ impl Pipe {
     }
 
     pub fn last(&self) -> Option<(&str, u64)> {
-        match &self.kept {
+        match &self.stored {
             PipeState::Last(last) => last.seen.as_ref().map(|(state, at)| (state.as_str(), *at)),
             _ => None,
         }
@@ -159,7 +159,7 @@ impl Pipe {
 
     pub fn rows(&self, node: &str, offset: usize, limit: usize) -> (usize, Vec<Value>) {
         let input = self.config.filters.type_input_value.name();
-        match &self.kept {
+        match &self.stored {
             PipeState::Last(_) => (0, Vec::new()),
             PipeState::Records(records) => {
                 let most = records.most(self.rules);

@@ -239,16 +239,16 @@ fn refuses_with_an_outcome() {
 fn a_seed_gives_the_same_ids_and_a_file_keeps_its_patients() {
     let file = std::env::temp_dir().join(format!("lab-store-{}.db", std::process::id()));
     let extra = vec![("store".to_owned(), file.to_str().unwrap().to_owned())];
-    let kept = LabOptions {
+    let stored = LabOptions {
         seed: 7,
         extra,
         ..LabOptions::default()
     };
-    let first = Lab::start_from(case_study_labs::LABS, "fhir", &kept).unwrap();
+    let first = Lab::start_from(case_study_labs::LABS, "fhir", &stored).unwrap();
     let a = create(&mut connect(&first), "A", &[]);
     first.stop().unwrap();
-    let second = Lab::start_from(case_study_labs::LABS, "fhir", &kept).unwrap();
-    let third = Lab::start_from(case_study_labs::LABS, "fhir", &kept)
+    let second = Lab::start_from(case_study_labs::LABS, "fhir", &stored).unwrap();
+    let third = Lab::start_from(case_study_labs::LABS, "fhir", &stored)
         .map(drop)
         .unwrap_err()
         .to_string();

@@ -2,7 +2,7 @@
 
 use analysis::steady::{
     Behaviour, Steady,
-    simulated::{MS, course, phase, plan, queue, steady},
+    simulated::{MS, phase, plan, queue, simulated_run, steady},
 };
 use plan::units::SECOND;
 
@@ -70,7 +70,8 @@ fn count(
     ms: impl Fn(f64) -> f64,
 ) -> u64 {
     let plan = plan(vec![phase(seconds)]);
-    let is_told = |seed: &u64| steady(&course(&plan, *seed, seconds, &ms)).is_some_and(&is_told);
+    let is_told =
+        |seed: &u64| steady(&simulated_run(&plan, *seed, seconds, &ms)).is_some_and(&is_told);
     (0..runs).filter(is_told).count() as u64
 }
 

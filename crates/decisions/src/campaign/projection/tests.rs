@@ -2,16 +2,19 @@ use super::*;
 use crate::campaign::VolumeRate;
 use analysis::saturation::Saturation;
 
-fn scaling(tested: (u32, f64), meant: (u32, f64)) -> Scaling {
-    let [tested, meant] = [tested, meant].map(|(instances, background)| Deployment {
+fn instances(instances: u32, background: f64) -> Deployment {
+    Deployment {
         instances,
         background,
-    });
-    Scaling { tested, meant }
+    }
+}
+
+fn scaling(tested: Deployment, target: Deployment) -> Scaling {
+    Scaling { tested, target }
 }
 
 fn usual() -> Scaling {
-    scaling((6, 0.0), (16, 0.35))
+    scaling(instances(6, 0.0), instances(16, 0.35))
 }
 
 fn pool() -> Reached {
@@ -42,7 +45,7 @@ fn row(name: &str, verdict: StageVerdict, per_second: f64) -> StageRow {
         target: None,
         against: None,
         verdict,
-        why: String::new(),
+        reason: String::new(),
         criteria: Vec::new(),
         planned: Some(Planned {
             arrivals_per_second: per_second,
@@ -217,9 +220,9 @@ fn nothing_is_estimated_that_was_not_measured() {
             "was measured on 8 and `tested` says 6: mend",
         ),
     ];
-    for (rows, said) in cases {
+    for (rows, message) in cases {
         let reported = refused(usual(), &rows);
-        assert!(reported.contains(said), "{reported}\n{said}");
+        assert!(reported.contains(message), "{reported}\n{message}");
     }
 }
 
@@ -228,14 +231,14 @@ fn nothing_is_estimated_far_from_what_was_tested() {
     let rows = half_and_whole();
     // At most four times the tested capacity, by remaining share and by instances.
     assert!(
-        projection(scaling((6, 0.0), (24, 0.0)), &rows)
+        projection(scaling(instances(6, 0.0), instances(24, 0.0)), &rows)
             .estimate
             .is_some()
     );
     for far in [
-        scaling((6, 0.0), (25, 0.0)),
-        scaling((6, 0.0), (25, 0.5)),
-        scaling((6, 0.5), (24, 0.4)),
+        scaling(instances(6, 0.0), instances(25, 0.0)),
+        scaling(instances(6, 0.0), instances(25, 0.5)),
+        scaling(instances(6, 0.5), instances(24, 0.4)),
     ] {
         assert!(refused(far, &rows).contains("times what was tested; beyond 4 times"));
     }

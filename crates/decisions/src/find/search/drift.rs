@@ -30,14 +30,14 @@ pub(super) enum Drift {
     Sure(f64),
 }
 
-pub(super) fn drift(whole: &[&ProbeResult], around: f64) -> Drift {
-    let moves = moves(whole, around);
+pub(super) fn drift(complete: &[&ProbeResult], around: f64) -> Drift {
+    let moves = moves(complete, around);
     let moves = moves.filter(|moves| moves.by.abs() >= LEAST && moves.evidence >= SUSPECTED);
-    let again: Vec<usize> = (0..whole.len())
-        .filter(|number| whole[*number].why == ProbeReason::Again)
+    let again: Vec<usize> = (0..complete.len())
+        .filter(|number| complete[*number].reason == ProbeReason::Again)
         .collect();
     let mut likely = None;
-    let mut failed_again = again.iter().filter(|number| !whole[**number].holds());
+    let mut failed_again = again.iter().filter(|number| !complete[**number].holds());
     if let Some(moves) = moves
         && failed_again.clone().next().is_some()
     {
@@ -46,22 +46,24 @@ pub(super) fn drift(whole: &[&ProbeResult], around: f64) -> Drift {
         }
         likely = (moves.evidence >= LIKELY).then_some(moves.by);
     }
-    let fell = failed_again.find_map(|number| fell_by(whole, *number));
+    let fell = failed_again.find_map(|number| fell_by(complete, *number));
     if let Some(by) = fell {
         return Drift::Sure(by);
     }
     // Once per search, and whenever a falling load line fits better.
     let since = again.last().map_or(0, |number| number + 1);
-    let count = whole[since..]
+    let count = complete[since..]
         .iter()
-        .filter(|probe| probe.why.is_long())
+        .filter(|probe| probe.reason.is_long())
         .count();
     let is_due = again.is_empty() && count >= UNTIL_AGAIN;
-    let has_just_failed =
-        since == whole.len() && again.last().is_some_and(|number| !whole[*number].holds());
+    let has_just_failed = since == complete.len()
+        && again
+            .last()
+            .is_some_and(|number| !complete[*number].holds());
     let is_time = has_just_failed || count >= BETWEEN_AGAIN;
     let contradicts = is_time && moves.is_some_and(|moves| moves.by < 0.0);
-    match highest_held(whole) {
+    match highest_held(complete) {
         Some(level) if is_due || contradicts && again.len() < MOST_AGAIN => {
             Drift::Suspected { level, likely }
         }
@@ -70,14 +72,14 @@ pub(super) fn drift(whole: &[&ProbeResult], around: f64) -> Drift {
 }
 
 /// Drop of throughput compared to the same level before, in logarithms; `None` within chance.
-fn fell_by(whole: &[&ProbeResult], number: usize) -> Option<f64> {
+fn fell_by(complete: &[&ProbeResult], number: usize) -> Option<f64> {
     let rate = |probe: &ProbeResult| {
         let seconds = probe.tallies.first()?.seconds.len() as f64;
         Some((probe.answered?, seconds.max(1.0)))
     };
-    let now = whole[number];
-    let mut held = whole[..number].iter().filter(|before| {
-        before.why.is_long()
+    let now = complete[number];
+    let mut held = complete[..number].iter().filter(|before| {
+        before.reason.is_long()
             && before.holds()
             && (before.level / now.level - 1.0).abs() < SAME_LEVEL
     });
@@ -97,14 +99,14 @@ impl Drift {
     }
 }
 
-fn moves(whole: &[&ProbeResult], around: f64) -> Option<Movement> {
-    let total: f64 = whole.iter().map(|probe| probe.spent_s).sum();
+fn moves(complete: &[&ProbeResult], around: f64) -> Option<Movement> {
+    let total: f64 = complete.iter().map(|probe| probe.spent_s).sum();
     let mut now = 0.0;
     let mut looks = Vec::new();
-    for probe in whole {
+    for probe in complete {
         let middle = now + probe.spent_s / 2.0;
         now += probe.spent_s;
-        if probe.why.is_long() {
+        if probe.reason.is_long() {
             let look = Observation {
                 at: probe.level.ln(),
                 n: 1.0,
@@ -117,15 +119,15 @@ fn moves(whole: &[&ProbeResult], around: f64) -> Option<Movement> {
 }
 
 /// The highest held level that later probes have not confirmed.
-fn highest_held(whole: &[&ProbeResult]) -> Option<f64> {
-    let held = whole.iter().enumerate().filter(|(number, probe)| {
+fn highest_held(complete: &[&ProbeResult]) -> Option<f64> {
+    let held = complete.iter().enumerate().filter(|(number, probe)| {
         let known_now = |other: &&ProbeResult| {
             let is_same = (other.level / probe.level - 1.0).abs() < SAME_LEVEL;
             let holds_above = other.holds() && other.level >= probe.level;
             let fails_below = !other.holds() && other.level <= probe.level;
-            other.why == ProbeReason::Again && (is_same || holds_above || fails_below)
+            other.reason == ProbeReason::Again && (is_same || holds_above || fails_below)
         };
-        probe.why.is_long() && probe.holds() && !whole[number + 1..].iter().any(known_now)
+        probe.reason.is_long() && probe.holds() && !complete[number + 1..].iter().any(known_now)
     });
     held.map(|(_, probe)| probe.level).max_by(f64::total_cmp)
 }

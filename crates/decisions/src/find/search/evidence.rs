@@ -11,10 +11,10 @@ use super::{ProbeResult, ViolationTally};
 /// intervals contain the load lines of `simulated::KNOWN` in 95 of 100 searches.
 const DOUBT: f64 = 2.5;
 
-pub(super) fn bounds(whole: &[&ProbeResult], around: f64) -> Vec<Observations> {
-    let grew = Grew::from_probes(whole);
-    let count = whole.iter().map(|probe| probe.tallies.len()).max();
-    let fails_by_it = whole
+pub(super) fn bounds(complete: &[&ProbeResult], around: f64) -> Vec<Observations> {
+    let grew = Grew::from_probes(complete);
+    let count = complete.iter().map(|probe| probe.tallies.len()).max();
+    let fails_by_it = complete
         .iter()
         .find_map(|probe| probe.tallies.iter().position(ViolationTally::is_of_shares));
     (0..count.unwrap_or(0))
@@ -26,7 +26,8 @@ pub(super) fn bounds(whole: &[&ProbeResult], around: f64) -> Vec<Observations> {
                 let tally = probe.tallies.get(bound).filter(|_| counts)?;
                 Some((probe.level.ln(), tally.clone(), is_overload))
             };
-            let tallies: Vec<(f64, ViolationTally, bool)> = whole.iter().filter_map(of).collect();
+            let tallies: Vec<(f64, ViolationTally, bool)> =
+                complete.iter().filter_map(of).collect();
             let stationary = tallies.iter().filter(|(_, _, is_overload)| !is_overload);
             let together = Together::new(stationary.map(|(at, tally, _)| (*at, tally)), around);
             let looks = tallies.iter().map(|(at, tally, is_overload)| {
@@ -65,13 +66,13 @@ struct Grew {
 }
 
 impl Grew {
-    fn from_probes(whole: &[&ProbeResult]) -> Grew {
+    fn from_probes(complete: &[&ProbeResult]) -> Grew {
         const CONTRADICTED: usize = 2;
-        let grew = whole.iter().filter(|probe| probe.grows == Some(true));
+        let grew = complete.iter().filter(|probe| probe.grows == Some(true));
         let mut levels: Vec<f64> = grew.map(|probe| probe.level).collect();
         levels.sort_by(f64::total_cmp);
         let has_none = |level: f64| {
-            let others = whole.iter().filter(|other| other.grows == Some(false));
+            let others = complete.iter().filter(|other| other.grows == Some(false));
             others.filter(|other| other.level > level).count()
         };
         let believed = levels.into_iter().enumerate();
@@ -87,7 +88,7 @@ impl Grew {
     }
 
     fn contradicts(&self, probe: &ProbeResult) -> bool {
-        let is_quick = !probe.why.is_long() && probe.grows != Some(true) && probe.holds();
+        let is_quick = !probe.reason.is_long() && probe.grows != Some(true) && probe.holds();
         is_quick && self.lowest.is_some_and(|lowest| probe.level >= lowest)
     }
 }

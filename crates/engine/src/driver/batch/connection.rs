@@ -58,12 +58,12 @@ impl Connection {
     ) -> BatchResult {
         let worker = &shared.worker;
         let mut moments = Moments::new(due.intended, due.started);
-        let kept = self.conn.take();
-        let is_kept = kept.is_some();
+        let stored = self.conn.take();
+        let is_kept = stored.is_some();
         // The requests count as in flight from here on, including the wait for the source and the
         // connection.
         let mut since = due.started;
-        let connected = match kept {
+        let connected = match stored {
             Some(conn) => Ok(conn),
             None => {
                 shared.arm(worker.clock.now(), limit);
@@ -80,11 +80,15 @@ impl Connection {
             Ok(conn) => conn,
             Err(fault) => {
                 // The size of the batch is unknown here, so it counts as one request.
-                shared.ledger.begin(due.intended, since, since, (1, 1));
+                shared.ledger.begin(due.intended, since, since, 1, 1);
                 self.take(shared, 1);
                 self.expected = 1;
-                let lost = TransportError(fault, ExchangeStage::Connect);
-                return self.lost(shared, &moments, lost, (1, &Reply::default()), limit);
+                let broken = BrokenBatch {
+                    error: TransportError(fault, ExchangeStage::Connect),
+                    left: 1,
+                    reply: &Reply::default(),
+                };
+                return self.lost(shared, &moments, broken, limit);
             }
         };
         let source = &shared.driver.source;
@@ -97,7 +101,7 @@ impl Connection {
         let begun = worker.clock.now();
         moments.arrivals = self.begin(shared, due.intended, since, begun);
         shared.arm(begun, limit);
-        let mut answers = Answers::new(shared, self.number, &self.batch, moments, (begun, limit));
+        let mut answers = Answers::new(shared, self.number, &self.batch, moments, begun, limit);
         let io = shared.client.io();
         let ended = conn
             .transport
@@ -120,13 +124,12 @@ impl Connection {
                 } else {
                     fault
                 };
-                self.lost(
-                    shared,
-                    &moments,
-                    TransportError(fault, stage),
-                    (left, reply),
-                    limit,
-                )
+                let broken = BrokenBatch {
+                    error: TransportError(fault, stage),
+                    left,
+                    reply,
+                };
+                self.lost(shared, &moments, broken, limit)
             }
         }
     }
@@ -140,7 +143,7 @@ impl Connection {
             _ => answers.min(shared.left_of_plan(self.number)),
         };
         let ledger = &shared.ledger;
-        ledger.begin(intended, since, now, (answers, arrivals));
+        ledger.begin(intended, since, now, answers, arrivals);
         self.take(shared, answers);
         self.expected = answers;
         arrivals
@@ -169,8 +172,10 @@ impl Connection {
     #[cold]
     fn wait_ends(&self, shared: &BatchState, since: u64, now: u64) {
         if shared.driver.pace.is_none() {
-            let of = (shared.driver.label, since);
-            shared.worker.requests_uncounted(now, of, self.expected);
+            let label = shared.driver.label;
+            shared
+                .worker
+                .requests_uncounted(now, label, since, self.expected);
         } else {
             shared.worker.sample_levels(now);
         }
@@ -187,19 +192,19 @@ impl Connection {
         &mut self,
         shared: &BatchState,
         moments: &Moments,
-        lost: TransportError,
-        (left, reply): (u32, &Reply),
+        broken: BrokenBatch<'_>,
         limit: &Limit,
     ) -> BatchResult {
         let worker = &shared.worker;
         limit.disarm();
         let now = worker.clock.now();
-        shared.ledger.lost(moments, lost, left, reply, now);
+        let BrokenBatch { error, left, reply } = broken;
+        shared.ledger.lost(moments, error, left, reply, now);
         self.free_at = now;
         worker.run_due(now);
         if limit.is_aborted() {
             BatchResult::Finished
-        } else if lost.1 == ExchangeStage::Connect {
+        } else if error.1 == ExchangeStage::Connect {
             BatchResult::Refused
         } else {
             BatchResult::Broken
@@ -222,6 +227,14 @@ impl Connection {
     }
 }
 
+struct BrokenBatch<'r> {
+    error: TransportError,
+    /// Responses that had not arrived completely.
+    left: u32,
+    /// The response that was being read.
+    reply: &'r Reply,
+}
+
 struct Answers<'b> {
     shared: &'b BatchState,
     connection: usize,
@@ -231,7 +244,7 @@ struct Answers<'b> {
     begun: u64,
     limit: &'b Rc<Limit>,
     /// Whether data arrived since the time-out was set.
-    heard: bool,
+    received: bool,
     silent: u32,
 }
 
@@ -241,7 +254,8 @@ impl<'b> Answers<'b> {
         connection: usize,
         batch: &'b Batch,
         mut moments: Moments,
-        (begun, limit): (u64, &'b Rc<Limit>),
+        begun: u64,
+        limit: &'b Rc<Limit>,
     ) -> Answers<'b> {
         let left = batch.answers.max(1);
         // Read the clock before the write: on loopback the response may arrive before the write
@@ -256,7 +270,7 @@ impl<'b> Answers<'b> {
             left,
             begun,
             limit,
-            heard: false,
+            received: false,
             silent: 0,
         }
     }
@@ -285,13 +299,13 @@ impl ExchangeObserver for Answers<'_> {
 
     #[inline]
     fn on_read(&mut self, now_ns: u64, _: usize) {
-        self.heard = true;
+        self.received = true;
         self.moments.first_read.get_or_insert(now_ns);
     }
 
     #[inline]
     fn on_discarded(&mut self, _: usize, _: &Clock) {
-        self.heard = true;
+        self.received = true;
     }
 
     #[inline]
@@ -321,8 +335,8 @@ impl ExchangeObserver for Answers<'_> {
         let (worker, patient) = (&shared.worker, shared.driver.patient);
         match cut {
             Cut::Expired => {
-                self.silent = if self.heard { 0 } else { self.silent + 1 };
-                self.heard = false;
+                self.silent = if self.received { 0 } else { self.silent + 1 };
+                self.received = false;
                 if patient && self.silent < SILENT {
                     shared.arm(worker.clock.now(), self.limit);
                     return None;

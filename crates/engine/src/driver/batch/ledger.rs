@@ -61,7 +61,8 @@ impl BatchRecorder {
         intended: Intended,
         since: u64,
         now: u64,
-        (requests, arrivals): (u32, u32),
+        requests: u32,
+        arrivals: u32,
     ) {
         let worker = &self.worker;
         worker.requests_began(since, self.label, requests);
@@ -101,7 +102,7 @@ impl BatchRecorder {
             response_ns: sample.response_ns(),
             service_ns: sample.service_ns().unwrap_or(0),
         };
-        self.worker.recorder.borrow_mut().door(now, &event);
+        self.worker.recorder.borrow_mut().frontend(now, &event);
     }
 
     #[cold]
@@ -144,13 +145,13 @@ impl BatchRecorder {
         self.worker
             .recorder
             .borrow_mut()
-            .door(now, &Event::Lost { how, bytes });
+            .frontend(now, &Event::Lost { how, bytes });
     }
 
     #[inline]
     fn sample(&self, sample: &Sample, since: u64, is_arrival: bool) {
         let worker = &self.worker;
-        worker.request_ended(sample.done_ns, (self.label, since));
+        worker.request_ended(sample.done_ns, self.label, since);
         let mut recorder = worker.recorder.borrow_mut();
         recorder.sample(sample);
         if let Some(label) = self.iteration.filter(|_| is_arrival) {

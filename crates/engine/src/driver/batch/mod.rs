@@ -103,7 +103,7 @@ impl Driver for BatchDriver {
             shared.watch_backlog();
             let worker = &shared.worker;
             let now = worker.clock.now();
-            worker.recorder.borrow_mut().door(now, &Event::Begin);
+            worker.recorder.borrow_mut().frontend(now, &Event::Begin);
             for connection in 0..shared.driver.connections {
                 let limit = Rc::new(Limit::default());
                 let place = worker.enter(&limit);
@@ -231,7 +231,7 @@ impl BatchState {
         }
         let now = worker.clock.now();
         worker.backlog.borrow_mut().take();
-        worker.recorder.borrow_mut().door(now, &Event::End);
+        worker.recorder.borrow_mut().frontend(now, &Event::End);
     }
 
     async fn connection(&self, number: usize, limit: &Rc<Limit>) {

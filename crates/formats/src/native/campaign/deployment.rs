@@ -17,19 +17,19 @@ use crate::{
 /// `None` if both are absent, or one is invalid.
 pub(super) fn read(root: &Node, findings: &mut Findings) -> Option<Scaling> {
     let alone = match (root.entry("tested"), root.entry("meant")) {
-        (Some(tested), Some(meant)) => {
+        (Some(tested), Some(target)) => {
             let tested = deployment(tested, findings);
-            let meant = deployment(meant, findings);
-            let both = tested.zip(meant);
-            return both.map(|(tested, meant)| Scaling { tested, meant });
+            let target = deployment(target, findings);
+            let both = tested.zip(target);
+            return both.map(|(tested, target)| Scaling { tested, target });
         }
         (None, None) => return None,
         (Some(tested), None) => (
             tested,
             "`tested` requires `meant`, the service that the report is to estimate for: write for example `meant: { instances: 16, background: 35% }`",
         ),
-        (None, Some(meant)) => (
-            meant,
+        (None, Some(target)) => (
+            target,
             "`meant` requires `tested`, the service that is loaded: write for example `tested: { instances: 6 }`",
         ),
     };

@@ -26,7 +26,7 @@ pub(super) fn read(
         if is_reference(&text) {
             let reference = read::grammar(node, parse_reference(&text), findings)?;
             return recorded(&reference)
-                .map_err(|why| findings.problem(node.mark, why))
+                .map_err(|reason| findings.problem(node.mark, reason))
                 .ok();
         }
         return time(node, "latency", findings).map(MockLatency::Constant);

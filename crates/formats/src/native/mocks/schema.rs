@@ -6,7 +6,7 @@ use crate::{
     methods::METHODS,
     native::{
         model,
-        schema::{any, named, object, reference, string, whole},
+        schema::{any, named, object, reference, string, whole_number},
     },
 };
 
@@ -43,7 +43,7 @@ pub fn definitions() -> [(&'static str, Value); 3] {
 
 fn mock(key: &str) -> Value {
     match key {
-        "port" => whole("Its port; else any free one", 1),
+        "port" => whole_number("Its port; else any free one", 1),
         "latency" => named("How long routes take that do not say", "latency"),
         "routes" => {
             json!({ "type": "array", "minItems": 1, "items": reference("route"), "description": "What it answers; the first that fits does" })
@@ -57,7 +57,7 @@ fn mock(key: &str) -> Value {
 
 fn route(key: &str) -> Value {
     match key {
-        "status" => whole("The status [200]", 200),
+        "status" => whole_number("The status [200]", 200),
         "headers" => named("Of the answer", "pairs"),
         "json" => {
             json!({ "description": "The answer's body; {{ id }}, {{ query.x }}, {{ body.x }} and {{ remembered.x }} are what was asked" })
@@ -78,7 +78,7 @@ fn route(key: &str) -> Value {
 fn queue(key: &str) -> Value {
     match key {
         "capacity" => named("What all workers together serve: 1000/s", "rate"),
-        "workers" => whole("How many serve at a time [1]", 1),
+        "workers" => whole_number("How many serve at a time [1]", 1),
         _ => any(),
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{any, boolean, named, one_or_many, reference, string, whole};
+use super::{any, boolean, named, one_or_many, reference, string, whole_number};
 
 pub(super) fn section(key: &str) -> Value {
     match key {
@@ -28,7 +28,7 @@ pub(super) fn section(key: &str) -> Value {
 
 pub(super) fn group(key: &str) -> Value {
     match key {
-        "clients" => whole("How many", 1),
+        "clients" => whole_number("How many", 1),
         "topic" => named(
             "Where they publish, or the filters they receive; %i is a client's number",
             "texts",
@@ -50,12 +50,12 @@ pub(super) fn group(key: &str) -> Value {
             json!({ "type": ["integer", "string"], "minimum": 1, "description": "Number of bytes, or the text itself [256]" })
         }
         "retain" => boolean("Whether messages are retained"),
-        "in-flight" => whole(
+        "in-flight" => whole_number(
             "Messages of a client that may wait for their acknowledgement [1]",
             1,
         ),
         "client-id" => string("Who they are; %i is a client's number"),
-        "first" => whole("The number of the first, as %i has it [0]", 0),
+        "first" => whole_number("The number of the first, as %i has it [0]", 0),
         "user" => string("Their user name, instead of that of all"),
         "password" => string("Their password, instead of that of all"),
         "clean" => boolean("Whether each connection begins a new session [true]"),

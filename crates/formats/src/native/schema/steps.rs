@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{any, named, object, reference, string, whole};
+use super::{any, named, object, reference, string, whole_number};
 use crate::{methods::METHODS, native::model};
 
 pub(super) fn definitions(all: &mut Value) {
@@ -55,7 +55,7 @@ fn step(key: &str) -> Value {
 
 fn branch(key: &str) -> Value {
     match key {
-        "weight" => whole("Its share, in proportion to all weights [1]", 1),
+        "weight" => whole_number("Its share, in proportion to all weights [1]", 1),
         "steps" => reference("steps"),
         _ => any(),
     }

@@ -240,8 +240,8 @@ impl Translator<'_> {
         let names = mocks::names_of(node, self.findings).into_iter();
         let started = &self.inputs.mocks;
         let place = |mock: String| {
-            let url = started.iter().find(|(name, _)| *name == mock);
-            let url = url.map_or_else(mocks::nowhere, |(_, url)| url.clone());
+            let address = started.iter().find(|address| address.name == mock);
+            let url = address.map_or_else(mocks::nowhere, |address| address.url.clone());
             (mock, Value::from(url))
         };
         names.map(place).collect()

@@ -238,8 +238,8 @@ impl Translator<'_> {
             let Some(filter) = self.text_of(item, "topic") else {
                 continue;
             };
-            if let Some(why) = topic::filter_fault(&filter) {
-                let text = format!("`topic: {filter}` is not a valid filter: {why}");
+            if let Some(reason) = topic::filter_fault(&filter) {
+                let text = format!("`topic: {filter}` is not a valid filter: {reason}");
                 self.findings.problem(item.mark, text);
             }
             subscribe.push(Subscribing { filter, qos });
@@ -270,7 +270,7 @@ impl Translator<'_> {
         }
         let first = node
             .get("first")
-            .and_then(|first| read::whole(first, "first", 0, self.findings));
+            .and_then(|first| read::whole_number(first, "first", 0, self.findings));
         let clean = node
             .get("clean")
             .and_then(|clean| read::boolean(clean, "clean", self.findings));
@@ -308,7 +308,7 @@ impl Translator<'_> {
 
     fn qos(&mut self, node: &Node) -> u8 {
         let Some(qos) = node.get("qos") else { return 0 };
-        let level = read::whole(qos, "qos", 0, self.findings);
+        let level = read::whole_number(qos, "qos", 0, self.findings);
         if level.is_some_and(|level| level > 2) {
             let text = format!("`qos: {}` is not known: use 0, 1 or 2", qos.text());
             self.findings.problem(qos.mark, text);
@@ -346,16 +346,16 @@ impl Translator<'_> {
 
     fn pace(&mut self, node: &Node) -> Option<PublishPace> {
         let keys = ["rate", "load", "volume"];
-        let mut said = node
+        let mut message = node
             .entries()
             .iter()
             .filter(|entry| keys.contains(&entry.key.as_str()));
-        let Some(first) = said.next() else {
+        let Some(first) = message.next() else {
             let help = "no `rate`: write how many messages all of them publish together, for example rate: 100/s";
             read::missing(node, model::MQTT_PUBLISH, help, self.findings);
             return None;
         };
-        if let Some(second) = said.next() {
+        if let Some(second) = message.next() {
             let text = format!(
                 "`{}` with `{}`: messages have either a `rate`, a `load` of their own or a `volume`",
                 second.key, first.key
@@ -393,7 +393,7 @@ impl Translator<'_> {
         let items = node.as_list().unwrap_or(std::slice::from_ref(node));
         let mut is_right = true;
         for entry in items.iter().flat_map(Node::entries) {
-            let why = match entry.key.as_str() {
+            let reason = match entry.key.as_str() {
                 "users" => "messages have rates, and no users",
                 "level" => {
                     "levels are those of scenarios: write a `rate`, or `volume` instead of `load`"
@@ -402,7 +402,7 @@ impl Translator<'_> {
                 "name" => "phases are named by the plan's `load`",
                 _ => continue,
             };
-            let text = format!("`{}` in the load of messages: {why}", entry.key);
+            let text = format!("`{}` in the load of messages: {reason}", entry.key);
             self.findings.problem(entry.key_mark, text);
             is_right = false;
         }

@@ -46,11 +46,11 @@ impl Translator<'_> {
                 return None;
             }
         };
-        if let (Some(said), PartContent::Text(_)) = (node.get("filename"), &content) {
+        if let (Some(message), PartContent::Text(_)) = (node.get("filename"), &content) {
             let text = "`filename` is what a `file` is called: a value has none";
-            self.findings.problem(said.mark, text);
+            self.findings.problem(message.mark, text);
         }
-        let content_type = node.get("type").map(|said| self.template(said));
+        let content_type = node.get("type").map(|message| self.template(message));
         Some(MultipartPart {
             name: name.to_owned(),
             content,
@@ -81,8 +81,8 @@ impl Translator<'_> {
                 name,
                 bytes: bytes.into(),
             }),
-            Err(why) => {
-                let text = format!("`file: {text}`: {why}");
+            Err(reason) => {
+                let text = format!("`file: {text}`: {reason}");
                 self.findings.problem(node.mark, text);
                 None
             }

@@ -18,7 +18,7 @@ pub(super) struct PhasePart {
 }
 
 impl PhasePart {
-    fn whole((duration_ns, duration_text): (u64, String), shape: Shape) -> Vec<PhasePart> {
+    fn single(duration_ns: u64, duration_text: String, shape: Shape) -> Vec<PhasePart> {
         vec![PhasePart {
             part: None,
             duration_ns,
@@ -84,7 +84,8 @@ impl Translator<'_> {
                 .problem(node.mark, "a rate of 0 is written as `pause: 10s`");
         }
         let duration = self.duration(node);
-        Some(PhasePart::whole(duration?, Shape::Rate(rate?)))
+        let (ns, text) = duration?;
+        Some(PhasePart::single(ns, text, Shape::Rate(rate?)))
     }
 
     pub(super) fn ramp(&mut self, node: &Node) -> Option<Vec<PhasePart>> {
@@ -95,14 +96,15 @@ impl Translator<'_> {
             from: from.rate,
             to: to.rate,
         };
-        Some(PhasePart::whole(duration?, shape))
+        let (ns, text) = duration?;
+        Some(PhasePart::single(ns, text, shape))
     }
 
     /// Equal stairs from `from` to `to`.
     pub(super) fn stairs(&mut self, node: &Node) -> Option<Vec<PhasePart>> {
         let ends = self.ends(node);
         let steps = node.get("steps")?;
-        let number = read::whole(steps, "steps", 2, self.findings);
+        let number = read::whole_number(steps, "steps", 2, self.findings);
         if number.is_some_and(|number| number > MOST_STAIRS) {
             let text = format!(
                 "`steps: {}`: no more than {MOST_STAIRS} stairs",
@@ -161,12 +163,13 @@ impl Translator<'_> {
         };
         let (ramp, at) = (optional("ramp"), optional("at"));
         let duration = self.duration(node);
-        let (ramp_ns, hold_ns, at, (whole_ns, whole)) = (ramp?.unwrap_or(0), hold?, at?, duration?);
+        let (ramp_ns, hold_ns, at, (whole_ns, single)) =
+            (ramp?.unwrap_or(0), hold?, at?, duration?);
         let spike_ns = 2 * ramp_ns + hold_ns;
         let before_ns = at.unwrap_or(whole_ns.saturating_sub(spike_ns) / 2);
         let Some(after_ns) = whole_ns.checked_sub(before_ns + spike_ns) else {
             let text = format!(
-                "this spike takes {} and would end {} after the start of a phase of {whole}: make `duration` longer",
+                "this spike takes {} and would end {} after the start of a phase of {single}: make `duration` longer",
                 in_words(spike_ns),
                 in_words(before_ns + spike_ns),
             );
@@ -206,15 +209,16 @@ impl Translator<'_> {
     pub(super) fn so_many(&mut self, node: &Node) -> Option<Vec<PhasePart>> {
         let count = node
             .get("count")
-            .and_then(|count| read::whole(count, "count", 1, self.findings));
+            .and_then(|count| read::whole_number(count, "count", 1, self.findings));
         let duration = self.duration(node);
-        Some(PhasePart::whole(duration?, Shape::Count(count?)))
+        let (ns, text) = duration?;
+        Some(PhasePart::single(ns, text, Shape::Count(count?)))
     }
 
     pub(super) fn pause(&mut self, node: &Node) -> Option<Vec<PhasePart>> {
         let pause = node.get("pause")?;
         let ns = read::duration(pause, "pause", self.findings)?;
-        Some(PhasePart::whole((ns, pause.text()), Shape::Pause))
+        Some(PhasePart::single(ns, pause.text(), Shape::Pause))
     }
 
     fn ends(&mut self, node: &Node) -> Option<(Amount, Amount)> {

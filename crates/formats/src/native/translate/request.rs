@@ -25,12 +25,12 @@ impl Translator<'_> {
         let (Some(request), Some(times)) = (self.request(step), times) else {
             return Vec::new();
         };
-        let whole = times.floor();
+        let whole_number = times.floor();
         // Rounds binary fractions: 2.1 is 2 and a tenth.
-        let percent = ((times - whole) * 1e8).round() / 1e6;
+        let percent = ((times - whole_number) * 1e8).round() / 1e6;
         let mut steps = Vec::new();
         let always = Step::Request(Box::new(request.clone()));
-        match whole as i64 {
+        match whole_number as i64 {
             0 => {}
             1 => steps.push(always),
             end => steps.push(Step::Loop(Loop {

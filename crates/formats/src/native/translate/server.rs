@@ -64,7 +64,7 @@ impl Translator<'_> {
                         ..source
                     });
                 }
-                Err(why) => self.findings.problem(place.mark, why),
+                Err(reason) => self.findings.problem(place.mark, reason),
             }
         }
         sources

@@ -26,9 +26,9 @@ impl Translator<'_> {
                 };
                 match Resolve::parse(&text) {
                     Ok(one) => http.route.resolve.push(one),
-                    Err(why) => self
+                    Err(reason) => self
                         .findings
-                        .problem(item.mark, format!("`resolve: {text}`: {why}")),
+                        .problem(item.mark, format!("`resolve: {text}`: {reason}")),
                 }
             }
         }
@@ -84,14 +84,14 @@ impl Translator<'_> {
             return Some(text);
         }
         let read = (self.read)(&folder.join(&text));
-        let read = read.and_then(|bytes| files::text(bytes).map_err(|why| why.to_string()));
-        let why = match read {
+        let read = read.and_then(|bytes| files::text(bytes).map_err(|reason| reason.to_string()));
+        let reason = match read {
             Ok(content) if content.contains(BEGIN) => return Some(content),
             Ok(_) => "it contains no PEM text".to_owned(),
-            Err(why) => why,
+            Err(reason) => reason,
         };
         self.findings
-            .problem(node.mark, format!("`{key}: {text}`: {why}"));
+            .problem(node.mark, format!("`{key}: {text}`: {reason}"));
         None
     }
 }

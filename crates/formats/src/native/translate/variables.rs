@@ -14,6 +14,7 @@ use crate::{
     },
     open,
     table::TableOptions,
+    templates::UnsetVariable,
 };
 
 const BUILT_IN: &[&str] = &["$uuid", "$loopCount", "$loopElement"];
@@ -109,7 +110,7 @@ impl Translator<'_> {
                 .cloned(),
         );
         known.extend(BUILT_IN.iter().map(|name| (*name).to_owned()));
-        for (name, mark, hint) in of_steps.unset(&known) {
+        for UnsetVariable { name, mark, hint } in of_steps.unset(&known) {
             self.findings.problem(
                 mark,
                 format!(
@@ -118,7 +119,7 @@ impl Translator<'_> {
             );
         }
         for (key, aside) in &asides {
-            for (name, mark, hint) in aside.unset(&known) {
+            for UnsetVariable { name, mark, hint } in aside.unset(&known) {
                 let text = if of_steps.sets.contains(&name) {
                     format!(
                         "`{key}` does not know `{name}`: what steps capture is their virtual user's alone"
@@ -206,8 +207,7 @@ impl Translator<'_> {
             memory: self.inputs.memory,
         };
         let path = folder.join(&source);
-        let place = (path.as_path(), source.as_str(), file.mark);
-        let rows = open::table(&table, place, self.read, self.findings)?;
+        let rows = open::table(&table, &path, &source, file.mark, self.read, self.findings)?;
         if rows.rows.is_empty() {
             self.findings
                 .problem(file.mark, format!("{source} has no rows"));

@@ -17,7 +17,7 @@ use crate::{
 pub(super) struct Volumes {
     each: Vec<Option<Volume>>,
     /// Whether any scenario has a volume, valid or not.
-    said: bool,
+    has_volumes: bool,
 }
 
 impl Volumes {
@@ -29,7 +29,7 @@ impl Volumes {
     }
 
     pub(super) fn are_said(&self) -> bool {
-        self.said
+        self.has_volumes
     }
 
     pub(super) fn give(&self, scenarios: &mut [Scenario]) {
@@ -52,13 +52,13 @@ impl Translator<'_> {
     /// Reads the volumes before the load, which may refer to them.
     pub(super) fn volumes(&mut self, scenarios: Option<&Node>) -> Volumes {
         let items = scenarios.and_then(Node::as_list).unwrap_or_default();
-        let said = items.iter().any(|item| item.get("volume").is_some());
-        if !said {
+        let has_volumes = items.iter().any(|item| item.get("volume").is_some());
+        if !has_volumes {
             return Volumes::default();
         }
         let each: Vec<Option<Volume>> = items.iter().map(|item| self.volume_of(item)).collect();
         let all_read = each.iter().all(Option::is_some);
-        let volumes = Volumes { each, said };
+        let volumes = Volumes { each, has_volumes };
         if let Some(node) = scenarios.filter(|_| all_read && volumes.full().is_none()) {
             let text = "all volumes together are more than a rate can hold";
             self.findings.problem(node.mark, text);

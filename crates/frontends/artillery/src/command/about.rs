@@ -1,11 +1,11 @@
 //! `artillery version` and `artillery dino`.
 
-use session::SharedVoice;
+use session::SharedMessageSink;
 
 const FOLLOWS: &str = "2.0.21";
 
-pub fn version(voice: &SharedVoice) -> u8 {
-    voice.out(&format!(
+pub fn version(sink: &SharedMessageSink) -> u8 {
+    sink.out(&format!(
         "VERSION INFO:\n\nArtillery: {FOLLOWS} (as Loadline {} follows it)\nNode.js:   not used\nOS:        {}\n",
         env!("CARGO_PKG_VERSION"),
         std::env::consts::OS,
@@ -13,9 +13,9 @@ pub fn version(voice: &SharedVoice) -> u8 {
     0
 }
 
-pub fn dino(message: &str, voice: &SharedVoice) -> u8 {
+pub fn dino(message: &str, sink: &SharedMessageSink) -> u8 {
     let rule = "-".repeat(message.chars().count() + 2);
-    voice.out(&format!(
+    sink.out(&format!(
         " {rule}\n< {message} >\n {rule}\n{}",
         r"      \
        \     __

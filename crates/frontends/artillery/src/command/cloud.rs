@@ -1,6 +1,6 @@
 //! Flags about Artillery's cloud. Loads run on this machine, and results are not sent.
 
-use session::SharedVoice;
+use session::SharedMessageSink;
 
 use super::flags::RunFlags;
 
@@ -16,31 +16,31 @@ const MOST_TAGS: usize = 10;
 pub fn check(
     args: &RunFlags,
     environment: &[(String, String)],
-    voice: &SharedVoice,
+    sink: &SharedMessageSink,
 ) -> Result<(), u8> {
     if let Some(tags) = &args.tags {
-        check_tags(tags, voice)?;
+        check_tags(tags, sink)?;
     }
     match args.platform.as_str() {
         "local" => {}
         platform => {
-            voice.error(&format_args!(
+            sink.error(&format_args!(
                 "--platform {platform} is not supported: Loadline runs the load on this machine; leave the flag out"
             ));
             return Err(FAILED);
         }
     }
     if !args.platform_opt.is_empty() {
-        voice.warning(&"--platform-opt has no effect: the load runs on this machine");
+        sink.warning(&"--platform-opt has no effect: the load runs on this machine");
     }
     if args.count > 1 {
-        voice.warning(&"--count has no effect: one engine carries the load, whatever it is");
+        sink.warning(&"--count has no effect: one engine carries the load, whatever it is");
     }
-    check_record(args, environment, voice)
+    check_record(args, environment, sink)
 }
 
 /// `NAME:VALUE,…`; warns about anything else.
-fn check_tags(tags: &str, voice: &SharedVoice) -> Result<(), u8> {
+fn check_tags(tags: &str, sink: &SharedMessageSink) -> Result<(), u8> {
     let tags: Vec<&str> = tags.split(',').map(str::trim).collect();
     let is_tag = |tag: &&str| {
         tag.split_once(':')
@@ -48,11 +48,11 @@ fn check_tags(tags: &str, voice: &SharedVoice) -> Result<(), u8> {
     };
     let (good, bad): (Vec<&str>, Vec<&str>) = tags.into_iter().partition(is_tag);
     if good.len() > MOST_TAGS {
-        voice.out(&format!("A maximum of {MOST_TAGS} tags is supported\n"));
+        sink.out(&format!("A maximum of {MOST_TAGS} tags is supported\n"));
         return Err(FAILED);
     }
     if !bad.is_empty() {
-        voice.out(&format!(
+        sink.out(&format!(
             "WARNING: could not parse some tags: {}\n",
             bad.join(", ")
         ));
@@ -64,7 +64,7 @@ fn check_tags(tags: &str, voice: &SharedVoice) -> Result<(), u8> {
 fn check_record(
     args: &RunFlags,
     environment: &[(String, String)],
-    voice: &SharedVoice,
+    sink: &SharedMessageSink,
 ) -> Result<(), u8> {
     if !args.record {
         return Ok(());
@@ -73,13 +73,13 @@ fn check_record(
         .iter()
         .any(|(name, value)| name == "ARTILLERY_CLOUD_API_KEY" && !value.is_empty());
     if args.key.as_deref().unwrap_or_default().is_empty() && !in_environment {
-        voice.say(&"Error: API key is required to record test results to Artillery Cloud");
-        voice.error(
+        sink.say(&"Error: API key is required to record test results to Artillery Cloud");
+        sink.error(
             &"--record needs --key, and has no effect here: results stay in Loadline's record",
         );
         return Err(NO_KEY);
     }
-    voice.warning(
+    sink.warning(
         &"--record has no effect: results are not sent anywhere, they stay in Loadline's record",
     );
     Ok(())

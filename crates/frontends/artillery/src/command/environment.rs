@@ -6,10 +6,10 @@ use formats::dotenv;
 
 use session::inputs;
 
-use session::SharedVoice;
+use session::SharedMessageSink;
 
 /// Adds variables of a file that are not set yet. An unreadable file is a warning.
-pub fn with(file: Option<&Path>, voice: &SharedVoice) -> Vec<(String, String)> {
+pub fn with(file: Option<&Path>, sink: &SharedMessageSink) -> Vec<(String, String)> {
     let mut environment = inputs::environment();
     let Some(file) = file else {
         return environment;
@@ -22,7 +22,7 @@ pub fn with(file: Option<&Path>, voice: &SharedVoice) -> Vec<(String, String)> {
                 }
             }
         }
-        Err(_) => voice.out(&format!(
+        Err(_) => sink.out(&format!(
             "WARNING: could not read dotenv file: {}\n",
             file.display()
         )),

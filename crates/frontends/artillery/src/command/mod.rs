@@ -17,7 +17,7 @@ use engine::hook::Hooks;
 use formats::TestFileReader;
 use plan::Plan;
 use record::Run;
-use session::{FrontEnd, FrontEndInfo, SharedVoice, exit};
+use session::{FrontEnd, FrontEndInfo, SharedMessageSink, exit};
 
 use crate::{
     expect::hook::hooks,
@@ -50,11 +50,11 @@ impl FrontEnd for Artillery {
         hooks(plan)
     }
 
-    fn run(&self, _: &str, arguments: &[String], voice: &SharedVoice) -> u8 {
+    fn run(&self, _: &str, arguments: &[String], sink: &SharedMessageSink) -> u8 {
         let own = std::iter::once("artillery");
         let arguments = own.chain(arguments.iter().map(String::as_str));
         match Flags::try_parse_from(arguments) {
-            Ok(flags) => command(flags, voice),
+            Ok(flags) => command(flags, sink),
             Err(error) => {
                 // Ignores a closed terminal.
                 let _ = error.print();
@@ -71,7 +71,7 @@ impl FrontEnd for Artillery {
     fn printed(&self, run: &Run) -> String {
         match Console::replay(run, Zone::of_machine(), PrintOptions::default()) {
             Ok((_, text)) => text,
-            Err(why) => format!("{why}\n"),
+            Err(reason) => format!("{reason}\n"),
         }
     }
 
@@ -88,13 +88,13 @@ impl FrontEnd for Artillery {
     }
 }
 
-fn command(flags: Flags, voice: &SharedVoice) -> u8 {
+fn command(flags: Flags, sink: &SharedMessageSink) -> u8 {
     match flags.command {
-        _ if flags.version => about::version(voice),
-        Some(ArtilleryCommand::Run(flags)) => run::run(&flags, voice),
-        Some(ArtilleryCommand::Quick(flags)) => run::run_quick(&flags, voice),
-        Some(ArtilleryCommand::Report { file, output }) => page::command(&file, output, voice),
-        Some(ArtilleryCommand::Dino { message }) => about::dino(&message, voice),
-        Some(ArtilleryCommand::Version) | None => about::version(voice),
+        _ if flags.version => about::version(sink),
+        Some(ArtilleryCommand::Run(flags)) => run::run(&flags, sink),
+        Some(ArtilleryCommand::Quick(flags)) => run::run_quick(&flags, sink),
+        Some(ArtilleryCommand::Report { file, output }) => page::command(&file, output, sink),
+        Some(ArtilleryCommand::Dino { message }) => about::dino(&message, sink),
+        Some(ArtilleryCommand::Version) | None => about::version(sink),
     }
 }

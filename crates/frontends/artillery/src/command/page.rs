@@ -7,22 +7,22 @@ use crate::print::{Zone, rerendered};
 use audit::{as_run, import};
 use report::derived;
 
-use session::SharedVoice;
+use session::SharedMessageSink;
 
 use super::terminal;
 
 /// The page is next to the file unless a path is given.
-pub fn command(file: &Path, output: Option<PathBuf>, voice: &SharedVoice) -> u8 {
-    match page(file, output, voice) {
+pub fn command(file: &Path, output: Option<PathBuf>, sink: &SharedMessageSink) -> u8 {
+    match page(file, output, sink) {
         Ok(()) => 0,
         Err(line) => {
-            voice.error(&line);
+            sink.error(&line);
             1
         }
     }
 }
 
-fn page(file: &Path, output: Option<PathBuf>, voice: &SharedVoice) -> Result<(), String> {
+fn page(file: &Path, output: Option<PathBuf>, sink: &SharedMessageSink) -> Result<(), String> {
     let name = file.display().to_string();
     let bytes = formats::files::read(file).map_err(|error| format!("{name}: {error}"))?;
     let text = String::from_utf8_lossy(&bytes);
@@ -48,8 +48,8 @@ fn page(file: &Path, output: Option<PathBuf>, voice: &SharedVoice) -> Result<(),
     }
     derived::write_page(&output, &page).map_err(|error| error.to_string())?;
     if let Some(lines) = reported.strip_suffix('\n') {
-        voice.say(&lines);
+        sink.say(&lines);
     }
-    voice.out(&format!("Report generated: {}\n", output.display()));
+    sink.out(&format!("Report generated: {}\n", output.display()));
     Ok(())
 }

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use session::exit;
 
-use session::SharedVoice;
+use session::SharedMessageSink;
 
 use super::flags::Quick;
 
@@ -13,10 +13,10 @@ use super::flags::Quick;
 /// # Errors
 ///
 /// The exit code; the reason has been printed.
-pub fn script(args: &Quick, voice: &SharedVoice) -> Result<String, u8> {
+pub fn script(args: &Quick, sink: &SharedMessageSink) -> Result<String, u8> {
     for (flag, given) in [("-d", &args.duration), ("-r", &args.rate)] {
         if given.is_some() {
-            voice.error(&format_args!(
+            sink.error(&format_args!(
                 "{flag} was a flag of Artillery 1: write `phases` with `duration` and `arrivalRate` in a script, or use -c and -n"
             ));
             return Err(exit::FAIL);
@@ -29,13 +29,13 @@ pub fn script(args: &Quick, voice: &SharedVoice) -> Result<String, u8> {
     match protocol.as_deref() {
         Some("http" | "https") => {}
         Some("ws" | "wss") => {
-            voice.error(&format_args!(
+            sink.error(&format_args!(
                 "{target}: the engine ws is not supported yet, only http is"
             ));
             return Err(1);
         }
         _ => {
-            voice.say(&format_args!(
+            sink.say(&format_args!(
                 "Unknown protocol in target: {target}\nSupported protocols: HTTP(S) and WS(S)"
             ));
             return Err(1);

@@ -13,7 +13,7 @@ use plan::{
     Note, Plan,
     rng::{Purpose, Rng},
 };
-use session::{Job, SharedVoice, ca_env, exports, inputs, live, memory};
+use session::{Job, SharedMessageSink, ca_env, exports, inputs, live, memory};
 
 use super::{
     cloud, environment,
@@ -28,15 +28,15 @@ use crate::{
     refusal::FAILED,
 };
 
-pub fn run(args: &RunFlags, voice: &SharedVoice) -> u8 {
-    let environment = environment::with(args.dotenv.as_deref(), voice);
-    if let Err(code) = cloud::check(args, &environment, voice) {
+pub fn run(args: &RunFlags, sink: &SharedMessageSink) -> u8 {
+    let environment = environment::with(args.dotenv.as_deref(), sink);
+    if let Err(code) = cloud::check(args, &environment, sink) {
         return code;
     }
     let manner = Manner {
         output: args.output.as_deref(),
         quiet: args.quiet,
-        voice,
+        sink,
     };
     let test_id = environment::get(&environment, "ARTILLERY_TEST_RUN_ID").map(ToOwned::to_owned);
     manner.run(test_id, |test_id| {
@@ -53,15 +53,15 @@ pub fn run(args: &RunFlags, voice: &SharedVoice) -> u8 {
     })
 }
 
-pub fn run_quick(args: &Quick, voice: &SharedVoice) -> u8 {
-    let script = match quick::script(args, voice) {
+pub fn run_quick(args: &Quick, sink: &SharedMessageSink) -> u8 {
+    let script = match quick::script(args, sink) {
         Ok(script) => script,
         Err(code) => return code,
     };
     let manner = Manner {
         output: args.output.as_deref(),
         quiet: args.quiet,
-        voice,
+        sink,
     };
     let environment = inputs::environment();
     let test_id = environment::get(&environment, "ARTILLERY_TEST_RUN_ID").map(ToOwned::to_owned);
@@ -80,7 +80,7 @@ pub fn run_quick(args: &Quick, voice: &SharedVoice) -> u8 {
 struct Manner<'a> {
     output: Option<&'a Path>,
     quiet: bool,
-    voice: &'a SharedVoice,
+    sink: &'a SharedMessageSink,
 }
 
 impl Manner<'_> {
@@ -89,12 +89,12 @@ impl Manner<'_> {
         test_id: Option<String>,
         load: impl FnOnce(&str) -> Result<Plan, LoadErrors>,
     ) -> u8 {
-        let voice = self.voice;
+        let sink = self.sink;
         let seed = match std::env::var("LOADLINE_SEED").map(|text| text.parse()) {
             Err(_) => inputs::random_seed(),
             Ok(Ok(seed)) => seed,
             Ok(Err(_)) => {
-                voice.error(&"LOADLINE_SEED is not a whole number");
+                sink.error(&"LOADLINE_SEED is not a whole number");
                 return FAILED;
             }
         };
@@ -105,33 +105,33 @@ impl Manner<'_> {
         let output = match self.output.map(output_path).transpose() {
             Ok(output) => output,
             Err(line) => {
-                voice.say(&line);
+                sink.say(&line);
                 return FAILED;
             }
         };
         // The original notices after the run; the exit code is the same.
         let tried = output.as_deref().map_or(Ok(()), exports::can_be_written);
         if let Err(line) = tried {
-            voice.error(&line);
+            sink.error(&line);
             return FAILED;
         }
-        voice.out(&format!("Test run id: {test_id}\n"));
+        sink.out(&format!("Test run id: {test_id}\n"));
         let mut plan = match load(&test_id) {
             Ok(plan) => plan,
-            Err(errors) => return refused(&errors, voice),
+            Err(errors) => return refused(&errors, sink),
         };
-        plan.notes.iter().for_each(|note| tell_note(note, voice));
-        ca_env::as_node(&mut plan, voice);
-        ca_env::can_be_read(&plan, voice);
-        execute(plan, (self.quiet, output), seed, voice)
+        plan.notes.iter().for_each(|note| tell_note(note, sink));
+        ca_env::as_node(&mut plan, sink);
+        ca_env::can_be_read(&plan, sink);
+        execute(plan, self.quiet, output, seed, sink)
     }
 }
 
-fn tell_note(note: &Note, voice: &SharedVoice) {
+fn tell_note(note: &Note, sink: &SharedMessageSink) {
     match &note.at {
-        None if note.text.starts_with("WARNING") => voice.out(&format!("{}\n", note.text)),
-        None => voice.say(&&note.text),
-        Some(at) => voice.say(&format_args!("{at}: {}", note.text)),
+        None if note.text.starts_with("WARNING") => sink.out(&format!("{}\n", note.text)),
+        None => sink.say(&&note.text),
+        Some(at) => sink.say(&format_args!("{at}: {}", note.text)),
     }
 }
 
@@ -161,63 +161,64 @@ fn given(args: &RunFlags, environment: Vec<(String, String)>, test_id: &str) -> 
 }
 
 /// Prints why the run was refused, in Artillery's words if possible.
-fn refused(errors: &LoadErrors, voice: &SharedVoice) -> u8 {
+fn refused(errors: &LoadErrors, sink: &SharedMessageSink) -> u8 {
     // Artillery prints its warnings before it fails; ours are omitted.
     let warnings = errors.notes.iter();
     warnings
         .filter(|note| note.text.starts_with("WARNING"))
-        .for_each(|note| tell_note(note, voice));
+        .for_each(|note| tell_note(note, sink));
     let Some(original) = &errors.original else {
         errors
             .problems
             .iter()
-            .for_each(|problem| voice.error(problem));
+            .for_each(|problem| sink.error(problem));
         return FAILED;
     };
-    voice.out(&original.out);
+    sink.out(&original.out);
     if !original.err.is_empty() {
-        voice.say(&&original.err);
+        sink.say(&&original.err);
     }
     if original.explained {
         errors
             .problems
             .iter()
-            .for_each(|problem| voice.error(problem));
+            .for_each(|problem| sink.error(problem));
     }
     original.code
 }
 
 fn execute(
     plan: Plan,
-    (quiet, output): (bool, Option<PathBuf>),
+    quiet: bool,
+    output: Option<PathBuf>,
     seed: u64,
-    voice: &SharedVoice,
+    sink: &SharedMessageSink,
 ) -> u8 {
     let (exports, live) = match live::options_from_env() {
         Ok(options) => options,
         Err(line) => {
-            voice.error(&line);
+            sink.error(&line);
             return FAILED;
         }
     };
-    let plugins = match Plugins::from_settings(&plan.door_settings) {
+    let plugins = match Plugins::from_settings(&plan.frontend_settings) {
         Ok(plugins) => plugins,
         Err(line) => {
-            voice.error(&line);
+            sink.error(&line);
             return FAILED;
         }
     };
-    let door = match accumulators(&plan, &plugins, seed) {
-        Ok(door) => door,
+    let frontend = match accumulators(&plan, &plugins, seed) {
+        Ok(frontend) => frontend,
         Err(problems) => {
-            problems.iter().for_each(|problem| voice.error(problem));
+            problems.iter().for_each(|problem| sink.error(problem));
             return FAILED;
         }
     };
     let hooks = match expect::hook::hooks(&plan) {
         Ok(hooks) => hooks,
         Err(line) => {
-            voice.error(&line);
+            sink.error(&line);
             return FAILED;
         }
     };
@@ -226,23 +227,23 @@ fn execute(
         seed,
         drain_ns: None,
         memory: memory::budget(None).ok(),
-        door: Some(door),
+        frontend: Some(frontend),
         hooks,
         ..EngineOptions::default()
     };
-    let screen = Screen::new(voice.clone(), quiet, plugins);
+    let screen = Screen::new(sink.clone(), quiet, plugins);
     let job = Job {
         exports,
         live,
         ..Job::new("artillery", plan, options)
     };
-    match session::prepare(job, voice) {
+    match session::prepare(job, sink) {
         Ok(ready) => ready.conduct(&mut ScreenObserver::new(screen, output)),
         Err(refused) => {
             refused
                 .problems
                 .iter()
-                .for_each(|problem| voice.error(problem));
+                .for_each(|problem| sink.error(problem));
             FAILED
         }
     }
@@ -284,7 +285,7 @@ fn accumulators(
         .scenarios()
         .iter()
         .enumerate()
-        .map(|(i, scenario)| scenario.shown(i))
+        .map(|(i, scenario)| scenario.render(i))
         .collect();
     let naming = plugins.endpoints.clone().unwrap_or_default();
     let endpoint = |step: &engine::program::RequestStep| {
@@ -298,7 +299,7 @@ fn accumulators(
     let apdex_ms = plugins.apdex_ms;
     let extended = plugins.extended_metrics;
     Ok(Arc::new(move || -> Box<dyn accumulator::Accumulator> {
-        let door = Accumulator::new(scenarios.clone(), endpoints.clone(), apdex_ms);
-        Box::new(door.namespace(&naming.namespace).extended(extended))
+        let frontend = Accumulator::new(scenarios.clone(), endpoints.clone(), apdex_ms);
+        Box::new(frontend.namespace(&naming.namespace).extended(extended))
     }))
 }

@@ -6,7 +6,9 @@ use engine::OutputLine;
 use measure::Interval;
 use record::Run;
 use report::console::criteria;
-use session::{FinishedRun, Observer, RunObserver, RunOutcome, SharedVoice, StartError, exit};
+use session::{
+    FinishedRun, Observer, RunObserver, RunOutcome, SharedMessageSink, StartError, exit,
+};
 
 use super::terminal;
 use crate::{
@@ -44,46 +46,46 @@ impl RunObserver for ScreenObserver {
         &mut self.screen
     }
 
-    fn not_run(&mut self, why: &StartError) -> u8 {
-        let voice = self.screen.voice.clone();
-        match why {
+    fn not_run(&mut self, cause: &StartError) -> u8 {
+        let sink = self.screen.sink.clone();
+        match cause {
             StartError::Refused(refused) => {
                 refused
                     .problems
                     .iter()
-                    .for_each(|problem| voice.error(problem));
+                    .for_each(|problem| sink.error(problem));
                 FAILED
             }
-            StartError::Before { why, signal } => {
-                voice.error(&why);
+            StartError::Before { reason, signal } => {
+                sink.error(&reason);
                 signal.map_or(FAILED, exit::of_signal)
             }
         }
     }
 
     fn ended(&mut self, ended: &FinishedRun) {
-        let voice = self.screen.voice.clone();
+        let sink = self.screen.sink.clone();
         let quiet = self.screen.quiet;
         let console = self.screen.console.take();
         let mut console = console.unwrap_or_else(|| new_console(&ended.run, &self.screen.plugins));
         let text = console.finish(engine::clock::wall_ns());
         if !quiet {
-            voice.out(&text);
+            sink.out(&text);
         }
         self.code = ended.signal.map_or(exit::PASS, exit::of_signal);
         if let Some(path) = &self.output {
             match std::fs::write(path, console.json()) {
                 Ok(()) if quiet => {}
-                Ok(()) => voice.out(&console.log_file(&shown(path))),
+                Ok(()) => sink.out(&console.log_file(&render(path))),
                 Err(error) => {
-                    voice.error(&format_args!("cannot write {}: {error}", path.display()));
+                    sink.error(&format_args!("cannot write {}: {error}", path.display()));
                     self.code = FAILED;
                 }
             }
         }
         let outcome = console.outcome();
         // Plugins print even with `--quiet`.
-        voice.out(&outcome.text);
+        sink.out(&outcome.text);
         if self.code == exit::PASS {
             self.code = match &outcome {
                 outcome if outcome.failed => FAILED,
@@ -94,26 +96,26 @@ impl RunObserver for ScreenObserver {
     }
 
     fn code(&mut self, outcome: &RunOutcome<'_>) -> u8 {
-        let voice = self.screen.voice.clone();
+        let sink = self.screen.sink.clone();
         if let Some(stopped) = &outcome.summary.run.stopped {
-            voice.say(&format_args!("loadline: stopped by {}", stopped.text));
+            sink.say(&format_args!("loadline: stopped by {}", stopped.text));
         }
         for line in criteria(&outcome.summary.criteria).lines() {
-            voice.say(&format_args!("loadline: {line}"));
+            sink.say(&format_args!("loadline: {line}"));
         }
         let is_failed = !outcome.files_written || exit::is_failed(outcome);
         if is_failed && self.code == exit::PASS {
             self.code = FAILED;
         }
         if let Some(measurement) = &outcome.summary.measurement {
-            voice.say(&format_args!("loadline: {}", measurement.line()));
+            sink.say(&format_args!("loadline: {}", measurement.line()));
         }
         if let Some(error) = outcome.error {
-            voice.error(&error);
+            sink.error(&error);
             return WORKER_DIED;
         }
         if let Some(dir) = &outcome.run.dir {
-            voice.say(&format_args!("loadline: record {}", dir.display()));
+            sink.say(&format_args!("loadline: record {}", dir.display()));
         }
         self.code
     }
@@ -123,7 +125,7 @@ impl RunObserver for ScreenObserver {
     }
 }
 
-fn shown(path: &Path) -> String {
+fn render(path: &Path) -> String {
     path.display().to_string()
 }
 
@@ -140,16 +142,16 @@ fn new_console(run: &Run, plugins: &Plugins) -> Console {
 }
 
 pub struct Screen {
-    voice: SharedVoice,
+    sink: SharedMessageSink,
     quiet: bool,
     plugins: Plugins,
     console: Option<Console>,
 }
 
 impl Screen {
-    pub fn new(voice: SharedVoice, quiet: bool, plugins: Plugins) -> Screen {
+    pub fn new(sink: SharedMessageSink, quiet: bool, plugins: Plugins) -> Screen {
         Screen {
-            voice,
+            sink,
             quiet,
             plugins,
             console: None,
@@ -165,7 +167,7 @@ impl Observer for Screen {
     fn started(&mut self, run: &Run) {
         let console = self.console.insert(new_console(run, &self.plugins));
         if !self.quiet {
-            self.voice.out(&console.begin());
+            self.sink.out(&console.begin());
         }
     }
 
@@ -173,19 +175,19 @@ impl Observer for Screen {
         if let Some(console) = &mut self.console {
             let text = console.interval(interval);
             if !self.quiet {
-                self.voice.out(&text);
+                self.sink.out(&text);
             }
         }
     }
 
     fn line(&mut self, line: &OutputLine) {
         match line {
-            OutputLine::Log { text, .. } => self.voice.out(&format!("{text}\n")),
+            OutputLine::Log { text, .. } => self.sink.out(&format!("{text}\n")),
             // A script's own output is not silenced by `--quiet`.
-            OutputLine::Trace(text) | OutputLine::Text(text) => self.voice.out(text),
+            OutputLine::Trace(text) | OutputLine::Text(text) => self.sink.out(text),
             OutputLine::Error(reason) => {
                 if let Some(print) = self.print() {
-                    self.voice.out(&error_text(
+                    self.sink.out(&error_text(
                         error_names::error_name(&reason.reason()),
                         print,
                     ));

@@ -26,12 +26,17 @@ pub enum ExpectBody {
 
 const NO_OBJECT: &str = "response body is not an object";
 
-pub fn finding(kind: &str, ok: bool, expected: Option<Value>, got: Option<Value>) -> ExpectedCheck {
+pub fn finding(
+    kind: &str,
+    ok: bool,
+    expected: Option<Value>,
+    actual: Option<Value>,
+) -> ExpectedCheck {
     ExpectedCheck {
         kind: kind.to_owned(),
         ok,
         expected,
-        got,
+        actual,
     }
 }
 
@@ -50,30 +55,35 @@ fn is_one_of(status: u16, wanted: Option<&Value>) -> bool {
     }
 }
 
-pub fn status(wanted: bool, codes: Option<Value>, got: u16) -> ExpectedCheck {
-    let ok = is_one_of(got, codes.as_ref()) == wanted;
+pub fn status(wanted: bool, codes: Option<Value>, actual: u16) -> ExpectedCheck {
+    let ok = is_one_of(actual, codes.as_ref()) == wanted;
     if wanted {
-        return finding("statusCode", ok, codes, Some(got.into()));
+        return finding("statusCode", ok, codes, Some(actual.into()));
     }
     let expected = format!("Status code different than {}", string_of(codes.as_ref()));
-    finding("notStatusCode", ok, Some(expected.into()), Some(got.into()))
+    finding(
+        "notStatusCode",
+        ok,
+        Some(expected.into()),
+        Some(actual.into()),
+    )
 }
 
 pub fn equals(texts: &[String]) -> ExpectedCheck {
     let ok = !texts.is_empty() && texts.iter().all(|text| *text == texts[0]);
-    let got = texts.join(", ");
+    let actual = texts.join(", ");
     finding(
         "equals",
         ok,
         Some("all values to be equal".into()),
-        Some(got.into()),
+        Some(actual.into()),
     )
 }
 
-pub fn matches_regexp(pattern: &str, seen: &mut Inspection<'_>) -> ExpectedCheck {
-    let got = match Regexp::new(pattern, "") {
-        Ok(regex) => match seen.text().map(|text| regex.find(text)) {
-            Some(Err(why)) => why.to_string().into(),
+pub fn matches_regexp(pattern: &str, inspection: &mut Inspection<'_>) -> ExpectedCheck {
+    let actual = match Regexp::new(pattern, "") {
+        Ok(regex) => match inspection.text().map(|text| regex.find(text)) {
+            Some(Err(reason)) => reason.to_string().into(),
             found => Value::Bool(matches!(found, Some(Ok(Some(_))))),
         },
         Err(error) => {
@@ -82,9 +92,9 @@ pub fn matches_regexp(pattern: &str, seen: &mut Inspection<'_>) -> ExpectedCheck
     };
     finding(
         "matchesRegexp",
-        got == Value::Bool(true),
+        actual == Value::Bool(true),
         Some(true.into()),
-        Some(got),
+        Some(actual),
     )
 }
 
@@ -95,23 +105,23 @@ pub fn jmespath(
     body: &ExpectBody,
 ) -> ExpectedCheck {
     let expected = Some(description.unwrap_or(path.text()).into());
-    let (kind, got) = match word {
+    let (kind, actual) = match word {
         JmesWord::Jmespath => ("jmespath", Some(path.text().into())),
         // The plugin omits the expression in messages for this name.
         JmesWord::Jpath => ("jpath", None),
     };
     match body {
         ExpectBody::Json(document) if document.is_object() || document.is_array() => {
-            finding(kind, path.finds_truth(document), expected, got)
+            finding(kind, path.finds_truth(document), expected, actual)
         }
         _ => finding(kind, false, expected, Some(NO_OBJECT.into())),
     }
 }
 
-pub fn body_of(seen: &mut Inspection<'_>) -> ExpectBody {
-    let is_json = node_header(seen, "content-type")
+pub fn body_of(inspection: &mut Inspection<'_>) -> ExpectBody {
+    let is_json = node_header(inspection, "content-type")
         .is_some_and(|kind| JSON_TYPES.iter().any(|json| kind.contains(json)));
-    match seen.json() {
+    match inspection.json() {
         _ if !is_json => ExpectBody::Text,
         Some(value) => ExpectBody::Json(value.clone()),
         None => ExpectBody::Broken,
@@ -121,18 +131,18 @@ pub fn body_of(seen: &mut Inspection<'_>) -> ExpectBody {
 pub fn content_type(
     wanted: Option<Value>,
     body: &ExpectBody,
-    seen: &Inspection<'_>,
+    inspection: &Inspection<'_>,
 ) -> ExpectedCheck {
-    let header = node_header(seen, "content-type");
+    let header = node_header(inspection, "content-type");
     let text = string_of(wanted.as_ref());
     if text != "json" {
         let ok = header
             .as_deref()
             .is_some_and(|header| header.to_lowercase() == text.to_lowercase());
-        let got = header.unwrap_or_else(|| "content-type header not set".to_owned());
-        return finding("contentType", ok, wanted, Some(got.into()));
+        let actual = header.unwrap_or_else(|| "content-type header not set".to_owned());
+        return finding("contentType", ok, wanted, Some(actual.into()));
     }
-    let got = match body {
+    let actual = match body {
         ExpectBody::Json(value) if value.is_object() || value.is_array() => {
             return finding("contentType", true, wanted, Some("json".into()));
         }
@@ -145,7 +155,7 @@ pub fn content_type(
             header.as_deref().unwrap_or("undefined")
         ),
     };
-    finding("contentType", false, wanted, Some(got.into()))
+    finding("contentType", false, wanted, Some(actual.into()))
 }
 
 pub fn property(kind: &str, wanted: bool, path: Option<Value>, body: &ExpectBody) -> ExpectedCheck {
@@ -158,22 +168,26 @@ pub fn property(kind: &str, wanted: bool, path: Option<Value>, body: &ExpectBody
         return finding(kind, true, path.clone(), path);
     }
     let no = if wanted { " no" } else { "" };
-    let got = format!("response body has{no} {name} property");
-    finding(kind, false, path, Some(got.into()))
+    let actual = format!("response body has{no} {name} property");
+    finding(kind, false, path, Some(actual.into()))
 }
 
-pub fn has_header(wanted: Option<Value>, seen: &Inspection<'_>) -> ExpectedCheck {
+pub fn has_header(wanted: Option<Value>, inspection: &Inspection<'_>) -> ExpectedCheck {
     let name = string_of(wanted.as_ref());
-    if node_header(seen, &name).is_some_and(|value| !value.is_empty()) {
+    if node_header(inspection, &name).is_some_and(|value| !value.is_empty()) {
         return finding("hasHeader", true, wanted.clone(), wanted);
     }
-    let got = format!("response has no {name} header");
-    finding("hasHeader", false, wanted, Some(got.into()))
+    let actual = format!("response has no {name} header");
+    finding("hasHeader", false, wanted, Some(actual.into()))
 }
 
-pub fn header_equals(name: &str, wanted: Option<Value>, seen: &Inspection<'_>) -> ExpectedCheck {
+pub fn header_equals(
+    name: &str,
+    wanted: Option<Value>,
+    inspection: &Inspection<'_>,
+) -> ExpectedCheck {
     let kind = format!("header {name} values equals");
-    match node_header(seen, name).filter(|value| !value.is_empty()) {
+    match node_header(inspection, name).filter(|value| !value.is_empty()) {
         Some(value) => {
             let text = wanted.as_ref().map(|wanted| string_of(Some(wanted)));
             let ok = value == text.unwrap_or_default();
@@ -188,14 +202,14 @@ pub fn header_equals(name: &str, wanted: Option<Value>, seen: &Inspection<'_>) -
     }
 }
 
-pub fn cdn(hit: bool, seen: &Inspection<'_>) -> ExpectedCheck {
+pub fn cdn(hit: bool, inspection: &Inspection<'_>) -> ExpectedCheck {
     let (words, expected): (&[&str], _) = if hit {
         (&["hit", "stale"], "a cache header indicating a cache hit")
     } else {
         (&["miss"], "a cache header indicating a cache miss")
     };
     let says = CACHE_HEADERS.iter().rev().find_map(|name| {
-        let value = node_header(seen, name)?;
+        let value = node_header(inspection, name)?;
         let lower = value.to_lowercase();
         words
             .iter()
@@ -203,8 +217,8 @@ pub fn cdn(hit: bool, seen: &Inspection<'_>) -> ExpectedCheck {
             .then(|| format!("{name} is {value}"))
     });
     let ok = says.is_some();
-    let got = says.unwrap_or_else(|| "cache status header not found".to_owned());
-    finding("cdnHit", ok, Some(expected.into()), Some(got.into()))
+    let actual = says.unwrap_or_else(|| "cache status header not found".to_owned());
+    finding("cdnHit", ok, Some(expected.into()), Some(actual.into()))
 }
 
 /// Headers of which Node keeps only the first.
@@ -244,11 +258,11 @@ fn join(name: &str, known: &mut String, value: &str) {
     }
 }
 
-fn node_header(seen: &Inspection<'_>, name: &str) -> Option<String> {
+fn node_header(inspection: &Inspection<'_>, name: &str) -> Option<String> {
     if name.bytes().any(|byte| byte.is_ascii_uppercase()) {
         return None;
     }
-    let headers = seen.answer().headers.iter();
+    let headers = inspection.answer().headers.iter();
     let mut values = headers.filter(|(known, _)| known.eq_ignore_ascii_case(name));
     let mut joined = values.next()?.1.clone();
     values.for_each(|(_, value)| join(name, &mut joined, value));
@@ -282,8 +296,8 @@ mod tests {
         ))
     }
 
-    fn got(finding: &ExpectedCheck) -> (bool, String) {
-        (finding.ok, string_of(finding.got.as_ref()))
+    fn actual(finding: &ExpectedCheck) -> (bool, String) {
+        (finding.ok, string_of(finding.actual.as_ref()))
     }
 
     #[test]
@@ -311,7 +325,7 @@ mod tests {
         );
         let check = |wanted: &str, answer: &Response| {
             let wanted = Some(Value::from(wanted));
-            got(&content_type(
+            actual(&content_type(
                 wanted,
                 &body(answer),
                 &Inspection::new(answer, u64::MAX, codec::content::Unpacking::Lenient),
@@ -346,7 +360,7 @@ mod tests {
         );
         let text = answer(&[("content-type", "text/plain")], r#"{"a": 1}"#);
         let check = |wanted, path: &str, answer: &Response| {
-            got(&property("kind", wanted, Some(path.into()), &body(answer)))
+            actual(&property("kind", wanted, Some(path.into()), &body(answer)))
         };
         assert_eq!(check(true, "a.b[0]", &json), (true, "a.b[0]".into()));
         assert_eq!(
@@ -376,21 +390,27 @@ mod tests {
             ],
             "",
         );
-        let seen = Inspection::new(&answer, u64::MAX, codec::content::Unpacking::Lenient);
-        assert_eq!(node_header(&seen, "set-cookie").as_deref(), Some("a=1,b=2"));
-        assert_eq!(node_header(&seen, "via").as_deref(), Some("x, y"));
-        assert_eq!(node_header(&seen, "server").as_deref(), Some("one"));
-        assert_eq!(node_header(&seen, "Via"), None);
-        assert_eq!(got(&cdn(true, &seen)), (true, "x-cache is Stale".into()));
+        let inspection = Inspection::new(&answer, u64::MAX, codec::content::Unpacking::Lenient);
         assert_eq!(
-            got(&cdn(false, &seen)),
+            node_header(&inspection, "set-cookie").as_deref(),
+            Some("a=1,b=2")
+        );
+        assert_eq!(node_header(&inspection, "via").as_deref(), Some("x, y"));
+        assert_eq!(node_header(&inspection, "server").as_deref(), Some("one"));
+        assert_eq!(node_header(&inspection, "Via"), None);
+        assert_eq!(
+            actual(&cdn(true, &inspection)),
+            (true, "x-cache is Stale".into())
+        );
+        assert_eq!(
+            actual(&cdn(false, &inspection)),
             (false, "cache status header not found".into())
         );
-        let equals = |name, wanted: Value| header_equals(name, Some(wanted), &seen);
+        let equals = |name, wanted: Value| header_equals(name, Some(wanted), &inspection);
         assert!(equals("via", "x, y".into()).ok);
         assert_eq!(equals("via", 5.into()).kind, "header via values equals");
         assert_eq!(
-            got(&equals("none", "x".into())),
+            actual(&equals("none", "x".into())),
             (false, "response has no none header".into())
         );
     }

@@ -38,7 +38,7 @@ const BUILT_IN: [&str; 5] = [
 ///
 /// One line, for settings of another front end.
 pub fn hooks(plan: &Plan) -> Result<Option<Arc<dyn Hooks>>, String> {
-    let plugins = Plugins::from_settings(&plan.door_settings)?;
+    let plugins = Plugins::from_settings(&plan.frontend_settings)?;
     let hook = Hook {
         expect: plugins.expect,
         endpoints: plugins.endpoints,
@@ -57,7 +57,7 @@ impl HookInterest for Hook {
     fn looks(&self, request: &Request) -> Interest {
         let expectations = expectations(request);
         let expects = !expectations.is_empty();
-        let is = |asked: fn(&Expect) -> bool| self.expect.as_ref().is_some_and(asked);
+        let is = |options: fn(&Expect) -> bool| self.expect.as_ref().is_some_and(options);
         // JSON output has a line per answer; otherwise only steps with expectations matter.
         let answers = is(|e| e.print == Some(Print::Json)) || expects && self.expect.is_some();
         Interest {
@@ -88,15 +88,15 @@ impl Hooks for Hook {
 
 impl AnswerHook for Hook {
     /// Endpoint name, if it depends on the sent URL.
-    fn call(&mut self, asked: &mut RequestContext<'_>) -> Option<String> {
+    fn call(&mut self, options: &mut RequestContext<'_>) -> Option<String> {
         let naming = self.endpoints.as_ref()?;
-        let step = asked.step;
+        let step = options.step;
         if step.fixed.is_some() && step.name.as_ref().is_none_or(|n| n.as_literal().is_some()) {
             return None;
         }
         let name = step.name.as_ref();
-        let name = name.map(|name| name.to_text(asked.vars, asked.rng));
-        naming.name(asked.base, &asked.request.url(), name.as_deref())
+        let name = name.map(|name| name.to_text(options.vars, options.rng));
+        naming.name(options.base, &options.request.url(), name.as_deref())
     }
 
     fn answered(&mut self, answered: &mut ResponseContext<'_, '_>) -> Result<(), Unexpected> {
@@ -160,12 +160,12 @@ fn unexpected(
             let named = name.filter(|_| expect.names_only);
             let url = &step.spec.url_text;
             // As in the file: expanded templates would give each user a name.
-            let shown = match named {
+            let rendered = match named {
                 Some(name) => name.to_owned(),
                 None if url.starts_with('/') => format!("{base}{url}"),
                 None => url.clone(),
             };
-            Some(format!("Failed expectations for request {shown}"))
+            Some(format!("Failed expectations for request {rendered}"))
         }
     };
     Err(Unexpected {
@@ -182,30 +182,32 @@ fn finding(
 ) -> ExpectedCheck {
     let (vars, rng) = (answered.vars, &mut *answered.rng);
     let mut eval = |template: &Template| template.eval(vars, rng);
-    let seen = &mut *answered.answer;
+    let inspection = &mut *answered.answer;
     match expectation {
-        Expectation::StatusCode(wanted) => checks::status(true, eval(wanted), seen.answer().status),
-        Expectation::NotStatusCode(wanted) => {
-            checks::status(false, eval(wanted), seen.answer().status)
+        Expectation::StatusCode(wanted) => {
+            checks::status(true, eval(wanted), inspection.answer().status)
         }
-        Expectation::ContentType(wanted) => checks::content_type(eval(wanted), body, seen),
+        Expectation::NotStatusCode(wanted) => {
+            checks::status(false, eval(wanted), inspection.answer().status)
+        }
+        Expectation::ContentType(wanted) => checks::content_type(eval(wanted), body, inspection),
         Expectation::HasProperty(path) => checks::property("hasProperty", true, eval(path), body),
         Expectation::NotHasProperty(path) => {
             checks::property("notHasProperty", false, eval(path), body)
         }
-        Expectation::HasHeader(name) => checks::has_header(eval(name), seen),
+        Expectation::HasHeader(name) => checks::has_header(eval(name), inspection),
         Expectation::HeaderEquals(name, wanted) => {
             let (name, wanted) = (string_of(eval(name).as_ref()), eval(wanted));
-            checks::header_equals(&name, wanted, seen)
+            checks::header_equals(&name, wanted, inspection)
         }
         Expectation::Equals(items) => {
             let texts = items.iter().map(|item| string_of(eval(item).as_ref()));
             checks::equals(&texts.collect::<Vec<_>>())
         }
         Expectation::MatchesRegexp(pattern) => {
-            checks::matches_regexp(&string_of(eval(pattern).as_ref()), seen)
+            checks::matches_regexp(&string_of(eval(pattern).as_ref()), inspection)
         }
-        Expectation::CdnHit(hit) => checks::cdn(*hit, seen),
+        Expectation::CdnHit(hit) => checks::cdn(*hit, inspection),
         Expectation::JmesPath {
             word,
             path,
@@ -242,11 +244,11 @@ fn exchange(sent: &Built, answered: &mut ResponseContext<'_, '_>) -> Exchange {
 fn describe(finding: &ExpectedCheck) -> String {
     let anything = ["equals", "matchesRegexp"].contains(&finding.kind.as_str())
         || finding.kind.starts_with("header ");
-    if let (true, Some(serde_json::Value::String(why))) =
-        (finding.kind == "matchesRegexp", &finding.got)
-        && !why.starts_with("SyntaxError")
+    if let (true, Some(serde_json::Value::String(reason))) =
+        (finding.kind == "matchesRegexp", &finding.actual)
+        && !reason.starts_with("SyntaxError")
     {
-        return format!("{}: {why}", finding.kind);
+        return format!("{}: {reason}", finding.kind);
     }
     if anything {
         return format!("{}: not as expected", finding.kind);
@@ -255,6 +257,6 @@ fn describe(finding: &ExpectedCheck) -> String {
         "{}: expected {}, got {}",
         finding.kind,
         string_of(finding.expected.as_ref()),
-        string_of(finding.got.as_ref())
+        string_of(finding.actual.as_ref())
     )
 }

@@ -19,11 +19,11 @@ struct KeptExpectations(Vec<Expectation>);
 
 #[must_use]
 pub fn expectations(request: &Request) -> &[Expectation] {
-    let kept = request
+    let stored = request
         .extension
         .as_ref()
         .and_then(Extension::get::<KeptExpectations>);
-    kept.map_or(&[], |kept| &kept.0)
+    stored.map_or(&[], |stored| &stored.0)
 }
 
 /// # Errors

@@ -25,7 +25,7 @@ pub struct ExpectedCheck {
     pub ok: bool,
     /// `None` is `undefined`.
     pub expected: Option<Value>,
-    pub got: Option<Value>,
+    pub actual: Option<Value>,
 }
 
 #[derive(Debug, Clone, PartialEq)]

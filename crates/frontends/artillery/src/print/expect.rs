@@ -48,7 +48,7 @@ fn line(judged: &ExpectedAnswer) -> String {
         set("ok", Some(finding.ok.into()), &mut result);
         set("expected", finding.expected.clone(), &mut result);
         set("type", Some(finding.kind.clone().into()), &mut result);
-        set("got", finding.got.clone(), &mut result);
+        set("got", finding.actual.clone(), &mut result);
         Value::Object(result)
     });
     let results = results.collect();
@@ -67,19 +67,19 @@ fn block(judged: &ExpectedAnswer, text: &mut String) {
     text.push_str(&format!("* {} {} {name}\n\n", judged.method, judged.path));
     for finding in &judged.findings {
         let word = if finding.ok { "ok" } else { "not ok" };
-        let got = string_of(finding.got.as_ref());
-        text.push_str(&format!("  {word} {} {got} \n", finding.kind));
+        let actual = string_of(finding.actual.as_ref());
+        text.push_str(&format!("  {word} {} {actual} \n", finding.kind));
         if !finding.ok {
             let expected = string_of(finding.expected.as_ref());
-            text.push_str(&format!("  expected: {expected}\n       got: {got}\n"));
+            text.push_str(&format!("  expected: {expected}\n       got: {actual}\n"));
         }
     }
     if let Some(exchange) = &judged.exchange {
-        shown(exchange, text);
+        render(exchange, text);
     }
 }
 
-fn shown(exchange: &Exchange, text: &mut String) {
+fn render(exchange: &Exchange, text: &mut String) {
     text.push_str("  Request params:\n");
     indented(&exchange.url, text);
     let json = exchange.json.as_ref().map_or_else(
@@ -119,7 +119,7 @@ mod tests {
                 kind: "statusCode".into(),
                 ok,
                 expected: Some(json!([200, 404])),
-                got: Some(json!(500)),
+                actual: Some(json!(500)),
             }],
             exchange: (!ok).then(|| {
                 Box::new(Exchange {

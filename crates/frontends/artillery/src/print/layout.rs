@@ -30,7 +30,7 @@ impl Layout<'_> {
     }
 
     pub(super) fn summary(&self, time: &str, metrics: &Metrics<'_>) -> String {
-        self.summary_of(time, &shown(metrics))
+        self.summary_of(time, &render(metrics))
     }
 
     pub(super) fn summary_of(&self, time: &str, figures: &[(String, ShownMetric)]) -> String {
@@ -41,7 +41,7 @@ impl Layout<'_> {
     }
 
     fn lines(&self, metrics: &Metrics<'_>) -> String {
-        self.figures(&shown(metrics))
+        self.figures(&render(metrics))
     }
 
     fn figures(&self, figures: &[(String, ShownMetric)]) -> String {
@@ -75,7 +75,7 @@ pub(super) enum ShownMetric {
     Statistics(Vec<(String, String)>),
 }
 
-fn shown(metrics: &Metrics<'_>) -> Vec<(String, ShownMetric)> {
+fn render(metrics: &Metrics<'_>) -> Vec<(String, ShownMetric)> {
     let figure = |metric: Metric<'_>| match metric {
         Metric::Counter(n) => ShownMetric::Value(n.to_string()),
         Metric::Rate(rate) => ShownMetric::Value(format!("{rate}/sec")),

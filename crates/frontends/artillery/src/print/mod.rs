@@ -13,7 +13,7 @@ mod test_run_id;
 mod zone;
 
 use crate::plugins::Plugins;
-use measure::{Interval, accumulator::Tally};
+use measure::{Interval, TimeSpan, accumulator::Tally};
 
 pub use checks::CheckReport;
 pub use expect::{error_text, judged_text};
@@ -84,7 +84,7 @@ impl Console {
 
     /// Returns the text for a finished interval: phases and complete periods.
     pub fn interval(&mut self, interval: &Interval) -> String {
-        self.take(interval.span, &interval.door)
+        self.take(interval.span, &interval.frontend)
     }
 
     pub fn finish(&mut self, now_wall_ns: u64) -> String {
@@ -135,15 +135,15 @@ impl Console {
     ) -> Result<(Console, String), String> {
         let mut console = Console::new(
             &run.manifest,
-            Plugins::from_settings(&run.manifest.door_settings)?,
+            Plugins::from_settings(&run.manifest.frontend_settings)?,
             zone,
             options,
         );
         let mut text = console.begin();
-        let doors = run.door_parts();
+        let frontends = run.door_parts();
         let empty = Tally::default();
         for row in run.totals.rows.iter() {
-            text.push_str(&console.take(row.span, doors.get(&row.index).unwrap_or(&empty)));
+            text.push_str(&console.take(row.span, frontends.get(&row.index).unwrap_or(&empty)));
         }
         let end_ns = run
             .manifest
@@ -155,17 +155,17 @@ impl Console {
         Ok((console, text))
     }
 
-    fn take(&mut self, span: (u64, u64), door: &Tally) -> String {
+    fn take(&mut self, span: TimeSpan, frontend: &Tally) -> String {
         let mut text = String::new();
         for (i, phase) in self.phases.iter().enumerate() {
-            if i > 0 && (span.0 < phase.start_ns && phase.start_ns <= span.1) {
+            if i > 0 && (span.from_ns < phase.start_ns && phase.start_ns <= span.to_ns) {
                 text.push_str(&self.phase_line("started", i, phase, phase.start_ns));
             }
-            if span.0 < phase.end_ns && phase.end_ns <= span.1 {
+            if span.from_ns < phase.end_ns && phase.end_ns <= span.to_ns {
                 text.push_str(&self.phase_line("completed", i, phase, phase.end_ns));
             }
         }
-        for period in self.periods.push(span, door) {
+        for period in self.periods.push(span, frontend) {
             text.push_str(&self.period_text(&period));
         }
         self.spoken(text)

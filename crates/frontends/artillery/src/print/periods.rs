@@ -1,6 +1,6 @@
 //! Ten-second periods of wall-clock time, merged from intervals.
 
-use measure::accumulator::Tally;
+use measure::{TimeSpan, accumulator::Tally};
 
 pub(super) const LENGTH_MS: u64 = 10_000;
 
@@ -27,10 +27,10 @@ impl Periods {
         }
     }
 
-    pub(super) fn push(&mut self, span: (u64, u64), part: &Tally) -> Vec<Period> {
+    pub(super) fn push(&mut self, span: TimeSpan, part: &Tally) -> Vec<Period> {
         let ms = |ns: u64| (self.wall_start_ns + ns) / 1_000_000;
-        let start_ms = ms(span.0) / LENGTH_MS * LENGTH_MS;
-        let is_over = ms(span.1) >= start_ms + LENGTH_MS;
+        let start_ms = ms(span.from_ns) / LENGTH_MS * LENGTH_MS;
+        let is_over = ms(span.to_ns) >= start_ms + LENGTH_MS;
         let mut done = Vec::new();
         if self
             .current

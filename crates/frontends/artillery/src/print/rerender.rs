@@ -17,12 +17,12 @@ pub enum RerenderError {
 impl std::fmt::Display for RerenderError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            RerenderError::NotJson(line, column, why) => {
-                write!(f, ":{line}:{column}: this is not JSON: {why}")
+            RerenderError::NotJson(line, column, reason) => {
+                write!(f, ":{line}:{column}: this is not JSON: {reason}")
             }
-            RerenderError::NotAReport(why) => write!(
+            RerenderError::NotAReport(reason) => write!(
                 f,
-                ": this is not an Artillery report: {why} (`artillery run -o FILE` writes one)"
+                ": this is not an Artillery report: {reason} (`artillery run -o FILE` writes one)"
             ),
         }
     }
@@ -35,9 +35,9 @@ impl std::error::Error for RerenderError {}
 /// The text is not a report.
 pub fn rerendered(text: &str, zone: &Zone, width: usize) -> Result<String, RerenderError> {
     let report: Value = serde_json::from_str(text).map_err(|error| {
-        let why = error.to_string();
-        let why = why.split(" at line ").next().unwrap_or_default();
-        RerenderError::NotJson(error.line(), error.column(), why.to_owned())
+        let reason = error.to_string();
+        let reason = reason.split(" at line ").next().unwrap_or_default();
+        RerenderError::NotJson(error.line(), error.column(), reason.to_owned())
     })?;
     let Value::Object(report) = report else {
         return Err(RerenderError::NotAReport("it is no object"));
@@ -120,11 +120,11 @@ fn section<'a>(
 }
 
 fn summary(statistics: &Map<String, Value>) -> ShownMetric {
-    let shown = |name: &str| Some((name.to_owned(), text(statistics.get(name)?)));
+    let render = |name: &str| Some((name.to_owned(), text(statistics.get(name)?)));
     ShownMetric::Statistics(
         ["min", "max", "mean", "median", "p95", "p99"]
             .into_iter()
-            .filter_map(shown)
+            .filter_map(render)
             .collect(),
     )
 }
@@ -254,7 +254,7 @@ mod tests {
     #[test]
     fn other_files_are_not_reports() {
         let odd = |text: &str| rerendered(text, &Zone::fixed(0), 79).map_err(|e| e.to_string());
-        for (text, why) in [
+        for (text, reason) in [
             ("", ":1:0: this is not JSON: EOF while parsing a value"),
             ("{\n  \"a\": }", ":2:8: this is not JSON: expected value"),
             ("[]", ": this is not an Artillery report: it is no object"),
@@ -276,7 +276,7 @@ mod tests {
             ),
         ] {
             let error = odd(text).unwrap_err();
-            assert!(error.contains(why), "{error}");
+            assert!(error.contains(reason), "{error}");
         }
         assert!(
             odd("{\"aggregate\": {\"counters\": {}}}")

@@ -55,11 +55,11 @@ const fn no(level: KeyLevel, name: &'static str, what_to_do: &'static str) -> Ke
     }
 }
 
-const fn noted(level: KeyLevel, name: &'static str, why: &'static str) -> Key {
+const fn noted(level: KeyLevel, name: &'static str, cause: &'static str) -> Key {
     Key {
         level,
         name,
-        support: Support::Noted(why),
+        support: Support::Noted(cause),
     }
 }
 
@@ -365,7 +365,7 @@ pub fn table() -> String {
             _ => None,
         });
         let noted = reasons(*level, |support| match support {
-            Support::Noted(why) => Some(why),
+            Support::Noted(cause) => Some(cause),
             _ => None,
         });
         let cells = [supported.join(", "), refused, noted];
@@ -384,17 +384,17 @@ pub fn table() -> String {
 fn reasons(level: KeyLevel, reason: impl Fn(Support) -> Option<&'static str>) -> String {
     let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
     for key in at_level(level) {
-        let Some(why) = reason(key.support) else {
+        let Some(cause) = reason(key.support) else {
             continue;
         };
-        match groups.iter_mut().find(|(known, _)| *known == why) {
+        match groups.iter_mut().find(|(known, _)| *known == cause) {
             Some((_, names)) => names.push(key.name),
-            None => groups.push((why, vec![key.name])),
+            None => groups.push((cause, vec![key.name])),
         }
     }
-    let group = |(why, names): &(&str, Vec<&str>)| {
+    let group = |(cause, names): &(&str, Vec<&str>)| {
         let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-        format!("{}: {why}", names.join(", "))
+        format!("{}: {cause}", names.join(", "))
     };
     groups.iter().map(group).collect::<Vec<_>>().join("; ")
 }

@@ -9,7 +9,7 @@ use frontend_artillery::{
     print::{Console, PrintOptions, Zone},
 };
 use measure::{
-    Interval,
+    Interval, TimeSpan,
     accumulator::{self, Sketch, Tally},
 };
 use plan::{Phase, Shape};
@@ -42,18 +42,18 @@ fn sketch(summary: &Value) -> Sketch {
         let upto = (q * (count - 1.0)).floor() as u64 + 1;
         let n = upto.saturating_sub(seen);
         seen = seen.max(upto);
-        let shown = figure(name);
-        if shown == 0.0 {
+        let rendered = figure(name);
+        if rendered == 0.0 {
             sketch.zeros += n;
         } else if n > 0 {
-            *sketch.keys.entry(key_shown_as(shown)).or_default() += n;
+            *sketch.keys.entry(key_shown_as(rendered)).or_default() += n;
         }
     }
     sketch
 }
 
-fn key_shown_as(shown: f64) -> i64 {
-    let near = (shown.ln() / (1.01f64 / 0.99).ln()).ceil() as i64;
+fn key_shown_as(rendered: f64) -> i64 {
+    let near = (rendered.ln() / (1.01f64 / 0.99).ln()).ceil() as i64;
     let value = |key: i64| {
         let mut sketch = Sketch {
             max: 1.0,
@@ -63,8 +63,8 @@ fn key_shown_as(shown: f64) -> i64 {
         (sketch.quantile(0.5) * 10.0 + 0.5).floor() / 10.0
     };
     (near - 3..near + 3)
-        .find(|key| (value(*key) - shown).abs() < 1e-9)
-        .unwrap_or_else(|| panic!("no key is shown as {shown}"))
+        .find(|key| (value(*key) - rendered).abs() < 1e-9)
+        .unwrap_or_else(|| panic!("no key is shown as {rendered}"))
 }
 
 fn part(period: &Value) -> Tally {
@@ -142,7 +142,7 @@ fn golden(name: &str, phases: Vec<Phase>, start_ms: u64, now_ms: u64, hidden: bo
     let mut seen = Vec::new();
     for ms in (start_ms..end).step_by(100) {
         let mut interval = Interval {
-            span: (
+            span: TimeSpan::new(
                 (ms - start_ms) * 1_000_000,
                 (ms - start_ms + 100) * 1_000_000,
             ),
@@ -151,7 +151,7 @@ fn golden(name: &str, phases: Vec<Phase>, start_ms: u64, now_ms: u64, hidden: bo
         let period = ms / 10_000 * 10_000;
         if let Some(part) = parts.get(&period).filter(|_| !seen.contains(&period)) {
             seen.push(period);
-            interval.door = part.clone();
+            interval.frontend = part.clone();
         }
         text.push_str(&console.interval(&interval));
     }
@@ -350,7 +350,7 @@ fn a_run_is_printed_again_from_its_record() {
         hidden: vec!["plugins.metrics-by-endpoint".into()],
         ..Plugins::default()
     };
-    plan.door_settings = plugins.settings();
+    plan.frontend_settings = plugins.settings();
     let run = write_all(&folder.0, &plan, intervals_with(accumulator()));
     let zone = || Zone::fixed(2 * 3600);
     let mut live = Console::new(&run.manifest, plugins, zone(), PrintOptions::default());
@@ -383,12 +383,12 @@ fn settings_of_older_records_and_of_none_are_read() {
         "ensure": null, "apdex_ms": 50.0, "extended_metrics": false, "endpoints": null, "hidden": ["h"], "expect": null,
     });
     let older: Manifest = serde_json::from_value(json.clone()).unwrap();
-    let plugins = Plugins::from_settings(&older.door_settings).unwrap();
+    let plugins = Plugins::from_settings(&older.frontend_settings).unwrap();
     assert_eq!(
         (plugins.apdex_ms, plugins.hidden),
         (Some(50.0), vec!["h".to_owned()])
     );
     json["plugins"] = serde_json::json!({ "apdex_ms": "no" });
     let damaged: Manifest = serde_json::from_value(json).unwrap();
-    assert!(Plugins::from_settings(&damaged.door_settings).is_err());
+    assert!(Plugins::from_settings(&damaged.frontend_settings).is_err());
 }

@@ -18,9 +18,9 @@ impl WrkReport {
     #[must_use]
     pub fn json(&self) -> Value {
         let latency = match &self.latency {
-            PrintedLatency::Wrk { measured, shown } => json!({
+            PrintedLatency::Wrk { measured, rendered } => json!({
                 "measured": of_statistics(measured),
-                "corrected_by_wrk": of_statistics(shown),
+                "corrected_by_wrk": of_statistics(rendered),
             }),
             PrintedLatency::Wrk2 {
                 corrected,

@@ -43,7 +43,7 @@ pub struct Errors {
 pub enum PrintedLatency {
     Wrk {
         measured: Statistics,
-        shown: Statistics,
+        rendered: Statistics,
     },
     Wrk2 {
         /// From the planned start.
@@ -121,7 +121,7 @@ impl WrkReport {
             part.merge(one);
         }
         let end_ns = run.manifest.end.as_ref().map(|end| end.ns);
-        let runtime_ns = end_ns.unwrap_or_else(|| run.totals.rows.end_ns);
+        let runtime_ns = end_ns.unwrap_or(run.totals.rows.end_ns);
         WrkReport::from_part(part, runtime_ns, url.unwrap_or(&run.manifest.target))
     }
 
@@ -150,7 +150,7 @@ impl WrkReport {
             let measured = Statistics::new(counts("latency"));
             let expected = statistics::expected_us(runtime_us, requests, settings.connections);
             PrintedLatency::Wrk {
-                shown: measured.corrected(expected.unwrap_or(0)),
+                rendered: measured.corrected(expected.unwrap_or(0)),
                 measured,
             }
         };
@@ -193,15 +193,15 @@ impl WrkReport {
     pub fn text(&self) -> String {
         let mut text = "  Thread Stats   Avg      Stdev     Max   +/- Stdev\n".to_owned();
         let (figures, distribution) = match &self.latency {
-            PrintedLatency::Wrk { shown, .. } => (
+            PrintedLatency::Wrk { rendered, .. } => (
                 row(
-                    shown.mean(),
-                    shown.stdev(),
-                    shown.max(),
-                    shown.within_stdev(),
+                    rendered.mean(),
+                    rendered.stdev(),
+                    rendered.max(),
+                    rendered.within_stdev(),
                     units::time_us,
                 ),
-                self.settings.latency.then(|| percentiles(shown)),
+                self.settings.latency.then(|| percentiles(rendered)),
             ),
             PrintedLatency::Wrk2 {
                 corrected: c,
@@ -265,10 +265,10 @@ impl WrkReport {
     /// Change of p99 by wrk's correction, if over a tenth: measured and shown, in microseconds.
     #[must_use]
     pub fn moved_p99(&self) -> Option<(u64, u64)> {
-        let PrintedLatency::Wrk { measured, shown } = &self.latency else {
+        let PrintedLatency::Wrk { measured, rendered } = &self.latency else {
             return None;
         };
-        let (a, b) = (measured.percentile(99.0), shown.percentile(99.0));
+        let (a, b) = (measured.percentile(99.0), rendered.percentile(99.0));
         (a.abs_diff(b) as f64 > a as f64 * 0.1).then_some((a, b))
     }
 }

@@ -143,9 +143,9 @@ mod tests {
         assert_eq!(measured.mean(), 190.0);
         let expected = expected_us(190_000, 1000, 1).expect("an interval");
         assert_eq!(expected, 190);
-        let shown = measured.corrected(expected);
-        assert_eq!(shown.mean().round(), 286.0);
-        assert_eq!(shown.count(), 1400);
+        let rendered = measured.corrected(expected);
+        assert_eq!(rendered.mean().round(), 286.0);
+        assert_eq!(rendered.count(), 1400);
     }
 
     #[test]
@@ -158,9 +158,9 @@ mod tests {
             (32, 850.0, 31),
         ] {
             let measured = from_pairs(&[(1600, 1000)]);
-            let shown = measured.corrected(1600 / depth);
-            assert_eq!(shown.mean(), mean, "depth {depth}");
-            assert_eq!(shown.count(), 1000 * times);
+            let rendered = measured.corrected(1600 / depth);
+            assert_eq!(rendered.mean(), mean, "depth {depth}");
+            assert_eq!(rendered.count(), 1000 * times);
         }
     }
 

@@ -26,7 +26,7 @@ pub(super) fn seconds(text: &str) -> Option<u64> {
 }
 
 fn scan(text: &str, units: &Units) -> Option<u64> {
-    let (number, rest) = whole(text)?;
+    let (number, rest) = whole_number(text)?;
     let rest = rest.trim_start_matches(is_blank);
     // The original reads two characters, up to a blank.
     let unit: String = rest.chars().take(2).take_while(|c| !is_blank(*c)).collect();
@@ -44,7 +44,7 @@ fn is_blank(c: char) -> bool {
 }
 
 /// As in C: leading blanks and sign; negative numbers wrap.
-fn whole(text: &str) -> Option<(u64, &str)> {
+fn whole_number(text: &str) -> Option<(u64, &str)> {
     let text = text.trim_start_matches(is_blank);
     let (negative, digits) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),

@@ -87,9 +87,9 @@ fn correction_is_reported_if_p99_moved() {
     let mut stalled = part(false, &[(100, 19_900), (1_000_000, 12)], &[]);
     stalled.counters.insert("requests".into(), 19_912);
     let report = WrkReport::from_part(stalled, 14_000_000_000, "http://h/");
-    let (measured, shown) = report.moved_p99().expect("it moved");
+    let (measured, rendered) = report.moved_p99().expect("it moved");
     assert_eq!(measured, 100);
-    assert!(shown > 10_000, "{shown}");
+    assert!(rendered > 10_000, "{rendered}");
 }
 
 fn table(text: &str) -> (Vec<&str>, ValueCounts) {

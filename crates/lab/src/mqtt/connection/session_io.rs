@@ -130,17 +130,17 @@ impl Speech {
         Some((Speech::V5, greeting))
     }
 
-    pub fn refusal(self, why: ConnectRefusal) -> Vec<u8> {
+    pub fn refusal(self, reason: ConnectRefusal) -> Vec<u8> {
         match self {
             Speech::V3 => {
-                let code = match why {
+                let code = match reason {
                     ConnectRefusal::Busy => v3::ConnectReturnCode::ServerUnavailable,
                     ConnectRefusal::Password => v3::ConnectReturnCode::BadUserNameOrPassword,
                 };
                 old(v3::Connack::new(false, code))
             }
             Speech::V5 => {
-                let code = match why {
+                let code = match reason {
                     ConnectRefusal::Busy => v5::ConnectReasonCode::ServerBusy,
                     ConnectRefusal::Password => v5::ConnectReasonCode::BadUserNameOrPassword,
                 };
@@ -345,8 +345,9 @@ fn heard_v5(packet: v5::Packet) -> Option<ClientRequest> {
             filters: unsubscribe.topics.iter().map(ToString::to_string).collect(),
         },
         v5::Packet::Pingreq => ClientRequest::Ping,
-        v5::Packet::Disconnect(said) => ClientRequest::Disconnect {
-            keeps_will: said.reason_code == v5::DisconnectReasonCode::DisconnectWithWillMessage,
+        v5::Packet::Disconnect(disconnect) => ClientRequest::Disconnect {
+            keeps_will: disconnect.reason_code
+                == v5::DisconnectReasonCode::DisconnectWithWillMessage,
         },
         _ => return None,
     })

@@ -265,10 +265,10 @@ fn assert_same(log: &Log, seen: &[Seen]) {
         );
         assert_eq!(reported.code, Some(seen.answer.code.into()));
         let measured = seen.received - seen.sent;
-        let said = release - reported.arrival;
+        let delay = release - reported.arrival;
         assert!(
-            measured - said < 2_000 * MS,
-            "measured {measured}, logged {said}"
+            measured - delay < 2_000 * MS,
+            "measured {measured}, logged {delay}"
         );
         assert!(release - reported.due.unwrap() < 2_000 * MS, "{reported:?}");
     }

@@ -98,12 +98,12 @@ impl Selector {
             .into_iter()
             .filter(|id| tree.name(*id).is_some())
             .collect();
-        let mut meant = vec![false; tree.nodes.len()];
+        let mut matching = vec![false; tree.nodes.len()];
         for complex in &self.alternatives {
             let fitting = all.iter().copied().filter(|id| complex.matches(tree, *id));
             let fitting: Vec<NodeId> = fitting.collect();
             match complex.pick {
-                None => fitting.iter().for_each(|id| meant[*id] = true),
+                None => fitting.iter().for_each(|id| matching[*id] = true),
                 Some(Pick::At(index)) => {
                     let index = if index < 0 {
                         index + fitting.len() as i64
@@ -111,12 +111,12 @@ impl Selector {
                         index
                     };
                     if let Some(id) = usize::try_from(index).ok().and_then(|i| fitting.get(i)) {
-                        meant[*id] = true;
+                        matching[*id] = true;
                     }
                 }
             }
         }
-        all.into_iter().filter(|id| meant[*id]).collect()
+        all.into_iter().filter(|id| matching[*id]).collect()
     }
 }
 

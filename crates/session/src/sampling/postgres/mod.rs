@@ -100,7 +100,7 @@ impl Postgres {
         // Retries once: the server may have closed an idle connection or restarted.
         let had_one = self.connection.is_some();
         let answers = match self.answers() {
-            Err(why) if had_one && why != "no answer in time" => self.answers(),
+            Err(reason) if had_one && reason != "no answer in time" => self.answers(),
             other => other,
         }?;
         let [counters, sessions, waits, locks, connections] =

@@ -22,7 +22,7 @@ use postgres_protocol::{
 };
 use tokio_rustls::rustls::{ClientConnection, StreamOwned, pki_types::ServerName};
 
-use crate::bounded::{self, Bounded, Deadline, said};
+use crate::bounded::{self, Bounded, Deadline, io_error_text};
 
 /// Maximum length of a message.
 const LONGEST: i32 = 1 << 20;
@@ -117,7 +117,7 @@ impl Connection {
                 }
                 Message::AuthenticationSasl(body) => {
                     let offers = body.mechanisms().any(|one| Ok(one == SCRAM_SHA_256));
-                    if !offers.map_err(|why| said(&why))? {
+                    if !offers.map_err(|reason| io_error_text(&reason))? {
                         return Err("it asks for a way to log in that is not known here".to_owned());
                     }
                     let binding = ChannelBinding::unsupported();
@@ -129,13 +129,17 @@ impl Connection {
                 }
                 Message::AuthenticationSaslContinue(body) => {
                     let scram = scram.as_mut().ok_or(STRANGE)?;
-                    scram.update(body.data()).map_err(|why| said(&why))?;
+                    scram
+                        .update(body.data())
+                        .map_err(|reason| io_error_text(&reason))?;
                     let message = scram.message().to_vec();
                     self.send(|out| frontend::sasl_response(&message, out))?;
                 }
                 Message::AuthenticationSaslFinal(body) => {
                     let scram = scram.as_mut().ok_or(STRANGE)?;
-                    scram.finish(body.data()).map_err(|why| said(&why))?;
+                    scram
+                        .finish(body.data())
+                        .map_err(|reason| io_error_text(&reason))?;
                 }
                 Message::ErrorResponse(body) => return Err(refusal(&body)),
                 Message::ReadyForQuery(_) => return Ok(()),
@@ -156,7 +160,7 @@ impl Connection {
         let written = message(&mut out)
             .and_then(|()| self.stream.write_all(&out))
             .and_then(|()| self.stream.flush());
-        written.map_err(|why| said(&why))
+        written.map_err(|reason| io_error_text(&reason))
     }
 
     fn next(&mut self) -> Result<Message, String> {
@@ -170,11 +174,13 @@ impl Connection {
             if let Some(message) = Message::parse(&mut self.came).map_err(|_| STRANGE)? {
                 return Ok(message);
             }
-            self.deadline.left().map_err(|why| said(&why))?;
+            self.deadline
+                .left()
+                .map_err(|reason| io_error_text(&reason))?;
             match self.stream.read(&mut piece) {
                 Ok(0) => return Err("it closed the connection".to_owned()),
                 Ok(n) => self.came.extend_from_slice(&piece[..n]),
-                Err(why) => return Err(said(&why)),
+                Err(reason) => return Err(io_error_text(&reason)),
             }
         }
     }
@@ -185,14 +191,14 @@ const STRANGE: &str = "its answer is not PostgreSQL's";
 fn stream(database: &Database, deadline: &Deadline) -> Result<Box<dyn Stream>, String> {
     let (host, port) = match &database.at {
         Listener::Socket(path) => {
-            let failed = |why| format!("{path}: {}", said(&why));
+            let failed = |reason| format!("{path}: {}", io_error_text(&reason));
             let stream = UnixStream::connect(path).map_err(failed)?;
             return Ok(Box::new(Bounded::new(stream, deadline)));
         }
         Listener::Tcp(host, port) => (host.as_str(), port),
     };
     let tcp = bounded::connect(host, *port, deadline);
-    let tcp = tcp.map_err(|why| format!("{host}:{port}: {why}"))?;
+    let tcp = tcp.map_err(|reason| format!("{host}:{port}: {reason}"))?;
     if database.tls == Encryption::Disable {
         return Ok(Box::new(tcp));
     }
@@ -210,10 +216,10 @@ fn encrypted(
     let mut answer = [0];
     tcp.write_all(&out)
         .and_then(|()| tcp.read_exact(&mut answer))
-        .map_err(|why| match why.kind() {
+        .map_err(|reason| match reason.kind() {
             // Servers that do not understand the request close the connection.
             ErrorKind::UnexpectedEof => STRANGE.to_owned(),
-            _ => said(&why),
+            _ => io_error_text(&reason),
         })?;
     match answer[0] {
         b'S' => {}
@@ -228,8 +234,8 @@ fn encrypted(
     // It speaks no HTTP.
     http.tls.no_alpn = true;
     let config = engine::net::tls::config(&http)?;
-    let name = ServerName::try_from(host.to_owned()).map_err(|why| why.to_string())?;
-    let connection = ClientConnection::new(config, name).map_err(|why| why.to_string())?;
+    let name = ServerName::try_from(host.to_owned()).map_err(|reason| reason.to_string())?;
+    let connection = ClientConnection::new(config, name).map_err(|reason| reason.to_string())?;
     Ok(Box::new(StreamOwned::new(connection, tcp)))
 }
 
@@ -386,8 +392,11 @@ mod tests {
     fn rows_without_end_are_refused() {
         let long = vec![Some("x".repeat(1000))];
         let says = data_row(&long).repeat(5000);
-        let why = connection(says, 8192).ask("select").unwrap_err();
-        assert!(why.starts_with("its answer is larger than 4 MB"), "{why}");
+        let reason = connection(says, 8192).ask("select").unwrap_err();
+        assert!(
+            reason.starts_with("its answer is larger than 4 MB"),
+            "{reason}"
+        );
     }
 
     #[test]

@@ -146,9 +146,9 @@ impl Translator<'_> {
         None
     }
 
-    fn failing_path(&mut self, path: &Node, offset: usize, why: &str) {
+    fn failing_path(&mut self, path: &Node, offset: usize, reason: &str) {
         let text = format!(
-            "`{}` is not a valid {why}; the capture fails, as in Artillery",
+            "`{}` is not a valid {reason}; the capture fails, as in Artillery",
             path.text()
         );
         self.findings.note(path.mark_at(offset), text);

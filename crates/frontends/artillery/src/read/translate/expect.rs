@@ -82,8 +82,8 @@ impl Translator<'_> {
 
     pub(super) fn extension(&mut self, request: &Node) -> Option<Extension> {
         let found = self.expectations(request);
-        expect::keep(found).unwrap_or_else(|why| {
-            let text = format!("these expectations cannot be kept: {why}");
+        expect::keep(found).unwrap_or_else(|reason| {
+            let text = format!("these expectations cannot be kept: {reason}");
             self.findings.problem(request.mark, text);
             None
         })

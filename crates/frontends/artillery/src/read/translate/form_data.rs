@@ -37,7 +37,7 @@ impl Translator<'_> {
             }
             let content_type = value
                 .get("contentType")
-                .map(|said| self.template(&Node::scalar(said.mark, said.text())));
+                .map(|message| self.template(&Node::scalar(message.mark, message.text())));
             parts.extend(content.map(|content| MultipartPart {
                 name: entry.key.clone(),
                 content,
@@ -90,8 +90,8 @@ impl Translator<'_> {
                 name,
                 bytes: bytes.into(),
             }),
-            Err(why) => {
-                self.missing_files.push(format!("{text}: {why}"));
+            Err(reason) => {
+                self.missing_files.push(format!("{text}: {reason}"));
                 // Placeholder; the request is never sent.
                 Some(PartContent::Text(Template::from("")))
             }

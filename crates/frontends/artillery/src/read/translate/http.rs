@@ -235,10 +235,10 @@ impl Translator<'_> {
             Ok(_) => Some("it must begin with http:// or https://".to_owned()),
             Err(error) => Some(error.to_string()),
         };
-        if let Some(why) = wrong {
+        if let Some(reason) = wrong {
             self.findings.problem(
                 mark,
-                format!("`target: {text}` is not a URL to send to: {why}"),
+                format!("`target: {text}` is not a URL to send to: {reason}"),
             );
         }
     }

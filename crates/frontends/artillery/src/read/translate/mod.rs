@@ -111,7 +111,7 @@ pub(super) fn translate(
     plan.after = after;
     plan.variables = variables;
     plan.payloads = payloads;
-    plan.door_settings = plugins.settings();
+    plan.frontend_settings = plugins.settings();
     plan.http = http;
     plan.rules = FailureRules {
         status_fails: inputs.native,
@@ -137,9 +137,9 @@ impl Translator<'_> {
                         format!("`{name}` is not supported: {what_to_do}"),
                     );
                 }
-                Some(Support::Noted(why)) => self
+                Some(Support::Noted(reason)) => self
                     .findings
-                    .note(entry.key_mark, format!("`{name}` has no effect: {why}")),
+                    .note(entry.key_mark, format!("`{name}` has no effect: {reason}")),
                 // `x-…` keys hold anchors.
                 None if level == KeyLevel::Root && name.starts_with("x-") => {}
                 None => {

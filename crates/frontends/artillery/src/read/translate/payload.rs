@@ -49,8 +49,8 @@ impl Translator<'_> {
         }
         let place = path.text();
         let source = from_here(&place);
-        let file = (Path::new(&place), place.as_str(), path.mark);
-        let rows = open::table(&table, file, self.read, self.findings)?.rows;
+        let file = Path::new(&place);
+        let rows = open::table(&table, file, &place, path.mark, self.read, self.findings)?.rows;
         if rows.is_empty() {
             let text = format!("{source} has no rows: what its columns set is undefined");
             self.findings.note(path.mark, text);

@@ -79,10 +79,10 @@ impl Translator<'_> {
                         format!("the plugin `{name}` is not supported: {what_to_do}"),
                     );
                 }
-                Some(Support::Noted(why)) => {
+                Some(Support::Noted(reason)) => {
                     self.findings.note(
                         entry.key_mark,
-                        format!("the plugin `{name}` has no effect: {why}"),
+                        format!("the plugin `{name}` has no effect: {reason}"),
                     );
                 }
                 None => self.unknown_plugin(entry),

@@ -54,7 +54,7 @@ impl Translator<'_> {
         }
         let read = (self.read)(&self.folder.join(&text));
         let read =
-            read.and_then(|bytes| formats::files::text(bytes).map_err(|why| why.to_string()));
+            read.and_then(|bytes| formats::files::text(bytes).map_err(|reason| reason.to_string()));
         match read {
             Ok(content) if content.contains(BEGIN) => Some(content),
             Ok(_) => {
@@ -62,9 +62,9 @@ impl Translator<'_> {
                 self.findings.problem(node.mark, message);
                 None
             }
-            Err(why) => {
+            Err(reason) => {
                 let message =
-                    format!("`tls.{key}` is neither PEM text nor a file of it: {text}: {why}");
+                    format!("`tls.{key}` is neither PEM text nor a file of it: {text}: {reason}");
                 self.findings.problem(node.mark, message);
                 None
             }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::Translator;
 use crate::read::prepare::Script;
-use formats::document::Node;
+use formats::{document::Node, templates::UnsetVariable};
 
 /// `$uuid` comes from the engine.
 const BUILT_IN: &[&str] = &[
@@ -66,9 +66,9 @@ impl Translator<'_> {
             .expect
             .is_some_and(|plugin| plugin.options.prints_exchange());
         for name in BUILT_IN {
-            let shown = shows_all && !matches!(*name, "$env" | "$processEnvironment");
+            let rendered = shows_all && !matches!(*name, "$env" | "$processEnvironment");
             // A column of that name is set later.
-            if (shown || self.templates.uses_root(name)) && !columns.contains(name) {
+            if (rendered || self.templates.uses_root(name)) && !columns.contains(name) {
                 variables.extend(
                     self.built_in(name, script)
                         .map(|value| ((*name).to_owned(), Variable::Constant(value))),
@@ -96,7 +96,7 @@ impl Translator<'_> {
     }
 
     fn tell_unset(&mut self, known: &BTreeSet<String>) {
-        for (name, mark, hint) in self.templates.unset(known) {
+        for UnsetVariable { name, mark, hint } in self.templates.unset(known) {
             if matches!(name.as_str(), "$loopCount" | "$loopElement") {
                 self.findings.note(
                     mark,

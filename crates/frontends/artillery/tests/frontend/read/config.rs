@@ -93,7 +93,7 @@ fn every_kind_of_phase() {
 
 #[test]
 fn durations() {
-    for (text, ns, shown) in [
+    for (text, ns, rendered) in [
         ("60", 60 * SECOND, "60s"),
         ("'60'", 60 * SECOND, "60s"),
         ("5m", 300 * SECOND, "300s"),
@@ -107,7 +107,7 @@ fn durations() {
         let phase = phase(&format!("duration: {text}, arrivalRate: 1"));
         assert_eq!(
             (phase.duration_ns, phase.duration_text.as_str()),
-            (ns, shown),
+            (ns, rendered),
             "{text}"
         );
     }
@@ -115,16 +115,16 @@ fn durations() {
         let errors = errors(&config(&format!(
             "phases: [ {{ duration: {text}, arrivalRate: 1 }} ]"
         )));
-        let shown = text.trim_matches('\'');
+        let rendered = text.trim_matches('\'');
         assert_eq!(
             errors.original,
             Some(refusal::worker(&format!(
-                "Error: Invalid duration for phase: {shown}"
+                "Error: Invalid duration for phase: {rendered}"
             )))
         );
         assert!(
             lines(&errors)[0].starts_with(&format!(
-                "test.yml:3:25: Invalid duration for phase: {shown} ("
+                "test.yml:3:25: Invalid duration for phase: {rendered} ("
             )),
             "{errors}"
         );
@@ -378,9 +378,9 @@ fn figures_by_endpoint() {
     let unnamed = of("ensure: {}");
     assert_eq!(unnamed.endpoints, Some(Endpoints::default()));
     assert_eq!(unnamed.hidden, ["plugins.metrics-by-endpoint"]);
-    let shown = of("metrics-by-endpoint: {}");
-    assert!(shown.hidden.is_empty());
-    assert!(!shown.endpoints.unwrap_or_default().strip_query);
+    let rendered = of("metrics-by-endpoint: {}");
+    assert!(rendered.hidden.is_empty());
+    assert!(!rendered.endpoints.unwrap_or_default().strip_query);
     let all = of(
         "metrics-by-endpoint: { useOnlyRequestNames: true, stripQueryString: true, ignoreUnnamedRequests: true, metricsNamespace: n, \
          groupDynamicURLs: false, suppressOutput: true }, expect: { suppressOutput: true }",

@@ -5,7 +5,7 @@ use frontend_artillery::{
 };
 
 use super::{errors, notes, plan, plugins};
-use crate::support::{Folder, lines, requests, shown};
+use crate::support::{Folder, lines, render, requests};
 
 fn script(options: &str, expect: &str) -> String {
     format!(
@@ -60,7 +60,7 @@ fn every_option() {
         [Expectation::CdnHit(true)]
     ));
     assert!(
-        matches!(expect::expectations(second), [Expectation::StatusCode(code)] if shown(code) == "200")
+        matches!(expect::expectations(second), [Expectation::StatusCode(code)] if render(code) == "200")
     );
     let folder = Folder::new("expect-native");
     let native = load(Inputs {
@@ -92,12 +92,12 @@ fn maps_and_lists() {
     for form in both {
         let found = expectations(form);
         assert!(
-            matches!(&found[..], [Expectation::StatusCode(code), Expectation::HasProperty(path)] if shown(code) == "200" && shown(path) == "{{a}}")
+            matches!(&found[..], [Expectation::StatusCode(code), Expectation::HasProperty(path)] if render(code) == "200" && render(path) == "{{a}}")
         );
     }
     let described = "[ { jpath: a.b, description: why } ]";
     assert!(
-        matches!(&expectations(described)[..], [Expectation::JmesPath { word: JmesWord::Jpath, path, description: Some(why) }] if path.text() == "a.b" && why == "why")
+        matches!(&expectations(described)[..], [Expectation::JmesPath { word: JmesWord::Jpath, path, description: Some(reason) }] if path.text() == "a.b" && reason == "why")
     );
     assert!(expectations("").is_empty());
 }

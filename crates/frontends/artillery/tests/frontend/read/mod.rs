@@ -60,5 +60,5 @@ pub fn notes(plan: &Plan) -> Vec<String> {
 }
 
 pub fn plugins(plan: &Plan) -> Plugins {
-    Plugins::from_settings(&plan.door_settings).unwrap_or_else(|why| panic!("{why}"))
+    Plugins::from_settings(&plan.frontend_settings).unwrap_or_else(|reason| panic!("{reason}"))
 }

@@ -4,7 +4,7 @@ use plan::{Shape, Variable};
 use serde_json::json;
 
 use super::{notes, plugins, rate};
-use crate::support::{Folder, lines, phases, requests, shown};
+use crate::support::{Folder, lines, phases, render, requests};
 
 const BASE: &str = "config:
   target: http://base
@@ -171,7 +171,7 @@ scenarios:
     let headers: Vec<String> = requests(&plan)[0]
         .headers
         .iter()
-        .map(|(name, value)| format!("{name}: {}", shown(value)))
+        .map(|(name, value)| format!("{name}: {}", render(value)))
         .collect();
     assert_eq!(headers[1..3], ["a: t-o-k-e-n", "b: Bearer {{captured}}"]);
     let reported = notes(&plan);
@@ -327,11 +327,11 @@ fn a_processor_that_no_step_names_is_noted() {
         assert!(found.iter().any(|note| note.contains(wanted)), "{found:?}");
     }
     let missing = load(folder.inputs("s.yml", &with("./none.js"))).unwrap_err();
-    let said = missing.original.unwrap().out;
+    let output = missing.original.unwrap().out;
     assert!(
-        said.starts_with("worker error, id: 1 Error: Cannot find module '/")
-            && said.ends_with("/none.js'\n"),
-        "{said}"
+        output.starts_with("worker error, id: 1 Error: Cannot find module '/")
+            && output.ends_with("/none.js'\n"),
+        "{output}"
     );
     let hook = with("./hooks.js").replace("    flow:", "    beforeScenario: hook\n    flow:");
     assert_ne!(hook, with("./hooks.js"));

@@ -376,7 +376,7 @@ fn validation_has_places() {
     ] {
         let found = errors(text);
         assert_eq!(lines(&found), [format!("test.yml:{line}")], "{text}");
-        let said = found.original.unwrap().out;
-        assert!(said.starts_with("Scenario validation error: "), "{text}");
+        let output = found.original.unwrap().out;
+        assert!(output.starts_with("Scenario validation error: "), "{text}");
     }
 }

@@ -5,14 +5,14 @@ use plan::{
 use serde_json::json;
 
 use super::{config, errors, flow, notes, plan};
-use crate::support::{header, lines, requests, shown};
+use crate::support::{header, lines, render, requests};
 
 fn headers(text: &str) -> Vec<String> {
     let plan = plan(text);
     requests(&plan)[0]
         .headers
         .iter()
-        .map(|(name, value)| format!("{name}: {}", shown(value)))
+        .map(|(name, value)| format!("{name}: {}", render(value)))
         .collect()
 }
 
@@ -28,7 +28,7 @@ fn headers_in_the_order_of_the_original() {
         requests(&plan)[i]
             .headers
             .iter()
-            .map(|(name, value)| format!("{name}: {}", shown(value)))
+            .map(|(name, value)| format!("{name}: {}", render(value)))
             .collect()
     };
     let agent = "user-agent: Artillery (https://artillery.io)";
@@ -101,7 +101,7 @@ fn default_headers_and_cookies() {
         requests(&plan)[0]
             .cookies
             .iter()
-            .map(|(name, value)| format!("{name}={}", shown(value)))
+            .map(|(name, value)| format!("{name}={}", render(value)))
             .collect::<Vec<_>>(),
         ["c={{sid}}"]
     );
@@ -159,7 +159,7 @@ fn bodies() {
     assert_eq!(request.fails_with.as_deref(), Some("ERR_GOT_REQUEST_ERROR"));
     let (request, _) = body("form: { a: [1, 'x'], b: '{{ $uuid }}' }");
     assert!(
-        matches!(&request.body, RequestBody::Form(pairs) if shown(&pairs[0].1) == "1,x" && shown(&pairs[1].1) == "{{$uuid}}")
+        matches!(&request.body, RequestBody::Form(pairs) if render(&pairs[0].1) == "1,x" && render(&pairs[1].1) == "{{$uuid}}")
     );
     assert_eq!(
         lines(&errors(&flow("- post: { url: /, body: { a: 1 } }"))).len(),

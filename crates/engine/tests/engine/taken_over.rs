@@ -7,8 +7,8 @@ use super::*;
 
 /// Takes over a share after the first interval.
 struct TakesOver {
-    kept: Kept,
-    adoptions: ShardTakeover,
+    recorded: RecordedRun,
+    takeovers: ShardTakeover,
     zero: Zero,
     lost: Share,
     from_ns: Option<u64>,
@@ -19,15 +19,15 @@ impl Sink for TakesOver {
         if self.from_ns.is_none() {
             let from_ns = Clock::system(self.zero).now() + 2 * ShardTakeover::AHEAD_NS;
             let reported = self
-                .adoptions
-                .adopt(self.lost, from_ns, || Clock::system(self.zero).now());
+                .takeovers
+                .take_over(self.lost, from_ns, || Clock::system(self.zero).now());
             self.from_ns = reported.ok().map(|()| from_ns);
         }
-        self.kept.interval(interval);
+        self.recorded.interval(interval);
     }
 
     fn line(&mut self, line: OutputLine) {
-        self.kept.line(line);
+        self.recorded.line(line);
     }
 }
 
@@ -39,10 +39,10 @@ fn taken_over_arrivals_are_sent_by_all_workers() {
     let test = plan(&target, rate(200, 4 * SECOND), steps);
     // The gap between the process's own arrivals is longer than the workers may sleep.
     let (own, lost) = (Share { index: 0, of: 50 }, Share { index: 3, of: 20 });
-    let adoptions = ShardTakeover::default();
+    let takeovers = ShardTakeover::default();
     let options = EngineOptions {
-        adopts: true,
-        adoptions: adoptions.clone(),
+        takes_over: true,
+        takeovers: takeovers.clone(),
         share: own,
         workers: Some(2),
         drain_ns: Some(5 * SECOND),
@@ -51,8 +51,8 @@ fn taken_over_arrivals_are_sent_by_all_workers() {
     let prepared = Prepared::new(&test, options).expect("a plan that compiles");
     let zero = Zero::in_ns(5 * MILLISECOND);
     let mut sink = TakesOver {
-        kept: Kept::default(),
-        adoptions,
+        recorded: RecordedRun::default(),
+        takeovers,
         zero,
         lost,
         from_ns: None,
@@ -63,5 +63,5 @@ fn taken_over_arrivals_are_sent_by_all_workers() {
     let taken_over = schedule.due_of_share(lost, from_ns, u64::MAX);
     assert!(taken_over > 10, "{taken_over}");
     let expected = own.of_first(800) + taken_over;
-    assert_eq!(sink.kept.arrivals(), (expected, expected, 0));
+    assert_eq!(sink.recorded.arrivals(), (expected, expected, 0));
 }

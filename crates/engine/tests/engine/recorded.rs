@@ -4,12 +4,12 @@ use engine::{OutputLine, Sink};
 use measure::{Interval, Slot};
 
 #[derive(Default)]
-pub(crate) struct Kept {
+pub(crate) struct RecordedRun {
     pub(crate) intervals: Vec<Interval>,
     pub(crate) lines: Vec<OutputLine>,
 }
 
-impl Sink for Kept {
+impl Sink for RecordedRun {
     fn interval(&mut self, interval: Interval) {
         self.intervals.push(interval);
     }
@@ -19,7 +19,7 @@ impl Sink for Kept {
     }
 }
 
-impl Kept {
+impl RecordedRun {
     pub(crate) fn total(&self, id: u16) -> Slot {
         self.intervals
             .iter()
