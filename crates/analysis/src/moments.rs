@@ -1,4 +1,4 @@
-//! Points of a run's history with the intervals in them, for computing columns.
+//! Points of a run's history, each with its intervals, for computing columns.
 
 use std::collections::BTreeMap;
 
@@ -52,7 +52,7 @@ impl Moment<'_> {
         self.rows.iter().map(|row| figure(row)).sum()
     }
 
-    /// Mean and maximum of a level; `None` without samples.
+    /// Mean and maximum of a level. `None` without samples.
     pub fn level(&self, gauge: impl Fn(&IntervalRow) -> Gauge) -> Option<(f64, u64)> {
         let gauges = self.rows.iter().map(|row| gauge(row));
         let (samples, sum, max) = gauges.fold((0, 0, 0), |(n, sum, max), gauge| {

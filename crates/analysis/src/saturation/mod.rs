@@ -1,6 +1,6 @@
-//! First bottleneck: which resource reached its limit, when, at which rate and, if figures show it,
-//! why. Limits come from pairs of metrics; a resource without one is "unknown". A full pool is
-//! named only if the CPU is not the cause.
+//! First bottleneck: which resource reached its limit, when, at which rate and, if the figures show
+//! it, why. A limit is known from a pair of metrics; a resource without such a pair is "unknown". A
+//! full pool is named only if the CPU is not the cause.
 
 mod holders;
 mod pools;
@@ -19,8 +19,8 @@ use record::{PoolFacts, Run, units};
 pub use scope::ResourceScope;
 use watched::{TimeSpan, WatchedMetric};
 
-/// Limits reached within this time count as simultaneous: samples are a second apart, and CPU is a
-/// mean.
+/// Limits that are reached within this time count as simultaneous. Samples are a second apart, and
+/// CPU use is a mean.
 const TOGETHER_NS: u64 = 3_000_000_000;
 const BUSY: f64 = 0.8;
 
@@ -71,9 +71,7 @@ struct Limited {
     source: String,
     metric: String,
     limit: String,
-    /// Of one instance: threads, connections, cores.
     size: f64,
-    /// The period at its limit, if any.
     stretch: Option<TimeSpan>,
     pool: Option<PoolLevel>,
 }
@@ -83,7 +81,7 @@ struct PoolLevel {
     free: Vec<(u64, f64)>,
 }
 
-/// The first bottleneck; `None` if no service was measured.
+/// Finds the first bottleneck. `None` if no service was measured.
 pub(crate) fn find(run: &Run, moments: &[Moment<'_>]) -> Option<Saturation> {
     let rate = |at_ns: u64| {
         let moment = moments
@@ -94,7 +92,7 @@ pub(crate) fn find(run: &Run, moments: &[Moment<'_>]) -> Option<Saturation> {
             moment.length_ns(),
         ))
     };
-    // The generator's machine and its other processes are not a service.
+    // The generator's machine and its other processes are not services.
     let of_a_service = run
         .server
         .series
@@ -106,7 +104,7 @@ pub(crate) fn find(run: &Run, moments: &[Moment<'_>]) -> Option<Saturation> {
     saturation.map(|found| with_unmatched(found, &pools::unmatched(&all, &run.manifest.pools)))
 }
 
-/// Adds declared pools whose metrics never appeared: such a pool may have been full.
+/// Adds declared pools whose metrics never appeared, because such a pool may have been full.
 fn with_unmatched(mut found: Saturation, missing: &[String]) -> Saturation {
     if !missing.is_empty() {
         let names = missing.join(", ");
@@ -124,7 +122,8 @@ fn judge(
     judge_with(all, &[], cores, rate)
 }
 
-/// `cores` is of this machine, `rate` is requests/s at a moment.
+/// Judges with the given facts: `cores` is the number of this machine's cores, `rate` returns
+/// requests/s at a time.
 fn judge_with(
     all: &[WatchedMetric],
     declared: &[PoolFacts],
@@ -149,7 +148,6 @@ fn judge_with(
     })
 }
 
-/// Drops pools that a second source measured too.
 fn without_doubles(pools: Vec<Limited>) -> Vec<Limited> {
     let mut kept: Vec<Limited> = Vec::new();
     for pool in pools {
@@ -193,7 +191,6 @@ fn gathered(
         let others: Vec<&Limited> = limited.iter().filter(same).collect();
         let at_their_limit: Vec<TimeSpan> =
             others.iter().filter_map(|other| other.stretch).collect();
-        // The earliest of several instances or metrics represents the resource.
         let earliest = limited
             .iter()
             .filter(|other| other.resource == one.resource && other.source == one.source)
@@ -233,7 +230,6 @@ fn limit(one: &Limited, instances: &[&Limited]) -> String {
     pools::left(full().map(|other| other.size).sum(), waits)
 }
 
-/// The first one reached; `None` if undetermined.
 fn first(reached: &[Reached], all: &[WatchedMetric], cores: Option<f64>) -> Option<usize> {
     let earliest = reached.first()?;
     let is_processor =
@@ -249,7 +245,6 @@ fn first(reached: &[Reached], all: &[WatchedMetric], cores: Option<f64>) -> Opti
     let busy = processor::share(all, cores, stretch).is_some_and(|share| share >= BUSY);
     let together = |one: &Reached| one.at_ns - earliest.at_ns <= TOGETHER_NS;
     match processor {
-        // Requests that wait for the CPU hold threads: the pool is full because of the CPU.
         Some(place) if busy || together(&reached[place]) => Some(place),
         _ if busy => None,
         _ => {

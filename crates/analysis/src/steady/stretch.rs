@@ -11,11 +11,7 @@ pub(super) struct Segment {
     pub to_ns: u64,
 }
 
-/// The last one of equal length.
-///
-/// # Errors
-///
-/// Why there is none.
+/// Finds the longest period, or the last one of several equally long ones.
 pub(super) fn find(run: &Run, moments: &[Moment<'_>]) -> Result<Segment, String> {
     let load = &run.manifest.load;
     if load.by.is_some() {
@@ -52,7 +48,7 @@ pub(super) fn find(run: &Run, moments: &[Moment<'_>]) -> Result<Segment, String>
             .flat_map(|stretch| stretch.cut(event.at_ns))
             .collect();
     }
-    // With a node lost the load was lower than planned.
+    // With a node lost, the load was lower than planned.
     let left_out = LeftOut::new(run, |_| true);
     let stretches = stretches.into_iter().flat_map(|stretch| {
         let rest = left_out.rest((stretch.from_ns, stretch.to_ns)).into_iter();
@@ -108,8 +104,8 @@ impl Segment {
     }
 }
 
-/// For external control: the longest period with the same number of users at the end of every
-/// point.
+/// For loads under external control: the longest period with the same number of users at the end of
+/// every point.
 fn same_users(moments: &[Moment<'_>]) -> Option<Segment> {
     let users = |moment: &Moment<'_>| moment.rows.last().map(|row| row.run.users.last);
     let same = moments.chunk_by(|a, b| users(a) == users(b));
@@ -117,7 +113,6 @@ fn same_users(moments: &[Moment<'_>]) -> Option<Segment> {
     let stretches = with_users.filter_map(|part| {
         Some(Segment {
             phase: None,
-            // Users may have arrived during the first point.
             from_ns: part.first()?.span.1,
             to_ns: part.last()?.span.1,
         })

@@ -1,4 +1,4 @@
-//! Criteria over time: whether each point alone meets them. For display only.
+//! Criteria over time: whether each point alone meets them. Only for display.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use record::{Run, Totals, history::Point};
 pub struct Timeline<'a> {
     pub steady: Option<Steady>,
     pub moments: Vec<Moment<'a>>,
-    /// `None` if a point cannot be judged.
+    /// For each criterion and point. `None` if the point cannot be judged.
     pub criteria: Vec<Vec<Option<bool>>>,
 }
 
@@ -53,14 +53,13 @@ fn line(
     let Ok(mut criterion) = parse_criterion(text) else {
         return vec![None; moments.len()];
     };
-    // A point has no steady state of its own.
+    // A single point has no steady state.
     let left_out = LeftOut::new(run, |_| true);
     let is_asked = |moment: &Moment<'_>| {
         !left_out.has(moment.span) && (!criterion.steady || lies_in(moment, steady))
     };
     let asked: Vec<bool> = moments.iter().map(is_asked).collect();
     criterion.steady = false;
-    // Labels and iterations have wider points.
     let by_label = is_by_label(&criterion);
     let parts = if by_label {
         labels_by_start(run)
@@ -68,7 +67,7 @@ fn line(
         BTreeMap::new()
     };
     let mut alone = Run::planned(run.manifest.clone(), run.labels.clone());
-    // The plan's count is known for the whole run only.
+    // The planned number is known only for the whole run.
     alone.manifest.load.planned = None;
     let is_of_server = matches!(criterion.metric, Metric::Server(..));
     let mut held = |moment: &Moment<'_>| {
@@ -80,7 +79,6 @@ fn line(
         let rows = moment.rows.iter().map(|row| (row.index, (*row).clone()));
         alone.totals.rows = rows.collect();
         let mut length_ns = if is_of_server {
-            // Cut to the point.
             moment.span.1
         } else {
             moment.length_ns()
