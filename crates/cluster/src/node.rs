@@ -1,5 +1,5 @@
-//! A node: runs a part for a conductor, sends intervals, and ends on request, after the lease, or
-//! with its part.
+//! A node: runs a part for a conductor and sends its intervals. It ends on request, when its lease
+//! expires, or with its part.
 
 use std::{
     fs,
@@ -27,16 +27,11 @@ use crate::{
 };
 
 const LEASE_POLL: Duration = Duration::from_millis(50);
-/// Cause if the conductor closed the stream.
 const GONE: &str = "its conductor is gone";
 
 pub type Maker<'a> = &'a mut dyn FnMut(&Value, u64, &SharedVoice) -> Result<Job, RunRefused>;
 
-/// Runs until the conductor ends it or is gone.
-///
-/// # Errors
-///
-/// One line, for invalid input.
+/// Runs parts until the conductor ends the node or is gone.
 pub fn serve(
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,
@@ -62,7 +57,6 @@ pub fn serve(
                 node.remove_record();
                 break;
             }
-            // Handled by the reader.
             Incoming::Said(_) => {}
             Incoming::Gone(why) => {
                 trouble = why.map_or(Ok(()), Err);
@@ -70,7 +64,7 @@ pub fn serve(
             }
         }
     }
-    // The last message is queued; nothing follows.
+    // The last message is queued. Nothing follows it.
     let _ = node.out.0.send(None);
     let _ = writer.join();
     trouble
@@ -183,14 +177,12 @@ impl NodeProcess {
         self.out.say(ToConductor::Over { error });
     }
 
-    /// Removed once it is copied or empty.
     fn remove_record(&mut self) {
         let Some(part) = self.kept.take() else { return };
         let _ = fs::remove_dir_all(&part);
         let above = part.parent().map(Path::to_owned);
         let run = above.as_deref().and_then(Path::parent);
         for folder in [above.as_deref(), run].into_iter().flatten() {
-            // Other nodes may use it.
             let _ = fs::remove_dir(folder);
         }
     }
@@ -200,7 +192,7 @@ fn own_folder(run_id: &str) -> PathBuf {
     std::env::temp_dir().join(format!("loadline-node-{run_id}"))
 }
 
-/// Ends the run after the lease, even if workers are blocked.
+/// Ends the run when the lease expires, even if workers are blocked.
 fn watch(
     lease: Lease,
     stop: SharedStop,
@@ -224,7 +216,7 @@ struct SharedStop(Arc<Mutex<Stopping>>);
 struct Stopping {
     part: Option<(StopHandle, Lease)>,
     adoptions: ShardTakeover,
-    /// On `CLOCK_MONOTONIC`, once known.
+    /// Start of the run on `CLOCK_MONOTONIC`, once it is known.
     zero_ns: Option<u64>,
     cancelled: bool,
     stopped: bool,
@@ -281,7 +273,6 @@ impl SharedStop {
             ToNode::Stop { text, urgent } => {
                 stop.stop(Cause::Limit(text.clone()));
                 if *urgent && stop.urgency() != Urgency::Abort {
-                    // The second signal aborts.
                     stop.stop(Cause::Signal(2));
                 }
             }
@@ -292,7 +283,6 @@ impl SharedStop {
 
 enum Incoming {
     Said(ToNode),
-    /// With the reason for an error.
     Gone(Option<String>),
 }
 
@@ -338,13 +328,13 @@ impl ConductorReader {
                 }
             }
         };
-        // Without it the end of the stream ends the node.
+        // Without this thread, the end of the stream ends the node.
         let _ = std::thread::Builder::new().name("ears".into()).spawn(hear);
         ConductorReader { heard, stop }
     }
 }
 
-/// A queue, so that the sender never waits.
+/// A queue for messages, so that the sender never waits.
 #[derive(Clone)]
 struct Outbox(Sender<Option<(ToConductor, Vec<u8>)>>);
 
@@ -353,7 +343,7 @@ impl Outbox {
         let (sender, receiver) = mpsc::channel::<Option<(ToConductor, Vec<u8>)>>();
         let writer = std::thread::spawn(move || {
             while let Ok(Some((said, rest))) = receiver.recv() {
-                // The conductor is gone: the part continues and keeps its record.
+                // The conductor is gone. The part continues and keeps its record.
                 if wire::write(&mut output, &said, &rest).is_err() {
                     return;
                 }
@@ -367,7 +357,6 @@ impl Outbox {
     }
 
     fn say_with(&self, said: ToConductor, rest: Vec<u8>) {
-        // Without a stream there is no receiver.
         let _ = self.0.send(Some((said, rest)));
     }
 }
