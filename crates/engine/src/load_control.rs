@@ -24,7 +24,6 @@ pub struct LoadControl(Arc<LoadState>);
 struct LoadState {
     version: AtomicU64,
     state: Mutex<CurrentLoad>,
-    /// Moment after which changes are rejected.
     closed_ns: u64,
     most: Most,
 }
@@ -207,7 +206,6 @@ impl Most {
 }
 
 impl CurrentLoad {
-    /// The value at a moment, if it can be changed.
     fn at(&self, at_ns: u64, end_ns: u64) -> Result<AdjustedLoad, ChangeRefusal> {
         if at_ns >= end_ns {
             return Err(ChangeRefusal::Fixed(Fixed::Over));
@@ -265,7 +263,6 @@ impl CurrentLoad {
         ActivePeriod::all(&phases, user, self.schedule.end_ns())
     }
 
-    /// Maximum number of users.
     pub(crate) fn users(&self) -> u32 {
         match self.load {
             Load::Closed { users, .. } => users,
@@ -358,7 +355,6 @@ mod tests {
         assert!(!view.renew());
         assert_eq!(view.state().schedule.total(), 75 + 680);
         assert_eq!(change.planned, Some((755, vec![755])));
-        // A second change at the same moment applies after the first.
         let next = course.change(rate(10), || SECOND).unwrap();
         assert_eq!((next.at_ns, next.from), (SECOND + LEAD_NS + 1, rate(80)));
     }

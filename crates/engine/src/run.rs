@@ -277,7 +277,6 @@ impl Prepared {
         Box::new(move |worker, until| {
             let worker = worker as u64;
             if worker >= of {
-                // Background work has no arrivals.
                 return 0;
             }
             let share = own.part(worker, of);
@@ -353,7 +352,6 @@ impl Prepared {
             .map_or(Ok(()), |s| Err(RunError::Stuck(s)));
         for (number, thread) in threads.into_iter().enumerate() {
             if stuck.iter().any(|stuck| stuck.worker == number) {
-                // The thread ends with the process.
                 continue;
             }
             match thread.join() {
@@ -458,7 +456,6 @@ impl Copied {
 /// Lowers the collector's priority, so that it does not delay requests.
 fn lower_priority() {
     let thread = rustix::thread::gettid();
-    // Failure is acceptable.
     let _ = rustix::process::setpriority_process(Some(thread), 10);
 }
 
@@ -482,7 +479,6 @@ impl WorkerSeed {
     fn run(self) -> Result<(), RunError> {
         let pulse = Arc::clone(&self.common.pulse);
         pulse.begin();
-        // Ends the pulse however this thread ends.
         let _end = EndOfPulse(pulse);
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
@@ -522,7 +518,6 @@ impl WorkerSeed {
     }
 }
 
-/// Reports the end of a worker to the watchdog, also on panic.
 struct EndOfPulse(Arc<Pulse>);
 
 impl Drop for EndOfPulse {

@@ -174,7 +174,6 @@ fn simulate_held_up(plan: &Plan, model: Model, held_up: impl Fn(u64) -> u64) -> 
     simulate_share(plan, model, held_up, Share::WHOLE)
 }
 
-/// Like `simulate`, for one process of several.
 fn simulate_share(
     plan: &Plan,
     model: Model,
@@ -188,7 +187,6 @@ fn simulate_share(
     simulate_around(plan, model, held_up, around)
 }
 
-/// Like `simulate`, for a load that `held_up` can change.
 fn simulate_course(
     plan: &Plan,
     model: Model,
@@ -250,7 +248,6 @@ impl Around {
     }
 }
 
-/// Like `simulate`, with an environment that `held_up` can use.
 fn simulate_around(
     plan: &Plan,
     model: Model,
@@ -264,7 +261,6 @@ fn simulate_around(
     let clock = Clock::manual(Rc::clone(&now));
     let cuts = Cuts::new(0, program.schedule.phase_ends());
     let recorder = Recorder::new(0, cuts, labels.all().len(), None);
-    // The machine's certificates are loaded once.
     static TLS: OnceLock<Arc<ClientConfig>> = OnceLock::new();
     let tls = TLS.get_or_init(|| tls::config(&plan.http).expect("a TLS configuration"));
     let server = Rc::new(SimulatedServer {
@@ -297,7 +293,6 @@ fn simulate_around(
     };
     server.worker.set(Rc::downgrade(&worker)).expect("set once");
     let runtime = tokio::runtime::Builder::new_current_thread()
-        // Every ready task runs before the clock's future is polled.
         .event_interval(1 << 20)
         .build_local(tokio::runtime::LocalOptions::default())
         .expect("a runtime");
@@ -306,7 +301,6 @@ fn simulate_around(
         while !work.is_finished() {
             worker.sample_levels(now.get());
             worker.run_due(now.get());
-            // Tasks may make further tasks ready.
             for _ in 0..8 {
                 tokio::task::yield_now().await;
             }
@@ -331,7 +325,6 @@ fn total(intervals: &[Interval], id: u16) -> Slot {
     })
 }
 
-/// A server with a service time that stalls for `stall` at the end of every period of `every`.
 fn stalling(service: u64, stall: u64, every: u64) -> Model {
     Box::new(move |arrival| {
         let into = arrival % every;
@@ -375,7 +368,6 @@ fn stall_affects_all_arrivals_in_it() {
         .and_then(measure::Histogram::mean)
         .unwrap_or(0.0);
     near(mean / MILLISECOND as f64, 51.0, 0.02);
-    // The server was slow, but the generator never late.
     let lateness = all
         .histogram(TimeKind::Lateness, OutcomeClass::Ok)
         .and_then(measure::Histogram::max);
@@ -468,7 +460,6 @@ fn timeout_does_not_end_think_times() {
     let intervals = simulate(&plan, Box::new(|arrival| Some(arrival + MILLISECOND)));
     let all = total(&intervals, label::ALL).counters;
     assert_eq!((all.issued, all.ok), (100, 100));
-    // "all", "(other)", the request, and then the iteration.
     assert_eq!(total(&intervals, 3).counters.ok, 50);
 }
 
@@ -495,16 +486,13 @@ fn exiting_users_complete_their_iteration() {
         let intervals = simulate(&plan, Box::new(|arrival| Some(arrival + MILLISECOND)));
         let left: u64 = intervals.iter().map(|interval| interval.run.left).sum();
         let counts = [2, 3, 4, 5].map(|label| total(&intervals, label).counters.ok);
-        // Users that did not continue have exited.
         assert_eq!(counts[1] + left, counts[0]);
         counts
     };
     let [first, after, seldom, iterations] = counted();
     assert_eq!((first, iterations), (4000, 4000));
-    // Five standard deviations.
     assert!(after.abs_diff(3000) < 137, "{after}");
     assert!(seldom.abs_diff(after / 10) < 83, "{seldom} of {after}");
-    // Random choices depend on seed and arrival only.
     assert_eq!(counted(), [first, after, seldom, iterations]);
 }
 
@@ -520,7 +508,6 @@ fn requests_in_flight_follow_littles_law() {
     near(sum as f64 / samples as f64, 25.0, 0.02);
 }
 
-/// A machine that pauses at the end of every second.
 fn stolen(ns: u64) -> impl Fn(u64) -> u64 {
     move |at| {
         if at % SECOND >= SECOND - ns {
@@ -550,8 +537,6 @@ fn delayed_closed_loop_is_visible_as_stall() {
     };
     let healthy = stalls(&|at| at);
     assert_eq!((healthy.count() / 100, healthy.max()), (20, Some(0)));
-    // A twentieth of the time is lost, so a twentieth of the polls is late, by the rest of the
-    // pause.
     let held_up = stalls(&stolen(50 * MILLISECOND));
     assert_eq!(held_up.count() / 100, 20);
     assert_eq!(held_up.quantile(0.94), Some(0));
@@ -561,8 +546,6 @@ fn delayed_closed_loop_is_visible_as_stall() {
 
 #[test]
 fn levels_are_correct_while_worker_is_delayed() {
-    // Eight users with one request each. For half of every second responses are unread, but the
-    // requests still count as in flight.
     let model: Model = Box::new(|arrival| Some(arrival + MILLISECOND));
     let intervals = simulate_held_up(
         &plan(closed(8, 20), PoolPolicy::PerUser),
@@ -591,7 +574,6 @@ fn levels_are_correct_while_worker_is_delayed() {
 #[test]
 fn planned_arrivals_are_independent_of_worker() {
     let model: Model = Box::new(|arrival| Some(arrival + MILLISECOND));
-    // Nothing runs for the first three seconds.
     let intervals = simulate_held_up(&plan(open(100, 6), PoolPolicy::PerUser), model, |at| {
         at.max(3 * SECOND)
     });

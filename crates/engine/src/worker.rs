@@ -41,7 +41,6 @@ use crate::{
 /// Maximum number of queued lines. More are counted and dropped, so that no user waits for a
 /// terminal.
 const MAX_LINES: usize = 10_000;
-/// Maximum number of remarks of a worker.
 const MAX_REMARKS: usize = 16;
 const RECEIVE_BUFFER: usize = 64 << 10;
 
@@ -57,7 +56,6 @@ pub enum WorkerMessage {
 /// A line that a test prints.
 #[derive(Debug, Clone, PartialEq)]
 pub enum OutputLine {
-    /// Output of a scenario's `log`, with values to hide.
     #[expect(missing_docs, reason = "the names say it")]
     Log { text: String, secrets: Vec<String> },
     /// Output of a hook, as is.
@@ -527,7 +525,6 @@ impl Worker {
             }
         }
         for snapshot in full {
-            // The collector outlives the workers.
             let _ = self
                 .common
                 .messages

@@ -202,7 +202,6 @@ impl Client {
         Ok(())
     }
 
-    /// Sends bytes on a connection and reads the response.
     async fn exchange(
         &self,
         conn: &mut Conn,
@@ -315,7 +314,6 @@ impl Exchange {
     }
 }
 
-/// Target of a redirect, if it is followed.
 fn redirect_of<'a>(call: &Call<'_>, answer: &'a Response) -> Option<(Redirects, &'a str)> {
     let redirects = matches!(answer.status, 300..=304 | 307 | 308);
     call.redirects.filter(|_| redirects).zip(answer.location())

@@ -20,7 +20,6 @@ use crate::{
 
 pub(super) enum WorkerArrivals<'a> {
     Planned(Shard<'a>),
-    /// Of a load that can be changed.
     Steered(Steered),
     Adopting(Adopting<'a>),
 }
@@ -48,7 +47,6 @@ impl Steered {
             self.view.renew();
             let schedule = &self.view.state().schedule;
             let arrival = schedule.at(self.next);
-            // Changes are stored by then.
             let over_ns = schedule.end_ns().saturating_sub(KNOWN_NS);
             let until_ns = arrival.map_or(over_ns, |arrival| arrival.intended_ns);
             let is_over = worker.arrivals_end.is_aborted();
@@ -95,7 +93,6 @@ impl WorkerArrivals<'_> {
 
 pub(super) struct UserPool {
     view: RefCell<LoadView>,
-    /// By number, including those of other workers.
     users: RefCell<Vec<Rc<Member>>>,
     planned: u32,
 }

@@ -62,7 +62,6 @@ impl<'a> Adopting<'a> {
     /// A takeover is visible so long before its moment that none of its arrivals can precede the
     /// returned one.
     pub async fn next(&mut self, worker: &Worker) -> Option<Arrival> {
-        // Takeovers are stored by then.
         let over_ns = self.schedule.end_ns().saturating_sub(KNOWN_NS) + 1;
         loop {
             for adopted in self.view.news() {

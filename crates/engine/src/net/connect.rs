@@ -328,7 +328,6 @@ async fn cut_short<F: Future>(limit: &Limit, future: F) -> Result<F::Output, Fau
 
 fn unix_fault(error: &io::Error) -> Fault {
     match Errno::from_io_error(error) {
-        // No server, or its backlog is full.
         Some(Errno::NOENT | Errno::AGAIN) => Fault::Refused,
         _ => socket_fault(error),
     }
@@ -366,7 +365,6 @@ mod tests {
             .borrow_mut()
             .insert("name".into(), semaphore);
         let mut second = std::pin::pin!(connector.resolve("name", &limit));
-        // Outside of a runtime a second lookup would panic.
         assert!(second.as_mut().poll(&mut cx).is_pending());
         let found: Rc<[IpAddr]> = Rc::from([IpAddr::V4(Ipv4Addr::LOCALHOST)]);
         let found = Resolved::Addresses(found);

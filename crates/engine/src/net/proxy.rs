@@ -10,7 +10,6 @@ use tokio::{
 use super::fault::socket_fault;
 use codec::{Origin, encode};
 
-/// Maximum size of the proxy's response.
 const MOST: usize = 16 << 10;
 
 /// Asks a proxy to connect to an origin. Fails if it refuses or the response is invalid.

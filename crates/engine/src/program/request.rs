@@ -478,7 +478,6 @@ fn is_fixed_body(body: &RequestBody) -> bool {
             template.as_literal().is_some()
         }
         RequestBody::Form(form) => fixed_pairs(form),
-        // Its boundary is random.
         RequestBody::Multipart(_) => false,
     }
 }

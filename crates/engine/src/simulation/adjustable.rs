@@ -1,5 +1,3 @@
-//! Simulates load changes: all arrivals planned at their moment are sent once.
-
 use plan::UserPhase;
 use proptest::prelude::*;
 
@@ -45,7 +43,6 @@ fn quick() -> Model {
     Box::new(|arrival| Some(arrival + MILLISECOND))
 }
 
-/// Arrivals at the server, in nanoseconds from the start.
 fn seen() -> (Rc<RefCell<Vec<u64>>>, Model) {
     let seen = Rc::<RefCell<Vec<u64>>>::default();
     let keeps = Rc::clone(&seen);
@@ -71,7 +68,6 @@ fn sums(intervals: &[Interval]) -> (u64, u64) {
 
 #[test]
 fn changed_load_is_sent_once_at_its_moments() {
-    // Up, to zero, and up again; the last gap is longer than a poll.
     let asked = [
         (SECOND, rate(80)),
         (3 * SECOND + 7, rate(0)),
@@ -125,7 +121,6 @@ fn delayed_worker_sends_changed_arrivals() {
         Some(course.clone()),
     );
     assert_eq!(sums(&intervals), (250 + 35, 250 + 35));
-    // Late, but complete: times count from the intended start.
     let late: Vec<u64> = planned(&course)
         .into_iter()
         .map(|at| {

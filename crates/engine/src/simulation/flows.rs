@@ -1,5 +1,3 @@
-//! Simulates users and steps: changing numbers of users, branches, conditions.
-
 use plan::{
     Load, Plan, PoolPolicy, Request, Step, UserPhase,
     scenario::{Block, BlockKind, Branch, Loop, LoopCount, LoopRange},
@@ -88,10 +86,7 @@ fn branches_and_conditions_are_followed() {
     };
     let [first, often, seldom, round, never, iterations] = counted();
     assert_eq!((first, often + seldom, iterations), (4000, 4000, 4000));
-    // Five standard deviations.
     assert!(often.abs_diff(3000) < 137, "{often}");
-    // Skipped steps are not counted.
     assert_eq!((round, never), (8000, 0));
-    // Random choices depend on seed and arrival only.
     assert_eq!(counted(), [first, often, seldom, round, never, iterations]);
 }

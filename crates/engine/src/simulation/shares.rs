@@ -1,5 +1,3 @@
-//! Simulates processes that share a run: their counts add up to those of one process, bit for bit.
-
 use plan::ArrivalProcess;
 use proptest::prelude::*;
 use record::{HostSample, IntervalRecord, Totals};
@@ -20,7 +18,6 @@ fn counted(totals: &Totals) -> String {
         counters.faults.0.sort_by_key(|(fault, _)| fault.name());
         text.push_str(&format!("{key:?} {counters:?}\n"));
         for (kind, outcome, times) in part.slot.histograms() {
-            // The number of level samples depends on the process.
             if kind != TimeKind::Stall {
                 let cells: Vec<_> = times.cells().collect();
                 let exact = (times.count(), times.sum(), times.min(), times.max());
@@ -31,8 +28,6 @@ fn counted(totals: &Totals) -> String {
     for (index, row) in &totals.rows {
         let run = &row.run;
         let arrivals = (run.due, run.started, run.skipped, run.opened);
-        // When a process noticed its end, and whether that opened an empty interval, depends on the
-        // process.
         if arrivals != (0, 0, 0, 0) {
             text.push_str(&format!("{index} {} {arrivals:?}\n", row.span.0));
         }

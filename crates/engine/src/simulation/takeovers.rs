@@ -11,7 +11,6 @@ use crate::{
     takeover::TakeoverRefusal,
 };
 
-/// Moments of requests in simulated time, and counts (due, started).
 #[derive(Debug, Default)]
 struct ArrivalTimes {
     moments: Vec<u64>,
@@ -94,7 +93,6 @@ fn lose(plan: &Plan, of: u64, workers: usize, (lost_ns, from_ns): (u64, u64)) {
     let schedule = Schedule::new(&plan.load, 1);
     let lost = Share { index: of - 1, of };
     let gone = process(plan, (lost, workers), &[], Some(lost_ns));
-    // It ends at its next poll after the moment, and has sent what was due until then.
     assert_eq!(
         (gone.due, gone.started),
         (gone.moments.len() as u64, gone.due)
@@ -119,7 +117,6 @@ fn lose(plan: &Plan, of: u64, workers: usize, (lost_ns, from_ns): (u64, u64)) {
         .map(|arrival| arrival.intended_ns)
         .collect();
     let mut own = schedule.shard(lost.index, lost.of).map(|a| a.intended_ns);
-    // The first of its own arrivals, by any worker.
     expected.extend(own.by_ref().take(gone.moments.len()));
     let gap = own.take_while(|at| *at < from_ns).count() as u64;
     sent.add(gone);
@@ -153,7 +150,6 @@ fn takeover_sends_at_full_rate_from_its_moment() {
         (seen.due, seen.started),
         (4 * 50 + 4 * 100, 4 * 50 + 4 * 100)
     );
-    // A load without own arrivals: the worker checks for takeovers until the end.
     let phases = vec![
         Phase::new(10 * MILLISECOND, Shape::Count(1)),
         Phase::new(5 * SECOND, Shape::Count(1)),
@@ -173,7 +169,6 @@ fn takeover_sends_at_full_rate_from_its_moment() {
 
 #[test]
 fn arrival_at_the_end_is_sent_only_if_due() {
-    // The first poll after the moment falls on an arrival.
     let test = plan(open(2, 5), PoolPolicy::PerUser);
     lose(&test, 2, 1, (490_000_001, 800 * MILLISECOND));
 }
@@ -246,7 +241,6 @@ fn delayed_worker_sends_taken_over_arrivals_late() {
     let by_second: Vec<u64> = intervals.iter().map(|interval| interval.run.due).collect();
     assert_eq!(by_second[..8], [50, 50, 50, 100, 100, 100, 100, 100]);
     let started: Vec<u64> = intervals.iter().map(|i| i.run.started).collect();
-    // Arrivals due at the moment the worker came back are in the interval that starts with it.
     assert_eq!(started[5], 50 + 100 + 100 + 100);
     assert!(response_ms(&intervals, 0.99) > 2_800.0);
 }

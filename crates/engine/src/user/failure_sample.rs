@@ -10,11 +10,9 @@ use super::{
 };
 use crate::client::EXCERPT;
 
-/// Maximum bytes of a found value.
 const FINDING: usize = 256;
 /// Maximum bytes of a text that is searched for values.
 const LOOKED_AT: usize = 64 << 10;
-/// Maximum number of values to replace. With more, no excerpt is shown.
 const MOST_VALUES: usize = 1_000;
 
 impl User<'_> {
@@ -40,7 +38,6 @@ impl User<'_> {
         } else {
             Vec::new()
         };
-        // Only now are all captured values known.
         let values = Values::from_vars(&witness.vars);
         let shown = |text: &str, most, beyond| {
             let values = values.as_ref()?;
@@ -161,7 +158,6 @@ mod tests {
             shown("he said hello world, hello").as_deref(),
             Some("he said ‹found›, ‹word›")
         );
-        // A value that starts within the excerpt and ends after it is recognised too.
         let long = "x".repeat(100);
         let known = values(&[(&long, "token")]);
         let text = format!("the token is {long} and it is long");
@@ -170,7 +166,6 @@ mod tests {
             shown.as_deref(),
             Some("the token is ‹token› … 14 bytes more")
         );
-        // If it ends after the searched text, nothing is shown.
         let known = values(&[("aaaa", "a")]);
         let text = "a".repeat(LOOKED_AT) + "b";
         assert_eq!(known.shown(&text, |text| text, LOOKED_AT, 0), None);

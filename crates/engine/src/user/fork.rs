@@ -102,7 +102,6 @@ struct Spent {
 /// Duration of parallel branches if none had paused. Only the difference counts as pause of the
 /// whole.
 fn without_pauses(spent: &[Spent], limit: usize) -> u64 {
-    // When each parallel slot is free.
     let mut free = vec![0_u64; limit.clamp(1, spent.len().max(1))];
     for branch in spent {
         if let Some(first) = free.iter_mut().min() {
@@ -170,10 +169,8 @@ mod tests {
         // All in parallel: the longest without its pause, 40 of 100 and 90 without any.
         assert_eq!(without(&[(100, 60), (90, 0)], 5), 90);
         assert_eq!(without(&[(100, 60), (30, 0)], 5), 40);
-        // Two in parallel: the third follows whichever ends first.
         assert_eq!(without(&[(100, 60), (50, 0), (20, 10)], 2), 50);
         assert_eq!(without(&[(100, 60), (50, 0), (30, 0)], 2), 70);
-        // In sequence nothing overlaps.
         assert_eq!(without(&[(100, 60), (50, 10)], 1), 80);
         assert_eq!(without(&[], 3), 0);
     }

@@ -86,19 +86,15 @@ impl Default for UserState {
 enum IterationAbort {
     /// A request had no complete response, or the run ended.
     Fault(Fault, Option<u32>),
-    /// A failed request.
     Failed(measure::Failure),
     /// An answered and failed request, which the original tool reports as a fault under this name.
     Answered(measure::Failure, Fault, u32),
-    /// A strict capture or match failed.
     Capture,
     /// A hook ended it: kind of the failed check, and error name.
     Unexpected(&'static str, String),
     /// The original tool's HTTP client would not send the request: error name, and step.
     Unsendable(String, Fault, u32),
-    /// A named error of the flow.
     Named(String, Fault),
-    /// An exit step. Not a failure.
     Left,
 }
 
@@ -195,7 +191,6 @@ pub async fn run(env: &Env, state: &UserState, start: IterationStart) -> Request
             };
             if let Some(reason) = reason {
                 recorder.door(now, &Event::UserFailed { reason, step });
-                // Other errors were reported with the response.
                 let is_news = program.tells_errors && step.is_some();
                 reported = is_news.then(|| reason.to_kept());
             }

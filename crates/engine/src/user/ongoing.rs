@@ -8,9 +8,7 @@ use crate::{
 pub(super) struct Ongoing<'s> {
     pub(super) step: &'s RequestStep,
     pub(super) exchange: Exchange,
-    /// The original request, if it may be needed later.
     pub(super) asked: Option<Built>,
-    /// Name from a hook, if the step has none.
     pub(super) called: Option<String>,
     pub(super) unexpected: Option<String>,
     pub(super) stranded: bool,

@@ -230,7 +230,6 @@ impl User<'_> {
         self.secrets().iter().fold(text, hide)
     }
 
-    /// Name of a request from the worker's hook, if needed.
     fn called(&mut self, step: &RequestStep, request: &Built) -> Option<String> {
         let hook = self.hook.as_ref().filter(|_| step.looks.calls)?;
         let name = hook.borrow_mut().call(&mut RequestContext {

@@ -14,7 +14,6 @@ use crate::{
     worker::OutputLine,
 };
 
-/// Maximum bytes of a body.
 const EXCERPT: usize = 2048;
 const HIDDEN: &str = "‹redacted›";
 

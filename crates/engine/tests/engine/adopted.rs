@@ -1,11 +1,8 @@
-//! Takeover of another process's share during a run, in real time.
-
 use engine::{ShardTakeover, clock::Clock};
 use plan::{Schedule, Share};
 
 use super::*;
 
-/// Takes over a share after the first interval.
 struct TakesOver {
     kept: Kept,
     adoptions: ShardTakeover,
@@ -37,7 +34,6 @@ fn taken_over_arrivals_are_sent_by_all_workers() {
     let target = format!("http://{}", lab.address());
     let steps = vec![request(get("/sum?a=1&b=2"))];
     let test = plan(&target, rate(200, 4 * SECOND), steps);
-    // The gap between own arrivals is longer than the workers may sleep.
     let (own, lost) = (Share { index: 0, of: 50 }, Share { index: 3, of: 20 });
     let adoptions = ShardTakeover::default();
     let options = EngineOptions {

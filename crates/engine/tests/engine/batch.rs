@@ -1,5 +1,3 @@
-//! The batch driver: raw requests on fixed connections.
-
 use std::{
     cell::RefCell,
     collections::VecDeque,
@@ -59,12 +57,10 @@ struct Given {
     rate: Option<u64>,
 }
 
-/// Runs a batch against a server. Returns what was counted, and what the source saw.
 fn drive(to: &str, batch: &Batch, given: &Given) -> (Kept, Vec<(u16, String)>) {
     drive_until(&StopHandle::default(), to, batch, given)
 }
 
-/// Like `drive`, with a stop handle.
 fn drive_until(
     stop: &StopHandle,
     to: &str,
@@ -157,7 +153,6 @@ fn batched_requests_get_a_response_each() {
         rate: None,
     };
     let mut many = batch(&GET.repeat(16), 16);
-    // Includes a response without a body, despite its head.
     many.bytes = format!("{}HEAD / HTTP/1.1\r\nHost: x\r\n\r\n{GET}", GET.repeat(14)).into_bytes();
     many.heads = vec![14];
     let url = format!("http://{}", lab.address());
@@ -184,7 +179,6 @@ fn silent_server_is_given_up() {
     let url = format!("http://{}", lab.address());
     let (kept, _) = drive(&url, &batch(GET, 1), &given);
     let counters = kept.total(label::ALL).counters;
-    // Half a second each: one that ends within the test, and the next one.
     assert_eq!(counters.unanswered[NoAnswer::Timeout as usize], 6);
     assert_eq!(counters.issued, 6);
 }
@@ -215,7 +209,6 @@ fn pace_and_due_count_are_independent_of_server() {
     let counters = kept.total(label::ALL).counters;
     assert_eq!(kept.arrivals(), (200, 200, 0));
     assert_eq!((counters.issued, counters.ok), (200, 200));
-    // Each request due in the stall waits until its end.
     let response = kept.total(2);
     let response = response
         .histogram(measure::TimeKind::Response, measure::OutcomeClass::Ok)
@@ -256,7 +249,6 @@ fn long_bodies_are_discarded_and_counted() {
 
 #[test]
 fn waiting_requests_count_as_in_flight() {
-    // The kernel accepts connections, but TLS is never answered.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("https://{}", silent.local_addr().expect("bound"));
     for rate in [None, Some(2)] {

@@ -1,5 +1,3 @@
-//! Faults by kind.
-
 use std::{
     io::{Read, Write},
     net::TcpListener,
@@ -61,7 +59,6 @@ fn garbage_and_early_ends_are_faults() {
 
 #[test]
 fn ends_of_reused_connections_are_distinguished() {
-    // The first request of a connection succeeds, the second one fails.
     let once = Peer::start(|seen| match seen.head.starts_with("GET /first ") {
         true => ok("x"),
         false => Reply::Close(Vec::new()),
@@ -73,7 +70,6 @@ fn ends_of_reused_connections_are_distinguished() {
         panic!("{:?}", all.counters.faults)
     };
     assert_eq!(all.counters.unanswered[NoAnswer::Reset as usize], 1);
-    // Half a response is not the end of an idle connection.
     let half = Peer::start(|seen| match seen.head.starts_with("GET /first ") {
         true => ok("x"),
         false => Reply::Close(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx".to_vec()),
@@ -101,7 +97,6 @@ fn undecodable_body_fails_only_readers() {
         assert_eq!(all.failures.0, [(Failure::Encoding, 1)], "{encoding}");
         assert_eq!(all.codes.0, [(200, 1)]);
         assert_eq!(all.without_answer(), 0);
-        // Artillery's client passes unknown encodings through.
         wanting.http.takes_any_encoding = true;
         let known = u64::from(encoding == "gzip");
         assert_eq!(run(&wanting).total(label::ALL).counters.failed, known);
@@ -118,7 +113,6 @@ fn early_response_counts() {
         stream
             .write_all(b"HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n")
             .expect("still connected");
-        // Closing with unread bytes resets the connection.
     });
     let mut post = Request::new("POST", Template::Literal(json!("/")), "/");
     post.body = plan::scenario::RequestBody::Text(Template::Literal(json!("x".repeat(16 << 20))));
@@ -216,7 +210,6 @@ fn kept_iteration(kept: &Kept) -> u16 {
         .unwrap_or(0)
 }
 
-/// Sends its head before it has read the body, and the rest afterwards.
 fn early_head(mut stream: std::net::TcpStream, body: usize) {
     let mut buffer = vec![0; 1 << 16];
     loop {
@@ -253,6 +246,5 @@ fn early_responder_keeps_its_connection() {
     let kept = run(&plan(&format!("http://{address}"), Load::Once, steps));
     let all = kept.total(label::ALL).counters;
     assert_eq!((all.issued, all.ok), (2, 2), "{:?}", all.faults);
-    // A second connection would never be accepted.
     server.join().expect("a server that saw everything");
 }

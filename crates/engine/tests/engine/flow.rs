@@ -1,5 +1,3 @@
-//! Complete flows: what is sent, captured and counted.
-
 use engine::{
     Cause,
     step_trace::{RequestTrace, StepTrace},
@@ -184,7 +182,6 @@ fn redirects_and_cookies_are_followed() {
     plan.http.max_redirects = 3;
     let all = run(&plan).total(label::ALL).counters;
     assert_eq!((all.issued, all.ok, all.redirects), (3, 2, 5));
-    // A redirect loop is answered each time and fails.
     assert_eq!((all.failed, all.without_answer()), (1, 0));
     assert_eq!(all.failures.0, [(Failure::RedirectLimit, 1)]);
     assert!(all.codes.0.contains(&(302, 1)), "{:?}", all.codes);
@@ -368,7 +365,6 @@ fn run_does_not_wait_for_resolver() {
         ..EngineOptions::default()
     };
     let prepared = Prepared::new(&plan, options).expect("compiles");
-    // Would hang otherwise.
     prepared
         .run(Zero::in_ns(0), &mut Kept::default())
         .expect("a run");
@@ -421,7 +417,6 @@ fn delayed_worker_can_be_stopped() {
     let log = Step::Log(Template::Literal(json!("")));
     let plan = plan("http://127.0.0.1:1", load, vec![log]);
     let (due, started, _) = stopped(&plan, SECOND).arrivals();
-    // The schedule decides what was due, the worker what was started.
     assert!(
         started > 0 && started <= due && due < 3_000_000,
         "{started} of {due} due"
@@ -436,7 +431,6 @@ fn second_stop_aborts() {
     struct Stopper(StopHandle, Kept, Arc<Mutex<bool>>);
     impl Sink for Stopper {
         fn interval(&mut self, interval: Interval) {
-            // The second stop is urgent.
             self.0.stop(Cause::Signal(2));
             *self.2.lock().expect("no panic") = true;
             self.1.intervals.push(interval);
@@ -526,7 +520,6 @@ fn steps_of_a_user_are_reported() {
         ]
     );
     assert_eq!(reported[1].body.as_deref(), Some(r#"{"id":7}"#));
-    // Nothing is reported by default.
     assert!(run_with(&plan, EngineOptions::default()).lines.is_empty());
 }
 
@@ -550,7 +543,6 @@ fn iteration_time_without_pauses_is_recorded() {
     let (n, took) = times(TimeKind::Iteration).expect("iterations");
     let (same, without) = times(TimeKind::Unpaused).expect("iterations without pauses");
     assert_eq!((n, same), (20, 20));
-    // Exact: lateness after a pause is not part of the pause.
     assert_eq!(took - without, u128::from(20 * 2 * PAUSE));
     let steps = vec![request(get("/"))];
     let kept = run(&plan(&peer.url(), rate(20, SECOND), steps));

@@ -1,5 +1,3 @@
-//! Hooks of a front end.
-
 use engine::{
     HookInterest, Interest,
     hook::{AnswerHook, Hooks, RequestContext, ResponseContext, Unexpected},
@@ -116,7 +114,6 @@ fn hook_receives_records_prints_and_fails() {
     let all = kept.total(label::ALL).counters;
     assert_eq!((all.ok, all.failed), (2, 1));
     assert_eq!(all.failures.0, [(Failure::Check("words"), 1)]);
-    // The user ended there.
     assert_eq!(peer.heads().len(), 3);
     let mut tally = Tally::default();
     for interval in &kept.intervals {

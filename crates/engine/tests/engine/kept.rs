@@ -1,5 +1,3 @@
-//! Keeps the output of a run for tests.
-
 use engine::{OutputLine, Sink};
 use measure::{Interval, Slot};
 

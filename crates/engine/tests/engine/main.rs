@@ -1,5 +1,3 @@
-//! Compares the engine's counts with those of the labs.
-
 #![allow(clippy::expect_used, reason = "helpers of tests may")]
 
 use std::sync::{Arc, Mutex};

@@ -1,5 +1,3 @@
-//! A scripted server on plain threads.
-
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::{SocketAddr, TcpListener, TcpStream},
@@ -100,7 +98,6 @@ fn read_request(reading: &mut BufReader<TcpStream>) -> Option<Seen> {
     Some(Seen { head, body })
 }
 
-/// A 200 with this body.
 pub(crate) fn ok(body: &str) -> Reply {
     Reply::Bytes(
         format!(

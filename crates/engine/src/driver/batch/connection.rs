@@ -133,7 +133,6 @@ impl Connection {
     fn begin(&mut self, shared: &BatchState, intended: Intended, since: u64, now: u64) -> u32 {
         shared.keep.set(self.batch.keep);
         let answers = self.batch.answers.max(1);
-        // A due request is planned.
         let arrivals = match answers {
             1 => 1,
             _ => answers.min(shared.left_of_plan(self.number)),
@@ -328,7 +327,6 @@ impl ExchangeObserver for Answers<'_> {
                 Some(Fault::ResponseTimeout)
             }
             Cut::Aborted => {
-                // Late already when the run ended.
                 let late = shared.timeout_ns().is_some_and(|ns| {
                     patient && worker.clock.now().saturating_sub(self.begun) >= ns
                 });

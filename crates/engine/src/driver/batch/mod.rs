@@ -136,7 +136,6 @@ struct BatchState {
     worker: Rc<Worker>,
     ledger: BatchRecorder,
     client: Client,
-    /// By connection.
     turns: RefCell<Vec<Turn>>,
     keep: Cell<Keep>,
     done: Cell<bool>,
@@ -272,7 +271,6 @@ impl BatchState {
             };
             let intended = Intended::after_previous(free_at, pause);
             if intended.ns() >= self.driver.until_ns {
-                // Nothing of this connection is in flight.
                 return None;
             }
             worker.sleep_until(intended.ns(), limit).await.ok()?;
