@@ -1,4 +1,4 @@
-//! `loadline mqtt`: a line per second, then summary and ledger, with native exit codes.
+//! `loadline mqtt`: prints a line per second, then summary and ledger. Exit codes are native.
 
 use std::{
     path::{Path, PathBuf},
@@ -89,7 +89,7 @@ fn job(command: &MqttCommand, notes: Vec<String>) -> Result<Job, String> {
         flat_out: matches!(plan.load, Load::Closed { .. }),
         own: Vec::new(),
         seed,
-        // Random stamp.
+        // A random stamp.
         run: (inputs::random_seed() >> 8) as u32,
         limit: command.what.limit(),
         clients: None,
@@ -133,10 +133,6 @@ fn conduct(job: Job, json: Option<&Path>, voice: &SharedVoice) -> u8 {
 }
 
 /// Prepares a run and prints its notes.
-///
-/// # Errors
-///
-/// The run cannot start.
 pub fn ready(job: Job, voice: &SharedVoice) -> Result<session::Ready, StartError> {
     let clients = match &job.plan.work {
         Work::Mqtt(work) => work.clients(),
@@ -229,7 +225,7 @@ impl RunObserver for RunPrinter {
         });
         match exit::code(outcome) {
             exit::PASS if !is_written => exit::COULD_NOT_RUN,
-            // Lateness of the machine cannot change this.
+            // Lateness of the machine does not affect this.
             exit::PASS | exit::FAIL | exit::INVALID | exit::INCONCLUSIVE
                 if print::nobody_came_in(outcome.run) =>
             {
