@@ -1,4 +1,4 @@
-//! Detects the kind of a source by content.
+//! Detects the kind of a source by its content.
 
 use formats::{
     LoadErrors,
@@ -67,7 +67,6 @@ fn tree(name: &str, text: &str) -> Result<Node, LoadErrors> {
             .any(|end| name.to_ascii_lowercase().ends_with(end))
     };
     if looks_like_json || is_named(&[".har", ".json"]) {
-        // serde_json has better messages for JSON.
         if let Err(error) = serde_json::from_str::<serde_json::Value>(text) {
             let mark = Mark {
                 file: 0,
