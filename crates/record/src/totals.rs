@@ -1,4 +1,4 @@
-//! Totals of a run by label and phase, over time, and as judged by criteria.
+//! Totals of a run: by label and phase, over time, and as judged by criteria.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,9 @@ use super::{IntervalRecord, IntervalRow, LabelTotals, Manifest, history::History
 
 #[derive(Debug, Clone, Default)]
 pub struct Totals {
-    /// By (label, phase of the intended start).
     pub parts: BTreeMap<(LabelId, u32), LabelTotals>,
-    /// By interval.
     pub rows: BTreeMap<u64, IntervalRow>,
-    /// Distributions of consecutive intervals, for the correlation of samples. Processes are merged
+    /// Distributions in consecutive intervals, for the correlation of samples. Processes are merged
     /// by second.
     pub windows: BTreeMap<(LabelId, TimeKind), Windows>,
     pub history: History,
@@ -21,10 +19,10 @@ pub struct Totals {
     load_end_ns: u64,
     /// Periods that criteria exclude because of lost nodes.
     pub(super) left_out: Vec<(u64, u64)>,
-    /// Samples outside of excluded periods, by (label, phase); empty without exclusions.
+    /// Samples outside of excluded periods, by (label, phase). Empty if nothing is excluded.
     outside: BTreeMap<(LabelId, u32), LabelTotals>,
     pub last_seen: BTreeMap<String, u64>,
-    /// Used only by a mutant that averages percentiles.
+    /// Used only by the mutant that averages percentiles.
     pub responses: Vec<measure::Histogram>,
 }
 
@@ -85,8 +83,8 @@ impl Totals {
         }
     }
 
-    /// Variance inflation factor for quantile `q`; 1 means independent samples. Uses all requests,
-    /// or the most correlated of the wanted labels.
+    /// Variance inflation factor for quantile `q`. 1 means that samples are independent. Uses all
+    /// requests, or the most correlated one of the wanted labels.
     #[must_use]
     pub fn inflation(
         &self,
@@ -108,7 +106,8 @@ impl Totals {
         of_kind.filter_map(inflation).fold(1.0, f64::max)
     }
 
-    /// Within seconds of the wall clock, for the quantile at `x`.
+    /// Like `inflation`, between two seconds of the wall clock, for the quantile whose value is
+    /// `x`.
     #[must_use]
     pub fn inflation_within(
         &self,
@@ -132,7 +131,6 @@ impl Totals {
         sum(&self.parts, wanted)
     }
 
-    /// Without excluded seconds.
     #[must_use]
     pub fn judged(&self, wanted: impl Fn(LabelId, u32) -> bool) -> LabelTotals {
         if self.left_out.is_empty() {
