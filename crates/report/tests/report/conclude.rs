@@ -1,5 +1,3 @@
-//! Conclusions of summaries that break one assumption of a sentence.
-
 use analysis::{
     conclusions,
     summary::{
@@ -25,7 +23,6 @@ fn said(summary: &Summary, kind: &str) -> Option<String> {
     found.map(|c| c.text)
 }
 
-/// Percentiles in milliseconds.
 fn endpoint(summary: &Summary, id: u16, text: &str, [p50, p95]: [Option<u64>; 2]) -> Row {
     let figure = |ms: Option<u64>| match ms {
         Some(ms) => Figure::from_ns(ms * 1_000_000),
@@ -133,7 +130,6 @@ fn course(first: TrendSpan, last: TrendSpan) -> Summary {
 
 #[test]
 fn accumulating_users_are_not_overload() {
-    // Users accumulate, so requests grow under constant arrivals.
     let gathering = course(stretch(100.0, 10.0), stretch(400.0, 40.0));
     assert_eq!(said(&gathering, "overload"), None);
     let overload = course(stretch(100.0, 10.0), stretch(100.0, 40.0));
@@ -335,7 +331,6 @@ fn overload_is_reported_once() {
     let text = said(&summary, "overload").unwrap();
     assert!(text.ends_with(" There was no steady state."), "{text}");
     assert_eq!(said(&summary, "steady"), None);
-    // Too short for a trend.
     summary.trend = None;
     assert_eq!(said(&summary, "overload"), Some(found.sentence));
     assert_eq!(said(&summary, "healthy"), None);
