@@ -2,7 +2,7 @@
 
 use plan::{Load, Plan, Problem, Share};
 
-/// The limit, in bytes.
+/// Returns the limit in bytes.
 ///
 /// # Errors
 ///
@@ -16,7 +16,7 @@ pub fn budget(flag: Option<&str>) -> Result<u64, String> {
     }
 }
 
-/// Fails before the run if the users of a closed model alone exceed the limit.
+/// Reports a problem if the users of a closed model alone exceed the limit.
 #[must_use]
 pub fn enough(plan: &Plan, share: Share, budget: u64) -> Option<Problem> {
     let Load::Closed { users, .. } = plan.load else {
@@ -33,7 +33,6 @@ pub fn enough(plan: &Plan, share: Share, budget: u64) -> Option<Problem> {
     })
 }
 
-/// Parses `512MB` or `2G`; powers of 1024.
 fn size(text: &str) -> Option<u64> {
     let text = text.trim().to_ascii_uppercase();
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == ' ');
@@ -49,7 +48,7 @@ fn size(text: &str) -> Option<u64> {
     (bytes.is_finite() && bytes >= (1u64 << 20) as f64).then_some(bytes as u64)
 }
 
-/// A quarter of the memory of the machine or container; 1 GB if unknown.
+/// A quarter of the memory of the machine or container. 1 GB if that is unknown.
 fn quarter() -> u64 {
     let machine = std::fs::read_to_string("/proc/meminfo")
         .ok()

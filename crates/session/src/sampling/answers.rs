@@ -4,17 +4,17 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// Labels, and values by milliseconds since 1970.
+/// The labels of a series, and its values by time in milliseconds since 1970.
 pub(super) struct AnsweredSeries {
     labels: BTreeMap<String, String>,
     values: Vec<(u64, f64)>,
 }
 
-/// By moment, in milliseconds since 1970, the value of each instance.
+/// The values of the instances, by time in milliseconds since 1970.
 pub(super) type Steps = BTreeMap<u64, Vec<(String, f64)>>;
 
 impl AnsweredSeries {
-    /// Its labels as the name of an instance; empty without labels.
+    /// The labels as the name of an instance. Empty without labels.
     pub fn instance(&self) -> String {
         let pairs = self.labels.iter().filter(|(name, _)| *name != "__name__");
         let pairs: Vec<String> = pairs
@@ -23,7 +23,7 @@ impl AnsweredSeries {
         pairs.join(",")
     }
 
-    /// Whether it may belong to a target: no common label differs.
+    /// Whether the series may belong to a target: no label that both have differs.
     fn may_be_of(&self, target: &Value) -> bool {
         ["job", "instance"].into_iter().all(|name| {
             let own = self.labels.get(name);
@@ -65,7 +65,7 @@ fn one(series: &Value) -> AnsweredSeries {
     }
 }
 
-/// A moment and a value; the value is text such as `NaN` or `+Inf`.
+/// A time and a value. The value is text such as `NaN` or `+Inf`.
 fn point(pair: &Value) -> Option<(u64, f64)> {
     let at = pair.get(0)?.as_f64()?;
     let value = match pair.get(1)?.as_str()? {
@@ -85,7 +85,6 @@ pub(super) fn scalar(data: &Value) -> Option<f64> {
         .map(|(_, value)| *value)
 }
 
-/// The values by moment, of the first `most` series.
 pub(super) fn steps(all: &[AnsweredSeries], most: usize) -> Result<Steps, String> {
     let mut steps = Steps::new();
     for one in all.iter().take(most) {
@@ -122,7 +121,7 @@ pub(super) fn interval_of_config(yaml: &str) -> Option<u64> {
     lines.filter_map(|text| duration(text.trim())).max()
 }
 
-/// A duration as a Prometheus writes it, `1m30s`, in nanoseconds.
+/// Parses a duration as Prometheus writes it (`1m30s`). Returns nanoseconds.
 fn duration(text: &str) -> Option<u64> {
     let (mut rest, mut sum) = (text, 0u64);
     while !rest.is_empty() {
