@@ -1,4 +1,4 @@
-//! Seconds that criteria exclude, because a node was lost and its share was unsent.
+//! Periods that criteria exclude because a node was lost and its share was not sent.
 
 use measure::TimeSpan;
 use record::{Run, clock};

@@ -4,7 +4,7 @@
 //! judges criteria and the measurement; [`summary`] holds every reported figure; [`series`] is the
 //! data of charts; [`conclusions`] are sentences with references to figures; [`summarise`]
 //! completes the summary; [`page`] is all of it in one object; [`live_snapshot`] describes the
-//! newest interval. Pure functions without I/O.
+//! newest interval. All functions are pure and do no I/O.
 
 #![forbid(unsafe_code)]
 

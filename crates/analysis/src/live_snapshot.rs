@@ -1,5 +1,5 @@
 //! The newest interval of a running test: progress, rate, times and errors. Final results come from
-//! the record.
+//! the record instead.
 
 use measure::{Interval, TimeKind, TimeSpan, label, label::LabelGroup};
 use record::{FirstError, LabelTotals, Model, Run};
@@ -15,24 +15,22 @@ const MOST_KINDS: usize = 50;
 #[derive(Debug, Clone, Serialize)]
 pub struct LatestInterval {
     pub span_ns: (u64, u64),
-    /// End of the load; 0 if unknown.
     pub end_ns: u64,
     pub phase: Option<PhaseNow>,
-    /// Closed model: then the number of users matters more than requests in flight.
+    /// Whether the model is closed. The number of users then matters more than requests in flight.
     pub closed: bool,
-    /// Responses per second, ok or failed; `None` before the first interval.
+    /// Responses per second, ok or failed. `None` before the first interval.
     pub answered_per_second: Option<f64>,
     pub in_flight: u64,
     pub users: u64,
     pub time: &'static str,
-    /// `None` if nothing finished.
+    /// The 95th percentile. `None` if nothing finished.
     pub p95: Option<Figure>,
     pub ended: u64,
-    /// Failed or unanswered.
     pub errors: u64,
     pub error_share: Option<f64>,
     pub errors_so_far: u64,
-    /// By endpoint, most recent first.
+    /// Errors by endpoint, most recent first.
     pub kinds: Vec<ErrorKind>,
     pub kinds_left_out: usize,
 }
@@ -47,16 +45,14 @@ pub struct PhaseNow {
 #[derive(Debug, Clone, Serialize)]
 pub struct ErrorKind {
     pub reason: String,
-    /// `failed`, or the class of the unanswered request.
     pub class: String,
     pub label: String,
     pub count: u64,
-    /// In the newest interval.
     pub now: u64,
     pub first: Option<FirstError>,
 }
 
-/// Describes the newest interval; without one, the state before the start.
+/// Describes the newest interval. Without one, describes the state before the start.
 #[must_use]
 pub fn latest(run: &Run, interval: Option<&Interval>) -> LatestInterval {
     let all = run.totals.label(label::ALL);
@@ -105,7 +101,8 @@ pub fn headline(run: &Run, all: &LabelTotals) -> TimeKind {
     }
 }
 
-/// The part of an interval that has this time: all requests, or iterations.
+/// The totals of an interval that contain this kind of time: those of all requests, or of
+/// iterations.
 #[must_use]
 pub fn timed(run: &Run, interval: &Interval, kind: TimeKind) -> LabelTotals {
     let mut part = LabelTotals::default();
@@ -119,7 +116,7 @@ pub fn timed(run: &Run, interval: &Interval, kind: TimeKind) -> LabelTotals {
     part
 }
 
-/// `None` if there is only one phase.
+/// The current phase. `None` if there is only one.
 #[must_use]
 pub fn phase(run: &Run, number: usize) -> Option<PhaseNow> {
     let phases = &run.manifest.phases;
@@ -131,7 +128,7 @@ pub fn phase(run: &Run, number: usize) -> Option<PhaseNow> {
     })
 }
 
-/// Errors by label and reason. The time of the last one is known for all labels together only.
+/// Errors by label and reason. The time of the last error is known only for all labels together.
 fn kinds(run: &Run, interval: Option<&Interval>) -> Vec<ErrorKind> {
     let mut kinds = Vec::new();
     for cause in figures::errors(run) {

@@ -1,5 +1,5 @@
-//! Data of the report page: summary, series and manifest, and the changes since an update. Shapes
-//! as in `web/src/types.ts`.
+//! Data of the report page: summary, series and manifest, and the changes since an update.
+//! `web/src/types.ts` has the same types.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -20,11 +20,12 @@ pub struct Page {
     pub manifest: Manifest,
 }
 
-/// Changes for a page that has the points up to `from`.
+/// Changes for a page that already has the points up to `from`.
 #[derive(Debug, Clone, Serialize)]
 pub struct Tick<'a> {
     pub summary: &'a Summary,
-    /// `points`, `criteria_timeline` and the values of `server` hold only points from `from` on.
+    /// Series in which `points`, `criteria_timeline` and the values of `server` hold only points
+    /// from `from` on.
     pub series: Value,
     pub from: usize,
 }
@@ -41,18 +42,14 @@ pub fn build(run: &Run) -> Page {
 }
 
 impl Page {
-    /// Number and width of points. A page with fewer points of the same width can be updated.
+    /// Number and width of the points. A page with fewer points of the same width can be updated.
     #[must_use]
     pub fn extent(&self) -> (u64, usize) {
         (self.series.width_ns, self.series.points.from_ns.len())
     }
 }
 
-/// Changes since a point.
-///
-/// # Errors
-///
-/// Fails if the series cannot be serialized.
+/// Returns the changes since a point.
 pub fn tick(page: &Page, from: usize) -> Result<Tick<'_>, serde_json::Error> {
     let mut series = serde_json::to_value(&page.series)?;
     for columns in ["points", "criteria_timeline"] {

@@ -1,4 +1,4 @@
-//! Completes the summary of a run from its parts.
+//! Builds the complete summary of a run from its parts.
 
 use record::Run;
 
@@ -13,7 +13,7 @@ pub fn summarise(run: &Run) -> Summary {
     with(run, &timeline::build(run))
 }
 
-/// With points that are unpacked already, which is the expensive part.
+/// Like `summarise`, with points that are already decoded, which is the expensive part.
 pub(crate) fn with(run: &Run, timeline: &Timeline) -> Summary {
     let mut summary = summary::summary(run, timeline);
     conclude(&mut summary);

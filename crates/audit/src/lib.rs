@@ -1,6 +1,6 @@
-//! Imports results of other tools ([`import`]), checks them ([`check`]), converts them to our
-//! figures ([`as_run`]), and adds external metrics ([`external_metrics`]). Unknown figures are
-//! omitted. Texts in, no files.
+//! Results of other tools: imports ([`import`]), checks ([`check`]) and converts them ([`as_run`]),
+//! and adds external metrics ([`external_metrics`]). Figures that are unknown are omitted. Works on
+//! texts and does not access files.
 
 #![forbid(unsafe_code)]
 

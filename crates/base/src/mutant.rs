@@ -5,12 +5,12 @@
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mutant {
-    /// The time of a request that waited for a connection starts when it gets one.
+    /// The time of a request that waits for a connection starts only when it gets one.
     StampAtDequeue,
     /// Requests that time out are not recorded.
     DropTimeouts,
     MillisecondTimers,
-    /// The next arrival is due one gap after the last one was started, not after it was due.
+    /// The next arrival is due one gap after the last one was started, instead of after it was due.
     NowPlusPeriod,
     AveragedPercentiles,
     TruncatedSchedule,
@@ -21,10 +21,10 @@ pub enum Mutant {
     IndependentRequests,
     /// Warm-up is never excluded.
     WarmUpKept,
-    /// A peak is reported for throughput that may not have one.
+    /// A peak is reported even if throughput may not have one.
     PeakWithoutEvidence,
     WaitingCountedAsServed,
-    /// Lateness never invalidates a measurement. Tests of logic use it, so that a busy machine
+    /// Lateness never makes a measurement invalid. Tests of logic use it, so that a busy machine
     /// cannot change their result.
     LatenessForgiven,
 }
@@ -62,7 +62,7 @@ pub fn is(mutant: Mutant) -> bool {
     CHOSEN.get() == Some(&mutant)
 }
 
-/// Whether this process has this defect: always false without the feature `mutants`.
+/// Whether this defect is enabled in this process. Always false without the feature `mutants`.
 #[cfg(not(feature = "mutants"))]
 #[must_use]
 #[inline]

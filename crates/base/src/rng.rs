@@ -1,6 +1,6 @@
 //! Random numbers as a function of (seed, key), independent of worker and order.
 //!
-//! SplitMix64 over a mixed key. Good enough for load shapes. Not for cryptography.
+//! SplitMix64 over a mixed key. Good enough for the shape of a load, but not for cryptography.
 
 #[derive(Debug, Clone)]
 pub struct Rng {
@@ -19,7 +19,6 @@ pub enum Purpose {
 }
 
 impl Rng {
-    /// Returns the stream of (seed, purpose, a, b).
     #[must_use]
     pub fn keyed(seed: u64, purpose: Purpose, a: u64, b: u64) -> Rng {
         let mut state = mix(seed ^ 0x6c6f_6164_6c69_6e65);
@@ -42,7 +41,6 @@ impl Rng {
         mix(self.state)
     }
 
-    /// Uniform in [0, 1).
     pub fn unit(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
@@ -52,7 +50,6 @@ impl Rng {
         ((u128::from(self.next_u64()) * u128::from(n)) >> 64) as u64
     }
 
-    /// Exponential with mean 1.
     pub fn exponential(&mut self) -> f64 {
         -(1.0 - self.unit()).ln()
     }

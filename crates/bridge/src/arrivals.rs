@@ -1,4 +1,5 @@
-//! Arrivals over a bridge: reported when due, and recorded as iterations from their intended start.
+//! Arrivals over a bridge. They are reported when they are due, and recorded as iterations that
+//! begin at their intended start.
 
 use std::{cell::RefCell, collections::HashMap};
 
@@ -15,9 +16,9 @@ use engine::worker::Worker;
 /// An arrival that is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Due {
-    /// Its number in the run.
+    /// Number of the arrival in the run.
     pub number: u64,
-    /// `CLOCK_MONOTONIC`.
+    /// Intended start, on `CLOCK_MONOTONIC`.
     pub intended_ns: u64,
 }
 
@@ -26,7 +27,7 @@ pub struct Due {
 pub struct StartedArrivals(RefCell<HashMap<u64, (LabelId, u64)>>);
 
 impl StartedArrivals {
-    /// Starts an arrival under this name.
+    /// Records that an arrival has started under this name.
     pub fn begin(&self, worker: &Worker, due: Due, name: &str) {
         let label = worker.label(LabelGroup::Iteration, "", name);
         let intended_ns = due.intended_ns.saturating_sub(worker.clock.absolute(0));
@@ -34,9 +35,8 @@ impl StartedArrivals {
         self.0.borrow_mut().insert(due.number, (label, intended_ns));
     }
 
-    /// It has ended.
+    /// Records that an arrival has ended.
     pub fn end(&self, worker: &Worker, number: u64, ended: RequestOutcome, at_ns: u64) {
-        // Repeated reports are ignored.
         let Some((label, intended_ns)) = self.0.borrow_mut().remove(&number) else {
             return;
         };
@@ -47,7 +47,7 @@ impl StartedArrivals {
         recorder.iteration(at_ns, label, Intended::scheduled(intended_ns), ended);
     }
 
-    /// The rest will not be reported.
+    /// Ends all started arrivals, which will not be reported anymore.
     pub fn abandon(&self, worker: &Worker) {
         let numbers: Vec<u64> = self.0.borrow().keys().copied().collect();
         let now = worker.clock.absolute(worker.clock.now());
@@ -78,7 +78,7 @@ pub(super) async fn announce(state: std::rc::Rc<WorkerState>, schedule: Schedule
             number: arrival.number,
             intended_ns: worker.clock.absolute(arrival.intended_ns),
         });
-        // Far behind schedule nothing above yields.
+        // Far behind schedule, nothing above yields.
         tokio::task::coop::consume_budget().await;
     }
 }

@@ -1,5 +1,5 @@
-//! Bridge between the engine and a sender on another thread: commands in, completions out, samples
-//! recorded when settled. Neither side waits for or calls the other.
+//! Bridge between the engine and a sender on another thread. Commands go in, completions come out,
+//! and samples are recorded when they are settled. Neither side waits for the other or calls it.
 
 #![warn(missing_docs)]
 
@@ -26,9 +26,9 @@ use arrivals::Due;
 use engine::{client::Built, clock, run::DriverMaker};
 use notifier::Notifier;
 
-/// Number of an order.
+/// Identifies an order.
 pub type Token = u64;
-/// Identifies connections; sessions share none.
+/// Identifies a session. Sessions do not share connections.
 pub type SessionId = u64;
 
 /// A request to send.
@@ -36,21 +36,21 @@ pub type SessionId = u64;
 pub struct Order {
     /// Session whose connections are used.
     pub session: SessionId,
-    /// Whether to verify the certificate.
+    /// Whether certificates are verified.
     pub verifies: bool,
-    /// Also in the request's bytes.
+    /// The method, which is also in the request's bytes.
     pub method: String,
-    /// Label, unless settled otherwise.
+    /// Name of the label, unless the settlement changes it.
     pub name: String,
     /// The request.
     pub request: Built,
-    /// Time limit for connecting and writing; `None` means no limit.
+    /// Time limit for connecting and writing. `None` means no limit.
     pub connect_ns: Option<u64>,
-    /// Time limit for each read; `None` means no limit.
+    /// Time limit for each read. `None` means no limit.
     pub read_ns: Option<u64>,
-    /// `CLOCK_MONOTONIC` at the sender's call.
+    /// When the sender made the call, on `CLOCK_MONOTONIC`.
     pub called_ns: u64,
-    /// For the first request of an arrival: intended start and start, `CLOCK_MONOTONIC`.
+    /// For the first request of an arrival: its intended start and its start, on `CLOCK_MONOTONIC`.
     pub arrival_ns: Option<(u64, u64)>,
 }
 
@@ -59,49 +59,49 @@ pub struct Order {
 pub struct Completion {
     /// The order.
     pub token: Token,
-    /// The response, possibly partial.
+    /// The response, which may be partial.
     pub answer: Answered,
-    /// Why it is incomplete.
+    /// Why the response is incomplete, if it is.
     pub fault: Option<Fault>,
-    /// For [`Bridge::settle`].
+    /// The measured times, to be passed to [`Bridge::settle`].
     pub account: PendingSample,
 }
 
 /// A response.
 #[derive(Debug, Default)]
 pub struct Answered {
-    /// 0 without a response head.
+    /// The status. 0 if there was no head.
     pub status: u16,
-    /// As received.
+    /// The head as received.
     pub head: Vec<u8>,
-    /// Decoded, or as received if that fails.
+    /// The body, decoded. As received if decoding failed.
     pub body: Vec<u8>,
-    /// Why it could not be decoded.
+    /// Why the body could not be decoded, if so.
     pub unreadable: Option<String>,
-    /// Redirect target.
+    /// Target of a redirect.
     pub location: Option<String>,
-    /// Whether it sets cookies.
+    /// Whether the response sets cookies.
     pub sets_cookies: bool,
 }
 
-/// A measured request awaiting its final name and outcome.
+/// A request that was measured and whose final name and outcome are not known yet.
 #[derive(Debug, Clone)]
 pub struct PendingSample {
     queue: usize,
-    /// Zero of the run on `CLOCK_MONOTONIC`.
     zero_ns: u64,
     sample: Sample,
     redirects: u32,
 }
 
 impl PendingSample {
-    /// First byte written to last byte read; `None` if nothing was written.
+    /// Time from the first byte written to the last byte read. `None` if nothing was written.
     #[must_use]
     pub fn service_ns(&self) -> Option<u64> {
         self.sample.service_ns()
     }
 
-    /// Merges a redirect into one sample that starts with the first request.
+    /// Merges this request with `first`, which redirected to it. The sample then starts with
+    /// `first`.
     pub fn follows(&mut self, first: &PendingSample) {
         self.redirects = first.redirects + 1;
         let (last, first) = (&mut self.sample, &first.sample);
@@ -112,7 +112,7 @@ impl PendingSample {
         last.bytes_in += first.bytes_in;
     }
 
-    /// Whether a byte was written.
+    /// Whether any byte was written.
     #[must_use]
     pub fn was_sent(&self) -> bool {
         self.sample.first_write_ns.is_some()
@@ -122,20 +122,20 @@ impl PendingSample {
 /// The sender's evaluation of a response.
 #[derive(Debug)]
 pub struct Settlement {
-    /// The request's.
+    /// The measured times of the request.
     pub account: PendingSample,
-    /// Method and name, if changed.
+    /// Method and name, if they changed.
     pub renamed: Option<(String, String)>,
     /// Outcome by the sender's rule.
     pub ended: RequestOutcome,
-    /// Failure detail, for the first sample.
+    /// Detail of a failure, for the first sample of its kind.
     pub detail: String,
-    /// When the sender took the response, on `CLOCK_MONOTONIC`; `None` if never.
+    /// When the sender took the response, on `CLOCK_MONOTONIC`. `None` if it never did.
     pub resumed_ns: Option<u64>,
 }
 
 impl Settlement {
-    /// A request given up by its sender.
+    /// Creates the settlement of a request that its sender gave up.
     #[must_use]
     pub fn cancelled(account: PendingSample) -> Settlement {
         Settlement {
@@ -148,22 +148,22 @@ impl Settlement {
     }
 }
 
-/// A request measured elsewhere.
+/// A request that something else measured.
 #[derive(Debug)]
 pub struct ExternalSample {
-    /// Its method or protocol.
+    /// Method or protocol.
     pub method: String,
-    /// Its name.
+    /// Name of the request.
     pub name: String,
-    /// When it ended, on `CLOCK_MONOTONIC`.
+    /// When the request ended, on `CLOCK_MONOTONIC`.
     pub done_ns: u64,
-    /// Duration; `None` if not measured.
+    /// Duration. `None` if it was not measured.
     pub took_ns: Option<u64>,
-    /// Bytes of its response, if known.
+    /// Number of bytes of the response, if known.
     pub bytes_in: u64,
-    /// How it ended.
+    /// How the request ended.
     pub ended: RequestOutcome,
-    /// Failure detail, for the first sample.
+    /// Detail of a failure, for the first sample of its kind.
     pub detail: String,
 }
 
@@ -174,15 +174,10 @@ enum Command {
     Cancel(Token),
     Settle(Box<Settlement>),
     Foreign(Box<ExternalSample>),
-    /// Closes a session's connections.
     Close(SessionId),
-    /// An arrival was started under this name.
     Started(Due, String),
-    /// An arrival ended; `CLOCK_MONOTONIC`.
     Over(u64, RequestOutcome, u64),
-    /// Ends arrivals from this moment on `CLOCK_MONOTONIC`.
     EndArrivals(u64),
-    /// The last command.
     End,
 }
 
@@ -224,11 +219,11 @@ pub struct Bridge {
 }
 
 impl Bridge {
-    /// Returns a bridge and its driver maker.
+    /// Creates a bridge, and the function that creates its drivers.
     ///
     /// # Errors
     ///
-    /// No descriptor for a notifier.
+    /// Fails if there is no descriptor for a notifier.
     pub fn new(workers: usize) -> io::Result<(Bridge, DriverMaker)> {
         let mut lanes = Vec::new();
         let mut ends = Vec::new();
@@ -271,14 +266,14 @@ impl Bridge {
         Ok((bridge, maker))
     }
 
-    /// Readable when [`Bridge::take`] has something.
+    /// A descriptor that is readable when [`Bridge::take`] has something to return.
     #[must_use]
     pub fn readable(&self) -> BorrowedFd<'_> {
         self.shared.notifier.fd()
     }
 
-    /// Sends a request; `None` if the bridge has ended. Each order has one completion, unless
-    /// cancelled.
+    /// Sends a request. `None` if the bridge has ended. Each order has exactly one completion,
+    /// unless it is cancelled.
     pub fn send(&self, order: Order) -> Option<Token> {
         let token = self.next.fetch_add(1, Ordering::Relaxed);
         let queue = self.lane_of(order.session);
@@ -289,7 +284,7 @@ impl Bridge {
         is_taken.then_some(token)
     }
 
-    /// Gives up an order: closes its connection and counts it. A completion may still be queued.
+    /// Gives up an order: closes its connection, and counts it. A completion may still be queued.
     pub fn cancel(&self, token: Token, session: SessionId) {
         self.ask(self.lane_of(session), Command::Cancel(token), true);
     }
@@ -300,12 +295,12 @@ impl Bridge {
         self.ask(queue, Command::Settle(Box::new(settled)), false);
     }
 
-    /// Records a request that was measured elsewhere.
+    /// Records a request that something else measured.
     pub fn foreign(&self, foreign: ExternalSample) {
         self.ask(0, Command::Foreign(Box::new(foreign)), false);
     }
 
-    /// Closes idle connections of a session.
+    /// Closes the idle connections of a session.
     pub fn close(&self, session: SessionId) {
         self.ask(self.lane_of(session), Command::Close(session), false);
     }
@@ -315,7 +310,7 @@ impl Bridge {
         self.shared.users.store(users, Ordering::Relaxed);
     }
 
-    /// Returns at most `most` completions; the descriptor stays readable if there are more.
+    /// Returns at most `most` completions. If there are more, the descriptor stays readable.
     pub fn take(&self, most: usize) -> Vec<Completion> {
         self.shared.notifier.clear();
         let taken = self.shared.take(most);
@@ -325,7 +320,8 @@ impl Bridge {
         taken
     }
 
-    /// Due arrivals in order. Call after [`Bridge::take`], which resets the notifier.
+    /// Returns the arrivals that are due, in order. Call it after [`Bridge::take`], which resets
+    /// the notifier.
     pub fn arrivals(&self) -> Vec<Due> {
         let due = self
             .shared
@@ -335,12 +331,12 @@ impl Bridge {
         due.try_iter().collect()
     }
 
-    /// An arrival was started under this name.
+    /// Reports that an arrival was started under this name.
     pub fn started(&self, due: Due, name: String) {
         self.ask(0, Command::Started(due, name), false);
     }
 
-    /// A started arrival has ended now.
+    /// Reports that a started arrival has ended now.
     pub fn over(&self, number: u64, ended: RequestOutcome) {
         self.ask(0, Command::Over(number, ended, now_ns()), false);
     }
@@ -356,7 +352,7 @@ impl Bridge {
         }
     }
 
-    /// Whether the run ends from inside: stop button or rule.
+    /// Whether the run is ending because of the stop button or a rule.
     #[must_use]
     pub fn is_ending(&self) -> bool {
         self.shared.ending.load(Ordering::Relaxed)
@@ -373,7 +369,8 @@ impl Bridge {
         (session % self.shared.lanes.len() as u64) as usize
     }
 
-    /// Returns whether the worker exists; otherwise the run's error explains it.
+    /// Queues a command. Returns false if the worker no longer exists; the error of the run then
+    /// explains why.
     fn ask(&self, queue: usize, command: Command, at_once: bool) -> bool {
         let queue = &self.shared.lanes[queue];
         let is_there = queue.command.send(command).is_ok();
@@ -384,13 +381,13 @@ impl Bridge {
     }
 }
 
-/// `CLOCK_MONOTONIC`.
+/// The current time of `CLOCK_MONOTONIC`.
 #[must_use]
 pub fn now_ns() -> u64 {
     clock::monotonic_ns()
 }
 
-/// Sample of an order before its settlement.
+/// The sample of an order before it is settled.
 fn provisional(label: LabelId, intended: Intended, started_ns: u64) -> Sample {
     Sample {
         label,

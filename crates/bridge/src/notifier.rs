@@ -1,4 +1,4 @@
-//! Wake-up between threads by an eventfd, which is written only once until handled.
+//! Wakes another thread by an eventfd. It is written only once until it is handled.
 
 use std::{
     io,
@@ -11,14 +11,16 @@ use rustix::event::{EventfdFlags, eventfd};
 #[derive(Debug)]
 pub struct Notifier {
     fd: OwnedFd,
-    /// Already notified and not yet handled.
+    /// Whether a notification was sent and is not handled yet.
     rung: AtomicBool,
 }
 
 impl Notifier {
+    /// Creates a notifier.
+    ///
     /// # Errors
     ///
-    /// No descriptor.
+    /// Fails if there is no descriptor.
     pub fn new() -> io::Result<Notifier> {
         Ok(Notifier {
             fd: eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?,
@@ -36,15 +38,16 @@ impl Notifier {
 
     #[inline]
     pub fn ring(&self) {
-        // The listener sees everything queued before.
+        // The receiver sees everything that was queued before.
         if !self.rung.swap(true, Ordering::SeqCst) {
-            // A full eventfd is readable.
+            // If the eventfd is full, it is readable anyway.
             let _ = rustix::io::write(&self.fd, &1u64.to_ne_bytes());
         }
     }
 
-    /// Resets before queues are read, so that later notifications wake again. The flag is cleared
-    /// last: otherwise a concurrent write could be consumed while the flag stays set.
+    /// Resets the notifier. Call it before reading queues, so that later notifications wake again.
+    /// The flag is cleared last: otherwise a concurrent write could be consumed while the flag
+    /// stays set.
     #[inline]
     pub fn clear(&self) {
         self.hear(|| {});
@@ -110,7 +113,6 @@ mod tests {
             let mut found = 0;
             while found < 2 * EACH {
                 let mut fds = [PollFd::new(&notifier.fd, PollFlags::IN)];
-                // A lost notification would time out.
                 let patience = rustix::time::Timespec {
                     tv_sec: 20,
                     tv_nsec: 0,

@@ -1,4 +1,4 @@
-//! Worker side of the bridge: executes orders, returns completions, records settlements.
+//! The worker's side of a bridge. Executes orders, returns completions and records settlements.
 
 use std::{
     cell::{Cell, RefCell},
@@ -40,7 +40,7 @@ use engine::{
     worker::Worker,
 };
 
-/// Maximum delay of settlements without orders.
+/// Maximum delay of settlements while there are no orders.
 const SETTLE_NS: u64 = 20_000_000;
 const AGES_NS: u64 = 1 << 60;
 
@@ -55,7 +55,6 @@ pub struct BridgeDriver {
 
 impl Driver for BridgeDriver {
     fn run(self: Box<Self>, worker: Rc<Worker>) -> Pin<Box<dyn Future<Output = ()>>> {
-        // Processes of a run may start late.
         worker.start_late(worker.clock.now());
         Box::pin(async move {
             let Some(command) = self.command else { return };
@@ -80,7 +79,7 @@ struct InFlightCalls {
 
 pub(super) struct WorkerState {
     pub(super) worker: Rc<Worker>,
-    /// With and without certificate verification.
+    /// One client that verifies certificates, and one that does not.
     clients: [Client; 2],
     pub(super) shared: Arc<BridgeState>,
     queue: usize,
@@ -102,7 +101,7 @@ impl WorkerState {
     ) -> Result<WorkerState, String> {
         let client = |verify_tls: bool| {
             let mut http = settings.http.clone();
-            // The sender has the cookie jar.
+            // The sender keeps the cookies itself.
             (http.verify_tls, http.cookie_jar) = (verify_tls, false);
             let (hosts, sources) = (settings.hosts.clone(), settings.sources.clone());
             HttpClientConfig::new(&http, hosts, sources)
@@ -168,7 +167,6 @@ async fn serve(state: &Rc<WorkerState>, command: &Receiver<Command>) {
             0
         });
         if state.ended.get() && state.in_flight.borrow().is_empty() {
-            // Completions that no sender took.
             for done in state.shared.take(usize::MAX) {
                 settle(worker, Settlement::cancelled(done.account));
             }
@@ -188,7 +186,7 @@ async fn serve(state: &Rc<WorkerState>, command: &Receiver<Command>) {
 async fn rung(notifier: &AsyncFd<std::os::fd::OwnedFd>, patience: &Limit) {
     std::future::poll_fn(|cx| {
         if let Poll::Ready(ready) = notifier.poll_read_ready(cx) {
-            // Checked again by the next poll.
+            // The next poll checks again.
             if let Ok(mut guard) = ready {
                 guard.clear_ready();
             }
@@ -252,7 +250,6 @@ fn take_up(state: &Rc<WorkerState>, token: Token, order: Order) {
         let done = fulfil(&state, token, &order, &in_flight.limit).await;
         state.in_flight.borrow_mut().remove(&token);
         state.worker.unwatch(place);
-        // No sender takes it after the end.
         hand_back(
             &state,
             done,
@@ -268,7 +265,6 @@ fn hand_back(state: &WorkerState, done: Completion, is_unwanted: bool) {
     if is_unwanted {
         return settle(&state.worker, Settlement::cancelled(done.account));
     }
-    // The sender may be gone; then the run ends.
     let _ = state.shared.done.send(done);
     state.shared.notifier.ring();
 }
@@ -278,7 +274,7 @@ async fn fulfil(state: &WorkerState, token: Token, order: &Order, limit: &Rc<Lim
     let zero_ns = worker.clock.absolute(0);
     let now = worker.clock.now();
     let called = order.called_ns.saturating_sub(zero_ns);
-    // Time in the worker's queue counts as waiting, not as lateness.
+    // Time in the worker's queue counts as wait, not as lateness.
     let started = order
         .arrival_ns
         .map_or(now, |(_, at)| at.saturating_sub(zero_ns).min(now));
@@ -448,7 +444,7 @@ fn enter_foreign(state: &WorkerState, foreign: ExternalSample) {
     let worker = &state.worker;
     let zero_ns = worker.clock.absolute(0);
     let took_ns = foreign.took_ns.unwrap_or(0);
-    // It may have started before the test.
+    // The request may have started before the test.
     let done_ns = foreign.done_ns.saturating_sub(zero_ns).max(took_ns);
     let began = done_ns - took_ns;
     let label = worker.label(LabelGroup::Script, &foreign.method, &foreign.name);

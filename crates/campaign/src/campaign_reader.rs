@@ -1,4 +1,4 @@
-//! Reads a campaign's folder and derives its report.
+//! Reads the folder of a campaign and creates its report.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::ledger::{CampaignHead, CampaignLedger, StageEnd};
 #[derive(Debug)]
 pub struct FinishedCampaign {
     pub campaign: Campaign,
-    /// `None` if it could not be written.
+    /// The report page. `None` if it could not be written.
     pub report: Option<std::path::PathBuf>,
 }
 
@@ -101,7 +101,6 @@ pub fn derive(
     let written = derived::write_campaign(&ledger.folder, &campaign, &runs);
     let report = match written {
         Ok(()) => Some(ledger.folder.join(derived::PAGE)),
-        // The data stays in the folder.
         Err(error) => {
             sink.error(&error);
             None

@@ -24,10 +24,6 @@ use crate::{
 };
 
 /// Starts or resumes a campaign.
-///
-/// # Errors
-///
-/// The first stage did not start.
 pub fn conduct(options: &CampaignOptions, sink: &SharedMessageSink) -> Result<u8, NotBegun> {
     let campaign = read(options)?;
     let bytes = formats::files::read(&options.file)
@@ -37,7 +33,7 @@ pub fn conduct(options: &CampaignOptions, sink: &SharedMessageSink) -> Result<u8
         None => None,
         Some(named) => Some(begun(options, named, &campaign, &sha256)?),
     };
-    // Mocks start before their callers.
+    // Mocks start before the services that call them.
     let mocks = match mocks_of(options)? {
         true => {
             Some(MockProcess::start(&options.file, None, options.seed).map_err(NotBegun::from)?)
@@ -46,7 +42,7 @@ pub fn conduct(options: &CampaignOptions, sink: &SharedMessageSink) -> Result<u8
     };
     let targets = Targets::begin(&campaign, mocks.as_ref()).map_err(NotBegun::from)?;
     let broker = Broker::start(&campaign).map_err(NotBegun::from)?;
-    // Nothing is left if nothing started.
+    // If nothing was started, leave nothing behind.
     let ledger = match begun {
         Some(ledger) => ledger,
         None => begin(options, &campaign, sha256)?,
@@ -71,7 +67,7 @@ pub fn conduct(options: &CampaignOptions, sink: &SharedMessageSink) -> Result<u8
 }
 
 fn mocks_of(options: &CampaignOptions) -> Result<bool, NotBegun> {
-    // Includes recorded runs, to find problems early.
+    // Reads recorded runs too, so that problems are found early.
     let read = mock_plan::load(&options.file, None);
     read.map(|served| !served.mocks.is_empty())
         .map_err(NotBegun::BadInput)
@@ -80,7 +76,7 @@ fn mocks_of(options: &CampaignOptions) -> Result<bool, NotBegun> {
 fn read(options: &CampaignOptions) -> Result<Campaign, NotBegun> {
     let inputs = Inputs {
         files: vec![options.file.clone()],
-        // Only the name of an embedded target is needed.
+        // Only the name of an embedded target is needed here.
         target: options
             .target
             .clone()
@@ -249,7 +245,7 @@ impl Conductor<'_> {
 
     fn finished(&mut self, number: usize) -> Option<After> {
         let StageEnd { code, record, .. } = self.ledger.ended(number)?;
-        // Interrupted and invalid stages run again.
+        // Stages that were interrupted or are invalid run again.
         if code >= exit::of_signal(0) || self.is_invalid(number) {
             return None;
         }
@@ -296,7 +292,7 @@ impl Conductor<'_> {
         }
     }
 
-    /// Retried once if INVALID.
+    /// Runs a stage. Retries it once if the measurement is INVALID.
     fn stage_or_again(&mut self, number: usize) -> Result<After, String> {
         let after = self.stage(number)?;
         let is_back = !self
@@ -326,7 +322,6 @@ impl Conductor<'_> {
         page.is_some_and(|page| judged(&page.summary, code) == StageVerdict::Invalid)
     }
 
-    /// Runs a stage and the cool-down after it.
     fn stage(&mut self, number: usize) -> Result<After, String> {
         let stage = &self.campaign.stages[number];
         let label = self.label(number);
@@ -343,7 +338,6 @@ impl Conductor<'_> {
             Work::Load(_) => self.env.native(&stage.name, &folder, &[])?,
             Work::Command(command) => self.env.command(command, &folder)?,
         };
-        // Without its mocks a stage shows nothing.
         let died = self.env.mocks.as_mut().and_then(MockProcess::ended);
         let record = ran.record.as_deref().and_then(Path::file_name);
         let record = record.filter(|_| died.is_none() && !has_failed(&ran));
@@ -371,7 +365,7 @@ impl Conductor<'_> {
         if let Some(signal) = ran.signal {
             return Ok(After::Signal(signal));
         }
-        // Mocks are not restarted.
+        // Mocks are not started again.
         if is_dead {
             self.mocks_died = true;
             return Ok(After::Enough);
@@ -416,7 +410,7 @@ impl Conductor<'_> {
             return Ok(After::Next);
         }
         let label = self.label(number);
-        // If the first stage is another tool's, any own load on the target is the baseline.
+        // If another tool ran the first stage, any stage of ours on this target is the baseline.
         let own = self
             .campaign
             .stages
@@ -437,7 +431,7 @@ impl Conductor<'_> {
         let mocks = self.env.mocks.as_ref();
         self.env.targets.load(self.campaign, number, mocks)?;
         let looked = cool_down::look(&self.env, asked, &own.name, before, &name, end);
-        // Without mocks recovery is unknown.
+        // Without its mocks, it is unknown whether the service recovers.
         let died = self.env.mocks.as_mut().and_then(MockProcess::ended);
         self.mocks_died |= died.is_some();
         let looked = match died {
@@ -461,7 +455,8 @@ impl Conductor<'_> {
             stage: number,
             cool_down: looked.cool_down,
         })?;
-        // Regardless of `on-fail`: a next stage would measure this one.
+        // Stop regardless of `on-fail`, because the next stage would measure what is left of this
+        // one.
         Ok(if is_back { After::Next } else { After::Enough })
     }
 
@@ -517,14 +512,14 @@ fn code(rows: &[StageRow]) -> u8 {
     }
 }
 
-/// Whether Loadline itself failed: the figures are unusable. The exit code also means "no
-/// response".
+/// Whether Loadline itself failed, so that the figures cannot be used. The exit code alone is not
+/// enough: it also means "no response".
 fn has_failed(ran: &StageExit) -> bool {
     let run = || ran.record.as_deref().and_then(|dir| Run::open(dir).ok());
     ran.code == exit::COULD_NOT_RUN
         && run().is_some_and(|run| {
             let Summary { run, requests, .. } = audit::page(&run).summary;
-            // A full disk may prevent recording the end.
+            // On a full disk, the end of a run may be missing from its record.
             let is_torn = run.state == RunState::Running;
             run.unrecorded.is_some() || is_torn || requests.ok + requests.failed > 0
         })

@@ -1,4 +1,5 @@
-//! Probes the service after a stage with few iterations, until a stop rule finds it as before.
+//! Probes the service after a stage with few iterations, until a stop rule finds that it is as
+//! before.
 
 use analysis::{page::Page, summary::Summary};
 use decisions::campaign::CoolDown;
@@ -7,11 +8,8 @@ use record::{Run, units};
 
 use crate::process::StageEnv;
 
-/// Maximum factor of p95.
 const AS_BEFORE: f64 = 1.5;
-/// Maximum increase of the error share.
 const MORE_ERRORS: f64 = 0.01;
-/// Minimum duration of a probe.
 const SHORTEST_NS: u64 = 1_000_000_000;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -21,12 +19,12 @@ pub struct Before {
 }
 
 impl Before {
-    /// `None` without times.
+    /// What counts as recovered. `None` if the baseline has no times.
     #[must_use]
     pub fn from_baseline(baseline: &Summary) -> Option<Before> {
         let stats = baseline.all.service.as_ref()?;
         let p95 = Some(&stats.p95).filter(|figure| !figure.too_few);
-        // With few requests the maximum is nearest.
+        // With few requests, the maximum is the nearest figure.
         let ns = p95.and_then(|figure| figure.ns).or(stats.max.ns)?;
         Some(Before {
             bound_ns: (ns as f64 * AS_BEFORE) as u64,
@@ -58,11 +56,7 @@ impl Looked {
     }
 }
 
-/// Until recovery or the time limit.
-///
-/// # Errors
-///
-/// Nothing can run.
+/// Probes until the service has recovered or the time limit is reached.
 pub fn look(
     env: &StageEnv<'_>,
     config: &campaign::CoolDown,
@@ -116,7 +110,7 @@ pub fn look(
                 signal: ran.signal,
             });
         }
-        // Generator faults say nothing about the service.
+        // Faults of the generator say nothing about the service.
         if let Some(reason) = invalid(&page) {
             if !is_measured {
                 cool_down.unmeasured = Some(reason);
@@ -140,7 +134,7 @@ pub fn look(
     })
 }
 
-/// `after_ns`: time since the end of the load.
+/// Flags of a probe. `after_ns` is the time since the end of the load.
 fn flags(config: &campaign::CoolDown, after_ns: u64, condition: &str) -> [String; 6] {
     let left_ns = config.at_most_ns - after_ns;
     [
@@ -166,7 +160,8 @@ fn looked(page: &Page) -> u64 {
         .map_or(run.elapsed_ns, |stopped| stopped.at_ns)
 }
 
-/// Start of recovery: the window before the rule fired, unless too many requests failed.
+/// When recovery began: at the start of the window in which the rule fired, unless too many
+/// requests failed.
 fn settled(page: &Page, before: Before, settled_ns: u64, condition: &str) -> Option<u64> {
     let stopped = page.summary.run.stopped.as_ref()?;
     let is_ours = stopped.text.contains(condition.split(" for ").next()?);
@@ -174,7 +169,7 @@ fn settled(page: &Page, before: Before, settled_ns: u64, condition: &str) -> Opt
     let points = &page.series.points;
     let (mut ended, mut failed) = (0, 0);
     for (i, (begins_ns, ends_ns)) in points.from_ns.iter().zip(&points.to_ns).enumerate() {
-        // Requests that finish later are outside of the window.
+        // Requests that finish later are outside the window.
         if *ends_ns > from_ns && *begins_ns < stopped.at_ns {
             let bad = points.failed[i] + points.unanswered[i];
             ended += points.ok[i] + bad;
@@ -182,7 +177,7 @@ fn settled(page: &Page, before: Before, settled_ns: u64, condition: &str) -> Opt
         }
     }
     let too_many = failed as f64 > before.error_bound * ended as f64;
-    // A probe that is good from the start.
+    // The service was good from the start of the probe.
     let from_ns = if from_ns <= SHORTEST_NS { 0 } else { from_ns };
     (is_ours && !too_many).then_some(from_ns)
 }

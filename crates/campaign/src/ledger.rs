@@ -1,4 +1,5 @@
-//! `campaign.jsonl`: options, and a line per event of a stage. Append-only, to survive kills.
+//! `campaign.jsonl`: the options, and a line for each event of a stage. Lines are only appended, so
+//! that the file survives a kill.
 
 use std::{
     fs,
@@ -37,7 +38,7 @@ pub struct CampaignHead {
 pub struct StageHead {
     pub name: String,
     pub load: String,
-    /// `None` for other tools.
+    /// Planned rates. `None` for stages of other tools.
     pub planned: Option<Planned>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
@@ -89,10 +90,6 @@ pub struct StageEnd<'a> {
 
 impl CampaignLedger {
     /// Creates the folder.
-    ///
-    /// # Errors
-    ///
-    /// It cannot be written.
     pub fn begin(
         campaigns: Option<&Path>,
         suffix: u16,
@@ -108,7 +105,6 @@ impl CampaignLedger {
         fs::create_dir_all(campaigns).map_err(cannot(campaigns))?;
         let ignored = campaigns.parent().map(|parent| parent.join(".gitignore"));
         if let Some(file) = ignored.filter(|file| campaigns.ends_with(DEFAULT) && !file.exists()) {
-            // Optional.
             let _ = fs::write(file, "*\n");
         }
         let time = record::utc(head.started_wall_ns, "%Y%m%dT%H%M%SZ");
@@ -134,11 +130,7 @@ impl CampaignLedger {
         Ok(ledger)
     }
 
-    /// Torn lines are ignored.
-    ///
-    /// # Errors
-    ///
-    /// Missing, or of a newer version.
+    /// Reads the ledger of a campaign. Ignores torn lines.
     pub fn open(folder: &Path, redactor: Redactor) -> Result<CampaignLedger, String> {
         let path = folder.join(FILE);
         let text = fs::read_to_string(&path)
@@ -162,11 +154,7 @@ impl CampaignLedger {
         })
     }
 
-    /// Also kept in memory if writing fails.
-    ///
-    /// # Errors
-    ///
-    /// It cannot be written.
+    /// Appends a line. It is kept in memory even if writing fails.
     pub fn add(&mut self, line: LedgerLine) -> Result<(), String> {
         let line = redacted(line, &self.redactor)?;
         let written = self.append(&line);
@@ -174,7 +162,7 @@ impl CampaignLedger {
         written
     }
 
-    /// In memory only. A finished stage stays finished.
+    /// Marks a stage as failed, in memory only. A stage that has finished stays finished.
     pub fn failed(&mut self, stage: usize, reason: String) {
         if self.ended(stage).is_none() {
             self.lines.push(LedgerLine::Ended {
@@ -198,7 +186,7 @@ impl CampaignLedger {
             .map_err(|error| cannot(&error))?;
         let before = file.metadata().map_err(|error| cannot(&error))?.len();
         file.write_all(text.as_bytes()).map_err(|error| {
-            // Otherwise later lines would follow a torn one.
+            // Remove a torn line. Otherwise the next one would be appended to it.
             let _ = file.set_len(before);
             format!("{}: free some space", cannot(&error))
         })
@@ -209,7 +197,7 @@ impl CampaignLedger {
             return;
         };
         let last = campaigns.join("last");
-        // Not created by us.
+        // Not created by Loadline, so it is left alone.
         if fs::symlink_metadata(&last).map_or(true, |known| known.is_symlink()) {
             let new = campaigns.join(format!(".last-{}", name.to_string_lossy()));
             if std::os::unix::fs::symlink(name, &new).is_ok() && fs::rename(&new, &last).is_err() {
@@ -218,7 +206,7 @@ impl CampaignLedger {
         }
     }
 
-    /// The latest end, unless it was started again.
+    /// How a stage ended most recently. `None` if it was started again since.
     #[must_use]
     pub fn ended(&self, number: usize) -> Option<StageEnd<'_>> {
         self.lines.iter().rev().find_map(|line| match line {
@@ -258,11 +246,7 @@ pub fn schema() -> u32 {
     SCHEMA
 }
 
-/// By path, name or `last`.
-///
-/// # Errors
-///
-/// There is none.
+/// Finds a campaign by path, name or `last`.
 pub fn find(campaigns: Option<&Path>, options: &Path) -> Result<PathBuf, String> {
     let campaigns = campaigns.unwrap_or(Path::new(DEFAULT));
     let is_one = |folder: &Path| folder.join(FILE).is_file();

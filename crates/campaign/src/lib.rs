@@ -1,5 +1,5 @@
-//! Campaigns: runs stages in processes of their own with cool-downs, and writes one report.
-//! Finished stages are kept. Messages go to a `MessageSink`.
+//! Campaigns: runs stages as separate processes, with cool-downs, and writes one report. Finished
+//! stages are kept. Messages go to a `MessageSink`.
 
 #![forbid(unsafe_code)]
 
@@ -33,7 +33,6 @@ pub struct CampaignOptions {
 
 #[derive(Debug)]
 pub enum NotBegun {
-    /// By line.
     BadInput(Vec<String>),
     CouldNot(String),
 }
@@ -61,10 +60,6 @@ impl From<LoadErrors> for NotBegun {
 }
 
 /// Renders the report again.
-///
-/// # Errors
-///
-/// Something is unreadable.
 pub fn render(
     folder: &Path,
     sink: &SharedMessageSink,

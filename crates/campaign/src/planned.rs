@@ -1,9 +1,9 @@
-//! Planned rates of a stage, for its report.
+//! Planned rates of a stage, for the report.
 
 use decisions::campaign::{Planned, VolumeRate};
 use plan::profile::Assumed;
 
-/// At its highest rate; `None` for a closed load.
+/// Rates at the stage's highest level. `None` for a closed load.
 pub fn from_plan(plan: &plan::Plan) -> Option<Planned> {
     let (profile, _) = session::profile::profile(plan, 0, Assumed::default()).ok()?;
     let rates = || {
@@ -11,7 +11,6 @@ pub fn from_plan(plan: &plan::Plan) -> Option<Planned> {
         phases.flat_map(|phase| [phase.from_per_second, phase.to_per_second])
     };
     let most = rates().max_by(f64::total_cmp)?;
-    // All columns are proportional to the rate.
     let times = most / profile.columns.first()?.per_second;
     let rate = |name: &String, volume: Option<&String>, per_second: &[f64]| {
         Some(VolumeRate {

@@ -1,4 +1,4 @@
-//! Targets of stages: URLs, or an embedded target that runs until a stage needs another.
+//! Targets of stages: URLs, or an embedded target that runs until a stage needs another one.
 
 use formats::native::campaign::Campaign;
 use session::{LabProcess, MockProcess, lab_process, lab_process::NotStarted, mock_process};
@@ -10,11 +10,8 @@ pub struct Targets {
 }
 
 impl Targets {
-    /// Starts the first target, after a trial start of all embedded ones.
-    ///
-    /// # Errors
-    ///
-    /// One does not start.
+    /// Starts the first target. Before that, starts each embedded target once to check that it
+    /// works.
     pub fn begin(campaign: &Campaign, mocks: Option<&MockProcess>) -> Result<Targets, NotStarted> {
         let mut targets = Targets {
             name: String::new(),
@@ -32,9 +29,7 @@ impl Targets {
         Ok(targets)
     }
 
-    /// # Errors
-    ///
-    /// It does not start.
+    /// Returns the URL of a stage's target, and starts the target if necessary.
     pub fn load(
         &mut self,
         campaign: &Campaign,
@@ -45,7 +40,7 @@ impl Targets {
         if self.name == name {
             return Ok(());
         }
-        // Ends the previous one first, for its resources.
+        // End the previous target first, so that its resources are free.
         self.lab = None;
         self.name.clear();
         self.lab = match name.strip_prefix(lab_process::SCHEME) {
@@ -72,7 +67,6 @@ impl Targets {
     }
 }
 
-/// Empty if unset.
 pub fn name(campaign: &Campaign, number: usize) -> &str {
     let own = campaign.stages[number].target.as_deref();
     own.or(campaign.target.as_deref()).unwrap_or_default()

@@ -1,5 +1,5 @@
-//! Cores of an instance in virtual time: FIFO, with pauses of the whole instance as by a garbage
-//! collector.
+//! Cores of an instance in virtual time: first come, first served, with pauses of the whole
+//! instance as in garbage collection.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,7 +13,7 @@ pub(crate) struct Pauses {
     pub(crate) every_ns: u64,
 }
 
-/// Known future periods: how much has passed.
+/// Periods in the future that are known. Tells how much of them has passed.
 #[derive(Debug, Default)]
 pub(crate) struct Booked {
     spans: BinaryHeap<Reverse<(u64, u64)>>,
@@ -111,7 +111,6 @@ impl Cores {
         Some((from, from + length_ns))
     }
 
-    /// Total of pauses: one core collects garbage.
     fn paused_ns(&self, now_ns: u64) -> u64 {
         let (Some(pauses), Some((from, to))) = (self.pauses, self.pause_around(now_ns)) else {
             return 0;

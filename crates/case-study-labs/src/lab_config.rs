@@ -1,4 +1,4 @@
-//! `option=value` pairs of a lab, with defaults.
+//! Parses `option=value` pairs of a lab, with defaults.
 
 use lab::units;
 use lab::{LabError, LabOptions};

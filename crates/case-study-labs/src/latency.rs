@@ -1,4 +1,5 @@
-//! `latency=300ms`: responses leave this long after the request arrived, from a precomputed moment.
+//! `latency=300ms`: a response leaves this long after its request arrived. The time is computed in
+//! advance.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! CPU quota of a control group in virtual time: one core until the period's quota is used. FIFO.
+//! CPU quota of a control group in virtual time: one core runs until the quota of the period is
+//! used up. First come, first served.
 
 use crate::cores::Booked;
 
@@ -8,7 +9,7 @@ pub(crate) const PERIOD_NS: u64 = 100_000_000;
 pub(crate) struct Quota {
     part_ns: u64,
     free_ns: u64,
-    /// Period of `free_ns`, and what is used of it.
+    /// The period that `free_ns` belongs to, and how much of its quota is used.
     period: u64,
     used_ns: u64,
     busy: Booked,
@@ -28,7 +29,7 @@ impl Quota {
     }
 
     pub(crate) fn compute(&mut self, now_ns: u64, ns: u64) -> u64 {
-        // Releases memory if figures are never read.
+        // Frees memory even if the figures are never read.
         self.busy.settle(now_ns);
         self.held_back.settle(now_ns);
         let mut at = now_ns.max(self.free_ns);
@@ -84,7 +85,6 @@ mod tests {
     fn nothing_of_a_period_is_saved_up() {
         let mut quota = Quota::new(25 * MS);
         assert_eq!(quota.compute(1_000 * MS, 30 * MS), 1_105 * MS);
-        // Ends with its period.
         let mut quota = Quota::new(25 * MS);
         assert_eq!(quota.compute(90 * MS, 20 * MS), 110 * MS);
         assert_eq!(quota.compute(110 * MS, 20 * MS), 205 * MS);
@@ -97,10 +97,9 @@ mod tests {
         for n in 0..10_000_u64 {
             done = quota.compute(n * MS, MS);
         }
-        // 10 s of computation at a quarter core.
+        // 10 s of computation with a quarter of a core.
         assert!(done.abs_diff(39_925 * MS) <= 100 * MS, "{done}");
         assert_eq!(quota.busy_ns(done), 10_000 * MS);
-        // Old periods are released.
         assert_eq!(quota.busy.left(done) + quota.held_back.left(done), 0);
     }
 }

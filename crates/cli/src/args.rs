@@ -1,4 +1,4 @@
-//! The command line. Only what is said; what it means is decided by the commands.
+//! The command line: flags and their help. Commands interpret the values.
 
 mod cluster;
 mod decisions;
@@ -28,7 +28,7 @@ pub struct Args {
     pub command: CliCommand,
 }
 
-/// Our own commands; those of the front doors are listed between the first and the others.
+/// Native commands. Those of the front ends are listed after the first group.
 #[derive(Debug, Subcommand)]
 pub enum CliCommand {
     /// Run a load test: URL, plan, or another tool's test file

@@ -23,7 +23,7 @@ pub struct MadeRun {
     pub code: u8,
     pub signal: Option<u8>,
     pub record: Option<PathBuf>,
-    /// Standard error, unless shown.
+    /// Standard error of the run. Empty if the terminal shows it.
     pub text: String,
 }
 
@@ -47,7 +47,7 @@ impl RunEnv<'_> {
         let out = self.folder.join(format!("run-{number}.txt"));
         let errors = self.folder.join(format!("run-{number}-errors.txt"));
         let known = self.made();
-        // On a terminal the user sees the runs.
+        // On a terminal, the user sees the output of the runs.
         let errors = (!std::io::stderr().is_terminal()).then_some(&errors);
         let printed = child::own(&out, errors.map(PathBuf::as_path), |command| {
             command.arg("run").arg(what).args(flags);
@@ -64,7 +64,7 @@ impl RunEnv<'_> {
         })
     }
 
-    /// Removes remains of a run that did not start.
+    /// Removes what remains of a run that did not start.
     pub fn clear(&self, number: u32) {
         for name in [
             format!("run-{number}.txt"),
@@ -72,11 +72,10 @@ impl RunEnv<'_> {
         ] {
             let _ = fs::remove_file(self.folder.join(name));
         }
-        // Fails if anything else is in it.
+        // Fails if the folder contains anything else.
         let _ = fs::remove_dir(self.folder);
     }
 
-    /// Tags of the environment, ours, and `more`.
     fn tags(&self, more: &[String]) -> String {
         let known = std::env::var(TAGS).ok().filter(|tags| !tags.is_empty());
         let ours = known.into_iter().chain([self.tag.to_owned()]);
@@ -95,7 +94,7 @@ impl RunEnv<'_> {
     }
 }
 
-/// Checks before the runs that output files can be written.
+/// Checks before the runs that the output files can be written.
 pub fn can_be_written<'a>(
     paths: impl IntoIterator<Item = &'a PathBuf>,
 ) -> Result<(), CommandError> {

@@ -1,4 +1,4 @@
-//! `loadline compare`: finds and checks runs; `decisions::compare` evaluates.
+//! `loadline compare`: finds and checks runs. `decisions::compare` evaluates them.
 
 use std::path::{Path, PathBuf};
 
@@ -75,7 +75,7 @@ pub fn share(flag: &str, text: &str) -> Result<f64, CommandError> {
     }
 }
 
-/// Returns false if a file could not be written.
+/// Writes the comparison. Returns false if a file could not be written.
 pub fn write(comparison: &Comparison, dir: &Path, json: Option<&Path>) -> bool {
     let written = derived::write_comparison(dir, comparison);
     let written = written.and_then(|()| match json {

@@ -1,4 +1,5 @@
-//! `loadline demo`: embedded FHIR target, test and report, offline and within a minute.
+//! `loadline demo`: an embedded FHIR target, a test and its report. Works offline and takes less
+//! than a minute.
 
 use std::process::Command;
 

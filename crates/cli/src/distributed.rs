@@ -1,4 +1,5 @@
-//! Distributed runs: `loadline run … --on local|ray`, and `loadline node`. `cluster` conducts them.
+//! Distributed runs: `loadline run … --on local|ray`, and `loadline node`. The crate `cluster`
+//! conducts them.
 
 use std::{fs::File, io, os::fd::AsFd};
 
@@ -18,7 +19,7 @@ use crate::{
 };
 
 const MOST: u64 = 4096;
-/// A part is ready this long before its start.
+/// A part must be ready at least this long before its start.
 const LEAD_NS: u64 = 50 * MILLISECOND;
 const KEPT: &str = ".nodes";
 
@@ -29,7 +30,7 @@ const MOST_NODES: u64 = 4096;
 
 pub fn node() -> u8 {
     let mut stored = Vec::new();
-    // Standard output belongs to the conductor; scripts print elsewhere.
+    // Standard output belongs to the conductor, so scripts print to a copy.
     let apart = io::stdout().as_fd().try_clone_to_owned();
     let apart = apart.and_then(|fd| frontend_wrk::print_to_stderr().map(|()| File::from(fd)));
     let output = match apart {
@@ -68,10 +69,6 @@ fn refused(CommandError { lines, code }: CommandError) -> RunRefused {
 }
 
 /// Whether `--on` was given.
-///
-/// # Errors
-///
-/// The run cannot be distributed.
 pub fn asked(args: &args::RunArgs) -> Result<bool, CommandError> {
     let many = &args.many;
     if many.on.is_none() {
@@ -106,11 +103,11 @@ pub fn asked(args: &args::RunArgs) -> Result<bool, CommandError> {
     Ok(true)
 }
 
-/// Options for the conductor.
+/// Returns the options for the conductor.
 ///
 /// # Errors
 ///
-/// One line.
+/// One line about the first invalid option.
 pub fn config(
     args: &args::RunArgs,
     plan: &Plan,
@@ -191,11 +188,11 @@ pub fn name(args: &mut args::RunArgs) {
     };
 }
 
-/// The part for `--shard`, if given.
+/// The part of the run that `--shard` selects, if it is given.
 ///
 /// # Errors
 ///
-/// Invalid flags, or a start in the past.
+/// Fails for invalid flags, or if the start is in the past.
 pub fn shard(args: &args::RunArgs, seed: u64) -> Result<Option<RunPartOrder>, CommandError> {
     let Some(text) = args.part.shard.as_deref() else {
         return Ok(None);

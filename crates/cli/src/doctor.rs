@@ -1,4 +1,5 @@
-//! `loadline doctor`: capacity of this machine: timing, requests per core, connections, ports.
+//! `loadline doctor`: measures what this machine can do: timing, requests per core, connections,
+//! ports.
 
 use std::fmt::Write;
 
@@ -121,7 +122,7 @@ fn timing(lines: &mut DoctorLines, advice: &mut Vec<String>) {
     }
 }
 
-/// Throughput of one worker in a closed loop of two seconds.
+/// Measures the throughput of one worker in a closed loop of two seconds.
 fn throughput() -> Result<(&'static str, String), String> {
     let run = two_seconds()?;
     let rows = || run.totals.rows.iter();

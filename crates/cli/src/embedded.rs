@@ -14,7 +14,7 @@ pub enum Embedded {
 }
 
 impl Embedded {
-    /// `None` if the target is not a lab.
+    /// Starts an embedded target. `None` if the target is not a lab.
     pub fn start(target: &str, mocks: &[MockAddress]) -> Result<Option<Embedded>, NotStarted> {
         let Some(name) = target.strip_prefix(lab_process::SCHEME) else {
             return Ok(None);
@@ -39,8 +39,8 @@ impl Embedded {
 
 const MQTT: &str = "mqtt://";
 
-/// Resolves an embedded broker: the target's own lab, or a new one, which is returned and ends on
-/// drop.
+/// Resolves the embedded broker: the one of the target's own lab, or a new one. A new broker is
+/// returned and ends when it is dropped.
 pub fn broker(
     plan: &mut Plan,
     target: &str,
@@ -54,7 +54,7 @@ pub fn broker(
     };
     let lent = lab_process::lent();
     let is_targets = target.strip_prefix(lab_process::SCHEME).map(bare) == Some(bare(wanted));
-    // A broker alone has one port.
+    // A lab that is only a broker has one port.
     let speaks = |url: &String| match bare(wanted) {
         "mqtt" => place(url, "://"),
         _ => place(url, MQTT),
@@ -62,7 +62,7 @@ pub fn broker(
     let mut own = None;
     let place = match (lab.filter(|_| is_targets), &lent) {
         (Some(lab), _) => lab.listeners().iter().find_map(speaks),
-        // The target is first in the list, the broker last.
+        // In the list, the target comes first and the broker last.
         (None, Some(lent)) => lent.iter().rev().find_map(|url| place(url, MQTT)),
         (None, None) => {
             let started = LabProcess::start(wanted)?;

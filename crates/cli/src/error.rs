@@ -1,4 +1,4 @@
-//! Errors of commands, with exit codes.
+//! Errors of commands, with their exit codes.
 
 use formats::LoadErrors;
 use plan::{Problem, units};

@@ -1,13 +1,12 @@
-//! `loadline report RUN --server NAME=FILE.csv`: adds external metrics. The record is unchanged.
+//! `loadline report RUN --server NAME=FILE.csv`: adds external metrics to a report. The record does
+//! not change.
 
 use audit::external_metrics::{self, Offset};
 use record::Run;
 
 use crate::args;
 
-/// # Errors
-///
-/// One line.
+/// Adds the metrics to a run.
 pub fn add(run: &mut Run, args: &args::Report) -> Result<(), String> {
     let offset = offset(args.clock_offset.as_deref())?;
     if args.server.is_empty() && args.clock_offset.is_some() {
@@ -39,7 +38,6 @@ pub fn add(run: &mut Run, args: &args::Report) -> Result<(), String> {
     Ok(())
 }
 
-/// `2s`, `-1m`, `auto`.
 fn offset(text: Option<&str>) -> Result<Offset, String> {
     let Some(text) = text.map(str::trim) else {
         return Ok(Offset::Given(0));

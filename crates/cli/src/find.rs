@@ -22,7 +22,6 @@ use crate::{
     redact, run, shell, urls,
 };
 
-/// Default first level.
 const FROM: f64 = 10.0;
 const PART: f64 = 4.0;
 const SHORTEST_S: f64 = 20.0;
@@ -41,7 +40,7 @@ fn run(args: &args::Find) -> Result<u8, CommandError> {
     let what = urls::with_scheme(&args.what);
     refuse(args, &what)?;
     let is_script = front_ends::scripts(&what).is_some();
-    // Mocks start before their callers and are shared by all probes.
+    // Mocks start before the services that call them. All probes share them.
     let mocks = Mocked::start(&what, None, args.seed)?;
     let places = mocks.as_ref().map_or(&[][..], |mocks| mocks.addresses());
     let own = if is_script {
@@ -136,13 +135,13 @@ fn refuse(args: &args::Find, what: &str) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// The plan of all probes without its load, to find problems before anything is sent.
+/// The plan of all probes, without its load. Used to find problems before anything is sent.
 fn plan(args: &args::Find, what: &str, mocks: &[MockAddress]) -> Result<Plan, CommandError> {
     let run = as_run(what, args)?;
     let flags = load::Flags::read(&run)?;
     let target = run.target.as_deref().or(Some(what));
     let is_lab = target.is_some_and(|target| target.starts_with(lab_process::SCHEME));
-    // The address of an embedded target is unknown and irrelevant.
+    // The address of an embedded target is not known yet and does not matter here.
     let target = if is_lab {
         Some("http://127.0.0.1:9")
     } else {

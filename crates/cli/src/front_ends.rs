@@ -1,4 +1,4 @@
-//! Registered front ends: commands, files, rendering of runs.
+//! The registered front ends: commands, files, output of runs.
 
 use std::{ffi::OsString, path::Path, sync::Arc};
 
@@ -43,11 +43,7 @@ pub fn programs(what: &str) -> Option<&'static dyn ExternalTool> {
     programs.find(|programs| programs.runs(what))
 }
 
-/// Hooks by the front end of the plan.
-///
-/// # Errors
-///
-/// One line.
+/// Returns the hooks of the front end that the plan comes from.
 pub fn hooks(plan: &Plan) -> Result<Option<Arc<dyn Hooks>>, String> {
     named(plan.format.0).map_or(Ok(None), |frontend| frontend.hooks(plan))
 }
@@ -59,7 +55,7 @@ pub struct Called {
 }
 
 impl Called {
-    /// `loadline NAME …`, a link of that name, or `loadline help NAME …`.
+    /// Recognizes `loadline NAME …`, a link with that name, and `loadline help NAME …`.
     pub fn from_arguments(mut arguments: impl Iterator<Item = OsString>) -> Option<Called> {
         let us = arguments.next()?;
         let us = Path::new(&us).file_name()?.to_string_lossy().into_owned();
@@ -97,7 +93,7 @@ impl Called {
         let text = |argument: &OsString| argument.to_string_lossy().into_owned();
         let arguments: Vec<String> = self.arguments.iter().map(text).collect();
         let code = self.frontend.run(&self.name, &arguments, &log::sink());
-        // Lost output is a failure, unless the original ignores it.
+        // Lost output is a failure, unless the original tool ignores it.
         if code == exit::PASS && log::lost() {
             return self.card().lost_output;
         }
@@ -148,6 +144,7 @@ pub fn listed(command: Command) -> Command {
     );
     command.help_template(template)
 }
+
 fn groups(command: &Command) -> String {
     let front_ends: Vec<&str> = DOORS.iter().map(|frontend| frontend.card().name).collect();
     let mut text = String::new();
@@ -161,7 +158,6 @@ fn groups(command: &Command) -> String {
         for name in names {
             let about = match command.find_subcommand(name).and_then(Command::get_about) {
                 Some(about) => about.to_string(),
-                // Added by clap itself, later.
                 None => "Print this help or the help of a command".to_owned(),
             };
             text.push_str(&format!("  {name:<13}{about}\n"));

@@ -1,4 +1,4 @@
-//! Resolves the runs of a comparison: tag, name, run, folder, or imported file.
+//! Finds the runs of a comparison by tag, name, run, folder, or file of another tool.
 
 use std::path::{Path, PathBuf};
 
@@ -75,7 +75,7 @@ fn among(
     let mut known: Vec<String> = Vec::new();
     let mut found = Vec::new();
     for dir in record::all(runs) {
-        // Unreadable runs have no name.
+        // A run that cannot be read has no name.
         let Ok(manifest) = record::read_manifest(&dir) else {
             continue;
         };
@@ -106,7 +106,7 @@ pub fn recorded(dir: &Path) -> Result<ComparedRun, CommandError> {
     if let Some(cut) = run.cut {
         log::warning(analysis::summary::cut_text(cut));
     }
-    // Without a stored plan the manifest is compared.
+    // If no plan is stored, the manifest is compared.
     let plan = std::fs::read(dir.join("plan.json"));
     let plan = plan
         .ok()

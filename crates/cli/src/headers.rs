@@ -1,4 +1,4 @@
-//! `-H 'Name: value'`: headers for requests that do not set them.
+//! `-H 'Name: value'`: headers for all requests that do not set them.
 
 use plan::{Plan, Request, Step, Template};
 
@@ -16,9 +16,7 @@ pub fn is_token(text: &str) -> bool {
     !text.is_empty() && text.chars().all(is_of_it)
 }
 
-/// # Errors
-///
-/// One line.
+/// Parses a header.
 pub fn read(text: &str) -> Result<(String, String), String> {
     let parts = text.split_once(':');
     let Some((name, value)) = parts.filter(|(name, _)| is_token(name)) else {
@@ -38,9 +36,7 @@ pub fn read(text: &str) -> Result<(String, String), String> {
     Ok((name.to_owned(), value.trim().to_owned()))
 }
 
-/// # Errors
-///
-/// One line.
+/// Adds headers to a plan.
 pub fn add(plan: &mut Plan, texts: &[String]) -> Result<(), String> {
     let headers: Vec<(String, String)> = texts
         .iter()

@@ -46,7 +46,7 @@ pub fn read_run(path: &Path) -> Result<Page, ImportError> {
     let files = set(path);
     let mut imports = Vec::new();
     for file in &files {
-        // A file may be empty except for its head.
+        // A file may contain nothing but its head.
         match read(file) {
             Ok(import) => imports.push((file.display().to_string(), import)),
             Err(failed) if file == path || failed.code != exit::BAD_INPUT => return Err(failed),
@@ -106,8 +106,8 @@ fn set(path: &Path) -> Vec<PathBuf> {
     siblings.into_iter().filter(|file| file.is_file()).collect()
 }
 
-/// `run.json` gets `run.json-report`, with a number if taken by another source, which is named in
-/// [`OF`].
+/// Folder of a report: `run.json` gets `run.json-report`, or a numbered one if a report on another
+/// source has that name. [`OF`] names the source.
 fn own_folder(path: &Path) -> Result<PathBuf, ImportError> {
     let could_not = |what: &Path, error: &io::Error| ImportError {
         line: format!("cannot write {}: {error}", what.display()),
@@ -127,7 +127,7 @@ fn own_folder(path: &Path) -> Result<PathBuf, ImportError> {
         match formats::files::read(dir.join(OF)) {
             Ok(known) if known == whole => return Ok(dir),
             Ok(_) => {}
-            // Without an older report nothing can be lost.
+            // If there is no older report, none can be lost.
             Err(_) if dir.join(derived::PAGE).exists() => {}
             Err(_) => break dir,
         }

@@ -1,5 +1,5 @@
-//! `loadline k8s render`: manifests of a distributed run. Reads the test as a run would, to find
-//! problems early.
+//! `loadline k8s render`: writes the manifests of a distributed run. Reads the test as a run would,
+//! so that problems are found early.
 
 use clap::Parser;
 use k8s::{Job, RenderOptions, Unusable};
@@ -14,7 +14,7 @@ use crate::{
 };
 
 const MARGIN_S: u64 = 15 * 60;
-/// Default delay of an indexed job.
+/// Default time until an indexed job starts its load.
 const AHEAD_NS: u64 = 5 * 60 * SECOND;
 const OURS: [&str; 10] = [
     "--on",
@@ -51,7 +51,7 @@ fn render(args: &args::Render) -> Result<u8, CommandError> {
     Ok(exit::PASS)
 }
 
-/// Parsed flags of `loadline run`.
+/// Parses the flags of `loadline run`.
 fn run_of(args: &args::Render) -> Result<args::RunArgs, CommandError> {
     let is_ours = |flag: &&String| {
         let name = flag.split_once('=').map_or(flag.as_str(), |(name, _)| name);

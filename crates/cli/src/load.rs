@@ -1,4 +1,4 @@
-//! Load flags: parsing, plans of URLs, and replacement of a file's load.
+//! Flags that define the load: parsing, plans for URLs, and replacing the load of a file.
 
 use plan::mocks::MockAddress;
 use std::path::PathBuf;
@@ -23,9 +23,7 @@ pub struct Flags {
 }
 
 impl Flags {
-    /// # Errors
-    ///
-    /// The first invalid flag.
+    /// Parses the flags.
     pub fn read(args: &args::RunArgs) -> Result<Flags, CommandError> {
         let rate = args
             .rate
@@ -77,9 +75,7 @@ impl Flags {
     }
 }
 
-/// # Errors
-///
-/// What is wrong with the plan.
+/// Applies the flags to a plan.
 pub fn load(
     args: &args::RunArgs,
     flags: &Flags,

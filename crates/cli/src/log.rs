@@ -18,7 +18,7 @@ use crate::{colour, redact, status_line};
 
 pub fn say(line: impl Display) {
     status_line::clear();
-    // All printed lines pass here.
+    // All printed lines pass through here.
     let line = redact::line(&line.to_string());
     let _ = writeln!(std::io::stderr().lock(), "{}", printable::lines(&line));
 }
@@ -31,7 +31,7 @@ pub fn warning(line: impl Display) {
     say(format_args!("loadline: warning: {line}"));
 }
 
-/// Prints without blocking, before an immediate exit.
+/// Prints without blocking, just before the process exits.
 pub fn last_words(line: impl Display) {
     let stderr = std::io::stderr();
     let mut ready = [PollFd::new(&stderr, PollFlags::OUT)];
@@ -43,7 +43,7 @@ pub fn last_words(line: impl Display) {
         let text = line
             .strip_prefix("\r\x1b[J")
             .filter(|_| !stderr.is_terminal());
-        // Bypasses the lock of the standard library, which may be held.
+        // Writes without the lock of the standard library, which another thread may hold.
         let _ = rustix::io::write(&stderr, text.unwrap_or(&line).as_bytes());
     }
 }
@@ -53,7 +53,7 @@ static LOST: AtomicBool = AtomicBool::new(false);
 static ALONE: AtomicBool = AtomicBool::new(false);
 const STDOUT: &str = "-";
 
-/// Reserves standard output if the path is `-`.
+/// Keeps standard output free if the path is `-`.
 pub fn makes_way(path: Option<&Path>) {
     if path.is_some_and(is_stdout) {
         ALONE.store(true, Ordering::Relaxed);
@@ -74,7 +74,7 @@ pub fn out(text: &str) {
     stdout(text.as_bytes());
 }
 
-/// Terminal width, or the maximum without a terminal.
+/// Width of the terminal. The maximum if there is none.
 pub fn columns() -> Columns {
     terminal().unwrap_or(Columns::MOST)
 }
@@ -89,7 +89,7 @@ pub fn terminal() -> Option<Columns> {
     (columns > 0).then(|| Columns::new(columns))
 }
 
-/// Coloured on terminals. Output of original tools is not.
+/// Prints a summary, in colour on terminals. Output in the format of other tools is never coloured.
 pub fn summary(text: &str) {
     let text = &redact::line(text);
     if ALONE.load(Ordering::Relaxed) || !colour::shows() {
@@ -109,7 +109,6 @@ fn stdout(bytes: &[u8]) {
     let written = out.write_all(bytes).and_then(|()| out.flush());
     match written {
         Ok(()) => {}
-        // The reader has closed the pipe.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
         Err(reason) if LOST.swap(true, Ordering::Relaxed) => drop(reason),
         Err(reason) => error(format_args!("cannot write to standard output: {reason}")),

@@ -62,13 +62,12 @@ fn main() -> ExitCode {
         return ExitCode::from(exit::BAD_INPUT);
     }
     session::child::end_with_parent();
-    // Front ends have their own grammars, and may be called by links.
+    // Front ends have grammars of their own and may be called through links.
     let mut called = Called::from_arguments(std::env::args_os());
     let card = called.as_ref().map(Called::card).unwrap_or_default();
     if let Some(called) = called.take_if(|_| card.takes_any_bytes) {
         return ExitCode::from(called.run());
     }
-    // The record stores arguments as text.
     let not_text = std::env::args_os().enumerate().skip(1);
     for (number, argument) in not_text {
         if argument.to_str().is_none() {
@@ -113,7 +112,6 @@ fn main() -> ExitCode {
         args::CliCommand::Completions(asked) => shell::completions(&asked),
         args::CliCommand::Man(asked) => shell::man(&asked),
     };
-    // Lost output is a failure.
     if code == exit::PASS && log::lost() {
         return ExitCode::from(exit::COULD_NOT_RUN);
     }

@@ -1,4 +1,4 @@
-//! MQTT clients alongside scenarios: when to leave them out, and their ledger.
+//! MQTT clients alongside scenarios: when to omit them, and the ledger of their messages.
 
 use measure::label::LabelGroup;
 use plan::{Criterion, Note, Plan};
@@ -49,7 +49,7 @@ pub fn leave_out(plan: &mut Plan, flag: &str) {
     plan.set_aside.extend(aside);
 }
 
-/// Ledger of messages; `None` without such clients.
+/// The ledger of messages. `None` without such clients.
 pub fn found(ended: &FinishedRun, plan_has_some: bool) -> Option<(Vec<String>, serde_json::Value)> {
     plan_has_some.then(|| frontend_mqtt::background::found(&ended.run))
 }

@@ -35,7 +35,7 @@ fn run(args: &args::Mock) -> Result<(), (Vec<String>, u8)> {
         return Err((vec![line], exit::BAD_INPUT));
     }
     notes.iter().for_each(log::warning);
-    // Before `ready`, so that a signal after it is handled.
+    // Listen before printing `ready`, so that a signal after it is handled.
     let end = lab::Stop::listen(args.until_stdin_closes);
     let end = end.map_err(|error| cannot(error.to_string()))?;
     let seed = match args.seed {
@@ -88,7 +88,8 @@ pub enum NotMocked {
 }
 
 impl Mocked {
-    /// `None` without mocks. Problems of the file are reported by the plan's reader.
+    /// Starts the mocks of a test. `None` if it has none. The plan's reader reports problems of the
+    /// file.
     pub fn start(
         file: &str,
         runs: Option<&Path>,
@@ -101,17 +102,16 @@ impl Mocked {
         if let Some(addresses) = mock_process::lent() {
             return Ok(Some(Mocked::Lent(addresses)));
         }
-        // Finds all problems with recorded runs before the start.
+        // Finds all problems with recorded runs before anything starts.
         mock_plan::load(path, runs).map_err(NotMocked::Refused)?;
         let started = MockProcess::start(path, runs, seed);
         Ok(Some(Mocked::Own(started.map_err(NotMocked::NotStarted)?)))
     }
 
-    /// Value for child processes, if started here.
+    /// Value of the variable for child processes. `None` unless the mocks were started here.
     pub fn environment(&self) -> Option<String> {
         match self {
             Mocked::Own(mocks) => Some(mocks.environment()),
-            // The parent has set it.
             Mocked::Lent(_) => None,
         }
     }

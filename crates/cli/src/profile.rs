@@ -1,4 +1,4 @@
-//! `loadline plan`: shows the load profile of a test without sending.
+//! `loadline plan`: shows the load profile of a test without sending anything.
 
 use std::path::PathBuf;
 

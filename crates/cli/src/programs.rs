@@ -1,4 +1,4 @@
-//! `loadline run` of a program that its original tool runs: translates flags.
+//! `loadline run` for a program that its original tool runs: translates flags.
 
 use plan::criteria;
 use session::{ExternalTool, RunOptions, exit};
@@ -27,7 +27,8 @@ pub fn run(
     }
 }
 
-/// Invalid values, checked here because the program would name a variable.
+/// Describes an invalid value. It is checked here, because the program's message would name a
+/// variable instead of the flag.
 fn wrong(args: &args::RunArgs) -> Option<String> {
     let check = |text: &String| {
         Some(
@@ -44,7 +45,7 @@ fn wrong(args: &args::RunArgs) -> Option<String> {
         .or_else(|| args.server.iter().find_map(server))
 }
 
-/// A flag that programs do not support.
+/// Returns a flag that programs do not support, if one was given.
 fn unfit(args: &args::RunArgs) -> Option<&'static str> {
     let is_lab = args
         .target

@@ -1,4 +1,5 @@
-//! Files and variables that remote nodes need: the same relative paths in a folder.
+//! Collects files and variables that remote nodes need. The files keep their relative paths in a
+//! folder.
 
 use std::{
     env,
@@ -10,7 +11,6 @@ use serde_json::Value;
 
 use crate::args;
 
-/// Maximum total size.
 const MOST: u64 = 100 << 20;
 const OWN: [&str; 5] = [
     "LOADLINE_RUNS",
@@ -22,13 +22,10 @@ const OWN: [&str; 5] = [
 
 pub struct Shipped {
     pub files: Vec<(String, Vec<u8>)>,
-    /// Working directory, relative to the files.
     pub folder: String,
 }
 
-/// # Errors
-///
-/// A file cannot be sent.
+/// Collects the files.
 pub fn collect(args: &args::RunArgs, plan: &Plan) -> Result<Shipped, String> {
     let here = env::current_dir().map_err(|error| format!("the current folder: {error}"))?;
     let named = plan.files.iter().chain(&plan.also_read).map(PathBuf::from);
@@ -42,7 +39,7 @@ pub fn collect(args: &args::RunArgs, plan: &Plan) -> Result<Shipped, String> {
     let mut files: Vec<PathBuf> = named.chain(flags).chain(bodies).collect();
     files.sort();
     files.dedup();
-    // Nodes resolve names again in their own folder.
+    // Nodes resolve the names again, in their own folder.
     let spelled = spelled_out(args, &files);
     for path in &mut files {
         if !path.is_absolute() {
@@ -58,7 +55,7 @@ pub fn collect(args: &args::RunArgs, plan: &Plan) -> Result<Shipped, String> {
     }
     files.sort();
     files.dedup();
-    // The maximum number of parent folders.
+    // The maximum number of parent folders in any path.
     let up = files.iter().map(|path| ups(path)).max().unwrap_or(0);
     let mut base = here.as_path();
     for _ in 0..up {

@@ -1,4 +1,5 @@
-//! Redacts texts without a run: terminal lines, and names in searches, gates and profiles.
+//! Redacts texts that do not belong to a run: lines on the terminal, and names in searches, gates
+//! and profiles.
 
 use std::sync::OnceLock;
 

@@ -1,5 +1,5 @@
-//! `loadline run`: URL, native plan, script or program, with Loadline's flags, report and exit
-//! codes.
+//! `loadline run`: runs a URL, native plan, script or program with Loadline's flags, report and
+//! exit codes.
 
 use plan::mocks::MockAddress;
 use std::{path::Path, sync::Arc};
@@ -64,13 +64,11 @@ struct NativeRun {
     seed: u64,
     drain_ns: u64,
     pacing_slack_ns: Option<u64>,
-    /// Limit in bytes.
     memory: u64,
     script: Option<Box<dyn ScriptRun>>,
     exports: Exports,
 }
 
-/// Checks that all output files can be written.
 fn outputs(args: &args::RunArgs) -> Result<Exports, CommandError> {
     let exports = args.export.iter().map(String::as_str);
     let exports = Exports::read("--export", exports).map_err(CommandError::bad_input)?;
@@ -88,7 +86,7 @@ fn prepare(args: &args::RunArgs) -> Result<NativeRun, CommandError> {
     let flags = Flags::read(args)?;
     let exports = outputs(args)?;
     let named = args.target.as_deref().or(Some(args.what.as_str()));
-    // Mocks start before their callers.
+    // Mocks start before the services that call them.
     let mocks = Mocked::start(&args.what, args.runs.as_deref(), args.seed)?;
     let places = mocks.as_ref().map_or(&[][..], |mocks| mocks.addresses());
     let mut lab = Embedded::start(named.unwrap_or_default(), places)?;
@@ -108,7 +106,7 @@ fn prepare(args: &args::RunArgs) -> Result<NativeRun, CommandError> {
             let mut plan = load::load(args, &flags, target.as_deref(), places)?;
             if lab.is_none() {
                 named_target.clone_from(&plan.target);
-                // Problems of the plan were reported before.
+                // Problems of the plan have already been reported.
                 lab = Embedded::start(&plan.target, places)?;
                 if let Some(lab) = &lab {
                     plan = load::load(args, &flags, Some(lab.url()), places)?;
@@ -141,7 +139,7 @@ fn prepare(args: &args::RunArgs) -> Result<NativeRun, CommandError> {
         return Err(problems.into());
     }
     let hooks = front_ends::hooks(&plan).map_err(CommandError::bad_input)?;
-    // Before the script, which resolves addresses.
+    // Check hosts before the script starts, because it resolves addresses.
     Hosts::Native(args.allow_host.clone()).allow(&plan)?;
     let seed = args.seed.unwrap_or_else(inputs::random_seed);
     if matches!(plan.load, Load::Open { .. }) && plan.schedule(seed).total() == 0 {
@@ -221,7 +219,7 @@ fn asked<'a>(
     })
 }
 
-/// Printed after the iteration instead of before.
+/// Printed after the iteration instead of before it.
 const ONE_IS_TOO_FEW: &str =
     "one iteration (--once) cannot decide these criteria, so they are not judged";
 
@@ -408,11 +406,7 @@ fn load(
     }
 }
 
-/// Plan and drain time, without starting anything.
-///
-/// # Errors
-///
-/// What is wrong.
+/// Returns the plan and the drain time, without starting anything.
 pub fn read(args: &args::RunArgs) -> Result<(Plan, u64), CommandError> {
     let flags = Flags::read(args)?;
     contradictions(args, &flags)?;
@@ -432,11 +426,11 @@ pub fn read(args: &args::RunArgs) -> Result<(Plan, u64), CommandError> {
     Ok((plan, flags.drain_ns))
 }
 
-/// Job of a node, with resources that live as long.
+/// Returns the job of a node, with resources that must live as long as the run.
 ///
 /// # Errors
 ///
-/// What is wrong.
+/// Describes what is wrong.
 pub fn part(
     args: &args::RunArgs,
     sink: &SharedMessageSink,
@@ -546,7 +540,7 @@ impl RunObserver for Native {
         if let Some(error) = outcome.error {
             log::error(error);
         }
-        // A failed iteration fails even without criteria.
+        // A failed iteration is a failure even without criteria.
         match exit::code(outcome) {
             exit::PASS if self.tries && !console::is_through(outcome.summary) => exit::FAIL,
             code => code,
@@ -554,7 +548,7 @@ impl RunObserver for Native {
     }
 }
 
-/// Shows progress, and keeps figures for a script's `done`.
+/// Shows progress. Keeps the figures that a script's `done` needs.
 struct Shows {
     mocks: Vec<MockAddress>,
     progress: Progress,

@@ -1,4 +1,5 @@
-//! Completions, man pages, and help without arguments, from the definition of the command line.
+//! Completions, man pages, and the help without arguments. They are derived from the definition of
+//! the command line.
 
 use std::{
     path::Path,
@@ -46,7 +47,7 @@ fn pages(command: clap::Command, folder: &Path) -> std::io::Result<()> {
     clap_mangen::generate_to(command, folder)
 }
 
-/// Opens a report in the default viewer, ignoring failures.
+/// Opens a report in the default viewer. Ignores failures.
 pub fn open(report: &Path) {
     let opener = if cfg!(target_os = "macos") {
         "open"

@@ -1,4 +1,4 @@
-//! Text of the step trace of one iteration.
+//! Formats the step trace of one iteration.
 
 use engine::step_trace::{RequestTrace, StepTrace};
 use record::units;

@@ -1,4 +1,4 @@
-//! Progress on standard error: a screen on terminals, otherwise a line every five seconds.
+//! Shows progress on standard error: a screen on terminals, otherwise a line every five seconds.
 
 use engine::OutputLine;
 use measure::{Interval, recent::Recent};

@@ -1,5 +1,5 @@
-//! Transport flags: certificates, addresses, Unix socket. They replace the file's settings and are
-//! checked before the first request.
+//! Flags for transport: certificates, addresses, Unix socket. They replace the file's settings and
+//! are checked before the first request.
 
 use std::{os::unix::fs::FileTypeExt, path::Path};
 
@@ -8,9 +8,7 @@ use plan::{Note, Plan, route::Resolve};
 
 use crate::args;
 
-/// # Errors
-///
-/// One line.
+/// Applies the flags to a plan.
 pub fn apply(plan: &mut Plan, args: &args::RunArgs) -> Result<(), String> {
     contradictions(args)?;
     let own = &mut plan.http.tls;
@@ -21,7 +19,7 @@ pub fn apply(plan: &mut Plan, args: &args::RunArgs) -> Result<(), String> {
         let certificate = pem("--cert", path)?;
         let key = match &args.key {
             Some(key) => pem("--key", key)?,
-            // Certificate and key may share a file.
+            // Certificate and key may be in one file.
             None if certificate.contains("PRIVATE KEY-----") => certificate.clone(),
             None => {
                 return Err(format!(

@@ -1,4 +1,4 @@
-//! A URL as a test: request flags as in curl, and URLs without a scheme.
+//! A URL as a test: flags for the request as in curl, and URLs without a scheme.
 
 use std::path::Path;
 
@@ -11,12 +11,11 @@ pub fn with_scheme(what: &str) -> String {
     if !is_bare(what) || Path::new(what).exists() {
         return what.to_owned();
     }
-    // The URL may hold a password.
     log::say("loadline: the URL has no scheme: using http://");
     format!("http://{what}")
 }
 
-/// Message if a missing file looks like a URL.
+/// Message for a missing file whose name looks like a URL.
 pub fn without_scheme(what: &str) -> Option<String> {
     let (host, rest) = what.split_once(['/', '?']).unwrap_or((what, ""));
     let is_name = |c: char| c.is_ascii_alphanumeric() || ".-".contains(c);
@@ -60,9 +59,11 @@ pub fn given(args: &args::RunArgs) -> Option<&'static str> {
     given.next()
 }
 
+/// Applies the flags for a URL.
+///
 /// # Errors
 ///
-/// One line.
+/// One line about the first invalid flag.
 pub fn add(options: &mut UrlOptions, args: &args::RunArgs) -> Result<(), String> {
     if let Some(method) = &args.method {
         if !headers::is_token(method) {

@@ -1,5 +1,5 @@
-//! Measures requests/s of this machine: one worker against an embedded target for up to two
-//! seconds.
+//! Measures how many requests/s this machine can send: one worker against an embedded target, for
+//! up to two seconds.
 
 use engine::{
     Cause, EngineOptions, OutputLine, Prepared, Sink, StopHandle, Zero, client::hosts::Allow, clock,
@@ -13,7 +13,6 @@ use plan::{
 use session::LabProcess;
 
 const LENGTH_NS: u64 = 2 * SECOND;
-/// Minimum duration.
 const LEAST_NS: u64 = 250 * MILLISECOND;
 const CONNECTIONS: u32 = 32;
 const PLENTY: f64 = 2.0;
@@ -50,11 +49,7 @@ impl Sink for Count {
     fn line(&mut self, _: OutputLine) {}
 }
 
-/// Up to a bit more than `enough`.
-///
-/// # Errors
-///
-/// One line.
+/// Measures until the rate exceeds `enough`.
 pub fn per_second(enough: f64) -> Result<f64, String> {
     let lab = LabProcess::start("truth?mode=constant").map_err(|reason| reason.line)?;
     let options = UrlOptions {

@@ -1,9 +1,10 @@
-//! Estimates the offset of another machine's monotonic clock; the fastest exchange counts.
+//! Estimates the offset of another machine's monotonic clock. The fastest exchange counts.
 
-/// Maximum drift between two exchanges: 50 ppm of ten seconds.
+/// Maximum drift between two exchanges: 50 ppm over ten seconds.
 const DRIFT_NS: u64 = 500_000;
 
-/// Nanoseconds; asked and answered on this clock, came and went on the other.
+/// Timestamps of an exchange, in nanoseconds. `asked` and `answered` are of this clock, `came` and
+/// `went` of the other one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exchange {
     pub asked_ns: u64,
@@ -39,7 +40,7 @@ impl Offset {
         here_ns.saturating_add_signed(self.ns)
     }
 
-    /// The newer exchange, unless the known offset is much better even with drift.
+    /// Returns the newer offset, unless the known one is much better even after its drift.
     #[must_use]
     pub fn renewing(self, known: Option<Offset>) -> Offset {
         match known {
@@ -51,8 +52,8 @@ impl Offset {
         }
     }
 
-    /// Distance by which two offsets of one clock contradict each other, as after setting it;
-    /// `None` if consistent.
+    /// By how much two offsets of one clock contradict each other, for example because the clock
+    /// was set. `None` if they agree.
     #[must_use]
     pub fn contradicts(self, other: Offset) -> Option<u64> {
         let may_be = self.error_ns.saturating_add(other.error_ns);
@@ -109,7 +110,6 @@ mod tests {
         };
         assert_eq!(at(5_000_000).contradicts(at(0)), Some(4_800_000));
         assert_eq!(at(-5_000_000).contradicts(at(0)), Some(4_800_000));
-        // As far as good clocks drift.
         assert_eq!(at(600_000).contradicts(at(0)), None);
         assert_eq!(
             at(i64::MIN).contradicts(at(i64::MAX)),

@@ -1,5 +1,5 @@
-//! Conductor: starts all nodes at one moment, merges their intervals, forwards stops, detects lost
-//! nodes.
+//! The conductor: starts all nodes at one time, merges their intervals, forwards stops, and detects
+//! lost nodes.
 
 use std::path::PathBuf;
 
@@ -28,27 +28,23 @@ use crate::{
 pub const LEASE_NS: u64 = 5 * SECOND;
 const TICK_NS: u64 = SECOND;
 const LOOK_NS: u64 = 50 * MILLISECOND;
-/// Silence after which a node is no longer contacted.
+/// After this time without a message, a node is no longer contacted.
 const SILENT_NS: u64 = 3 * SECOND;
-/// Time for nodes to end after a second signal.
 const ABORT_NS: u64 = 2 * SECOND;
 const CLOCKS_NS: u64 = 10 * SECOND;
-/// Clock error, relative to arrival spacing, below which arrivals are evenly spaced over nodes.
+/// If the clock error is below this share of the gap between arrivals, arrivals are evenly spaced
+/// over nodes.
 const SPACING: f64 = 0.1;
 
 pub struct ConductorConfig {
     pub backend: Box<dyn Backend>,
-    /// `None` means all or the default.
+    /// Number of nodes. `None` means all available nodes, or the default.
     pub nodes: Option<u64>,
     pub test: Value,
     pub keep: Option<PathBuf>,
 }
 
-/// `accepted` receives the plan once everything is valid.
-///
-/// # Errors
-///
-/// Why there was no load; nothing was sent.
+/// Runs a distributed run. Calls `accepted` with the plan once everything is valid.
 pub fn conduct(
     mut job: Job,
     config: ConductorConfig,
@@ -105,7 +101,7 @@ pub fn conduct(
     let ended = parent
         .finish_with_error(trouble)
         .map_err(|error| refused(vec![error.to_string()]))?;
-    // Incomplete nodes keep their records.
+    // Nodes whose record is incomplete here keep their own.
     for node in nodes.all.iter_mut().filter(|node| node.is_whole) {
         node.say(&ToNode::Bye);
     }
@@ -166,7 +162,7 @@ impl ConductedRun<'_, '_> {
         ))
     }
 
-    /// Compares clock offsets before and after the run; differences within the error are ignored.
+    /// Compares clock offsets before and after the run. Ignores differences within the error.
     fn clocks(&self) -> String {
         let apart = self.nodes.all.iter().filter_map(|node| {
             let (before, now) = (node.began?, node.offset?);
@@ -186,7 +182,7 @@ impl ConductedRun<'_, '_> {
         )
     }
 
-    /// Note about uneven spacing, if any.
+    /// A note about uneven spacing. `None` if arrivals are evenly spaced.
     fn uneven(&self) -> Option<String> {
         let Load::Open { phases, .. } = &self.plan.load else {
             return None;
@@ -221,7 +217,7 @@ impl ConductedRun<'_, '_> {
             .any(|node| !matches!(node.state, NodeState::Over | NodeState::Lost))
         {
             let mut until_ns = clock::monotonic_ns() + LOOK_NS;
-            // Handles all input before a node counts as silent.
+            // Handle all input before a node counts as silent.
             while let Some((number, happened)) = self.nodes.next(until_ns) {
                 self.happened(number, happened);
                 until_ns = 0;
@@ -239,7 +235,7 @@ impl ConductedRun<'_, '_> {
             NodeEvent::Said(message, rest, at_ns) => {
                 let node = &mut self.nodes.all[number as usize];
                 if node.state == NodeState::Silent && clock::monotonic_ns() > node.lease_ends_ns {
-                    // It returned after its lease and has given up.
+                    // The node returned after its lease and has given up.
                     self.lost(number);
                 } else if node.state == NodeState::Silent && !node.gone {
                     node.state = NodeState::Up;
@@ -261,7 +257,7 @@ impl ConductedRun<'_, '_> {
             ) => {
                 let node = &mut self.nodes.all[number as usize];
                 if let Some(offset) = node.pong(ping, came_ns, went_ns, at_ns) {
-                    // Drift makes old offsets worse; slow exchanges are worse too.
+                    // An old offset gets worse by drift. A slow exchange is worse too.
                     node.offset = Some(offset.renewing(node.offset));
                 }
             }
@@ -333,7 +329,7 @@ impl ConductedRun<'_, '_> {
         let is_lost = node.state == NodeState::Lost;
         let taken = taken.and_then(|piece| {
             if is_lost && matches!(piece, RecordPiece::Ended(_)) {
-                // Intervals until the end of its lease belong to the run.
+                // Intervals until the end of the node's lease belong to the run.
                 return Ok((piece, None));
             }
             let replica = node.replica.as_mut().ok_or_else(String::new)?;
@@ -343,12 +339,12 @@ impl ConductedRun<'_, '_> {
         let (piece, unfolded) = match taken {
             Ok(taken) => taken,
             Err(reason) => {
-                // Reported once: later pieces have no place.
+                // Reported only once, because later pieces cannot be added either.
                 if node.replica.take().is_some() {
                     self.amiss(format!(
                         "the record of {called} is not whole here ({reason}): `loadline merge` with the one that it keeps itself makes it whole"
                     ));
-                    // Other nodes are no longer delayed.
+                    // The other nodes are no longer delayed by this one.
                     let merged = self.merger.ends(number);
                     self.show(merged);
                 }
@@ -408,7 +404,7 @@ impl ConductedRun<'_, '_> {
         let now = clock::monotonic_ns();
         let asks = now >= self.clocks_ns + CLOCKS_NS;
         if self.announced > Urgency::None {
-            // Also to nodes that were silent before.
+            // Send it to nodes that were silent before, too.
             let text = self.cause();
             let urgent = self.announced == Urgency::Abort;
             self.nodes.say(&ToNode::Stop { text, urgent });
@@ -425,7 +421,7 @@ impl ConductedRun<'_, '_> {
                 }
                 let offset = node.offset.unwrap_or_default();
                 let until_ns = offset.there(now + LEASE_NS);
-                // By this clock it may be that much later.
+                // On this machine's clock, it may be this much later.
                 let latest_ns = now + LEASE_NS + 2 * offset.error_ns;
                 node.lease_ends_ns = node.lease_ends_ns.max(latest_ns);
                 node.say(&ToNode::Lease { until_ns });
@@ -442,7 +438,7 @@ impl ConductedRun<'_, '_> {
         self.conducting.look();
     }
 
-    /// Whether the time to end after an abort has passed.
+    /// Whether the time for nodes to end after an abort is over.
     fn is_given_up(&mut self, now_ns: u64) -> bool {
         self.announced == Urgency::Abort
             && now_ns > *self.aborted_ns.get_or_insert(now_ns) + ABORT_NS

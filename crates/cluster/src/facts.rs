@@ -1,4 +1,4 @@
-//! Facts of a machine before the run.
+//! Properties of a machine that are read before the run.
 
 use std::fs;
 

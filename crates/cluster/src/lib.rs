@@ -1,5 +1,6 @@
-//! Distributed runs: the conductor divides a run, agrees on a start with all nodes and merges their
-//! intervals. Backends ([`link`]) start nodes: local processes or Ray. `session` runs each part.
+//! Distributed runs. The conductor divides a run, agrees on a start with all nodes, and merges
+//! their intervals. Backends ([`link`]) start nodes as local processes or on Ray. `session` runs
+//! each part.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Backends: start nodes and connect to them. The local one starts processes.
+//! Backends start nodes and connect to them. The local backend starts processes.
 
 use std::{
     io::{Read, Write},
@@ -13,14 +13,10 @@ pub struct Link {
 }
 
 pub trait Backend: Send {
-    /// All or none; `None` means all available or the default.
-    ///
-    /// # Errors
-    ///
-    /// One line.
+    /// Starts all nodes or none. `None` means all available nodes, or the default number.
     fn place(&mut self, nodes: Option<u64>) -> Result<Vec<Link>, String>;
 
-    /// Why a node ended, if known, to follow "node 1".
+    /// Why a node ended, if known. The text follows "node 1".
     fn why_gone(&mut self, node: u64) -> Option<String>;
 
     fn is_here(&self) -> bool;
@@ -56,7 +52,7 @@ impl Backend for Local {
 }
 
 impl Local {
-    /// With additional environment variables.
+    /// Creates a backend that adds environment variables to those of nodes.
     #[must_use]
     pub fn with(environment: Vec<(String, String)>) -> Local {
         Local {
@@ -72,7 +68,7 @@ impl Local {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped());
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
-        // Signals from the terminal come through the conductor.
+        // Signals from the terminal reach the nodes through the conductor.
         command.process_group(0);
         let mut child = command
             .spawn()
@@ -91,7 +87,7 @@ impl Local {
 
 impl Drop for Local {
     fn drop(&mut self) {
-        // Closed streams end nodes. All share one time limit.
+        // Nodes end when their streams close. They share one time limit.
         for _ in 0..60 {
             let is_up = |child: &mut Child| matches!(child.try_wait(), Ok(None));
             self.children.retain_mut(is_up);

@@ -1,5 +1,5 @@
-//! Takeover of a lost node's arrivals. Never before its lease has ended, so that no arrival runs
-//! twice.
+//! Takeover of a lost node's arrivals. It starts only after the node's lease has expired, so that
+//! no arrival is sent twice.
 
 use std::collections::BTreeSet;
 
@@ -16,11 +16,9 @@ use crate::{
 };
 
 const ROOM: f64 = 0.6;
-/// And maximum lateness.
 const ON_TIME_NS: u64 = 50 * MILLISECOND;
 const AHEAD_NS: u64 = SECOND;
 const SLOT_NS: u64 = 100 * MILLISECOND;
-/// Attempts after delays.
 const TRIES: usize = 3;
 
 pub struct Losses {
@@ -146,7 +144,7 @@ impl Losses {
             .position(|taking| taking.asked.contains(&(taker, share)))?;
         let taking = &mut self.taking[place];
         if !done && taking.tries < TRIES {
-            // Too late: tries a later moment.
+            // It was too late for this time, so try a later one.
             taking.tries += 1;
             let from_ns = (now_ns + AHEAD_NS).next_multiple_of(SLOT_NS);
             taking.from_ns = taking.from_ns.max(from_ns);
@@ -176,7 +174,8 @@ impl Losses {
             .collect()
     }
 
-    /// `None` if it was not taken over completely; that was reported.
+    /// The event of a takeover. `None` if the share was not taken over completely, which has been
+    /// reported.
     fn report(&mut self, place: usize, now_ns: u64) -> Option<Event> {
         if !self.taking[place].asked.is_empty() {
             return None;

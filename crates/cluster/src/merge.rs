@@ -1,5 +1,5 @@
-//! Merges intervals of nodes in order: complete when all nodes have reported or moved on. Labels
-//! are unified; counts and histograms are added.
+//! Merges the intervals of nodes in order. An interval is complete when all nodes have reported it
+//! or moved past it. Labels are unified; counts and histograms are added.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,12 +13,11 @@ struct Spoken {
 
 #[derive(Default)]
 pub struct Merger {
-    /// By interval, then node.
     waiting: BTreeMap<u64, BTreeMap<u64, Spoken>>,
     speaking: BTreeMap<u64, Option<u64>>,
     ids: BTreeMap<u64, BTreeMap<LabelId, LabelId>>,
     labels: Vec<Label>,
-    /// First interval not yet returned.
+    /// The first interval that was not returned yet.
     next: u64,
 }
 
@@ -36,7 +35,8 @@ impl Merger {
         }
     }
 
-    /// Returns completed intervals. Late data is only in the node's record.
+    /// Adds a chunk and returns intervals that are now complete. Data that is late stays in the
+    /// node's record only.
     pub fn take(&mut self, node: u64, unfolded: DecodedChunk, in_flight_ages: Ages) -> Vec<Merged> {
         let index = unfolded.frame.index;
         if let Some(spoken) = self.speaking.get_mut(&node) {
@@ -58,7 +58,7 @@ impl Merger {
     }
 
     fn complete(&mut self) -> Vec<Merged> {
-        // Up to here all active nodes have reported.
+        // All active nodes have reported up to here.
         let until = match self.speaking.values().min() {
             Some(Some(index)) => *index,
             Some(None) => return Vec::new(),
@@ -208,7 +208,6 @@ mod tests {
             (done[0].decoded.frame.run.due, count(&done[0], label::ALL)),
             (4, 4)
         );
-        // Lost nodes do not delay; their data counts.
         assert!(
             merger
                 .take(1, spoken(1, &[2], None), Ages::new())
@@ -216,13 +215,11 @@ mod tests {
         );
         let done = merger.ends(2);
         assert_eq!((done.len(), done[0].decoded.frame.run.due), (1, 2));
-        // Late data is in no other interval.
         assert!(
             merger
                 .take(2, spoken(0, &[9], None), Ages::new())
                 .is_empty()
         );
-        // A node without data completes an interval by moving on.
         assert!(
             merger
                 .take(0, spoken(2, &[1], None), Ages::new())

@@ -1,5 +1,5 @@
-//! A node: runs a part for a conductor, sends intervals, and ends on request, after the lease, or
-//! with its part.
+//! A node: runs a part for a conductor and sends its intervals. It ends on request, when its lease
+//! expires, or with its part.
 
 use std::{
     fs,
@@ -27,16 +27,11 @@ use crate::{
 };
 
 const LEASE_POLL: Duration = Duration::from_millis(50);
-/// Cause if the conductor closed the stream.
 const GONE: &str = "its conductor is gone";
 
 pub type Maker<'a> = &'a mut dyn FnMut(&Value, u64, &SharedMessageSink) -> Result<Job, RunRefused>;
 
-/// Runs until the conductor ends it or is gone.
-///
-/// # Errors
-///
-/// One line, for invalid input.
+/// Runs parts until the conductor ends the node or is gone.
 pub fn serve(
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,
@@ -62,7 +57,6 @@ pub fn serve(
                 node.remove_record();
                 break;
             }
-            // Handled by the reader.
             Incoming::Said(_) => {}
             Incoming::Gone(reason) => {
                 trouble = reason.map_or(Ok(()), Err);
@@ -70,7 +64,7 @@ pub fn serve(
             }
         }
     }
-    // The last message is queued; nothing follows.
+    // The last message is queued. Nothing follows it.
     let _ = node.out.0.send(None);
     let _ = writer.join();
     trouble
@@ -186,7 +180,6 @@ impl NodeProcess {
         self.out.say(ToConductor::Over { error });
     }
 
-    /// Removed once it is copied or empty.
     fn remove_record(&mut self) {
         let Some(part) = self.stored.take() else {
             return;
@@ -195,7 +188,6 @@ impl NodeProcess {
         let above = part.parent().map(Path::to_owned);
         let run = above.as_deref().and_then(Path::parent);
         for folder in [above.as_deref(), run].into_iter().flatten() {
-            // Other nodes may use it.
             let _ = fs::remove_dir(folder);
         }
     }
@@ -205,7 +197,7 @@ fn own_folder(run_id: &str) -> PathBuf {
     std::env::temp_dir().join(format!("loadline-node-{run_id}"))
 }
 
-/// Ends the run after the lease, even if workers are blocked.
+/// Ends the run when the lease expires, even if workers are blocked.
 fn watch(
     lease: Lease,
     stop: SharedStop,
@@ -229,7 +221,7 @@ struct SharedStop(Arc<Mutex<Stopping>>);
 struct Stopping {
     part: Option<(StopHandle, Lease)>,
     takeovers: ShardTakeover,
-    /// On `CLOCK_MONOTONIC`, once known.
+    /// Start of the run on `CLOCK_MONOTONIC`, once it is known.
     zero_ns: Option<u64>,
     cancelled: bool,
     stopped: bool,
@@ -286,7 +278,6 @@ impl SharedStop {
             ToNode::Stop { text, urgent } => {
                 stop.stop(Cause::Limit(text.clone()));
                 if *urgent && stop.urgency() != Urgency::Abort {
-                    // The second signal aborts.
                     stop.stop(Cause::Signal(2));
                 }
             }
@@ -297,7 +288,6 @@ impl SharedStop {
 
 enum Incoming {
     Said(ToNode),
-    /// With the reason for an error.
     Gone(Option<String>),
 }
 
@@ -343,13 +333,13 @@ impl ConductorReader {
                 }
             }
         };
-        // Without it the end of the stream ends the node.
+        // Without this thread, the end of the stream ends the node.
         let _ = std::thread::Builder::new().name("ears".into()).spawn(hear);
         ConductorReader { incoming, stop }
     }
 }
 
-/// A queue, so that the sender never waits.
+/// A queue for messages, so that the sender never waits.
 #[derive(Clone)]
 struct Outbox(Sender<Option<(ToConductor, Vec<u8>)>>);
 
@@ -358,7 +348,7 @@ impl Outbox {
         let (sender, receiver) = mpsc::channel::<Option<(ToConductor, Vec<u8>)>>();
         let writer = std::thread::spawn(move || {
             while let Ok(Some((message, rest))) = receiver.recv() {
-                // The conductor is gone: the part continues and keeps its record.
+                // The conductor is gone. The part continues and keeps its record.
                 if wire::write(&mut output, &message, &rest).is_err() {
                     return;
                 }
@@ -372,7 +362,6 @@ impl Outbox {
     }
 
     fn say_with(&self, message: ToConductor, rest: Vec<u8>) {
-        // Without a stream there is no receiver.
         let _ = self.0.send(Some((message, rest)));
     }
 }

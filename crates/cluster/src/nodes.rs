@@ -22,7 +22,6 @@ const PINGS: u64 = 64;
 const PING: Duration = Duration::from_secs(5);
 
 pub enum NodeEvent {
-    /// With the time of reading.
     Said(ToConductor, Vec<u8>, u64),
     Gone,
 }
@@ -48,7 +47,7 @@ pub struct RemoteNode {
 }
 
 impl RemoteNode {
-    /// Failures show up as silence.
+    /// Sends a message. A failure shows later, when the node stays silent.
     pub fn say(&mut self, text: &ToNode) {
         let _ = wire::write(&mut self.out, text, &[]);
     }
@@ -107,10 +106,6 @@ pub struct Nodes {
 
 impl Nodes {
     /// Starts nodes and reads their facts.
-    ///
-    /// # Errors
-    ///
-    /// A line for each unusable node.
     pub fn meet(mut backend: Box<dyn Backend>, wanted: Option<u64>) -> Result<Nodes, Vec<String>> {
         let links = backend.place(wanted).map_err(|line| vec![line])?;
         let count = links.len() as u64;
@@ -178,9 +173,7 @@ impl Nodes {
         }
     }
 
-    /// # Errors
-    ///
-    /// A line for each node that does not answer.
+    /// Measures the clock offsets of all nodes.
     pub fn set_clocks(&mut self) -> Result<(), Vec<String>> {
         for _ in 0..PINGS {
             for node in &mut self.all {
@@ -225,11 +218,7 @@ impl Nodes {
         Ok(())
     }
 
-    /// Waits for one message of each node, in order.
-    ///
-    /// # Errors
-    ///
-    /// Other messages, or none.
+    /// Waits for one message from each node, in order.
     pub fn gather<T>(
         &mut self,
         wait: Duration,
@@ -240,11 +229,7 @@ impl Nodes {
         self.gather_until(until_ns, silent, wanted)
     }
 
-    /// Until a moment of the monotonic clock.
-    ///
-    /// # Errors
-    ///
-    /// As [`Nodes::gather`].
+    /// Like [`Nodes::gather`], until a time of the monotonic clock.
     pub fn gather_until<T>(
         &mut self,
         until_ns: u64,
@@ -291,7 +276,7 @@ impl Nodes {
                     rest,
                     at_ns,
                 ) => {
-                    // Ready nodes may already send records.
+                    // Nodes that are ready may already send records.
                     others.push_back((number, NodeEvent::Said(text, rest, at_ns)));
                     continue;
                 }

@@ -1,5 +1,5 @@
-//! Nodes on a Ray cluster. A Python child process (`loadline.ray`) places them and multiplexes
-//! their streams by node number.
+//! Nodes on a Ray cluster. A Python child process (`loadline.ray`), the relay, places nodes and
+//! multiplexes their streams by node number.
 
 use std::{
     collections::BTreeMap,
@@ -21,22 +21,22 @@ use session::{SharedMessageSink, python};
 use crate::link::{Backend, COMMAND, Link};
 
 const CONTROL: u32 = u32::MAX;
-/// Default time for nodes to start, in seconds.
+/// Default time limit for starting nodes, in seconds.
 const PLACE_S: u64 = 60;
 const LONGEST: u32 = 256 << 20;
-/// Polls of 50 ms for the release of nodes, longer than the relay needs with programs that only
-/// SIGKILL ends.
+/// Number of 50 ms polls for the release of nodes. It covers the time that the relay needs if only
+/// SIGKILL ends the programs.
 const RELEASE: usize = 600;
 const HOW: &str = "pip install 'loadline[ray]' brings Ray";
 
 pub struct Ray {
-    /// `None` means the environment's.
+    /// Address of the cluster. `None` means that of the environment.
     pub address: Option<String>,
     pub insecure: bool,
     pub place_s: u64,
     pub files: Vec<(String, Vec<u8>)>,
     pub folder: String,
-    /// Passed through Ray, never a file.
+    /// Environment variables for nodes. They are passed through Ray, and never in a file.
     pub environment: Vec<(String, String)>,
     pub sink: SharedMessageSink,
     relay: Option<Relay>,
@@ -160,7 +160,7 @@ impl Backend for Ray {
 
 impl Drop for Relay {
     fn drop(&mut self) {
-        // The relay releases nodes when its stream ends.
+        // When its stream ends, the relay releases the nodes.
         drop(self.out.take());
         for _ in 0..RELEASE {
             if !matches!(self.child.try_wait(), Ok(None)) {
@@ -176,11 +176,11 @@ impl Drop for Relay {
 fn start(python: &Path) -> Result<(Child, ChildStdin, ChildStdout), String> {
     let mut command = Command::new(python);
     command
-        // `-P`: a file `ray.py` in the user's folder is not Ray.
+        // With `-P`, a file `ray.py` in the user's folder does not hide Ray.
         .args(["-P", "-m", "loadline.ray"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped());
-    // Signals from the terminal go to the conductor.
+    // Signals from the terminal go to the conductor only.
     command.process_group(0);
     let mut child = command
         .spawn()
@@ -224,7 +224,6 @@ fn carry(
                 continue;
             };
             match to {
-                // An empty message ends a stream.
                 _ if bytes.is_empty() => *to = None,
                 Some(sender) => drop(sender.send(bytes)),
                 None => {}

@@ -1,4 +1,4 @@
-//! Common start: capacity check, preparation of parts, agreement on a moment.
+//! Common start of all nodes: checks their capacity, prepares parts, and agrees on a time.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -20,7 +20,7 @@ use crate::{
 };
 
 const ARM: Duration = Duration::from_secs(300);
-/// Time before the start by which all nodes must have confirmed.
+/// All nodes must confirm at least this long before the start.
 const AGREED_NS: u64 = 500 * MILLISECOND;
 const LEAD_NS: u64 = 2 * SECOND;
 const LEAD_HERE_NS: u64 = SECOND;
@@ -29,7 +29,7 @@ const TRUSTED: f64 = 0.7;
 const MEASURE: Duration = Duration::from_secs(60);
 
 pub fn can_send(nodes: &mut Nodes, plan: &Plan) -> Result<(), Vec<String>> {
-    // Unknown loads are not checked.
+    // A load that is unknown is not checked.
     let Some(peak) = peak(plan) else {
         return Ok(());
     };
@@ -76,7 +76,6 @@ fn cores(nodes: &Nodes) -> Vec<f64> {
         .collect()
 }
 
-/// Maximum requests/s of an open load.
 fn peak(plan: &Plan) -> Option<f64> {
     let Load::Open { .. } = plan.load else {
         return None;

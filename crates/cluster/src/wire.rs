@@ -1,4 +1,4 @@
-//! Messages between conductor and nodes: length, JSON line, binary rest.
+//! Messages between conductor and nodes: a length, a line of JSON, and binary data.
 
 use std::io::{self, Read, Write};
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 use session::RunPartOrder;
 
 pub const PROTOCOL: u32 = 1;
-/// Maximum message; thousands of labels take a few megabytes.
+/// Maximum size of a message. Thousands of labels take a few megabytes.
 const LONGEST: usize = 64 << 20;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -18,12 +18,12 @@ pub enum ToNode {
     Ping {
         number: u64,
     },
-    /// Prepare a part. May hold secrets; never stored.
+    /// Prepare a part. May contain secrets, so it is never stored.
     Arm {
         test: Value,
         part: Box<Arming>,
     },
-    /// Measure capacity, up to `enough`.
+    /// Measure how much load the machine can send, up to `enough`.
     Measure {
         enough: f64,
     },
@@ -31,16 +31,15 @@ pub enum ToNode {
         start: RunStart,
     },
     Cancel,
-    /// Continue until then, unless renewed.
+    /// Continue until this time, unless the lease is renewed.
     Lease {
-        /// The node's `CLOCK_MONOTONIC`.
         until_ns: u64,
     },
     TakeOver {
         share: Share,
         from_ns: u64,
     },
-    /// Requests in flight may finish, unless urgent.
+    /// Stop. Requests in flight may finish unless it is urgent.
     Stop {
         text: String,
         urgent: bool,
@@ -52,7 +51,7 @@ pub enum ToNode {
 pub struct Arming {
     pub part: SessionPart,
     pub looks: bool,
-    /// Folder for its own record; `None` means a temporary folder.
+    /// Folder for the node's own record. `None` means a temporary folder.
     pub keep: Option<std::path::PathBuf>,
     pub takes_over: bool,
 }
@@ -71,7 +70,6 @@ impl std::fmt::Debug for SessionPart {
 #[serde(rename_all = "snake_case")]
 pub enum ToConductor {
     Hello(Box<Facts>),
-    /// The node's `CLOCK_MONOTONIC`.
     Pong {
         number: u64,
         came_ns: u64,
@@ -99,7 +97,6 @@ pub enum ToConductor {
         text: String,
         warning: bool,
     },
-    /// Answer to `Adopt`.
     TakenOver {
         share: Share,
         from_ns: u64,
@@ -128,7 +125,7 @@ pub struct Facts {
     pub cores: usize,
     pub descriptors: Option<u64>,
     pub ports: Option<u64>,
-    /// Microseconds; `None` without time synchronization.
+    /// Error of the clock in microseconds. `None` without time synchronization.
     pub clock_error_us: Option<u64>,
     pub clock_known: bool,
 }
@@ -155,9 +152,7 @@ impl std::fmt::Display for Facts {
     }
 }
 
-/// # Errors
-///
-/// The receiver is gone.
+/// Writes a message.
 pub fn write<T: Serialize>(out: &mut dyn Write, message: &T, rest: &[u8]) -> io::Result<()> {
     let head = serde_json::to_vec(message).map_err(io::Error::other)?;
     let decoded = 4 + head.len() + rest.len();
@@ -176,11 +171,7 @@ pub fn write<T: Serialize>(out: &mut dyn Write, message: &T, rest: &[u8]) -> io:
     out.flush()
 }
 
-/// `None` at the end of the stream.
-///
-/// # Errors
-///
-/// Truncated or invalid.
+/// Reads a message. `None` at the end of the stream.
 pub fn read<T: DeserializeOwned>(input: &mut dyn Read) -> io::Result<Option<(T, Vec<u8>)>> {
     let mut length = [0; 4];
     if !is_filled(input, &mut length)? {

@@ -1,4 +1,4 @@
-//! A response as a client returns it: the requested parts, and the headers a client acts on.
+//! A response as a client returns it: the requested parts, and the headers that a client acts on.
 
 use std::rc::Rc;
 
@@ -7,7 +7,7 @@ use super::{
     reply::{Keep, Reply},
 };
 
-/// Which parts of the response are needed; the rest is skipped.
+/// Which parts of the response are needed. The rest is skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Want {
     /// All headers.
@@ -21,7 +21,7 @@ pub struct Want {
 }
 
 impl Want {
-    /// All parts.
+    /// All parts are needed.
     pub const ALL: Want = Want {
         headers: true,
         body: true,
@@ -29,7 +29,7 @@ impl Want {
         head: true,
     };
 
-    /// What the decoder must keep for these parts.
+    /// Returns what the decoder must keep for these parts.
     #[must_use]
     pub fn keep(self) -> Keep {
         match self {
@@ -62,7 +62,7 @@ pub struct Response {
 }
 
 impl Response {
-    /// Takes the requested parts out of a complete or partial reply.
+    /// Takes the requested parts out of a reply, which may be complete or partial.
     #[must_use]
     pub fn from_reply(reply: &mut Reply, want: Want) -> Response {
         let notable = reply.notable.take();
@@ -80,7 +80,6 @@ impl Response {
                 Vec::new()
             },
             server_ms: server_ms.filter(|_| want.timing),
-            // Empty unless the body was requested.
             body: std::mem::take(&mut reply.body),
             body_cut: reply.body_cut,
             body_bytes: reply.body_bytes,

@@ -32,7 +32,7 @@ pub fn decoded(
     let Some(encodings) = answer.encoding() else {
         return Ok(body);
     };
-    // Responses to HEAD, 204 and 304 describe a body that is absent.
+    // Responses to HEAD, and those with 204 or 304, describe a body that is absent.
     if body.is_empty() {
         return Ok(body);
     }
@@ -43,7 +43,7 @@ pub fn decoded(
             _ => Ok(body),
         };
     }
-    // Listed in the order in which they were applied.
+    // Encodings are listed in the order in which they were applied.
     let mut listed = encodings.rsplit(',').map(str::trim);
     listed.try_fold(body, |body, encoding| unpacked(body, encoding, most))
 }
@@ -77,15 +77,15 @@ fn render(encoding: &str) -> String {
 /// Why a body cannot be decoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unreadable {
-    /// Unknown encoding, with its name.
+    /// The encoding is unknown. Has its name.
     Unknown(String),
-    /// Data that is invalid in this encoding.
+    /// The data is invalid in this encoding. Has its name.
     Broken(String),
-    /// Larger than the limit.
+    /// The decoded body exceeds the limit.
     TooLarge,
 }
 
-/// Decodes gzip members in sequence. Zeros after the last one are padding, as for zlib's tools;
+/// Decodes gzip members in sequence. As for zlib's tools, zeros after the last one are padding;
 /// anything else must be a member.
 fn gunzip(mut rest: &[u8], most: usize) -> Result<Vec<u8>, UnpackError> {
     let mut out = Vec::new();

@@ -41,7 +41,6 @@ fn number(token: &str, digits: std::ops::RangeInclusive<usize>) -> Option<i64> {
     digits.contains(&end).then(|| token[..end].parse().ok())?
 }
 
-/// Parses `hh:mm:ss` to seconds.
 fn time_of(token: &str) -> Option<i64> {
     let mut fields = token.splitn(3, ':').map(|field| number(field, 1..=2));
     let (hour, minute, second) = (fields.next()??, fields.next()??, fields.next()??);

@@ -1,5 +1,5 @@
-//! Cookie jar of one virtual user (the part of RFC 6265 that tests need). The caller supplies the
-//! time, in seconds since 1970.
+//! Cookie jar of one virtual user. Implements the part of RFC 6265 that tests need. The caller
+//! supplies the time, in seconds since 1970.
 
 use std::net::IpAddr;
 
@@ -23,7 +23,7 @@ struct Cookie {
     host_only: bool,
     path: String,
     secure: bool,
-    /// Expiry. `None` lasts as long as the user.
+    /// Expiry in seconds since 1970. `None` means that the cookie lasts as long as the user.
     expires_s: Option<i64>,
 }
 
@@ -32,7 +32,7 @@ impl Cookie {
         self.expires_s.is_some_and(|end| end <= now_s)
     }
 
-    /// Whether both have the same identity, so that a jar holds only one.
+    /// Whether both cookies have the same identity. A jar keeps only one of them.
     fn replaces(&self, other: &Cookie) -> bool {
         self.name == other.name && self.domain == other.domain && self.path == other.path
     }
@@ -49,8 +49,8 @@ impl Jar {
         }
     }
 
-    /// Merges the changes that another jar made since it was copied as `begun`. Unchanged cookies
-    /// may be older than this jar's.
+    /// Merges the changes that `other` made since it was copied as `begun`. Cookies that it did not
+    /// change may be older than this jar's.
     pub fn merge_fork(&mut self, begun: &Jar, other: Jar) {
         self.served |= other.served;
         for cookie in &begun.cookies {
@@ -65,7 +65,7 @@ impl Jar {
         }
     }
 
-    /// Whether there is nothing to send. `sets` is true for a step that sets cookies itself.
+    /// Whether there is no cookie to send. `sets` is true for a step that sets cookies itself.
     #[must_use]
     pub fn is_empty(&self, sets: bool) -> bool {
         self.cookies.is_empty() || (self.rules.local && !sets && !self.served)
@@ -98,7 +98,7 @@ impl Jar {
                 "domain" => {
                     let domain = value.trim().trim_start_matches('.').to_ascii_lowercase();
                     if !domain.is_empty() {
-                        // A server cannot set cookies for other sites.
+                        // A server must not set cookies for other sites.
                         let too_wide = self.rules.reject_public_suffixes
                             && !domain.contains('.')
                             && domain != origin.host;
@@ -154,9 +154,10 @@ impl Jar {
         }
     }
 
-    /// Sets a cookie from the test file for this URL's host, for its folder or for every path.
+    /// Sets a cookie from the test file for the host of this URL. It applies to the URL's folder or
+    /// to every path, depending on the rules.
     pub fn put(&mut self, name: &str, value: &str, origin: &Origin, request_path: &str) {
-        // Text after a semicolon would be an attribute.
+        // Text after a semicolon would be read as an attribute.
         let value = value.split(';').next().unwrap_or_default().trim();
         let path = if self.rules.local {
             default_path(request_path)
@@ -176,7 +177,7 @@ impl Jar {
         });
     }
 
-    /// Returns the Cookie header for a request at `now_s`. `None` if there is nothing to send.
+    /// Returns the Cookie header for a request at `now_s`. `None` if there is none.
     #[must_use]
     pub fn header(&self, origin: &Origin, path: &str, now_s: i64) -> Option<String> {
         let path = path.split('?').next().unwrap_or("/");
@@ -190,7 +191,7 @@ impl Jar {
                 && !c.is_expired(now_s)
         };
         let mut fitting: Vec<&Cookie> = self.cookies.iter().filter(fits).collect();
-        // Longer paths first, then older cookies.
+        // Cookies with longer paths come first, then older ones.
         fitting.sort_by_key(|c| std::cmp::Reverse(c.path.len()));
         let pairs: Vec<String> = fitting
             .into_iter()
@@ -203,7 +204,7 @@ impl Jar {
     }
 }
 
-/// Whether a cookie satisfies its `__Secure-` or `__Host-` prefix.
+/// Whether a cookie satisfies what its `__Secure-` or `__Host-` prefix requires.
 fn keeps_promise(cookie: &Cookie, tls: bool) -> bool {
     let secure = cookie.secure && tls;
     match cookie.name.as_str() {
@@ -297,7 +298,6 @@ mod tests {
         jar.put("top", "2", &host, "/any");
         jar.put("a", "3", &host, "/p/q/r");
         assert_eq!(header(&jar, "/p/q/s"), "a=3; top=2");
-        // Steps without own cookies send none before a server has set one.
         assert!(jar.is_empty(false) && !jar.is_empty(true));
         assert!(jar.set("s=1; Path=/", &host, "/p/q/r", NOW));
         assert!(!jar.is_empty(false));
@@ -374,7 +374,6 @@ mod tests {
             Some("empty=; soon=1; no-date=1")
         );
         assert_eq!(header(NOW + 60).as_deref(), Some("empty=; no-date=1"));
-        // A date in the past removes the cookie.
         jar.set(
             "empty=1; Expires=Wed, 21-Oct-2015 07:28:00 GMT",
             &host,
@@ -399,7 +398,6 @@ mod tests {
         one.set("gone=; Max-Age=0", &host, "/", NOW);
         other.set("more=3", &host, "/", NOW);
         jar.merge_fork(&begun, one);
-        // The other jar still has the replaced value.
         jar.merge_fork(&begun, other);
         assert_eq!(
             jar.header(&host, "/", NOW).as_deref(),

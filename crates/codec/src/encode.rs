@@ -2,7 +2,7 @@
 
 use super::url::Origin;
 
-/// Starts a request with request line and Host.
+/// Starts a request: writes the request line and `host`.
 pub fn begin(out: &mut Vec<u8>, method: &str, path: &str, origin: &Origin, host: Option<&str>) {
     out.extend_from_slice(method.as_bytes());
     out.push(b' ');
@@ -25,7 +25,7 @@ pub enum Charset {
 }
 
 impl Charset {
-    /// Latin-1 if true, else UTF-8.
+    /// Latin-1 if true, otherwise UTF-8.
     #[must_use]
     pub fn from_latin1(latin1: bool) -> Charset {
         if latin1 {
@@ -35,7 +35,8 @@ impl Charset {
         }
     }
 
-    /// Appends a text. Returns false, with a part written, if a character cannot be encoded.
+    /// Appends a text. Returns false if a character cannot be encoded; a part may then have been
+    /// written.
     #[must_use]
     pub fn write(self, out: &mut Vec<u8>, text: &str) -> bool {
         if self == Charset::Utf8 || text.is_ascii() {
@@ -61,7 +62,8 @@ pub fn header(out: &mut Vec<u8>, name: &str, value: &str, charset: Charset) -> b
     written
 }
 
-/// Appends a header's value. Returns false, perhaps with a part written, if it is invalid.
+/// Appends the value of a header. Returns false if it is invalid; a part may then have been
+/// written.
 #[must_use]
 pub fn value(out: &mut Vec<u8>, value: &str, charset: Charset) -> bool {
     is_one_line(value) && charset.write(out, value)
@@ -92,8 +94,8 @@ fn push_number(out: &mut Vec<u8>, mut number: usize) {
     out[from..].reverse();
 }
 
-/// Whether a request without a body sends `Content-Length: 0`, as clients do for methods that
-/// usually have one.
+/// Whether a request without a body sends `Content-Length: 0`. Clients do so for methods that
+/// usually have a body.
 #[must_use]
 pub fn says_empty(method: &str) -> bool {
     matches!(method, "POST" | "PUT" | "PATCH")

@@ -3,14 +3,14 @@
 
 use measure::outcome::ProtocolFault;
 
-/// How the current body is delimited, and the progress in it.
+/// How the current body is delimited, and how far it was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Framing {
-    /// Remaining bytes.
+    /// By length: number of remaining bytes.
     Length(u64),
     /// Chunked, with the state of the chunk parser.
     Chunked(Chunk),
-    /// Until the connection closes.
+    /// By the end of the connection.
     UntilClose,
 }
 
@@ -55,7 +55,7 @@ impl Framing {
         self.take_all(bytes, data, |_| {})
     }
 
-    /// Like [`Framing::take`], and passes whole lines of trailers to `trailer`.
+    /// Like [`Framing::take`], but also passes whole lines of trailers to `trailer`.
     pub fn take_all(
         &mut self,
         bytes: &[u8],
@@ -130,7 +130,7 @@ fn take_chunks(
 fn step(state: Chunk, byte: u8) -> Result<Chunk, ProtocolFault> {
     Ok(match (state, byte) {
         (Chunk::Size(value, digits), b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => {
-            // 15 hexadecimal digits cannot overflow, and no chunk is that large.
+            // 15 hexadecimal digits cannot overflow, and no chunk is larger.
             if digits >= 15 {
                 return Err(ProtocolFault::ChunkSize);
             }
@@ -140,7 +140,7 @@ fn step(state: Chunk, byte: u8) -> Result<Chunk, ProtocolFault> {
         (Chunk::Size(_, 0), _) => return Err(ProtocolFault::ChunkSize),
         (Chunk::Size(value, _) | Chunk::Extension(value), b'\r') => Chunk::SizeEnd(value),
         (Chunk::Size(value, _), b';' | b' ' | b'\t') => Chunk::Extension(value),
-        // A bare line feed also ends the line, as for most clients.
+        // As in most clients, a bare line feed also ends the line.
         (Chunk::Size(0, _) | Chunk::Extension(0) | Chunk::SizeEnd(0), b'\n') => Chunk::TrailerStart,
         (Chunk::Size(value, _) | Chunk::Extension(value) | Chunk::SizeEnd(value), b'\n') => {
             Chunk::Data(value)

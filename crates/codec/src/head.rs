@@ -1,5 +1,5 @@
-//! Parses response heads: length, body framing, connection reuse, and on request the headers that a
-//! client acts on. Accepts any bytes without panicking.
+//! Parses response heads: length, framing of the body, reuse of the connection, and on request the
+//! headers that a client acts on. Accepts any bytes without panicking.
 
 use std::rc::Rc;
 
@@ -7,7 +7,6 @@ use measure::outcome::ProtocolFault;
 
 use super::framing::Framing;
 
-/// Maximum size of a head.
 pub(crate) const MAX_HEAD: usize = 256 << 10;
 const USUAL_HEADERS: usize = 48;
 const MOST_HEADERS: usize = 1024;
@@ -42,7 +41,7 @@ pub struct Notable {
     pub encoding: Option<String>,
 }
 
-/// Parses the head at the beginning of these bytes. `None` if it is incomplete. `acts` requests the
+/// Parses the head at the start of these bytes. `None` if it is incomplete. `acts` requests the
 /// headers that a client acts on.
 pub(crate) fn read(
     bytes: &[u8],
@@ -71,7 +70,7 @@ pub(crate) fn lines(head: &[u8]) -> Vec<(String, String)> {
         Err(_) => {
             let mut most = vec![httparse::EMPTY_HEADER; MOST_HEADERS];
             let mut response = httparse::Response::new(&mut most);
-            // It was parsed before, so an error cannot occur here.
+            // It has been parsed before, so this cannot fail.
             let read = config().parse_response(&mut response, head);
             read.map_or_else(|_| Vec::new(), |_| texts(response.headers))
         }
@@ -107,11 +106,11 @@ fn status_line(bytes: &[u8]) -> ProtocolFault {
     }
 }
 
-/// Whether an HTTP/2 server answered: with its SETTINGS, or with GOAWAY.
+/// Whether the bytes come from an HTTP/2 server: they are its SETTINGS or GOAWAY frame.
 fn is_http2(bytes: &[u8]) -> bool {
     const SETTINGS: u8 = 4;
     const GOAWAY: u8 = 7;
-    // Length (24 bits), type, flags, stream (0 for both).
+    // The frame header: length (24 bits), type, flags, stream (0 for both).
     match bytes {
         [0, _, _, SETTINGS | GOAWAY, 0, stream @ ..] => stream.iter().take(4).all(|b| *b == 0),
         _ => false,
@@ -196,7 +195,7 @@ impl FramingHeaders {
         acts: bool,
     ) -> Result<(), ProtocolFault> {
         let (name, value) = (header.name, header.value);
-        // Comparing lengths first is cheap for most headers.
+        // Comparing lengths first is a cheap test for most headers.
         match name.len() {
             14 if name.eq_ignore_ascii_case("content-length") => {
                 let length = parse_length(value)?;
@@ -249,7 +248,7 @@ impl FramingHeaders {
     }
 }
 
-/// Header values are UTF-8, or Latin-1 if invalid, as in Node.
+/// Decodes the value of a header as UTF-8, or as Latin-1 if that is invalid, like Node.js.
 fn text(value: &[u8]) -> String {
     match std::str::from_utf8(value) {
         Ok(text) => text.to_owned(),
@@ -275,6 +274,6 @@ fn server_total(value: &str) -> Option<f64> {
         .find(|c: char| !c.is_ascii_digit() && c != '.')
         .unwrap_or(value.len() - at);
     let total: f64 = value[at..at + digits].parse().ok()?;
-    // Very many digits parse as infinity.
+    // A number with very many digits would be parsed as infinity.
     total.is_finite().then_some(total)
 }

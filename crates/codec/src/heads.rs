@@ -1,11 +1,11 @@
-//! Cache of recently seen response heads. Heads of a server usually differ only in the date, so
-//! comparing replaces parsing. If all heads differ, few are cached.
+//! Cache of recent response heads. The heads of a server usually differ only in the date, so
+//! comparing them replaces parsing. If heads keep differing, only few are cached.
 
 use measure::outcome::ProtocolFault;
 
 use super::head::{self, ResponseHead};
 
-/// Cache of one worker.
+/// The cache of one worker.
 #[derive(Debug, Default)]
 pub struct Heads {
     known: Vec<KnownHead>,
@@ -23,14 +23,13 @@ struct KnownHead {
     head: ResponseHead,
 }
 
-/// Maximum number of cached heads.
 const KNOWN: usize = 4;
-/// After this many consecutive unknown heads, only every such head is cached.
+/// After this many unknown heads in a row, only one of this number is cached.
 const IN_VAIN: u32 = 32;
 const DATE: usize = 29;
 
 impl Heads {
-    /// Creates a cache that also parses the headers a client acts on: cookies, redirects,
+    /// Creates a cache that also parses the headers that a client acts on: cookies, redirects,
     /// encodings.
     #[must_use]
     pub fn acted_upon() -> Heads {
@@ -40,7 +39,7 @@ impl Heads {
         }
     }
 
-    /// Parses the head at the beginning of these bytes. `None` if it is incomplete.
+    /// Parses the head at the start of these bytes. `None` if it is incomplete.
     #[inline]
     pub(crate) fn read(
         &mut self,
@@ -84,14 +83,14 @@ impl Heads {
         }
     }
 
-    /// Suggests a smaller first read, if a long body that is not copied will follow the head.
+    /// Suggests a small first read if a long body that is not copied will follow the head.
     #[must_use]
     pub fn first_read(&self) -> Option<usize> {
         (self.last_body >= DISCARD).then_some(self.last_head + 64)
     }
 }
 
-/// Minimum number of remaining body bytes for which discarding is worth a system call.
+/// Minimum number of remaining body bytes for which a system call that discards them pays off.
 pub(crate) const DISCARD: u64 = 16 << 10;
 
 impl KnownHead {
@@ -102,7 +101,7 @@ impl KnownHead {
             return false;
         }
         let (date, bytes) = (self.date.clone(), &bytes[..length]);
-        // The date changes once a second. Compares the rest around it.
+        // The date changes every second, so compare what is before and after it.
         bytes[date.end..] == self.bytes[date.end..]
             && bytes[..date.start] == self.bytes[..date.start]
             && (bytes[date.clone()] == self.bytes[date.clone()]
@@ -110,7 +109,7 @@ impl KnownHead {
     }
 }
 
-/// Range of the value of `Date` in a head; empty at its end if there is none.
+/// Where the value of `Date` is in a head. An empty range at the end if there is none.
 fn date_in(head: &[u8]) -> std::ops::Range<usize> {
     let mut at = 0;
     for line in head.split_inclusive(|b| *b == b'\n') {
@@ -151,11 +150,9 @@ mod tests {
         assert_eq!(status(&mut heads, &answer(MONDAY, "x")), Ok(Some(200)));
         assert_eq!(status(&mut heads, &answer(TUESDAY, "x")), Ok(Some(200)));
         assert_eq!(heads.known.len(), 1);
-        // A truncated head is incomplete. A different length is a different head.
         assert_eq!(status(&mut heads, &answer(MONDAY, "x")[..40]), Ok(None));
         assert_eq!(status(&mut heads, &answer(MONDAY, "xy")), Ok(Some(200)));
         assert_eq!(heads.known.len(), 2);
-        // The bytes in the date's range must be a valid value.
         let mut odd = answer(MONDAY, "x");
         odd[23..27].copy_from_slice(b"\r\n\r\n");
         let length = heads.read(&odd, false).map(|head| head.map(|h| h.length));
@@ -172,7 +169,6 @@ mod tests {
         let remembers =
             |heads: &Heads, tag| heads.known.iter().any(|known| known.bytes == tagged(tag));
         assert!(remembers(&heads, IN_VAIN - 1) && !remembers(&heads, IN_VAIN));
-        // After a known head, others are cached again.
         heads.read(&tagged(IN_VAIN - 1), false).expect("a head");
         heads.read(&tagged(1000), false).expect("a head");
         assert!(remembers(&heads, 1000));

@@ -1,4 +1,4 @@
-//! HTTP/1.1 as state machines without I/O, and what an HTTP client needs besides: URLs, cookies,
+//! HTTP/1.1 as state machines without I/O, and what else an HTTP client needs: URLs, cookies,
 //! content encodings.
 
 #![forbid(unsafe_code)]

@@ -1,5 +1,5 @@
-//! Decodes consecutive responses of one connection: where each ends, its status, and on request
-//! head and body. No I/O.
+//! Decodes the responses of one connection in sequence: where each one ends, its status and, on
+//! request, head and body. Does no I/O.
 
 use std::rc::Rc;
 
@@ -13,13 +13,13 @@ use super::{
 
 /// Maximum number of body bytes kept.
 pub const MAX_BODY: usize = 64 << 20;
-/// Maximum memory reserved up front for a body of known length.
+/// Maximum memory that is reserved in advance for a body of known length.
 const ROOM: u64 = 64 << 10;
 
 /// How much of a response is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Keep {
-    /// Nothing; it is only counted.
+    /// Nothing. The response is only counted.
     #[default]
     Nothing,
     /// The status.
@@ -35,16 +35,15 @@ pub enum Keep {
 pub struct Replies {
     state: ReplyState,
     stash: Vec<u8>,
-    /// What is kept of the current response, fixed at its first byte.
+    /// What is kept of the current response. It is fixed at the response's first byte.
     keep: Keep,
-    /// Number of body bytes kept of an unrequested response with status 400 or above, to explain
-    /// failures.
+    /// How many bytes of the body are kept for a response with status 400 or above whose body is
+    /// not needed. They explain the failure.
     pub excerpt: usize,
     /// Maximum number of body bytes kept of the current response.
     most: usize,
-    /// Trailer lines, if the head is kept.
     trailers: Vec<u8>,
-    /// The current response, or the last one until the next starts.
+    /// The current response. After it is complete, still the last one until the next one starts.
     pub reply: Reply,
 }
 
@@ -68,24 +67,24 @@ pub struct Reply {
     pub head: Vec<u8>,
     /// Length of the head without trailers.
     pub head_length: usize,
-    /// The body without framing, if kept, up to [`MAX_BODY`].
+    /// The body without framing, if it is kept, up to [`MAX_BODY`].
     pub body: Vec<u8>,
     /// Whether the body was longer than the limit.
     pub body_cut: bool,
-    /// Bytes of the body without framing, kept or not.
+    /// Number of body bytes without framing, kept or not.
     pub body_bytes: u64,
-    /// Bytes read: head, body and framing.
+    /// Number of bytes read, including head and framing.
     pub bytes: u64,
 }
 
 impl Reply {
-    /// The header lines, names in lower case, if kept.
+    /// The header lines, if the head is kept. Names are in lower case.
     #[must_use]
     pub fn headers(&self) -> Vec<(String, String)> {
         if self.head.len() == self.head_length {
             return head::lines(&self.head);
         }
-        // Trailers are not headers. They replaced the empty line.
+        // Trailers are not headers. They were written over the empty line.
         let lines = self.head_length.min(self.head.len());
         head::lines(&[&self.head[..lines], b"\r\n"].concat())
     }
@@ -118,7 +117,7 @@ impl Replies {
         self.reply.forget();
     }
 
-    /// Feeds bytes of the current response. Fails if they are not an HTTP/1 response.
+    /// Consumes bytes of the current response. Fails if they are not from an HTTP/1 response.
     #[inline]
     pub fn feed(
         &mut self,
@@ -153,7 +152,7 @@ impl Replies {
         self.body(bytes, used)
     }
 
-    /// Consumes body bytes after `used` bytes of the head.
+    /// Consumes bytes of the body. `used` is the number of bytes that belong to the head.
     fn body(&mut self, bytes: &[u8], mut used: usize) -> Result<Fed, ProtocolFault> {
         let ReplyState::Body(framing) = &mut self.state else {
             return Ok(Fed { used, done: false });
@@ -189,7 +188,7 @@ impl Replies {
     fn add_trailers(&mut self) {
         let reply = &mut self.reply;
         let head = &mut reply.head;
-        // The final empty line.
+        // Length of the final empty line.
         let end = if head.ends_with(b"\r\n") { 2 } else { 1 };
         head.truncate(head.len().saturating_sub(end));
         reply.head_length = head.len();
@@ -260,7 +259,8 @@ impl Replies {
         ReplyStep::Body(used)
     }
 
-    /// Number of remaining body bytes that are not needed, if known and worth discarding.
+    /// Number of remaining body bytes that are not needed. `None` if it is unknown, or too small to
+    /// be worth discarding.
     #[must_use]
     pub fn unwanted(&self) -> Option<u64> {
         match self.state {
@@ -275,7 +275,7 @@ impl Replies {
         }
     }
 
-    /// Reports `n` bytes of the body as discarded. Returns whether the response is complete.
+    /// Reports that `n` bytes of the body were discarded. Returns whether the response is complete.
     pub fn discarded(&mut self, n: u64) -> bool {
         self.reply.bytes += n;
         self.reply.body_bytes += n;
@@ -288,7 +288,7 @@ impl Replies {
         }
     }
 
-    /// Reports that the connection closed. Returns whether that completes the response.
+    /// Reports that the connection was closed. Returns whether that completes the response.
     #[must_use]
     pub fn closed(&self) -> bool {
         matches!(self.state, ReplyState::Body(Framing::UntilClose))
@@ -296,11 +296,9 @@ impl Replies {
 }
 
 enum ReplyStep {
-    /// The head is incomplete.
     More,
-    /// The response has no body. Bytes of the head.
+    /// The response has no body. Has the number of bytes of the head.
     Done(usize),
-    /// A body follows. Bytes of the head.
     Body(usize),
 }
 

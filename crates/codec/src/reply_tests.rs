@@ -304,7 +304,6 @@ fn bodyless_statuses_have_no_body() {
     let head = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n";
     let fed = replies.feed(head, &mut heads, true, Keep::Status);
     assert_eq!(fed.map(|fed| fed.done), Ok(true));
-    // The response to HEAD is not cached for GET.
     replies.begin();
     let fed = replies.feed(head, &mut heads, false, Keep::Status);
     assert_eq!(fed.map(|fed| fed.done), Ok(false));
@@ -321,7 +320,6 @@ fn long_bodies_can_be_discarded() {
     assert!(!replies.discarded(99_999) && replies.discarded(1));
     assert_eq!(replies.reply.bytes, head.len() as u64 + 100_000);
     assert_eq!(heads.first_read(), Some(head.len() + 64));
-    // What is kept is fixed at the start of a response.
     replies.begin();
     for keep in [Keep::Body, Keep::Nothing] {
         let half = if keep == Keep::Body {
@@ -372,7 +370,6 @@ fn excerpt_of_unrequested_failure_is_kept() {
     );
     let answer = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n";
     assert_eq!(stored(answer, b"all is ok"), (None, Vec::new(), false));
-    // The rest of a long body is discarded.
     let long = "HTTP/1.1 404 No\r\nContent-Length: 100000\r\n\r\n";
     assert_eq!(stored(long, b""), (None, Vec::new(), false));
     assert_eq!(

@@ -1,11 +1,11 @@
 //! URLs as the engine needs them: an origin to connect to, and a target for the request line.
 //!
-//! A fast path handles URLs that need no rewriting. All others use the `url` crate, which follows
-//! the WHATWG standard like browsers and Node.
+//! URLs that need no changes take a fast path. All others use the `url` crate, which follows the
+//! WHATWG standard like browsers and Node.js.
 
 use std::{borrow::Cow, fmt::Write};
 
-/// The endpoint of a connection.
+/// Where to connect: scheme, host and port.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Origin {
     /// Whether the scheme is https.
@@ -17,7 +17,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// The value of the Host header. Includes the port unless it is the scheme's default.
+    /// The value of the `host` header. Includes the port unless it is the scheme's default.
     #[must_use]
     pub fn host_header(&self) -> String {
         let mut text = if self.host.contains(':') {
@@ -70,7 +70,7 @@ pub struct Split<'a> {
     pub path: &'a str,
 }
 
-/// Splits a URL without changing it. `None` if any part needs rewriting.
+/// Splits a URL without changing it. `None` if any part would have to be changed.
 #[must_use]
 pub fn split(url: &str) -> Option<Split<'_>> {
     let (tls, rest) = match url.strip_prefix("http://") {
@@ -90,10 +90,10 @@ pub fn split(url: &str) -> Option<Split<'_>> {
     })
 }
 
-/// Whether path and query need no rewriting.
+/// Whether path and query can be sent unchanged.
 #[must_use]
 pub fn is_plain_path(path: &str) -> bool {
-    // A single pass, because this runs for every request.
+    // One pass, because this runs for every request.
     let (mut is_plain, mut before) = (true, 0);
     for byte in path.bytes() {
         is_plain &= SAFE[usize::from(byte)] && !(before == b'/' && byte == b'.');
@@ -123,7 +123,7 @@ pub fn parse(text: &str) -> Option<Target> {
     Some(target)
 }
 
-/// Resolves a redirect's location against the URL that sent it.
+/// Resolves the location of a redirect against the URL of its request.
 #[must_use]
 pub fn join(base: &str, location: &str) -> Option<(String, Target)> {
     let (base, location) = (Zoned::split(base), Zoned::split(location));

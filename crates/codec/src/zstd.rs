@@ -1,10 +1,11 @@
-//! The content encoding zstd (RFC 8878), with the window limit of RFC 9659 for HTTP.
+//! The content encoding zstd (RFC 8878), with the limit for windows over HTTP (RFC 9659).
 
 use ruzstd::decoding::StreamingDecoder;
 
 use super::unpack::{UnpackError, read};
 
-/// Maximum window. Larger ones are not valid over HTTP and are not allocated.
+/// Maximum size of a window. Larger ones are not valid over HTTP, so no memory is allocated for
+/// them.
 const MOST_WINDOW: u64 = 8 << 20;
 
 pub(crate) fn decoded(mut rest: &[u8], most: usize) -> Result<Vec<u8>, UnpackError> {
@@ -26,7 +27,7 @@ pub(crate) fn decoded(mut rest: &[u8], most: usize) -> Result<Vec<u8>, UnpackErr
     Ok(out)
 }
 
-/// Returns what follows a skippable frame. `None` if the frame is not skippable.
+/// Returns what follows a skippable frame. `None` if it is another kind of frame.
 fn skipped(bytes: &[u8]) -> Option<Result<&[u8], UnpackError>> {
     let (magic, rest) = bytes.split_first_chunk::<4>()?;
     if u32::from_le_bytes(*magic) & !0xf != 0x184d_2a50 {
@@ -70,9 +71,6 @@ mod tests {
 
     #[test]
     fn output_of_zstd_is_decoded() {
-        // `printf hello
-        //
-        // zstd`, with its checksum.
         let body = [
             0x28, 0xb5, 0x2f, 0xfd, 0x04, 0x58, 0x29, 0x00, 0x00, b'h', b'e', b'l', b'l', b'o',
         ];
@@ -84,7 +82,6 @@ mod tests {
 
     #[test]
     fn oversized_window_is_rejected() {
-        // A frame header that requests a window of a gigabyte.
         let body = [0x28, 0xb5, 0x2f, 0xfd, 0x00, 0xa0, 0x01, 0x00, 0x00];
         assert_eq!(decoded(&body, 1 << 20), Err(UnpackError::Broken));
     }

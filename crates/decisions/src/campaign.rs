@@ -1,4 +1,5 @@
-//! Evaluates a campaign: which stages hold, recovery, recommendations. Saved as `campaign.json`.
+//! Evaluates a campaign: which stages hold, recovery, recommendations. The result is saved as
+//! `campaign.json`.
 
 mod comparison;
 mod projection;
@@ -22,14 +23,14 @@ pub const SCHEMA: u32 = 1;
 const UTC: &str = "%Y-%m-%dT%H:%M:%SZ";
 const AT_ONCE_NS: u64 = 1_000_000_000;
 
-/// Facts of a campaign before its first stage.
+/// What is known of a campaign before its first stage.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Identity {
     pub name: String,
-    /// Empty if all stages run other tools.
+    /// Target of the campaign. Empty if other tools run all stages.
     pub target: String,
     pub started_utc: String,
-    /// Nanoseconds since 1970.
+    /// Start, in nanoseconds since 1970.
     pub started_wall_ns: u64,
     pub version: String,
     pub file: String,
@@ -82,19 +83,20 @@ pub enum StageOutcome<'a> {
 
 #[derive(Debug, Clone, PartialEq, Serialize, serde::Deserialize)]
 pub struct CoolDown {
-    /// From the end of the load to recovery; `None` if not recovered.
+    /// Time from the end of the load to recovery. `None` if the service did not recover.
     pub recovered_ns: Option<u64>,
-    /// From the end of the load to the first probe; nothing is known of the time before.
+    /// Time from the end of the load to the first probe. Nothing is known of this time.
     pub first_look_ns: u64,
-    /// From the end of the load to the last probe.
+    /// Time from the end of the load to the end of the last probe.
     pub looked_until_ns: u64,
-    /// p95 of the response time that counts as recovered, in nanoseconds.
+    /// A p95 of the response time up to this counts as recovered, in nanoseconds.
     pub bound_ns: u64,
     pub error_bound: f64,
-    /// How long it must last.
+    /// How long this must last, in nanoseconds.
     pub settled_ns: u64,
     pub runs: Vec<String>,
-    /// Why recovery is unknown: all probes were INVALID. `None` if one is valid.
+    /// Why it is unknown whether the service recovered: all probes were INVALID. `None` if any
+    /// probe is valid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unmeasured: Option<String>,
 }
@@ -157,25 +159,23 @@ pub struct StageRow {
     pub criteria: Vec<Judged>,
     pub planned: Option<Planned>,
     pub requests_per_second: Option<f64>,
-    /// Of the busiest phase, if there are several.
     pub busiest_phase_per_second: Option<f64>,
     pub requests: Option<u64>,
-    /// Failed or unanswered.
     pub error_share: Option<f64>,
     #[serde(skip)]
     pub is_unanswered: bool,
     /// p50, p95 and p99 of the service time, as printed.
     pub percentiles: [Option<String>; 3],
-    /// From start to last completion or end of load.
+    /// Time from the start to the last completion or the end of the load, whichever is later.
     pub elapsed_ns: Option<u64>,
-    /// From the campaign's start, in nanoseconds.
+    /// Start of the stage, in nanoseconds from the start of the campaign.
     pub from_ns: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from_utc: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to_utc: Option<String>,
     pub report: Option<String>,
-    /// First bottleneck, if the server was measured.
+    /// The first bottleneck, if the server was measured.
     pub saturation: Option<Saturation>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub mocks: Vec<MockRow>,
@@ -185,7 +185,7 @@ pub struct StageRow {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Endpoint {
     pub text: String,
-    /// By stage; `None` if it did not run.
+    /// Rate in each stage. `None` if it did not run.
     pub per_second: Vec<Option<f64>>,
 }
 
@@ -193,7 +193,7 @@ pub struct Endpoint {
 pub struct Campaign {
     pub schema: u32,
     pub identity: Identity,
-    /// `None` if no stage has criteria.
+    /// Result of the criteria. `None` if no stage has any.
     pub verdict: Option<Judgement>,
     pub sentence: String,
     pub stages: Vec<StageRow>,
@@ -247,16 +247,15 @@ pub fn judged(summary: &Summary, code: u8) -> StageVerdict {
         .measurement
         .as_ref()
         .is_some_and(|measurement| measurement.verdict == "INVALID");
-    // A front end has one code for failed criteria; a stop rule is a reason of its own.
+    // A front end has one exit code for failed criteria. A stop rule is a separate reason.
     let by_criteria = !summary.criteria.is_empty() && summary.run.stopped.is_none();
     match (code, summary.verdict.criteria) {
         _ if summary.run.unrecorded.is_some() => StageVerdict::CouldNotRun,
         (129..=255, _) => StageVerdict::Unfinished,
         (1, _) if by_criteria && invalid => StageVerdict::Invalid,
         (1, Some(Judgement::Inconclusive)) if by_criteria => StageVerdict::Inconclusive,
-        // A stop rule, a criterion, or a failure of the front end's tool.
+        // Because of a stop rule, a criterion, or a failure of the front end's tool.
         (1, _) => StageVerdict::Fail,
-        // Unanswered, regardless of the measurement.
         (3, _) => StageVerdict::Fail,
         _ if invalid => StageVerdict::Invalid,
         (5, _) => StageVerdict::Inconclusive,
@@ -344,7 +343,7 @@ fn percentiles(summary: &Summary) -> [Option<String>; 3] {
     ]
 }
 
-/// The reason: stop rule, failed criteria, or generator.
+/// Why a stage has this verdict: a stop rule, failed criteria, or the generator.
 fn reason(summary: &Summary, verdict: StageVerdict, code: u8) -> String {
     if let Some(reason) = &summary.run.unrecorded {
         return format!("it was ended by {reason}");
@@ -396,8 +395,8 @@ fn reason(summary: &Summary, verdict: StageVerdict, code: u8) -> String {
     format!("{} {verb}", texts.join(", "))
 }
 
-/// A later stage with this stage's load that passes all criteria that this one failed. A stage
-/// without criteria does not count.
+/// A later stage with the load of this one that passes all criteria that failed in this one. Stages
+/// without criteria do not count.
 #[must_use]
 pub fn mended(rows: &[StageRow], number: usize) -> Option<&StageRow> {
     let is = |wanted: Judgement| move |judged: &&Judged| judged.judgement == wanted;

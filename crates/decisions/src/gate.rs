@@ -10,14 +10,14 @@ use analysis::verdict::{Judged, Judgement};
 pub struct Gate {
     pub schema: u32,
     pub what: String,
-    /// `None` if a baseline is being created.
+    /// The baseline. `None` if one is being created.
     pub baseline: Option<String>,
     pub verdict: GateVerdict,
     pub sentence: String,
     pub exit_code: u8,
     pub runs: Vec<GateRun>,
     pub criteria: Vec<Criterion>,
-    /// `None` if there is no baseline or runs are incompatible.
+    /// The comparison. `None` without a baseline, or if runs cannot be compared.
     pub comparison: Option<Comparison>,
     pub hindrances: Vec<String>,
     pub saved: Option<String>,
@@ -64,7 +64,7 @@ pub struct GateRun {
     pub run: String,
     pub revision: Option<String>,
     pub load: String,
-    /// VALID, DEGRADED or INVALID; `None` without requests.
+    /// VALID, DEGRADED or INVALID. `None` without requests.
     pub measurement: Option<String>,
     pub reason: Option<String>,
     pub criteria: Option<Judgement>,
@@ -77,7 +77,6 @@ pub struct Criterion {
     pub text: String,
     pub judgement: Judgement,
     pub runs: usize,
-    /// Of the first of them.
     pub measured: Option<String>,
 }
 
@@ -126,7 +125,7 @@ pub fn judge(
     gate
 }
 
-/// In order: invalid, failed, then the comparison.
+/// The verdict. Invalid runs come first, then failed ones, then the comparison.
 fn verdict(gate: &Gate, runs: &[ComparedRun], is_only_made: bool) -> (GateVerdict, String) {
     let without = |entrant: &&ComparedRun| {
         let requests = &entrant.summary.requests;

@@ -2,7 +2,8 @@
 //!
 //! Modules in order of dependency: [`compare`] compares two groups, [`gate`] decides, [`run_index`]
 //! is the index of runs, [`find`] searches for the load line, [`stop`] has stop rules, [`campaign`]
-//! evaluates stages. Pure functions without I/O; single runs are evaluated by `analysis`.
+//! evaluates stages. All functions are pure and do no I/O. The crate `analysis` evaluates single
+//! runs.
 
 #![forbid(unsafe_code)]
 

@@ -156,6 +156,7 @@ pub struct Worker {
     next_sample: Cell<u64>,
 }
 
+/// Which part of its process's share belongs to a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WorkerPosition {
     /// Index of the worker in its group.
@@ -178,8 +179,7 @@ impl Worker {
         self.position().part_of(self.common.share)
     }
 
-    /// Index of the worker and number of workers in its group. They define its part of the
-    /// process's share.
+    /// Returns its index and the size of its group.
     #[must_use]
     pub fn position(&self) -> WorkerPosition {
         WorkerPosition {

@@ -1,4 +1,5 @@
-//! Conducts a search: probes levels, saves after each, and ends with a report.
+//! Conducts a search: probes levels, saves the state after each probe, and writes a report at the
+//! end.
 
 use std::{
     fs,
@@ -41,7 +42,7 @@ pub fn conduct(
     let began_ns = clock::monotonic_ns();
     let wall_ns = clock::wall_ns();
     let folder = folder(options, wall_ns);
-    // Signals between probes count too.
+    // Signals between two probes count too.
     let stop = StopHandle::default();
     let _signal_handler =
         signals::hear(&stop, String::new(), sink).map_err(|error| ProbeError {
@@ -64,7 +65,6 @@ pub fn conduct(
     };
     let code = match ended {
         Ok(Some(signal)) => {
-            // A sweep has printed its result.
             if !options.is_sweep {
                 searching.found.interrupted(&searching.probes);
             }
@@ -110,7 +110,6 @@ pub struct Searching<'a> {
 }
 
 impl Searching<'_> {
-    /// Returns the signal, if one ended it.
     fn search(&mut self, env: &ProbeEnv<'_>) -> Result<Option<u8>, ProbeError> {
         loop {
             if let Some(signal) = self.stop.signal() {
@@ -144,8 +143,8 @@ impl Searching<'_> {
         }
     }
 
-    /// Waits after a probe until the service answers. `None` if the search continues; otherwise the
-    /// signal, if any.
+    /// Waits after a probe until the service responds again. `None` if the search continues.
+    /// Otherwise returns the signal, if any.
     fn waits(
         &mut self,
         env: &ProbeEnv<'_>,
@@ -174,7 +173,6 @@ impl Searching<'_> {
                 self.found.took_s = self.took_s();
                 self.found.died(&self.probes);
             }
-            // Recovery is unknown.
             PollOutcome::NotAsked => {
                 self.found.took_s = self.took_s();
                 self.found
@@ -232,7 +230,7 @@ impl Searching<'_> {
         format!("  {word} ({})", measured.join("; "))
     }
 
-    /// Saves the state so far. Failures are reported at the end.
+    /// Saves the current state. Failures are reported at the end.
     pub fn keep(&self, folder: &Path) {
         let _ = derived::write_found_so_far(folder, &self.found);
     }
@@ -268,7 +266,7 @@ fn folder(options: &FindOptions, wall_ns: u64) -> PathBuf {
     let name = format!("{}-{suffix:04x}", record::utc(wall_ns, "%Y%m%dT%H%M%SZ"));
     let folder = options.folder.clone();
     let folder = folder.unwrap_or_else(|| Path::new(FOLDER).join(name));
-    // The first probe reports the problem.
+    // If this fails, the first probe reports the problem.
     let _ = fs::create_dir_all(&folder);
     folder
 }

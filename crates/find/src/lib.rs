@@ -1,5 +1,5 @@
-//! Searches for the load line with probes in processes of their own; finished ones are kept.
-//! `decisions::find::search` chooses levels. Messages go to a `MessageSink`.
+//! Searches for the load line with probes that run as separate processes. Finished probes are kept.
+//! `decisions::find::search` chooses the levels. Messages go to a `MessageSink`.
 
 #![forbid(unsafe_code)]
 
@@ -34,7 +34,7 @@ pub struct FindOptions {
     pub flags: Vec<String>,
     pub listeners: Vec<String>,
     pub mocks: Option<String>,
-    /// `None` means a new one in [`FOLDER`].
+    /// Folder of the search. `None` means a new one in [`FOLDER`].
     pub folder: Option<PathBuf>,
     pub notes: Vec<String>,
 }

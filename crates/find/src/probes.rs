@@ -25,14 +25,14 @@ use crate::{
 pub struct ProbeEnv<'a> {
     pub options: &'a FindOptions,
     pub folder: &'a Path,
-    /// With the probe's phase.
+    /// The criteria, limited to the probe's phase.
     pub config: Vec<Criterion>,
 }
 
 pub struct FinishedProbe {
     pub probed: ProbeResult,
     pub row: ProbeRow,
-    /// Few responses: the service must be polled.
+    /// Whether there were so few responses that the service must be polled.
     pub is_mute: bool,
 }
 
@@ -62,9 +62,7 @@ impl<'a> ProbeEnv<'a> {
         }
     }
 
-    /// # Errors
-    ///
-    /// There is no record.
+    /// Runs a probe and evaluates it.
     pub fn probe(&self, number: usize, probe: &Probe) -> Result<ProbeOutcome, ProbeError> {
         let began_ns = clock::monotonic_ns();
         let name = format!("{:02}", number + 1);
@@ -121,7 +119,7 @@ impl<'a> ProbeEnv<'a> {
         })))
     }
 
-    /// For rates only.
+    /// Arrivals and responses of a probe. `None` unless the search is over rates.
     fn flow(&self, run: &Run, probe: &Probe) -> Option<Flow> {
         let is_rate = self.options.over == Over::Rate && !self.options.is_sweep;
         is_rate.then(|| flow(run, PHASE, probe.level)).flatten()
@@ -135,7 +133,7 @@ impl<'a> ProbeEnv<'a> {
         };
         let until = match probe.reason {
             ProbeReason::Near => Some("plain"),
-            // A repeated level needs its full time.
+            // A level that is tried again needs its full time.
             ProbeReason::Again => None,
             ProbeReason::Up | ProbeReason::Down | ProbeReason::Between => Some("decided"),
         };
@@ -175,11 +173,7 @@ impl<'a> ProbeEnv<'a> {
         }
     }
 
-    /// Polls the service with little load.
-    ///
-    /// # Errors
-    ///
-    /// It cannot be polled.
+    /// Polls the service with a small load.
     pub fn look(&self, number: usize, chance: usize) -> Result<PollResult, ProbeError> {
         let name = format!("{:02}-look-{}", number + 1, chance + 1);
         let least = match self.options.over {
@@ -272,8 +266,8 @@ fn is_mute(summary: &Summary) -> bool {
     requests.issued == 0 || requests.unanswered * 2 > requests.issued
 }
 
-/// Why a probe is invalid, if generator faults could have changed it. Lateness only lengthens
-/// times, so a pass still counts, but not near the load line.
+/// Why a probe is invalid, if faults of the generator could have changed its result. Lateness only
+/// makes times longer, so a quick probe that passed still counts.
 fn invalid(summary: &Summary, probed: &ProbeResult) -> Option<(InvalidProbe, String)> {
     const BUSY: f64 = 0.5;
     const ALL: f64 = 0.995;

@@ -1,6 +1,5 @@
-//! Polls a service that stopped answering: how often, and until when.
+//! Polls a service that has stopped responding, and decides how often and how long.
 
-/// Maximum polls.
 const CHANCES: usize = 8;
 pub const SECONDS: f64 = 3.0;
 
@@ -19,11 +18,7 @@ pub enum PollOutcome {
     Signal(u8),
 }
 
-/// Until it answers, polls are used up, or the budget is spent.
-///
-/// # Errors
-///
-/// Those of a poll.
+/// Polls until the service responds, or the polls or the budget are used up.
 pub fn until_back<E>(
     left_s: impl Fn() -> f64,
     mut ask: impl FnMut(usize) -> Result<PollResult, E>,
@@ -71,7 +66,6 @@ mod tests {
 
     #[test]
     fn a_service_that_is_dead_for_good_is_asked_no_longer_than_the_budget_goes() {
-        // Each poll waits half a minute for responses: eight take more than four minutes.
         assert_eq!(config(300, 33, NEVER), (PollOutcome::Silent, 8, 264));
         assert_eq!(config(60, 33, NEVER), (PollOutcome::Silent, 2, 66));
         assert_eq!(config(12, 4, NEVER), (PollOutcome::Silent, 3, 12));

@@ -1,4 +1,4 @@
-//! Criteria limited to a probe's phase.
+//! Limits criteria to the phase of a probe.
 
 use crate::PHASE;
 

@@ -1,4 +1,4 @@
-//! Sweep: measures numbers of users until more show nothing new.
+//! Sweep: measures rising numbers of users until more users would show nothing new.
 
 use decisions::find::{
     search::{InvalidProbe, Probe, ProbeReason},
@@ -13,7 +13,6 @@ use crate::{
 const TRIES: usize = 2;
 
 impl Searching<'_> {
-    /// Returns the signal, if one ended it.
     pub fn sweep(&mut self, env: &ProbeEnv<'_>) -> Result<Option<u8>, ProbeError> {
         let config = &self.options.config;
         let most = config.most.unwrap_or(f64::INFINITY);

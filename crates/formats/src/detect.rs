@@ -1,4 +1,4 @@
-//! Detects which reader a file belongs to, by name or content.
+//! Detects which reader a file belongs to, by its name or content.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::{
 };
 
 pub trait TestFileReader: Sync {
-    /// Description of its files, as a part of a sentence: `a native plan begins with …`.
+    /// Describes the reader's files, as part of a sentence: `a native plan begins with …`.
     fn reads(&self) -> &'static str;
 
     fn suffixes(&self) -> &'static [&'static str] {
@@ -30,7 +30,6 @@ pub trait TestFileReader: Sync {
         false
     }
 
-    /// Default user agents of the original tool.
     fn user_agents(&self) -> &'static [&'static str] {
         &[]
     }
@@ -51,7 +50,7 @@ impl<'a> FileSample<'a> {
         }
     }
 
-    /// Its tree. `None` for an empty file, or one that is neither YAML nor JSON.
+    /// The parsed tree. `None` for a file that is empty, or neither YAML nor JSON.
     #[must_use]
     pub fn root(&self) -> Option<&Node> {
         self.document.as_ref().ok()?.root.as_ref()
@@ -67,7 +66,8 @@ impl<'a> FileSample<'a> {
         suffixes.contains(&self.suffix.as_str())
     }
 
-    /// Its first word outside of comments, without quotes. A key, even if the rest is invalid.
+    /// The first word outside of comments, without quotes. Usually a key, even if the rest of the
+    /// file is invalid.
     #[must_use]
     pub fn first_word(&self) -> &str {
         let mut lines = self.text.lines().map(str::trim);
@@ -127,7 +127,6 @@ pub fn load(inputs: &Inputs, readers: &[&dyn TestFileReader]) -> Result<Plan, Lo
     reader.load(inputs)
 }
 
-/// Whether this is the default user agent of one of the readers.
 #[must_use]
 pub fn is_usual_user_agent(value: &Template, readers: &[&dyn TestFileReader]) -> bool {
     let mut usual = readers.iter().flat_map(|reader| reader.user_agents());

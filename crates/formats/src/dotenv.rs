@@ -1,5 +1,5 @@
-//! `.env` files, as parsed by Node's `dotenv`. Lines that it ignores are ignored. The caller
-//! decides precedence over existing variables.
+//! Parses `.env` files like Node's `dotenv`. Lines that it ignores are ignored. The caller decides
+//! what takes precedence over existing variables.
 
 #[must_use]
 pub fn parse(text: &str) -> Vec<(String, String)> {
@@ -24,7 +24,7 @@ pub fn parse(text: &str) -> Vec<(String, String)> {
     variables
 }
 
-/// The name set in a line, and the offset of its value: `NAME=`, `export NAME = `, `NAME: `.
+/// The name that a line sets, and the offset of its value: `NAME=`, `export NAME = `, `NAME: `.
 fn assignment(line: &str) -> Option<(&str, usize)> {
     let trimmed = line.trim_start();
     let exported = trimmed
@@ -41,7 +41,7 @@ fn assignment(line: &str) -> Option<(&str, usize)> {
     (!name.is_empty()).then_some((name, line.len() - value.len()))
 }
 
-/// A quoted value, which may span lines, and the text after its line. `None` if it is not quoted,
+/// A quoted value, which may span several lines, and the text after it. `None` if it is not quoted,
 /// not closed, or followed by anything but a comment.
 fn quoted(text: &str) -> Option<(String, &str)> {
     let text = text.trim_start_matches([' ', '\t']);

@@ -1,4 +1,4 @@
-//! File access of readers, through a function that tests and fuzzing replace.
+//! Access to files. Readers use a function for it, which tests and fuzzing replace.
 
 use std::{
     cell::RefCell,
@@ -11,20 +11,18 @@ use std::{
 
 use plan::{At, Plan, Problem};
 
-/// Returns a file's bytes, or why it cannot be read.
+/// Returns the bytes of a file. Fails with the reason why it cannot be read.
 pub type ReadFile<'a> = &'a dyn Fn(&Path) -> Result<Vec<u8>, String>;
 
 pub fn from_disk(path: &Path) -> Result<Vec<u8>, String> {
     read(path).map_err(|error| error.to_string())
 }
 
-/// Maximum size of a file in bytes.
 const LARGEST: u64 = 1 << 30;
-/// Maximum size read from a device such as `/dev/null` or a terminal, because `/dev/zero` is
-/// endless.
+/// Maximum size read from a device such as a terminal, because `/dev/zero` is endless.
 const LARGEST_OF_DEVICE: u64 = 1 << 20;
 
-/// Reads a file or pipe named by the user. Fails if it is too large.
+/// Reads a file or pipe that the user named. Fails if it is too large.
 pub fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
     let file = File::open(path)?;
     let kind = file.metadata()?.file_type();
@@ -90,11 +88,10 @@ pub fn text(bytes: Vec<u8>) -> Result<String, NotText> {
     })
 }
 
-/// Position of invalid UTF-8 in a file.
+/// Position of the first byte in a file that is not UTF-8.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotText {
     pub line: usize,
-    /// In characters.
     pub column: usize,
     byte: u8,
 }

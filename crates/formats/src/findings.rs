@@ -1,5 +1,5 @@
-//! Collects problems, notes and secrets while a reader continues, so that all problems are reported
-//! together.
+//! Collects problems, notes and secrets. The reader continues after a problem, so that all are
+//! reported together.
 
 use std::collections::HashSet;
 
@@ -17,7 +17,7 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// Adds a file (or a command-line option). Returns its number for marks.
+    /// Adds a file, or a command-line option. Returns its number, which marks use.
     pub fn file(&mut self, name: impl Into<String>) -> usize {
         self.files.push(name.into());
         self.files.len() - 1
@@ -56,7 +56,7 @@ impl Findings {
         self.original.get_or_insert(original);
     }
 
-    /// Adds a note, unless it exists already.
+    /// Adds a note, unless there is an equal one.
     pub fn note(&mut self, mark: Mark, text: impl Into<String>) {
         let note = Note {
             at: Some(self.at(mark)),

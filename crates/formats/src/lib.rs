@@ -1,10 +1,11 @@
-//! Readers: turn test files into a [`plan::Plan`], or into a list of all problems with positions.
+//! Readers turn test files into a [`plan::Plan`], or into a list of all problems with their
+//! positions.
 //!
-//! Native plans and URLs are read here. Front ends read other tools' files with this crate's
-//! documents, tables, templates and findings.
+//! This crate reads native plans and URLs. Front ends read files of other tools with the documents,
+//! tables, templates and findings of this crate.
 //!
-//! Reads files (scripts, tables) only. The caller supplies environment variables and prints
-//! messages.
+//! It only reads files such as scripts and tables. The caller supplies environment variables and
+//! prints messages.
 
 #![forbid(unsafe_code)]
 
@@ -34,34 +35,33 @@ const USER_AGENT: &str = concat!("loadline/", env!("CARGO_PKG_VERSION"));
 
 #[derive(Clone, Default)]
 pub struct Inputs {
-    /// Test files in order. Paths in them are relative to the first.
+    /// Test files in order. Paths within them are relative to the first one.
     pub files: Vec<PathBuf>,
     pub environment: Option<String>,
     pub target: Option<String>,
     pub variables: Option<String>,
     pub insecure: bool,
     pub solo: bool,
-    /// The only scenario to run.
     pub scenario_name: Option<String>,
-    /// The only stage of a campaign to run.
+    /// Name of the only stage of a campaign to run.
     pub stage: Option<String>,
     pub process_env: Vec<(String, String)>,
     pub secrets: Vec<String>,
-    /// Value of `{{ $testId }}`.
     pub test_id: String,
-    /// Runs another tool's file by native rules: a status of 400 or above is a failed request.
+    /// Whether another tool's file is run by native rules: a status of 400 or above is a failed
+    /// request.
     pub native: bool,
     /// Maximum memory of a table in bytes. `None` means unlimited.
     pub memory: Option<u64>,
     /// Addresses of the plan's mocks by name, for `{{ mocks.NAME }}`.
     pub mocks: Vec<plan::mocks::MockAddress>,
-    /// Name of the run shared by all its processes. `None` for a single process.
+    /// Name of the run, which all its processes share. `None` for a single process.
     pub run_name: Option<u32>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoadErrors {
-    /// Message and exit code of the original tool for the first problem, if it has its own.
+    /// Message and exit code of the original tool for the first problem, if the tool has its own.
     pub original: Option<Original>,
     pub problems: Vec<Problem>,
     pub notes: Vec<Note>,
@@ -86,9 +86,7 @@ impl From<Problem> for LoadErrors {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Original {
-    /// For standard output.
     pub out: String,
-    /// A line for standard error; may be empty.
     pub err: String,
     pub code: u8,
     pub explained: bool,

@@ -1,6 +1,7 @@
 //! Names of HTTP methods.
 
-/// IANA's registered methods, except `CONNECT` (for proxies) and `PRI` (internal to HTTP/2).
+/// Methods that are registered with IANA, except `CONNECT` (for proxies) and `PRI` (internal to
+/// HTTP/2).
 pub const METHODS: &[&str] = &[
     "get",
     "head",

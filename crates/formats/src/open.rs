@@ -1,4 +1,4 @@
-//! Opens documents, tables and JSON options, and reports syntax errors at their positions.
+//! Opens documents, tables and JSON options. Reports syntax errors with their positions.
 
 use std::path::Path;
 
@@ -12,7 +12,8 @@ use crate::{
     table::{Rows, TableOptions},
 };
 
-/// Opens a YAML or JSON file. Returns tree and file number, or `None` after reporting a problem.
+/// Opens a YAML or JSON file and returns its tree and file number. `None` after reporting a
+/// problem.
 pub fn document(
     path: &Path,
     dialect: Dialect,

@@ -1,6 +1,6 @@
-//! Collects secrets of a plan: values under names like `Authorization`, `token` or `password`,
-//! values of variables used there, and variables that will hold secrets at run time. The record
-//! hides them everywhere.
+//! Collects the secrets of a plan: values under names such as `Authorization`, `token` or
+//! `password`, values of variables used there, and variables that will hold secrets at run time.
+//! The record hides them everywhere.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ use crate::Inputs;
 #[derive(Default)]
 pub struct KnownSecrets<'a> {
     pub names: Vec<String>,
-    /// Environment variables used in the file. Their secrets may appear in the plan under other
+    /// Environment variables that the file uses. Their secrets may appear in the plan under other
     /// names.
     pub environment: Vec<(&'a str, &'a str)>,
 }
@@ -76,7 +76,6 @@ pub fn collect(plan: &mut Plan, known: KnownSecrets<'_>) {
 struct Secrets {
     texts: BTreeSet<String>,
     variables: BTreeSet<String>,
-    /// In lower case.
     named: BTreeSet<String>,
 }
 
@@ -224,7 +223,7 @@ impl Secrets {
         }
     }
 
-    /// The whole text, and the token of `Bearer TOKEN`.
+    /// Adds the whole text, and the token of `Bearer TOKEN`.
     fn text(&mut self, text: &str) {
         let scheme = |word: &str| {
             ["bearer", "basic", "token", "digest", "apikey"]
@@ -244,7 +243,7 @@ impl Secrets {
         }
     }
 
-    /// `?token=…` and `user:password@` in a URL as written.
+    /// Adds `?token=…` and `user:password@` of a URL, as written.
     fn url(&mut self, url: &str) {
         if let Some((_, query)) = url.split_once('?') {
             for (name, value) in query.split('&').filter_map(|pair| pair.split_once('=')) {

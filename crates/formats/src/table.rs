@@ -1,4 +1,4 @@
-//! CSV tables, with the type conversion of csv-parse and JavaScript's definition of a number.
+//! CSV tables, with the type conversion of csv-parse and JavaScript's rules for numbers.
 
 use query::value;
 use serde_json::Value;
@@ -6,16 +6,15 @@ use serde_json::Value;
 #[derive(Debug, Clone)]
 pub struct TableOptions {
     pub delimiter: u8,
-    /// Quote of cells. `None` treats quotes as text.
+    /// Quote character of cells. `None` means that quotes are text.
     pub quote: Option<u8>,
     pub comment: Option<u8>,
     pub trim: bool,
-    /// Removes a byte-order mark.
+    /// Whether a byte-order mark is removed.
     pub bom: bool,
     pub cast: bool,
     pub relaxed: bool,
     pub header: bool,
-    /// Maximum memory of the rows, in bytes.
     pub memory: Option<u64>,
 }
 
@@ -87,7 +86,7 @@ fn problem(error: &csv::Error) -> String {
     }
 }
 
-/// Memory of a row in bytes: cells, texts and allocation overhead.
+/// Memory of a row in bytes: cells, texts, and overhead of allocations.
 fn weight(row: &[Value]) -> u64 {
     const PER_ALLOCATION: usize = 16;
     let text = |cell: &Value| match cell {
@@ -98,7 +97,7 @@ fn weight(row: &[Value]) -> u64 {
     (cells + size_of_val(row) + size_of::<Vec<Value>>() + PER_ALLOCATION) as u64
 }
 
-/// Converts a numeric cell as JavaScript does: `007` is 7, `0x10` is 0.
+/// Converts a numeric cell like JavaScript: `007` is 7, `0x10` is 0.
 fn cast(cell: &str) -> Value {
     let whole = value::number_of(cell);
     let prefix = value::float_prefix_of(cell);

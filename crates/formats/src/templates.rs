@@ -1,4 +1,4 @@
-//! Creates templates from nodes, reports unknown functions at their positions, and tracks which
+//! Creates templates from nodes. Reports unknown functions with their positions, and tracks which
 //! variables are used and set.
 
 use std::collections::BTreeSet;
@@ -103,7 +103,7 @@ impl Templates {
         template
     }
 
-    /// Marks a variable (or a part of it) as set by a step.
+    /// Marks a variable, or a part of it, as set by a step.
     pub fn sets(&mut self, path: &str) {
         self.sets.insert(Path::parse(path).root().to_owned());
     }
@@ -113,7 +113,7 @@ impl Templates {
         self.uses.iter().any(|(path, _)| path.root() == name)
     }
 
-    /// First use of every variable that is neither set by steps nor in `known`, with a hint.
+    /// The first use of each variable that is neither set by steps nor in `known`, with a hint.
     pub fn unset(&self, known: &BTreeSet<String>) -> Vec<UnsetVariable> {
         let mut reported = BTreeSet::new();
         let mut unset = Vec::new();
@@ -132,7 +132,7 @@ impl Templates {
         unset
     }
 
-    /// Environment variables that templates use below `root`. Others must not reach the record.
+    /// Environment variables that templates use below `root`. Others must not get into the record.
     pub fn environment(&self, root: &str, env: &Value) -> Value {
         let mut used = Map::new();
         for (path, _) in self.uses.iter().filter(|(path, _)| path.root() == root) {

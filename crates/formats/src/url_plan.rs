@@ -10,18 +10,18 @@ use url::Url;
 
 use crate::{LoadErrors, findings::Findings};
 
-/// Options for a URL. Defaults: 10/s, even, for 10 s, at most 100 in flight.
+/// Options for a URL. Defaults: 10/s, evenly spaced, for 10 s, at most 100 in flight.
 #[derive(Debug, Clone, Default)]
 pub struct UrlOptions {
     pub rate: Option<Rate>,
-    /// Connections shared by all requests. Without a rate, the number of users in a closed loop.
+    /// Number of connections that all requests share. Without a rate, the number of users in a
+    /// closed loop.
     pub connections: Option<u32>,
     pub duration_ns: Option<u64>,
-    /// Distribution of arrivals; even by default.
+    /// How arrivals are distributed. Evenly spaced by default.
     pub arrivals: Option<ArrivalProcess>,
     pub users: Option<u32>,
     pub insecure: bool,
-    /// Method. Default: GET, or POST with a body.
     pub method: Option<String>,
     pub body: Option<BodyOption>,
     pub user: Option<(String, String)>,
@@ -30,7 +30,6 @@ pub struct UrlOptions {
 #[derive(Debug, Clone)]
 pub struct BodyOption {
     pub text: String,
-    /// Content type, unless a header sets it.
     pub content_type: Option<String>,
 }
 
@@ -57,7 +56,7 @@ pub fn url_plan(text: &str, options: &UrlOptions) -> Result<Plan, LoadErrors> {
     let host = &url[url::Position::BeforeHost..url::Position::BeforePath];
     let origin = format!("{}://{}", url.scheme(), zoned.put_back(host));
     let path = url[url::Position::BeforePath..url::Position::AfterQuery].to_owned();
-    // Not parsed as a template, so that braces stay literal.
+    // Not parsed as a template, so that braces stay as they are.
     let usual = if options.body.is_some() {
         "POST"
     } else {
@@ -101,7 +100,6 @@ pub fn url_plan(text: &str, options: &UrlOptions) -> Result<Plan, LoadErrors> {
     findings.finish(Some(plan))
 }
 
-/// `%40` is `@`.
 fn decoded(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());

@@ -1,4 +1,5 @@
-//! Any text as an Artillery script yields a plan or problems; a plan compiles or says why not.
+//! Reads any text as an Artillery script. The result is a plan or problems. A plan compiles, or the
+//! error says why not.
 
 pub fn check(text: &str) {
     if let Ok(plan) = frontend_artillery::translate_text("fuzz.yml", text) {

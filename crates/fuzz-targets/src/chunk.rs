@@ -1,9 +1,9 @@
-//! Any bytes as a record chunk or piece: invalid, or round-trips.
+//! Reads any bytes as a record chunk, or a piece of one. They are invalid, or writing them again
+//! gives the same bytes.
 
 use record::{RecordChunk, RecordPiece};
 
 pub fn check(bytes: &[u8]) {
-    // With a header, as sent by a node.
     let headed = [&b"{\"leaf\":{\"under_way\":{}}}\n"[..], bytes].concat();
     for bytes in [bytes, headed.as_slice()] {
         if let Some(piece) = RecordPiece::from_bytes(bytes) {

@@ -1,4 +1,4 @@
-//! Any text as another tool's output: figures that can be audited, or a refusal.
+//! Reads any text as another tool's output. The result is figures that can be audited, or an error.
 
 pub fn check(text: &str) {
     if let Ok(import) = audit::import::read(text) {

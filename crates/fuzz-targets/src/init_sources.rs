@@ -1,5 +1,6 @@
-//! Any text as a source of `loadline init` yields a plan or one line. Each reader is also tried
-//! after its prefix. Plans are valid once variables are exported.
+//! Reads any text as a source of `loadline init`. The result is a plan, or an error in one line.
+//! Each reader is also tried with its prefix before the text. Plans are valid once variables are
+//! exported.
 
 use std::path::Path;
 
@@ -18,7 +19,7 @@ pub fn check(text: &str) {
         let Ok(draft) = init::from_text("fuzz", &source, &no_file) else {
             continue;
         };
-        // Otherwise the reader reports the missing variables only.
+        // Otherwise the reader would report only the missing variables.
         let exported: Vec<String> = draft
             .unknowns()
             .iter()
@@ -26,7 +27,7 @@ pub fn check(text: &str) {
             .collect();
         let plan = draft.text("fuzz.yml");
         if let Err(errors) = formats::native::translate_text("fuzz.yml", &plan) {
-            // Named certificates must exist.
+            // Certificates that are named must exist.
             let is_asked = |problem: &plan::Problem| {
                 exported.iter().any(|name| {
                     problem.message == format!("the environment variable {name} is not set")

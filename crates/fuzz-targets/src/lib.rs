@@ -1,4 +1,4 @@
-//! Checks of the fuzz targets. Tests run them on all known inputs.
+//! The checks of the fuzz targets. Tests run them on all known inputs.
 
 #![forbid(unsafe_code)]
 

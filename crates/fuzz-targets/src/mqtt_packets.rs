@@ -1,4 +1,5 @@
-//! Any bytes in any split through the MQTT packet reader and a session; the split changes nothing.
+//! Passes any bytes, split in any way, through the reader of MQTT packets and a session. The split
+//! must not change the result.
 
 use mqtt::{Event, NextPacket, Packet, Qos, Session, Version, alias::Aliases, packet};
 

@@ -1,4 +1,5 @@
-//! Any bytes in any split through the response reader; the split changes nothing.
+//! Passes any bytes, split in any way, through the response decoder. The split must not change the
+//! result.
 
 use codec::{
     Response, Want,

@@ -1,5 +1,3 @@
-//! All known inputs of the fuzz targets.
-
 #[cfg(test)]
 mod seeds {
     use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! The index file: opened, created, or replaced if damaged.
+//! The index file. Opens or creates it, and replaces it if it is damaged.
 
 use std::{
     fs::{self, File},
@@ -11,7 +11,6 @@ use rusqlite::{Connection, ErrorCode};
 use crate::{IndexError, tables::Index};
 
 pub const FILE: &str = "history.sqlite";
-/// Lock for replacing a damaged index, so that only one process does.
 const LOCK: &str = ".history.lock";
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -24,7 +23,7 @@ impl From<rusqlite::Error> for FileError {
     fn from(error: rusqlite::Error) -> FileError {
         match error.sqlite_error_code() {
             Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => FileError::Damaged,
-            // Unexpected tables.
+            // The tables are not as expected.
             Some(ErrorCode::Unknown) | None => match error {
                 rusqlite::Error::SqliteFailure(..)
                 | rusqlite::Error::FromSqlConversionFailure(..)
@@ -36,7 +35,8 @@ impl From<rusqlite::Error> for FileError {
     }
 }
 
-/// Runs `work` on the index. A damaged one is renamed and replaced; returns the new name.
+/// Runs `work` on the index. If the index is damaged, renames it, creates another one and returns
+/// the new name of the damaged one.
 pub(crate) fn with<T>(
     runs: &Path,
     mut what: impl FnMut(&mut Index) -> Result<T, FileError>,
@@ -77,7 +77,6 @@ fn put_aside(runs: &Path, path: &Path) -> std::io::Result<Option<PathBuf>> {
     let mut free = aside.filter(|aside| !aside.exists());
     let aside = free.next().unwrap_or_else(|| runs.join("history.damaged"));
     fs::rename(path, &aside)?;
-    // Belongs to the removed index.
     let _ = fs::remove_file(runs.join(format!("{FILE}-journal")));
     Ok(Some(aside))
 }

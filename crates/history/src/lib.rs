@@ -1,7 +1,8 @@
-//! SQLite index of runs next to their records, including deleted ones. Otherwise it can be rebuilt.
+//! SQLite index of runs. It is stored next to their records and also contains runs whose record was
+//! deleted. Everything else can be rebuilt from the records.
 //!
-//! [`keep`] adds a run, [`known`] lists all. Safe for concurrent processes; failures never fail a
-//! run.
+//! [`keep`] adds a run, [`known`] lists all. Several processes can use it at the same time. A
+//! failure of the index never fails a run.
 
 #![forbid(unsafe_code)]
 
@@ -45,11 +46,7 @@ pub struct RunIndex {
     pub remarks: Vec<String>,
 }
 
-/// Returns the new name of a damaged index.
-///
-/// # Errors
-///
-/// The index cannot be written.
+/// Adds a run. Returns the new name of the index if it was damaged and replaced.
 pub fn keep(run: &Run, summary: &Summary) -> Result<Option<PathBuf>, IndexError> {
     let Some((dir, runs)) = run
         .dir
@@ -58,7 +55,7 @@ pub fn keep(run: &Run, summary: &Summary) -> Result<Option<PathBuf>, IndexError>
     else {
         return Ok(None);
     };
-    // A part is not a run.
+    // A part is not a whole run.
     if run.manifest.share.is_some() {
         return Ok(None);
     }
@@ -67,14 +64,12 @@ pub fn keep(run: &Run, summary: &Summary) -> Result<Option<PathBuf>, IndexError>
         .map(|(_, aside)| aside)
         .and_then(|aside| {
             if aside.is_some() {
-                // Restores other runs from records.
                 sync(runs, false)?;
             }
             Ok(aside)
         })
 }
 
-/// With `anew`, records are read again.
 #[must_use]
 pub fn known(runs: &Path, again: bool) -> RunIndex {
     let mut known = match sync(runs, again) {
@@ -107,7 +102,7 @@ fn sync(runs: &Path, again: bool) -> Result<RunIndex, IndexError> {
     let dirs = dirs.iter().filter(|dir| !record::is_running(dir));
     let dirs: Vec<&PathBuf> = dirs.collect();
     if dirs.is_empty() && !runs.join(FILE).exists() {
-        // No index for an empty folder.
+        // Do not create an index in an empty folder.
         return Ok(known);
     }
     let (names, aside) = file::with(runs, |index| index.names())?;
@@ -152,7 +147,7 @@ fn of_record(dir: &Path) -> Result<IndexedRun, RecordError> {
     ))
 }
 
-/// Null if unavailable.
+/// The recorded plan. Null if it is not available.
 fn plan(dir: &Path) -> serde_json::Value {
     let bytes = std::fs::read(dir.join("plan.json")).ok();
     let plan = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());

@@ -1,4 +1,4 @@
-//! Tables of the index, also for other tools: runs, tags, likeness, rows, times.
+//! Tables of the index, which other tools can read too: runs, tags, likeness, rows, times.
 
 use decisions::run_index::{IndexedRow, IndexedRun, QUANTILES, RowTimes};
 use record::{Model, RunState};
@@ -167,7 +167,7 @@ impl Index {
     }
 }
 
-/// An exclusive transaction: waiting for other processes happens here only.
+/// Starts an exclusive transaction. This is the only place that waits for other processes.
 fn begin(connection: &mut Connection) -> Result<Transaction<'_>, FileError> {
     Ok(connection.transaction_with_behavior(TransactionBehavior::Immediate)?)
 }

@@ -1,4 +1,4 @@
-//! Names of enum values in the index, as in summaries.
+//! Names of enum values in the index. They are those of summaries.
 
 use serde_json::Value;
 

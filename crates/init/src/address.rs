@@ -1,4 +1,4 @@
-//! Parts of a URL as written. Variables are allowed.
+//! Splits a URL as written. It may contain variables.
 
 use url::{Url, form_urlencoded};
 
@@ -9,20 +9,16 @@ pub struct Address {
     pub origin: String,
     pub host: String,
     pub user: Option<(String, Option<String>)>,
-    /// From the first slash, with the query; never empty.
+    /// From the first slash, including the query. Never empty.
     pub path: String,
 }
 
-/// Without a scheme, http is assumed.
-///
-/// # Errors
-///
-/// Why it is invalid.
+/// Parses a URL. Without a scheme, http is assumed.
 pub fn read(text: &str) -> Result<Address, String> {
     let text = text.split('#').next().unwrap_or_default().trim();
     let has_scheme = scheme(text).is_some();
     if placeholders::has_variables(text) && !has_scheme {
-        // `$BASE/path`: the rest is unknown.
+        // In `$BASE/path`, the rest of the address is unknown.
         let end = text.find(['/', '?']).unwrap_or(text.len());
         let (origin, path) = text.split_at(end);
         if !placeholders::replaced(origin, "").is_empty() || origin.is_empty() {
@@ -61,7 +57,7 @@ pub fn read(text: &str) -> Result<Address, String> {
         Some((user, place)) => (Some(user), place),
         None => (None, authority),
     };
-    // Hosts and targets cannot hold variables. A colon precedes a port.
+    // Hosts and targets cannot contain variables. What follows a colon is a port.
     if place.is_empty() || place.ends_with(':') || place.contains(['{', '}']) {
         return Err(no_url());
     }
@@ -77,7 +73,7 @@ pub fn read(text: &str) -> Result<Address, String> {
     })
 }
 
-/// A scheme in path or query does not count.
+/// The scheme at the start. One within path or query does not count.
 fn scheme(text: &str) -> Option<&str> {
     let (scheme, _) = text.split_once("://")?;
     let is_part = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
@@ -104,7 +100,6 @@ pub fn decoded(text: &str) -> String {
     let text = text.replace('+', "%2B").replace('&', "%26");
     let mut pairs = form_urlencoded::parse(text.as_bytes());
     pairs.next().map_or_else(String::new, |(name, value)| {
-        // Without an equals sign it is the name.
         if text.contains('=') {
             format!("{name}={value}")
         } else {

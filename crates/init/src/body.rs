@@ -1,4 +1,4 @@
-//! Bodies, paths and passwords without secrets, in the best form that sends the same bytes.
+//! Bodies, paths and passwords without secrets, in the best form that still sends the same bytes.
 
 use serde_json::Value;
 
@@ -6,8 +6,8 @@ use crate::{draft::DraftBody, placeholders, unknowns::Unknowns, yaml};
 
 const JSON: &str = "application/json";
 
-/// JSON if the plan would send the same bytes or must replace something. Removes headers that
-/// follow from it.
+/// Drafts a body. Uses JSON if the plan would then send the same bytes, or if something must be
+/// replaced. Removes headers that follow from the form.
 pub fn draft(
     text: &str,
     headers: &mut Vec<(String, String)>,

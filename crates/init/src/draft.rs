@@ -1,4 +1,5 @@
-//! A plan before it is written: steps with comments. Texts may hold variables ([`crate::marks`]).
+//! A plan before it is written: steps with comments. Texts may contain variables
+//! ([`crate::placeholders`]).
 
 use std::path::{Component, Path};
 
@@ -24,7 +25,6 @@ pub(crate) struct Http {
     pub no_redirects: Option<&'static str>,
     pub max_redirects: Option<u32>,
     pub timeout: Option<String>,
-    /// `HOST:PORT:ADDRESS` each.
     pub resolve: Vec<String>,
     pub unix: Option<String>,
     pub authorities: Option<String>,
@@ -109,7 +109,7 @@ impl Draft {
         format!("{on} request{s} to {target}{rest}")
     }
 
-    /// Makes file names relative to the plan. Returns whether there are any.
+    /// Makes names of files relative to the plan. Returns whether there are any.
     pub(crate) fn move_files(&mut self, plan: &str) -> bool {
         let http = &mut self.http;
         let own = [
@@ -184,7 +184,6 @@ pub(crate) fn nothing_yet() -> DraftStep {
     DraftStep::Log("Nothing is sent yet: take the # away from a step below".to_owned())
 }
 
-/// `shop` for `www.shop.example`.
 pub(crate) fn stem_of_host(host: &str) -> String {
     let host = host.strip_prefix("www.").unwrap_or(host);
     let is_address = host.parse::<std::net::Ipv4Addr>().is_ok();

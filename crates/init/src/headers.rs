@@ -1,4 +1,4 @@
-//! Which recorded headers are kept, and how duplicates are joined.
+//! Decides which recorded headers are kept, and joins duplicates.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HeaderUse {
@@ -54,7 +54,7 @@ pub fn of_browser(name: &str, value: &str) -> HeaderUse {
     }
 }
 
-/// By RFC 9110.
+/// Whether a text is a valid name by RFC 9110.
 pub fn is_name(name: &str) -> bool {
     let is_of_it = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
     !name.is_empty() && name.chars().all(is_of_it)

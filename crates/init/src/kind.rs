@@ -1,4 +1,4 @@
-//! Detects the kind of a source by content.
+//! Detects the kind of a source by its content.
 
 use formats::{
     LoadErrors,
@@ -66,18 +66,17 @@ fn tree(name: &str, text: &str) -> Result<Node, LoadErrors> {
         ends.iter()
             .any(|end| name.to_ascii_lowercase().ends_with(end))
     };
-    if looks_like_json || is_named(&[".har", ".json"]) {
-        // serde_json has better messages for JSON.
-        if let Err(error) = serde_json::from_str::<serde_json::Value>(text) {
-            let mark = Mark {
-                file: 0,
-                line: error.line().max(1),
-                column: error.column().max(1),
-            };
-            let what = error.to_string();
-            let what = what.split(" at line ").next().unwrap_or_default();
-            return Err(problem(name, mark, format!("this is not JSON: {what}")));
-        }
+    if (looks_like_json || is_named(&[".har", ".json"]))
+        && let Err(error) = serde_json::from_str::<serde_json::Value>(text)
+    {
+        let mark = Mark {
+            file: 0,
+            line: error.line().max(1),
+            column: error.column().max(1),
+        };
+        let what = error.to_string();
+        let what = what.split(" at line ").next().unwrap_or_default();
+        return Err(problem(name, mark, format!("this is not JSON: {what}")));
     }
     let read = document::parse(0, text, Dialect::Core);
     let root = match read {

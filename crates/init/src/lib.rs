@@ -1,5 +1,5 @@
-//! Creates commented plans from URLs, curl commands, recordings (HAR) and OpenAPI descriptions.
-//! Unknown values are marked, secrets are left out. Pure text processing.
+//! Creates plans with comments from URLs, curl commands, recordings (HAR) and OpenAPI descriptions.
+//! Marks unknown values and omits secrets. Only processes texts.
 
 #![forbid(unsafe_code)]
 

@@ -1,5 +1,5 @@
-//! Variables in unfinished texts, between two reserved characters. They become templates when
-//! written.
+//! Variables in unfinished texts. They are written between two reserved characters, and become
+//! templates when the plan is written.
 
 use serde_json::{Map, Value};
 
@@ -87,7 +87,7 @@ pub struct Templates {
 }
 
 impl Templates {
-    /// Literal `{{` becomes a variable that holds a brace.
+    /// Converts a text. A literal `{{` becomes a variable that holds a brace.
     pub fn text(&mut self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         let mut behind_variable = false;

@@ -1,11 +1,11 @@
-//! Missing and secret values: each becomes a variable from the environment.
+//! Missing and secret values. Each becomes a variable from the environment.
 
 use plan::is_secret_name;
 use serde_json::Value;
 
 use crate::placeholders;
 
-/// Common environment variables that must not be used by accident.
+/// Common environment variables. They must not be used by accident.
 const TAKEN: [&str; 22] = [
     "PATH", "HOME", "USER", "USERNAME", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "PWD", "OLDPWD",
     "HOST", "HOSTNAME", "TERM", "NAME", "TMPDIR", "EDITOR", "DISPLAY", "MAIL", "TZ", "UID", "ID",
@@ -18,7 +18,7 @@ const SCHEMES: [(&str, &str); 5] = [
     ("apikey ", "api_key"),
     ("digest ", "credentials"),
 ];
-/// Names that look secret and are not.
+/// Names that look secret but are not.
 const OPEN: [&str; 7] = [
     "idempotency-key",
     "sec-websocket-key",
@@ -31,7 +31,7 @@ const OPEN: [&str; 7] = [
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unknown {
-    /// `None` if the plan names the environment directly.
+    /// Name of the variable. `None` if the plan names the environment directly.
     pub variable: Option<String>,
     pub env: String,
     pub what: String,
@@ -156,7 +156,7 @@ impl Unknowns {
         self.unless_named(&name.to_ascii_lowercase(), value, &what)
     }
 
-    /// A value of variables only is kept.
+    /// Replaces a value, unless it consists only of variables.
     fn unless_named(&mut self, hint: &str, value: &str, what: &str) -> String {
         if placeholders::has_variables(value) && placeholders::replaced(value, "").trim().is_empty()
         {
@@ -165,7 +165,7 @@ impl Unknowns {
         self.secret(hint, value, what)
     }
 
-    /// `a=1&token=x`.
+    /// Replaces secrets in `a=1&token=x`.
     pub fn pairs(&mut self, text: &str, what: &str) -> String {
         let pairs = text.split('&').map(|pair| match pair.split_once('=') {
             Some((name, value)) if is_secret(name) && !value.is_empty() => {
@@ -177,7 +177,7 @@ impl Unknowns {
         pairs.collect::<Vec<_>>().join("&")
     }
 
-    /// JSON text with unquoted number variables; `None` without any.
+    /// JSON text in which variables that are numbers have no quotes. `None` if there are none.
     pub fn with_numbers(&self, value: &Value) -> Option<String> {
         let text = query::value::json(value);
         let numbers = self.numbers.iter();
@@ -238,7 +238,7 @@ impl Unknowns {
             }
             Value::Number(_) if is_secret(name) => {
                 let text = query::value::text(Some(value));
-                // The same digits may also appear as text.
+                // The same digits may also occur as text.
                 let what = format!("`{name}` of {what}, a number");
                 let variable = self.secret(name, &format!("number {text}"), &what);
                 self.numbers.push(variable.clone());
@@ -253,7 +253,7 @@ pub fn is_secret(name: &str) -> bool {
     is_secret_name(name) && !OPEN.contains(&name.to_ascii_lowercase().as_str())
 }
 
-/// Valid in templates and shells: `x-api-key` is `x_api_key`.
+/// A name that is valid in templates and shells: `x_api_key` for `x-api-key`.
 fn name_of(hint: &str) -> String {
     let mut name = String::new();
     for letter in hint.chars() {

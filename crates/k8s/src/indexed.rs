@@ -1,4 +1,4 @@
-//! Indexed Job: each pod runs a part that starts by the clock.
+//! Renders an indexed Job, in which each pod runs a part that starts at a set time.
 
 use crate::{
     RenderOptions,
@@ -68,7 +68,6 @@ fn before(options: &RenderOptions, start_at: &str) -> String {
 }
 
 fn arguments(options: &RenderOptions, seed: u64, start_at: &str) -> Vec<String> {
-    // Escapes variable references.
     let plain = |text: &String| text.replace("$(", "$$(");
     let mut all = vec!["run".to_owned(), plain(&options.what)];
     for (flag, value) in [

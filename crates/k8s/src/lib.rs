@@ -1,6 +1,7 @@
-//! Kubernetes manifests: a RayJob with a conductor, or an indexed Job whose parts are merged later.
+//! Renders Kubernetes manifests: a RayJob with a conductor, or an indexed Job whose parts are
+//! merged later.
 //!
-//! Pure text generation.
+//! Only generates text.
 
 #![forbid(unsafe_code)]
 
@@ -17,7 +18,7 @@ pub use names::default_name;
 #[derive(Debug, Clone)]
 pub struct RenderOptions {
     pub name: String,
-    /// `None` means the default namespace.
+    /// The namespace. `None` means the default one.
     pub namespace: Option<String>,
     pub image: String,
     pub nodes: u64,
@@ -25,13 +26,13 @@ pub struct RenderOptions {
     pub memory: String,
     pub storage: String,
     pub env_from: Option<String>,
-    /// A file relative to `folder`, or a URL.
+    /// The test: a file relative to `folder`, or a URL.
     pub what: String,
     pub flags: Vec<String>,
     pub folder: String,
     pub files: Vec<(String, Vec<u8>)>,
     pub files_are_secret: bool,
-    /// Total, in seconds.
+    /// Time limit for the whole job, in seconds.
     pub deadline_s: u64,
     pub job: Job,
 }
@@ -51,9 +52,7 @@ impl fmt::Display for Unusable {
     }
 }
 
-/// # Errors
-///
-/// Kubernetes would refuse it.
+/// Renders the manifests.
 pub fn render(options: &RenderOptions) -> Result<String, Unusable> {
     names::check(options).map_err(Unusable)?;
     let mut documents = vec![parts::claim(options)];

@@ -1,4 +1,4 @@
-//! Names and quantities that Kubernetes accepts, checked early.
+//! Names and quantities in the form that Kubernetes accepts, checked early.
 
 use crate::{Job, RenderOptions};
 

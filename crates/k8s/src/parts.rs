@@ -1,4 +1,4 @@
-//! Parts of both jobs: files, storage, security.
+//! What both jobs have in common: files, storage, security.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 
@@ -9,9 +9,7 @@ use crate::{
 
 pub const FILES: &str = "/test";
 pub const RECORDS: &str = "/records";
-/// Maximum ConfigMap or Secret.
 const MOST: usize = 1 << 20;
-/// User id in the image (`packaging/Dockerfile`).
 const USER: u32 = 10001;
 
 pub fn metadata(options: &RenderOptions, name: &str) -> String {
@@ -173,8 +171,8 @@ pub fn below(by: usize, pieces: &[String]) -> String {
     indented(&pieces.concat(), by)
 }
 
-/// `kubectl apply` stores manifests in an annotation of at most 262,144 bytes; escapes may double a
-/// text.
+/// Maximum size of a file. `kubectl apply` stores manifests in an annotation of at most 262,144
+/// bytes, and escapes may double a text.
 const MOST_APPLIED: usize = 128 << 10;
 
 pub fn apply_command(options: &RenderOptions) -> &'static str {

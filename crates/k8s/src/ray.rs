@@ -1,4 +1,4 @@
-//! RayJob: a head as conductor, one node per host.
+//! Renders a RayJob with a head that is the conductor, and one node for each host.
 
 use crate::{
     RenderOptions,
@@ -6,9 +6,8 @@ use crate::{
     yaml::{quoted, word},
 };
 
-/// Ray's minimum; the load does not use the store.
+/// Memory of the object store: Ray's minimum, because the load does not use it.
 const STORE: &str = "80000000";
-/// The conductor reads each node once a second.
 const HEAD_CPU: &str = "2";
 const HEAD_MEMORY: &str = "4Gi";
 
@@ -159,7 +158,6 @@ env:
     .to_owned()
 }
 
-/// Larger than the default shared memory.
 fn shared() -> String {
     "- name: shared-memory\n  emptyDir: {medium: Memory, sizeLimit: 128Mi}\n".to_owned()
 }

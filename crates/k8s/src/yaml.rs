@@ -1,4 +1,4 @@
-//! Quotes and indents YAML. All external values pass here.
+//! Quotes and indents YAML. All external values must pass through here.
 
 use std::fmt::Write as _;
 
@@ -24,7 +24,7 @@ pub fn list(items: &[String]) -> String {
     format!("[{}]", items.join(", "))
 }
 
-/// Block text after `key: `, quoted if necessary.
+/// Formats block text that follows `key: `. Quotes it if necessary.
 pub fn block(text: &str, indent: usize) -> String {
     let body = text.strip_suffix('\n').unwrap_or(text);
     let is_as_it_stands =
@@ -54,7 +54,7 @@ pub fn indented(text: &str, by: usize) -> String {
         }
         out.push('\n');
     }
-    // Keeps a single final line end.
+    // Keep only one line break at the end.
     out.truncate(out.len() - 1);
     out
 }

@@ -1,6 +1,6 @@
-//! Reads request bodies completely before the lab handles them. Otherwise an early refusal (401,
-//! 404, 405) leaves an unread body, the HTTP library closes the connection, and the client's next
-//! request fails for no visible reason.
+//! Reads the whole body of a request before the lab handles it. Otherwise an early refusal (401,
+//! 404, 405) would leave an unread body. The HTTP library would then close the connection, and the
+//! client's next request would fail for no visible reason.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -10,11 +10,10 @@ use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::Request;
 use hyper::body::{Body as HttpBody, Frame};
 
-/// Maximum size of a body, as for axum's extractors.
 const MAX_BODY: usize = 2 * 1024 * 1024;
 
-/// Returns the request with its body in memory. An incomplete or too large body fails when the lab
-/// reads it, so that each lab can refuse it in its own form.
+/// Returns the request with its body in memory. A body that is incomplete or too large fails when
+/// the lab reads it, so that each lab can refuse it in its own form.
 pub(crate) async fn read_whole(request: Request) -> Request {
     if request.body().is_end_stream() {
         return request;

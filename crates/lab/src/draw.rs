@@ -1,5 +1,5 @@
-//! Random draws as functions of (seed, request number), so that tests can recompute them from the
-//! log.
+//! Random draws that depend only on (seed, request number), so that tests can compute them again
+//! from the log.
 
 use crate::random::mix;
 
@@ -20,19 +20,16 @@ impl Draws {
         Self { seed }
     }
 
-    /// A number in [0, 1).
     pub fn uniform(self, n: u64, what: For) -> f64 {
         let row = mix(self.seed ^ mix(what as u64));
         // 53 bits, which a double represents exactly.
         (mix(row.wrapping_add(mix(n))) >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// Whether request `n` belongs to a share of this size.
     pub fn is_of(self, share: f64, n: u64) -> bool {
         self.uniform(n, For::Share) < share
     }
 
-    /// Exponentially distributed nanoseconds.
     pub fn exponential(self, mean_ns: u64, n: u64) -> u64 {
         let drawn = -(1.0 - self.uniform(n, For::Service)).ln() * mean_ns as f64;
         #[expect(
@@ -55,7 +52,7 @@ mod tests {
     fn exponential_draws_have_the_right_mean_and_tail() {
         let draws = Draws::new(7);
         let mut drawn: Vec<_> = (0..N).map(|n| draws.exponential(1_000_000, n)).collect();
-        // Three standard errors: 1e6 / sqrt(N) each.
+        // Three standard errors. Each is 1e6 / sqrt(N).
         let mean = drawn.iter().sum::<u64>() as f64 / N as f64;
         assert!((mean - 1e6).abs() < 3.0 * 1e6 / (N as f64).sqrt(), "{mean}");
         drawn.sort_unstable();

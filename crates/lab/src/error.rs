@@ -1,4 +1,4 @@
-//! Errors of starting and stopping a lab, each one line for the user.
+//! Errors when a lab starts or stops. Each is one line for the user.
 
 use std::fmt;
 use std::io;
@@ -10,7 +10,6 @@ pub enum LabError {
         name: String,
         known: Vec<&'static str>,
     },
-    /// The lab does not have this `option=value`.
     UnknownOption {
         lab: &'static str,
         option: String,
@@ -46,7 +45,7 @@ pub enum LabError {
 }
 
 impl LabError {
-    /// Whether the request itself was invalid (name, option), so that another port, file or machine
+    /// Whether the request itself is invalid (name, option), so that another port, file or machine
     /// would not help.
     #[must_use]
     pub fn is_bad_input(&self) -> bool {

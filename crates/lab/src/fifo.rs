@@ -1,4 +1,4 @@
-//! A first-come, first-served queue with c servers in virtual time: completion is computed at
+//! A first-come, first-served queue with c servers in virtual time. Completion is computed at
 //! arrival, so late wake-ups and slow writes never delay later requests.
 
 use std::cmp::Reverse;
@@ -17,7 +17,8 @@ impl Fifo {
         }
     }
 
-    /// Adds a request and returns its completion: `max(arrival, earliest free server) + service`.
+    /// Adds a request and returns when it is completed: `max(arrival, earliest free server) +
+    /// service`.
     pub fn admit(&mut self, arrival: u64, service: u64) -> u64 {
         match self.free.peek_mut() {
             Some(mut earliest) => {
@@ -57,8 +58,8 @@ mod tests {
         assert_eq!(fifo.admit(4, 1), 101);
     }
 
-    /// Closed forms for one exponential server at half its capacity: Poisson (M/M/1) and even
-    /// arrivals (D/M/1).
+    /// Compares with closed forms for one exponential server at half its capacity, with Poisson
+    /// (M/M/1) and even arrivals (D/M/1).
     #[test]
     fn waits_match_queueing_theory() {
         const N: u64 = 400_000;

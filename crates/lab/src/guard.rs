@@ -1,5 +1,5 @@
 //! Limits in front of a lab's routes: work that takes time, one request at a time, and a guard that
-//! refuses requests immediately under overload.
+//! immediately refuses requests under overload.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,7 +19,6 @@ pub(crate) const OPTIONS: &[&str] = &["work", "max-in-flight"];
 
 struct Limits {
     work_ns: u64,
-    /// Maximum number of requests, including the one in work.
     most: Option<u64>,
     here: AtomicU64,
     free_at_ns: Mutex<u64>,

@@ -1,9 +1,9 @@
-//! Embedded targets: small servers for load tests that count the requests they received. This crate
-//! has the general ones (`sum`, `mqtt`, `truth`) and the common parts: options, serving, counting,
-//! logging, stopping.
+//! Embedded targets: small servers for load tests that count the requests they receive. This crate
+//! has the general ones (`sum`, `mqtt`, `truth`) and what all have in common: options, serving,
+//! counting, logging, stopping.
 //!
 //! It shares no code with the rest of the workspace, so that its counts are independent of the
-//! engine's. Other crates add labs as an [`Entry`].
+//! engine's. Other crates add labs as a [`LabEntry`].
 
 #![forbid(unsafe_code)]
 
@@ -47,10 +47,9 @@ use sidecar::Sidecar;
 pub struct LabEntry {
     pub name: &'static str,
     pub help: &'static str,
-    /// Names of its `option=value` pairs.
+    /// Names of the lab's `option=value` pairs.
     pub extra: &'static [&'static str],
     pub kind: LabKind,
-    /// Creates the output of `--print-token`.
     pub token: fn(&LabOptions) -> String,
 }
 
@@ -61,15 +60,15 @@ pub fn plain_token(options: &LabOptions) -> String {
 
 #[derive(Clone, Copy)]
 pub enum LabKind {
-    /// With axum. The function creates the routes and opens files.
+    /// Served with axum. The function creates the routes and opens files.
     Routes(fn(&LabOptions) -> Result<Routes, LabError>),
-    /// With its own loop, for exact timing. The function opens files and binds the port.
+    /// Served by a loop of its own, for exact timing. The function opens files and binds the port.
     OwnLoop(fn(&LabOptions) -> Result<Bound, LabError>),
 }
 
 pub struct Routes {
     pub router: Router,
-    /// Creates the lab's own part of `/__lab/stats`: name and document.
+    /// Creates the lab's own part of `/__lab/stats`, as name and document.
     pub stats: Option<OwnStats>,
     /// A second server on its own port.
     pub sidecar: Option<Sidecar>,
@@ -78,7 +77,6 @@ pub struct Routes {
 
 pub type Background = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// Creates the lab's own part of `/__lab/stats`.
 pub type OwnStats = Box<dyn Fn() -> (&'static str, serde_json::Value) + Send + Sync>;
 
 impl From<Router> for Routes {
@@ -98,11 +96,12 @@ pub const TRUTH: LabEntry = truth::LAB;
 
 pub const GENERAL: &[LabEntry] = &[SUM, MQTT, TRUTH];
 
-/// Runs a lab until SIGTERM or SIGINT (or until standard input closes, if requested): the command
-/// `loadline lab NAME`.
+/// Runs a lab until SIGTERM or SIGINT, or until standard input closes if that is requested. This is
+/// the command `loadline lab NAME`.
 ///
-/// Writes a line `listening on SCHEME://HOST:PORT` for each port, http first, and then `ready` to
-/// `out`. With [`print_token`](Options::print_token) it writes a valid token and starts nothing.
+/// Writes a line `listening on SCHEME://HOST:PORT` to `out` for each port, http first, and then
+/// `ready`. With [`print_token`](LabOptions::print_token) it writes a valid token and starts
+/// nothing.
 ///
 /// Fails if the lab cannot start or its log is incomplete.
 pub fn run(
@@ -119,7 +118,7 @@ pub fn run(
     listen::raise_descriptor_limit();
     let bound = Bound::new(labs, name, &options)?;
     let (address, sidecar) = (bound.address, bound.sidecar);
-    // Before `ready`, so that a signal right after it finds its handler.
+    // Listen before writing `ready`, so that a signal right after it finds its handler.
     let stop = Stop::listen(options.until_stdin_closes)?;
     let (lab, ended) = Lab::spawn(name, bound)?;
     writeln!(out, "listening on http://{address}").map_err(LabError::Output)?;
@@ -140,13 +139,12 @@ pub struct Lab {
 }
 
 impl Lab {
-    /// Starts a lab of this crate. It listens on return. Installs no signal handler and does not
-    /// read standard input.
+    /// Starts a lab of this crate. When this returns, the lab listens. Installs no signal handler
+    /// and does not read standard input.
     pub fn start(name: &str, options: &LabOptions) -> Result<Self, LabError> {
         Self::start_from(GENERAL, name, options)
     }
 
-    /// Starts one of these labs, otherwise like [`Lab::start`].
     pub fn start_from(
         labs: &[LabEntry],
         name: &str,
@@ -190,8 +188,8 @@ impl Lab {
         self.sidecar
     }
 
-    /// Stops the lab and waits for its end: responses in progress are written, the log is flushed.
-    /// Fails if the log is incomplete.
+    /// Stops the lab and waits until it has ended. Responses in progress are written, and the log
+    /// is flushed. Fails if the log is incomplete.
     pub fn stop(mut self) -> Result<(), LabError> {
         self.end()
     }
@@ -219,11 +217,10 @@ impl Drop for Lab {
 
 pub struct Bound {
     address: SocketAddr,
-    /// Scheme and address of a second port.
     sidecar: Option<(&'static str, SocketAddr)>,
-    /// Serves on the calling thread until stopped. Fails if the log is incomplete.
+    /// Serves on the calling thread until it is stopped. Fails if the log is incomplete.
     serve: Box<dyn FnOnce() -> Result<(), LabError> + Send>,
-    /// Stops it from any thread, before or while it serves.
+    /// Stops it. Can be called from any thread, before or while it serves.
     stop: Box<dyn FnOnce() + Send>,
 }
 

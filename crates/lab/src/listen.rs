@@ -34,7 +34,7 @@ fn take(address: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> {
     };
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(family, SocketType::STREAM, flags, None)?;
-    // A restarted lab reuses the port of the previous one.
+    // A lab that is started again can use the port of the previous one.
     sockopt::set_socket_reuseaddr(&socket, true)?;
     bind(&socket, &address)?;
     listen(&socket, BACKLOG)?;
@@ -43,10 +43,11 @@ fn take(address: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> {
     Ok((listener, address))
 }
 
-/// Load tests often exceed the default of 1,024 connections.
+/// Raises the limit of open files, because load tests often need more than the default of 1,024
+/// connections.
 pub fn raise_descriptor_limit() {
     let limit = getrlimit(Resource::Nofile);
-    // Otherwise further connections wait in the backlog.
+    // If this fails, further connections wait in the backlog.
     let _ = setrlimit(
         Resource::Nofile,
         Rlimit {

@@ -1,5 +1,5 @@
-//! The request log of `--log FILE`: a JSON line per response, on CLOCK_MONOTONIC. Buffered; the
-//! caller flushes. The first write error is reported at the end.
+//! The request log of `--log FILE`: a line of JSON for each response, on CLOCK_MONOTONIC. It is
+//! buffered, and the caller flushes it. The first write error is reported at the end.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};

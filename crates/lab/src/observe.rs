@@ -3,12 +3,12 @@
 //!
 //! Meaning of the counts:
 //!
-//! **received**: the head was read and parsed; the body may be incomplete. The HTTP library rejects
-//! invalid heads with 400, uncounted.
+//! **received**: the head was read and parsed. The body may be incomplete. The HTTP library rejects
+//! invalid heads with a 400, which is not counted.
 //!
-//! **answered**: the lab hands the response over for writing. Counted before the first byte is
-//! written, so a client with a response finds it counted. It counts even if the client is gone,
-//! because the work was done (see `server`).
+//! **answered**: the lab hands over the response for writing. This is counted before the first byte
+//! is written, so a client that has a response finds it counted. It counts even if the client is
+//! gone, because the work was done (see `server`).
 //!
 //! The difference is the number of requests in progress.
 

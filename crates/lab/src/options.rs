@@ -4,20 +4,19 @@ use std::path::PathBuf;
 
 use crate::{LabEntry, LabError};
 
-/// Options of a lab. [`Default`] has the command's defaults.
 #[derive(Clone)]
 pub struct LabOptions {
     pub host: String,
-    /// Port to listen on; 0 for any free one.
+    /// Port to listen on. 0 means any free one.
     pub port: u16,
-    /// Secret that clients must send, for labs that require one.
+    /// Secret that clients must send to labs that require one.
     pub token: String,
-    /// Random seed; 0 for a different one at every start.
+    /// Seed of random numbers. 0 means a different one at every start.
     pub seed: u64,
     pub log: Option<PathBuf>,
     pub print_token: bool,
     pub until_stdin_closes: bool,
-    /// Pairs for this lab. The last value counts, unless the lab accepts several.
+    /// Pairs for this lab. Of equal names the last one counts, unless the lab accepts several.
     pub extra: Vec<(String, String)>,
 }
 

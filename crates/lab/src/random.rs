@@ -1,17 +1,17 @@
-//! Pseudorandom numbers as functions of (seed, k), so that a seeded lab can be replayed.
+//! Pseudorandom numbers that depend only on (seed, k), so that a lab with a seed can be run again.
 
 use std::hash::{BuildHasher, RandomState};
 
-/// The seed, or a fresh one for 0. Below 2^53, so that any JSON reader preserves it.
+/// Returns the seed, or a fresh one for 0. It is below 2^53, so that any JSON reader preserves it.
 pub fn seed_or_fresh(seed: u64) -> u64 {
     if seed != 0 {
         return seed;
     }
-    // The standard library's hash keys come from the system's random source.
+    // The hash keys of the standard library come from the system's random source.
     (RandomState::new().hash_one("lab") >> 11).max(1)
 }
 
-/// One step of `SplitMix64`: neighbouring inputs give unrelated outputs.
+/// One step of `SplitMix64`. Neighbouring inputs have unrelated outputs.
 pub fn mix(n: u64) -> u64 {
     let n = n.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let n = (n ^ (n >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,4 +1,4 @@
-//! Serves labs with axum: HTTP/1.1 with keep-alive on one thread, and a clean end.
+//! Serves labs with axum: HTTP/1.1 with keep-alive on one thread, and a clean shutdown.
 
 use std::future::Future;
 use std::pin::pin;
@@ -19,11 +19,10 @@ use crate::observe::{self, LabObserver};
 use crate::sidecar::Sidecar;
 use crate::{Bound, LabError, LabOptions, Routes, listen};
 
-/// Interval of flushing the log. "At least once a second" is documented.
+/// How often the log is flushed. The documentation says "at least once a second".
 const FLUSH_EVERY: Duration = Duration::from_millis(500);
-/// Time limit for responses in progress at the end. "Within a second" is documented.
+/// Time limit for responses in progress at the end. The documentation says "within a second".
 const GRACE: Duration = Duration::from_millis(500);
-/// Pause of `accept` when the process is out of descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 
 pub(crate) fn bind(
@@ -52,15 +51,14 @@ pub(crate) fn bind(
         address,
         sidecar: scheme_and_address,
         serve: Box::new(move || {
-            // Ends when its handle is dropped.
             let _sidecar = sidecar.map(Sidecar::begin).transpose()?;
-            // A message or a dropped sender both mean "stop".
+            // Both a message and a dropped sender mean "stop".
             let stopped = async { drop(stopped.await) };
             if let Some(background) = background {
                 runtime.spawn(background);
             }
             runtime.block_on(serve(listener, router, &tally, stopped));
-            // Remaining connections end here, before the log is closed.
+            // The remaining connections end here, before the log is closed.
             drop(runtime);
             tally.finish()
         }),
@@ -68,7 +66,7 @@ pub(crate) fn bind(
     })
 }
 
-/// Serves until `stop` is ready, then closes idle connections and waits briefly for responses in
+/// Serves until `stop` is ready. Then closes idle connections and waits briefly for responses in
 /// progress.
 async fn serve(
     listener: TcpListener,
@@ -79,8 +77,8 @@ async fn serve(
     let service = TowerToHyperService::new(router.with_state(()));
     let connections = GracefulShutdown::new();
     let mut http = http1::Builder::new();
-    // A client may vanish right after sending. Its request was received, so it is served and
-    // counted. Without half_close hyper would drop it or not, depending on scheduling.
+    // A client may disappear right after sending. Its request was received, so it must be handled
+    // and counted. Without half_close, hyper would drop it or not, depending on scheduling.
     http.half_close(true).pipeline_flush(true);
 
     let mut flush = tokio::time::interval(FLUSH_EVERY);
@@ -95,11 +93,11 @@ async fn serve(
                     let connection = http.serve_connection(prepare(stream), service.clone());
                     let watched = connections.watch(connection);
                     tokio::spawn(async move {
-                        // Errors of a connection are ignored.
+                        // Errors of a single connection are ignored.
                         let _ = watched.await;
                     });
                 }
-                // Mostly "too many open files". Waiting connections stay in the backlog.
+                // Usually "too many open files". Connections wait in the backlog.
                 Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
             },
         }
@@ -109,7 +107,7 @@ async fn serve(
 }
 
 fn prepare(stream: TcpStream) -> TokioIo<TcpStream> {
-    // Fails only on a closed connection, which serving will detect.
+    // This fails only if the connection is closed, which serving will notice.
     let _ = stream.set_nodelay(true);
     TokioIo::new(stream)
 }

@@ -1,4 +1,4 @@
-//! A second server of a lab on its own port and thread, which responds however busy the lab is.
+//! A second server of a lab on its own port and thread. It responds even if the lab is busy.
 
 use std::any::Any;
 use std::net::SocketAddr;
@@ -15,7 +15,7 @@ use crate::{LabError, LabOptions, listen};
 
 pub type Serving = Box<dyn Any>;
 
-/// A second server with a bound port that does not serve yet.
+/// A second server whose port is bound, but that does not serve yet.
 pub struct Sidecar {
     pub(crate) scheme: &'static str,
     pub(crate) address: SocketAddr,
@@ -23,7 +23,7 @@ pub struct Sidecar {
 }
 
 impl Sidecar {
-    /// Creates a server that `begin` starts; `scheme` and `address` are announced.
+    /// Creates a server that `begin` starts. `scheme` and `address` are printed.
     pub fn new(
         scheme: &'static str,
         address: SocketAddr,
@@ -81,11 +81,10 @@ async fn serve(listener: std::net::TcpListener, routes: Router) {
                 let connection =
                     http1::Builder::new().serve_connection(TokioIo::new(stream), service.clone());
                 tokio::spawn(async move {
-                    // Errors of a connection are ignored.
                     let _ = connection.await;
                 });
             }
-            // Mostly "too many open files". Waiting connections stay in the backlog.
+            // Usually "too many open files". Connections wait in the backlog.
             Err(_) => tokio::time::sleep(std::time::Duration::from_millis(20)).await,
         }
     }

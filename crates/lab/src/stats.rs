@@ -7,9 +7,9 @@ use serde_json::{Map, Value, json};
 
 const OTHER: &str = "(other)";
 
-/// Counts of one route. Linear search, because a lab has few routes.
+/// Counts of one route. Search is linear, because a lab has few routes.
 struct RouteCounts {
-    /// `None` for everything without a route.
+    /// Method and route. `None` for everything without a route.
     key: Option<(Method, String)>,
     received: u64,
     answered: BTreeMap<u16, u64>,
@@ -42,7 +42,7 @@ pub(crate) struct Stats {
 
 impl Stats {
     pub(crate) fn received(&mut self, method: &Method, pattern: Option<&str>) -> RouteId {
-        // Clients may invent methods, so unmatched requests share a row.
+        // Clients may invent methods, so requests without a route share a row.
         let key = pattern
             .filter(|_| is_standard(method))
             .map(|pattern| (method, pattern));
@@ -70,7 +70,6 @@ impl Stats {
             .or_default() += 1;
     }
 
-    /// The document of `GET /__lab/stats`.
     pub(crate) fn to_json(&self) -> Value {
         let mut routes: Vec<_> = self
             .routes

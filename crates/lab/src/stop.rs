@@ -1,4 +1,4 @@
-//! Detects when a lab or mock command must end: SIGTERM, SIGINT, or, if requested, the end of
+//! Detects when the command `lab` or `mock` must end: SIGTERM, SIGINT or, if requested, the end of
 //! standard input.
 
 use std::io;
@@ -17,7 +17,7 @@ pub struct Stop {
 }
 
 impl Stop {
-    /// Installs the handlers. Later signals are remembered even if nothing waits. Fails if the
+    /// Installs the handlers. Signals are remembered even if nothing waits for them. Fails if the
     /// system refuses.
     pub fn listen(until_stdin_closes: bool) -> Result<Self, LabError> {
         Self::try_listen(until_stdin_closes).map_err(LabError::Runtime)
@@ -61,13 +61,13 @@ impl Stop {
     }
 }
 
-/// Reads standard input to its end on its own thread, because the read cannot be cancelled.
+/// Reads standard input until its end, on a separate thread, because the read cannot be cancelled.
 fn watch_stdin() -> io::Result<oneshot::Receiver<()>> {
     let (closed, receiver) = oneshot::channel();
     std::thread::Builder::new()
         .name("lab-stdin".to_owned())
         .spawn(move || {
-            // An unreadable standard input counts as closed.
+            // If standard input cannot be read, it counts as closed.
             let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
             let _ = closed.send(());
         })?;

@@ -1,5 +1,5 @@
-//! The lab `sum`: adds two numbers, the smallest service with a correct answer. Optional: work that
-//! takes time, and a guard against overload.
+//! The lab `sum`: adds two numbers. It is the smallest service with an answer that can be wrong.
+//! Options: work that takes time, and a guard against overload.
 
 use std::collections::HashMap;
 
@@ -31,7 +31,6 @@ fn routes(options: &LabOptions) -> Result<Routes, LabError> {
     guard::attach(routes, LAB.name, options).map(Routes::from)
 }
 
-/// A missing number is 0, so that a plain GET is valid too.
 async fn sum_of_query(query: Result<Query<HashMap<String, String>>, QueryRejection>) -> Response {
     let Ok(Query(query)) = query else {
         return problem(StatusCode::BAD_REQUEST, "the query cannot be read");
@@ -74,7 +73,7 @@ fn answer(a: &Number, b: &Number) -> Response {
     }
 }
 
-/// Whole numbers stay exact if they fit; others are added as in JavaScript.
+/// Whole numbers stay exact if they fit. Others are added as in JavaScript.
 fn add(a: &Number, b: &Number) -> Option<Number> {
     if let (Some(a), Some(b)) = (a.as_i64(), b.as_i64())
         && let Some(sum) = a.checked_add(b)

@@ -1,11 +1,11 @@
-//! Parses durations, shares, rates and counts, exactly. Errors are one line that says what is
+//! Parses durations, shares, rates and counts exactly. An error is one line that says what is
 //! valid.
 
 use std::ops::RangeInclusive;
 
 pub const SECOND: u64 = 1_000_000_000;
 
-/// Maximum duration, so that sums cannot overflow.
+/// Maximum duration. It prevents overflow in sums.
 const LONGEST: u64 = 86_400 * SECOND;
 
 const UNITS: [(&str, u64); 7] = [
@@ -20,7 +20,7 @@ const UNITS: [(&str, u64); 7] = [
 
 type Read<T> = Result<T, String>;
 
-/// A duration in nanoseconds: `1.5ms`, or a bare `0`.
+/// Parses a duration to nanoseconds: `1.5ms`, or a bare `0`.
 pub fn duration(text: &str) -> Read<u64> {
     let advice =
         || "write a duration with its unit (ns us ms s m h d), for example 10ms".to_owned();
@@ -46,7 +46,6 @@ pub fn duration_above_zero(text: &str) -> Read<u64> {
     }
 }
 
-/// A share from 0 to 1: `2.5%`.
 pub fn share(text: &str) -> Read<f64> {
     match Decimal::split(text) {
         Some((number, "%")) if number.value() <= 100.0 => Ok(number.value() / 100.0),
@@ -55,7 +54,7 @@ pub fn share(text: &str) -> Read<f64> {
     }
 }
 
-/// Gap in nanoseconds between two events of a rate: `2000/s`, `90/m`, `10/h`.
+/// Parses a rate (`2000/s`, `90/m`, `10/h`) to the gap between two events in nanoseconds.
 pub fn gap_of_rate(text: &str) -> Read<u64> {
     let per = match Decimal::split(text) {
         Some((number, "/s")) => number.value() / 1e9,
@@ -88,7 +87,6 @@ pub fn count(text: &str, range: RangeInclusive<u64>) -> Read<u64> {
     }
 }
 
-/// A weight: a number without sign or unit.
 pub fn weight(text: &str) -> Read<f64> {
     match Decimal::split(text) {
         Some((number, "")) => Ok(number.value()),
@@ -113,7 +111,7 @@ impl Decimal {
             Some(_) => return None,
             None => (number, ""),
         };
-        // At most 18 digits; a second point fails to parse.
+        // At most 18 digits. A second point fails to parse.
         let fits = !whole.is_empty() && whole.len() + part.len() <= 18;
         let digits = fits.then(|| format!("{whole}{part}").parse().ok())??;
         let scale = u32::try_from(part.len()).ok()?;
@@ -124,7 +122,6 @@ impl Decimal {
         self.digits as f64 / 10_f64.powi(self.scale.cast_signed())
     }
 
-    /// The product if it is a whole number, saturating.
     fn times(&self, factor: u64) -> Option<u64> {
         let product = u128::from(self.digits) * u128::from(factor);
         let divisor = 10_u128.pow(self.scale);

@@ -1,5 +1,5 @@
-//! Confidence of percentiles: distribution-free intervals from order statistics, on an effective
-//! sample size.
+//! Confidence of percentiles: intervals from order statistics, without assuming a distribution, on
+//! an effective sample size.
 //!
 //! Requests of a load test are correlated, because a slow moment slows many of them. The variance
 //! of exceedances per time window is compared with that of independent samples. The effective
@@ -19,18 +19,16 @@ const WIDEST: u32 = 32;
 /// Maximum number of halvings of a joined window's resolution, so that its memory does not grow.
 const HALVINGS: u32 = 2;
 const LAGS: usize = 2;
-/// Minimum number of windows for a reliable inflation.
 const ENOUGH_WINDOWS: usize = 60;
 
-/// Distributions of consecutive time windows, by phase.
+/// Distributions of samples in consecutive time windows, by phase.
 #[derive(Debug, Clone, Default)]
 pub struct Windows {
-    /// By (window number, phase of the intended start).
     list: BTreeMap<(u64, u32), SampleWindow>,
     doubled: u32,
 }
 
-/// Packed, because there is one per window and label.
+/// A packed distribution, because there is one for each window and label.
 #[derive(Debug, Clone, Default)]
 struct SampleWindow {
     answered: Packed,
@@ -62,8 +60,8 @@ pub struct WindowCount {
 }
 
 impl Windows {
-    /// Adds the counts of a wall-clock second and phase. Counts of several processes in one second
-    /// share a window.
+    /// Adds the counts of a second of the wall clock and a phase. Counts that several processes
+    /// have in the same second share a window.
     pub fn push(&mut self, second: u64, phase: u32, answered: &Histogram, unanswered: u64) {
         let number = second >> self.doubled;
         let window = self.list.entry((number, phase)).or_default();
@@ -95,7 +93,8 @@ impl Windows {
         }
     }
 
-    /// Returns the windows with samples of these phases, with their exceedances of `x`.
+    /// Returns (number, samples, exceedances of `x`) for each window that has samples of these
+    /// phases.
     #[must_use]
     pub fn counted(&self, x: u64, phases: Option<&[u32]>) -> Vec<WindowCount> {
         let mut counted: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
@@ -117,9 +116,10 @@ impl Windows {
             .collect()
     }
 
-    /// Returns the variance of exceedances of `x` relative to independent samples, at least 1.
+    /// Returns the variance of exceedances of `x`, relative to that of independent samples. At
+    /// least 1.
     ///
-    /// `phases` limits it to some phases, because load changes between phases are not correlation.
+    /// `phases` selects phases, because a change of load between phases is not correlation.
     #[must_use]
     pub fn inflation(&self, x: u64, phases: Option<&[u32]>) -> f64 {
         let counted = self.counted(x, phases).into_iter();
@@ -129,7 +129,8 @@ impl Windows {
         inflation_of(&counted)
     }
 
-    /// Returns the larger inflation of exceeding the measured quantile `x` or the bound.
+    /// Returns an inflation that is unlikely to be too small: the larger one of exceeding the
+    /// measured quantile `x` and exceeding the bound.
     ///
     /// A slow mode may come in bursts that the quantile does not show. The measured correlation
     /// counts twice, because a run that is quiet by chance underestimates it. This keeps false
@@ -147,8 +148,8 @@ impl Windows {
     }
 }
 
-/// Returns the variance of exceedances relative to independent samples, at least 1. `counted` has
-/// (samples, exceedances) of consecutive windows.
+/// Returns the variance of exceedances relative to that of independent samples. At least 1.
+/// `counted` has (samples, exceedances) of consecutive windows.
 #[must_use]
 pub fn inflation_of(counted: &[(f64, f64)]) -> f64 {
     let windows = counted.len();
@@ -158,11 +159,11 @@ pub fn inflation_of(counted: &[(f64, f64)]) -> f64 {
     let (n, over) = counted
         .iter()
         .fold((0.0, 0.0), |(n, over), (a, b)| (n + a, over + b));
-    // All or nothing beyond the bound: correlation cannot be estimated.
+    // If no sample or every sample exceeds the bound, correlation cannot be estimated.
     if over == 0.0 || over == n {
         return 1.0;
     }
-    // Uses the observed share: cells are 0.1 % wide, and ties would look like correlation.
+    // Use the observed share. Cells are 0.1 % wide, and equal values would look like correlation.
     let share = over / n;
     let d: Vec<f64> = counted.iter().map(|(n, over)| over - share * n).collect();
     let covariance = |lag: usize| {
@@ -181,7 +182,7 @@ pub fn inflation_of(counted: &[(f64, f64)]) -> f64 {
     let independent = share * (1.0 - share) * n / windows as f64;
     let phi = (variance / independent).max(1.0);
     if windows < ENOUGH_WINDOWS {
-        // Few windows underestimate correlation, so the excess over 1 is widened.
+        // A few windows underestimate correlation, so widen the excess over 1.
         1.0 + (phi - 1.0) * widening(windows)
     } else {
         phi
@@ -189,10 +190,10 @@ pub fn inflation_of(counted: &[(f64, f64)]) -> f64 {
 }
 
 /// Whether the quantile of each half of the run is far from the bound: at most half or at least
-/// twice the bound. Then drift of the samples is not treated as correlation.
+/// twice the bound. Drift of the samples is then not treated as correlation.
 ///
-/// If few samples may exceed the bound, every sample must be on its side too, because those few may
-/// come in bursts. Always false with fewer than two parts.
+/// If only a few samples may exceed the bound, all samples must be on its side too, because those
+/// few may come in bursts. Always false with fewer than two parts.
 #[must_use]
 pub fn is_far(parts: &[KindTimes], q: f64, bound: u64) -> bool {
     let halves = halves(parts);
@@ -206,8 +207,8 @@ pub fn is_far_from(samples: &KindTimes, q: f64, bound: u64) -> bool {
     side(samples, q, bound).is_some()
 }
 
-/// Whether the bound is farther from all samples than twice their spread. Then drift among nearly
-/// constant times is not treated as correlation.
+/// Whether the bound is farther from all samples than twice their spread. Drift among nearly
+/// constant times is then not treated as correlation.
 ///
 /// The spread excludes half of the share beyond the quantile at each end. All samples must be on
 /// one side of the bound.
@@ -234,7 +235,7 @@ fn none_below(samples: &KindTimes, bound: u64) -> bool {
     samples.answered.min().is_none_or(|min| min > bound)
 }
 
-/// The side of the bound on which the samples are, if far from it.
+/// The side of the bound that the samples are on. `None` unless they are far from it.
 fn side(samples: &KindTimes, q: f64, bound: u64) -> Option<Standing> {
     const FAR: u64 = 2;
     const COMMON: f64 = 0.9;
@@ -265,10 +266,11 @@ fn halves(parts: &[KindTimes]) -> Vec<KindTimes> {
     filled.collect()
 }
 
-/// Squared ratio of Student's to the normal quantile, for a variance estimated from few windows.
+/// Squared ratio between Student's quantile and the normal one, for a variance that is estimated
+/// from few windows.
 fn widening(windows: usize) -> f64 {
     let freedom = (windows - 1) as f64;
-    // Hill's expansion of the 97.5 % quantile, good to 1 % from three degrees of freedom on.
+    // Hill's expansion of the 97.5 % quantile. It is exact to 1 % from three degrees of freedom on.
     let z: f64 = 1.96;
     let t = z
         + (z.powi(3) + z) / (4.0 * freedom)
@@ -279,7 +281,7 @@ fn widening(windows: usize) -> f64 {
 /// 95 % interval of a percentile.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
-    /// Lower bound in nanoseconds. The smallest sample if `has_low` is false.
+    /// Lower bound in nanoseconds. If `has_low` is false, the smallest sample.
     pub low_ns: u64,
     /// Whether the sample is large enough to have a lower bound.
     pub has_low: bool,
@@ -291,11 +293,11 @@ pub struct Interval {
     pub rough: bool,
 }
 
-/// Probability outside a 95 % interval, on each side.
+/// Probability of being outside a 95 % interval, on each side.
 const TAIL: f64 = 0.025;
 
-/// Returns the 95 % interval of the quantile `q`. `unanswered` samples outside the histogram rank
-/// above it.
+/// Returns the 95 % interval of the quantile `q`. `unanswered` samples are not in the histogram and
+/// rank above it.
 #[must_use]
 pub fn interval(
     answered: &Histogram,
@@ -324,14 +326,14 @@ pub fn interval(
     })
 }
 
-/// State of a percentile criterion: decided with 99 % confidence, or open.
+/// Whether a percentile criterion is decided with 99 % confidence, or open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
     /// The true quantile is below the limit.
     Below,
     /// The true quantile is above the limit.
     Above,
-    /// The sample is not sufficient.
+    /// There are not enough samples.
     Open,
 }
 
@@ -350,20 +352,20 @@ pub fn standing(n: u64, over: u64, inflation: f64, q: f64) -> Standing {
     }
 }
 
-/// Number of samples that decide the criterion if all are below the limit.
+/// Number of samples that decide the criterion if all of them are below the limit.
 #[must_use]
 pub fn needed(q: f64) -> u64 {
     (0.01f64.ln() / q.ln()).ceil() as u64
 }
 
-/// Range of exceedance counts that contains Binomial(n, p) but for `tail` on each side.
+/// Range of exceedance counts that contains Binomial(n, p) except for `tail` on each side.
 ///
-/// The quantile's upper bound is the `.0`-th largest sample (0: none), its lower bound the `.1`-th
-/// largest.
+/// The quantile's upper bound is the `.0`-th largest sample (0 means that there is none), its lower
+/// bound the `.1`-th largest.
 fn ranks(n: f64, p: f64, tail: f64) -> (f64, f64) {
     let (mut low, mut high) = (0.0, (n * p).ceil());
     let (mut floor, mut ceiling) = (0.0, (n * p).ceil());
-    // P(X ≤ k − 1) ≤ tail: the largest such k, by bisection on whole numbers.
+    // Find the largest k with P(X ≤ k − 1) ≤ tail, by bisection on whole numbers.
     while floor <= ceiling {
         let middle: f64 = ((floor + ceiling) / 2.0f64).floor();
         if middle == 0.0 || at_most(n, p, middle - 1.0) <= tail {
@@ -373,7 +375,7 @@ fn ranks(n: f64, p: f64, tail: f64) -> (f64, f64) {
             ceiling = middle - 1.0;
         }
     }
-    // P(X ≥ k) ≤ tail: the smallest such k.
+    // Find the smallest k with P(X ≥ k) ≤ tail.
     let (mut floor, mut ceiling) = (high.max(1.0), n.ceil().max(1.0));
     while floor <= ceiling {
         let middle: f64 = ((floor + ceiling) / 2.0f64).floor();
@@ -387,8 +389,8 @@ fn ranks(n: f64, p: f64, tail: f64) -> (f64, f64) {
     (low, high)
 }
 
-/// P(X ≤ k) of Binomial(n, p), for any real n. Uses the normal approximation above an expectation
-/// of 1,000.
+/// P(X ≤ k) of Binomial(n, p), for any real n. If the expectation exceeds 1,000, uses the normal
+/// approximation.
 fn at_most(n: f64, p: f64, k: f64) -> f64 {
     if k < 0.0 {
         return 0.0;
@@ -400,7 +402,7 @@ fn at_most(n: f64, p: f64, k: f64) -> f64 {
     if mean > 1000.0 && n - mean > 1000.0 {
         return normal((k + 0.5 - mean) / variance.sqrt());
     }
-    // Terms by ratio from zero upwards, in logarithms to avoid underflow.
+    // Each term follows from the previous one by a ratio. Logarithms avoid underflow.
     let mut log_term = n * (1.0 - p).ln();
     let mut sum = log_term.exp();
     let mut i = 0.0;
@@ -412,7 +414,7 @@ fn at_most(n: f64, p: f64, k: f64) -> f64 {
     sum.min(1.0)
 }
 
-/// The normal distribution (Abramowitz and Stegun 26.2.17, to 7.5e-8).
+/// The normal distribution (Abramowitz and Stegun 26.2.17), exact to 7.5e-8.
 fn normal(z: f64) -> f64 {
     let t = 1.0 / (1.0 + 0.231_641_9 * z.abs());
     let series = t

@@ -1,6 +1,5 @@
 use super::*;
 
-/// SplitMix64, for reproducible tests.
 struct Random(u64);
 
 impl Random {
@@ -17,12 +16,10 @@ impl Random {
     }
 }
 
-/// Response times of an M/M/1 queue by second: (all, windows).
 fn queue(seed: u64, load: f64, seconds: u64) -> Run {
     let mut random = Random(seed);
     let mut run = Run::default();
     let mut window = Histogram::<u64>::default();
-    // Starts in the steady state: the first wait is drawn from its distribution.
     let mut free = if random.unit() < load {
         random.exponential(1.0 / (1000.0 * (1.0 - load)))
     } else {
@@ -43,7 +40,6 @@ fn queue(seed: u64, load: f64, seconds: u64) -> Run {
     run
 }
 
-/// Measurements second by second.
 #[derive(Default)]
 struct Run {
     all: Histogram,
@@ -61,7 +57,6 @@ impl Run {
         });
     }
 
-    /// `seconds` of independent samples, `each` per second.
     fn new(seconds: u64, each: u64, mut sample: impl FnMut() -> f64) -> Run {
         let mut run = Run::default();
         for _ in 0..seconds {
@@ -87,7 +82,7 @@ impl Run {
 
 #[test]
 fn ranks_match_textbook() {
-    // 95 % intervals as the k-th largest samples.
+    // 95 % intervals, as the numbers of the largest samples.
     for (q, n, lower, upper) in [
         (0.99, 1e3, 18.0, 4.0),
         (0.99, 1e4, 121.0, 81.0),
@@ -101,7 +96,6 @@ fn ranks_match_textbook() {
             "p{q} of {n}: {most}..{least}"
         );
     }
-    // The smallest samples that have an upper bound.
     for (q, n) in [(0.99, 368.0), (0.999, 3688.0)] {
         assert_eq!(ranks(n - 2.0, 1.0 - q, 0.025).0, 0.0);
         assert!(ranks(n + 2.0, 1.0 - q, 0.025).0 >= 1.0);
@@ -110,7 +104,7 @@ fn ranks_match_textbook() {
 
 #[test]
 fn criterion_is_decided_by_known_sample_sizes() {
-    // Early stopping with 99 % confidence: samples, and samples over the limit.
+    // Early stopping with 99 % confidence: number of samples, and of samples over the limit.
     for (q, over, n) in [
         (0.9, 0, 44),
         (0.9, 10, 197),
@@ -133,13 +127,12 @@ fn criterion_is_decided_by_known_sample_sizes() {
     assert_eq!(needed(0.99), 459);
     assert_eq!(standing(1000, 40, 1.0, 0.99), Standing::Above);
     assert_eq!(standing(1000, 10, 1.0, 0.99), Standing::Open);
-    // The same counts of correlated samples decide nothing.
     assert_eq!(standing(459, 0, 10.0, 0.99), Standing::Open);
 }
 
 #[test]
 fn intervals_of_correlated_samples_have_their_coverage() {
-    // (load, p99 of the response time in ms): ln 100 / (μ − λ).
+    // (load, p99 of the response time in ms). The p99 is ln 100 / (μ − λ).
     for (load, truth_ms) in [(0.5, 9.21), (0.8, 23.03)] {
         let runs = 200;
         let covered = (0..runs)
@@ -166,8 +159,8 @@ fn independent_samples_are_not_inflated() {
 
 #[test]
 fn run_at_the_limit_rarely_passes() {
-    // 10,000 runs of 2,000 samples whose true exceedance of the limit is exactly the allowed 1 %,
-    // and half of it.
+    // 10,000 runs of 2,000 samples each. The true share over the limit is exactly the allowed 1 %,
+    // or half of it.
     let mut random = Random(11);
     let mut passes = |share: f64, n: u64| {
         let runs = 10_000;
@@ -197,8 +190,8 @@ fn correlated_queue_at_the_limit_rarely_passes() {
     }
 }
 
-/// A server with a fast mode and a rare slow one just above the limit. Slow responses come in
-/// bursts of this mean length. Their share is exactly the allowed one, so a pass is false.
+/// A server with a fast mode, and a rare slow one just above the limit. Slow responses come in
+/// bursts of this mean length. Their share is exactly the allowed one, so a pass is wrong.
 fn rare_slow_mode(seed: u64, seconds: u64, each: u64, burst: f64) -> Run {
     let mut random = Random(seed);
     let (mut slow, share) = (false, 0.01);
@@ -224,7 +217,6 @@ fn rare_slow_mode_above_the_limit_rarely_passes() {
         (10.0, 120, 250, 300),
     ] {
         let passed = (0..runs).filter(|seed| {
-            // A slow response after a fast one starts a new burst, even if bursts have length one.
             let run = rare_slow_mode(seed * 104_729 + 5, seconds, each, burst);
             run.judge(0.99, limit) == Standing::Below
         });
@@ -235,7 +227,6 @@ fn rare_slow_mode_above_the_limit_rarely_passes() {
 
 #[test]
 fn four_times_the_distance_decides_with_few_samples() {
-    // An exponential server, and one with nearly constant times.
     type Sample = fn(&mut Random) -> f64;
     let exponential: Sample = |random| random.exponential(1.0);
     let narrow: Sample = |random| 1.0 + 0.2 * random.unit();
@@ -280,7 +271,6 @@ fn drifting_median_near_limit_stays_open() {
     assert_eq!(judged(10_000_000_000), Standing::Below);
     assert_eq!(judged(100_000), Standing::Open);
     assert_eq!(judged(1), Standing::Above);
-    // A single unanswered request has an unknown distance.
     let mut parts = run.parts.clone();
     parts[0].unanswered.record(5);
     assert!(is_far(&run.parts, 0.99, 10_000_000_000));
@@ -306,7 +296,6 @@ fn nearly_constant_times_decide_a_close_limit() {
     assert_eq!(judged(500), Standing::Below);
     assert_eq!(judged(200), Standing::Above);
     assert_eq!(judged(280), Standing::Open);
-    // A drift this wide decides nothing.
     let run = Run::new(15, 22, || {
         n += 1;
         270.0 + f64::from((n - 331) / 22) * 10.0 + random.unit()

@@ -1,4 +1,4 @@
-//! Boundaries of intervals: whole wall-clock seconds and phase ends.
+//! Where intervals end: at whole seconds of the wall clock, and at the ends of phases.
 //!
 //! Every worker computes the same cuts, so the i-th interval is the same period for all.
 
@@ -11,13 +11,14 @@ pub struct Cuts {
     wall_start_ns: u64,
     /// Ends of the phases, in nanoseconds from the start, ascending.
     phase_ends: Vec<u64>,
-    /// See [`Cuts::with_arrivals_at_ends`].
+    /// Whether an arrival exactly at the end of a phase belongs to it. See
+    /// [`Cuts::with_arrivals_at_ends`].
     arrivals_at_ends: bool,
 }
 
 impl Cuts {
-    /// Creates the cuts of a run with this start (nanoseconds since 1970) and these phase ends
-    /// (nanoseconds from the start).
+    /// Creates the cuts of a run. The start is in nanoseconds since 1970, the ends of phases in
+    /// nanoseconds from the start.
     #[must_use]
     pub fn new(wall_start_ns: u64, phase_ends: &[u64]) -> Cuts {
         Cuts {
@@ -27,8 +28,8 @@ impl Cuts {
         }
     }
 
-    /// Sets whether an arrival due exactly at the end of a phase belongs to that phase instead of
-    /// the next.
+    /// Sets whether an arrival exactly at the end of a phase belongs to that phase instead of the
+    /// next one.
     #[must_use]
     pub fn with_arrivals_at_ends(self, arrivals_at_ends: bool) -> Cuts {
         Cuts {
@@ -37,19 +38,19 @@ impl Cuts {
         }
     }
 
-    /// The first cut after a moment.
+    /// Returns the first cut after a time.
     #[must_use]
     pub fn next_after(&self, ns: u64) -> u64 {
         let into_second = (self.wall_start_ns % SECOND + ns % SECOND) % SECOND;
         let second = ns + (SECOND - into_second);
         let phase = self.phase_ends.partition_point(|end| *end <= ns);
-        // Zero-length phases do not cut.
+        // A phase of length zero does not cut.
         self.phase_ends
             .get(phase)
             .map_or(second, |end| second.min(*end))
     }
 
-    /// The phase of a moment. Moments after the last phase belong to the last.
+    /// The phase at a time. Times after the last phase belong to it.
     #[must_use]
     pub fn phase_at(&self, ns: u64) -> u32 {
         let index = self.phase_ends.partition_point(|end| *end <= ns);
@@ -59,7 +60,8 @@ impl Cuts {
     /// The phase of an intended start.
     #[must_use]
     pub fn phase_of(&self, intended_ns: u64) -> u32 {
-        // The nanosecond before an intended start differs in phase only at a phase end.
+        // The nanosecond before an intended start is in another phase only if the start is at the
+        // end of a phase.
         self.phase_at(if self.arrivals_at_ends {
             intended_ns.saturating_sub(1)
         } else {
@@ -67,7 +69,7 @@ impl Cuts {
         })
     }
 
-    /// Wall clock of a moment, in nanoseconds since 1970.
+    /// Wall clock at a time of the run, in nanoseconds since 1970.
     #[must_use]
     pub fn wall_ns(&self, ns: u64) -> u64 {
         self.wall_start_ns + ns

@@ -1,5 +1,5 @@
-//! Names of faults in the record. They are part of its format and never change; the texts for
-//! people ([`Fault::text`]) may.
+//! Names of faults in the record. They are part of its format and never change. The texts for users
+//! ([`Fault::text`]) may change.
 
 use crate::{
     Fault,

@@ -1,14 +1,14 @@
 //! Histograms of nanoseconds in HdrHistogram's log-linear layout (3 significant digits, 1 ns to 1
-//! h), on sparse pages.
+//! h), stored in sparse pages.
 //!
 //! Workers record into `Histogram<u32>`; merged intervals use `Histogram<u64>`. Count, sum, min and
-//! max are exact. Values above an hour count in the last cell and keep their exact maximum.
+//! max are exact. Values above an hour count in the last cell, but the maximum stays exact.
 
 /// Highest value with a cell of its own.
 pub const MAX_VALUE: u64 = 3_600_000_000_000;
 
-/// Values below this have cells of width 1. Each octave above has half as many cells of twice the
-/// width.
+/// Values below this have cells of width 1. Each octave above it has half as many cells, of twice
+/// the width of the previous octave.
 const SUB_BUCKETS: u64 = 2048;
 const HALF: usize = 1024;
 const CELLS_PER_PAGE: usize = 256;
@@ -46,7 +46,7 @@ pub struct HistogramCell {
 /// A distribution of nanoseconds.
 #[derive(Debug, Clone)]
 pub struct Histogram<C: Cell = u64> {
-    /// 0 if the page does not exist; otherwise its index in `cells` plus one.
+    /// Where each page is: its index in `cells` plus one, or 0 if it does not exist.
     directory: [u8; PAGES],
     cells: Vec<[C; CELLS_PER_PAGE]>,
     count: u64,
@@ -111,12 +111,12 @@ impl<C: Cell> Histogram<C> {
         self.max = self.max.max(other.max);
     }
 
-    /// Restores the exact figures of a distribution that was read back from its cells.
+    /// Restores the exact figures of a distribution that was read from its cells.
     pub fn set_exact(&mut self, sum: u128, min: u64, max: u64) {
         (self.sum, self.min, self.max) = (sum, min, max);
     }
 
-    /// Adds counts to a cell. [`Histogram::add_exact`] must follow.
+    /// Adds counts to a cell. The caller must then call [`Histogram::add_exact`].
     pub(crate) fn add_cell(&mut self, index: usize, n: u64) {
         self.cell(index).add(n);
         self.count += n;
@@ -159,13 +159,14 @@ impl<C: Cell> Histogram<C> {
     }
 
     /// Returns the smallest value with at least the share `q` of all values at or below it, to the
-    /// layout's precision. The end is the exact maximum. `None` if empty.
+    /// precision of the layout. For the last value, returns the exact maximum. `None` without
+    /// values.
     #[must_use]
     pub fn quantile(&self, q: f64) -> Option<u64> {
         self.at_rank(rank_of(q, self.count)?)
     }
 
-    /// Returns the value of a rank, from 1. `None` beyond the last.
+    /// Returns the value with this rank, counted from 1. `None` beyond the last one.
     #[must_use]
     pub fn at_rank(&self, rank: u64) -> Option<u64> {
         let mut below = 0;
@@ -186,8 +187,8 @@ impl<C: Cell> Histogram<C> {
         None
     }
 
-    /// Number of values above a bound, to the layout's precision: counts cells that are entirely
-    /// above.
+    /// Number of values above a bound, to the precision of the layout: only cells that are entirely
+    /// above count.
     #[must_use]
     pub fn above(&self, bound: u64) -> u64 {
         let last = cell_of(bound);
@@ -206,7 +207,7 @@ impl<C: Cell> Histogram<C> {
         })
     }
 
-    /// Empties it and keeps its memory.
+    /// Removes all values and keeps the memory.
     pub fn clear(&mut self) {
         for page in &mut self.cells {
             page.fill(C::default());
@@ -246,7 +247,7 @@ impl<C: Cell> Histogram<C> {
     }
 }
 
-/// The rank (from 1) of the quantile `q` of `count` values. `None` for no values.
+/// Rank (from 1) of the quantile `q` among `count` values. `None` without values.
 #[must_use]
 pub fn rank_of(q: f64, count: u64) -> Option<u64> {
     if count == 0 {

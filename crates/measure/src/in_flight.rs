@@ -1,5 +1,5 @@
-//! Ages of requests in flight, counted by the time slot in which each started. For decisions during
-//! a run. Not recorded.
+//! Ages of requests in flight, counted by the time slot in which they started. Used for decisions
+//! during a run, and not recorded.
 
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ pub struct InFlightAges {
     by_label: Vec<Slots>,
 }
 
-/// Number of starts by slot. The first and the last slot are never empty.
+/// Number of starts in each slot. The first and the last slot are never empty.
 #[derive(Debug, Default)]
 struct Slots {
     first: u64,
@@ -21,7 +21,7 @@ struct Slots {
 }
 
 impl InFlightAges {
-    /// Adds requests that started at a moment.
+    /// Adds requests that started at this time.
     #[inline]
     pub fn begin(&mut self, label: LabelId, since_ns: u64, requests: u32) {
         let at = usize::from(label);
@@ -31,7 +31,7 @@ impl InFlightAges {
         self.by_label[at].add(since_ns / SLOT_NS, requests);
     }
 
-    /// Removes a request that started at that moment.
+    /// Removes a request that started at this time.
     #[inline]
     pub fn end(&mut self, label: LabelId, since_ns: u64) {
         if let Some(slots) = self.by_label.get_mut(usize::from(label)) {
@@ -114,8 +114,6 @@ mod tests {
         assert_eq!(ages.len(), 1);
         let (label, ages) = &ages[0];
         assert_eq!((*label, ages.count(), ages.above(2_000 * MS)), (2, 2, 1));
-        // Starts may be out of order: a request that waited for a connection started when it was
-        // due.
         in_flight.begin(2, 20 * MS, 1);
         in_flight.end(2, 100 * MS);
         in_flight.end(2, 5_000 * MS);

@@ -1,5 +1,5 @@
-//! Snapshots of one worker, and the interval they merge into. Workers hand over one snapshot per
-//! interval, never a message per request.
+//! Snapshots of the workers, and the interval they are merged into. A worker hands over one
+//! snapshot per interval, and never a message per request.
 
 use std::collections::BTreeMap;
 
@@ -83,7 +83,7 @@ pub struct Snapshot {
 /// Run-wide figures of an interval.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RunPart {
-    /// Arrivals that were due by the schedule. Workers leave it at zero.
+    /// Arrivals that were due by the schedule. Workers leave this at zero.
     pub due: u64,
     /// Arrivals that were started.
     pub started: u64,
@@ -91,9 +91,9 @@ pub struct RunPart {
     pub skipped: u64,
     /// Completed iterations that ended at an exit step.
     pub left: u64,
-    /// Requests in flight: random samples, and the level at the end of the interval.
+    /// Requests in flight: samples at random times, and the level at the end of the interval.
     pub in_flight: Gauge,
-    /// Active virtual users, likewise.
+    /// Active virtual users, sampled in the same way.
     pub users: Gauge,
     /// Connections opened.
     pub opened: u64,
@@ -103,15 +103,15 @@ pub struct RunPart {
     pub cpu_ns: Vec<u64>,
     /// Time spent spinning for the next arrival, by worker. Included in CPU time.
     pub spin_ns: Vec<u64>,
-    /// Time that workers were runnable and waited for a CPU, by worker. 0 if the kernel does not
-    /// report it.
+    /// Time in which workers were ready to run and waited for a CPU, by worker. 0 if the kernel
+    /// does not report it.
     pub waiting_ns: Vec<u64>,
-    /// Longest delay of a worker's poll of its deadlines, in nanoseconds.
+    /// Longest delay until a worker polled its deadlines, in nanoseconds.
     pub stall_ns: u64,
-    /// Terminal lines dropped because the queue was full.
+    /// Number of terminal lines that were dropped because the queue was full.
     pub lines_lost: u64,
-    /// When the interval's last request or iteration ended, in nanoseconds from the start. 0 if
-    /// none did.
+    /// When the last request or iteration of the interval ended, in nanoseconds from the start. 0
+    /// if none did.
     pub last_end_ns: u64,
 }
 
@@ -124,7 +124,7 @@ pub struct Gauge {
     pub sum: u64,
     /// Largest sample.
     pub max: u64,
-    /// Level at the end.
+    /// The level at the end.
     pub last: u64,
 }
 
@@ -137,7 +137,8 @@ impl Gauge {
         self.last = level;
     }
 
-    /// Adds another worker's gauge of the same time. The sum of the maxima is an upper bound.
+    /// Adds another worker's gauge for the same period. The maxima are added, so the result is an
+    /// upper bound.
     pub fn join(&mut self, other: Gauge) {
         if self.samples == 0 {
             *self = other;
@@ -168,9 +169,9 @@ pub struct FirstSeen {
 pub struct FailureDetail {
     /// What failed, in one line.
     pub detail: String,
-    /// Values that differ from their expectation, each with both.
+    /// Values that differ from what was expected, each together with the expected one.
     pub found: Vec<String>,
-    /// The beginning of the response body.
+    /// The start of the response body.
     pub body: Option<String>,
 }
 
@@ -214,13 +215,14 @@ pub struct Interval {
     pub firsts: Vec<FirstSeen>,
     /// Labels that appeared since the previous interval.
     pub labels: Vec<Label>,
-    /// Ages of the requests in flight at the end of the interval, by label; 0 is all. Not recorded.
+    /// Ages of the requests in flight at the end of the interval, by label. Label 0 is all. Not
+    /// recorded.
     pub in_flight_ages: BTreeMap<LabelId, Histogram<u64>>,
 }
 
 impl Interval {
-    /// Merges the workers' snapshots of one interval. `is_request` selects the labels that add up
-    /// to label 0.
+    /// Merges the workers' snapshots of one interval. `is_request` selects the labels that make up
+    /// label 0.
     #[must_use]
     pub fn merge(
         snapshots: Vec<Snapshot>,

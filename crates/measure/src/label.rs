@@ -1,5 +1,5 @@
-//! Labels: names under which samples are counted. 0 is all requests, 1 is everything after the
-//! 200th name.
+//! Labels: names under which samples are counted. Label 0 is all requests. Label 1 is everything
+//! after the first 200 names.
 
 use std::{
     collections::HashMap,
@@ -14,7 +14,6 @@ pub type LabelId = u16;
 pub const ALL: LabelId = 0;
 /// Everything beyond [`MAX_LABELS`].
 pub const OTHER: LabelId = 1;
-/// Name of [`OTHER`], also for auxiliary times.
 const OTHER_NAME: &str = "(other)";
 /// Maximum number of labels with a row of their own.
 pub const MAX_LABELS: usize = 200;
@@ -24,14 +23,14 @@ pub const MAX_LABELS: usize = 200;
 pub struct Label {
     /// Number of the label.
     pub id: LabelId,
-    /// What it counts.
+    /// What the label counts.
     pub group: LabelGroup,
     /// HTTP method, or empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub method: String,
     /// Path template with query, or the name of a step or scenario.
     pub name: String,
-    /// Text in reports.
+    /// The label's text in reports.
     pub text: String,
 }
 
@@ -43,7 +42,7 @@ pub enum LabelGroup {
     Request,
     /// Whole iterations of a scenario.
     Iteration,
-    /// Steps of an iteration in a group.
+    /// Groups of steps within an iteration.
     Transaction,
     /// MQTT operations.
     Mqtt,
@@ -53,12 +52,12 @@ pub enum LabelGroup {
     Custom,
 }
 
-/// How a label contributes to the figures of a run.
+/// How a label contributes to the totals of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// Requests with responses, of any protocol. They add up to all requests.
+    /// Requests with responses, of any protocol. They make up the total of all requests.
     Request,
-    /// Times that span requests: an iteration or a transaction.
+    /// Times that span several requests: an iteration or a transaction.
     Iteration,
     /// Auxiliary times that are not part of any total.
     Aside,
@@ -100,8 +99,8 @@ impl Default for Labels {
 }
 
 impl Labels {
-    /// Returns the number of a name and assigns one at its first use. Returns [`OTHER`] if none are
-    /// left.
+    /// Returns the number of a name. Assigns one when the name is first used, or [`OTHER`] if none
+    /// are left.
     pub fn id(&mut self, group: LabelGroup, method: &str, name: &str) -> LabelId {
         let known = self.list[2..]
             .iter()
@@ -156,13 +155,13 @@ pub fn too_many() -> String {
     )
 }
 
-/// Labels shared by all workers during a run. Locked at the first use of a name only, never per
-/// request.
+/// Labels that all workers share during a run. Locked only when a name is first used, never for
+/// each request.
 #[derive(Debug, Clone, Default)]
 pub struct Registry(Arc<Mutex<Labels>>);
 
 impl Registry {
-    /// Starts with the labels known before the run.
+    /// Creates the registry with the labels that are known before the run.
     #[must_use]
     pub fn new(labels: Labels) -> Registry {
         Registry(Arc::new(Mutex::new(labels)))
@@ -185,13 +184,12 @@ impl Registry {
     }
 }
 
-/// Label numbers that one worker already knows, for lookups without a lock.
+/// Numbers of labels that a worker already knows. Looks them up without a lock.
 #[derive(Debug, Default)]
 pub struct LabelCache {
     registry: Registry,
-    /// By group and method, of which there are few.
     names: Vec<(LabelGroup, String, HashMap<String, LabelId>)>,
-    /// Whether the registry is full. Then it is not asked for new names.
+    /// Whether the registry is full. It is then not asked for new names.
     full: bool,
 }
 
@@ -252,9 +250,10 @@ impl LabelCache {
     }
 }
 
-/// Adds another process's label to `known`. Returns its number here and whether it is new.
+/// Adds a label of another process to `known`. Returns its number here, and whether it is new.
 ///
-/// Equal names share a label. If another label has its number, it gets a free one.
+/// Labels with equal names share a number. If another label already has the number, it gets a free
+/// one.
 pub fn settle(known: &mut Vec<Label>, label: &Label) -> (LabelId, bool) {
     let same = |one: &&Label| {
         one.group == label.group && one.method == label.method && one.name == label.name
@@ -299,7 +298,6 @@ mod tests {
             (ask(0, "late"), ask(0, "b").0, ask(1, "late").0),
             ((OTHER, false), 4, OTHER)
         );
-        // The other worker's label is known here only after the registry was full.
         assert_eq!((ask(1, "9").0, ask(1, "b").0), (14, 4));
     }
 
@@ -316,7 +314,6 @@ mod tests {
         let remark = labels.remark().unwrap();
         assert!(remark.contains("beyond the first 198"), "{remark}");
         assert_eq!(labels.id(LabelGroup::Request, "GET", "/299"), OTHER);
-        // Auxiliary times do not become requests.
         let aside = labels.id(LabelGroup::Custom, "", "a time");
         assert_eq!(aside, labels.id(LabelGroup::Custom, "", "another"));
         assert_eq!(labels.all()[usize::from(aside)].group, LabelGroup::Custom);

@@ -4,15 +4,16 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::tls_fault::{Alert, TlsFault};
 
-/// A measured time.
+/// A kind of measured time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum TimeKind {
-    /// Intended start → the worker handles it, for arrivals and steps after a think time. The
-    /// generator's own delay. Run-wide only.
+    /// Intended start → the worker takes it up, for arrivals and for steps after a think time. The
+    /// generator's own delay. Only for the whole run, not by label.
     Lateness,
-    /// The worker handles it → first byte written: pool, DNS, connect, TLS. Run-wide only.
+    /// The worker takes it up → first byte written: pool, DNS, connect, TLS. Only for the whole
+    /// run.
     Wait,
     /// First byte written → last byte read.
     Service,
@@ -24,21 +25,21 @@ pub enum TimeKind {
     Connect,
     /// TLS handshake.
     Tls,
-    /// Intended arrival → last response of the iteration.
+    /// Intended start of the arrival → last response of the iteration.
     Iteration,
     /// MQTT: publish → acknowledgement.
     Ack,
     /// MQTT: publish → delivery.
     Delivery,
-    /// A random moment → the worker's next poll of its connections and deadlines. Until then it
-    /// could neither send nor read. Run-wide only.
+    /// A random time → the worker's next poll of its connections and deadlines. Until then it could
+    /// neither send nor read. Only for the whole run.
     Stall,
-    /// The script's call → response handed to the script.
+    /// The script's call → response returned to the script.
     Script,
-    /// Last byte read → response handed to the user script; how long the script was busy. Run-wide
-    /// only.
+    /// Last byte read → response returned to the test script, which was busy until then. Only for
+    /// the whole run.
     Lag,
-    /// An iteration without its think times.
+    /// The time of an iteration without its think times.
     Unpaused,
 }
 
@@ -98,7 +99,7 @@ pub enum OutcomeClass {
     Ok,
     /// Answered, but status, check or capture is wrong.
     Failed,
-    /// No complete response; `none` in the record.
+    /// No complete response. Called `none` in the record.
     #[serde(rename = "none")]
     Unanswered,
 }
@@ -147,7 +148,7 @@ pub enum NoAnswer {
     Dns,
     /// The data received is not a response.
     Protocol,
-    /// Generator fault: no descriptors, no ports, an invalid URL.
+    /// Fault of the generator: no descriptors, no ports, an invalid URL.
     Generator,
     /// In flight when the run ended.
     Unfinished,
@@ -185,7 +186,7 @@ impl NoAnswer {
 /// Cause of a missing response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Fault {
-    /// No head in time, or the whole response took too long.
+    /// The head did not arrive in time, or the whole response took too long.
     ResponseTimeout,
     /// No data for too long.
     IdleTimeout,
@@ -193,7 +194,7 @@ pub enum Fault {
     ConnectTimeout,
     /// Connection reset by the peer.
     Reset,
-    /// Written to a connection that the peer had closed.
+    /// Data was written to a connection that the peer had closed.
     BrokenPipe,
     /// The peer closed before the response was complete.
     ClosedEarly,
@@ -201,11 +202,11 @@ pub enum Fault {
     Kept(KeptEnd),
     /// Connection refused.
     Refused,
-    /// No route.
+    /// There is no route to the host.
     Unreachable,
     /// The name does not exist.
     DnsNotFound,
-    /// The resolver did not answer.
+    /// The resolver did not respond.
     DnsAgain,
     /// TLS failed.
     Tls(TlsFault),
@@ -227,9 +228,9 @@ pub enum Fault {
     BadUrl,
     /// The response does not fit into the memory budget.
     OutOfMemory,
-    /// The URL's host is not among the hosts the user allowed.
+    /// The host of the URL is not among those that the user allowed.
     HostNotAllowed,
-    /// The test file declares that this step fails. The name is kept with the sample.
+    /// The test file declares that this step fails. The sample has the name.
     Declared,
     /// Another socket error.
     Other,
@@ -239,8 +240,8 @@ pub enum Fault {
     Cancelled,
 }
 
-/// How a reused connection ended. Most servers close idle connections, and a request sent at that
-/// moment is neither side's fault.
+/// How a reused connection ended. Most servers close idle connections. If a request is sent at that
+/// moment, neither side is at fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum KeptEnd {
     /// Connection reset.
@@ -251,7 +252,7 @@ pub enum KeptEnd {
     Closed,
 }
 
-/// Errors in a response as HTTP.
+/// Why a response is not valid HTTP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ProtocolFault {
     /// The first line is not a status line.
@@ -310,7 +311,8 @@ impl Fault {
         }
     }
 
-    /// The fault if it occurred on a reused connection before the first byte of the response.
+    /// Returns the fault to report if this one occurred on a reused connection before the first
+    /// byte of the response.
     #[must_use]
     pub fn on_kept(self) -> Fault {
         match self {
@@ -373,15 +375,15 @@ impl Fault {
 pub enum Failure {
     /// The status.
     Status(u16),
-    /// A check, by its kind.
+    /// A check. Has its kind.
     Check(&'static str),
     /// A strict capture or match.
     Capture,
     /// The body is needed and cannot be decoded.
     Encoding,
-    /// One redirect more than the limit.
+    /// There was one redirect more than the limit.
     RedirectLimit,
-    /// A refusal by the server, with the protocol's name for it.
+    /// The server refused. Has the protocol's name for the reason.
     Refusal(&'static str),
 }
 

@@ -1,7 +1,8 @@
-//! A compact encoding of a distribution: varint pairs of (distance from the last filled cell,
+//! A compact encoding of a distribution: pairs of varints (distance from the last filled cell,
 //! count), and the exact figures.
 //!
-//! [`Packed::of`] is lossless. [`Packed::coarse`] joins neighbouring cells, which bounds the size.
+//! [`Packed::from_histogram`] is lossless. [`Packed::coarse`] joins neighbouring cells, which
+//! limits the size.
 
 use crate::{
     Histogram,
@@ -26,8 +27,8 @@ impl Packed {
         Packed::coarse(histogram, 0)
     }
 
-    /// Packs a distribution at lower resolution: 2^`halvings` cells are joined and count in their
-    /// middle cell. Count, sum, min and max stay exact.
+    /// Packs a distribution at a lower resolution. 2^`halvings` cells are joined and count in the
+    /// middle one. Count, sum, min and max stay exact.
     ///
     /// A value moves by at most half a group: 0.2 % for 2 halvings, 0.8 % for 4.
     #[must_use]
@@ -64,7 +65,7 @@ impl Packed {
         }
     }
 
-    /// Adds it to a distribution.
+    /// Adds these values to a distribution.
     pub fn add_to<C: Cell>(&self, histogram: &mut Histogram<C>) {
         for (index, n) in self.indexed() {
             histogram.add_cell(index, n);
@@ -126,7 +127,6 @@ mod tests {
                 assert!(off <= error, "{q}: {was} became {is}");
             }
         }
-        // Packing again moves nothing further.
         let mut once = Histogram::<u64>::default();
         Packed::coarse(&exact, 4).add_to(&mut once);
         assert_eq!(Packed::coarse(&once, 4), Packed::coarse(&exact, 4));

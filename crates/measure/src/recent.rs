@@ -1,13 +1,13 @@
 //! The newest second of a run, for live rates and percentiles.
 //!
-//! An interval cut at a phase boundary may be too short for a rate, so it is merged with those
-//! before it.
+//! An interval that ends with a phase may be too short for a rate, so it is merged with earlier
+//! ones.
 
 use std::collections::VecDeque;
 
 use crate::Interval;
 
-/// Minimum duration covered, in nanoseconds, once the run is that long.
+/// Minimum period that is covered, in nanoseconds, once the run is that long.
 pub const SPAN_NS: u64 = 1_000_000_000;
 
 /// The newest intervals that together cover at least [`SPAN_NS`].
@@ -94,7 +94,6 @@ mod tests {
             assert_eq!(merged.run.cpu_ns, [ok]);
             (from / 1_000_000, to / 1_000_000, ok)
         };
-        // The run starts between two whole seconds.
         assert_eq!(render(0, 300, 45), (0, 300, 45));
         assert_eq!(render(300, 1_300, 150), (300, 1_300, 150));
         assert_eq!(render(1_300, 2_300, 150), (1_300, 2_300, 150));

@@ -1,7 +1,7 @@
-//! Records one worker's samples into slots. Each cut turns them into a [`Snapshot`].
+//! Records the samples of one worker in slots. Each cut turns the slots into a [`Snapshot`].
 //!
-//! The caller supplies the moment of each event. An event at or after the next cut closes the
-//! interval first.
+//! The caller supplies the time of each event. An event at or after the next cut first closes the
+//! interval.
 
 use crate::interval::TimeSpan;
 use crate::{
@@ -27,7 +27,7 @@ pub struct Recorder {
     pub run: RunPart,
     frontend: Option<Box<dyn Accumulator>>,
     firsts: Vec<FirstSeen>,
-    /// (label, outcome) of the first samples already taken.
+    /// Pairs of label and outcome whose first sample was already taken.
     seen: Vec<(LabelId, RequestOutcome)>,
     arrivals_end_ns: Option<u64>,
     full: Vec<Snapshot>,
@@ -69,7 +69,7 @@ impl Recorder {
         self.next_cut
     }
 
-    /// Adds a label that appeared during the run.
+    /// Adds slots for a label that appeared during the run.
     pub fn has_label(&mut self, label: LabelId) {
         let needed = usize::from(label) + 1;
         if self.slots.len() < needed {
@@ -77,7 +77,7 @@ impl Recorder {
         }
     }
 
-    /// Closes every interval that ends at or before this moment.
+    /// Closes every interval that ends at or before this time.
     #[inline]
     pub fn advance(&mut self, now_ns: u64) {
         while now_ns >= self.next_cut {
@@ -97,24 +97,25 @@ impl Recorder {
         !self.full.is_empty()
     }
 
-    /// Closes the last, perhaps partial, interval.
+    /// Closes the last interval, which may be shorter than the others.
     pub fn finish(&mut self, now_ns: u64) {
         self.advance(now_ns);
         self.cut(now_ns, true);
     }
 
-    /// Records that this worker starts no more arrivals: the run was stopped or its source ended.
+    /// Records that this worker starts no more arrivals, because the run was stopped or its source
+    /// ended.
     pub fn end_arrivals(&mut self, now_ns: u64) {
         self.arrivals_end_ns.get_or_insert(now_ns);
     }
 
-    /// See [`Recorder::end_arrivals`].
+    /// When the worker stopped starting arrivals, in nanoseconds. See [`Recorder::end_arrivals`].
     #[must_use]
     pub fn arrivals_end_ns(&self) -> Option<u64> {
         self.arrivals_end_ns
     }
 
-    /// Records that the worker handles a request.
+    /// Records that the worker takes up a request.
     #[inline]
     pub fn issued(&mut self, now_ns: u64, label: LabelId, intended: Intended) {
         self.advance(now_ns);
@@ -160,8 +161,8 @@ impl Recorder {
         }
     }
 
-    /// Whether this is the first sample of its failure here. Then call [`Recorder::first`] with its
-    /// details.
+    /// Whether this is the first failure of its kind under the label. The caller then calls
+    /// [`Recorder::first`] with details.
     #[must_use]
     pub fn is_first(&self, label: LabelId, ended: RequestOutcome) -> bool {
         !matches!(ended, RequestOutcome::Ok) && !self.seen.contains(&(label, ended))
@@ -182,7 +183,7 @@ impl Recorder {
         self.slot(label, intended.ns()).counters.redirects += 1;
     }
 
-    /// Records a time that is not a request's: connect, TLS, iteration.
+    /// Records a time that is not that of a request: connect, TLS, iteration.
     #[inline]
     pub fn time(&mut self, now_ns: u64, sample: DurationSample) {
         self.advance(now_ns);
@@ -193,25 +194,25 @@ impl Recorder {
         );
     }
 
-    /// Records a duration that is not a request (e.g. MQTT delivery) under a label excluded from
-    /// `all requests`.
+    /// Records a duration that is not a request (for example an MQTT delivery) under a label that
+    /// is not in any total.
     #[inline]
     pub fn record_untotaled(&mut self, now_ns: u64, label: LabelId, intended: Intended, ns: u64) {
         self.advance(now_ns);
         let slot = self.slot(label, intended.ns());
         slot.record(TimeKind::Response, OutcomeClass::Ok, ns);
         slot.counters.ok += 1;
-        // Such a time has a scheduled intended start and no response.
+        // Such a time has a scheduled intended start, and no response.
         slot.counters.paced += 1;
     }
 
-    /// Records bytes read that belong to no single request.
+    /// Records bytes that were read and do not belong to a single request.
     pub fn received(&mut self, now_ns: u64, label: LabelId, bytes: u64) {
         self.advance(now_ns);
         self.slot(label, now_ns).counters.bytes_in += bytes;
     }
 
-    /// Records how late the worker polled at a random moment. Counts in the interval of that moment
+    /// Records how late the worker polled after a random time. Counts in the interval of that time
     /// if it is still open.
     pub fn stall(&mut self, at_ns: u64, late_ns: u64) {
         self.advance(at_ns);
@@ -244,8 +245,8 @@ impl Recorder {
         }
     }
 
-    /// Records the duration of an iteration without its think times. Required for all iterations of
-    /// a scenario that has any.
+    /// Records the duration of an iteration without its think times. If a scenario has think times,
+    /// this is required for each of its iterations.
     pub fn unpaused(
         &mut self,
         now_ns: u64,
@@ -300,7 +301,7 @@ impl Recorder {
         let slots = filled
             .map(|(id, slot)| (id as LabelId, std::mem::take(slot)))
             .collect();
-        // Levels continue. Counts restart.
+        // Levels continue in the next interval. Counts start again from zero.
         let next = RunPart {
             connections: self.run.connections,
             ..RunPart::default()

@@ -1,4 +1,4 @@
-//! A sample: the moments of one request, including its intended start.
+//! A sample: the times of one request, including its intended start.
 
 use crate::{Failure, Fault, LabelId, OutcomeClass, TimeKind};
 
@@ -14,7 +14,8 @@ pub struct Intended {
 }
 
 impl Intended {
-    /// The intended start of an arrival or of a paced connection, from the schedule.
+    /// Creates the intended start of an arrival or of a paced connection, which the schedule
+    /// determines.
     #[must_use]
     pub fn scheduled(ns: u64) -> Intended {
         Intended {
@@ -24,7 +25,7 @@ impl Intended {
         }
     }
 
-    /// The intended start of a later step: the previous response plus the think time.
+    /// Creates the intended start of a later step: previous response plus think time.
     #[must_use]
     pub fn after_previous(answer_ns: u64, think_ns: u64) -> Intended {
         Intended {
@@ -40,20 +41,20 @@ impl Intended {
         self.ns
     }
 
-    /// The later of two.
+    /// Returns the later of two intended starts.
     #[must_use]
     pub fn later(self, other: Intended) -> Intended {
         if other.ns > self.ns { other } else { self }
     }
 
-    /// True if the worker had to wait for this moment (arrival or think time), so lateness is
-    /// meaningful. Steps that follow a response immediately would only dilute it.
+    /// Whether the worker had to wait for this time (an arrival, or the end of a think time), so
+    /// that lateness has a meaning. For steps that follow a response immediately it has none.
     #[must_use]
     pub fn is_timed(self) -> bool {
         self.timed
     }
 
-    /// Whether the schedule set it.
+    /// Whether the schedule determined it.
     #[must_use]
     pub fn is_paced(self) -> bool {
         self.paced
@@ -83,7 +84,7 @@ impl RequestOutcome {
     }
 }
 
-/// A duration that is not a request's: connect, TLS, script time.
+/// The times of one request, in nanoseconds from the start of the run.
 #[derive(Debug, Clone, Copy)]
 pub struct DurationSample {
     /// Label under which it counts.
@@ -101,17 +102,17 @@ pub struct DurationSample {
 /// The moments of one request, in nanoseconds from the start of the run.
 #[derive(Debug, Clone, Copy)]
 pub struct Sample {
-    /// The label it counts under.
+    /// Label under which the sample is counted.
     pub label: LabelId,
-    /// When it should have started.
+    /// When the request should have started.
     pub intended: Intended,
-    /// When the worker handled it.
+    /// When the worker took up the request.
     pub started_ns: u64,
-    /// When its first byte was written. `None` if nothing was written.
+    /// When the first byte was written. `None` if nothing was written.
     pub first_write_ns: Option<u64>,
     /// When the first byte of the response was read.
     pub first_read_ns: Option<u64>,
-    /// When its last byte was read, or it was given up.
+    /// When the last byte was read, or the request was given up.
     pub done_ns: u64,
     /// The result.
     pub ended: RequestOutcome,
@@ -124,13 +125,13 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// Intended start → the worker handles it.
+    /// Intended start → the worker takes it up.
     #[must_use]
     pub fn lateness_ns(&self) -> u64 {
         self.started_ns.saturating_sub(self.intended.ns())
     }
 
-    /// The worker handles it → first byte written, or the end if nothing was written.
+    /// The worker takes it up → first byte written, or the end if nothing was written.
     #[must_use]
     pub fn wait_ns(&self) -> u64 {
         self.first_write_ns

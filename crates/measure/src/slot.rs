@@ -6,15 +6,15 @@ use crate::{Failure, Fault, Histogram, NoAnswer, OutcomeClass, TimeKind, histogr
 /// Counters of one label.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Requests handled by the worker.
+    /// Requests that the worker took up.
     pub issued: u64,
-    /// Answered as expected.
+    /// Requests that were answered as expected.
     pub ok: u64,
-    /// Answered, but status, check or capture is wrong.
+    /// Requests that were answered, but status, check or capture is wrong.
     pub failed: u64,
-    /// Without a complete response, by class.
+    /// Requests without a complete response, by class.
     pub unanswered: [u64; NoAnswer::ALL.len()],
-    /// Requests whose intended start the schedule set.
+    /// Requests whose intended start was determined by the schedule.
     pub paced: u64,
     /// Redirect hops, not counted as requests.
     pub redirects: u64,
@@ -90,7 +90,7 @@ impl<T: Copy + PartialEq> KeyCounts<T> {
         true
     }
 
-    /// Adds another tally.
+    /// Adds other counts.
     pub fn merge(&mut self, other: &KeyCounts<T>) {
         for (thing, n) in &other.0 {
             self.count(*thing, *n);
@@ -124,7 +124,7 @@ impl<C: Cell> Slot<C> {
         self.histogram_mut(kind, outcome).record(ns);
     }
 
-    /// Histogram of a kind and outcome, created on first use.
+    /// The histogram of a kind and outcome. Creates it on first use.
     #[inline]
     pub fn histogram_mut(&mut self, kind: TimeKind, outcome: OutcomeClass) -> &mut Histogram<C> {
         self.times[position(kind, outcome)].get_or_insert_default()

@@ -1,5 +1,5 @@
-//! Percentiles over answered and unanswered requests together. An unanswered request ranks above
-//! all answered ones.
+//! Percentiles over answered and unanswered requests together. Unanswered requests rank above all
+//! answered ones.
 
 use crate::{Histogram, OutcomeClass, Slot, TimeKind, histogram};
 
@@ -8,9 +8,9 @@ use crate::{Histogram, OutcomeClass, Slot, TimeKind, histogram};
 pub enum Quantile {
     /// There are no values.
     Empty,
-    /// Nanoseconds.
+    /// The value in nanoseconds.
     Ns(u64),
-    /// The rank is among unanswered requests. Lower bound in nanoseconds.
+    /// The rank is among unanswered requests. Has a lower bound in nanoseconds.
     NoAnswer(u64),
 }
 
@@ -19,7 +19,7 @@ pub enum Quantile {
 pub struct KindTimes {
     /// Times with a complete response.
     pub answered: Histogram,
-    /// Times until unanswered requests were given up.
+    /// Times after which unanswered requests were given up.
     pub unanswered: Histogram,
 }
 
@@ -57,7 +57,7 @@ impl KindTimes {
         }
     }
 
-    /// Lower bound of the value at a rank among the unanswered.
+    /// Lower bound of the value whose rank is among the unanswered.
     #[must_use]
     pub fn least_at(&self, rank: u64) -> u64 {
         let mut all = self.answered.clone();
@@ -65,7 +65,7 @@ impl KindTimes {
         all.at_rank(rank).unwrap_or(0)
     }
 
-    /// The largest value. Unknown if any response is missing.
+    /// The largest value. It is unknown if any response is missing.
     #[must_use]
     pub fn max(&self) -> Quantile {
         self.quantile(1.0)

@@ -1,6 +1,6 @@
 //! Causes of TLS failures: the certificate, the server's alert, or data that is not TLS.
 //!
-//! The names are part of the record's format and never change. The texts for people may.
+//! The names are part of the record's format and never change. The texts for users may change.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "variants are named after the failure")]
@@ -12,7 +12,7 @@ pub enum TlsFault {
     NotYetValid,
     WrongName,
     BadCertificate,
-    /// The response is not TLS: a plain-text port.
+    /// The response is not TLS: the port expects plain text.
     Plain,
     Version,
     Incompatible,
@@ -23,7 +23,7 @@ pub enum TlsFault {
     Other,
 }
 
-/// Alerts of RFC 8446 and RFC 5246 without a fault of their own.
+/// Alerts of RFC 8446 and RFC 5246 that have no fault of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(
     missing_docs,
@@ -176,7 +176,7 @@ impl TlsFault {
     }
 
     #[must_use]
-    /// Text for the user.
+    /// The text for users.
     pub fn text(self) -> &'static str {
         self.words().1
     }

@@ -1,4 +1,4 @@
-//! The mocks' clock (CLOCK_MONOTONIC), separate from the engine's.
+//! The mocks' clock (CLOCK_MONOTONIC). They do not use the engine's clock.
 #![allow(
     clippy::disallowed_methods,
     reason = "the mocks keep their own clock, on purpose apart from the engine's"
@@ -6,9 +6,8 @@
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// Nanoseconds, comparable between processes of one machine.
 pub(crate) fn now_ns() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
-    // Counts from boot and is never negative.
+    // The clock counts from boot and is never negative.
     now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
 }

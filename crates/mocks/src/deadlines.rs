@@ -1,5 +1,5 @@
-//! Wakes responses at exact moments: a heap and one timerfd with absolute deadlines on the serving
-//! loop. Late wake-ups do not add up.
+//! Wakes responses at exact times, with a heap and one timerfd with absolute deadlines on the
+//! serving loop. Late wake-ups do not add up.
 
 use std::cell::RefCell;
 use std::cmp::Reverse;
@@ -23,14 +23,14 @@ pub(crate) struct Deadlines {
 
 #[derive(Default)]
 struct DeadlineQueue {
-    /// By moment, then by order of arrival.
+    /// Ordered by time, then by order of arrival.
     due: BinaryHeap<Reverse<(u64, u64)>>,
     wake: HashMap<u64, oneshot::Sender<()>>,
     came: u64,
 }
 
 impl Deadlines {
-    /// Must be called inside the runtime.
+    /// Creates the timer. Must be called within the runtime.
     pub(crate) fn new() -> io::Result<Self> {
         let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
         let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
@@ -45,7 +45,6 @@ impl Deadlines {
         })
     }
 
-    /// Waits until a moment. Returns immediately if it has passed.
     pub(crate) async fn until(&self, due_ns: u64) {
         if clock::now_ns() >= due_ns {
             return;
@@ -63,7 +62,7 @@ impl Deadlines {
                 self.arm(due_ns);
             }
         }
-        // The waker lives as long as the loop.
+        // The sender lives as long as the loop.
         let _ = woken.await;
     }
 
@@ -74,17 +73,16 @@ impl Deadlines {
         };
         let spec = Itimerspec {
             it_interval: timespec(0),
-            // Zero would disarm the timer.
             it_value: timespec(due_ns.max(1)),
         };
-        // Fails only for invalid arguments.
+        // This fails only for invalid arguments.
         let _ = timerfd_settime(self.timer.get_ref(), TimerfdTimerFlags::ABSTIME, &spec);
     }
 
     pub(crate) async fn wake(&self) -> io::Result<()> {
         loop {
             let mut ready = self.timer.readable().await?;
-            // The number of expirations is irrelevant.
+            // The number of expirations does not matter.
             let _ = rustix::io::read(self.timer.get_ref(), &mut [0; 8]);
             ready.clear_ready();
             let mut waiting = self.waiting.borrow_mut();
@@ -95,7 +93,6 @@ impl Deadlines {
                 }
                 waiting.due.pop();
                 if let Some(wake) = waiting.wake.remove(&number) {
-                    // The waiter may be gone.
                     let _ = wake.send(());
                 }
             }

@@ -1,5 +1,5 @@
-//! Serves a plan's mocks on a loop with precise timing. The due time of a response is computed when
-//! its request arrives. At the end the served latencies are compared with the requested ones.
+//! Serves the mocks of a plan on a loop with precise timing. A response's due time is computed when
+//! its request arrives. At the end, served latencies are compared with requested ones.
 
 #![forbid(unsafe_code)]
 
@@ -30,7 +30,7 @@ use state::MockState;
 #[derive(Debug, Clone)]
 pub struct MockOptions {
     pub host: String,
-    /// Port of the first mock without one; the following ones count up. 0 for free ones.
+    /// Port of the first mock that has none; those after it count up. 0 means free ones.
     pub port: u16,
     pub seed: u64,
     pub log: Option<PathBuf>,
@@ -162,7 +162,7 @@ fn run(
             sites.push(site);
         }
         tokio::select! {
-            // A message or a dropped sender both mean "stop".
+            // Both a message and a dropped sender mean "stop".
             _ = stopped => {}
             broken = deadlines.wake() => broken?,
         }

@@ -1,5 +1,5 @@
-//! The log of `--log FILE`: a line of JSON per response, on CLOCK_MONOTONIC. The first write error
-//! is reported at the end.
+//! The log of `--log FILE`: a line of JSON for each response, on CLOCK_MONOTONIC. The first write
+//! error is reported at the end.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};

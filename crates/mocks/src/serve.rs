@@ -1,4 +1,4 @@
-//! HTTP server of one mock. Paths below `/__mock/` are about the mock itself.
+//! HTTP server of one mock. Paths below `/__mock/` are for control of the mock itself.
 
 use std::cell::RefCell;
 use std::convert::Infallible;
@@ -20,9 +20,7 @@ use crate::deadlines::Deadlines;
 use crate::log::Log;
 use crate::state::{MockRequest, MockResponse, MockState, What, text_response};
 
-/// Maximum size of a body.
 const LARGEST: usize = 16 << 20;
-/// Pause of `accept` when the process is out of descriptors.
 const ACCEPT_PAUSE_NS: u64 = 20_000_000;
 
 pub(crate) struct Site {
@@ -32,7 +30,6 @@ pub(crate) struct Site {
     pub(crate) log: Option<Rc<RefCell<Log>>>,
 }
 
-/// The connection must be reset.
 #[derive(Debug)]
 struct Reset;
 
@@ -50,11 +47,10 @@ pub(crate) async fn serve(listener: TcpListener, site: Rc<Site>) {
             Ok((stream, _)) => {
                 let site = Rc::clone(&site);
                 tokio::task::spawn_local(async move {
-                    // Errors of a connection are ignored.
                     let _ = connection(stream, site).await;
                 });
             }
-            // Mostly "too many open files". Waiting connections stay in the backlog.
+            // Usually "too many open files". Connections wait in the backlog.
             Err(_) => {
                 let again = clock::now_ns() + ACCEPT_PAUSE_NS;
                 site.deadlines.until(again).await;
@@ -65,7 +61,6 @@ pub(crate) async fn serve(listener: TcpListener, site: Rc<Site>) {
 
 async fn connection(stream: TcpStream, site: Rc<Site>) -> Result<(), Box<dyn std::error::Error>> {
     stream.set_nodelay(true)?;
-    // A second handle, to reset the socket.
     let socket = Rc::new(stream.as_fd().try_clone_to_owned()?);
     let service = service_fn(move |request| {
         let (site, socket) = (Rc::clone(&site), Rc::clone(&socket));
@@ -117,7 +112,7 @@ async fn answer(
         What::Answer(answer) => Some(answer.status),
         What::Reset | What::Silence => None,
     };
-    // Counted before it is written, so that a client with a response finds it counted.
+    // Counted before it is written, so that a client that has a response finds it counted.
     site.broker_state
         .borrow_mut()
         .ledger
@@ -130,7 +125,7 @@ async fn answer(
     match fate.what {
         What::Answer(answer) => Ok(written(answer)),
         What::Reset | What::Silence => {
-            // If the option cannot be set, the socket is closed normally.
+            // If this option cannot be set, the socket is closed normally.
             let no_linger = Some(std::time::Duration::ZERO);
             let _ = rustix::net::sockopt::set_socket_linger(socket, no_linger);
             Err(Reset)
@@ -160,7 +155,7 @@ fn written(answer: MockResponse) -> Response<Full<Bytes>> {
         response = response.header(name, value);
     }
     let made = response.body(Full::new(answer.body));
-    // A template may produce an invalid header from the request.
+    // With values from the request, a template may produce an invalid header.
     made.unwrap_or_else(|_| {
         let text = r#"{"error":"a header of this answer is no header"}"#;
         let mut refused = Response::new(Full::new(Bytes::from_static(text.as_bytes())));

@@ -13,7 +13,6 @@ use serde_json::{Map, Value, json};
 
 use crate::ledger::MockLedger;
 
-/// Maximum number of stored bodies.
 const MOST: usize = 1_000_000;
 
 pub(crate) struct MockRequest<'a> {
@@ -66,7 +65,7 @@ impl MockState {
         state
     }
 
-    /// Starts the timeline now with empty figures. Stored bodies are kept.
+    /// Starts the timeline now, with empty figures. Stored bodies are kept.
     pub(crate) fn begin(&mut self, now_ns: u64) {
         self.restart();
         self.zero_ns = Some(now_ns);
@@ -113,7 +112,7 @@ impl MockState {
             };
         };
         self.ledger.received(Some(number));
-        // Each fault draws by its position in the list, independent of other faults.
+        // The draw of a fault depends on its position in the list, and not on other faults.
         let faults = || {
             let all = self.mock.faults.iter().enumerate();
             all.filter(|(_, fault)| fault.holds(at_ns))
@@ -376,7 +375,6 @@ mod tests {
 
     const ZERO: u64 = 1_000 * SECOND;
 
-    /// Results of 1,024 draws in a second of the timeline.
     fn fates(state: &mut MockState, second: u64) -> Vec<Fate> {
         let at = ZERO + second * SECOND;
         let asked = (0..1024).map(|_| ask(state, "GET", "/", "", at));
@@ -387,7 +385,7 @@ mod tests {
         fates[0].due_ns - ZERO - second * SECOND
     }
 
-    /// Latency factors multiply. Of other faults the first in the list applies; each draws
+    /// Latency factors multiply. Of other faults, the first one in the list applies. Each draws
     /// independently.
     #[test]
     fn overlapping_faults_have_an_order() {
@@ -419,12 +417,11 @@ mod tests {
             count
         };
         assert_eq!(shares(row(32)), [256, 0, 0, 0]);
-        // 25 %, then half of the rest, then a fifth of the remainder. Only the first is exact.
+        // 25 %, then half of the rest, then a fifth of what remains. Only the first share is exact.
         let [first, second, resets, silent] = shares(row(37));
         assert_eq!((first, silent), (256, 0));
         assert!((330..=440).contains(&second), "{second}");
         assert!((40..=115).contains(&resets), "{resets}");
-        // The first fault hits the same requests as without overlap. Silence takes the rest.
         let [_, _, resets, silent] = shares(row(52));
         assert!((204..=205).contains(&resets), "{resets}");
         assert_eq!(resets + silent, 1024);

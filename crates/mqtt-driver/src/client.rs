@@ -1,5 +1,5 @@
-//! One MQTT client: connection, session, outgoing and incoming messages. `pace` tells it when to
-//! publish.
+//! One MQTT client: connection, session, outgoing and incoming messages. The module `pace` decides
+//! when it publishes.
 
 mod connection;
 mod incoming;
@@ -29,9 +29,9 @@ use crate::{
 };
 use connection::Connection;
 
-/// Time limit for CONNACK and SUBACK, unless the run drains for less.
+/// Time limit for CONNACK and SUBACK, unless the drain time of the run is shorter.
 const CONNECT_NS: u64 = 10_000_000_000;
-/// First delay before reconnecting, doubled each time.
+/// First delay before a reconnect. It doubles each time.
 const BACK_OFF_NS: u64 = 100_000_000;
 const DOUBLED: u32 = 6;
 
@@ -58,18 +58,17 @@ struct ClientState {
     greeting: Option<SentMessage>,
     subscribing: Option<SentMessage>,
     next_sequence: u64,
-    /// Accepted before.
+    /// Whether a connection was accepted before.
     was_up: bool,
     is_settled: bool,
-    /// Set if connections are arrivals.
     arrival: Option<Intended>,
     is_closing: bool,
-    /// Will not connect again.
+    /// Whether the client will not connect again.
     is_gone: bool,
 }
 
 pub(crate) fn start(shared: &Rc<DriverState>, client: &Rc<Client>) {
-    // Background clients are not virtual users; connections are counted.
+    // Background clients are not virtual users, but their connections count.
     let is_beside = shared.is_background();
     let place = if is_beside {
         shared.worker.watch(&client.limit)
@@ -152,7 +151,7 @@ impl Client {
         let waker = self.state.borrow().waker.clone();
         if let Some(waker) = waker {
             let mut cx = Context::from_waker(&waker);
-            // The client's task finds and reports the error.
+            // The client's own task finds and reports the error.
             if self.write(shared, &mut cx).is_err() {
                 waker.wake();
             }
@@ -202,7 +201,7 @@ impl Client {
                 worker.recorder.borrow_mut().run.started += 1;
                 self.state.borrow_mut().arrival = Some(intended);
             }
-            // Boxed, to free memory of connecting.
+            // Boxed, so that the memory for connecting is freed.
             let ended = match Box::pin(self.open(shared, intended)).await {
                 Ok(()) => std::future::poll_fn(|cx| self.poll(shared, cx)).await,
                 Err(fault) => fault,
@@ -211,7 +210,7 @@ impl Client {
             if self.is_closing() || ended == Fault::Unfinished {
                 return;
             }
-            // After the load only clients with unfinished work reconnect.
+            // After the load, only clients with unfinished work reconnect.
             let has_work = !self.config.filters.is_empty() || self.ledger().open() > 0;
             if shared.is_over.get() && !has_work {
                 return;
@@ -286,7 +285,7 @@ impl Client {
         Poll::Pending
     }
 
-    /// A time limit passed: of a response, or of silence, which triggers a PINGREQ.
+    /// Handles a time limit: of a response, or of silence, which triggers a PINGREQ.
     fn cut(&self, shared: &DriverState, cut: Cut) -> Option<Fault> {
         if cut == Cut::Aborted {
             return Some(Fault::Unfinished);
@@ -359,7 +358,7 @@ impl Client {
                 String::new,
             );
         }
-        // QoS 0 messages that were not written are lost; others belong to the session.
+        // QoS 0 messages that were not written are lost. Other messages belong to the session.
         for sent in state.outbox.disconnected() {
             finish(
                 shared,
@@ -428,6 +427,6 @@ fn put_subscribe(client: &Client, shared: &DriverState, out: &mut Vec<u8>, id: u
     let filters: Vec<Filter<'_>> = filters
         .map(|(topic, qos)| Filter::new(topic, *qos))
         .collect();
-    // Too long filters were refused with the plan.
+    // Filters that are too long were refused with the plan.
     let _ = subscribe::put_subscribe(out, shared.version, id, &filters, &[]);
 }

@@ -1,4 +1,4 @@
-//! Prepares clients before the run: names, CONNECT, subscriptions, payload templates.
+//! Prepares clients before the run: names, CONNECT, subscriptions, templates of payloads.
 
 use crate::start::ReceiverFilter;
 use mqtt::{Connect, Id, Property, Publish, Qos, Template, Version, Will, stamp};
@@ -17,7 +17,7 @@ pub(crate) struct Outgoing {
     pub topic: String,
     pub qos: Qos,
     pub template: Template,
-    /// With space for the message header.
+    /// The payload, with space for the message header.
     pub payload: Vec<u8>,
     pub is_stamped: bool,
     pub groups: Option<Groups>,

@@ -1,4 +1,5 @@
-//! Counts of a worker's clients, reported by name at the end. Counts of workers add up.
+//! Counts of a worker's clients. They are reported by name at the end, and the counts of all
+//! workers are added up.
 
 use std::cell::Cell;
 
@@ -10,7 +11,7 @@ macro_rules! counts {
         pub struct Counts { $($(#[doc = $doc])* pub $name: Cell<u64>,)* }
 
         impl Counts {
-            /// Every count with its name.
+            /// Every count, with its name.
             #[must_use]
             pub fn all(&self) -> Vec<(&'static str, u64)> {
                 vec![$((stringify!($name), self.$name.get()),)*]
@@ -21,37 +22,38 @@ macro_rules! counts {
 
 counts! {
     connected,
-    /// Accepted connections after a client's first.
+    /// Accepted connections of a client after its first one.
     reconnected,
     refused,
-    /// Connections that failed otherwise or were closed by the server.
+    /// Connections that failed in another way, or that the server closed.
     broken,
-    /// Messages planned by a group's own pace, which the load's ledger does not include.
+    /// Messages that a group's own pace planned. The ledger of the load does not include them.
     planned,
     due,
     sent,
     resent,
-    /// Messages that the server has certainly read: acknowledged (QoS 2: PUBREC), or QoS 0 followed
-    /// by an answered PINGREQ.
+    /// Messages that the server has certainly read: those that it acknowledged (QoS 2: PUBREC), and
+    /// those of QoS 0 that were followed by an answered PINGREQ.
     confirmed,
     turned_down,
-    /// Messages neither confirmed nor lost 1 s after the load.
+    /// Messages that were neither confirmed nor lost 1 s after the load.
     unconfirmed,
-    /// Messages confirmed without error within 1 s after the load.
+    /// Messages that were confirmed without error within 1 s after the load.
     in_time,
     /// QoS 2 messages whose session was lost between PUBREC and PUBCOMP.
     incomplete,
-    /// Messages of an own pace skipped before subscriptions were answered.
+    /// Messages of a group with its own pace that were skipped, because subscriptions were not
+    /// answered yet.
     held,
-    /// Delay of publishing until subscriptions were answered, in nanoseconds.
+    /// How long publishing was delayed until subscriptions were answered, in nanoseconds.
     start_delay_ns,
     unanswered_subscriptions,
     unknown,
-    /// Messages due and never sent.
+    /// Messages that were due and never sent.
     unsent,
-    /// Time that sockets accepted nothing, in nanoseconds, summed over connections.
+    /// Time in which sockets accepted no bytes, in nanoseconds, summed over connections.
     blocked_ns,
-    /// Deliveries expected from sent messages that were not refused.
+    /// Deliveries to be expected from messages that were sent and not refused.
     expected,
     expected_of_unknown,
     received,
@@ -64,7 +66,7 @@ counts! {
     stray,
 }
 
-/// Counts reported during the run, as increases, for stop rules.
+/// Counts that are reported during the run, as increases, for stop rules.
 pub const PROGRESS: [&str; 6] = [
     "so_far_due",
     "so_far_unknown",

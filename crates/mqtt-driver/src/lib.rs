@@ -1,5 +1,5 @@
-//! MQTT driver: runs a worker's share of clients, which connect, subscribe and publish by the
-//! schedule. Packets are in `mqtt`.
+//! MQTT driver: runs a worker's share of the clients, which connect, subscribe, and publish by the
+//! schedule. The crate `mqtt` has the packets.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
@@ -34,37 +34,37 @@ use start::Together;
 /// Settings of all workers.
 #[derive(Debug, Clone)]
 pub struct DriverConfig {
-    /// What is to be done.
+    /// The clients and what they do.
     pub work: Arc<Mqtt>,
-    /// Closed model: publishers wait only for room.
+    /// Whether publishers only wait for space in the session, as in a closed model.
     pub flat_out: bool,
-    /// Pace of each group; empty if the load decides.
+    /// The own load of each group. Empty if the plan's load decides.
     pub own: Vec<Option<Load>>,
-    /// Seed of templates.
+    /// Seed for templates.
     pub seed: u64,
     /// Run identifier in message headers.
     pub run: u32,
-    /// Total messages of publishers without a pace.
+    /// Total number of messages of publishers without a pace.
     pub limit: Option<u64>,
-    /// Receives results by client at the end, if set.
+    /// If set, receives results by client at the end.
     pub clients: Option<PerClient>,
 }
 
 /// Results by client number.
 pub type PerClient = Arc<Mutex<BTreeMap<u32, Sums>>>;
 
-/// Results of a client's messages.
+/// Results for the messages of a client.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Sums {
     /// Messages due.
     pub due: u64,
-    /// Completely written messages.
+    /// Messages that were completely written.
     pub sent: u64,
     /// Confirmed messages.
     pub confirmed: u64,
 }
 
-/// Makes the driver of each worker.
+/// Returns the function that creates a driver for each worker.
 #[must_use]
 pub fn maker(settings: DriverConfig) -> DriverMaker {
     let together = Arc::new(Together::default());
@@ -83,7 +83,7 @@ struct MqttDriver {
     context: DriverContext,
 }
 
-/// Time after the load within which messages must be confirmed.
+/// Messages must be confirmed within this time after the load.
 const GRACE_NS: u64 = 1_000_000_000;
 const ALONE_NS: u64 = 2_500_000_000;
 const PROGRESS_NS: u64 = 250_000_000;
@@ -106,7 +106,6 @@ impl Driver for MqttDriver {
                 .collect();
             load(&shared).await;
             for pace in paces {
-                // Ends with the load.
                 let _ = pace.await;
             }
             drain(&shared).await;
@@ -151,7 +150,7 @@ async fn drain(shared: &DriverState) {
         if has_answers || now >= begun + GRACE_NS {
             judge(shared);
         }
-        // All clients are refused, and no response can change that.
+        // All clients were refused, and no response can change that.
         let is_alone = shared.counts.connected.get() == 0
             && !shared.waits_for_answers()
             && now >= begun + ALONE_NS;

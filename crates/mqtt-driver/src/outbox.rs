@@ -1,5 +1,5 @@
-//! A client's publish queue: pending, in-flight and acknowledged messages with their position in
-//! the byte stream. Each message is in the ledger once. Without I/O or clock.
+//! A client's queue of messages: pending, in flight, and acknowledged, with their positions in the
+//! byte stream. Each message is in the ledger exactly once. No I/O and no clock.
 
 use std::collections::VecDeque;
 
@@ -15,10 +15,10 @@ pub(crate) struct SentMessage {
     pub sequence: u64,
     pub intended: Intended,
     pub started: u64,
-    /// First time it was completely written; 0 if not yet.
+    /// When the message was first written completely. 0 if it was not yet.
     pub first_write: u64,
     pub bytes: u32,
-    /// PUBREC received (QoS 2).
+    /// Whether PUBREC was received (QoS 2).
     pub is_received: bool,
 }
 
@@ -36,7 +36,8 @@ impl SentMessage {
     }
 }
 
-/// Always: due = sent + unsent + pending, and sent = confirmed + unknown + unanswered.
+/// Ledger of messages. Always due = sent + unsent + pending, and sent = confirmed + unknown +
+/// unanswered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct MessageLedger {
     pub due: u64,
@@ -45,14 +46,14 @@ pub(crate) struct MessageLedger {
     pub confirmed: u64,
     pub turned_down: u64,
     pub unknown: u64,
-    /// Never sent, and never will be.
+    /// Messages that were not sent and never will be.
     pub unsent: u64,
-    /// PUBREC without PUBCOMP: delivery is unknown.
+    /// Messages with PUBREC but without PUBCOMP. Their delivery is unknown.
     pub incomplete: u64,
 }
 
 impl MessageLedger {
-    /// What is not settled.
+    /// Number of messages that are not settled.
     pub fn open(&self) -> u64 {
         self.due - self.confirmed - self.unknown - self.unsent
     }
@@ -60,7 +61,6 @@ impl MessageLedger {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NextWrite {
-    /// The identifier is 0 for QoS 0.
     Message {
         id: u16,
         is_again: bool,
@@ -81,7 +81,7 @@ pub(crate) struct Outbox {
     qos: Qos,
     session: Session<SentMessage>,
     queue: VecDeque<SentMessage>,
-    /// Encoded, not completely written.
+    /// Where encoded messages end that are not completely written.
     ends: VecDeque<MessageEnd>,
     ledger: MessageLedger,
     asked: VecDeque<Ping>,
@@ -129,7 +129,7 @@ impl Outbox {
         self.qos == Qos::AtMostOnce || self.session.has_room()
     }
 
-    /// The next packet to write, if the session has room.
+    /// Returns the next packet to write, if the session has space for it.
     #[inline]
     pub fn next(&mut self) -> Option<NextWrite> {
         match self.session.again() {
@@ -150,7 +150,7 @@ impl Outbox {
         Some(NextWrite::Message { id, is_again, sent })
     }
 
-    /// A message was encoded up to this position in the byte stream.
+    /// Records that a message was encoded up to this position in the byte stream.
     #[inline]
     pub fn encoded(&mut self, id: u16, is_again: bool, mut sent: SentMessage, bytes: u32, at: u64) {
         sent.bytes = bytes;
@@ -165,8 +165,8 @@ impl Outbox {
         });
     }
 
-    /// The next QoS 0 message that is completely within `taken` bytes of the connection, which
-    /// settles it.
+    /// Returns the next QoS 0 message that is completely within the first `taken` bytes of the
+    /// connection. This settles it.
     #[inline]
     pub fn next_written(&mut self, taken: u64, now: u64) -> Option<SentMessage> {
         while let Some(end) = self.ends.front().filter(|end| end.at <= taken) {
@@ -224,7 +224,7 @@ impl Outbox {
         self.session.delivered(message)
     }
 
-    /// Identifier for SUBSCRIBE; `None` if all are in use.
+    /// Returns an identifier for SUBSCRIBE. `None` if all are in use.
     pub fn request(&mut self, sent: SentMessage) -> Option<u16> {
         self.session.request(sent)
     }
@@ -246,13 +246,13 @@ impl Outbox {
         self.asked.front().map(|ping| ping.at_ns)
     }
 
-    /// Encoded, written or not.
+    /// Number of encoded bytes, written or not.
     fn written(&self) -> u64 {
         self.ledger.sent + self.ends.len() as u64
     }
 
-    /// Whether to send a PINGREQ to confirm QoS 0: at intervals during the load, then after
-    /// everything is written.
+    /// Whether to send a PINGREQ to confirm QoS 0 messages: at intervals during the load, and then
+    /// once everything is written.
     pub fn wants_to_ask(&self, now: u64, is_over: bool) -> bool {
         if self.qos != Qos::AtMostOnce {
             return false;
@@ -270,7 +270,7 @@ impl Outbox {
         }
     }
 
-    /// Confirms everything before the PINGREQ.
+    /// Confirms everything that was written before the PINGREQ.
     pub fn pong(&mut self) {
         let Some(asked) = self.asked.pop_front() else {
             return;
@@ -282,7 +282,7 @@ impl Outbox {
         }
     }
 
-    /// Returns QoS 0 messages that were not completely written.
+    /// Returns the QoS 0 messages that were not completely written.
     pub fn disconnected(&mut self) -> Vec<SentMessage> {
         self.asked.clear();
         self.last_asked = None;
@@ -296,7 +296,7 @@ impl Outbox {
         ends.into_iter().map(|end| end.sent).collect()
     }
 
-    /// Returns QoS 1 and 2 messages whose session is gone.
+    /// Handles a new connection. Returns the QoS 1 and 2 messages whose session is gone.
     pub fn connected(&mut self, session_present: bool, inflight: u16) -> Vec<SentMessage> {
         let lost = self.session.connected(session_present, inflight);
         for sent in &lost {

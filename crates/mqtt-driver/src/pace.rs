@@ -1,5 +1,5 @@
-//! Starts messages by the schedule: publishers take turns over all workers; background groups have
-//! their own pace.
+//! Starts messages by the schedule. The publishers of all workers take turns. Background groups
+//! have their own pace.
 
 use std::rc::Rc;
 
@@ -12,10 +12,9 @@ const AT_ONCE: usize = 1024;
 
 pub(crate) struct PublisherPace {
     schedule: Schedule,
-    /// Arrivals of the schedule before the first message.
+    /// Number of arrivals of the schedule before the first message.
     before: u64,
     all: u64,
-    /// Of this worker, with their index.
     publishers: Vec<(u64, Rc<Client>)>,
     is_load: bool,
 }
@@ -69,7 +68,7 @@ impl PublisherPace {
             };
             let intended_ns = arrival.intended_ns + shared.shift_ns.get();
             if !self.is_load && intended_ns < shared.open_ns.get() {
-                // Background timelines do not wait for subscriptions.
+                // The timeline of background work does not wait for subscriptions.
                 add(&shared.counts.held, 1);
                 turn += 1;
                 if turn == publishers.len() {
@@ -89,7 +88,7 @@ impl PublisherPace {
                     break;
                 }
             } else if dirty.is_empty() {
-                // Responses must be read even when late.
+                // Responses must be read even if messages are late.
                 tokio::task::yield_now().await;
                 if worker.arrivals_end.is_aborted() {
                     break;

@@ -37,7 +37,6 @@ pub(crate) struct OurLabels {
     pub connect: LabelId,
     pub subscribe: LabelId,
     pub delivery: LabelId,
-    /// By QoS.
     publish: [LabelId; 3],
     arrival: Option<LabelId>,
 }
@@ -71,28 +70,28 @@ pub(crate) struct DriverState {
     pub counts: Counts,
     pub clients: Vec<Rc<Client>>,
     pub flat_out: bool,
-    /// `None` if the load decides.
+    /// Publications of each group. `None` if the load decides.
     pub own: Vec<Option<Publications>>,
     pub run: u32,
-    /// Clients that have not ended.
+    /// Number of clients that have not ended.
     pub alive: Cell<u64>,
     per_client: Option<PerClient>,
     pub until_ns: Cell<u64>,
     pub together: std::sync::Arc<Together>,
     pub shift_ns: Cell<u64>,
-    /// `u64::MAX` until known.
+    /// When publishing may start. `u64::MAX` until that is known.
     pub open_ns: Cell<u64>,
-    /// For publishers without a pace, by client number.
+    /// Maximum number of messages, for publishers without a pace, by client number.
     limit: Option<u64>,
     reported: Cell<([u64; PROGRESS.len()], u64)>,
     pub is_over: Cell<bool>,
-    /// By receiver and publisher. Members of a shared subscription are one receiver.
+    /// By receiver and publisher. All members of a shared subscription are one receiver.
     sequences: RefCell<HashMap<(u32, u32), Sequence>>,
     shares: HashMap<String, u32>,
     receivers: Vec<ReceiverFilter>,
 }
 
-/// Default time for responses after the load.
+/// Default time to wait for responses after the load.
 const PATIENCE_NS: u64 = 10_000_000_000;
 const SHARES: u32 = 1 << 31;
 
@@ -192,7 +191,7 @@ impl DriverState {
         })
     }
 
-    /// How long answers and deliveries may take after the load.
+    /// How long to wait for responses and deliveries after the load.
     pub fn patience_ns(&self) -> u64 {
         self.worker.common.drain_ns.unwrap_or(PATIENCE_NS)
     }
@@ -202,7 +201,7 @@ impl DriverState {
     }
 
     pub fn start_publishing(&self, open_ns: u64, delay_ns: u64) {
-        // Publishers without a pace wait for subscriptions only.
+        // Publishers without a pace only wait for subscriptions.
         self.open_ns.set(if self.flat_out { 0 } else { open_ns });
         // Other work does not wait.
         if !self.is_background() {
@@ -228,7 +227,7 @@ impl DriverState {
         }
     }
 
-    /// Counts bytes that came on a connection, as those of an operation.
+    /// Counts bytes that were read from a connection, as those of an operation.
     pub fn received_bytes(&self, label: LabelId, now: u64, bytes: usize) {
         let mut recorder = self.worker.recorder.borrow_mut();
         recorder.received(now, label, bytes as u64);
@@ -242,7 +241,7 @@ impl DriverState {
         self.work.arrivals == ArrivalOf::Elsewhere
     }
 
-    /// The shared one, if its subscription is shared.
+    /// Number of the client's receiver. Members of a shared subscription have a common one.
     pub fn receiver(&self, client: &Client) -> u32 {
         let mut shares = client.config.filters.iter();
         let share = shares.find_map(|(filter, _)| self.shares.get(filter));
@@ -266,7 +265,7 @@ impl DriverState {
             Arrival::Late => {
                 add(&self.counts.received, 1);
                 add(&self.counts.filled, 1);
-                // Order is undefined over members of a shared subscription.
+                // The members of a shared subscription have no common order.
                 if receiver < SHARES {
                     add(&self.counts.late, 1);
                 }
@@ -298,7 +297,7 @@ impl DriverState {
         self.clients.iter().map(|c| c.ledger().open()).sum()
     }
 
-    /// How many messages the server has certainly read and not refused.
+    /// Number of messages that the server has certainly read and not refused.
     pub fn read(&self) -> u64 {
         let ledgers = self.clients.iter().map(|client| client.ledger());
         ledgers.map(|of| of.confirmed - of.turned_down).sum()
@@ -308,8 +307,8 @@ impl DriverState {
         self.clients.iter().any(|client| client.waits_for_answer())
     }
 
-    /// Whether all expected deliveries arrived. A part does not know other parts' messages and
-    /// waits for its time limit.
+    /// Whether all expected deliveries have arrived. One part of a run does not know the messages
+    /// of the others, so it waits for its time limit.
     pub fn has_all(&self) -> bool {
         let own = Deliveries {
             expected: self.expected(|ledger| ledger.sent - ledger.turned_down),
@@ -341,7 +340,6 @@ impl DriverState {
             return u64::MAX;
         };
         let all = self.work.publishers().max(1);
-        // Subscribers come first.
         let before = self.work.clients().saturating_sub(all);
         let place = u64::from(client.config.global).saturating_sub(before);
         limit / all + u64::from(place < limit % all)
@@ -395,7 +393,7 @@ impl DriverState {
             of(|ledger| ledger.unknown),
             of(|ledger| ledger.unsent),
             counts.received.get(),
-            // Skipped numbers may be filled later, so only increases are reported.
+            // Skipped numbers may still arrive, so only increases are reported.
             counts
                 .skipped
                 .get()

@@ -1,5 +1,5 @@
-//! Start of publishing: after all subscriptions are answered, and not before the plan. Workers
-//! agree on one moment.
+//! Decides when publishing starts: once all subscriptions are answered, and not before the plan
+//! says so. All workers agree on one time.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -18,15 +18,13 @@ use crate::{counts::add, shared::DriverState};
 
 #[derive(Debug, Default)]
 pub(crate) struct Together {
-    /// 0 until the first registers.
     workers: AtomicU64,
     registered: AtomicU64,
     pending: AtomicU64,
-    /// Agreed delay in nanoseconds plus 1; 0 if open.
+    /// The agreed delay in nanoseconds plus 1. 0 until it is agreed.
     delay: AtomicU64,
     refused: Mutex<HashSet<ReceiverFilter>>,
     has_refused: AtomicBool,
-    /// By worker.
     deliveries: Mutex<BTreeMap<u64, Deliveries>>,
 }
 
@@ -51,7 +49,7 @@ impl Together {
         self.registered.fetch_add(1, Ordering::Release);
     }
 
-    /// Records that one client has settled: its subscriptions were answered, or it was rejected.
+    /// Records that one client is ready: its subscriptions were answered, or it was rejected.
     pub fn settled(&self) {
         self.pending.fetch_sub(1, Ordering::Relaxed);
     }

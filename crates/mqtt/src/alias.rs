@@ -1,4 +1,4 @@
-//! Topic aliases assigned by a server: resolves messages without a topic.
+//! Topic aliases that a server assigns. Resolves messages without a topic.
 
 use std::collections::HashMap;
 

@@ -9,11 +9,11 @@ use crate::{
 /// A CONNACK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Connack<'a> {
-    /// The server still has this client's session.
+    /// Whether the server still has this client's session.
     pub session_present: bool,
     /// Success, or the reason of the refusal.
     pub reason: Reason,
-    /// MQTT 5 only.
+    /// Properties. MQTT 5 only.
     pub properties: Block<'a>,
 }
 
@@ -58,7 +58,7 @@ impl<'a> Connack<'a> {
     }
 }
 
-/// Limits of a server. Unrestricted if the server states none.
+/// Limits of a server. Unlimited if the server states none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Terms {
     /// Maximum number of messages above QoS 0 in flight.
@@ -67,11 +67,11 @@ pub struct Terms {
     pub maximum_qos: Qos,
     /// Maximum packet size in bytes.
     pub maximum_packet: u32,
-    /// Maximum topic alias; 0 for none.
+    /// Maximum topic alias. 0 means that aliases are not allowed.
     pub topic_alias_maximum: u16,
-    /// Seconds, overriding the client's value.
+    /// Keep-alive in seconds, which overrides the client's value.
     pub keep_alive: Option<u16>,
-    /// Seconds, overriding the client's value.
+    /// Session expiry in seconds, which overrides the client's value.
     pub session_expiry_s: Option<u32>,
     /// Whether messages may be retained.
     pub retain: bool,

@@ -11,9 +11,9 @@ use crate::{
 pub struct Connect<'a> {
     /// Client identifier. If empty, the server assigns one.
     pub client_id: &'a str,
-    /// Starts a new session and discards the old one.
+    /// Whether to start a new session and discard the old one.
     pub clean: bool,
-    /// Keep-alive in seconds; 0 for none.
+    /// Keep-alive in seconds. 0 means none.
     pub keep_alive: u16,
     /// The user name.
     pub username: Option<&'a str>,
@@ -21,7 +21,7 @@ pub struct Connect<'a> {
     pub password: Option<&'a [u8]>,
     /// The will.
     pub will: Option<Will<'a>>,
-    /// MQTT 5 only.
+    /// Properties. MQTT 5 only.
     pub properties: &'a [Property<'a>],
 }
 
@@ -36,7 +36,7 @@ pub struct Will<'a> {
     pub qos: Qos,
     /// Whether it is retained.
     pub retain: bool,
-    /// MQTT 5 only.
+    /// Properties. MQTT 5 only.
     pub properties: &'a [Property<'a>],
 }
 
@@ -104,7 +104,7 @@ pub fn put_ping(out: &mut Vec<u8>) {
     out.extend_from_slice(&[0xc0, 0]);
 }
 
-/// Appends DISCONNECT. Reason and properties are used by MQTT 5 only.
+/// Appends DISCONNECT. Only MQTT 5 uses reason and properties.
 pub fn put_disconnect(
     out: &mut Vec<u8>,
     version: Version,
@@ -116,7 +116,6 @@ pub fn put_disconnect(
     put_packet(out, 0xe0, &body)
 }
 
-/// Appends reason and properties, omitting defaults.
 pub(crate) fn put_reason(
     body: &mut Vec<u8>,
     version: Version,

@@ -1,8 +1,7 @@
-//! Packet identifiers in use, assigned in sequence and found by arithmetic.
+//! Packet identifiers in use. They are assigned in sequence and found by arithmetic.
 
 use std::collections::{BTreeMap, VecDeque};
 
-/// Identifiers are 1 to this.
 const IDENTIFIERS: u32 = 65_535;
 /// Maximum length of the window of identifiers. Older entries move to `aside`.
 const STRETCH: usize = 32_768;
@@ -11,7 +10,7 @@ const STRETCH: usize = 32_768;
 #[derive(Debug, Clone)]
 pub struct Flight<T> {
     first: u16,
-    /// The window without gaps. `None` for a finished entry.
+    /// The window, without gaps. `None` is a finished entry.
     stretch: VecDeque<Option<T>>,
     aside: BTreeMap<u16, (u64, T)>,
     set_aside: u64,
@@ -30,7 +29,6 @@ impl<T> Default for Flight<T> {
     }
 }
 
-/// The identifier `steps` after another.
 #[inline]
 fn advance(identifier: u16, steps: usize) -> u16 {
     let at = (u32::from(identifier) - 1 + steps as u32) % IDENTIFIERS;
@@ -69,7 +67,7 @@ impl<T> Flight<T> {
         }
     }
 
-    /// Removes and returns the entry of an identifier.
+    /// Removes the entry of an identifier and returns it.
     #[inline]
     pub fn end(&mut self, identifier: u16) -> Option<T> {
         let mut what = match self.place(identifier) {
@@ -151,7 +149,6 @@ mod tests {
         assert_eq!(flight.begin(0), None);
         let order: Vec<u32> = flight.in_order().iter().map(|(_, n)| **n).collect();
         assert!(order.is_sorted());
-        // A freed identifier in the middle is used next.
         assert_eq!(flight.end(500), Some(499));
         assert_eq!(flight.begin(70_000), Some(500));
         assert_eq!(flight.in_flight, IDENTIFIERS as usize);

@@ -53,13 +53,13 @@ pub enum Qos {
 }
 
 impl Qos {
-    /// 0, 1 or 2.
+    /// The level: 0, 1 or 2.
     #[must_use]
     pub fn level(self) -> u8 {
         self as u8
     }
 
-    /// From 0, 1 or 2. `None` for other values.
+    /// The quality of service with this level: 0, 1 or 2. `None` for other values.
     #[must_use]
     pub fn from_level(level: u8) -> Option<Qos> {
         match level {

@@ -43,7 +43,7 @@ pub struct Ack<'a> {
     pub identifier: u16,
     /// Success, or the reason of the refusal.
     pub reason: Reason,
-    /// MQTT 5 only.
+    /// Properties. MQTT 5 only.
     pub properties: Block<'a>,
 }
 
@@ -84,7 +84,7 @@ pub fn put_ack(
     }
     let mut body = Vec::with_capacity(3);
     put_two(&mut body, identifier);
-    // Cannot be too long without properties.
+    // This cannot be too long, because there are no properties.
     let _ = put_reason(&mut body, version, reason, &[]);
     out.push(stage.first());
     put_length(out, body.len());
@@ -98,7 +98,7 @@ pub enum Packet<'a> {
     Connack(Connack<'a>),
     /// A delivered message.
     Publish(Message<'a>),
-    /// A step of a message's flow.
+    /// A step in the acknowledgement of a message.
     Ack(Ack<'a>),
     /// Response to SUBSCRIBE.
     Suback(Answered<'a>),
@@ -106,9 +106,9 @@ pub enum Packet<'a> {
     Unsuback(Answered<'a>),
     /// Response to PINGREQ.
     Pingresp,
-    /// The server closes the connection; MQTT 5 only.
+    /// The server closes the connection. MQTT 5 only.
     Disconnect(Said<'a>),
-    /// Extended authentication; MQTT 5 only.
+    /// Extended authentication. MQTT 5 only.
     Auth(Said<'a>),
 }
 

@@ -1,4 +1,5 @@
-//! Properties of MQTT 5: identifiers, types and allowed packets. Parsed in place and encoded.
+//! Properties of MQTT 5: identifiers, types, and the packets that may have them. Parsed in place
+//! and encoded.
 
 use crate::wire::{MAX_LENGTH, Malformed, PacketReader, TooLong, put_binary, put_length, put_two};
 
@@ -214,7 +215,7 @@ impl<'a> Block<'a> {
     /// All properties in order.
     pub fn iter(self) -> impl Iterator<Item = Property<'a>> {
         let mut reader = PacketReader::new(self.0);
-        // The block was validated before.
+        // The block has already been validated.
         std::iter::from_fn(move || match reader.rest.is_empty() {
             true => None,
             false => one(&mut reader).ok(),

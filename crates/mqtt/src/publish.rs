@@ -1,4 +1,5 @@
-//! PUBLISH: encoded from a prepared template, and parsed in place. Allocates only to grow a buffer.
+//! PUBLISH: encoded from a prepared template, and parsed in place. Allocates memory only when a
+//! buffer must grow.
 
 use crate::{
     Qos, Version,
@@ -12,22 +13,21 @@ const DUP: u8 = 1 << 3;
 /// Common part of a template's messages.
 #[derive(Debug, Clone)]
 pub struct Publish<'a> {
-    /// Topic. Empty only with a topic alias.
+    /// Topic. May be empty only with a topic alias.
     pub topic: &'a str,
     /// Quality of service.
     pub qos: Qos,
-    /// Whether they are retained.
+    /// Whether the messages are retained.
     pub retain: bool,
-    /// MQTT 5 only.
+    /// Properties. MQTT 5 only.
     pub properties: &'a [Property<'a>],
 }
 
-/// Prepared head of messages that differ only in identifier and payload.
+/// The prepared head of messages that differ only in identifier and payload.
 #[derive(Debug, Clone)]
 pub struct Template {
     first: u8,
     head: Vec<u8>,
-    /// Position of the identifier in `head`.
     identifier: Option<usize>,
 }
 
@@ -63,7 +63,7 @@ impl Template {
         self.head.len() + payload_bytes <= MAX_LENGTH
     }
 
-    /// Appends a message. `identifier` is unused for QoS 0. The payload must fit.
+    /// Appends a message. `identifier` is ignored for QoS 0. The payload must fit.
     #[inline]
     pub fn put(&self, out: &mut Vec<u8>, identifier: u16, is_again: bool, payload: &[u8]) {
         out.reserve(self.head.len() + payload.len() + 5);
@@ -86,13 +86,13 @@ pub struct Message<'a> {
     pub topic: &'a [u8],
     /// Quality of service of the delivery.
     pub qos: Qos,
-    /// Whether it may be a duplicate (DUP).
+    /// Whether the message may be a duplicate (DUP flag).
     pub is_again: bool,
-    /// Whether it was retained.
+    /// Whether the message was retained.
     pub retain: bool,
-    /// Present for QoS 1 and 2.
+    /// Identifier. Present for QoS 1 and 2.
     pub identifier: Option<u16>,
-    /// MQTT 5 only.
+    /// Properties. MQTT 5 only.
     pub properties: Block<'a>,
     /// The payload.
     pub payload: &'a [u8],

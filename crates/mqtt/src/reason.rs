@@ -54,7 +54,7 @@ const NAMES: [(u8, &str); 43] = [
     (0xa2, "Wildcard Subscriptions not supported"),
 ];
 
-/// The return codes of a CONNACK of 3.1.1 as codes of MQTT 5.
+/// The return codes of a CONNACK of 3.1.1, as codes of MQTT 5.
 const RETURN_CODES: [u8; 6] = [0x00, 0x84, 0x85, 0x88, 0x86, 0x87];
 
 impl Reason {
@@ -85,7 +85,8 @@ impl Reason {
         Some(at as u8)
     }
 
-    /// Why a connection was refused: the name, and the number in the server's version.
+    /// Why a connection was refused: the name of the reason, and its number in the server's
+    /// version.
     #[must_use]
     pub fn text(self, version: Version) -> String {
         match (version, self.name(), self.return_code()) {

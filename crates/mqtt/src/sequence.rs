@@ -1,30 +1,30 @@
-//! Counts one receiver's messages from one publisher: received, missing, repeated and late.
+//! Counts the messages that one receiver gets from one publisher: received, missing, repeated and
+//! late.
 //!
-//! Exact for any delay, unless there are too many gaps, which is reported.
+//! Exact for any delay, unless there are too many gaps. That is reported.
 
 use std::collections::VecDeque;
 
-/// Maximum number of gaps. Beyond it the oldest is dropped, and later messages in it count as
-/// repeated.
+/// Maximum number of gaps. If there are more, the oldest is dropped, and later messages in it count
+/// as repeated.
 const MAX_GAPS: usize = 4096;
 
 /// Classification of a received message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arrival {
-    /// Higher than all before.
+    /// Its number is higher than all before.
     New,
-    /// First receipt, after one that was sent later.
+    /// Received for the first time, but after a message that was sent later.
     Late,
-    /// Received before.
+    /// Already received before.
     Again,
 }
 
 /// Received messages of one publisher at one receiver.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sequence {
-    /// One after the highest received number.
     next: u64,
-    /// Missing numbers below `next`: ascending ranges, ends excluded.
+    /// Missing numbers below `next`, as ascending ranges. Ends are excluded.
     gaps: VecDeque<(u64, u64)>,
     received: u64,
     late: u64,
@@ -42,7 +42,7 @@ impl Sequence {
         }
     }
 
-    /// Counts a message.
+    /// Counts a message and classifies it.
     #[inline]
     pub fn came(&mut self, sequence: u64) -> Arrival {
         if sequence == self.next {
@@ -105,7 +105,7 @@ impl Sequence {
         self.again
     }
 
-    /// One after the highest received number.
+    /// The highest received number plus one.
     #[must_use]
     pub fn next(&self) -> u64 {
         self.next
@@ -118,12 +118,13 @@ impl Sequence {
         within + self.given_up + sent.saturating_sub(self.next)
     }
 
-    /// Missing ranges below the highest received number, ends excluded.
+    /// Missing ranges below the highest received number. Ends are excluded.
     pub fn gaps(&self) -> impl Iterator<Item = (u64, u64)> {
         self.gaps.iter().copied()
     }
 
-    /// False if there were too many gaps. Then late messages may have counted as repeated.
+    /// Whether counts are exact. False if there were too many gaps; late messages may then have
+    /// counted as repeated.
     #[must_use]
     pub fn is_exact(&self) -> bool {
         self.given_up == 0

@@ -1,7 +1,7 @@
-//! Session of a client: unacknowledged messages and requests, and unreleased deliveries. It
-//! outlives a connection if the server keeps it.
+//! Session of a client: unacknowledged messages and requests, and deliveries that are not released.
+//! It outlives a connection if the server keeps it.
 //!
-//! The caller encodes the packets that it requests.
+//! The caller encodes the packets that a session asks for.
 
 use std::collections::VecDeque;
 
@@ -12,14 +12,14 @@ use crate::{
     publish::Message,
 };
 
-/// A client's session. `T` is the caller's data of a message or request.
+/// A client's session. `T` is the caller's data for a message or request.
 #[derive(Debug, Clone)]
 pub struct Session<T> {
     flight: Flight<InFlight<T>>,
-    /// Maximum number of unacknowledged messages of QoS 1 and 2, by client and server.
+    /// Maximum number of unacknowledged messages of QoS 1 and 2. Both client and server limit it.
     limit: u16,
     unanswered: u16,
-    /// Identifiers to send again before anything else.
+    /// Identifiers of what must be sent again before anything else.
     again: VecDeque<u16>,
     /// Delivered messages of QoS 2 that are not released.
     arriving: VecDeque<u16>,
@@ -40,26 +40,27 @@ enum AckStep {
     Twice,
     /// A message of QoS 2, after PUBREC, until PUBCOMP.
     Released,
-    /// A SUBSCRIBE or UNSUBSCRIBE, until its response.
     Request,
 }
 
-/// Meaning of an acknowledgement.
+/// What an acknowledgement means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event<T> {
     /// A message of QoS 1 is complete, or one of QoS 2 was refused.
     Done(T, Reason),
-    /// A message of QoS 2 was received: send PUBREL. The data is included the first time only.
+    /// A message of QoS 2 was received, and the caller must send PUBREL. The data is present only
+    /// the first time.
     Release(Option<T>),
     /// A message of QoS 2 is complete.
     Complete(T),
-    /// A delivery is released: send PUBCOMP with this reason.
+    /// A delivery is released, and the caller must send PUBCOMP with this reason.
     Forget(Reason),
-    /// No message in flight matches. Answer such a PUBREC by PUBREL with [`Reason::NOT_FOUND`].
+    /// No message in flight has this identifier. The caller must answer such a PUBREC by PUBREL
+    /// with [`Reason::NOT_FOUND`].
     Unknown,
 }
 
-/// What to send again on a new connection.
+/// What must be sent again on a new connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Again<T> {
     /// A message, marked as duplicate.
@@ -68,12 +69,12 @@ pub enum Again<T> {
     Release,
 }
 
-/// Handling of a delivered message.
+/// How to handle a delivered message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Delivered {
     /// The acknowledgement to send.
     pub answer: Option<AckKind>,
-    /// Whether it is the first delivery. Always true for QoS 0 and 1, where it cannot be known.
+    /// Whether this is the first delivery. Always true for QoS 0 and 1, where it cannot be known.
     pub is_new: bool,
 }
 
@@ -90,8 +91,8 @@ impl<T: Copy> Session<T> {
         }
     }
 
-    /// Handles an accepted connection. If the server has no session, drops and returns everything
-    /// in flight, whose result is unknown.
+    /// Handles an accepted connection. If the server has no session, returns everything that was in
+    /// flight; its result is unknown.
     pub fn connected(&mut self, session_present: bool, limit: u16) -> Vec<T> {
         self.limit = limit.max(1);
         self.unanswered = 0;
@@ -120,12 +121,11 @@ impl<T: Copy> Session<T> {
         Vec::new()
     }
 
-    /// Returns the next item to send again, if the limit allows.
+    /// Returns the next item to send again, if the limit allows it.
     pub fn again(&mut self) -> Option<(u16, Again<T>)> {
         let id = *self.again.front()?;
         let may = self.unanswered < self.limit;
         let Some(sent) = self.flight.get_mut(id) else {
-            // It was acknowledged in the meantime.
             self.again.pop_front();
             return self.again();
         };
@@ -149,7 +149,7 @@ impl<T: Copy> Session<T> {
         self.unanswered < self.limit && self.again.is_empty()
     }
 
-    /// Returns the identifier for a message of QoS 1 or 2. `None` if the limit is reached.
+    /// Returns an identifier for a message of QoS 1 or 2. `None` if the limit is reached.
     #[inline]
     pub fn publish(&mut self, qos: Qos, what: T) -> Option<u16> {
         if !self.has_room() {
@@ -168,7 +168,7 @@ impl<T: Copy> Session<T> {
         Some(id)
     }
 
-    /// Returns the identifier for a SUBSCRIBE or UNSUBSCRIBE. `None` if all are in use.
+    /// Returns an identifier for a SUBSCRIBE or UNSUBSCRIBE. `None` if all are in use.
     pub fn request(&mut self, what: T) -> Option<u16> {
         self.flight.begin(InFlight {
             what,
@@ -356,7 +356,6 @@ mod tests {
             .into();
         session.request('s').unwrap();
         session.acknowledged(&ack(Received, ids[0], 0));
-        // The limit is now one. Released messages do not count.
         assert_eq!(session.connected(true, 1), []);
         assert!(!session.has_room(), "what was sent before goes first");
         assert_eq!(session.again(), Some((ids[0], Again::Release)));

@@ -1,5 +1,6 @@
 //! Message header in the first 28 bytes of a payload: run, publisher, sequence number, intended
-//! start. Receivers use it to detect loss, duplicates and reordering, and to measure delivery time.
+//! start. Receivers use it to detect loss, duplicates and reordering, and to measure the time of
+//! deliveries.
 
 /// Size of a header in bytes.
 pub const BYTES: usize = 28;
@@ -13,7 +14,7 @@ pub struct Stamp {
     pub run: u32,
     /// Number of the publisher.
     pub publisher: u32,
-    /// Sequence number of the publisher, from 0.
+    /// Sequence number of the message, counted from 0 for each publisher.
     pub sequence: u64,
     /// Intended start in nanoseconds from the start of the run.
     pub intended_ns: u64,

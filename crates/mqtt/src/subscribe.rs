@@ -18,18 +18,18 @@ pub enum Retained {
     Keep,
 }
 
-/// A subscription. MQTT 3.1.1 uses only topic filter and quality of service.
+/// A subscription. MQTT 3.1.1 uses only the topic filter and the quality of service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Filter<'a> {
     /// The topic filter.
     pub topic: &'a str,
     /// The maximum quality of service.
     pub qos: Qos,
-    /// Excludes messages published by this client.
+    /// Whether messages that this client publishes are excluded.
     pub no_local: bool,
-    /// Keeps the retain flag as published.
+    /// Whether the retain flag stays as published.
     pub as_published: bool,
-    /// Retained messages to receive.
+    /// Which retained messages to receive.
     pub retained: Retained,
 }
 
@@ -83,14 +83,14 @@ pub fn put_subscribe(
 pub struct Answered<'a> {
     /// Identifier of the request.
     pub identifier: u16,
-    /// MQTT 5 only.
+    /// Properties. MQTT 5 only.
     pub properties: Block<'a>,
-    /// A code per filter, in order. UNSUBACK of 3.1.1 has none.
+    /// A code for each filter, in order. UNSUBACK of 3.1.1 has none.
     codes: &'a [u8],
 }
 
 impl<'a> Answered<'a> {
-    /// Results of the filters, in order. A refusal of 3.1.1 is unspecified.
+    /// Results for the filters, in order. In 3.1.1 a refusal has no specific reason.
     pub fn reasons(&self) -> impl Iterator<Item = Reason> + use<'a> {
         self.codes.iter().map(|code| Reason(*code))
     }

@@ -38,7 +38,7 @@ pub fn filter_fault(filter: &str) -> Option<&'static str> {
     None
 }
 
-/// Splits a subscription into group (if shared) and filter.
+/// Splits a subscription into its group, if it is shared, and the filter.
 #[must_use]
 pub fn shared(filter: &str) -> (Option<&str>, &str) {
     match filter
@@ -50,10 +50,10 @@ pub fn shared(filter: &str) -> (Option<&str>, &str) {
     }
 }
 
-/// Whether a filter (without a group) matches a topic.
+/// Whether a filter (without group) matches a topic.
 #[must_use]
 pub fn matches(filter: &str, topic: &str) -> bool {
-    // Wildcards do not match topics of the server itself.
+    // Wildcards do not match the server's own topics.
     if topic.starts_with('$') && filter.starts_with(['+', '#']) {
         return false;
     }

@@ -2,17 +2,17 @@
 
 use std::fmt;
 
-/// Maximum remaining length in four bytes.
+/// Maximum remaining length, which takes four bytes.
 pub const MAX_LENGTH: usize = 268_435_455;
 
-/// Why bytes are not MQTT. The connection must be closed.
+/// Why bytes are not valid MQTT. The connection must be closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Malformed {
-    /// A length of more than four bytes.
+    /// A length that takes more than four bytes.
     Length,
-    /// A truncated packet.
+    /// The packet is truncated.
     Short,
-    /// A packet with excess bytes.
+    /// The packet has excess bytes.
     Long,
     /// A text that is not UTF-8, or contains U+0000.
     Text,
@@ -149,7 +149,7 @@ impl<'a> PacketReader<'a> {
     }
 }
 
-/// Reads a variable-length integer: value and size. `None` if it is incomplete.
+/// Reads a variable-length integer and returns its value and size. `None` if it is incomplete.
 #[inline]
 pub fn length(bytes: &[u8]) -> Result<Option<(usize, usize)>, Malformed> {
     let mut value = 0;
@@ -170,7 +170,7 @@ pub fn length(bytes: &[u8]) -> Result<Option<(usize, usize)>, Malformed> {
     }
 }
 
-/// Size of a variable-length integer.
+/// Number of bytes that a variable-length integer takes.
 #[must_use]
 pub fn length_of_length(value: usize) -> usize {
     match value {
@@ -199,7 +199,7 @@ pub fn put_two(out: &mut Vec<u8>, value: u16) {
     out.extend_from_slice(&value.to_be_bytes());
 }
 
-/// A text or binary data above its maximum size.
+/// A text or binary data is larger than its maximum size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooLong {
     /// Size in bytes.

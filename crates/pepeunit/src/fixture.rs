@@ -1,4 +1,5 @@
-//! Prepares a test: units (created, from a file, or made up), broker address, and a probe message.
+//! Prepares a test: units (created, read from a file, or made up), address of the broker, and a
+//! probe message.
 
 use std::path::Path;
 
@@ -18,13 +19,13 @@ pub(crate) struct TestFixture {
     pub units: Vec<RestUnit>,
     pub host: String,
     pub port: u16,
-    /// `None` without read-back.
+    /// The REST client. `None` if results are not read back.
     pub rest: Option<RestClient>,
     pub broker: Option<Broker>,
 }
 
 const LOOK_NS: u64 = 100_000_000;
-/// Resend interval: a new pipe may drop messages.
+/// How often the message is sent again, because a new pipe may drop messages.
 const AGAIN_NS: u64 = 2_000_000_000;
 const PATIENCE_S: u64 = 30;
 
@@ -98,7 +99,7 @@ impl TestFixture {
         }
     }
 
-    /// Sends a message as first and last unit and waits until it is stored.
+    /// Sends a message from the first and the last unit, and waits until it is stored.
     fn probe(
         &self,
         settings: &PepeunitConfig,
@@ -120,7 +121,7 @@ impl TestFixture {
         };
         let letters = settings.letters as usize;
         if letters > MAX_SIZE {
-            // Filtered by the pipes.
+            // The pipes filter this message out.
             send(first, &vec![b'x'; letters])?;
         }
         let Some(rest) = self.rest.as_ref() else {
@@ -162,12 +163,11 @@ fn is_visible(rest: &RestClient, pipe: &Pipe, node: &str) -> Result<bool, String
     Ok(rest.count(node, pipe.policy.name())? > 0)
 }
 
-/// Blocks; not for use during the load.
 pub(crate) fn pause(ns: u64) {
     std::thread::park_timeout(std::time::Duration::from_nanos(ns));
 }
 
-/// Broker API: at its host, or at Pepeunit's address if the host is equal.
+/// Address of the broker's API: at its own host, or at Pepeunit's address if the host is the same.
 fn interface(
     settings: &PepeunitConfig,
     http: &str,
@@ -226,7 +226,6 @@ fn read_units(path: &Path) -> Result<Vec<RestUnit>, String> {
     Ok(units)
 }
 
-/// From columns of a line.
 fn read_unit(line: &str, token: usize, topic: usize) -> Result<RestUnit, String> {
     let cells: Vec<&str> = line.split(',').map(str::trim).collect();
     let cell = |at: usize| cells.get(at).copied().filter(|cell| !cell.is_empty());

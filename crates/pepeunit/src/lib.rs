@@ -1,5 +1,5 @@
-//! Pepeunit's MQTT load test: creates units, publishes, reads back and compares. Clients and report
-//! are those of `loadline mqtt`.
+//! Pepeunit's MQTT load test: creates units, publishes, reads results back and compares. Clients
+//! and report are those of `loadline mqtt`.
 
 #![forbid(unsafe_code)]
 
@@ -49,7 +49,7 @@ pub fn command(arguments: &[String], sink: &SharedMessageSink) -> u8 {
     let pipe = Pipe::from_policy(settings.policy);
     let mut notes = notes(&settings, &pipe);
     let workers = workers(&settings, &mut notes);
-    // Options are checked before anything is created.
+    // Check options before anything is created.
     if let Err(line) = criteria_of(&settings) {
         return refused(&line, exit::BAD_INPUT, sink);
     }

@@ -1,4 +1,4 @@
-//! Sends one message before the load over a blocking connection.
+//! Sends one message before the load, over a blocking connection.
 
 use std::{
     io::{Read, Write},
@@ -69,7 +69,6 @@ pub(crate) fn publish(
         _ => return Err(hung_up()),
     }
     out.clear();
-    // DISCONNECT may be lost.
     let _ = connect::put_disconnect(&mut out, Version::V311, Reason::SUCCESS, &[]);
     let _ = stream.write_all(&out);
     Ok(())

@@ -1,4 +1,4 @@
-//! Reads stored messages back repeatedly until they are right or time is up.
+//! Reads stored messages back repeatedly, until they are right or the time limit is reached.
 
 use std::{
     collections::BTreeMap,
@@ -18,7 +18,7 @@ use crate::{
 
 const ROUND_NS: u64 = 250_000_000;
 
-/// By unit; or why a unit could not be read.
+/// Results by unit, or the reason why a unit could not be read.
 pub(crate) fn all(
     rest: &RestClient,
     units: &[RestUnit],
@@ -36,7 +36,7 @@ pub(crate) fn all(
         each(&open, |number| {
             let node = units[*number].node.as_deref().unwrap_or_default();
             if pipe.policy != Policy::LastValue && !is_last {
-                // Unchanged counts need no new check.
+                // If the count is unchanged, nothing needs to be checked again.
                 let count = rest.count(node, pipe.policy.name())?;
                 let mut counts = counts.lock().unwrap_or_else(PoisonError::into_inner);
                 if counts.insert(*number, count) == Some(count) {

@@ -1,4 +1,4 @@
-//! Pepeunit's REST API: creates units and reads results. The first wrong status ends it.
+//! Pepeunit's REST API: creates units and reads results. The first wrong status ends the test.
 
 use std::sync::{
     Mutex, PoisonError,
@@ -25,7 +25,6 @@ pub(crate) struct RestClient {
 pub(crate) struct RestUnit {
     pub token: Option<String>,
     pub topic: String,
-    /// For read-back.
     pub node: Option<String>,
 }
 
@@ -55,7 +54,7 @@ fn listed(answer: &Value, name: &str) -> Vec<Value> {
 }
 
 impl RestClient {
-    /// Logs in, and creates the user if missing.
+    /// Logs in. Creates the user if it does not exist.
     pub fn enter(base: Base, mark: String) -> Result<RestClient, String> {
         let mut rest = RestClient {
             base,
@@ -64,7 +63,7 @@ impl RestClient {
         };
         let (login, password) = (format!("test_{}", rest.mark), format!("{}/", rest.mark));
         let user = json!({ "login": login, "password": password });
-        // An existing user is refused; the login decides.
+        // An existing user is refused, so the login decides.
         let made = rest.send("POST", "/users", Some(&user))?;
         let body = json!({ "credentials": login, "password": password });
         let answer = rest.send("POST", "/users/auth", Some(&body))?;
@@ -254,7 +253,7 @@ impl RestClient {
             )?;
             self.configure(&node, yaml)?;
         }
-        // JSON inside JSON text.
+        // The value is JSON text within JSON.
         let env = self.call("GET", &format!("/units/env/{uuid}"), None)?;
         let env: Option<Value> = env
             .as_str()

@@ -1,4 +1,4 @@
-//! Settings from flags, environment, `.env` and defaults, in this order.
+//! Settings, in order of precedence: flags, environment, `.env`, defaults.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -14,78 +14,78 @@ use crate::{pipes::Policy, watch::BrokerLogin};
     about = "Pepeunit's MQTT load test: units that publish, pipes that keep what they send; flags win over PU_TEST_LOAD_MQTT_* variables, these over .env"
 )]
 pub(crate) struct Flags {
-    /// Seconds of publishing [PU_TEST_LOAD_MQTT_DURATION, 120]
+    /// Duration of publishing in seconds [PU_TEST_LOAD_MQTT_DURATION, 120]
     #[arg(long)]
     duration: Option<String>,
-    /// Units, each a client [PU_TEST_LOAD_MQTT_UNIT_COUNT, 100]
+    /// Number of units, each of which is a client [PU_TEST_LOAD_MQTT_UNIT_COUNT, 100]
     #[arg(long)]
     unit_count: Option<String>,
     /// Messages per second of each unit [PU_TEST_LOAD_MQTT_RPS, 200]
     #[arg(long)]
     rps: Option<String>,
-    /// Text or Number [PU_TEST_LOAD_MQTT_VALUE_TYPE, Text]
+    /// Type of payloads: Text or Number [PU_TEST_LOAD_MQTT_VALUE_TYPE, Text]
     #[arg(long)]
     value_type: Option<String>,
-    /// Equal messages one after the other [PU_TEST_LOAD_MQTT_DUPLICATE_COUNT, 10]
+    /// Number of equal messages in a row [PU_TEST_LOAD_MQTT_DUPLICATE_COUNT, 10]
     #[arg(long)]
     duplicate_count: Option<String>,
-    /// Letters of a Text [PU_TEST_LOAD_MQTT_MESSAGE_SIZE, 15]
+    /// Length of a Text in letters [PU_TEST_LOAD_MQTT_MESSAGE_SIZE, 15]
     #[arg(long)]
     message_size: Option<String>,
-    /// LastValue, NRecords, TimeWindow or Aggregation [PU_TEST_LOAD_MQTT_POLICY_TYPE, TimeWindow]
+    /// Policy of the pipes: LastValue, NRecords, TimeWindow or Aggregation
+    /// [PU_TEST_LOAD_MQTT_POLICY_TYPE, TimeWindow]
     #[arg(long)]
     policy_type: Option<String>,
     /// Threads, at most one per core [PU_TEST_LOAD_MQTT_WORKERS, 10]
     #[arg(long)]
     workers: Option<String>,
-    /// Pepeunit's host, with its port if it has another than usual [PU_DOMAIN]
+    /// Pepeunit's host, with the port unless it is the default one [PU_DOMAIN]
     #[arg(long)]
     domain: Option<String>,
-    /// Whether Pepeunit speaks HTTPS: True or False [PU_SECURE, True]
+    /// Whether Pepeunit uses HTTPS: True or False [PU_SECURE, True]
     #[arg(long)]
     secure: Option<String>,
-    /// Who may ask the broker's interface [PU_MQTT_USERNAME]
+    /// User of the broker's API [PU_MQTT_USERNAME]
     #[arg(long)]
     mqtt_username: Option<String>,
-    /// The password [PU_MQTT_PASSWORD]
+    /// Password for the broker's API [PU_MQTT_PASSWORD]
     #[arg(long)]
     mqtt_password: Option<String>,
-    /// Port of the broker's interface [PU_MQTT_API_PORT]
+    /// Port of the broker's API [PU_MQTT_API_PORT]
     #[arg(long)]
     mqtt_api_port: Option<String>,
-    /// Which topics: datapipe or system
+    /// Topics to publish to: datapipe or system
     #[arg(long, default_value = "datapipe")]
     pub topics: Topics,
-    /// The broker, instead of the one that units are told
+    /// Host of the broker, instead of the one that units receive
     #[arg(long)]
     pub host: Option<String>,
-    /// Its port
+    /// Port of the broker
     #[arg(long)]
     pub port: Option<u16>,
-    /// Make no units and read nothing back: publish only
+    /// Only publish: create no units and read nothing back
     #[arg(long)]
     pub no_setup: bool,
-    /// Publish only, as the units of this file: a line of id,token,topic each, behind one that says
-    /// so
+    /// Only publish, as the units in this file: a header, then a line id,token,topic for each unit
     #[arg(long, conflicts_with = "no_setup")]
     pub units: Option<PathBuf>,
     /// Connects per second
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     pub connect_rate: u32,
-    /// How long to wait for what was kept to become visible [15s, or 75s where the policy takes its
-    /// time]
+    /// How long to wait until stored messages become visible [15s, or 75s if the policy needs
+    /// longer]
     #[arg(long)]
     settle: Option<String>,
-    /// How long answers may take behind the load
+    /// Time to wait for responses after the load
     #[arg(long, default_value = "10s")]
     drain: String,
-    /// A condition that must hold
+    /// Criterion that must hold; repeatable
     #[arg(long)]
     pub check: Vec<String>,
-    /// Where the summary goes as JSON
+    /// Write the summary as JSON to this file
     #[arg(long)]
     pub json: Option<PathBuf>,
-    /// Where records are kept
+    /// Folder for records
     #[arg(long)]
     pub runs: Option<PathBuf>,
 }

@@ -1,4 +1,5 @@
-//! Verdict of a Pepeunit test from counts: arrivals, sustained load, stored messages, losses.
+//! Verdict of a Pepeunit test, from counts: messages that arrived, sustained load, stored messages,
+//! losses.
 
 use engine::Cause;
 use measure::accumulator::Tally;
@@ -14,11 +15,11 @@ pub(crate) struct BackendVerdict {
     due: u64,
     sent: u64,
     confirmed: u64,
-    /// Confirmed within 1 s after the load.
+    /// Messages confirmed within 1 s after the load.
     in_time: u64,
     unknown: u64,
     unsent: u64,
-    /// Unconfirmed 1 s after the load.
+    /// Messages not confirmed 1 s after the load.
     after: u64,
     broken: u64,
     connected: u64,
@@ -28,7 +29,7 @@ pub(crate) struct BackendVerdict {
     stored: Option<KeptMessages>,
 }
 
-/// Allowed delay of arrivals after the load.
+/// How long after the load messages may arrive, in tenths of a second.
 const LATE_TENTHS: i64 = 20;
 
 struct KeptMessages {
@@ -92,7 +93,7 @@ impl BackendVerdict {
         is_right && (is_complete || self.dropped.unwrap_or(0) == 0)
     }
 
-    /// Messages certainly at the backend, if each is a row.
+    /// Number of messages that certainly arrived at the backend, if each is a row.
     fn arrived(&self) -> Option<u64> {
         let stored = self.stored.as_ref()?;
         let is_by_row = stored.policy == Policy::TimeWindow && stored.unreadable.is_none();
@@ -357,7 +358,6 @@ mod tests {
         ("in_time", 100),
     ];
 
-    /// Of 100 messages in 10 s.
     fn time_window(lost: u64, dropped: Option<f64>, seconds: i64) -> BackendVerdict {
         let mut verdict = verdict(&READ);
         let arrivals = (0..seconds * 10).map(|tenth| (17_000_000_000 + tenth, 1));

@@ -1,4 +1,4 @@
-//! Compares stored rows with sent messages, by groups of equal ones. Pure.
+//! Compares stored rows with the messages that were sent, by groups of equal ones. Does no I/O.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ pub(crate) struct VerifiedMessages {
     pub sent: u64,
     pub filtered: u64,
     pub stored: u64,
-    /// Confirmed but not stored.
+    /// Messages that were confirmed but not stored.
     pub lost: u64,
     pub unread: u64,
     pub groups_hit: u64,
@@ -22,7 +22,8 @@ pub(crate) struct VerifiedMessages {
     pub right: u64,
     pub units: u64,
     pub wrong: BTreeMap<&'static str, u64>,
-    /// Rows by the platform's time of receipt, in tenths of a second since 1970.
+    /// Number of rows by the time at which the platform received them, in tenths of a second since
+    /// 1970.
     #[serde(skip)]
     pub arrivals: BTreeMap<i64, u64>,
 }
@@ -176,7 +177,6 @@ impl SentByUnit<'_> {
     fn n_records(&self, rows: &[Value]) -> VerifiedMessages {
         let (wanted, filtered) = self.wanted();
         let mut found = self.found(filtered);
-        // The newest, as states with counts.
         let mut newest = BTreeMap::<String, u64>::new();
         let mut room = RECORDS as u64;
         let last = self.last_group();
@@ -364,8 +364,8 @@ fn span_ms(row: &Value, from: &str, to: &str) -> Option<i64> {
     Some(moment_ms(&row[to])? - moment_ms(&row[from])?)
 }
 
-/// Milliseconds since 1970 of `2026-01-02T03:04:05.678Z`; fraction, letter and zero offset are
-/// optional.
+/// Parses `2026-01-02T03:04:05.678Z` to milliseconds since 1970. Fraction, letter and zero offset
+/// are optional.
 fn moment_ms(value: &Value) -> Option<i64> {
     let text = value
         .as_str()?
@@ -378,7 +378,7 @@ fn moment_ms(value: &Value) -> Option<i64> {
     let mut time = time.split(':').map(|part| part.parse::<i64>().ok());
     let (hour, minute, second) = (time.next()??, time.next()??, time.next()??);
     let ms: i64 = format!("{fraction:0<3}").get(..3)?.parse().ok()?;
-    // Days since 1970, with years that begin in March.
+    // Days since 1970. Years are counted from March.
     let (year, month) = if month > 2 {
         (year, month - 3)
     } else {
@@ -439,7 +439,6 @@ mod tests {
             let right = sent.with_rows(&rows);
             assert!(right.is_right(), "{right:?}");
             assert_eq!(right.stored + right.filtered, 125);
-            // Three missing in one group, one too many in another, and a foreign row.
             rows.drain(0..3);
             rows.push(rows[20].clone());
             rows.push(row("nobody's", "Text"));

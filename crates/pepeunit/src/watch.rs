@@ -1,5 +1,5 @@
-//! Polls the broker once a second: subscriptions and drops. A lost subscription ends the run; a
-//! failed poll is a gap.
+//! Polls the broker once a second: subscriptions and drops. A lost subscription ends the run. A
+//! failed poll is only a gap.
 
 use engine::{Cause, StopHandle};
 use record::server::{Descriptor, MetricReading};
@@ -80,7 +80,7 @@ impl Broker {
             })?;
             match answer.status {
                 200 => return Ok(serde_json::from_slice(&answer.body).ok()),
-                // Tokens expire.
+                // Tokens expire, so log in again.
                 401 if !is_last => self.login()?,
                 404 => return Ok(None),
                 status => return Err(format!("the broker's interface answered {status}")),
@@ -97,7 +97,6 @@ impl Broker {
         let reported = self.get(&path)?.unwrap_or_default();
         let count = reported["meta"]["count"].as_u64();
         let subscriptions = count.ok_or("the broker's list of subscriptions has no count")?;
-        // Optional in some brokers.
         let metrics = self.get("/api/v5/metrics?aggregate=true").ok().flatten();
         Ok(BrokerFigures {
             subscriptions,

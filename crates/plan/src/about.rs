@@ -1,8 +1,8 @@
-//! Purpose of a test, in its owner's words, for reports. It affects no figure.
+//! The purpose of a test, in its owner's words, for reports. It does not affect any figure.
 
 use serde::{Deserialize, Serialize};
 
-/// Whether a text can be a tag: one that YAML lists need not quote.
+/// Whether a text is a valid tag: one that needs no quotes in a YAML list.
 #[must_use]
 pub fn is_tag(text: &str) -> bool {
     let is_fine = |c: char| !c.is_whitespace() && !c.is_control() && c != ',';

@@ -1,5 +1,5 @@
-//! Background work: MQTT clients on the timeline of a plan's scenarios. This module has their
-//! connections, publication times and validation; [`mqtt`](crate::mqtt) has their actions.
+//! Background work: MQTT clients on the timeline of a plan's scenarios. Has their connection
+//! settings, publication times and validation. [`mqtt`](crate::mqtt) has their actions.
 
 use serde::Serialize;
 
@@ -16,12 +16,12 @@ pub struct BackgroundMqtt {
     pub mqtt: Mqtt,
     /// Whether certificates are verified.
     pub verify_tls: bool,
-    /// TLS settings of their own.
+    /// TLS settings of these clients.
     pub tls: Tls,
 }
 
 impl BackgroundMqtt {
-    /// Connection settings: uses the plan's address overrides, but no proxy.
+    /// Connection settings. They use the plan's address overrides, but no proxy.
     #[must_use]
     pub fn http(&self, of_plan: &Http) -> Http {
         let mut http = Http {
@@ -39,14 +39,15 @@ impl BackgroundMqtt {
 /// When the clients of a group publish.
 #[derive(Debug, Clone)]
 pub struct Publications {
-    /// Schedule as if the load were a run of its own, from the start.
+    /// The group's schedule from the start, as if it were the load of a run.
     pub schedule: Schedule,
-    /// Number of arrivals to drop because they are due before the clients are connected.
+    /// Number of arrivals to drop, because they are due before the clients are connected.
     pub before: u64,
 }
 
 impl Publications {
-    /// Publications of a load, from when its clients are connected until the run's load ends.
+    /// Creates the publications of a load. They last from when its clients are connected until the
+    /// run's load ends.
     #[must_use]
     pub fn new(load: &Load, seed: u64, ready_ns: u64, end_ns: u64) -> Publications {
         let schedule = Schedule::new(load, seed).until(end_ns);

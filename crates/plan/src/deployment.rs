@@ -1,14 +1,14 @@
-//! Scaling from the tested service to the target service, by number of instances and their
-//! background load.
+//! Scaling from the tested service to the target service, by their numbers of instances and other
+//! load.
 
 use serde::{Deserialize, Serialize};
 
-/// Instances of a service.
+/// The instances of a service.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Deployment {
     /// Number of instances.
     pub instances: u32,
-    /// Share of each instance used by other load, from 0 to below 1.
+    /// Share of each instance that other load uses, from 0 to below 1.
     pub background: f64,
 }
 
@@ -30,13 +30,13 @@ impl Deployment {
 }
 
 impl Scaling {
-    /// Factor on the load, if each instance carries its part.
+    /// Factor for the load, if each instance handles an equal part.
     #[must_use]
     pub fn times(self) -> f64 {
         self.target.left() / self.tested.left()
     }
 
-    /// Distance of the extrapolation. Background load grows with the instances too.
+    /// How far the extrapolation reaches. Other load grows with the instances too.
     #[must_use]
     pub fn reach(self) -> f64 {
         let instances = f64::from(self.target.instances) / f64::from(self.tested.instances);
@@ -67,7 +67,6 @@ mod tests {
         assert!((grown.reach() - 16.0 / 6.0).abs() < 1e-12);
         let same = scaling(instances(3, 0.2), instances(3, 0.2));
         assert!((same.times() - 1.0).abs() < 1e-12);
-        // Less background load is a larger extrapolation than the instances alone.
         let freed = scaling(instances(2, 0.5), instances(3, 0.0));
         assert!((freed.reach() - 3.0).abs() < 1e-12);
     }

@@ -1,4 +1,4 @@
-//! Draws the scenario of each arrival by weight, as a function of (seed, arrival number) alone.
+//! Draws the scenario of each arrival by weight. The draw depends only on (seed, arrival number).
 
 use crate::rng::{Purpose, Rng};
 
@@ -61,7 +61,6 @@ mod tests {
         let counts = Draw::new(7, [3, 0, 1]).counts(40_000);
         assert_eq!(counts.iter().sum::<u64>(), 40_000);
         assert_eq!(counts[1], 0);
-        // Five standard deviations of a binomial.
         assert!(counts[0].abs_diff(30_000) < 433, "{counts:?}");
     }
 

@@ -1,12 +1,12 @@
-//! Data of a front end attached to a request step, for its own hook. It is serialized with the
-//! plan, and only the front end interprets it.
+//! Data of a front end that is attached to a request step, for its own hook. It is serialized with
+//! the plan. Only the front end interprets it.
 
 use std::{any::Any, fmt, sync::Arc};
 
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-/// A front end's data of a step. Copies of a plan share it.
+/// Data of a front end for one step. Copies of a plan share it.
 #[derive(Clone)]
 pub struct Extension {
     data: Arc<dyn Any + Send + Sync>,

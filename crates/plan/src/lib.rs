@@ -52,21 +52,21 @@ pub use validate::Problem;
 pub use volume::{LoadLevel, Volume};
 pub use work::Work;
 
-/// Everything a run needs to know, independent of its source.
+/// Everything that a run needs to know, independent of its source.
 #[derive(Debug, Clone, Serialize)]
 pub struct Plan {
-    /// Name in titles: the file's name, or the URL.
+    /// Name for titles: the file's name, or the URL.
     pub name: String,
     /// Purpose of the test.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub about: Option<about::About>,
-    /// The reader that made this plan.
+    /// Which reader created this plan.
     pub format: Format,
     /// The base URL. Request URLs that start with `/` are appended to it as text.
     pub target: String,
     /// When virtual users arrive, or how many there are.
     pub load: Load,
-    /// Latest end of the load, overriding the load itself.
+    /// The load ends at the latest after this time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_duration_ns: Option<u64>,
     /// The work and its details.
@@ -79,13 +79,13 @@ pub struct Plan {
     pub before: Option<Scenario>,
     /// Steps that run once after everything else, unmeasured.
     pub after: Option<Scenario>,
-    /// Variables captured by `setup`, defaults for every virtual user. Not persisted: they may hold
-    /// secrets.
+    /// Variables captured by `setup`. They are defaults for every virtual user and are not saved,
+    /// because they may be secret.
     #[serde(skip)]
     pub inherited: serde_json::Map<String, serde_json::Value>,
     /// Initial variables of every virtual user, in the order they are set.
     pub variables: Vec<(String, Variable)>,
-    /// Tables from which each virtual user gets a row.
+    /// Tables. Each virtual user gets one row of each.
     pub payloads: Vec<Payload>,
     /// Connection and HTTP settings.
     pub http: Http,
@@ -93,15 +93,15 @@ pub struct Plan {
     pub rules: FailureRules,
     /// Conditions evaluated once at the end.
     pub criteria: Vec<Criterion>,
-    /// Criteria not evaluated in this run (`--once`); still validated.
+    /// Criteria that this run does not evaluate (`--once`). They are validated all the same.
     #[serde(skip)]
     pub set_aside: Vec<Criterion>,
     /// Conditions evaluated during the run.
     pub stop: Vec<StopRule>,
-    /// The user's assumptions about responses, for the load profile only.
+    /// The user's assumptions about responses. Used only for the load profile.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub assumed: Option<profile::Assumed>,
-    /// Set for a probe of a search. It is not part of the history and may end early.
+    /// Set for a probe of a search. Such a run is not part of the history and may end early.
     #[serde(skip)]
     pub probing: Option<Probing>,
     /// Whether a run that lost a node exits as not measurable.
@@ -110,38 +110,38 @@ pub struct Plan {
     /// Server metrics sampled during the load.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub server: Vec<server::MetricSource>,
-    /// Whether the load stops increasing while most requests fail, regardless of the stop rules.
+    /// Whether the load stops increasing while most requests fail, regardless of stop rules.
     pub guard: bool,
-    /// Whether the record omits response excerpts, even of first failures.
+    /// Whether the record omits excerpts of responses, even of first failures.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub without_excerpts: bool,
-    /// Settings of the front end, in its own format, needed to show the run again.
+    /// Settings of the front end in its own format. They are needed to show the run again.
     #[serde(skip_serializing_if = "serde_json::Value::is_null")]
     pub frontend_settings: serde_json::Value,
-    /// Remarks of the reader, kept in the record and shown in every report.
+    /// Remarks of the reader. They are kept in the record and shown in every report.
     pub notes: Vec<Note>,
     /// Files that the plan was read from.
     pub files: Vec<String>,
-    /// Other files the plan depends on: tables, bodies, certificates.
+    /// Other files that the plan depends on: tables, bodies, certificates.
     #[serde(skip)]
     pub also_read: Vec<String>,
-    /// Additional hosts that may be loaded.
+    /// Further hosts that may be loaded.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub allow_hosts: Vec<String>,
     /// Values that must never be shown, found by the reader.
     #[serde(skip)]
     pub secrets: Vec<String>,
-    /// Names whose values are secret, added by the user.
+    /// Names that the user declared secret. Their values are hidden.
     #[serde(skip)]
     pub secret_names: Vec<String>,
-    /// Variables (first part of their path) that hold secrets: by name, captured from a secret
-    /// name, or passed into something secret.
+    /// Variables that hold secrets, by the first part of their path. They are secret by name,
+    /// captured from a secret name, or passed into something secret.
     #[serde(skip)]
     pub secret_variables: Vec<String>,
 }
 
 impl Plan {
-    /// The scenarios, if the work has any.
+    /// The scenarios. Empty for other work.
     #[must_use]
     pub fn scenarios(&self) -> &[Scenario] {
         self.work.scenarios()
@@ -267,18 +267,18 @@ impl std::fmt::Display for At {
 pub enum Variable {
     /// The same value for all.
     Constant(serde_json::Value),
-    /// One of these values per virtual user, by (seed, arrival number).
+    /// One of these values for each virtual user, chosen by (seed, arrival number).
     OneOf(Vec<serde_json::Value>),
 }
 
-/// A table of which each virtual user gets one row, or all.
+/// A table. Each virtual user gets one row, or all of them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Payload {
-    /// Source of the rows, for messages.
+    /// Where the rows come from, for messages.
     pub source: String,
-    /// Variable names by column.
+    /// Names of the variables, by column.
     pub fields: Vec<String>,
-    /// The converted cells. Copies of a plan share them. The record keeps only their number.
+    /// The converted cells. Copies of a plan share them. The record has only their number.
     #[serde(rename = "rows", serialize_with = "row_count")]
     pub rows: Arc<Vec<Vec<serde_json::Value>>>,
     /// Which row an arrival gets.
@@ -294,7 +294,7 @@ fn row_count<S: serde::Serializer>(
     s.serialize_u64(rows.len() as u64)
 }
 
-/// Row selection, as a function of (seed, arrival number).
+/// How an arrival's row is selected. Depends only on (seed, arrival number).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RowOrder {
@@ -309,9 +309,9 @@ pub enum RowOrder {
 pub struct Http {
     /// Time limits of a request.
     pub timeouts: Timeouts,
-    /// Connection sharing.
+    /// How connections are shared.
     pub pool: PoolPolicy,
-    /// Idle time after which a connection is closed.
+    /// Idle time after which the client closes a connection.
     pub idle_close_ns: Option<u64>,
     /// Whether certificates are verified.
     pub verify_tls: bool,
@@ -328,10 +328,11 @@ pub struct Http {
     /// Rules of the cookie jar.
     #[serde(rename = "jar_rules")]
     pub cookies: CookieRules,
-    /// Whether bodies in unknown encodings are passed through and few are known (Artillery).
-    /// Otherwise reading them fails.
+    /// Whether a body in an unknown encoding is passed through unchanged, and only few encodings
+    /// are known (Artillery). Otherwise reading the body fails.
     pub takes_any_encoding: bool,
-    /// Whether header values are sent as Latin-1, and others rejected (Artillery). Otherwise UTF-8.
+    /// Whether header values are sent as Latin-1 and other characters are rejected (Artillery).
+    /// Otherwise they are sent as UTF-8.
     pub latin1: bool,
 }
 
@@ -358,7 +359,7 @@ impl Default for Http {
     }
 }
 
-/// TLS options. Keys and certificates are not persisted.
+/// TLS options. Keys and certificates are not saved.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Tls {
     /// PEM certificates trusted instead of the machine's authorities.
@@ -370,22 +371,22 @@ pub struct Tls {
     /// Client certificates and their key, both in PEM.
     #[serde(skip)]
     pub identity: Option<(String, String)>,
-    /// Server name to request and verify, instead of the URL's host.
+    /// Server name to request and to verify, instead of the URL's host.
     pub server_name: Option<String>,
-    /// Omits ALPN, as for clients without it. Otherwise offers HTTP/1.1.
+    /// Whether ALPN is omitted, as by clients without it. Otherwise HTTP/1.1 is offered.
     pub no_alpn: bool,
 }
 
 /// Proxies by the scheme of the URL.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Proxies {
-    /// For `http`.
+    /// Proxy for `http` URLs.
     pub plain: Option<Proxy>,
-    /// For `https`.
+    /// Proxy for `https` URLs.
     pub tls: Option<Proxy>,
 }
 
-/// A proxy used with `CONNECT`.
+/// A proxy that is used with `CONNECT`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Proxy {
     /// Host without brackets.
@@ -400,14 +401,14 @@ pub struct Proxy {
 /// Rules of a cookie jar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct CookieRules {
-    /// Accepts cookies without a name.
+    /// Whether cookies without a name are accepted.
     pub loose: bool,
-    /// Rejects cookies for a single-label domain such as `com`.
+    /// Whether cookies for a single-label domain such as `com` are rejected.
     pub reject_public_suffixes: bool,
     /// How a cookie that violates its `__Secure-` or `__Host-` prefix is treated.
     pub prefixes: CookiePrefixes,
-    /// Whether a cookie set by a step is limited to its URL's folder, and is sent by other steps
-    /// only after a server has set one (Artillery). Otherwise it is sent to the whole host.
+    /// Whether a cookie that a step sets is limited to the folder of its URL, and other steps send
+    /// it only once a server has set one (Artillery). Otherwise it is sent to the whole host.
     pub local: bool,
 }
 
@@ -422,46 +423,47 @@ impl Default for CookieRules {
     }
 }
 
-/// Treatment of a cookie that violates its prefix.
+/// How a cookie that violates its prefix is treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CookiePrefixes {
     /// It is ignored.
     Silent,
-    /// It is malformed.
+    /// It is reported as malformed.
     Strict,
-    /// It is accepted.
+    /// The violation is ignored.
     Ignored,
 }
 
 /// Time limits of a request. Exceeding one ends the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Timeouts {
-    /// From the start (before connecting) to the last byte of the response.
+    /// From the start, before connecting, to the last byte of the response.
     pub total_ns: Option<u64>,
     /// From the last byte written to the end of the response's head.
     pub headers_ns: Option<u64>,
-    /// Without a byte in either direction, including connecting.
+    /// Maximum time without a byte in either direction, including connecting.
     pub idle_ns: Option<u64>,
 }
 
-/// Connection sharing.
+/// How virtual users share connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PoolPolicy {
-    /// Each virtual user has its own connection per origin, closed when it ends.
+    /// Each virtual user has its own connection to each origin. It is closed when the user ends.
     PerUser,
-    /// All virtual users share at most this many connections per origin, and wait for a free one.
+    /// All virtual users share at most this number of connections to each origin, and wait for a
+    /// free one.
     Shared(u32),
 }
 
 /// What counts as a failed request, and what a failure ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct FailureRules {
-    /// A status of 400 or above fails a request unless the step expects it.
+    /// A status of 400 or above fails a request, unless the step expects it.
     pub status_fails: bool,
-    /// A failed status or check ends the iteration. (A missing response or a failed strict capture
-    /// always does.)
+    /// A failed status or check ends the iteration. A missing response or a failed strict capture
+    /// always does.
     pub failure_ends_iteration: bool,
 }
 

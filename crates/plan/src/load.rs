@@ -18,17 +18,17 @@ pub enum Load {
     Open {
         /// Consecutive phases.
         phases: Vec<Phase>,
-        /// Position of the first arrival in a phase.
+        /// When the first arrival of a phase is due.
         first: FirstArrival,
     },
-    /// Closed model: each user starts its next iteration after the previous one.
+    /// Closed model: each user starts its next iteration when the previous one has finished.
     Closed {
-        /// Number of users; the maximum, if it changes.
+        /// Number of users. If it changes, the maximum.
         users: u32,
-        /// How long new iterations are started.
+        /// Period in which iterations may start.
         duration_ns: u64,
         #[serde(skip_serializing_if = "Vec::is_empty")]
-        /// Changes of the number of users. Empty means that all users are active from start to end.
+        /// Changes of the number of users. Empty if all users are active from start to end.
         phases: Vec<UserPhase>,
     },
     /// One iteration, for trying a plan.
@@ -46,7 +46,7 @@ impl Load {
         }
     }
 
-    /// End of the load, in nanoseconds from the start; 0 for `Once`.
+    /// End of the load, in nanoseconds from the start. 0 for `Once`.
     #[must_use]
     pub fn end_ns(&self) -> u64 {
         match self {
@@ -56,7 +56,7 @@ impl Load {
         }
     }
 
-    /// Planned arrivals per second at a moment. `None` after the end, or without a rate.
+    /// Planned arrivals per second at a time. `None` after the end, or if the load has no rate.
     #[must_use]
     pub fn rate_at(&self, at_ns: u64) -> Option<f64> {
         let Load::Open { phases, .. } = self else {
@@ -73,13 +73,13 @@ impl Load {
     }
 }
 
-/// Position of the first arrival in a phase (or in a step of a staircase).
+/// When the first arrival of a phase, or of a step of a staircase, is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FirstArrival {
     /// At the start.
     AtStart,
-    /// One gap after the start, as in Artillery. The last arrival is then at the end.
+    /// One gap after the start, as in Artillery. The last arrival is then due at the end.
     AfterOneGap,
 }
 
@@ -90,18 +90,18 @@ pub struct Phase {
     pub name: Option<String>,
     /// Duration.
     pub duration_ns: u64,
-    /// The duration as written in the file, for reports that repeat it.
+    /// The duration as written in the file. Some reports repeat it.
     pub duration_text: String,
     /// Arrival rate over time.
     pub shape: Shape,
-    /// Distribution of the arrivals.
+    /// How the arrivals are distributed.
     pub arrivals: ArrivalProcess,
-    /// Maximum number of active users. Further arrivals are skipped.
+    /// Maximum number of active users. Arrivals beyond it are skipped.
     pub max_users: Option<u32>,
 }
 
 impl Phase {
-    /// Creates a phase with even arrivals, without name and limit.
+    /// Creates a phase with evenly spaced arrivals, without name or limit.
     #[must_use]
     pub fn new(duration_ns: u64, shape: Shape) -> Phase {
         Phase {
@@ -114,7 +114,7 @@ impl Phase {
         }
     }
 
-    /// Arrivals per second at its start and end.
+    /// Arrivals per second at the start and at the end.
     #[must_use]
     pub fn ends(&self) -> (f64, f64) {
         match self.shape {
@@ -130,7 +130,7 @@ impl Phase {
         first > 0.0 && first == last
     }
 
-    /// Arrivals per second at a moment from its start, interpolated linearly in a ramp.
+    /// Arrivals per second at a time within the phase. In a ramp, interpolated linearly.
     pub(crate) fn rate_at(&self, within_ns: u64) -> f64 {
         let seconds = |ns: u64| ns as f64 / SECOND as f64;
         match self.shape {
@@ -151,10 +151,10 @@ impl Phase {
 pub enum Shape {
     /// A constant rate.
     Rate(Rate),
-    /// A fixed number, spread over the phase.
+    /// A fixed number of arrivals, spread over the phase.
     Count(u64),
-    /// Artillery's ramp: one-second steps from one rate to the other, each step's arrivals rounded
-    /// half up.
+    /// Artillery's ramp in steps of one second. The number of arrivals of each step is rounded half
+    /// up.
     Staircase {
         /// Rate of the first second.
         from: Rate,
@@ -165,12 +165,12 @@ pub enum Shape {
     Pause,
 }
 
-/// Distribution of the arrivals of a phase.
+/// How the arrivals of a phase are distributed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ArrivalProcess {
-    /// Even spacing.
+    /// Evenly spaced.
     Even,
-    /// A Poisson process of the same rate.
+    /// A Poisson process with the same rate.
     Poisson,
 }

@@ -1,6 +1,6 @@
-//! Content types of files by their names.
+//! Content types of files, by file name.
 
-/// Content type by file extension, for the kinds of files that tests upload.
+/// The content type for a file extension. Knows the kinds of files that tests upload.
 #[must_use]
 pub fn content_type(name: &str) -> &'static str {
     let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);

@@ -25,17 +25,17 @@ pub struct MockAddress {
 /// A simulated service.
 #[derive(Debug, Clone)]
 pub struct Mock {
-    /// Name under which the plan refers to its address.
+    /// The plan refers to the mock's address by this name.
     pub name: String,
-    /// Port; 0 for any free one.
+    /// The port. 0 means any free one.
     pub port: u16,
-    /// Routes; the first match is used.
+    /// The routes. The first one that matches responds.
     pub routes: Vec<MockRoute>,
     /// Scheduled faults.
     pub faults: Vec<Fault>,
 }
 
-/// Response to a kind of request.
+/// How a kind of request is answered.
 #[derive(Debug, Clone)]
 pub struct MockRoute {
     /// HTTP method.
@@ -52,11 +52,11 @@ pub struct MockRoute {
     pub body: MockBody,
     /// The latency.
     pub latency: MockLatency,
-    /// Key under which the request's body is stored.
+    /// The request's body is stored under this key.
     pub remember: Option<Template>,
-    /// Key whose stored body is returned. If there is none, the response is 404.
+    /// The body stored under this key is returned. Without one, the response is 404.
     pub recall: Option<Template>,
-    /// Key whose stored body is deleted after the response.
+    /// The body stored under this key is deleted after the response.
     pub forget: Option<Template>,
 }
 
@@ -65,7 +65,7 @@ pub struct MockRoute {
 pub enum RouteSegment {
     /// Literal text.
     Text(String),
-    /// Any text, stored in this variable.
+    /// Any text. It is stored in this variable.
     Variable(String),
 }
 
@@ -103,7 +103,7 @@ impl MockRoute {
         format!("{} {}", self.method, self.path)
     }
 
-    /// Returns the variables of the path if the route matches.
+    /// Returns the variables of the path. `None` if the route does not match.
     #[must_use]
     pub fn fits(&self, method: &str, path: &[String]) -> Option<Vec<(String, Value)>> {
         if self.method != method || self.pattern.len() != path.len() {

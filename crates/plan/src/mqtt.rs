@@ -22,7 +22,7 @@ pub struct Mqtt {
     pub tls: bool,
     /// The protocol version.
     pub version: Version,
-    /// Meaning of an arrival of the load.
+    /// What an arrival of the load means.
     pub arrivals: Arrival,
     /// Time between the connects of two clients, in nanoseconds.
     pub connect_every_ns: u64,
@@ -41,7 +41,7 @@ pub enum Version {
     V5,
 }
 
-/// Meaning of an arrival of the load.
+/// What an arrival of the load means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Arrival {
@@ -49,11 +49,11 @@ pub enum Arrival {
     Connection,
     /// A message is published. Publishers take turns.
     Message,
-    /// Nothing: the load is other work, and each publishing group has its own pace.
+    /// Nothing. The load is other work, and each publishing group has a pace of its own.
     Elsewhere,
 }
 
-/// A group of equal clients.
+/// A group of clients with the same settings.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Clients {
     /// Number of clients.
@@ -64,25 +64,25 @@ pub struct Clients {
     pub client_id: String,
     /// Template of the user name.
     pub username: Option<String>,
-    /// Template of the password. Not persisted.
+    /// Template of the password. Not saved.
     #[serde(skip)]
     pub password: Option<String>,
     /// Keep-alive in seconds.
     pub keep_alive_s: u16,
     /// Whether to start a new session.
     pub clean: bool,
-    /// Seconds that the session outlives its connection (MQTT 5).
+    /// How long the session outlives its connection, in seconds (MQTT 5).
     pub session_expiry_s: u32,
     /// The will.
     pub will: Option<Will>,
-    /// What they publish.
+    /// What the clients publish.
     pub publish: Option<Publishing>,
-    /// What they subscribe to.
+    /// What the clients subscribe to.
     pub subscribe: Vec<Subscribing>,
-    /// Settings of each client, in order, that override the templates. May be empty.
+    /// Settings of the single clients, in order. They override the templates. May be empty.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub each: Vec<Own>,
-    /// Credentials of each client, in order, if read from a file. Not persisted.
+    /// Credentials of the single clients, in order, if they come from a file. Not saved.
     #[serde(skip)]
     pub credentials: Vec<Credential>,
 }
@@ -101,21 +101,21 @@ pub struct Credential {
 /// Settings of a single client.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Own {
-    /// User name: a token, so not persisted.
+    /// User name. It is a token, so it is not saved.
     #[serde(skip)]
     pub username: Option<String>,
-    /// Topic it publishes to.
+    /// Topic that the client publishes to.
     pub topic: String,
 }
 
-/// A will.
+/// A will: the message that the server publishes when the connection is lost.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Will {
     /// Template of the topic.
     pub topic: String,
     /// The payload.
     pub payload: String,
-    /// 0, 1 or 2.
+    /// Quality of service: 0, 1 or 2.
     pub qos: u8,
     /// Whether it is retained.
     pub retain: bool,
@@ -147,7 +147,7 @@ impl Properties {
 pub struct Publishing {
     /// Template of the topic.
     pub topic: String,
-    /// 0, 1 or 2.
+    /// Quality of service: 0, 1 or 2.
     pub qos: u8,
     /// Whether it is retained.
     pub retain: bool,
@@ -158,7 +158,7 @@ pub struct Publishing {
     /// Message properties.
     #[serde(skip_serializing_if = "Properties::is_empty")]
     pub properties: Properties,
-    /// Pace of its own, unless arrivals of the load are messages.
+    /// The group's own pace. `None` if arrivals of the load are messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pace: Option<PublishPace>,
 }
@@ -169,9 +169,9 @@ pub struct Publishing {
 pub enum Payload {
     /// This many bytes, with a message header at the start if it fits.
     Stamped(u32),
-    /// A text template.
+    /// Text from a template.
     Text(String),
-    /// Groups of equal messages.
+    /// Groups of identical messages.
     Groups(Groups),
 }
 
@@ -180,16 +180,16 @@ pub enum Payload {
 pub struct Subscribing {
     /// Template of the topic filter.
     pub filter: String,
-    /// 0, 1 or 2.
+    /// Quality of service: 0, 1 or 2.
     pub qos: u8,
 }
 
-/// How an operation of clients counts.
+/// How an operation of the clients is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Counted {
     /// As a request with a response.
     Request,
-    /// As an auxiliary time.
+    /// As an auxiliary time, outside of the totals.
     Aside,
 }
 
@@ -201,7 +201,7 @@ pub const SUBSCRIBE: &str = "SUBSCRIBE";
 pub const PUBLISH: [&str; 3] = ["PUBLISH QoS 0", "PUBLISH QoS 1", "PUBLISH QoS 2"];
 /// Label of deliveries.
 pub const DELIVERY: &str = "DELIVERY";
-/// Time between the last connect and the first message, for subscriptions.
+/// Time between the last connect and the first message. Subscriptions complete in this time.
 pub const SETTLE_NS: u64 = crate::units::SECOND;
 
 impl Mqtt {
@@ -251,7 +251,7 @@ impl Mqtt {
     }
 
     /// When all clients should be connected and subscribed, in nanoseconds from the start. Nothing
-    /// is published before.
+    /// is published earlier.
     #[must_use]
     pub fn ready_ns(&self) -> u64 {
         let connects = self.connect_every_ns.saturating_mul(self.clients());
@@ -264,7 +264,7 @@ impl Mqtt {
         self.operations().iter().any(|(_, known)| *known == name)
     }
 
-    /// The server as a target URL.
+    /// The server, as a target URL.
     #[must_use]
     pub fn target(&self) -> String {
         let scheme = if self.tls { "mqtts" } else { "mqtt" };
@@ -288,7 +288,8 @@ pub struct Facts<'a> {
     pub seed: u64,
 }
 
-/// Expands `%i`, `%c`, `%u`, and `%rand_N`: a number from 1 to N that is constant per client.
+/// Expands `%i`, `%c`, `%u` and `%rand_N`. The latter is a number from 1 to N that is constant for
+/// a client.
 #[must_use]
 pub fn fill(template: &str, facts: Facts<'_>) -> String {
     let (mut out, mut rest) = (String::with_capacity(template.len() + 8), template);

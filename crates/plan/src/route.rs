@@ -7,9 +7,10 @@ use serde::{Serialize, Serializer};
 /// Address overrides.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Route {
-    /// Addresses of hosts. Later entries take precedence, and named hosts over `*`.
+    /// Addresses by host. Later entries take precedence over earlier ones, and named hosts over
+    /// `*`.
     pub resolve: Vec<Resolve>,
-    /// Path of a Unix domain socket for every connection.
+    /// Path of a Unix domain socket that every connection uses.
     pub unix: Option<String>,
 }
 
@@ -25,7 +26,7 @@ pub struct Resolve {
 }
 
 impl Route {
-    /// The addresses for a host and port, if overridden.
+    /// The addresses for a host and port. `None` if they are not overridden.
     #[must_use]
     pub fn addresses(&self, host: &str, port: u16) -> Option<&[IpAddr]> {
         let at_port = || self.resolve.iter().rev().filter(|one| one.port == port);

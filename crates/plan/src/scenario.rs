@@ -9,12 +9,12 @@ use query::filtrex::Expression;
 /// A named, weighted list of steps.
 #[derive(Debug, Clone, Serialize)]
 pub struct Scenario {
-    /// Name in the file. Reports fall back to the index.
+    /// Name in the file. Reports use the index if there is none.
     pub name: Option<String>,
-    /// Weight relative to the sum of all weights. Zero means never.
+    /// Weight relative to the sum of all weights. Zero means that the scenario never runs.
     pub weight: u32,
-    /// How often it starts at 1x, if the load is given by volumes. Weights then follow from
-    /// volumes.
+    /// How often the scenario starts at 1x, if volumes define the load. They then define the
+    /// weights too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub volume: Option<Volume>,
     /// The steps in order.
@@ -22,7 +22,7 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// Name in labels and tables; `index` is its position in the plan.
+    /// Name for labels and tables. `index` is the scenario's position in the plan.
     #[must_use]
     pub fn render(&self, index: usize) -> String {
         self.name.clone().unwrap_or_else(|| index.to_string())
@@ -64,9 +64,9 @@ pub struct Block {
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BlockKind {
-    /// Skipped if this is false.
+    /// Skips the steps if this is false.
     If(Expression),
-    /// A transaction, reported in a row of this name.
+    /// A transaction. Its row in reports has this name.
     Group(String),
 }
 
@@ -82,30 +82,31 @@ pub struct Branch {
 /// A request step.
 #[derive(Debug, Clone, Serialize)]
 pub struct Request {
-    /// Upper case.
+    /// Method in upper case.
     pub method: String,
-    /// As written. If it starts with `/` after expansion, the plan's target is prepended.
+    /// URL as written. If it starts with `/` after expansion, it is appended to the plan's target.
     pub url: Template,
-    /// Label under which it is counted: the path template with query, or the step's name.
+    /// Label for counting: the path template with query, or the step's name.
     pub label: String,
     /// The URL template as text, for front ends with names of their own.
     pub url_text: String,
     /// Name of the step.
     pub name: Option<String>,
-    /// Replaces the URL's query, if given.
+    /// Replaces the query of the URL, if set.
     pub query: Option<Vec<(Template, Template)>>,
-    /// How values that are not text are written into the query and a form.
+    /// How values other than text are written in a query or form.
     #[serde(skip_serializing_if = "PairValues::is_native")]
     pub pair_values: PairValues,
-    /// Names as sent. An undefined value omits the header. `Host` is added if missing.
+    /// Names and values as sent. A header with an undefined value is omitted. `Host` is added if it
+    /// is missing.
     pub headers: Vec<(String, Template)>,
     /// The body.
     pub body: RequestBody,
-    /// Cookies added to the jar for this URL.
+    /// Cookies to add to the jar for this URL.
     pub cookies: Vec<(String, Template)>,
     /// User and password of Basic authentication.
     pub basic_auth: Option<(Template, Template)>,
-    /// The step is skipped if this is false.
+    /// Skips the step if this is false.
     pub condition: Option<Expression>,
     /// Percentage of cases in which the step runs. `None` means always.
     pub probability: Option<f64>,
@@ -113,7 +114,7 @@ pub struct Request {
     pub follow_redirects: bool,
     /// Maximum number of redirects. `None` means the plan's limit.
     pub max_redirects: Option<u32>,
-    /// Whether 301 and 302 keep method and body (Artillery), instead of turning POST into GET
+    /// Whether a 301 or 302 keeps method and body (Artillery). Otherwise POST becomes GET
     /// (browsers, native plans).
     pub redirects_keep_method: bool,
     /// Values extracted from the response.
@@ -125,8 +126,8 @@ pub struct Request {
     pub extension: Option<Extension>,
     /// Statuses of 400 or above that do not fail the request.
     pub expected_status: Vec<u16>,
-    /// Error name with which the step fails at run time, because the original tool does so.
-    /// (Artillery's body on GET.)
+    /// Name of the error with which the step always fails at run time, as in the original tool.
+    /// Example: a body on GET in Artillery.
     pub fails_with: Option<String>,
     /// Position in the file.
     pub at: Option<At>,
@@ -163,14 +164,14 @@ impl Request {
     }
 }
 
-/// How lists, mappings and null are written as values of a query or a form.
+/// How lists, mappings and null are written as values of a query or form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PairValues {
     /// A list repeats the name; mappings are JSON.
     Native,
-    /// As Node.js writes them. A form has `String(value)`. A query repeats the name for a list, and
-    /// leaves the value of mappings, null and nested lists empty.
+    /// As Node.js does. A form has `String(value)`. A query repeats the name for a list; mappings,
+    /// null and nested lists are empty values.
     NodeJs,
 }
 
@@ -186,13 +187,14 @@ impl PairValues {
 pub enum RequestBody {
     /// No body.
     None,
-    /// A value serialized as JSON. An undefined value sends nothing.
+    /// A value, serialized as JSON. An undefined value sends no body.
     Json(Template),
     /// Text.
     Text(Template),
     /// `application/x-www-form-urlencoded` pairs.
     Form(Vec<(Template, Template)>),
-    /// `multipart/form-data`. The engine sets the content type with its random boundary.
+    /// `multipart/form-data`. The engine sets the content type, because it contains the random
+    /// boundary.
     Multipart(Vec<MultipartPart>),
 }
 
@@ -203,7 +205,7 @@ pub struct MultipartPart {
     pub name: String,
     /// The content.
     pub content: PartContent,
-    /// Content type. `None` derives it from a file's name.
+    /// Content type. `None` means that it is derived from the file's name.
     pub content_type: Option<Template>,
 }
 
@@ -211,17 +213,17 @@ pub struct MultipartPart {
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PartContent {
-    /// A value as text.
+    /// A value, as text.
     Text(Template),
-    /// A file, read before the run.
+    /// A file that is read before the run.
     File {
-        /// The name sent, without folders.
+        /// The name to send, without folders.
         name: String,
-        /// Its bytes; not in the record.
+        /// The file's bytes. They are not in the record.
         #[serde(skip)]
         bytes: std::sync::Arc<[u8]>,
     },
-    /// A file named by a template, read each time.
+    /// A file whose name is a template. It is read for each request.
     Named {
         /// Folder for relative names.
         #[serde(skip)]
@@ -234,17 +236,17 @@ pub enum PartContent {
 /// A value extracted from a response.
 #[derive(Debug, Clone, Serialize)]
 pub struct Capture {
-    /// Where the value is.
+    /// Where the value comes from.
     pub from: CaptureSource,
-    /// The variable as a path (`user.id`). `None` for a match without a variable.
+    /// Path of the variable (`user.id`). `None` for a match that stores nothing.
     pub store: Option<String>,
     /// Whether a failed capture (nothing found, or empty text) fails the iteration.
     pub strict: bool,
-    /// Expected value, including its type.
+    /// Expected value. Its type must match too.
     pub equals: Option<Template>,
 }
 
-/// Where in a response a value is.
+/// Where in a response a value comes from.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CaptureSource {
@@ -255,15 +257,15 @@ pub enum CaptureSource {
         /// Whether one of several results is picked at random. Otherwise the list is stored.
         pick: bool,
     },
-    /// A header, case-insensitive.
+    /// A header. Case does not matter.
     Header(Template),
     /// An attribute of an HTML element found by a CSS selector.
     Selector {
         /// The selector.
         selector: Template,
-        /// The attribute. `None` means all, as a mapping.
+        /// The attribute. `None` means all attributes, as a mapping.
         attribute: Option<Template>,
-        /// Which of several elements.
+        /// Which of several elements to use.
         index: Index,
     },
     /// An XPath in XML.
@@ -279,7 +281,7 @@ pub enum CaptureSource {
         pattern: String,
         /// JavaScript flags.
         flags: String,
-        /// The group; 0 for the whole match.
+        /// The group. 0 is the whole match.
         group: RegexGroup,
     },
 }
@@ -350,8 +352,8 @@ pub struct Loop {
     pub element_as: String,
 }
 
-/// Steps that run in parallel, as far as connections allow. Their variables are visible to the
-/// others afterwards.
+/// Steps that run in parallel, as far as connections allow. Later steps can use the variables that
+/// they set.
 #[derive(Debug, Clone, Serialize)]
 pub struct Parallel {
     /// The parallel steps.
@@ -366,7 +368,7 @@ pub struct Parallel {
 pub enum LoopCount {
     /// Known before the run.
     Fixed(LoopRange),
-    /// Read by [`LoopRange::of`] when the loop starts.
+    /// Read by [`LoopRange::from_value`] when the loop starts.
     Templated(Template),
 }
 
@@ -375,13 +377,13 @@ pub enum LoopCount {
 pub struct LoopRange {
     /// First index.
     pub start: i64,
-    /// One past the last index. `None` means infinite.
+    /// The index after the last one. `None` means infinite.
     pub end: Option<i64>,
 }
 
 impl LoopRange {
-    /// Artillery's interpretation of `count`: a number, a numeric text, or a range `a-b`. Missing,
-    /// 0 and -1 are infinite. `"0"`, other negatives and anything else run no rounds.
+    /// Interprets `count` as Artillery does: a number, a numeric text, or a range `a-b`. A missing
+    /// value, 0 and -1 are infinite. `"0"`, other negative numbers and anything else run no rounds.
     #[must_use]
     pub fn from_value(value: Option<&Value>) -> LoopRange {
         const NEVER: LoopRange = LoopRange {
@@ -432,7 +434,7 @@ impl LoopRange {
 pub enum Over {
     /// A literal list.
     List(Vec<Template>),
-    /// Path of a variable with a list. Anything else skips the loop.
+    /// Path of a variable that contains a list. Any other value skips the loop.
     Variable(String),
 }
 
@@ -451,11 +453,11 @@ pub struct Think {
 pub enum ThinkTime {
     /// Known before the run.
     Fixed(u64),
-    /// Evaluated at run time: a number is seconds, text uses Artillery's duration grammar.
+    /// Evaluated at run time. A number is in seconds; text uses Artillery's duration grammar.
     Templated(Template),
 }
 
-/// Random variation of a think time: uniform within ± this value, and never below zero.
+/// Random variation of a think time: uniform within ± this value, but never below zero.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Jitter {

@@ -1,5 +1,5 @@
-//! Detection of secrets: names whose values are secret, and parts of a value worth hiding. Callers
-//! hide them.
+//! Recognizes secrets: names whose values are secret, and parts of a value that must be hidden.
+//! Callers hide them.
 
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ const WORDS: [&str; 8] = [
     "credential",
 ];
 
-/// Names with one of these as a whole part hold secrets. Inside longer words they mean nothing
+/// A name that contains one of these as a whole word is secret. As part of a longer word it is not
 /// (`author`, `passenger`, `design`).
 const PARTS: [&str; 10] = [
     "pwd",
@@ -31,7 +31,7 @@ const PARTS: [&str; 10] = [
     "signature",
 ];
 
-/// Parts that turn a name into a count: `max_tokens`, `token_count`, `prompt_tokens`.
+/// Words that turn a name into a count: `max_tokens`, `token_count`, `prompt_tokens`.
 const COUNTING: [&str; 17] = [
     "max",
     "min",
@@ -51,12 +51,13 @@ const COUNTING: [&str; 17] = [
     "cached",
     "thinking",
 ];
-/// Parts that are secret by themselves, but not in the name of a count.
+/// Words that are secret by themselves, but not in the name of a count.
 const COUNTED: [&str; 7] = [
     "token", "tokens", "session", "sessions", "key", "keys", "cookies",
 ];
 
-/// Whether a name is that of a count. All parts must be known, so `new_session_secret` is not.
+/// Whether a name is that of a count. All its words must be known, so `new_session_secret` is not a
+/// count.
 fn is_count(name: &str) -> bool {
     let is_one_of = |part: &str, known: &[&str]| known.iter().any(|k| part.eq_ignore_ascii_case(k));
     let parts: Vec<&str> = parts(name).filter(|part| !part.is_empty()).collect();
@@ -71,7 +72,8 @@ fn is_count(name: &str) -> bool {
             .all(|part| is_one_of(part, &COUNTING) || is_one_of(part, &COUNTED))
 }
 
-/// Minimum length of a text hidden by value. Shorter ones would make reports unreadable.
+/// Minimum length of a text that is hidden wherever it occurs. Hiding shorter texts would make
+/// reports unreadable.
 pub const MIN_LENGTH: usize = 4;
 
 /// Whether the name of a header, variable, query parameter or JSON key indicates a secret.
@@ -85,7 +87,7 @@ pub fn is_secret_name(name: &str) -> bool {
         || parts(name).any(|part| PARTS.iter().any(|known| part.eq_ignore_ascii_case(known)))
 }
 
-/// Splits `userPass`, `user-pass`, `USER_PASS` and `JWTPass2` into parts, at non-letters and
+/// Splits `userPass`, `user-pass`, `USER_PASS` and `JWTPass2` into words, at non-letters and
 /// changes of case.
 fn parts(name: &str) -> impl Iterator<Item = &str> {
     name.split(|c: char| !c.is_alphabetic()).flat_map(humps)
@@ -111,7 +113,7 @@ fn humps(word: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Texts and numbers in a value that are long enough to be hidden.
+/// The texts and numbers in a value that are long enough to be hidden.
 #[must_use]
 pub fn leaves(value: &Value) -> Vec<String> {
     let mut found = Vec::new();

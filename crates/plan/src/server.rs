@@ -1,4 +1,4 @@
-//! Sources of server metrics, with their one-line grammar.
+//! Sources of server metrics, and the grammar to write one in a line.
 
 mod percent;
 pub mod postgres;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::At;
 
-/// The places in one line, for messages and help.
+/// All places in one line, for messages and help.
 pub const PLACES: &str = "http://… (Prometheus, JSON or nginx's status), redis://…, postgres://…, promql:URL QUERY, process:NAME, pid:N, port:N, cgroup:PATH, command:LINE, or lab:/PATH of an embedded target";
 
 /// A source that is sampled about once a second.
@@ -16,15 +16,15 @@ pub const PLACES: &str = "http://… (Prometheus, JSON or nginx's status), redis
 pub struct MetricSource {
     /// Prefix of its metrics' names.
     pub name: String,
-    /// Where to read the metrics.
+    /// Where the metrics are read.
     pub place: MetricLocation,
-    /// Patterns of metrics to keep, with `*` for any text. Empty keeps all.
+    /// Patterns of metrics to keep; `*` matches any text. If empty, all are kept.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub only: Vec<String>,
-    /// Patterns of metrics that are counters, if the source does not declare them.
+    /// Patterns of metrics that are counters although the source does not say so.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub counters: Vec<String>,
-    /// Pools, declared by the names of their metrics.
+    /// Pools, given by the names of their metrics.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pools: Vec<PoolMetrics>,
     /// Position, if in a file.
@@ -32,14 +32,14 @@ pub struct MetricSource {
     pub at: Option<At>,
 }
 
-/// A pool with a limit (threads, connections), by the names of its metrics.
+/// A pool with a limit (threads, connections), given by the names of its metrics.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PoolMetrics {
-    /// Metric for the number in use.
+    /// Metric with the number in use.
     pub busy: String,
-    /// Metric for the size.
+    /// Metric with the size.
     pub limit: String,
-    /// Metric for the number waiting. `None` if nothing waits.
+    /// Metric with the number of waiters. `None` if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting: Option<String>,
 }
@@ -48,13 +48,12 @@ pub struct PoolMetrics {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MetricLocation {
-    /// A URL; the format is detected from the text.
+    /// A URL. The format is detected from the text.
     Url(String),
     /// A Redis URL.
     Redis(String),
     /// A PostgreSQL URL.
     Postgres(String),
-    /// A query to a Prometheus server.
     #[expect(missing_docs, reason = "the names say it")]
     Promql { url: String, query: String },
     /// Processes of this machine by name.
@@ -65,9 +64,9 @@ pub enum MetricLocation {
     Port(u16),
     /// A control group, by its folder.
     Cgroup(String),
-    /// Output of a command: a line `NAME VALUE` per metric.
+    /// Output of a command, one line `NAME VALUE` for each metric.
     Command(String),
-    /// A path of the embedded target, whose address is known at run time.
+    /// A path on the embedded target. Its address is known at run time.
     Lab {
         /// Index of its listener, from 0.
         listener: usize,
@@ -196,7 +195,7 @@ impl MetricSource {
             .collect()
     }
 
-    /// Values that must never be shown: a password in its URL, encoded and decoded.
+    /// Values that must never be shown: the password in the URL, encoded and decoded.
     #[must_use]
     pub fn secrets(&self) -> Vec<String> {
         let url = match &self.place {
@@ -228,9 +227,9 @@ impl MetricSource {
     }
 }
 
-/// Decodes `user:password@` of a URL. `None` if there is none.
+/// Decodes `user:password@` of a URL. `None` if the URL has no credentials.
 ///
-/// Fails if it cannot be decoded, with a message that does not repeat it.
+/// Fails with a message that does not repeat them.
 pub fn credentials_of(authority: &str) -> Result<Option<(String, String)>, String> {
     let Some((who, _)) = authority.rsplit_once('@') else {
         return Ok(None);

@@ -1,8 +1,8 @@
-//! Sharding arithmetic for arrivals and users. Assigning shards is the caller's job.
+//! Arithmetic for dividing arrivals and users into shares. The caller assigns the shares.
 
 use serde::{Deserialize, Serialize};
 
-/// One of `of` equal shares of numbers from 0: every `of`-th, starting with `index`.
+/// One of `of` equal shares of the numbers from 0: every `of`-th number, starting with `index`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Share {
     /// Index of the share, from 0.
@@ -18,11 +18,11 @@ impl Default for Share {
 }
 
 impl Share {
-    /// All numbers.
+    /// The share with all numbers.
     pub const WHOLE: Share = Share { index: 0, of: 1 };
 
-    /// Divides this share into `of` equal ones and returns one. Other shares may be divided
-    /// differently.
+    /// Divides this share into `of` equal ones and returns the one with this index. Other shares
+    /// may be divided differently.
     #[must_use]
     pub fn part(self, index: u64, of: u64) -> Share {
         Share {
@@ -31,16 +31,17 @@ impl Share {
         }
     }
 
-    /// Whether it contains a number.
+    /// Whether the share contains a number.
     #[must_use]
     pub fn has(self, number: u64) -> bool {
         number % self.of == self.index
     }
 
-    /// Whether some number is in both shares.
+    /// Whether any number is in both shares.
     #[must_use]
     pub fn meets(self, other: Share) -> bool {
-        // They overlap if both indices are equal modulo the common divisor of their steps.
+        // They overlap if their indexes are equal modulo the greatest common divisor of their
+        // steps.
         let (mut common, mut rest) = (self.of, other.of);
         while rest > 0 {
             (common, rest) = (rest, common % rest);
@@ -48,7 +49,7 @@ impl Share {
         common == 0 || self.index % common == other.index % common
     }
 
-    /// How many of the first `count` numbers are in it.
+    /// How many of the first `count` numbers are in the share.
     #[must_use]
     pub fn of_first(self, count: u64) -> u64 {
         (count + self.of - 1).saturating_sub(self.index) / self.of
@@ -61,7 +62,6 @@ mod tests {
 
     #[test]
     fn every_number_is_in_exactly_one_share() {
-        // Three processes, with one, two and five workers.
         let mut shares = Vec::new();
         for (process, workers) in [(0, 1), (1, 2), (2, 5)] {
             let own = Share {

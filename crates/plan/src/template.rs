@@ -1,7 +1,7 @@
 //! Templates: values with `{{ variables }}` and `{{ $functions(…) }}`, in Artillery's dialect.
 //!
-//! Parsed once before the run and evaluated per virtual user against a [`Scope`]. Constant
-//! templates are a [`Template::Literal`], which the engine can encode in advance.
+//! A template is parsed once before the run and evaluated for each virtual user with a [`Scope`]. A
+//! constant is a [`Template::Literal`], which the engine can encode in advance.
 
 use std::borrow::Cow;
 
@@ -25,9 +25,9 @@ pub use parse::{TemplateError, unread_braces};
 pub enum Template {
     /// A constant.
     Literal(Value),
-    /// A single variable. The value keeps its type.
+    /// A single variable. Its value keeps its type.
     Variable(Path),
-    /// A single function. The result keeps its type. Created by [`Template::typed`] only.
+    /// A single function. Its result keeps its type. Only [`Template::typed`] creates it.
     Call(BuiltIn),
     /// Text with variables and functions. The result is text.
     Text(Vec<Piece>),
@@ -49,7 +49,7 @@ pub enum Piece {
     Call(BuiltIn),
 }
 
-/// The template is a single undefined variable. It has no value, which differs from the text
+/// The template is a single undefined variable. It has no value, which is not the same as the text
 /// `undefined`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Undefined;
@@ -63,14 +63,14 @@ impl std::fmt::Display for Undefined {
 impl std::error::Error for Undefined {}
 
 impl From<&str> for Template {
-    /// Literal text; braces are not interpreted.
+    /// Creates literal text. Braces are not interpreted.
     fn from(text: &str) -> Template {
         Template::Literal(Value::String(text.to_owned()))
     }
 }
 
 impl Template {
-    /// Parses a value recursively, including keys. Fails for unknown functions or invalid
+    /// Parses a value recursively, with its keys. Fails for unknown functions and invalid
     /// arguments.
     pub fn parse(value: &Value) -> Result<Template, TemplateError> {
         match value {
@@ -98,7 +98,7 @@ impl Template {
         parse::text(text)
     }
 
-    /// Creates a list; a literal if all items are.
+    /// Creates a list. It is a literal if all items are.
     #[must_use]
     pub fn list(items: Vec<Template>) -> Template {
         match items
@@ -111,7 +111,7 @@ impl Template {
         }
     }
 
-    /// Creates a mapping; a literal if all keys and values are.
+    /// Creates a mapping. It is a literal if all keys and values are.
     #[must_use]
     pub fn map(entries: Vec<(Template, Template)>) -> Template {
         let literal = |(key, item): &(Template, Template)| {
@@ -126,8 +126,8 @@ impl Template {
         }
     }
 
-    /// Lets values that are a single function keep the type of its result. Keys and surrounding
-    /// text stay text.
+    /// Makes values that consist of a single function keep the type of its result. Keys and
+    /// functions within text stay text.
     #[must_use]
     pub fn typed(self) -> Template {
         match self {
@@ -147,7 +147,7 @@ impl Template {
         }
     }
 
-    /// The value, if it is constant.
+    /// The value. `None` unless it is constant.
     #[must_use]
     pub fn as_literal(&self) -> Option<&Value> {
         match self {
@@ -156,7 +156,7 @@ impl Template {
         }
     }
 
-    /// All variables used.
+    /// All variables that are used.
     pub fn variables(&self) -> impl Iterator<Item = &Path> {
         let mut paths = Vec::new();
         self.collect_variables(&mut paths);
@@ -197,8 +197,8 @@ impl Template {
         }
     }
 
-    /// Evaluates for one virtual user; `None` is `undefined`. Undefined properties are dropped from
-    /// mappings and become null in lists, as in `JSON.stringify`.
+    /// Evaluates the template for one virtual user. `None` means `undefined`. Undefined values are
+    /// dropped from mappings and become null in lists, as in `JSON.stringify`.
     #[must_use]
     pub fn eval(&self, scope: &dyn Scope, rng: &mut Rng) -> Option<Value> {
         match self {
@@ -229,8 +229,8 @@ impl Template {
         }
     }
 
-    /// Appends the value as text (a URL, a header, a line). Fails without writing if the template
-    /// is a single undefined variable.
+    /// Appends the value as text for a URL, a header or a line. Fails and writes nothing if the
+    /// template is a single undefined variable.
     pub fn write_text(
         &self,
         scope: &dyn Scope,
@@ -249,7 +249,7 @@ impl Template {
         Ok(())
     }
 
-    /// The value as text; `undefined` for an undefined value.
+    /// The value as text. An undefined value is `undefined`.
     #[must_use]
     pub fn to_text(&self, scope: &dyn Scope, rng: &mut Rng) -> String {
         let mut out = String::new();
@@ -259,7 +259,7 @@ impl Template {
         out
     }
 
-    /// Appends the value as compact JSON. Fails without writing if the template is a single
+    /// Appends the value as compact JSON. Fails and writes nothing if the template is a single
     /// undefined variable.
     pub fn write_json(
         &self,
@@ -299,7 +299,7 @@ impl Template {
 }
 
 fn write_map(entries: &[(Template, Template)], scope: &dyn Scope, rng: &mut Rng, out: &mut String) {
-    // Templated keys may collide, and the last one wins, so a map is needed.
+    // Templated keys may be equal. The last one wins, so a map is needed.
     if entries.iter().any(|(key, _)| key.as_literal().is_none()) {
         let map = Template::Map(entries.to_vec())
             .eval(scope, rng)
@@ -334,11 +334,10 @@ fn write_pieces(pieces: &[Piece], scope: &dyn Scope, rng: &mut Rng, out: &mut St
     }
 }
 
-/// Maximum depth at which variables inside values are expanded, because a value may contain its own
-/// name.
+/// Maximum depth at which variables within values are expanded. A value may contain its own name.
 const MAX_NESTING: u32 = 8;
 
-/// Maximum size of nested expansion.
+/// Maximum size of the result of nested expansion.
 const MAX_EXPANDED: usize = 16 << 20;
 
 fn write_variable(path: &Path, scope: &dyn Scope, out: &mut String, depth: u32) {

@@ -1,5 +1,5 @@
-//! Units: durations in nanoseconds, exact rates, and the native grammar `number + ns us ms s m h
-//! d`, `number + /s /m /h /d`.
+//! Units: durations in nanoseconds, exact rates, and the native grammar `number + ns us ms s m h d`
+//! and `number + /s /m /h /d`.
 
 use serde::Serialize;
 
@@ -16,7 +16,7 @@ pub const HOUR: u64 = 60 * MINUTE;
 /// Nanoseconds in a day.
 pub const DAY: u64 = 24 * HOUR;
 
-/// Maximum duration in a plan: 100 days. Keeps all products below 128 bits.
+/// Maximum duration in a plan: 100 days. It keeps all products below 128 bits.
 pub const MAX_DURATION: u64 = 100 * DAY;
 
 /// Events per second as an exact fraction.
@@ -24,7 +24,7 @@ pub const MAX_DURATION: u64 = 100 * DAY;
 pub struct Rate {
     /// Number of events.
     pub count: u64,
-    /// Duration for that number, in nanoseconds.
+    /// Period in which that number of events happens, in nanoseconds.
     pub per_ns: u64,
 }
 
@@ -44,7 +44,7 @@ impl Rate {
         if !(0.0..=1e9).contains(&per_second) {
             return None;
         }
-        // Six decimals are enough, and the product stays exact in 53 bits up to a billion.
+        // Six decimals are enough. Up to a billion, the product is exact in 53 bits.
         let millionths = (per_second * 1e6).round();
         Some(
             Rate {
@@ -55,8 +55,8 @@ impl Rate {
         )
     }
 
-    /// Reduces a ratio of any size, and rounds it if it still exceeds 62 bits. `None` if that
-    /// leaves no rate.
+    /// Reduces a ratio of any size, and rounds it if it still exceeds 62 bits. `None` if the result
+    /// would be zero.
     #[must_use]
     pub fn ratio(count: u128, per_ns: u128) -> Option<Rate> {
         let divisor = wide_gcd(count, per_ns).max(1);
@@ -67,7 +67,7 @@ impl Rate {
             excess += 1;
         }
         if excess > 0 {
-            // Rounds the smaller one and scales the larger one with it, to keep the ratio.
+            // Round the smaller number and scale the larger one with it, to keep the ratio.
             let ratio = count as f64 / per_ns as f64;
             if count < per_ns {
                 count = (count >> excess).max(u128::from(count > 0));
@@ -107,7 +107,7 @@ impl Rate {
         self.count as f64 * SECOND as f64 / self.per_ns as f64
     }
 
-    /// Whether there are no events.
+    /// Whether the rate is zero.
     #[must_use]
     pub fn is_zero(self) -> bool {
         self.count == 0
@@ -148,17 +148,17 @@ fn wide_gcd(mut a: u128, mut b: u128) -> u128 {
     a
 }
 
-/// An error in a text that should be a quantity.
+/// Why a text is not a valid quantity, criterion or the like.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GrammarError {
-    /// Bytes from the start of the parsed text.
+    /// Offset of the error, in bytes from the start of the parsed text.
     pub offset: usize,
-    /// One line: what is wrong, and what is valid.
+    /// What is wrong and what is valid, in one line.
     pub message: String,
 }
 
 impl GrammarError {
-    /// Formats the error in one line: source, text and position.
+    /// Formats the error in one line, with its source, the text and the position.
     #[must_use]
     pub fn describe(&self, subject: &str, text: &str) -> String {
         let before = &text[..self.offset.min(text.len())];
@@ -183,7 +183,7 @@ impl std::error::Error for GrammarError {}
 pub enum Quantity {
     /// A bare number.
     Number(f64),
-    /// A duration in nanoseconds.
+    /// A duration, in nanoseconds.
     Duration(u64),
     /// A share, 1.0 for 100 %.
     Share(f64),
@@ -191,8 +191,8 @@ pub enum Quantity {
     PerSecond(f64),
 }
 
-/// Parses `10`, `1.5s`, `200ms`, `1 %`, `200/s`. Fails unless it is a non-negative number with a
-/// known unit.
+/// Parses `10`, `1.5s`, `200ms`, `1 %`, `200/s`. Fails unless the text is a non-negative number
+/// with a known unit or none.
 pub fn parse_quantity(text: &str) -> Result<Quantity, GrammarError> {
     let trimmed = text.trim_start();
     let lead = text.len() - trimmed.len();
@@ -238,7 +238,8 @@ pub fn parse_quantity(text: &str) -> Result<Quantity, GrammarError> {
     }
 }
 
-/// Parses a positive duration, `10s`. A bare number is rejected, because its unit is ambiguous.
+/// Parses a positive duration such as `10s`. A bare number is rejected, because its unit is
+/// ambiguous.
 pub fn parse_duration(text: &str) -> Result<u64, GrammarError> {
     match parse_quantity(text)? {
         Quantity::Duration(0) => Err(GrammarError {
@@ -261,7 +262,7 @@ pub fn parse_duration(text: &str) -> Result<u64, GrammarError> {
     }
 }
 
-/// Parses a size, `2kB`, in powers of 1,000. A bare number is rejected, because its unit is
+/// Parses a size such as `2kB`, in powers of 1,000. A bare number is rejected, because its unit is
 /// ambiguous.
 pub fn parse_size(text: &str) -> Result<u64, GrammarError> {
     let trimmed = text.trim();
@@ -320,8 +321,8 @@ pub fn parse_rate(text: &str) -> Result<Rate, GrammarError> {
     }
 }
 
-/// Parses the grammar of the `ms` package (`500ms`, `1.5 minutes`, `2h`; a bare number is
-/// milliseconds), which Artillery uses for templated think times. Returns nanoseconds.
+/// Parses the grammar of the `ms` package (`500ms`, `1.5 minutes`, `2h`; a bare number is in
+/// milliseconds). Artillery uses it for templated think times. Returns nanoseconds.
 #[must_use]
 pub fn parse_ms_grammar(text: &str) -> Option<f64> {
     if text.is_empty() || text.len() > 100 {

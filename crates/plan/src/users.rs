@@ -1,4 +1,4 @@
-//! Users of a closed load whose number changes: active periods in closed form.
+//! Users of a closed load whose number changes. Their active periods are computed in closed form.
 
 use serde::Serialize;
 
@@ -7,23 +7,23 @@ use serde::Serialize;
 pub struct UserPhase {
     /// Name in the file.
     pub name: Option<String>,
-    /// Number at the start.
+    /// Number of users at the start.
     pub from: u32,
-    /// Number at the end.
+    /// Number of users at the end.
     pub to: u32,
     /// Duration.
     pub duration_ns: u64,
-    /// The duration as written in the file, for reports that repeat it.
+    /// The duration as written in the file. Some reports repeat it.
     pub duration_text: String,
 }
 
 /// Period in which a virtual user may start iterations, in nanoseconds from the start of the run.
-/// The last one may finish later.
+/// The last iteration may finish later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ActivePeriod {
-    /// First start.
+    /// When the first iteration may start.
     pub from_ns: u64,
-    /// No starts from here on.
+    /// From here on no iteration starts.
     pub until_ns: u64,
 }
 
@@ -36,8 +36,9 @@ impl UserPhase {
 
     /// Active period of user number `user` (from 0) within the phase.
     ///
-    /// From F up to T users within D, user k starts at D (k - F) / (T - F), the first immediately.
-    /// From F down to T, user k stops at D (F - k) / (F - T), the last at the end.
+    /// If the number rises from F to T within D, user k starts at D (k - F) / (T - F); user F
+    /// starts at once. If it falls from F to T, user k stops at D (F - k) / (F - T); user T stops
+    /// at the end.
     fn stay(&self, user: u32) -> Option<ActivePeriod> {
         let share = |part: u32, of: u32| {
             (u128::from(self.duration_ns) * u128::from(part) / u128::from(of)) as u64
@@ -57,7 +58,7 @@ impl UserPhase {
 }
 
 impl ActivePeriod {
-    /// Active periods of a user over all phases, up to a moment.
+    /// Active periods of a user over all phases, until a time.
     #[must_use]
     pub fn all(phases: &[UserPhase], user: u32, end_ns: u64) -> Vec<ActivePeriod> {
         let mut stays: Vec<ActivePeriod> = Vec::new();
@@ -67,7 +68,8 @@ impl ActivePeriod {
                 let from_ns = start_ns + stay.from_ns;
                 let until_ns = (start_ns + stay.until_ns).min(end_ns);
                 match stays.last_mut() {
-                    // Users active across a phase boundary continue without interruption.
+                    // A user who is active on both sides of a phase boundary continues without
+                    // interruption.
                     Some(last) if last.until_ns == from_ns => last.until_ns = until_ns,
                     _ if from_ns < until_ns => stays.push(ActivePeriod { from_ns, until_ns }),
                     _ => {}

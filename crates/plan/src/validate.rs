@@ -2,12 +2,12 @@
 
 use crate::{At, Draw, Load, Plan, PoolPolicy, Shape, Work, schedule::Schedule, units};
 
-/// A problem of a test file.
+/// A problem in a test file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     /// Position, if in a file.
     pub at: Option<At>,
-    /// One line: what is wrong, and how to fix it.
+    /// What is wrong and how to fix it, in one line.
     pub message: String,
 }
 
@@ -21,7 +21,7 @@ impl std::fmt::Display for Problem {
 }
 
 impl Problem {
-    /// A problem without position.
+    /// Creates a problem without position.
     #[must_use]
     pub fn anywhere(message: impl Into<String>) -> Problem {
         Problem {
@@ -31,11 +31,11 @@ impl Problem {
     }
 }
 
-/// Maximum number of arrivals. More is assumed to be a typing error.
+/// Maximum number of arrivals. A larger number is taken for a typing error.
 const MAX_ARRIVALS: u64 = 20_000_000_000;
 
 impl Plan {
-    /// Everything that prevents the plan from running.
+    /// All problems that prevent the plan from running.
     #[must_use]
     pub fn problems(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
@@ -97,7 +97,7 @@ impl Plan {
         }
     }
 
-    /// The schedule of the load.
+    /// Creates the schedule of the load.
     #[must_use]
     pub fn schedule(&self, seed: u64) -> Schedule {
         let schedule = Schedule::new(&self.load, seed);
@@ -132,7 +132,7 @@ impl Plan {
 }
 
 impl Load {
-    /// The highest rate per second; 0 without a rate.
+    /// The highest rate per second. 0 if the load has no rate.
     #[must_use]
     pub fn peak_rate(&self) -> f64 {
         let Load::Open { phases, .. } = self else {

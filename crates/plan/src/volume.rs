@@ -1,5 +1,5 @@
-//! Business volumes as arrivals per second, levels (multiples of all volumes), and the resulting
-//! weights. Exact fractions.
+//! Business volumes as arrivals per second, levels (multiples of all volumes), and the weights that
+//! result. All are exact fractions.
 
 use serde::Serialize;
 
@@ -13,21 +13,21 @@ const MILLION: u64 = 1_000_000;
 /// How often a scenario starts at 1x.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Volume {
-    /// As written in the plan, for reports that repeat it.
+    /// The volume as written in the plan. Some reports repeat it.
     pub text: String,
     /// Arrivals per second at 1x.
     #[serde(rename = "per_second")]
     pub rate: Rate,
 }
 
-/// Converts a business volume to a peak rate.
+/// How to convert a business volume to a peak rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PeakRate {
-    /// Hours in which it occurs. `None` if the number's unit says so.
+    /// Hours of the day in which the volume occurs. `None` if the volume has a unit that says so.
     pub hours: Option<f64>,
     /// Peak divided by mean.
     pub clustering: f64,
-    /// Expected growth, 0.2 for 20 %.
+    /// Expected growth; 0.2 is 20 %.
     pub growth: f64,
 }
 
@@ -42,7 +42,7 @@ impl Default for PeakRate {
 }
 
 impl Volume {
-    /// Parses `35260/h`, or `500000` with the hours in which it occurs.
+    /// Parses `35260/h`, or `500000` together with the hours in which it occurs.
     ///
     /// Fails if the text is invalid, or if unit and hours contradict each other.
     pub fn read(text: &str, peak: PeakRate) -> Result<Volume, GrammarError> {
@@ -51,7 +51,6 @@ impl Volume {
         let unit = trimmed.split_once('/').map(|(_, unit)| unit.trim());
         let rate = match (unit, peak.hours) {
             (None, None) => {
-                // Texts without a number have their own message.
                 parse_quantity(trimmed)?;
                 return refused(format!(
                     "`{trimmed}` says no time: write for example {trimmed}/h, or {{ volume: {trimmed}, hours: 12 }}"
@@ -63,7 +62,7 @@ impl Volume {
                     trimmed_number = trimmed.split('/').next().unwrap_or(trimmed)
                 ));
             }
-            // A volume per day or a bare one both occur within these hours.
+            // A volume per day and one without a unit both occur within these hours.
             (None, Some(hours)) => within(trimmed, hours)?,
             (Some("d"), Some(hours)) => {
                 within(trimmed.split('/').next().unwrap_or(trimmed), hours)?
@@ -128,17 +127,16 @@ fn round(number: f64) -> f64 {
     (number * 1e6).round() / 1e6
 }
 
-/// A multiple of all volumes.
+/// A load level: a multiple of all volumes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LoadLevel {
     millionths: u64,
 }
 
 impl LoadLevel {
-    /// Maximum level. More is assumed to be a typing error.
     const MOST: f64 = 1000.0;
 
-    /// Parses `0.5x` or `50%`. Fails if the text is neither, or out of range.
+    /// Parses `0.5x` or `50%`. Fails if the text is neither, or if the level is out of range.
     pub fn read(text: &str) -> Result<LoadLevel, GrammarError> {
         let refused = |message: String| Err(GrammarError { offset: 0, message });
         let trimmed = text.trim();
@@ -170,13 +168,13 @@ impl LoadLevel {
         text.trim_end().ends_with(['x', '%'])
     }
 
-    /// Its rate, given that of 1x.
+    /// The rate of this level, given that of 1x.
     #[must_use]
     pub fn scale(self, full: Rate) -> Option<Rate> {
         full.times(self.millionths, MILLION)
     }
 
-    /// The multiple.
+    /// The level as a number.
     #[must_use]
     pub fn as_f64(self) -> f64 {
         self.millionths as f64 / MILLION as f64
@@ -189,7 +187,7 @@ impl std::fmt::Display for LoadLevel {
     }
 }
 
-/// Arrivals per second at 1x. `None` without scenarios, or if one has no volume.
+/// Arrivals per second at 1x. `None` without scenarios, or if one of them has no volume.
 #[must_use]
 pub fn full(scenarios: &[Scenario]) -> Option<Rate> {
     let mut volumes = scenarios.iter().map(|scenario| scenario.volume.as_ref());
@@ -197,7 +195,7 @@ pub fn full(scenarios: &[Scenario]) -> Option<Rate> {
     volumes.try_fold(first, |sum, volume| sum.plus(volume?.rate))
 }
 
-/// Smallest exact weights in proportion to the rates, or the nearest ones in 32 bits.
+/// The smallest exact weights in proportion to the rates, or the nearest ones that fit 32 bits.
 #[must_use]
 pub fn weights(rates: &[Rate]) -> Vec<u32> {
     exact_weights(rates).unwrap_or_else(|| {

@@ -1,4 +1,4 @@
-//! Kinds of work: who decides what is sent. Each kind has a driver in the engine.
+//! Kinds of work: what decides which requests are sent. The engine has a driver for each kind.
 
 use serde::Serialize;
 
@@ -8,33 +8,34 @@ use crate::{Scenario, mqtt::Mqtt};
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Work {
-    /// Virtual users run scenarios. Each arrival gets one by weight.
+    /// Virtual users run scenarios. The scenario of each arrival is chosen by weight.
     Scenarios(Vec<Scenario>),
-    /// Connections send raw requests from a source.
+    /// Connections send raw requests that a source supplies.
     Batch(Batch),
     /// MQTT clients connect, publish and subscribe.
     Mqtt(Mqtt),
-    /// External code decides at run time. Labels appear when first used.
+    /// External code decides at run time. Labels appear when they are first used.
     External(External),
 }
 
 /// Raw requests over connections.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Batch {
-    /// Method; empty if only the source knows it.
+    /// The method. Empty if only the source knows it.
     pub method: String,
     /// Label of the requests.
     pub name: String,
 }
 
-/// Work driven by external code.
+/// Work that external code drives.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct External {
-    /// Name of the tool or protocol.
+    /// Name of the tool or protocol that drives it.
     pub by: String,
 }
 
-/// Label of iterations without a scenario name, and of work in which each request is an iteration.
+/// Label of iterations whose scenario has no name, and of work in which each request is an
+/// iteration.
 pub const DEFAULT: &str = "default";
 
 impl From<Vec<Scenario>> for Work {
@@ -53,13 +54,13 @@ impl Work {
         }
     }
 
-    /// Whether labels are unknown before the run.
+    /// Whether labels are only known at run time.
     #[must_use]
     pub fn names_come_up(&self) -> bool {
         matches!(self, Work::External(_))
     }
 
-    /// The scenarios, mutable.
+    /// The scenarios, for changing them. Empty for other work.
     pub fn scenarios_mut(&mut self) -> &mut [Scenario] {
         match self {
             Work::Scenarios(scenarios) => scenarios,

@@ -1,4 +1,4 @@
-//! Completions for Python, and their settlement.
+//! Responses for Python, and their settlement: the final name and outcome in the record.
 
 use std::sync::Arc;
 
@@ -6,12 +6,10 @@ use bridge::{Answered, Bridge, Completion, PendingSample, Settlement, now_ns};
 use measure::{Failure, Fault, sample::RequestOutcome};
 use pyo3::{exceptions::PyRuntimeError, prelude::*, types::PyBytes};
 
-/// Failure reported by the test.
 const BY_RULE: Failure = Failure::Check("script");
-/// An exception skipped the report.
 const UNREPORTED: Failure = Failure::Check("unreported");
 
-/// An answer, or why there is none. Whoever leaves it unsettled has it counted as unreported.
+/// A response, or the reason why there is none. If it is never settled, it counts as unreported.
 #[pyclass(name = "Answer", module = "loadline._native")]
 pub struct PyResponse {
     bridge: Arc<Bridge>,
@@ -19,16 +17,15 @@ pub struct PyResponse {
     token: u64,
     answer: Answered,
     fault: Option<Fault>,
-    /// None once it is settled.
+    /// The measured times. `None` once the response is settled.
     account: Option<PendingSample>,
     was_sent: bool,
     service_ns: Option<u64>,
-    /// When the greenlet that waited for it had it.
+    /// When the waiting greenlet got the response.
     resumed_ns: u64,
 }
 
 impl PyResponse {
-    /// Taken over the bridge now.
     pub fn new(bridge: &Arc<Bridge>, done: Completion, taken_ns: u64) -> PyResponse {
         PyResponse {
             bridge: Arc::clone(bridge),
@@ -62,19 +59,19 @@ impl PyResponse {
 
 #[pymethods]
 impl PyResponse {
-    /// The status; 0 where no head came.
+    /// The status. 0 if no head arrived.
     #[getter]
     fn status(&self) -> u16 {
         self.answer.status
     }
 
-    /// The name of what kept the answer from being complete.
+    /// Name of the fault that made the response incomplete, if any.
     #[getter]
     fn fault(&self) -> Option<&'static str> {
         self.fault.map(Fault::name)
     }
 
-    /// The same in words.
+    /// The fault in words.
     #[getter]
     fn fault_text(&self) -> Option<&'static str> {
         self.fault.map(Fault::text)
@@ -86,64 +83,65 @@ impl PyResponse {
         self.was_sent
     }
 
-    /// First byte written → last byte read, in nanoseconds.
+    /// Time from first byte written to last byte read, in nanoseconds.
     #[getter]
     fn service_ns(&self) -> Option<u64> {
         self.service_ns
     }
 
-    /// Where the answer redirects to.
+    /// Target of a redirect.
     #[getter]
     fn location(&self) -> Option<&str> {
         self.answer.location.as_deref()
     }
 
-    /// Whether it sets cookies.
+    /// Whether the response sets cookies.
     #[getter]
     fn sets_cookies(&self) -> bool {
         self.answer.sets_cookies
     }
 
-    /// The head as it came.
+    /// The head as received.
     #[getter]
     fn head<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.answer.head)
     }
 
-    /// The body, unpacked. It is handed out once.
+    /// The decoded body. Can be taken once.
     fn take_body<'py>(&mut self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &std::mem::take(&mut self.answer.body))
     }
 
-    /// How long the body is.
+    /// Length of the body.
     fn __len__(&self) -> usize {
         self.answer.body.len()
     }
 
-    /// Why the body could not be unpacked.
+    /// Why the body could not be decoded, if so.
     #[getter]
     fn unreadable(&self) -> Option<&str> {
         self.answer.unreadable.as_deref()
     }
 
-    /// Whether it is in the ledger, or spoken for.
+    /// Whether the response is settled, or another one will settle it.
     #[getter]
     fn is_settled(&self) -> bool {
         self.account.is_none()
     }
 
-    /// The greenlet that waited for it has it: answers that were taken before it, in the same batch, had their turn first.
+    /// Records that the waiting greenlet has the response. Responses taken earlier in the same
+    /// batch had their turn before.
     fn resumed(&mut self) {
         self.resumed_ns = now_ns();
     }
 
-    /// It is as it should be.
+    /// Settles the response as expected.
     #[pyo3(signature = (renamed=None))]
     fn settle_ok(&mut self, renamed: Option<(String, String)>) {
         self.settled(RequestOutcome::Ok, renamed, String::new());
     }
 
-    /// It is not: by its status, or by the test's own rule.
+    /// Settles the response as failed, because of its status or the test's own rule.
     #[pyo3(signature = (by_status, detail, renamed=None))]
     fn settle_failed(
         &mut self,
@@ -159,14 +157,14 @@ impl PyResponse {
         self.settled(RequestOutcome::Failed(failure), renamed, detail);
     }
 
-    /// Nobody waits for it any more.
+    /// Settles the response as cancelled, because its user was stopped.
     fn cancelled(&mut self) {
         if let Some(account) = self.account.take() {
             self.bridge.settle(Settlement::cancelled(account));
         }
     }
 
-    /// This answer is to a request that another answer led to: one account for both.
+    /// Merges this response with `first`, which redirected to it. Both count as one request.
     fn follows(&mut self, first: &mut PyResponse) -> PyResult<()> {
         let (Some(account), Some(before)) = (&mut self.account, first.account.take()) else {
             return Err(PyRuntimeError::new_err("an account that is closed already"));

@@ -1,4 +1,4 @@
-//! A divided test in the conducting process.
+//! A test with several processes, as seen by the master.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -10,11 +10,11 @@ use crate::{
     run::{Facts, RunResult, test},
 };
 
-/// A test that others carry out: from its making to `end`.
+/// A test that other processes run, from its creation to `end`.
 #[pyclass(module = "loadline._native", frozen)]
 pub struct Division {
     conducting: Mutex<Option<Conducting>>,
-    /// Where the record is.
+    /// Path of the record.
     #[pyo3(get)]
     record: String,
 }
@@ -37,7 +37,7 @@ impl Division {
 
 #[pymethods]
 impl Division {
-    /// Begins the record of a test for so many processes.
+    /// Creates the record of a test for this number of processes.
     #[new]
     fn new(py: Python<'_>, facts: Facts, processes: u64) -> PyResult<Division> {
         let test = test(facts)?;
@@ -50,38 +50,38 @@ impl Division {
         })
     }
 
-    /// What processes are to be told, beside the number of each.
+    /// What a process must receive in addition to its number.
     fn handed(&self) -> PyResult<String> {
         self.with(|conducting| conducting.handed())?
             .map_err(PyRuntimeError::new_err)
     }
 
-    /// Whether the process of a number has ended its part; none where it has not begun it.
+    /// Whether a process has ended its part. `None` if it has not started.
     fn has_ended(&self, number: u64) -> PyResult<Option<bool>> {
         self.with(|conducting| conducting.has_ended(number))
     }
 
-    /// Where the process of a number keeps its part.
+    /// Folder in which a process keeps its part.
     fn folder(&self, number: u64) -> PyResult<String> {
         self.with(|conducting| conducting.folder(number).display().to_string())
     }
 
-    /// Writes down whose requests are not in the record.
+    /// Records that the requests of this client are not in the record.
     fn is_unmeasured(&self, source: &str) -> PyResult<()> {
         self.with(|conducting| conducting.is_unmeasured(source))
     }
 
-    /// Writes down something that everybody who reads the record is told.
+    /// Records a remark that every report shows.
     fn remark(&self, text: &str) -> PyResult<()> {
         self.with(|conducting| conducting.remark(text))
     }
 
-    /// Writes down what was measured during the load.
+    /// Records the server metrics measured since the last call.
     fn look(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| self.with(Conducting::look))
     }
 
-    /// Ends the test: what there is to say of it, whether it failed, and where its record is.
+    /// Ends the test. Returns messages, whether it failed, and the path of its record.
     fn end(&self, py: Python<'_>) -> Option<RunResult> {
         let conducting = self.held().take()?;
         let reported = py.detach(|| conducting.end());

@@ -1,5 +1,5 @@
-//! Python bindings: running tests, requests, records. Calls are short, hold no lock across
-//! greenlets and never call Python; engine threads do not use Python.
+//! Python bindings: running tests, requests, records. Calls are short, hold no lock while greenlets
+//! switch, and never call Python. Engine threads do not use Python.
 
 mod answer;
 mod division;
@@ -9,7 +9,6 @@ mod run;
 
 use pyo3::prelude::*;
 
-/// What the package `loadline` is made of.
 #[pymodule]
 mod _native {
     #[pymodule_export]
@@ -23,13 +22,13 @@ mod _native {
 
     use super::{Bound, PyModule, PyModuleMethods, PyResult, pyfunction};
 
-    /// CLOCK_MONOTONIC in nanoseconds: the clock of orders.
+    /// CLOCK_MONOTONIC in nanoseconds, which is the clock of requests.
     #[pyfunction]
     fn now_ns() -> u64 {
         bridge::now_ns()
     }
 
-    /// Raises one line of what is wrong with what the environment asks for.
+    /// Raises an error with one line if a setting in the environment is invalid.
     #[pyfunction]
     fn check_wishes() -> PyResult<()> {
         frontend_locust::check_wishes().map_err(pyo3::exceptions::PyValueError::new_err)

@@ -12,7 +12,6 @@ struct PythonLog;
 
 impl MessageSink for PythonLog {
     fn say(&self, line: &dyn Display) {
-        // Ignores a closed terminal.
         let _ = writeln!(std::io::stderr().lock(), "loadline: {line}");
     }
 

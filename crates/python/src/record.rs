@@ -10,20 +10,20 @@ use pyo3::{
 };
 use record::{RecordError, Run};
 
-/// A run's record.
+/// The record of a run.
 #[pyclass(name = "Record", module = "loadline._native", frozen)]
 pub struct PyRecord {
     run: Run,
 }
 
-/// Plain data always serializes.
+/// Plain data can always be serialized.
 fn json(value: &impl serde::Serialize) -> PyResult<String> {
     serde_json::to_string(value).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
 #[pymethods]
 impl PyRecord {
-    /// The record that is meant: a folder, or a name or the beginning of one among the runs of a folder.
+    /// Opens a record: a folder, or a name or its prefix within a folder of runs.
     #[new]
     fn new(py: Python<'_>, runs: PathBuf, wanted: &str) -> PyResult<PyRecord> {
         let found = py.detach(|| Run::find(&runs, wanted));
@@ -38,18 +38,18 @@ impl PyRecord {
         Ok(PyRecord { run })
     }
 
-    /// Where it is.
+    /// Folder of the record.
     #[getter]
     fn folder(&self) -> Option<PathBuf> {
         self.run.dir.clone()
     }
 
-    /// Every figure: `summary.json`.
+    /// All figures, as in `summary.json`.
     fn summary(&self, py: Python<'_>) -> PyResult<String> {
         py.detach(|| json(&audit::page(&self.run).summary))
     }
 
-    /// The course of the run: `series.json`.
+    /// The run over time, as in `series.json`.
     fn series(&self, py: Python<'_>) -> PyResult<String> {
         py.detach(|| {
             let summary = analysis::summarise(&self.run);
@@ -57,12 +57,12 @@ impl PyRecord {
         })
     }
 
-    /// The summary as the terminal shows it.
+    /// The summary as text, as printed on the terminal.
     fn text(&self, py: Python<'_>) -> String {
         py.detach(|| report::console::summary_text(&audit::page(&self.run).summary))
     }
 
-    /// A criterion judged as one of the run's own would have been.
+    /// Judges a criterion as if it were one of the run's own.
     fn check(&self, py: Python<'_>, text: &str) -> PyResult<String> {
         plan::criteria::parse_criterion(text).map_err(|error| {
             let column = text[..error.offset.min(text.len())].chars().count() + 1;
@@ -75,7 +75,8 @@ impl PyRecord {
         })
     }
 
-    /// The percentile of a kind of time, 0 to 100, under a label: nanoseconds, as a figure of the summary's. None where there is no sample.
+    /// A percentile (0 to 100) of a kind of time under a label, in nanoseconds, as a figure of the
+    /// summary. None without samples.
     fn percentile(
         &self,
         kind: &str,

@@ -14,7 +14,7 @@ use pyo3::{
 
 use crate::{answer::PyResponse, log::sink};
 
-/// A test that runs: from its making to `end`.
+/// A running test, from its creation to `end`.
 #[pyclass(name = "Run", module = "loadline._native", frozen)]
 pub struct PyRun {
     bridge: Arc<Bridge>,
@@ -25,7 +25,7 @@ pub struct PyRun {
 }
 
 struct RunHandleState {
-    /// `None` after the end.
+    /// The session. `None` after the end.
     running: Option<RunningTest>,
     outcome: RunResult,
 }
@@ -51,7 +51,6 @@ impl PyRun {
     }
 }
 
-/// Messages, whether it failed, and its record.
 pub type RunResult = (Vec<String>, bool, Option<String>);
 
 fn ns(seconds: f64) -> PyResult<u64> {
@@ -88,37 +87,37 @@ pub fn test((target, users, duration, files, settings, arrivals): Facts) -> PyRe
 
 #[pymethods]
 impl PyRun {
-    /// Starts a test; where somebody watches, with a live view.
+    /// Starts a test. If `is_watched`, starts a live view too.
     #[new]
     fn new(py: Python<'_>, facts: Facts, is_watched: bool) -> PyResult<PyRun> {
         let test = test(facts)?;
         PyRun::begun(py, || RunningTest::begin(&test, is_watched, &sink()))
     }
 
-    /// Starts the part of a test that the master of several processes has handed out.
+    /// Starts one part of a test that the master has divided.
     #[staticmethod]
     fn of_part(py: Python<'_>, handed: &str, number: u64) -> PyResult<PyRun> {
         PyRun::begun(py, || RunningTest::begin_part(handed, number, &sink()))
     }
 
-    /// Where its record is.
+    /// Path of the record.
     #[getter]
     fn record(&self) -> Option<String> {
         self.record.clone()
     }
 
-    /// Where it can be looked at while it goes on.
+    /// URL of the live view.
     #[getter]
     fn live_view(&self) -> Option<String> {
         self.live_view.clone()
     }
 
-    /// A descriptor that is readable when `take` has something.
+    /// A descriptor that is readable when `take` has something to return.
     fn fileno(&self) -> i32 {
         self.bridge.readable().as_raw_fd()
     }
 
-    /// Sends a request; answers its number.
+    /// Sends a request and returns its number.
     #[pyo3(signature = (session, verifies, method, name, host, port, tls, data, connect, read, arrival_ns=None))]
     #[allow(
         clippy::too_many_arguments,
@@ -165,7 +164,7 @@ impl PyRun {
         token.ok_or_else(|| PyRuntimeError::new_err("the engine has ended: see its last lines"))
     }
 
-    /// At most so many answers.
+    /// Returns at most this number of responses.
     fn take(&self, most: usize) -> Vec<PyResponse> {
         let taken_ns = now_ns();
         let done = self.bridge.take(most).into_iter();
@@ -173,19 +172,19 @@ impl PyRun {
             .collect()
     }
 
-    /// Whether tasks are started by a schedule.
+    /// Whether a schedule starts tasks.
     #[getter]
     fn has_arrivals(&self) -> bool {
         self.has_arrivals
     }
 
-    /// The number and the intended moment of each arrival that is due; asked for behind `take`.
+    /// Number and intended start of each arrival that is due. Call it after `take`.
     fn arrivals(&self) -> Vec<(u64, u64)> {
         let due = self.bridge.arrivals().into_iter();
         due.map(|due| (due.number, due.intended_ns)).collect()
     }
 
-    /// Somebody takes an arrival up, to carry out this task.
+    /// Reports that an arrival has started this task.
     fn started(&self, number: u64, intended_ns: u64, task: String) {
         let due = Due {
             number,
@@ -194,7 +193,8 @@ impl PyRun {
         self.bridge.started(due, task);
     }
 
-    /// An arrival's task has ended: well, or with an error; none: it was cut short.
+    /// Reports that the task of an arrival has ended: without error, with an error, or (None) cut
+    /// short.
     #[pyo3(signature = (number, well))]
     fn over(&self, number: u64, well: Option<bool>) {
         let ended = match well {
@@ -205,22 +205,22 @@ impl PyRun {
         self.bridge.over(number, ended);
     }
 
-    /// No more arrivals are wanted.
+    /// Ends arrivals.
     fn end_arrivals(&self) {
         self.bridge.end_arrivals();
     }
 
-    /// Nobody waits for a request any more.
+    /// Gives up a request.
     fn cancel(&self, token: u64, session: u64) {
         self.bridge.cancel(token, session);
     }
 
-    /// Closes a session's connections that are not in use.
+    /// Closes idle connections of a session.
     fn close(&self, session: u64) {
         self.bridge.close(session);
     }
 
-    /// Puts a request into the ledger that something else has made.
+    /// Records a request that something else made.
     #[pyo3(signature = (method, name, response_time, length, failed=None))]
     fn foreign(
         &self,
@@ -244,21 +244,20 @@ impl PyRun {
         Ok(())
     }
 
-    /// How many users run.
     fn has_users(&self, users: u64) {
         self.bridge.has_users(users);
     }
 
-    /// Whether the run has been told to end from inside.
+    /// Whether the run is ending because of the stop button or a rule.
     #[getter]
     fn is_ending(&self) -> bool {
         self.bridge.is_ending()
     }
 
-    /// Ends the test: what there is to say of it, whether it failed, and where its record is. Whoever asks while it ends waits, and is
-    /// answered the same.
+    /// Ends the test. Returns messages, whether it failed, and the path of its record. If called
+    /// again while the test ends, waits and returns the same.
     fn end(&self, py: Python<'_>) -> RunResult {
-        // Released, because the lock's holder may need Python.
+        // The GIL is released, because the holder of the lock may need Python.
         py.detach(|| {
             let mut held = self
                 .state

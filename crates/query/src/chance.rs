@@ -1,10 +1,9 @@
-//! Random numbers for languages that use them. The caller supplies the source.
+//! Random numbers for query languages that use them. The caller supplies the source.
 
 pub trait Chance {
-    /// Uniform in [0, 1).
     fn unit(&mut self) -> f64;
 
-    /// Uniform in 0..n; 0 for n = 0.
+    /// Uniform in 0..n. 0 for n = 0.
     fn below(&mut self, n: u64) -> u64;
 }
 

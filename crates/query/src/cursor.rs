@@ -1,4 +1,4 @@
-//! Cursor and errors shared by the parsers of conditions, XPath and CSS selectors.
+//! A cursor and errors that the parsers of conditions, XPath and CSS selectors share.
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Misread {
@@ -12,7 +12,7 @@ impl std::fmt::Display for Misread {
     }
 }
 
-/// Maximum number of operators. Each nests the ones before it.
+/// Maximum number of operators. Each one nests those before it.
 const MOST_OPERATORS: usize = 250;
 
 pub(crate) struct Cursor<'a> {
@@ -25,7 +25,8 @@ pub(crate) struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// Creates a cursor with a maximum nesting depth and the characters of names.
+    /// Creates a cursor. `deepest` is the maximum nesting depth, `in_name` decides which characters
+    /// belong to names.
     pub fn new(text: &'a str, deepest: usize, in_name: fn(char) -> bool) -> Cursor<'a> {
         Cursor {
             text,
@@ -54,7 +55,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Takes a symbol, skipping white space before it.
+    /// Takes a symbol. Skips white space before it.
     pub fn take(&mut self, symbol: &str) -> bool {
         self.space();
         let found = self.rest().starts_with(symbol);
@@ -74,7 +75,7 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    /// Enters a nesting level; [`Cursor::up`] leaves it. Fails at the maximum depth.
+    /// Enters a nesting level, which [`Cursor::up`] leaves. Fails at the maximum depth.
     pub fn down(&mut self) -> Result<(), Misread> {
         self.depth += 1;
         if self.depth > self.deepest {
@@ -96,7 +97,7 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// Fails if text is left.
+    /// Fails unless the text has ended.
     pub fn end(&mut self, message: &str) -> Result<(), Misread> {
         self.space();
         if self.rest().is_empty() {

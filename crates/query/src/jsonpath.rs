@@ -1,9 +1,9 @@
-//! JSONPath in jsonpath-plus's dialect, as used by Artillery: `$.a[0]`, `['x']`, `..`, `*`,
+//! JSONPath in the dialect of jsonpath-plus, as used by Artillery: `$.a[0]`, `['x']`, `..`, `*`,
 //! `[a,b]`, `[-1:]`, `[?(@.k == 'v')]`, `[(@.length-1)]`, `^` for the parent and `~` for the
 //! property's name.
 //!
-//! Differs in one case: an item without the filtered property does not match, instead of failing
-//! the query. Filters cannot call functions.
+//! One case differs: an item without the filtered property does not match, instead of failing the
+//! query. Filters cannot call functions.
 
 use std::borrow::Cow;
 
@@ -31,17 +31,13 @@ enum PathSegment {
     Descend,
     Parent,
     Name,
-    /// `[start:end:step]`
     Slice {
         start: i64,
         end: Option<i64>,
         step: usize,
     },
-    /// Union: `[a,b]`.
     Union(Vec<PathSegment>),
-    /// Children that match a condition: `[?(…)]`.
     Filter(Expression),
-    /// A child with a computed name: `[(…)]`.
     Computed(Expression),
 }
 
@@ -59,7 +55,7 @@ impl std::fmt::Display for JsonPathError {
 
 impl std::error::Error for JsonPathError {}
 
-/// A result. Owned only for names and lengths, which are not part of the document.
+/// A result. It is owned only for names and lengths, which are not part of the document.
 pub type JsonMatch<'a> = Cow<'a, Value>;
 
 impl JsonPath {
@@ -78,10 +74,10 @@ impl JsonPath {
             .collect()
     }
 
-    /// Value of a capture: a random result, or, without `pick`, the list of results. A path with at
-    /// most one result yields the result itself.
+    /// Value of a capture. With `pick`, a random result, otherwise the list of results. A path with
+    /// at most one result yields the result itself.
     ///
-    /// `None` if there is no result, or the document is neither mapping nor list.
+    /// `None` if there is no result, or if the document is neither a mapping nor a list.
     #[must_use]
     pub fn extract(&self, document: &Value, pick: bool, rng: &mut dyn Chance) -> Option<Value> {
         if !matches!(document, Value::Object(_) | Value::Array(_)) {

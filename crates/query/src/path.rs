@@ -1,7 +1,7 @@
-//! Lodash paths: `a.b`, `a[0].c`, `a['k-y']`, as used in templates.
+//! Lodash paths such as `a.b`, `a[0].c`, `a['k-y']`, as used in templates.
 //!
-//! A plain name costs one look-up. As in lodash, a variable named like the whole path takes
-//! precedence, such as a CSV column `user.name`.
+//! A plain name costs one look-up. As in lodash, a variable whose name is the whole path takes
+//! precedence, for example a CSV column `user.name`.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,6 @@ use serde_json::{Map, Value};
 
 use crate::Scope;
 
-/// Maximum list index for [`Path::set`].
 pub const MAX_INDEX: usize = 65_535;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -34,7 +33,7 @@ impl PathPart {
     }
 }
 
-/// A list index in canonical form: `01` and `+1` are keys.
+/// A list index in canonical form. `01` and `+1` are keys instead.
 pub(crate) fn canonical_index(key: &str) -> Option<usize> {
     let canonical =
         key == "0" || (key.bytes().all(|b| b.is_ascii_digit()) && !key.starts_with('0'));
@@ -65,18 +64,18 @@ impl Path {
         self.parts.first().map_or("", |part| &part.key)
     }
 
-    /// The keys after the variable's name.
+    /// The keys after the name of the variable.
     pub fn rest(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().skip(1).map(|part| part.key.as_str())
     }
 
-    /// The highest list index. Readers reject stores above [`MAX_INDEX`].
+    /// The highest list index in the path. Readers reject paths that store above [`MAX_INDEX`].
     #[must_use]
     pub fn highest_index(&self) -> Option<usize> {
         self.parts.iter().filter_map(|part| part.index).max()
     }
 
-    /// The value at the path. `None` is undefined. Owned only for lengths.
+    /// The value at the path. `None` is undefined. The result is owned only for lengths.
     #[must_use]
     pub fn get<'a>(&self, scope: &'a dyn Scope) -> Option<Cow<'a, Value>> {
         let [root, rest @ ..] = self.parts.as_slice() else {
@@ -99,8 +98,8 @@ impl Path {
         Some(Cow::Borrowed(value))
     }
 
-    /// Stores a value and creates missing parents (lists before a numeric key), like lodash's
-    /// `set`.
+    /// Stores a value. Creates missing parents like lodash's `set`: lists before a numeric key,
+    /// otherwise mappings.
     pub fn set(&self, variables: &mut impl Slots, value: Value) {
         let [root, rest @ ..] = self.parts.as_slice() else {
             return;
@@ -141,7 +140,6 @@ impl Path {
 pub trait Slots {
     fn known(&mut self, name: &str) -> Option<&mut Value>;
 
-    /// A variable, created as null if missing.
     fn slot(&mut self, name: &str) -> &mut Value;
 }
 
@@ -161,7 +159,7 @@ impl Serialize for Path {
     }
 }
 
-/// Lodash's `has`: whether a document has a value at a path, even null. A key equal to the whole
+/// Lodash's `has`: whether a document has a value at a path, even null. A key that equals the whole
 /// path takes precedence.
 #[must_use]
 pub fn has(document: &Value, path: &str) -> bool {
@@ -205,7 +203,7 @@ fn child<'a>(value: &'a Value, part: &PathPart) -> Option<Cow<'a, Value>> {
     }
 }
 
-/// Lodash's test for a path with parts: a dot, or closed brackets.
+/// Whether lodash treats a text as a path with several parts: it contains a dot or closed brackets.
 fn is_deep(text: &str) -> bool {
     text.contains('.')
         || text
@@ -213,7 +211,6 @@ fn is_deep(text: &str) -> bool {
             .is_some_and(|open| text[open..].contains(']'))
 }
 
-/// Lodash's `stringToPath`.
 fn split(text: &str) -> Vec<String> {
     let mut parts = Vec::new();
     if text.starts_with('.') {
@@ -238,13 +235,13 @@ fn split(text: &str) -> Vec<String> {
     parts
 }
 
-/// Two separators in a row, or one at the end, denote the empty key.
+/// Whether an empty key is here: two separators in a row, or one at the end.
 fn empty_here(rest: &str) -> bool {
     let after = rest.strip_prefix('.').or_else(|| rest.strip_prefix("[]"));
     after.is_some_and(|after| after.is_empty() || after.starts_with('.') || after.starts_with("[]"))
 }
 
-/// `[12]`, `[-1.5]`, `['k-y']`, `["k"]` at the start of the text, with its length.
+/// Parses `[12]`, `[-1.5]`, `['k-y']` or `["k"]` at the start of the text. Also returns its length.
 fn bracketed(text: &str) -> Option<(String, usize)> {
     let inside = &text[1..];
     if let Some(quote) = inside.chars().next().filter(|c| matches!(c, '\'' | '"')) {
@@ -282,7 +279,6 @@ mod tests {
 
     #[test]
     fn parts_match_lodash() {
-        // Checked with lodash's toPath.
         for (text, parts) in [
             ("a.b", vec!["a", "b"]),
             ("a[0].c", vec!["a", "0", "c"]),
@@ -365,7 +361,6 @@ mod tests {
             let mut vars = json!({"a": [{"b": [1, "c"]}], "b": {"c": {}}}).as_object().unwrap().clone();
             let _ = path.get(&vars);
             path.set(&mut vars, json!(7));
-            // In mappings, a stored value is found again.
             let mut empty = Map::new();
             path.set(&mut empty, json!(7));
             if path.highest_index().is_none() && !path.parts.is_empty() {

@@ -1,14 +1,14 @@
-//! JavaScript regular expressions with limited steps, because backtracking may take forever and
+//! JavaScript regular expressions with a limit of steps. Backtracking may take forever and would
 //! block a worker.
 
 use regress::Regex;
 pub use regress::{Error, Match};
 
-/// Steps allowed for every search: tens of milliseconds.
+/// Steps that every search may take. They last tens of milliseconds.
 const STEPS: u64 = 4_000_000;
-/// Additional steps per byte of text, for repeated passes over a long text.
+/// Additional steps for each byte of text, because a long text may be passed repeatedly.
 const STEPS_PER_BYTE: u64 = 16;
-/// Maximum steps of a search: about a second.
+/// Maximum number of steps of a search. They last about a second.
 const MOST_STEPS: u64 = 200_000_000;
 
 #[derive(Debug, Clone)]
@@ -44,7 +44,7 @@ impl Regexp {
         &self.pattern
     }
 
-    /// The first match. Fails if the search exceeds its steps.
+    /// Returns the first match. Fails if the search takes too many steps.
     pub fn find(&self, text: &str) -> Result<Option<Match>, GaveUp> {
         let by_length = STEPS_PER_BYTE.saturating_mul(text.len() as u64);
         let steps = STEPS.saturating_add(by_length).min(MOST_STEPS);
@@ -75,7 +75,6 @@ mod tests {
         ] {
             assert!(find(pattern, &text).is_err(), "{pattern}");
         }
-        // Not exponential, but hours for a long text.
         let long = "a".repeat(1 << 20);
         for pattern in ["a*b", ".*.*x", "(a+)\\1b"] {
             assert!(find(pattern, &long).is_err(), "{pattern}");
@@ -92,7 +91,6 @@ mod tests {
         let at = long.len() - 12;
         assert_eq!(find("\"token\":\"([^\"]+)\"", &long), Ok(Some(at..at + 12)));
         assert_eq!(find("^[^]*x1", &long), Ok(Some(0..at + 11)));
-        // As in JavaScript, captures of an earlier round are reset.
         let regex = Regexp::new("(?:(a)|b)*", "").expect("an expression");
         let found = regex.find("ab").expect("it ends").expect("it matches");
         assert_eq!(found.group(1), None);

@@ -1,12 +1,13 @@
-//! JavaScript's text and JSON forms of values: `1.0` is `1`, and 10^21 is `1e+21`.
+//! Text and JSON of values as in JavaScript: `1.0` is `1`, and 10^21 is `1e+21`.
 //!
-//! Differs in one case: whole numbers keep all digits, where JavaScript rounds beyond 2^53.
+//! One case differs: whole numbers keep all digits, while JavaScript rounds beyond 2^53.
 
 use std::fmt::Write as _;
 
 use serde_json::{Number, Value};
 
-/// The text of a value in a template. `None` is `undefined`. Lists and mappings become JSON.
+/// The text of a value in a template. `None` is `undefined`. Lists and mappings are written as
+/// JSON.
 #[must_use]
 pub fn text(value: Option<&Value>) -> String {
     let mut out = String::new();
@@ -14,7 +15,6 @@ pub fn text(value: Option<&Value>) -> String {
     out
 }
 
-/// Appends [`text`].
 pub fn write_text(value: Option<&Value>, out: &mut String) {
     match value {
         None => out.push_str("undefined"),
@@ -23,7 +23,8 @@ pub fn write_text(value: Option<&Value>, out: &mut String) {
     }
 }
 
-/// JavaScript's `String(value)`: items of lists joined by commas; mappings are opaque.
+/// JavaScript's `String(value)`. Items of a list are joined with commas; a mapping is `[object
+/// Object]`.
 #[must_use]
 pub fn string_of(value: Option<&Value>) -> String {
     match value {
@@ -46,7 +47,6 @@ pub fn json(value: &Value) -> String {
     out
 }
 
-/// Appends [`json`].
 pub fn write_json(value: &Value, out: &mut String) {
     match value {
         Value::Null => out.push_str("null"),
@@ -97,7 +97,6 @@ pub fn write_json_string(text: &str, out: &mut String) {
         };
         out.push_str(&text[plain_from..i]);
         if escape.is_empty() {
-            // Writing into a String cannot fail.
             let _ = write!(out, "\\u{byte:04x}");
         } else {
             out.push_str(escape);
@@ -108,7 +107,6 @@ pub fn write_json_string(text: &str, out: &mut String) {
     out.push('"');
 }
 
-/// Appends the output of `write` as a JSON string.
 pub fn write_json_text(out: &mut String, write: impl FnOnce(&mut String)) {
     out.push('"');
     let from = out.len();
@@ -134,11 +132,10 @@ pub fn write_number(number: &Number, out: &mut String) {
     }
 }
 
-/// Appends a float as JavaScript prints it: shortest digits, exponent only below 1e-6 and from
-/// 1e21.
+/// Appends a float as JavaScript prints it: the shortest digits, with an exponent only below 1e-6
+/// and from 1e21 on.
 pub fn write_f64(n: f64, out: &mut String) {
     if n == 0.0 {
-        // Also -0.
         return out.push('0');
     }
     if !n.is_finite() {
@@ -182,7 +179,7 @@ pub fn write_f64(n: f64, out: &mut String) {
     }
 }
 
-/// Converts a float to JSON. Whole numbers within 2^53 become integers, as JavaScript sees them.
+/// Converts a float to JSON. Whole numbers within 2^53 become integers, as JavaScript treats them.
 /// `None` for NaN and infinities.
 #[must_use]
 pub fn number(n: f64) -> Option<Number> {
@@ -208,8 +205,8 @@ pub fn normalise(value: &mut Value) {
     }
 }
 
-/// JavaScript's `Number(text)`: decimal, `0x`, `0o`, `0b`, `Infinity`. Empty is 0, anything else
-/// NaN.
+/// JavaScript's `Number(text)`: decimal, `0x`, `0o`, `0b`, `Infinity`. An empty text is 0, any
+/// other one NaN.
 #[must_use]
 pub fn number_of(text: &str) -> f64 {
     let text = text.trim_matches(is_js_space);
@@ -305,7 +302,6 @@ mod tests {
 
     #[test]
     fn printed_numbers_match_javascript() {
-        // All lines checked with node.
         for (n, expected) in [
             (1.0, "1"),
             (1.5, "1.5"),

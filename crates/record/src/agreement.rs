@@ -1,4 +1,4 @@
-//! Checks that figures of an interval agree, which edited records usually do not.
+//! Checks that the figures of an interval agree. If a record was edited, they usually do not.
 
 use std::collections::BTreeSet;
 
@@ -9,13 +9,13 @@ use measure::{
 
 use crate::IntervalRecord;
 
-/// Whether labels add up to all requests, and none has more times than responses.
+/// Whether the labels add up to all requests, and none has more times than responses.
 pub(crate) fn holds(frame: &IntervalRecord, labels: &[Label]) -> bool {
     let requests = labels
         .iter()
         .filter(|label| label.group.role() == Role::Request);
     let requests: BTreeSet<LabelId> = requests.map(|label| label.id).collect();
-    // Issued, ok, failed, unanswered.
+    // Counts of issued, ok, failed and unanswered.
     let (mut all, mut sum) = ([0u64; 4], [0u64; 4]);
     for ((id, _), part) in &frame.parts {
         let counters = &part.slot.counters;

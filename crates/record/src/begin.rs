@@ -1,4 +1,4 @@
-//! Creates the manifest of a run from plan, caller, files and machine.
+//! Creates the manifest of a run from the plan, the caller's settings, the files and the machine.
 
 use std::path::Path;
 
@@ -18,12 +18,11 @@ pub struct RunContext {
     pub frontend: String,
     pub workers: usize,
     pub seed: u64,
-    /// In nanoseconds since 1970.
+    /// Wall clock at the start, in nanoseconds since 1970.
     pub wall_ns: u64,
-    /// `CLOCK_MONOTONIC` at that moment.
     pub monotonic_ns: u64,
     pub run_id: String,
-    /// `None` for a whole run.
+    /// The share of this record. `None` for a whole run.
     pub share: Option<Share>,
     pub node: Option<String>,
     pub processes: Option<u64>,
@@ -173,7 +172,6 @@ fn phase_facts(plan: &Plan, schedule: &Schedule, share: Share) -> Vec<PhaseFacts
         Load::Once => Vec::new(),
     };
     let (mut start_ns, mut before) = (0, 0);
-    // Arrivals are numbered through all phases.
     let mut planned = |phase: u32| {
         let first = share.of_first(before);
         before += schedule.phase_total(phase);
@@ -215,7 +213,7 @@ fn scenario_facts(plan: &Plan) -> Vec<ScenarioFacts> {
 impl FileFacts {
     #[must_use]
     pub fn read(path: &str) -> FileFacts {
-        // Pipes can be read once, and devices may not end.
+        // A pipe can be read only once, and a device may not end.
         let read = std::path::Path::new(path)
             .is_file()
             .then(|| std::fs::read(path).ok())
@@ -262,7 +260,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// UTC by strftime pattern; empty if out of range.
+/// Formats a time in UTC by a strftime pattern. Empty if it is out of range.
 #[must_use]
 pub fn utc(wall_ns: u64, pattern: &str) -> String {
     let moment = jiff::Timestamp::from_nanosecond(i128::from(wall_ns));
@@ -271,7 +269,7 @@ pub fn utc(wall_ns: u64, pattern: &str) -> String {
         .unwrap_or_default()
 }
 
-/// Parses RFC 3339 or seconds since 1970, to nanoseconds.
+/// Parses RFC 3339, or seconds since 1970. Returns nanoseconds.
 #[must_use]
 pub fn moment(text: &str) -> Option<u64> {
     if let Ok(moment) = text.parse::<jiff::Timestamp>() {

@@ -16,7 +16,7 @@ pub struct LoadChange {
     pub what: Changed,
     pub from: f64,
     pub to: f64,
-    /// Of the whole run; `None` for a closed load.
+    /// Planned arrivals of the whole run. `None` for a closed load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planned: Option<u64>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -24,7 +24,7 @@ pub struct LoadChange {
 }
 
 impl LoadChange {
-    /// Text of the change; `by` names its origin. Call before `apply`.
+    /// Describes the change. `by` names its origin. Must be called before `apply`.
     #[must_use]
     pub fn text(&self, by: &str, phase: usize, manifest: &Manifest) -> String {
         let what = match self.what {
@@ -58,7 +58,7 @@ impl LoadChange {
         }
     }
 
-    /// Updates the planned load of the manifest. `plan.json` is unchanged.
+    /// Updates the planned load in the manifest. `plan.json` does not change.
     pub(crate) fn apply(&self, at_ns: u64, phase: usize, manifest: &mut Manifest) {
         let load = &mut manifest.load;
         if load.changes == 0 {
@@ -151,7 +151,6 @@ mod tests {
             "{}",
             now.phases[1].text
         );
-        // Manifests from start (of a killed run) and end give the same result.
         let mut begun = phases();
         begun.apply(std::slice::from_ref(&event));
         assert_eq!(begun.load, now.load);

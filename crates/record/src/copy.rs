@@ -1,4 +1,4 @@
-//! Streams a record to another place in pieces. The copy is identical byte by byte.
+//! Streams a record to another place, in pieces. The copy has the same bytes.
 
 use std::{
     collections::BTreeMap,
@@ -30,7 +30,6 @@ pub enum RecordPiece {
     },
     Chunk {
         chunk: RecordChunk,
-        /// For stop rules.
         in_flight_ages: Ages,
     },
     Lines {
@@ -48,7 +47,7 @@ pub enum Extra {
 }
 
 #[derive(Serialize, Deserialize)]
-// Externally tagged: numeric keys would not survive otherwise.
+// Externally tagged, because numeric keys would not survive otherwise.
 #[serde(rename_all = "lowercase")]
 enum PieceHead {
     Begun {
@@ -95,7 +94,7 @@ impl RecordPiece {
         bytes
     }
 
-    /// `None` if the bytes are invalid.
+    /// Parses a piece. `None` if the bytes are invalid.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Option<RecordPiece> {
         let end = bytes.iter().position(|byte| *byte == b'\n')?;
@@ -141,11 +140,7 @@ impl Replica {
         }
     }
 
-    /// Writes a piece and returns the content of a chunk.
-    ///
-    /// # Errors
-    ///
-    /// It cannot be written, or no record was started.
+    /// Writes a piece. If it is a chunk, returns its content.
     pub fn take(&mut self, piece: &RecordPiece) -> Result<Option<DecodedChunk>, RecordError> {
         let dir = self.dir.clone();
         let failed = |source| RecordError::NotWritable { path: dir, source };

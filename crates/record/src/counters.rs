@@ -1,5 +1,5 @@
-//! Lines of `counters.jsonl`: one per interval and label, label 0 first. Without its end line an
-//! interval is incomplete.
+//! Lines of `counters.jsonl`: one for each interval and label, label 0 first. An interval without
+//! its end line is incomplete.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,6 @@ use serde::{Deserialize, Serialize};
 
 use super::interval::{IntervalRecord, LabelTotals};
 
-/// Exact count, sum, minimum, maximum.
 pub(super) type Exact = (u64, u128, u64, u64);
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -21,7 +20,6 @@ pub(super) struct CounterLine {
     pub i: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<LabelId>,
-    /// Of the intended start, if it differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -48,7 +46,6 @@ pub(super) struct CounterLine {
     bytes_out: u64,
     #[serde(default, skip_serializing_if = "is_zero")]
     bytes_in: u64,
-    /// By `kind.outcome`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub times: BTreeMap<String, Exact>,
     #[serde(default, skip_serializing_if = "is_false")]
@@ -118,7 +115,7 @@ fn is_false(b: &bool) -> bool {
     !b
 }
 
-/// Label 0 first, the end line last.
+/// Lines of an interval. Label 0 is first, the end line last.
 pub(super) fn lines_of(frame: &IntervalRecord) -> Vec<CounterLine> {
     let empty = LabelTotals::default();
     let first = (label::ALL, frame.phase);

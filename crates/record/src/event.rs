@@ -66,7 +66,7 @@ pub enum EventKind {
     LoadChanged,
     NodeLost,
     Finding,
-    /// Requests that are not recorded.
+    /// Requests were sent that are not recorded.
     Unmeasured,
     #[serde(other)]
     Note,
@@ -89,9 +89,9 @@ pub struct FirstError {
     pub body: Option<String>,
     /// The status, if a response head arrived.
     pub status: Option<u16>,
-    /// When it should have started.
+    /// When the request should have started.
     pub intended_ns: u64,
-    /// When the worker took it up.
+    /// When the worker took up the request.
     #[serde(rename = "taken_up_ns")]
     pub started_ns: u64,
     /// When its first byte was written.

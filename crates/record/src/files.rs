@@ -1,5 +1,5 @@
-//! Record files, each appended once per interval. Histograms come before counters with their end
-//! line, so that any crash leaves a readable record.
+//! The files of a record. Each is appended to once per interval. Histograms are written before
+//! counters with their end line, so that the record can be read after any crash.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -25,11 +25,11 @@ pub(super) struct Files {
     server: Sheet,
 }
 
-/// An append-only file, opened before the first connection so that descriptors cannot run out for
-/// it.
+/// A file that is only appended to. It is opened before the first connection, while descriptors are
+/// available.
 struct Sheet {
     path: PathBuf,
-    /// `None` until an optional file is needed.
+    /// The open file. `None` until an optional file is needed.
     file: Option<File>,
     lines: u64,
 }
@@ -42,7 +42,7 @@ pub(super) fn reserve(dir: &Path) -> io::Result<()> {
 }
 
 pub(super) fn release(dir: &Path) {
-    // If it stays, it costs 64 KiB.
+    // If it stays, it only wastes 64 KiB.
     let _ = fs::remove_file(dir.join(RESERVE));
 }
 
@@ -140,7 +140,6 @@ pub(super) fn replace<T: Serialize>(path: &Path, value: &T) -> io::Result<()> {
     let new = path.with_extension("json.new");
     let written = fs::write(&new, text).and_then(|()| fs::rename(&new, path));
     if written.is_err() {
-        // The incomplete file is of no use.
         let _ = fs::remove_file(&new);
     }
     written

@@ -1,4 +1,4 @@
-//! Lines of `door.jsonl`: the front end's accumulators by interval.
+//! Lines of `door.jsonl`: the figures of the front end's accumulators by interval.
 
 use std::collections::{BTreeMap, btree_map::Entry};
 
@@ -18,7 +18,6 @@ pub(super) struct DoorLine {
     lasts: BTreeMap<String, u64>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     sketches: BTreeMap<String, SketchLine>,
-    /// By name: distance to the previous value, and count.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     counts: BTreeMap<String, Vec<u64>>,
 }
@@ -33,7 +32,6 @@ struct SketchLine {
 }
 
 impl DoorLine {
-    /// Without secrets. Equal names are merged.
     pub(super) fn new(index: u64, part: &Tally, redactor: &Redactor) -> DoorLine {
         let named = |name: &String| redactor.text(name);
         let sketches = renamed(&part.sketches, named, |a, b| a.merge(&b));

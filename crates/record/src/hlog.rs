@@ -1,5 +1,5 @@
 //! `intervals.hlog`: HdrHistogram's interval log (encoding version 2). `#end N` marks interval N as
-//! complete. Exact sums are in the counters.
+//! complete. The counters have the exact sums.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use flate2::{Compress, Compression, FlushCompress};
@@ -12,7 +12,6 @@ use measure::{
 use super::{counters, interval::IntervalRecord};
 
 const DIGITS: u8 = 3;
-/// Prefix of a compressed histogram, version 2.
 const COMPRESSED_COOKIE: u32 = 0x1c84_9314;
 
 pub(super) fn header(wall_start_ns: u64) -> String {
@@ -27,14 +26,14 @@ pub(super) fn header(wall_start_ns: u64) -> String {
 pub(super) struct Encoder {
     serializer: V2Serializer,
     compress: Compress,
-    /// Kept, because it is large.
+    /// Reused, because it is large.
     scratch: hdrhistogram::Histogram<u64>,
     plain: Vec<u8>,
     compressed: Vec<u8>,
 }
 
 impl Encoder {
-    /// `None` if the library refuses our layout.
+    /// Creates an encoder. `None` if the library rejects our layout.
     pub(super) fn new() -> Option<Encoder> {
         let scratch = hdrhistogram::Histogram::new_with_bounds(1, MAX_VALUE, DIGITS).ok()?;
         Some(Encoder {
@@ -77,14 +76,15 @@ impl Encoder {
             self.scratch.saturating_record_n(low, n);
         }
         self.plain.clear();
-        // Fails only for counts beyond 2^63.
+        // This fails only for counts beyond 2^63.
         let _ = self.serializer.serialize(&self.scratch, &mut self.plain);
-        // The library's own serializer creates a compressor each time, which dominates the cost.
+        // The library's own serializer creates a compressor each time, which would take most of the
+        // time.
         self.compress.reset();
         self.compressed.clear();
         self.compressed.extend(COMPRESSED_COOKIE.to_be_bytes());
         self.compressed.extend([0; 4]);
-        // Enough for incompressible data, so that one call finishes.
+        // This is enough for data that cannot be compressed, so one call is sufficient.
         self.compressed
             .reserve(self.plain.len() + self.plain.len() / 8 + 128);
         let _ =
@@ -107,14 +107,13 @@ pub(super) enum LogLine<'a> {
         label: LabelId,
         kind: TimeKind,
         outcome: OutcomeClass,
-        /// Of the intended start, if it differs.
         phase: Option<u32>,
         encoded: &'a str,
     },
     Other,
 }
 
-/// `None` if damaged.
+/// Parses a line. `None` if it is damaged.
 pub(super) fn parse(line: &str) -> Option<LogLine<'_>> {
     if let Some(index) = line.strip_prefix("#end ") {
         return Some(LogLine::End(index.parse().ok()?));
@@ -149,7 +148,8 @@ impl Decoder {
         }
     }
 
-    /// Restores exact figures; `None` if damaged or inconsistent.
+    /// Decodes a histogram and restores its exact figures. `None` if it is damaged or does not
+    /// match them.
     pub(super) fn decode(&mut self, encoded: &str, exact: counters::Exact) -> Option<Histogram> {
         let bytes = STANDARD.decode(encoded.trim_end()).ok()?;
         let decoded: hdrhistogram::Histogram<u64> =
@@ -159,7 +159,7 @@ impl Decoder {
             histogram.record_n(cell.value_iterated_to(), cell.count_at_value());
         }
         let (count, sum, min, max) = exact;
-        // A minimum above the maximum is damage.
+        // If the minimum exceeds the maximum, the line is damaged.
         if histogram.count() != count || min > max {
             return None;
         }

@@ -1,5 +1,5 @@
-//! Facts of the load generator's machine from Linux files, and the git revision. Unreadable facts
-//! are omitted.
+//! Facts about the load generator's machine from Linux files, and the git revision. Facts that
+//! cannot be read are omitted.
 
 use std::{fs, path::Path};
 
@@ -12,11 +12,10 @@ pub struct Host {
     pub cpu: Option<String>,
     pub cpus: Option<usize>,
     pub memory_bytes: Option<u64>,
-    /// Clock sources other than `tsc` make reading time slow.
+    /// Clock source. With another one than `tsc`, reading the time is slow.
     pub clock_source: Option<String>,
     pub open_files_limit: Option<String>,
     pub local_ports: Option<String>,
-    /// Quota and period in microseconds.
     pub cgroup_cpu: Option<String>,
     pub cgroup_memory: Option<String>,
 }

@@ -1,5 +1,5 @@
-//! One interval in the record. Unlike `measure::Interval`, failure reasons are texts, for other
-//! builds.
+//! One interval as the record stores it. Unlike in `measure::Interval`, reasons of failures are
+//! texts, so that other builds can read them.
 
 use std::collections::BTreeMap;
 
@@ -12,18 +12,18 @@ use measure::{
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HostSample {
-    /// CPU steal of each worker in nanoseconds; empty if unknown.
+    /// CPU time stolen from each worker, in nanoseconds. Empty if unknown.
     pub steal_ns: Vec<u64>,
-    /// Nanoseconds throttled by the control group.
+    /// Time throttled by the control group, in nanoseconds.
     pub throttled_ns: u64,
-    /// Nanoseconds since the last sample, which the others are a part of. After a pause it exceeds
-    /// the interval.
+    /// Time since the last sample of these figures, in nanoseconds. They refer to this time. After
+    /// a pause it exceeds the interval.
     pub host_ns: u64,
 }
 
 #[derive(Debug, Clone, Default)]
 pub struct LabelTotals {
-    /// Its failure tally is empty; see `failures`.
+    /// Counters and times. Its counts of failures are empty; see `failures`.
     pub slot: Slot,
     pub failures: BTreeMap<String, u64>,
 }
@@ -57,12 +57,10 @@ impl LabelTotals {
 
 #[derive(Debug, Clone, Default)]
 pub struct IntervalRecord {
-    /// From 0.
     pub index: u64,
-    /// In nanoseconds from the start.
+    /// Start and end, in nanoseconds from the start.
     pub span: TimeSpan,
     pub phase: u32,
-    /// By (label, phase of the intended start).
     pub parts: BTreeMap<(LabelId, u32), LabelTotals>,
     pub run: RunPart,
     pub steal_ns: Vec<u64>,
@@ -129,7 +127,7 @@ impl IntervalRecord {
                 }
             }
         }
-        // Rows are kept for every interval, so only small data.
+        // A row is kept for every interval, so it holds only small data.
         all.codes = KeyCounts::default();
         all.faults = KeyCounts::default();
         IntervalRow {
@@ -150,19 +148,18 @@ impl IntervalRecord {
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct IntervalRow {
-    /// From 0.
     pub index: u64,
-    /// In nanoseconds from the start.
+    /// Start and end, in nanoseconds from the start.
     pub span: TimeSpan,
     pub phase: u32,
     pub all: Counters,
-    /// By first digit of the status; others failed by content.
+    /// Failed requests by first digit of the status. Others failed because of their content.
     pub failed_by_status: [u64; 5],
     pub run: RunPart,
     pub steal_ns: Vec<u64>,
     pub throttled_ns: u64,
     pub host_ns: u64,
-    /// Of arrivals due in the interval.
+    /// 99th percentile of lateness, of the arrivals that were due in the interval.
     pub lateness_p99_ns: Option<u64>,
     pub stall_p99_ns: Option<u64>,
 }
@@ -197,7 +194,7 @@ impl IntervalRow {
     }
 }
 
-/// Index for failed statuses: `status 503` counts as the fifth.
+/// Index for a failed status: `status 503` counts as the fifth.
 fn status_digit((reason, n): (&String, &u64)) -> Option<(usize, u64)> {
     if reason == "redirect limit" {
         return Some((2, *n));

@@ -1,4 +1,4 @@
-//! Streams a run's intervals, merged over processes, one at a time.
+//! Streams the intervals of a run, merged over its processes, one at a time.
 
 use std::{collections::BTreeMap, iter::Peekable};
 
@@ -13,7 +13,6 @@ pub struct Frames {
 
 struct Process {
     reader: Peekable<IntervalReader>,
-    /// From the process's label ids to the run's.
     ids: BTreeMap<LabelId, LabelId>,
 }
 

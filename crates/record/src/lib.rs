@@ -1,4 +1,4 @@
-//! Run records: [`Writer`] writes them, [`Run`] reads them, [`history`] is the run over time,
+//! Records of runs. [`Writer`] writes them, [`Run`] reads them, [`history`] is the run over time,
 //! [`redact`] hides secrets. See `docs/reference/run-record.md`. This crate reads no clock and
 //! starts no thread.
 

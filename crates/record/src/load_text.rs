@@ -1,4 +1,4 @@
-//! The load in words: `open, 200/s even for 10 s`.
+//! Describes the load: `open, 200/s even for 10 s`.
 
 use plan::{ArrivalProcess, Load, Phase, Plan, PoolPolicy, Shape, UserPhase, Work};
 

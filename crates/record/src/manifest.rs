@@ -1,4 +1,4 @@
-//! `manifest.json`: what the run was. Written first and rewritten at the end.
+//! `manifest.json`: describes the run. It is written first, and again at the end.
 
 use std::{fs, path::Path};
 
@@ -24,16 +24,13 @@ pub struct Manifest {
     pub pid: u32,
     #[serde(default)]
     pub run_id: String,
-    /// Of the plan without secrets.
     #[serde(default)]
     pub plan_sha256: String,
-    /// `None` for a whole run.
+    /// The share of this record. `None` for a whole run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<Share>,
-    /// Name of the node, if conducted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<String>,
-    /// Number of processes, each with a record in `parts/`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processes: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -62,7 +59,7 @@ pub struct Manifest {
     pub workers: usize,
     pub seed: u64,
     pub start: RunStart,
-    /// `None` while it runs, or if it was killed.
+    /// The end of the run. `None` while it runs, or if it was killed.
     pub end: Option<RunEnd>,
     pub files: Vec<FileFacts>,
     pub git: Option<String>,
@@ -99,10 +96,10 @@ pub struct Tool {
 pub struct LoadFacts {
     pub model: Model,
     pub text: String,
-    /// `None` in a closed loop.
+    /// Number of planned arrivals. `None` in a closed loop.
     pub planned: Option<u64>,
     pub users: Option<u32>,
-    /// In nanoseconds from the start.
+    /// End of the phase, in nanoseconds from the start.
     pub end_ns: u64,
     #[serde(default, skip_serializing_if = "is_zero")]
     pub changes: u64,
@@ -126,19 +123,18 @@ pub enum Model {
 pub struct PhaseFacts {
     pub name: Option<String>,
     pub text: String,
-    /// As written; empty if absent.
     pub duration_text: String,
     pub start_ns: u64,
     pub end_ns: u64,
     pub planned: u64,
-    /// `None` in older records.
+    /// Whether the load is constant. `None` in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub constant: Option<bool>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScenarioFacts {
-    /// Name or index: the label of its iterations.
+    /// Name or index, which is the label of the scenario's iterations.
     pub name: String,
     pub weight: u32,
 }
@@ -158,17 +154,15 @@ pub struct RunEnd {
     pub reason: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
-    /// The record could not be written after this moment.
+    /// The record could not be written after this time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub record_ends_ns: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recorded_to_ns: Option<u64>,
-    /// Lines of the record's files, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lines: Option<LineCounts>,
 }
 
-/// For files that no counter covers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LineCounts {
@@ -180,7 +174,7 @@ pub struct LineCounts {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileFacts {
     pub path: String,
-    /// `None` if unreadable.
+    /// Hash of the file. `None` if it cannot be read.
     pub sha256: Option<String>,
     pub bytes: u64,
 }
@@ -202,7 +196,7 @@ pub struct Layout {
 }
 
 impl Manifest {
-    /// Without secrets. States, times and hashes cannot hold any.
+    /// A copy without secrets. States, times and hashes cannot contain any.
     #[must_use]
     pub fn redacted(&self, redactor: &Redactor) -> Manifest {
         let mut manifest = self.clone();
@@ -260,7 +254,6 @@ impl Manifest {
         manifest
     }
 
-    /// By name, or number from 1.
     pub fn phases_named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = u32> + 'a {
         let number = name.parse::<usize>().ok();
         let fits = move |(i, phase): &(usize, &PhaseFacts)| {
@@ -284,7 +277,7 @@ pub fn read(dir: &Path) -> Result<Manifest, RecordError> {
     };
     let bytes = fs::read(dir.join("manifest.json"))
         .map_err(|error| damaged(format!("manifest.json: {error}")))?;
-    // The version first: newer manifests may lack fields.
+    // Read the version first, because newer manifests may lack fields.
     let value: serde_json::Value = serde_json::from_slice(&bytes)
         .map_err(|error| damaged(format!("manifest.json: {error}")))?;
     let schema = value

@@ -1,5 +1,5 @@
 //! Merges parts from several machines into one folder, as if one process had divided the run.
-//! [`crate::Run`] adds them up when read.
+//! [`crate::Run`] adds them up when it is read.
 
 use std::{
     collections::BTreeMap,
@@ -24,19 +24,14 @@ struct MergeInput {
 
 #[derive(Default)]
 struct All {
-    /// The coordinator's folder, if present.
     full_run: Option<MergeInput>,
     parts: BTreeMap<u64, MergeInput>,
-    /// Unused duplicates, which must belong to the run too.
+    /// Duplicates that are not used. They must belong to the run too.
     copies: Vec<(u64, MergeInput)>,
 }
 
-/// Copies parts into a new run's folder. They may be single parts, a run without its conductor, or
-/// nodes' folders. Of duplicates the more complete one is used.
-///
-/// # Errors
-///
-/// A line for each that does not belong; or nothing can be written.
+/// Copies parts into the folder of a new run. They may be single parts, a run without its
+/// conductor, or folders of nodes. Of duplicates, the more complete one is used.
 pub fn merge(brought: &[PathBuf], place: &RunLocation) -> Result<Merged, Vec<String>> {
     let mut all = All::default();
     let mut wrong = Vec::new();
@@ -76,7 +71,6 @@ impl All {
         let manifest = match manifest::read(path) {
             Ok(manifest) => Some(manifest),
             Err(error) if inside.is_empty() => return Err(error.to_string()),
-            // A node's own folder.
             Err(_) => None,
         };
         let brought = manifest.map(|manifest| MergeInput {
@@ -169,7 +163,7 @@ impl All {
         Some(full_run)
     }
 
-    /// The end of a run whose conductor did not record it.
+    /// Sets the end of a run whose conductor did not record it.
     fn end(&self, full_run: &mut Manifest) {
         let ends = || {
             self.parts
@@ -193,7 +187,6 @@ impl All {
             },
             cause: early.and_then(|end| end.cause.clone()),
             record_ends_ns: None,
-            // Its intervals are in the parts.
             recorded_to_ns: Some(0),
             lines: None,
         });
@@ -231,7 +224,7 @@ fn parts_in(path: &Path) -> Vec<PathBuf> {
     parts
 }
 
-/// Completeness: whether it ended, and the size of its counters.
+/// How complete a part is: whether it has ended, and the size of its counters.
 fn extent(part: &MergeInput) -> (bool, u64) {
     let counts = fs::metadata(part.path.join("counters.jsonl"));
     (
@@ -240,7 +233,6 @@ fn extent(part: &MergeInput) -> (bool, u64) {
     )
 }
 
-/// Without derived files.
 fn copy_files(from: &Path, to: &Path) -> io::Result<()> {
     for entry in fs::read_dir(from)? {
         let entry = entry?;

@@ -1,4 +1,5 @@
-//! Lost nodes: their events, and the effect on arrivals. The conductor decides what is lost.
+//! Lost nodes: their events, and the effect on arrivals. The conductor decides which nodes are
+//! lost.
 
 use measure::TimeSpan;
 use plan::{Schedule, Share};
@@ -6,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Event, ProcessFacts, Run, units};
 
-/// Times are nanoseconds from the start.
+/// Loss of a node. Times are in nanoseconds from the start.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeLost {
     #[serde(default)]
@@ -15,18 +16,18 @@ pub struct NodeLost {
     pub name: String,
     #[serde(default)]
     pub recorded_to_ns: u64,
-    /// End of its lease: it sends nothing later.
+    /// End of the node's lease. It sends nothing after that.
     #[serde(default)]
     pub lease_ends_ns: u64,
     #[serde(default, skip_serializing_if = "is_zero")]
     pub due: u64,
-    /// Those due until `recorded_to_ns`.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub recorded: u64,
-    /// Arrivals after its lease and before the takeover (or the end of the load): unsent.
+    /// Arrivals between the end of the lease and the takeover (or the end of the load), which were
+    /// not sent.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unsent: u64,
-    /// When others take over; `None` if never.
+    /// When other nodes take over. `None` if none does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub taken_over_from_ns: Option<u64>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -67,7 +68,7 @@ impl NodeLost {
         self
     }
 
-    /// `unknown` arrivals may have been sent.
+    /// Describes the loss. `unknown` arrivals may have been sent.
     #[must_use]
     pub fn text(&self, unknown: u64) -> String {
         let lost = format!(
@@ -101,7 +102,7 @@ impl NodeLost {
         }
     }
 
-    /// The period affected by the loss: from the end of its record to the takeover.
+    /// The period that the loss affects: from the end of the node's record to the takeover.
     #[must_use]
     pub fn touched(&self, end_ns: u64) -> TimeSpan {
         let to_ns = self.taken_over_from_ns.unwrap_or(end_ns);
@@ -132,7 +133,6 @@ pub fn called(node: u64, name: &str) -> String {
     format!("node {node} ({name})")
 }
 
-/// `00:20`, or `1:00:20`.
 #[must_use]
 pub fn clock(ns: u64) -> String {
     let seconds = ns / plan::units::SECOND;
@@ -151,13 +151,12 @@ impl ProcessFacts {
 }
 
 impl Run {
-    /// By number; the latest event counts.
     #[must_use]
     pub fn nodes_lost(&self) -> Vec<&NodeLost> {
         all(&self.events)
     }
 
-    /// Arrivals of lost nodes between the end of the record and of the lease.
+    /// Number of arrivals of lost nodes between the end of the record and the end of the lease.
     #[must_use]
     pub fn unknown(&self) -> u64 {
         let lost = self.nodes_lost();
@@ -169,7 +168,8 @@ impl Run {
         lost.unknown(&self.processes)
     }
 
-    /// Upper bound for arrivals left unsent by losses, if the lost nodes' records settle it.
+    /// Upper limit for the number of arrivals that losses left unsent, if the records of the lost
+    /// nodes determine it.
     #[must_use]
     pub fn left_by_lost(&self) -> u64 {
         let lost = self.nodes_lost().into_iter();
@@ -180,7 +180,8 @@ impl Run {
         .sum()
     }
 
-    /// Arrivals that a lost node recorded after its lease: others may have taken them over.
+    /// Number of arrivals that a lost node recorded after its lease. Other nodes may have taken
+    /// them over.
     #[must_use]
     pub fn counted_twice(&self) -> u64 {
         let lost = self.nodes_lost();
@@ -299,7 +300,6 @@ mod tests {
             taken_over_from_ns: None,
             ..lost()
         };
-        // The later event counts.
         let first = NodeLost {
             taken_over_from_ns: None,
             ..lost()
@@ -329,7 +329,6 @@ mod tests {
             let schedule = schedule(rate, 10);
             let ms = plan::units::MILLISECOND;
             let share = Share { index: of - 1, of };
-            // It had taken over a part of another lost node's share.
             let part = Share { index: 0, of }.part(0, of - 1);
             let shares = [(share, 0), (part, 1_500 * ms)];
             let from_ns = (recorded + lease + gap) * ms;

@@ -16,7 +16,7 @@ use super::{IntervalRecord, Manifest, RunState};
 /// A node, as a row.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NodeRow {
-    /// Its number, from 0.
+    /// Number of the node, from 0.
     pub node: u64,
     /// Name of its machine.
     pub name: String,
@@ -49,7 +49,7 @@ pub struct NodeRow {
 pub enum NodeState {
     /// It takes part.
     Up,
-    /// The conductor receives nothing from it; it may continue until its lease expires.
+    /// The conductor receives nothing from it. It may continue until its lease expires.
     Silent,
     /// It was lost.
     Lost,
@@ -76,7 +76,6 @@ pub struct NodeSum {
     response: Histogram,
     unanswered: u64,
     windows: Windows,
-    /// By worker.
     cpu_ns: Vec<u64>,
     length_ns: u64,
 }
@@ -131,7 +130,7 @@ impl NodeSum {
         Some((known.low_ns, known.high_ns?)).filter(|_| known.has_low)
     }
 
-    /// `None` if not conducted.
+    /// The row of a node. `None` if there was no conductor.
     pub(super) fn of_part(&self, own: &Manifest, is_lost: bool) -> Option<NodeRow> {
         let state = match own.state {
             _ if is_lost => NodeState::Lost,

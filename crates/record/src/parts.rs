@@ -1,4 +1,4 @@
-//! Records of the processes of a run, in `parts/<n>/`.
+//! The records of a run's processes, in `parts/<n>/`.
 
 use std::{
     fs,
@@ -19,9 +19,7 @@ pub(super) struct RunParts {
 }
 
 impl RunParts {
-    /// # Errors
-    ///
-    /// One belongs to another run.
+    /// Finds the parts of a run.
     pub fn find(dir: &Path, full_run: &Manifest) -> Result<RunParts, RecordError> {
         let mut parts = RunParts::default();
         for (number, path) in folders(dir) {
@@ -48,7 +46,7 @@ impl RunParts {
     }
 }
 
-/// Why a record does not belong to this run, if so.
+/// Checks that a record belongs to this run. Fails with the reason why it does not.
 pub(super) fn belongs(full_run: &Manifest, own: &Manifest, number: u64) -> Result<(), String> {
     let mut expected = full_run.processes.map(|of| Share { index: number, of });
     let is_late = expected.is_some_and(|share| share.index >= share.of);
@@ -108,7 +106,6 @@ fn folders(dir: &Path) -> Vec<(u64, PathBuf)> {
         .filter_map(|entry| {
             let name = entry.file_name();
             let number: u64 = name.to_str()?.parse().ok()?;
-            // `01` would be a duplicate.
             (name.to_str() == Some(number.to_string().as_str())).then(|| (number, entry.path()))
         })
         .collect();

@@ -1,5 +1,5 @@
-//! Reads finished intervals from files in any state. An interval needs its end line and all
-//! histograms; the first incomplete one ends the record, as truncation or damage.
+//! Reads the finished intervals of a record in any state. An interval needs its end line and all
+//! histograms. The first incomplete interval ends the record, either as truncated or as damaged.
 
 use std::{
     collections::BTreeMap,
@@ -44,14 +44,14 @@ impl IntervalReader {
         }
     }
 
-    /// Whether unreadable data was written. An unfinished last interval is not damage.
+    /// Whether data was written that cannot be read. An unfinished last interval is not damage.
     #[must_use]
     pub fn is_broken(&self) -> bool {
         self.broken
     }
 
-    /// Histograms precede counters: a complete counter line implies its histograms, and they are at
-    /// most one interval ahead.
+    /// Checks what follows. Histograms are written before counters: a complete line of counters
+    /// implies its histograms, and these are at most one interval ahead.
     fn look_behind(&mut self, counters_were_whole: bool) {
         let is_end =
             |line: &[u8]| serde_json::from_slice(line).is_ok_and(|line: CounterLine| line.end);
@@ -84,14 +84,13 @@ impl IntervalReader {
             frame.parts.insert(key, line.part());
         }
         self.histograms(&mut frame, lines)?;
-        // Label 0 always has a line, even if empty.
+        // Label 0 always has a line, even if it is empty.
         frame
             .parts
             .retain(|_, part| !part.slot.is_empty() || !part.failures.is_empty());
         Some(frame)
     }
 
-    /// Without its end line.
     fn counter_lines(&mut self) -> Option<Vec<CounterLine>> {
         let mut lines: Vec<CounterLine> = Vec::new();
         loop {
@@ -172,7 +171,6 @@ pub(super) fn count_things<T: DeserializeOwned>(path: &Path) -> (usize, usize) {
     (all, unreadable)
 }
 
-/// Complete lines only.
 pub(super) struct LineReader {
     file: Option<Box<dyn BufRead>>,
     buffer: Vec<u8>,

@@ -1,5 +1,5 @@
-//! A run read from its record: manifest, labels, events, totals, rows. Records of several processes
-//! are merged.
+//! A run that is read from its record: manifest, labels, events, totals, rows. The records of
+//! several processes are merged.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -25,7 +25,6 @@ use super::{
     server::{ServerLine, ServerMetrics},
 };
 
-/// Further labels count as `(other)`.
 const MOST_LABELS: usize = 4096;
 
 const HOST: &str = "host";
@@ -34,22 +33,20 @@ const FOUND: &str = "found.json";
 
 #[derive(Debug, Clone)]
 pub struct Run {
-    /// `None` if it could not be written.
+    /// Folder of the record. `None` if it could not be written.
     pub dir: Option<PathBuf>,
     pub manifest: Manifest,
     pub labels: Vec<Label>,
     pub totals: Totals,
     pub events: Vec<Event>,
-    /// Where the record is cut off, if so.
     pub cut: Option<Truncation>,
     pub damage: Vec<String>,
     pub server: ServerMetrics,
     /// Processes without a record, except those in [`Run::nodes_lost`].
     pub missing: Vec<u64>,
     pub processes: Vec<ProcessFacts>,
-    /// For conducted runs.
     pub nodes: Vec<NodeRow>,
-    /// Document of a front end, made after the load.
+    /// Document that a front end stored after the load.
     pub found: Option<Value>,
     pub live: bool,
 }
@@ -58,9 +55,9 @@ pub struct Run {
 pub struct ProcessFacts {
     pub share: Share,
     pub state: RunState,
-    /// `None` if it was killed.
+    /// The end of the process. `None` if it was killed.
     pub end: Option<RunEnd>,
-    /// In nanoseconds from the start.
+    /// End of its record, in nanoseconds from the start.
     pub recorded_to_ns: u64,
     pub due: u64,
 }
@@ -77,7 +74,6 @@ impl ProcessFacts {
 }
 
 impl Run {
-    /// A run before its start.
     #[must_use]
     pub fn planned(manifest: Manifest, labels: Vec<Label>) -> Run {
         Run {
@@ -113,16 +109,12 @@ impl Run {
         self.manifest.state == RunState::Complete && self.cut.is_none()
     }
 
-    /// Reads a run's folder, also of a killed run.
-    ///
-    /// # Errors
-    ///
-    /// No readable manifest, or a newer version.
+    /// Reads the folder of a run, also of one that was killed.
     pub fn open(dir: &Path) -> Result<Run, RecordError> {
         let manifest = manifest::read(dir)?;
         let parts = RunParts::find(dir, &manifest)?;
         let run = Run::read(dir, &manifest, &parts, None);
-        // After one record ends, the others are not the whole run.
+        // After the end of one record, the others are not the whole run.
         match run.cut {
             Some(cut) if run.totals.rows.end_ns > cut.at_ns => Ok(Run {
                 cut: Some(cut),
@@ -141,11 +133,11 @@ impl Run {
             found: found(dir),
             ..Run::planned(manifest.clone(), Vec::new())
         };
-        // Excluded seconds must be known before counting.
+        // Excluded periods must be known before anything is counted.
         let reported = things::<Event>(&dir.join("events.jsonl")).0;
         run.totals.left_out = node::touched(&reported, manifest.load.end_ns);
         run.take(dir, manifest, until_ns);
-        // Lost nodes are reported once.
+        // Lost nodes are reported only once.
         let missing = run.missing.iter();
         run.missing = missing
             .copied()
@@ -162,7 +154,7 @@ impl Run {
             let (recorded_to_ns, due) =
                 run.take_adding(part, own, until_ns, |frame| sum.add(frame));
             run.nodes.extend(sum.of_part(own, is_lost));
-            // A run is complete when all processes are, except replaced ones.
+            // A run is complete when all its processes are, except those that were replaced.
             if own.state == RunState::Interrupted
                 && run.manifest.state == RunState::Complete
                 && !is_lost
@@ -170,7 +162,6 @@ impl Run {
                 run.manifest.state = RunState::Interrupted;
             }
             if is_lost {
-                // The run continued without it.
                 run.cut = known;
             }
             run.processes.push(ProcessFacts {
@@ -195,11 +186,7 @@ impl Run {
         Run::open(&location::find(runs, wanted)?)
     }
 
-    /// Stores a front end's findings: sentences, and a document.
-    ///
-    /// # Errors
-    ///
-    /// It cannot be written; the run still has them.
+    /// Stores what a front end found: sentences, and a document.
     pub fn tell_found(&mut self, sentences: &[String], document: &Value) -> io::Result<()> {
         let at_ns = self.totals.rows.end_ns;
         let events: Vec<Event> = sentences
@@ -222,7 +209,6 @@ impl Run {
         self.labels.iter().filter(move |label| label.group == group)
     }
 
-    /// By interval.
     #[must_use]
     pub fn door_parts(&self) -> BTreeMap<u64, Tally> {
         let mut parts: BTreeMap<u64, Tally> = BTreeMap::new();
@@ -238,7 +224,7 @@ impl Run {
         parts
     }
 
-    /// Its intervals, merged; `None` without a folder.
+    /// The intervals of the run, merged. `None` without a folder.
     #[must_use]
     pub fn frames(&self) -> Option<Frames> {
         let dir = self.dir.as_ref()?;
@@ -251,7 +237,7 @@ impl Run {
         Some(frames)
     }
 
-    /// Killed processes that were not noticed during the run.
+    /// Processes that were killed without being noticed during the run.
     pub fn lost(&self) -> impl Iterator<Item = &ProcessFacts> {
         let over = self.manifest.state != RunState::Running;
         let unended = move |process: &&ProcessFacts| {
@@ -305,7 +291,6 @@ impl Run {
         if let Some(cut) = Truncation::new(manifest, last_ns, reader.is_broken()) {
             self.cut = Some(cut.earlier(self.cut));
         }
-        // Without names, labels cannot be matched.
         let are_named = unreadable == 0 && ids.len() == known;
         if contradicting > 0 && are_named {
             let owner = manifest
@@ -346,7 +331,7 @@ impl Run {
     fn take_server(&mut self, dir: &Path, until_ns: Option<u64>) -> usize {
         let (lines, unreadable) = things::<ServerLine>(&dir.join("server.jsonl"));
         let all = lines.len() + unreadable;
-        // Each process calls its machine `host`.
+        // Each process calls its own machine `host`.
         let part = dir
             .file_name()
             .filter(|_| Some(dir) != self.dir.as_deref())
@@ -363,7 +348,7 @@ impl Run {
         all
     }
 
-    /// Reports missing lines. Without a recorded end, only a missing file is damage.
+    /// Reports missing lines. Without a recorded end, only a missing file counts as damage.
     fn tell_missing(&mut self, dir: &Path, file: &str, lines: usize, wanted: u64) {
         let path = dir.join(file);
         let is_usual = file != "door.jsonl" && dir.join("counters.jsonl").is_file();

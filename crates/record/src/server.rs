@@ -1,9 +1,10 @@
-//! `server.jsonl`: server metrics, one line per sample of a source. Counters become rates when
-//! read; a failed sample is a gap.
+//! `server.jsonl`: server metrics, with a line for each sample of a source. Counters become rates
+//! when they are read. A failed sample is a gap.
 
 use std::collections::BTreeMap;
 
 use measure::TimeSpan;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{Samples, redact::Redactor};
@@ -15,7 +16,7 @@ pub struct Descriptor {
     pub metric: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instance: Option<String>,
-    /// `%` (0 to 100), `B`, or empty; for counters, what is counted.
+    /// `%` (0 to 100), `B`, or empty. For counters, the unit of what is counted.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub unit: String,
     pub sort: MetricKind,
@@ -25,7 +26,7 @@ pub struct Descriptor {
 #[serde(rename_all = "lowercase")]
 pub enum MetricKind {
     Gauge,
-    /// A growing sum, shown as growth per second.
+    /// A sum that grows. It is shown as growth per second.
     Counter,
 }
 
@@ -82,7 +83,7 @@ pub struct SourceReading {
 #[derive(Debug, Clone, PartialEq)]
 pub struct MetricReading {
     pub of: Descriptor,
-    /// NaN if unknown.
+    /// The value. NaN if unknown.
     pub value: f64,
 }
 
@@ -101,7 +102,7 @@ pub(super) struct ServerLine {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ServerMetrics {
     pub series: Vec<MetricSeries>,
-    /// By source, the last sample, failed or not.
+    /// Time of the last sample of each source, failed or not.
     looked: BTreeMap<String, u64>,
 }
 
@@ -109,9 +110,9 @@ pub struct ServerMetrics {
 pub struct MetricSeries {
     pub source: String,
     pub of: Descriptor,
-    /// Ordered, with gaps between spans that do not touch.
+    /// Samples in order. There is a gap between two whose periods do not touch.
     pub samples: Samples,
-    /// Previous sum of a counter, unless there was a gap.
+    /// The previous sum of a counter. `None` after a gap.
     before: Option<(u64, f64)>,
 }
 
@@ -119,7 +120,7 @@ pub struct MetricSeries {
 pub struct MetricSample {
     pub from_ns: u64,
     pub at_ns: u64,
-    /// Level, or growth per second.
+    /// The level, or the growth per second.
     pub value: f64,
 }
 
@@ -135,7 +136,7 @@ impl ServerMetrics {
         }
     }
 
-    /// Adds external metrics, which are not recorded.
+    /// Adds external metrics. They are not recorded.
     pub fn add_measured(&mut self, source: &str, of: Descriptor, samples: Samples) {
         self.declare(source, of.clone());
         if let Some(place) = self.place(source, &of.key()) {
@@ -143,7 +144,7 @@ impl ServerMetrics {
         }
     }
 
-    /// Adds a sample and returns its line. `None` if out of order.
+    /// Adds a sample and returns its line. `None` if it is out of order.
     pub(super) fn add(&mut self, look: &SourceReading, redactor: &Redactor) -> Option<ServerLine> {
         let source = redactor.text(&look.source);
         let mut line = ServerLine {
@@ -156,13 +157,14 @@ impl ServerMetrics {
                     let of = reading.of.redacted(redactor);
                     let key = of.key();
                     if self.place(&source, &key).is_none() {
-                        // Sources may invent names, so excess ones are not written either.
+                        // A source may keep inventing names, so those beyond the limit are not
+                        // written either.
                         if self.series.len() + line.define.len() >= MOST_SERIES {
                             continue;
                         }
                         line.define.insert(key.clone(), of);
                     }
-                    // Unknown values still define a name.
+                    // Even an unknown value defines a name.
                     if reading.value.is_finite() {
                         line.metrics.insert(key, reading.value);
                     }
@@ -174,7 +176,7 @@ impl ServerMetrics {
         self.take(&line).then_some(line)
     }
 
-    /// Returns false if out of order.
+    /// Adds a line. Returns false if it is out of order.
     pub(super) fn take(&mut self, line: &ServerLine) -> bool {
         let before = self.looked.get(&line.source).copied();
         if before.is_some_and(|before| line.t <= before) {
@@ -238,7 +240,7 @@ impl MetricSeries {
         }
     }
 
-    /// `None` for the first sample, or after a reset.
+    /// Growth per second. `None` for the first sample, or after a reset.
     fn growth(&mut self, at_ns: u64, sum: f64) -> Option<f64> {
         let (from_ns, before) = self.before.replace((at_ns, sum))?;
         let grown = sum - before;
@@ -259,7 +261,7 @@ impl MetricSeries {
     }
 
     pub fn within(&self, from: u64, to: u64) -> impl Iterator<Item = MetricSample> + '_ {
-        // A stopped run may end before a phase begins.
+        // A run that was stopped may end before a phase starts.
         let to = to.max(from);
         self.samples
             .ending_at(from)
@@ -275,7 +277,7 @@ impl MetricSeries {
             })
     }
 
-    /// Weighted mean, and how much of the period is known. `None` if nothing is.
+    /// Weighted mean, and for how much of the period it is known. `None` if it is unknown.
     #[must_use]
     pub fn mean(&self, from: u64, to: u64) -> Option<(f64, u64)> {
         let (mut sum, mut known_ns) = (0.0, 0);
@@ -367,7 +369,6 @@ mod tests {
         assert_eq!(series.mean(0, 3 * SECOND), Some((70.0, 3 * SECOND)));
         assert_eq!(series.mean(3 * SECOND, 5 * SECOND), Some((10.0, SECOND)));
         assert_eq!(series.mean(3 * SECOND, 4 * SECOND), None);
-        // A slightly late sample does not count for the next second.
         assert_eq!(series.mean(3 * SECOND - 100, 4 * SECOND), None);
         assert_eq!(
             server.within(TimeSpan::new(0, SECOND)).series[0]

@@ -1,4 +1,4 @@
-//! Totals of a run by label and phase, over time, and as judged by criteria.
+//! Totals of a run: by label and phase, over time, and as judged by criteria.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -9,10 +9,9 @@ use super::{IntervalRecord, LabelTotals, Manifest, Rows, history::History};
 
 #[derive(Debug, Clone, Default)]
 pub struct Totals {
-    /// By (label, phase of the intended start).
     pub parts: BTreeMap<(LabelId, u32), LabelTotals>,
     pub rows: Rows,
-    /// Distributions of consecutive intervals, for the correlation of samples. Processes are merged
+    /// Distributions in consecutive intervals, for the correlation of samples. Processes are merged
     /// by second.
     pub windows: BTreeMap<(LabelId, TimeKind), Windows>,
     pub history: History,
@@ -20,10 +19,10 @@ pub struct Totals {
     load_end_ns: u64,
     /// Periods that criteria exclude because of lost nodes.
     pub(super) left_out: Vec<TimeSpan>,
-    /// Samples outside of excluded periods, by (label, phase); empty without exclusions.
+    /// Samples outside of excluded periods, by (label, phase). Empty if nothing is excluded.
     outside: BTreeMap<(LabelId, u32), LabelTotals>,
     pub last_seen: BTreeMap<String, u64>,
-    /// Used only by a mutant that averages percentiles.
+    /// Used only by the mutant that averages percentiles.
     pub responses: Vec<measure::Histogram>,
 }
 
@@ -80,8 +79,8 @@ impl Totals {
         }
     }
 
-    /// Variance inflation factor for quantile `q`; 1 means independent samples. Uses all requests,
-    /// or the most correlated of the wanted labels.
+    /// Variance inflation factor for quantile `q`. 1 means that samples are independent. Uses all
+    /// requests, or the most correlated one of the wanted labels.
     #[must_use]
     pub fn inflation(
         &self,
@@ -104,7 +103,8 @@ impl Totals {
         of_kind.filter_map(inflation).fold(1.0, f64::max)
     }
 
-    /// Within seconds of the wall clock, for the quantile at `x`.
+    /// Like `inflation`, between two seconds of the wall clock, for the quantile whose value is
+    /// `x`.
     #[must_use]
     pub fn inflation_within(
         &self,
@@ -129,7 +129,6 @@ impl Totals {
         sum(&self.parts, wanted)
     }
 
-    /// Without excluded seconds.
     #[must_use]
     pub fn judged(&self, wanted: impl Fn(LabelId, u32) -> bool) -> LabelTotals {
         if self.left_out.is_empty() {

@@ -1,11 +1,12 @@
-//! Formats numbers: three significant digits with a unit, thousands separators. Ties round to even.
+//! Formats numbers with three significant digits and a unit, and with separators of thousands. Ties
+//! round to even.
 
 use plan::units::{HOUR, MICROSECOND, MILLISECOND, MINUTE, SECOND};
 
-/// `412 µs`, `1.23 ms`, `2.05 s`.
+/// Formats a time: `412 µs`, `1.23 ms`, `2.05 s`.
 #[must_use]
 pub fn time(ns: u64) -> String {
-    // Units change where three digits round up: 999.6 µs is 1.00 ms.
+    // The unit changes where three digits round up: 999.6 µs is 1.00 ms.
     match ns {
         0..1_000 => format!("{ns} ns"),
         1_000..999_500 => format!("{} µs", three_digits(ns as f64 / MICROSECOND as f64)),
@@ -15,7 +16,7 @@ pub fn time(ns: u64) -> String {
     }
 }
 
-/// `10 s`, `2 min 30 s`, `1 h`, `1.5 s`.
+/// Formats a duration: `10 s`, `2 min 30 s`, `1 h`, `1.5 s`.
 #[must_use]
 pub fn duration(ns: u64) -> String {
     if ns < MINUTE {
@@ -41,13 +42,11 @@ pub fn duration(ns: u64) -> String {
     rendered.join(" ")
 }
 
-/// To the millisecond.
 #[must_use]
 pub fn moment(ns: u64) -> String {
     duration(ns / MILLISECOND * MILLISECOND)
 }
 
-/// `12,345`.
 #[must_use]
 pub fn count(n: u64) -> String {
     let digits = n.to_string();
@@ -61,14 +60,13 @@ pub fn count(n: u64) -> String {
     out
 }
 
-/// At most three decimals: `200`, `0.5`, `1.667`.
+/// Formats with at most three decimals: `200`, `0.5`, `1.667`.
 #[must_use]
 pub fn decimal(value: f64) -> String {
     let text = format!("{value:.3}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// `once`, `twice`, `12 times`.
 #[must_use]
 pub fn times(n: u64) -> String {
     match n {
@@ -78,7 +76,7 @@ pub fn times(n: u64) -> String {
     }
 }
 
-/// Three significant digits below 1,000, then whole numbers.
+/// Formats a rate: three significant digits below 1,000, otherwise whole numbers.
 #[must_use]
 pub fn rate(per_second: f64) -> String {
     if per_second == 0.0 {
@@ -90,7 +88,8 @@ pub fn rate(per_second: f64) -> String {
     }
 }
 
-/// Three significant digits: `0 %`, `0.012 %`, `100 %`. Only exact values print as 0 % or 100 %.
+/// Formats a share with three significant digits: `0 %`, `0.012 %`, `100 %`. Only exact values are
+/// printed as 0 % or 100 %.
 #[must_use]
 pub fn share(share: f64) -> String {
     let percent = share * 100.0;
@@ -113,7 +112,7 @@ pub fn share(share: f64) -> String {
     }
 }
 
-/// `812 B`, `1.2 MB`.
+/// Formats a size: `812 B`, `1.2 MB`.
 #[must_use]
 pub fn bytes(n: u64) -> String {
     let units = ["kB", "MB", "GB", "TB", "PB"];
@@ -129,7 +128,7 @@ pub fn bytes(n: u64) -> String {
     format!("{} {}", three_digits(value), units[unit])
 }
 
-/// Three significant digits, or all before the point.
+/// Formats a value with three significant digits, or all digits before the point.
 #[must_use]
 pub fn figure(value: f64, unit: &str) -> String {
     match unit {
@@ -165,7 +164,7 @@ fn significant(value: f64) -> String {
 }
 
 fn three_digits(value: f64) -> String {
-    // By the rounded value: 9.996 is 10.0.
+    // The rounded value decides: 9.996 is 10.0.
     if value < 9.995 {
         format!("{value:.2}")
     } else if value < 99.95 {

@@ -1,5 +1,5 @@
-//! Writes a record: one write per file and interval, histograms before counters, without syncing.
-//! After an error, totals continue in memory.
+//! Writes a record: one write for each file and interval, histograms before counters, without
+//! syncing. After an error, totals continue in memory.
 
 use std::{collections::BTreeSet, io, path::Path};
 
@@ -29,7 +29,7 @@ pub struct Writer {
     labels: Vec<Label>,
     run: Run,
     files: Option<Files>,
-    /// End of the last written interval, after an error.
+    /// After an error, the end of the last interval that was written.
     lost_from_ns: Option<u64>,
     failure: Option<String>,
     seen: BTreeSet<(LabelId, String)>,
@@ -39,11 +39,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Creates the folder and writes the start.
-    ///
-    /// # Errors
-    ///
-    /// The folder cannot be written; see [`Writer::in_memory`].
+    /// Creates the folder and writes the start of the record.
     pub fn create(
         place: &RunLocation,
         manifest: &Manifest,
@@ -57,11 +53,7 @@ impl Writer {
         Ok(writer)
     }
 
-    /// A part in the folder of its run.
-    ///
-    /// # Errors
-    ///
-    /// As [`Writer::create`], or the part exists.
+    /// Creates a part in the folder of its run.
     pub fn create_part(
         run: &Path,
         manifest: &Manifest,
@@ -92,7 +84,6 @@ impl Writer {
         let mut writer = Writer::in_memory(manifest, labels, redactor);
         writer.copier = copier;
         if let Err(source) = writer.begin(dir, plan) {
-            // It is not readable as a run.
             let _ = std::fs::remove_dir_all(dir);
             return Err(RecordError::NotBegun {
                 path: dir.to_owned(),
@@ -142,7 +133,7 @@ impl Writer {
         writer
     }
 
-    /// `None` if nothing is written.
+    /// Folder of the record. `None` if nothing is written.
     #[must_use]
     pub fn dir(&self) -> Option<&Path> {
         self.run.dir.as_deref()
@@ -153,7 +144,7 @@ impl Writer {
         self.copier.is_some()
     }
 
-    /// The write error. `None` if a copy continues elsewhere.
+    /// The write error. `None` without an error, or if a copy continues elsewhere.
     #[must_use]
     pub fn failure(&self) -> Option<&str> {
         self.failure.as_deref().filter(|_| self.copier.is_none())
@@ -178,8 +169,8 @@ impl Writer {
         self.labels.extend(new);
     }
 
-    /// Appends an interval. Returns the first write error and stops writing; totals continue in
-    /// memory.
+    /// Appends an interval. On the first write error, returns it and stops writing. Totals continue
+    /// in memory.
     pub fn interval(&mut self, interval: &Interval, host: &HostSample) -> Option<RecordError> {
         self.add_labels(&interval.labels);
         let frame = IntervalRecord::new(interval, host);
@@ -193,7 +184,7 @@ impl Writer {
                 let chunk = RecordChunk::new(&frame, &labels, frontend.as_ref(), &events, encoder);
                 let files = self.files.as_mut();
                 let written = files.map_or(Ok(()), |files| files.interval(&chunk));
-                // The copy continues without disk space here.
+                // The copy continues even if there is no disk space here.
                 self.copy(|| RecordPiece::Chunk {
                     chunk,
                     in_flight_ages: copy::ages(&interval.in_flight_ages),
@@ -207,7 +198,7 @@ impl Writer {
         written.err().map(|source| self.failed(source, before))
     }
 
-    /// Adds an interval recorded by other processes. It is not written here.
+    /// Adds an interval that other processes recorded. It is not written here.
     pub fn interval_of_parts(&mut self, unfolded: DecodedChunk) {
         self.of_parts = true;
         self.learn(&unfolded.frame, unfolded.labels, unfolded.events);
@@ -238,7 +229,6 @@ impl Writer {
         }
     }
 
-    /// As [`Writer::interval`].
     pub fn event(&mut self, event: &Event) -> Option<RecordError> {
         let event = event.redacted(&self.redactor);
         let lines = json_lines([&event]);
@@ -253,7 +243,6 @@ impl Writer {
         written.err().map(|source| self.failed(source, at))
     }
 
-    /// As [`Writer::interval`].
     pub fn server(&mut self, looks: &[SourceReading]) -> Option<RecordError> {
         let server = &mut self.run.server;
         let lines = looks
@@ -270,9 +259,9 @@ impl Writer {
         written.err().map(|source| self.failed(source, at))
     }
 
-    /// Ends the record and returns it as read. The error is of this step only.
+    /// Ends the record and returns it as it can be read. The error is that of this step only.
     pub fn finish(mut self, state: RunState, end: RunEnd) -> (Run, Option<RecordError>) {
-        // Its intervals are in other records, so nothing is missing.
+        // Other records have its intervals, so nothing is missing.
         let own_end_ns = if self.of_parts {
             0
         } else {
@@ -307,7 +296,6 @@ impl Writer {
             .filter(|_| !lost_before);
         let mut manifest = self.run.manifest.clone();
         if let Some(end) = &mut manifest.end {
-            // The copy is complete.
             end.record_ends_ns = None;
         }
         self.ended_unwritten(warning.as_ref());
@@ -348,7 +336,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Labels counted for the first time; label 0 always exists.
+    /// Labels that are counted for the first time. Label 0 always exists.
     fn new_labels(&self, frame: &IntervalRecord) -> Vec<Label> {
         let ids: BTreeSet<LabelId> = frame
             .parts
@@ -390,7 +378,7 @@ impl Writer {
             .map(|first| FirstError::new(first, &self.redactor))
             .collect();
         firsts.sort_by_key(|first| first.done_ns);
-        // Each worker reports a first sample; one is kept.
+        // Each worker reports a first sample, but only one is kept.
         firsts.retain(|first| self.seen.insert((first.label, first.reason.clone())));
         for first in firsts {
             let text = if first.detail.is_empty() {

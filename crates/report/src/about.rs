@@ -1,4 +1,4 @@
-//! Purpose of a test, as rows below a report's head.
+//! Formats the purpose of a test, as rows below the title of a report.
 
 use plan::about::About;
 

@@ -36,11 +36,7 @@ impl std::fmt::Display for NotWritten {
 
 impl std::error::Error for NotWritten {}
 
-/// Writes `summary.json`, `series.json`, `report.html`, `report.md` and charts.
-///
-/// # Errors
-///
-/// The first file that cannot be written.
+/// Writes `summary.json`, `series.json`, `report.html`, `report.md` and the charts.
 pub fn write(dir: &Path, page: &Page) -> Result<(), NotWritten> {
     replace(&dir.join(SUMMARY), json(&page.summary)?.as_bytes())?;
     let series = serde_json::to_string(&page.series).map_err(not_json)? + "\n";
@@ -82,11 +78,7 @@ pub fn write_found(dir: &Path, found: &SearchResult) -> Result<(), NotWritten> {
     write_sheet(dir, &find::sheet(found))
 }
 
-/// Replaces a search's `find.json` atomically during the search.
-///
-/// # Errors
-///
-/// The file cannot be written.
+/// Replaces a search's `find.json` atomically. Used during the search.
 pub fn write_found_so_far(dir: &Path, found: &SearchResult) -> Result<(), NotWritten> {
     replace(&dir.join(FOUND), as_json(found)?.as_bytes())
 }
@@ -162,7 +154,6 @@ fn replace(path: &Path, bytes: &[u8]) -> Result<(), NotWritten> {
     let new = PathBuf::from(name);
     let written = fs::write(&new, bytes).and_then(|()| fs::rename(&new, path));
     written.map_err(|source| {
-        // The incomplete file is of no use.
         let _ = fs::remove_file(&new);
         NotWritten {
             path: path.to_owned(),
@@ -171,8 +162,8 @@ fn replace(path: &Path, bytes: &[u8]) -> Result<(), NotWritten> {
     })
 }
 
-/// Whether earlier derived files cover more of the run than this summary. Then the record was
-/// damaged since, and they must be kept.
+/// Whether earlier derived files cover more of the run than this summary. The record was then
+/// damaged later, and these files must be kept.
 #[must_use]
 pub fn is_poorer(dir: &Path, summary: &Summary) -> bool {
     let known = fs::read(dir.join(SUMMARY)).ok();

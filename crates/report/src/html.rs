@@ -4,7 +4,6 @@ use analysis::{page::Page, summary};
 
 const PLACE: &str = "__LOADLINE_PAGE__";
 
-/// Built by `make build`.
 const TEMPLATE: &str = include_str!("../../../web/dist/report.html");
 
 pub fn render(page: &Page) -> Result<String, serde_json::Error> {
@@ -21,7 +20,7 @@ pub fn live() -> String {
     with("null")
 }
 
-/// Escapes `<`, so that data cannot close its element.
+/// Inserts data. Escapes `<`, so that data cannot close its element.
 fn with(json: &str) -> String {
     TEMPLATE.replacen(PLACE, &json.replace('<', "\\u003c"), 1)
 }

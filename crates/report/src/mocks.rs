@@ -3,7 +3,7 @@
 use analysis::summary::{MockRow, MockTime};
 use record::units::{self, count};
 
-/// Table heads; those with `<` are text.
+/// Heads of the table. Those with `<` contain text.
 pub const HEADS: [&str; 10] = [
     "Mock",
     "<Route",
@@ -71,7 +71,7 @@ fn sentence(row: &MockRow) -> String {
         let served = units::time(one.served_ns);
         format!("{} {asked} asked, {served} served", one.what)
     }));
-    // Faults and queues are included in the computed latency.
+    // The computed latency includes faults and queues.
     parts.extend(
         row.off
             .map(|share| format!("{} off what was computed", off(share))),

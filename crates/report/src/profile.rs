@@ -1,4 +1,5 @@
-//! Load profile as text or Markdown. Figures come from `plan::profile` and are rounded.
+//! The load profile as text or Markdown. `plan::profile` computes the figures; here they are
+//! rounded.
 
 use plan::profile::{Assumed, Bandwidth, Profile};
 use record::units::{self, count};
@@ -20,10 +21,9 @@ pub type Machine<'a> = (&'a str, Option<bool>, &'a str);
 const WIDTH: usize = 72;
 const HEIGHT: usize = 8;
 const EIGHTHS: [&str; 9] = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
-/// With more phases, numbers instead of names.
 const MOST_PHASES: usize = 24;
 
-/// `curve` is the load in equal periods.
+/// Formats the profile. `curve` is the load in periods of equal length.
 #[must_use]
 pub fn text(
     profile: &Profile,
@@ -105,7 +105,7 @@ impl Teller<'_> {
         }
     }
 
-    /// Whole number if within 5 %, otherwise two decimals.
+    /// A whole number if it is within 5 %, otherwise two decimals.
     fn rate(&self, per_second: f64) -> String {
         if self.rendered.exact {
             exactly(per_second)
@@ -260,7 +260,6 @@ impl Teller<'_> {
                     } else {
                         0.0
                     };
-                    // A small rate is visible.
                     let eighths = if *rate > 0.0 { eighths.max(1.0) } else { 0.0 };
                     let here = (eighths.round() as usize).saturating_sub(row * 8).min(8);
                     EIGHTHS[here]

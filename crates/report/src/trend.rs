@@ -1,4 +1,4 @@
-//! Report of a metric over runs: chart with levels, shifts, all runs.
+//! Report of a metric over runs: chart with levels, shifts, and all runs.
 
 use decisions::{
     compare::{FigureUnit, amount, value},

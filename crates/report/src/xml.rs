@@ -1,4 +1,4 @@
-//! Escapes XML text and attributes. Characters that XML cannot hold become U+FFFD.
+//! Escapes texts and attributes for XML. Characters that XML cannot contain become U+FFFD.
 
 use std::fmt::Write;
 
@@ -18,16 +18,16 @@ fn escape(text: &str, in_attribute: bool) -> String {
         match character {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
-            // `]]>` is not allowed in text.
+            // A text must not contain `]]>`.
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
-            // A bare carriage return would become a line feed.
+            // A carriage return alone would become a line feed.
             '\r' => out.push_str("&#13;"),
             '\n' | '\t' if in_attribute => {
                 let _ = write!(out, "&#{};", character as u32);
             }
             '\n' | '\t' => out.push(character),
-            // Not allowed in XML.
+            // XML does not allow these.
             '\0'..='\x1f' | '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
             other => out.push(other),
         }

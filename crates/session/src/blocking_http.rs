@@ -1,5 +1,5 @@
-//! Blocking HTTP/1.1 client for setup calls and metrics, one connection per request. Never used for
-//! load.
+//! Blocking HTTP/1.1 client for setup calls and metrics. Opens a connection for each request. Never
+//! used for load.
 
 use std::{
     io::{Read, Write},
@@ -12,9 +12,8 @@ use tokio_rustls::rustls::{ClientConfig, ClientConnection, StreamOwned, pki_type
 
 use crate::bounded::{self, Deadline, io_error_text};
 
-/// Default limit for a whole exchange, name lookup included.
+/// Default time limit for a whole exchange, including name lookup.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Default limit for the size of a response.
 const MOST: usize = 256 << 20;
 
 /// A server.
@@ -27,7 +26,6 @@ pub struct Base {
     pub authority: String,
     host: String,
     port: u16,
-    /// Value of the `Authorization` header.
     credentials: Option<String>,
 }
 
@@ -47,7 +45,7 @@ pub struct BlockingRequest<'a> {
 pub struct BlockingResponse {
     /// The status.
     pub status: u16,
-    /// Decoded from chunks.
+    /// The body, decoded from chunks.
     pub body: Vec<u8>,
 }
 
@@ -84,11 +82,11 @@ impl Base {
         })
     }
 
-    /// Splits an absolute URL, which may hold credentials, into its server and its path with query.
+    /// Splits an absolute URL, possibly with credentials, into its server and its path with query.
     ///
     /// # Errors
     ///
-    /// Says what is wrong with the URL.
+    /// Describes what is wrong with the URL.
     pub fn of_url(url: &str) -> Result<(Base, String), String> {
         let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
         let (authority, path) = match rest.find('/') {
@@ -127,7 +125,7 @@ impl Base {
     ///
     /// # Errors
     ///
-    /// Says why there is no response.
+    /// Describes why there is no response.
     pub fn send(&self, request: &BlockingRequest<'_>) -> Result<BlockingResponse, String> {
         let whole = self.carry(request);
         whole.map_err(|reason| {
@@ -253,7 +251,6 @@ fn unchunked(mut rest: &[u8]) -> Result<Option<Vec<u8>>, String> {
         let size = size.split(';').next().unwrap_or_default().trim().to_owned();
         let size =
             usize::from_str_radix(&size, 16).map_err(|_| "the answer has a strange chunk")?;
-        // The size may overflow the addition.
         let Some(chunk) = rest[end + 2..].get(..size) else {
             return Ok(None);
         };

@@ -1,4 +1,5 @@
-//! Blocking exchanges under one deadline, instead of a limit for each read. Name lookup counts too.
+//! Blocking exchanges with one deadline for the whole, instead of a limit for each read. It
+//! includes name lookup.
 
 use std::{
     io::{self, Read, Write},
@@ -14,7 +15,7 @@ use std::{
 
 use engine::clock;
 
-/// The moment at which an exchange must be over.
+/// When an exchange must have finished.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Deadline(Arc<AtomicU64>);
 
@@ -100,7 +101,6 @@ fn resolve(host: &str, port: u16, left: Duration) -> io::Result<Vec<SocketAddr>>
     let thread = std::thread::Builder::new().name("resolver".to_owned());
     thread.spawn(move || {
         let addresses = (host.as_str(), port).to_socket_addrs();
-        // The caller may have given up.
         let _ = sender.send(addresses.map(Iterator::collect));
     })?;
     found
@@ -109,10 +109,6 @@ fn resolve(host: &str, port: u16, left: Duration) -> io::Result<Vec<SocketAddr>>
 }
 
 /// Connects to a host before the deadline.
-///
-/// # Errors
-///
-/// One line about the last address that was tried.
 pub(crate) fn connect(
     host: &str,
     port: u16,

@@ -1,4 +1,4 @@
-//! Certificate authorities that environment variables add.
+//! Certificate authorities that are added by environment variables.
 
 use std::path::Path;
 
@@ -11,7 +11,8 @@ const NODE_EXTRA: &str = "NODE_EXTRA_CA_CERTS";
 
 const MACHINE: &str = "SSL_CERT_FILE";
 
-/// Warns if the certificate authorities cannot be read: then no certificate would be trusted.
+/// Warns if the certificate authorities cannot be read, because no certificate would be trusted
+/// then.
 pub fn can_be_read(plan: &Plan, sink: &SharedMessageSink) {
     let Some(path) = std::env::var_os(MACHINE).filter(|path| !path.is_empty()) else {
         return;
@@ -26,7 +27,8 @@ pub fn can_be_read(plan: &Plan, sink: &SharedMessageSink) {
     }
 }
 
-/// Adds the authorities that Node would trust. A file that cannot be read is a warning, as in Node.
+/// Adds the authorities that Node.js would trust. Warns about a file that cannot be read, as
+/// Node.js does.
 pub fn as_node(plan: &mut Plan, sink: &SharedMessageSink) {
     let Some(path) = std::env::var_os(NODE_EXTRA).filter(|path| !path.is_empty()) else {
         return;

@@ -16,7 +16,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::{exit, messages::NullSink, messages::SharedMessageSink, signals};
 
 const LOOK: Duration = Duration::from_millis(20);
-/// Variable that makes a process stop in an orderly way when its parent ends.
+/// Variable that makes a process stop in an orderly way when its parent process ends.
 pub const ENVIRONMENT: &str = "LOADLINE_ENDS_WITH";
 
 /// How a child ended.
@@ -28,7 +28,7 @@ pub struct ChildExit {
     pub signal: Option<u8>,
 }
 
-/// Runs a command to its end and forwards signals to it.
+/// Runs a command until it exits, and forwards signals to it.
 ///
 /// # Errors
 ///
@@ -37,17 +37,17 @@ pub fn run(command: &mut Command) -> io::Result<ChildExit> {
     run_with(command, |_| {})
 }
 
-/// What a run printed, and how it ended.
+/// Errors that a run printed, and how it ended.
 #[derive(Debug)]
 pub struct Printed {
     /// How it ended.
     pub ended: ChildExit,
-    /// Its standard error; empty if the terminal shows it.
+    /// The run's standard error. Empty if the terminal shows it.
     pub text: String,
 }
 
 /// Runs this binary with its output in files. The closure `say` adds the arguments. Without a file
-/// for errors they go to our standard error.
+/// for errors, they go to this process's standard error.
 ///
 /// # Errors
 ///
@@ -78,7 +78,7 @@ pub fn own(
     Ok(Printed { ended, text })
 }
 
-/// Why nothing can be written next to this file, if so.
+/// Why nothing can be written next to this file. `None` if it can.
 fn no_room(path: &Path) -> Option<String> {
     const ROOM: usize = 64 << 10;
     let tried = path.with_extension("room");
@@ -92,13 +92,13 @@ fn no_room(path: &Path) -> Option<String> {
     })
 }
 
-/// Like [`run`], and calls `look` many times a second.
+/// Like [`run`], but calls `look` many times a second.
 ///
 /// # Errors
 ///
 /// As [`run`].
 pub fn run_with(command: &mut Command, look: impl FnMut(&Child)) -> io::Result<ChildExit> {
-    // Signals from the terminal reach the child through this process, once.
+    // Signals from the terminal reach the child only once, through this process.
     command.process_group(0);
     command.env(ENVIRONMENT, std::process::id().to_string());
     let stop = StopHandle::default();
@@ -107,7 +107,7 @@ pub fn run_with(command: &mut Command, look: impl FnMut(&Child)) -> io::Result<C
     wait(command.spawn()?, &stop, look)
 }
 
-/// Called in the child: has it end when its parent ends. Survives `exec`.
+/// Called in the child process: makes it end when its parent ends. This survives `exec`.
 pub fn end_with_parent() {
     let parent = std::env::var(ENVIRONMENT).ok();
     let parent = parent.and_then(|pid| pid.parse::<i32>().ok());
@@ -115,10 +115,10 @@ pub fn end_with_parent() {
         return;
     };
     if rustix::process::getppid() != Some(parent) {
-        // A grandchild, or the parent has ended already.
+        // This is a grandchild, or the parent has already ended.
         return;
     }
-    // Without this the child runs to its own end; nothing else is lost.
+    // If this fails, the child runs to its own end. Nothing else is lost.
     let _ = rustix::process::set_parent_process_death_signal(Some(Signal::TERM));
 }
 
@@ -151,7 +151,6 @@ fn wait(child: Child, stop: &StopHandle, mut look: impl FnMut(&Child)) -> io::Re
                 _ => Signal::INT,
             };
             if let Some(pid) = pid {
-                // It may have ended already.
                 let _ = kill_process(pid, signal);
             }
         }

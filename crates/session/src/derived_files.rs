@@ -1,4 +1,4 @@
-//! Files that are computed from a record and kept with it.
+//! Files that are computed from a record and stored with it.
 
 use std::path::{Path, PathBuf};
 

@@ -1,15 +1,15 @@
-//! Exit codes of native commands, from verdict, cause of the end and errors. Front ends have their
+//! Exit codes of native commands, from verdict, cause of the end, and errors. Front ends have their
 //! own ([`crate::RunObserver`]).
 
 use engine::{Cause, RuleVerdict};
 
 use crate::{RunOutcome, StartError};
 
-/// Passed, or nothing to judge.
+/// All criteria passed, or there are none.
 pub const PASS: u8 = 0;
 /// A criterion failed.
 pub const FAIL: u8 = 1;
-/// The input is wrong.
+/// The input is invalid.
 pub const BAD_INPUT: u8 = 2;
 /// The run could not be started or completed.
 pub const COULD_NOT_RUN: u8 = 3;
@@ -18,7 +18,7 @@ pub const INVALID: u8 = 4;
 /// A criterion cannot be decided.
 pub const INCONCLUSIVE: u8 = 5;
 
-/// Exit code of a process that a signal ended: 128 plus its number.
+/// Exit code of a process that a signal ended: 128 plus the signal's number.
 #[must_use]
 pub fn of_signal(number: u8) -> u8 {
     128 + number
@@ -50,12 +50,12 @@ pub fn code(outcome: &RunOutcome<'_>) -> u8 {
     with_cause(code, outcome.cause)
 }
 
-/// Whether the run lost a process and must not pass because of that.
+/// Whether the run lost a process and therefore must not pass.
 fn is_short(outcome: &RunOutcome<'_>) -> bool {
     outcome.strict && !outcome.summary.lost.is_empty()
 }
 
-/// Replaces the code by `INVALID` for a run that lost a process, unless the run could not be
+/// Replaces the code with `INVALID` if the run lost a process, unless the run could not be
 /// completed.
 fn strictly(code: u8, is_short: bool) -> u8 {
     match code {
@@ -64,7 +64,8 @@ fn strictly(code: u8, is_short: bool) -> u8 {
     }
 }
 
-/// Native exit code of a recorded run, from the code of its criteria and the recorded end.
+/// Native exit code of a recorded run. `code` is that of its criteria; the recorded end may change
+/// it.
 #[must_use]
 pub fn of_record(code: u8, run: &record::Run) -> u8 {
     let end = run.manifest.end.as_ref();
@@ -77,8 +78,8 @@ pub fn of_record(code: u8, run: &record::Run) -> u8 {
     with_cause(code, Some(&Cause::Rule { verdict, text }))
 }
 
-/// Whether a stop rule, a lost process or a criterion fails the run. For front ends, whose own
-/// codes do not cover that.
+/// Whether a stop rule, a lost process or a criterion fails the run. For front ends, whose own exit
+/// codes do not cover this.
 #[must_use]
 pub fn is_failed(outcome: &RunOutcome<'_>) -> bool {
     let code = outcome.summary.exit_code;
@@ -88,8 +89,8 @@ pub fn is_failed(outcome: &RunOutcome<'_>) -> bool {
         || is_judged && matches!(code, FAIL | INCONCLUSIVE | INVALID)
 }
 
-/// Combines a stop rule's verdict with the criteria: invalid stays invalid, otherwise the worse one
-/// counts.
+/// Combines the code of the criteria with a stop rule's verdict. Invalid stays invalid; otherwise
+/// the worse one counts.
 fn with_cause(code: u8, cause: Option<&Cause>) -> u8 {
     let Some(Cause::Rule { verdict, .. }) = cause else {
         return code;
@@ -111,10 +112,8 @@ pub(crate) fn with_after(code: u8, after: After, failed: u8) -> u8 {
     }
 }
 
-/// Result of `teardown`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum After {
-    /// Completed, or there were no such steps.
     Done,
     Signal(u8),
     Failed,

@@ -1,4 +1,4 @@
-//! Parses `--export` and writes the exported files.
+//! Reads `--export` flags and writes the exported files.
 
 use std::{
     fs::{File, OpenOptions},
@@ -36,7 +36,7 @@ impl Exports {
     ///
     /// # Errors
     ///
-    /// A line about the first invalid one.
+    /// Describes the first invalid flag.
     pub fn read<'a>(
         name: &str,
         wanted: impl IntoIterator<Item = &'a str>,
@@ -50,8 +50,8 @@ impl Exports {
         Ok(exports)
     }
 
-    /// Parses `LOADLINE_EXPORT`, separated by commas. For front ends that have only the original
-    /// tool's flags.
+    /// Parses `LOADLINE_EXPORT`, a list separated by commas. For front ends that have only the
+    /// flags of the original tool.
     ///
     /// # Errors
     ///
@@ -116,14 +116,14 @@ impl Exports {
     ///
     /// # Errors
     ///
-    /// A line about the first that cannot.
+    /// Describes the first file that cannot be written.
     pub fn can_be_written(&self) -> Result<(), String> {
         self.files
             .iter()
             .try_for_each(|(_, path)| can_be_written(path))
     }
 
-    /// Writes all files. Returns false if one could not be written; the others are still written.
+    /// Writes all files. Returns false if any could not be written; the others are still written.
     #[must_use]
     pub fn write(&self, run: &Run, summary: &Summary, sink: &SharedMessageSink) -> bool {
         let mut all = true;
@@ -141,14 +141,14 @@ impl Exports {
 ///
 /// # Errors
 ///
-/// One line.
+/// One line that gives the reason.
 pub fn can_be_written(path: &Path) -> Result<(), String> {
     let tried = match path.metadata() {
         Ok(known) if known.is_dir() => Err(io::Error::from(io::ErrorKind::IsADirectory)),
         Ok(known) if known.is_file() => OpenOptions::new().append(true).open(path).map(drop),
-        // Opening a pipe or a device may have effects.
+        // Opening a pipe or a device may have side effects.
         Ok(_) => Ok(()),
-        // A dangling link: its target is created, the link stays.
+        // For a dangling link, create the target and keep the link.
         Err(_) if path.is_symlink() => OpenOptions::new()
             .append(true)
             .create(true)

@@ -17,7 +17,7 @@ impl FinishedRun {
         frontend.computed(&page);
         let derived = derived_files::derive(run, &page, &rest.sink);
         frontend.stored(derived.report.as_deref());
-        // Probes belong to a search, and parts to a run: neither is indexed.
+        // Probes belong to a search, and parts to a run, so neither is indexed.
         if rest.plan.probing.is_none() && run.manifest.share.is_none() {
             derived_files::index(run, &page, &rest.sink);
         }

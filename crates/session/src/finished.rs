@@ -17,9 +17,9 @@ pub enum StartError {
     Refused(RunRefused),
     /// The steps before the load ended early.
     Before {
-        /// One line.
+        /// The reason, in one line.
         reason: String,
-        /// The signal that requested it, if any.
+        /// The signal that ended them, if any.
         signal: Option<u8>,
     },
 }
@@ -30,7 +30,7 @@ impl StartError {
         StartError::Refused(RunRefused::from(vec![Problem::anywhere(error.to_string())]))
     }
 
-    /// For a part: without a record its results are lost.
+    /// The error for a part: without a record its results would be lost.
     pub(crate) fn without_record(error: RecordError) -> StartError {
         let line = format!("{error}; a run of several processes is added up from their records");
         StartError::Refused(RunRefused::from(vec![Problem::anywhere(line)]))
@@ -43,20 +43,19 @@ impl From<RunRefused> for StartError {
     }
 }
 
-/// A finished run, with what `finish` needs.
+/// A finished run, with everything that `finish` needs.
 pub struct FinishedRun {
-    /// Its record.
+    /// The record of the run.
     pub run: Run,
-    /// What ended it early, if anything.
+    /// What ended the run early, if anything.
     pub cause: Option<Cause>,
-    /// The signal that ended it early, if any. The stop button counts as Ctrl-C.
+    /// The signal that ended the run early, if any. The stop button counts as Ctrl-C.
     pub signal: Option<u8>,
-    /// Why the engine could not complete it.
+    /// Why the engine could not complete the run, if it could not.
     pub error: Option<RunError>,
     pub(crate) rest: FinishContext,
 }
 
-/// What `finish` needs in addition to the record.
 pub(crate) struct FinishContext {
     pub plan: Plan,
     pub options: EngineOptions,

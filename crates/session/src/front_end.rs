@@ -13,31 +13,29 @@ use crate::{FinishedRun, exit, messages::SharedMessageSink};
 
 /// A front end, as the command line lists it.
 pub trait FrontEnd: Sync {
-    /// Its name and command-line syntax.
+    /// Returns the front end's name and command-line syntax.
     fn card(&self) -> FrontEndInfo;
-    /// Its test file reader, for `loadline run`.
+    /// Returns the front end's reader of test files, for `loadline run`.
     fn reader(&self) -> &'static dyn TestFileReader;
-    /// Hooks for requests and responses of a plan from this front end. `None` if it has none.
-    ///
-    /// # Errors
-    ///
-    /// One line, if the plan lacks this front end's data.
+    /// Returns hooks for requests and responses of a plan from this front end. `None` if it has
+    /// none.
     fn hooks(&self, _plan: &Plan) -> Result<Option<Arc<dyn Hooks>>, String> {
         Ok(None)
     }
-    /// Scripts whose requests are only known by running them.
+    /// Returns the loader for scripts whose requests become known only when they run.
     fn scripts(&self) -> Option<&'static dyn ScriptLoader> {
         None
     }
-    /// Test files that are programs and need the original tool.
+    /// Returns the handler of test files that are programs and need the original tool.
     fn programs(&self) -> Option<&'static dyn ExternalTool> {
         None
     }
-    /// Runs its command and returns the exit code; `called` is the name it was called by.
+    /// Runs the front end's command and returns the exit code. `called` is the name under which it
+    /// was called.
     fn run(&self, called: &str, arguments: &[String], sink: &SharedMessageSink) -> u8;
-    /// The output of a recorded run, in the original tool's format.
+    /// Returns the output of a recorded run in the original tool's format.
     fn printed(&self, run: &Run) -> String;
-    /// Text below the output of a recorded run.
+    /// Returns the text below the output of a recorded run.
     fn remarks(&self) -> String {
         String::new()
     }
@@ -47,11 +45,7 @@ pub trait FrontEnd: Sync {
 pub trait ScriptLoader: Sync {
     /// Whether the file is such a script.
     fn runs(&self, what: &str) -> bool;
-    /// Returns the plan and the script, which has not started.
-    ///
-    /// # Errors
-    ///
-    /// One line about invalid options.
+    /// Returns the plan and the script. The script has not started.
     fn read(&self, requested: &RunOptions<'_>) -> Result<(Plan, Box<dyn ScriptRun>), String>;
 }
 
@@ -74,13 +68,13 @@ pub struct RunOptions<'a> {
     pub at_random: bool,
     /// Whether certificates are not checked.
     pub insecure: bool,
-    /// Whether connections go to other addresses than the names resolve to.
+    /// Whether connections go to addresses other than those that names resolve to.
     pub routed: bool,
     /// Arguments for the script.
     pub arguments: &'a [String],
     /// Headers for every request.
     pub headers: Vec<(String, String)>,
-    /// A flag that this kind of test cannot support.
+    /// A flag that tests of this kind do not support.
     pub unfit: Option<&'a str>,
 }
 
@@ -88,29 +82,21 @@ pub struct RunOptions<'a> {
 pub trait ExternalTool: Sync {
     /// Whether the file is such a program.
     fn runs(&self, what: &str) -> bool;
-    /// Has the tool run the program with additional environment variables. Returns the exit code,
+    /// Makes the tool run the program with additional environment variables. Returns the exit code,
     /// unless the tool replaced this process.
-    ///
-    /// # Errors
-    ///
-    /// One line about invalid options, or why the tool cannot be run.
     fn run(&self, requested: &RunOptions<'_>, variables: &[(&str, String)]) -> Result<u8, String>;
 }
 
 /// A script during a run.
 pub trait ScriptRun {
-    /// Initializes the script and adds its settings to the run's options.
-    ///
-    /// # Errors
-    ///
-    /// One line, and the exit code.
+    /// Initializes the script and adds its settings to the options of the run.
     fn ready(
         &mut self,
         plan: &Plan,
         options: &mut EngineOptions,
         sink: &SharedMessageSink,
     ) -> Result<(), (String, u8)>;
-    /// Called after the load, with the front end's figures.
+    /// Called after the load with the front end's figures.
     fn ended(&mut self, ended: &FinishedRun, counted: Tally);
     /// The error that ended the script, if any.
     fn trouble(&self) -> Option<String>;
@@ -119,23 +105,24 @@ pub trait ScriptRun {
 /// Name and command-line syntax of a front end.
 #[derive(Debug, Clone, Copy)]
 pub struct FrontEndInfo {
-    /// Its command, and its name in records.
+    /// The command's name, which is also the name in records.
     pub name: &'static str,
-    /// Description in the list of commands.
+    /// Description for the list of commands.
     pub about: &'static str,
-    /// Arguments, for the usage line.
+    /// Arguments for the usage line.
     pub usage: &'static str,
-    /// The arguments in words.
+    /// Description of the arguments.
     pub takes: &'static str,
-    /// Names of symbolic links that run this command.
+    /// Names of symbolic links under which the binary runs this command.
     pub links: &'static [&'static str],
-    /// Whether it documents its arguments itself: `loadline help NAME …` is its own `help`.
+    /// Whether the command documents its arguments itself. `loadline help NAME …` then calls its
+    /// own `help`.
     pub explains_itself: bool,
-    /// Whether arguments that are not UTF-8 are accepted, lossily.
+    /// Whether arguments that are not UTF-8 are accepted, with replacement characters.
     pub takes_any_bytes: bool,
     /// Exit code for wrong usage.
     pub wrong_usage: u8,
-    /// Exit code if only standard output could not be written.
+    /// Exit code if the only failure is that standard output could not be written.
     pub lost_output: u8,
 }
 

@@ -1,12 +1,12 @@
-//! Samples what the machine takes from the run: CPU time stolen by the hypervisor, throttling by
-//! the control group.
+//! Samples the CPU time that the machine takes from the run: stolen by the hypervisor, or throttled
+//! by the control group.
 
 use std::fs;
 
 use engine::clock;
 use record::HostSample;
 
-/// Kernel ticks are hundredths of a second to user space on every Linux.
+/// On Linux, kernel ticks are always hundredths of a second in user space.
 const TICK_NS: u64 = 10_000_000;
 
 #[derive(Debug, Default)]
@@ -38,7 +38,7 @@ impl HostMonitor {
         let now = clock::monotonic_ns();
         let looked = std::mem::replace(&mut self.looked_ns, now);
         HostSample {
-            // Steal is counted per CPU and workers move between CPUs: each gets the mean.
+            // Steal is counted per CPU, and workers move between CPUs. Each worker gets the mean.
             steal_ns: steal.map_or_else(Vec::new, |ns| vec![ns; workers]),
             throttled_ns: since(&mut self.throttled_ns, throttled_ns()).unwrap_or(0),
             host_ns: now.saturating_sub(looked),
@@ -46,7 +46,7 @@ impl HostMonitor {
     }
 }
 
-/// Mean steal per CPU: the eighth figure of the first line of /proc/stat.
+/// Mean steal time per CPU, from the eighth figure of the first line of /proc/stat.
 fn steal_ns() -> Option<u64> {
     let stat = fs::read_to_string("/proc/stat").ok()?;
     let ticks: u64 = stat
@@ -65,7 +65,8 @@ fn steal_ns() -> Option<u64> {
     Some(ticks * TICK_NS / cpus as u64)
 }
 
-/// Throttled time of our control group: microseconds in version 2, nanoseconds in version 1.
+/// Throttled time of this process's control group. It is in microseconds in version 2 and in
+/// nanoseconds in version 1.
 fn throttled_ns() -> Option<u64> {
     let field = |path: &str, name: &str| -> Option<u64> {
         let text = fs::read_to_string(path).ok()?;
@@ -78,7 +79,7 @@ fn throttled_ns() -> Option<u64> {
         .or_else(|| field("/sys/fs/cgroup/cpu/cpu.stat", "throttled_time"))
 }
 
-/// The path of our own version-2 control group below its mount.
+/// The path of this process's version-2 control group below the mount point.
 fn own_group() -> Option<String> {
     let text = fs::read_to_string("/proc/self/cgroup").ok()?;
     let path = text.lines().find_map(|line| line.strip_prefix("0::"))?;

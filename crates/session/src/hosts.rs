@@ -1,4 +1,4 @@
-//! Which hosts a run may load, and the first output line, which says where the load goes. The
+//! Which hosts a run may load, and the first line of output, which says where the load goes. The
 //! engine enforces the rule.
 
 use std::{
@@ -18,17 +18,17 @@ const LOOKUP: Duration = Duration::from_secs(2);
 pub enum Hosts {
     /// Hosts from flags and from the plan.
     Native(Vec<String>),
-    /// For front ends: hosts that appear during the run are loaded as by the original tool, and
-    /// reported, unless the list is fixed.
+    /// For front ends: hosts that appear during the run are loaded, as the original tool does, and
+    /// reported. They are refused if the list is fixed.
     BesideDoor,
 }
 
 impl Hosts {
-    /// The rule for the engine.
+    /// Returns the rule for the engine.
     ///
     /// # Errors
     ///
-    /// A line for each invalid host or host outside the fixed list.
+    /// A line for each host that is invalid or not on the fixed list.
     pub fn allow(&self, plan: &Plan) -> Result<Allow, Vec<Problem>> {
         match self {
             Hosts::Native(flags) => native(flags, plan),
@@ -65,7 +65,7 @@ fn checked(plan: &Plan, hosts: Vec<String>, others_too: bool) -> Result<Allow, V
     }
 }
 
-/// The fixed list; an empty variable fixes nothing.
+/// The fixed list of hosts. `None` if the variable is empty or unset.
 fn fixed() -> Result<Option<Vec<String>>, Vec<Problem>> {
     let text = match std::env::var(FIXED) {
         Ok(text) => text,
@@ -83,7 +83,8 @@ fn fixed() -> Result<Option<Vec<String>>, Vec<Problem>> {
     Ok(Some(hosts).filter(|hosts| !hosts.is_empty()))
 }
 
-/// Lists the hosts of the test, the first one with its address and whether it is this machine.
+/// Lists the hosts of the test. For the first one, includes its address and whether it is this
+/// machine.
 #[must_use]
 pub fn first_line(plan: &Plan) -> Option<String> {
     let named = hosts::Hosts::new(plan, &Allow::default());
@@ -115,7 +116,6 @@ fn given_place(host: &str, addresses: &[IpAddr]) -> String {
     format!("{host} (as given: {})", all.join("; "))
 }
 
-/// A host after the first; it is not resolved.
 fn other(host: &str, route: &Route) -> String {
     let mut given = route.resolve.iter().rev();
     let named = given.find(|one| one.host.as_deref().is_none_or(|name| name == host));
@@ -137,7 +137,7 @@ fn place(host: &str) -> String {
 }
 
 fn network_of(address: IpAddr) -> &'static str {
-    // The kernel lets a socket bind an address only if it is this machine's.
+    // The kernel lets a socket bind only to addresses of this machine.
     if address.is_loopback() || UdpSocket::bind((address, 0)).is_ok() {
         "this machine"
     } else {
@@ -145,14 +145,13 @@ fn network_of(address: IpAddr) -> &'static str {
     }
 }
 
-/// The first address of a name, if resolved in time.
+/// The first address of a name. `None` if it is not resolved in time.
 fn address_of(host: &str) -> Option<IpAddr> {
     let (sender, receiver) = mpsc::channel();
     let host = host.to_owned();
     std::thread::spawn(move || {
         let found = (host.as_str(), 0).to_socket_addrs().ok();
         let first = found.and_then(|mut addresses| addresses.next());
-        // The receiver may have given up.
         let _ = sender.send(first.map(|address| address.ip()));
     });
     receiver.recv_timeout(LOOKUP).ok().flatten()

@@ -1,6 +1,6 @@
 //! Inputs of a run from its environment: variables and a seed.
 
-/// The environment, for `{{ $env.NAME }}`, without entries that are not UTF-8.
+/// Environment variables for `{{ $env.NAME }}`. Omits those that are not UTF-8.
 #[must_use]
 pub fn environment() -> Vec<(String, String)> {
     std::env::vars_os()
@@ -8,11 +8,11 @@ pub fn environment() -> Vec<(String, String)> {
         .collect()
 }
 
-/// The seed for front ends: `LOADLINE_SEED`, or a random one.
+/// Returns the seed for front ends: `LOADLINE_SEED`, or a random one.
 ///
 /// # Errors
 ///
-/// One line, if it is not a number.
+/// One line, if the variable is not a number.
 pub fn seed_from_env() -> Result<u64, &'static str> {
     match std::env::var("LOADLINE_SEED").map(|text| text.parse()) {
         Err(_) => Ok(random_seed()),
@@ -21,10 +21,10 @@ pub fn seed_from_env() -> Result<u64, &'static str> {
     }
 }
 
-/// A seed from process id and clock.
+/// Derives a seed from process id and clock.
 #[must_use]
 pub fn random_seed() -> u64 {
-    // JavaScript's numbers hold 53 bits; a seed must survive being copied from a report.
+    // A seed must survive being copied from a report, and JavaScript's numbers hold 53 bits.
     let now = engine::clock::wall_ns();
     now.wrapping_mul(0x9e37_79b9_7f4a_7c15)
         .rotate_left(17)
@@ -32,7 +32,7 @@ pub fn random_seed() -> u64 {
         >> 11
 }
 
-/// Nanoseconds since 1970.
+/// The current time, in nanoseconds since 1970.
 #[must_use]
 pub fn now_wall_ns() -> u64 {
     engine::clock::wall_ns()

@@ -1,6 +1,6 @@
 //! Runs an embedded target (`lab:NAME?option=value`) as a child process.
 //!
-//! The lab's CPU time stays apart from the generator's. The child ends when its standard input
+//! So the lab's CPU time is separate from the generator's. The child ends when its standard input
 //! closes, even if the run is killed.
 
 use std::{
@@ -17,10 +17,10 @@ use crate::exit;
 
 /// Prefix of a target that is a lab.
 pub const SCHEME: &str = "lab:";
-/// Variable with the URLs of a lab that outlives the run, separated by blanks.
+/// Variable with the URLs of a lab that outlives the run, separated by spaces.
 pub const ENVIRONMENT: &str = "LOADLINE_LAB";
 
-/// A lab in a child process; it ends when this is dropped.
+/// A lab in a child process. It ends when this is dropped.
 #[derive(Debug)]
 pub struct LabProcess {
     child: Child,
@@ -33,7 +33,7 @@ pub struct LabProcess {
 pub struct NotStarted {
     /// One line.
     pub line: String,
-    /// Whether its name or options are invalid.
+    /// Whether the lab's name or options are invalid.
     pub bad_input: bool,
 }
 
@@ -111,7 +111,7 @@ impl LabProcess {
     ///
     /// # Errors
     ///
-    /// One line that says why it did not start.
+    /// One line with the reason why it did not start.
     pub fn start(target: &str) -> Result<LabProcess, NotStarted> {
         let (name, options) = target.split_once('?').unwrap_or((target, ""));
         let program = std::env::current_exe()
@@ -144,7 +144,6 @@ impl LabProcess {
             .flat_map(|out| BufReader::new(out).lines())
             .map_while(Result::ok)
         {
-            // The purpose follows the URL.
             let url = line.strip_prefix("listening on ");
             let url = url.and_then(|rest| rest.split_whitespace().next());
             lab.listeners.extend(url.map(ToOwned::to_owned));
@@ -152,7 +151,7 @@ impl LabProcess {
                 return Ok(lab);
             }
         }
-        // The lab has printed its message; its exit code says whether the input was invalid.
+        // The lab has printed its message. Its exit code says whether the input was invalid.
         let code = lab.child.wait().ok().and_then(|status| status.code());
         let line = format!("the lab {name} did not start");
         Err(NotStarted {
@@ -163,7 +162,7 @@ impl LabProcess {
 }
 
 impl LabProcess {
-    /// Its base URL.
+    /// The lab's base URL.
     #[must_use]
     pub fn url(&self) -> &str {
         self.listeners.first().map_or("", String::as_str)
@@ -177,7 +176,6 @@ impl LabProcess {
 
     /// Kills the lab immediately.
     pub fn kill(&mut self) {
-        // Dropping it waits for its end.
         let _ = self.child.kill();
     }
 }
@@ -185,7 +183,6 @@ impl LabProcess {
 impl Drop for LabProcess {
     fn drop(&mut self) {
         drop(self.stdin.take());
-        // Waiting prevents a zombie.
         let _ = self.child.wait();
     }
 }

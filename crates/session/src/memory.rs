@@ -3,7 +3,7 @@
 use plan::{Load, Plan, Problem, Share};
 use rustix::process::{Resource, getrlimit};
 
-/// The limit, in bytes.
+/// Returns the limit in bytes.
 ///
 /// # Errors
 ///
@@ -17,7 +17,7 @@ pub fn budget(flag: Option<&str>) -> Result<u64, String> {
     }
 }
 
-/// Fails before the run if the users of a closed model alone exceed the limit.
+/// Reports a problem if the users of a closed model alone exceed the limit.
 #[must_use]
 pub fn enough(plan: &Plan, share: Share, budget: u64) -> Option<Problem> {
     let Load::Closed { users, .. } = plan.load else {
@@ -54,7 +54,6 @@ pub fn address_space(workers: u64) -> Option<Problem> {
     })
 }
 
-/// Parses `512MB` or `2G`; powers of 1024.
 fn size(text: &str) -> Option<u64> {
     let text = text.trim().to_ascii_uppercase();
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == ' ');

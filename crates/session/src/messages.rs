@@ -1,8 +1,8 @@
-//! Destination of a run's messages. The caller of a run supplies it.
+//! Where messages of a run go. The caller of a run supplies the sink.
 
 use std::{fmt::Display, sync::Arc};
 
-/// Receives messages from several threads.
+/// Receives messages, from several threads.
 pub trait MessageSink: Send + Sync {
     /// Information.
     fn say(&self, line: &dyn Display);
@@ -10,9 +10,9 @@ pub trait MessageSink: Send + Sync {
     fn warning(&self, line: &dyn Display);
     /// A failure.
     fn error(&self, line: &dyn Display);
-    /// Text that the test prints, for standard output, unchanged.
+    /// Text that the test prints. Goes to standard output unchanged.
     fn out(&self, text: &str);
-    /// Machine-readable output, the only text on standard output.
+    /// Machine-readable output, which is the only text on standard output.
     fn document(&self, text: &str);
     /// The last message before the process exits. Must not block.
     fn last_words(&self, line: &dyn Display);

@@ -1,4 +1,4 @@
-//! Loads the mocks of a plan's file, with latencies from recorded runs.
+//! Loads the mocks of a plan's file. Latencies may come from recorded runs.
 
 use std::{
     cell::RefCell,
@@ -15,21 +15,22 @@ use record::{Run, units::count};
 
 use crate::run;
 
-/// Minimum number of responses for a distribution: fewer move the 95th percentile by half.
+/// Minimum number of responses for a distribution. With fewer, the 95th percentile may be off by
+/// half.
 const LEAST: u64 = 100;
-/// Labels listed when the requested label does not exist.
+/// Maximum number of labels that are listed if the requested label does not exist.
 const MOST_NAMED: usize = 8;
 
 /// Mocks, with notes for the user.
 #[derive(Debug)]
 pub struct Served {
-    /// What they answer, and when.
+    /// The mocks.
     pub mocks: Vec<Mock>,
-    /// What was excluded from recorded latencies.
+    /// Notes about what was excluded from recorded latencies.
     pub notes: Vec<String>,
 }
 
-/// Names of the mocks in a plan's file, empty if none. Does not read recorded runs.
+/// Names of the mocks in a plan's file. Does not read recorded runs.
 ///
 /// # Errors
 ///
@@ -38,7 +39,7 @@ pub fn names(file: &Path) -> Result<Vec<String>, Vec<String>> {
     mocks::names(&read(file)).map_err(lines)
 }
 
-/// Loads the mocks of a plan's file, with times from runs in this folder of records.
+/// Loads the mocks of a plan's file. Recorded latencies are read from `runs`, a folder of records.
 ///
 /// # Errors
 ///
@@ -122,7 +123,8 @@ fn measured(
     Ok((measured, note))
 }
 
-/// Finds a run by `last`, name or folder. Folders are relative to the plan first.
+/// Finds a run by `last`, name or folder. A relative folder is first looked up relative to the
+/// plan.
 fn find(wanted: &str, runs: &Path, file: &Path) -> Result<Run, String> {
     let next_to_plan = file.parent().map(|folder| folder.join(wanted));
     let is_run = |folder: &PathBuf| wanted.contains('/') && folder.join("manifest.json").is_file();

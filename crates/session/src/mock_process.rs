@@ -1,7 +1,7 @@
-//! Runs the mocks of a plan as a child process for one or several runs.
+//! Runs the mocks of a plan as a child process, for one or several runs.
 //!
-//! Their CPU time stays apart from the generator's. The child ends when its standard input closes,
-//! even if the run is killed.
+//! So their CPU time is separate from the generator's. The child ends when its standard input
+//! closes, even if the run is killed.
 
 use plan::mocks::MockAddress;
 use std::{
@@ -18,10 +18,10 @@ use crate::{
     lab_process::NotStarted,
 };
 
-/// Variable with mocks that outlive the run: NAME=URL, separated by blanks.
+/// Variable with mocks that outlive the run, as NAME=URL separated by spaces.
 pub const ENVIRONMENT: &str = "LOADLINE_MOCKS";
 
-/// Mocks in a child process; they end when this is dropped.
+/// Mocks in a child process. They end when this is dropped.
 #[derive(Debug)]
 pub struct MockProcess {
     child: Child,
@@ -43,18 +43,18 @@ pub fn lent() -> Option<Vec<MockAddress>> {
     (!addresses.is_empty()).then_some(addresses)
 }
 
-/// Addresses of the mocks; empty without mocks.
+/// Addresses of the mocks. Empty without mocks.
 #[must_use]
 pub fn places(mocks: Option<&MockProcess>) -> &[MockAddress] {
     mocks.map_or(&[], |mocks| &mocks.addresses)
 }
 
 impl MockProcess {
-    /// Starts the mocks of this plan. Latencies may come from runs in this folder of records.
+    /// Starts the mocks of this plan. Recorded latencies are read from `runs`, a folder of records.
     ///
     /// # Errors
     ///
-    /// One line that says why they did not start.
+    /// One line with the reason why they did not start.
     pub fn start(
         plan: &Path,
         runs: Option<&Path>,
@@ -96,7 +96,7 @@ impl MockProcess {
                 return Ok(mocks);
             }
         }
-        // The mocks have printed their message; the exit code says whether the input was invalid.
+        // The mocks have printed their message. The exit code says whether the input was invalid.
         let code = mocks.child.wait().ok().and_then(|status| status.code());
         Err(NotStarted {
             line: "the mocks did not start".to_owned(),
@@ -110,7 +110,7 @@ impl MockProcess {
         &self.addresses
     }
 
-    /// How the process ended; `None` while it runs.
+    /// How the process ended. `None` while it runs.
     pub fn ended(&mut self) -> Option<String> {
         let status = self.child.try_wait().ok().flatten()?;
         Some(format!("the process of the plan's mocks ended: {status}"))
@@ -130,12 +130,11 @@ impl MockProcess {
 impl Drop for MockProcess {
     fn drop(&mut self) {
         drop(self.stdin.take());
-        // Waiting prevents a zombie.
         let _ = self.child.wait();
     }
 }
 
-/// Adds the mocks as downstreams to a lab's target, unless the target sets them.
+/// Adds the mocks as downstream services to a lab's target, unless the target sets them itself.
 #[must_use]
 pub fn redirect(target: &str, addresses: &[MockAddress]) -> String {
     let mut target = target.to_owned();
@@ -149,22 +148,22 @@ pub fn redirect(target: &str, addresses: &[MockAddress]) -> String {
     target
 }
 
-/// Tells all mocks that the load begins now, which resets timelines and figures.
+/// Notifies all mocks that the load begins now. They reset timelines and figures.
 ///
 /// # Errors
 ///
-/// A line about a mock that does not answer.
+/// One line about a mock that does not respond.
 pub fn begin(addresses: &[MockAddress]) -> Result<(), String> {
     addresses
         .iter()
         .try_for_each(|one| ask(one, "POST", "/__mock/begin").map(drop))
 }
 
-/// Figures of each mock since the load began.
+/// Requests the figures of each mock since the load began.
 ///
 /// # Errors
 ///
-/// A line about a mock that does not answer.
+/// One line about a mock that does not respond.
 pub fn parse_addresses(addresses: &[MockAddress]) -> Result<Vec<Value>, String> {
     addresses
         .iter()

@@ -1,4 +1,4 @@
-//! Callbacks of a front end: it observes the run, prints it in its tool's format and decides the
+//! Callbacks of a front end. It observes the run, prints it in its tool's format and decides the
 //! exit code.
 
 use std::path::Path;
@@ -16,27 +16,27 @@ pub trait Observer: Send {
     fn started(&mut self, run: &Run);
     /// An interval is complete and recorded.
     fn interval(&mut self, interval: &Interval, run: &Run);
-    /// A scenario or a trace prints a line; secrets in traces are already hidden.
+    /// A scenario or a trace prints a line. Secrets in traces are already hidden.
     fn line(&mut self, line: &OutputLine);
 }
 
 /// A front end during a run. The methods are called in this order.
 pub trait RunObserver {
-    /// The observer for the run.
+    /// Returns the observer for the run.
     fn observer(&mut self) -> &mut dyn Observer;
     /// There is no load. Returns the exit code.
     fn not_run(&mut self, reason: &StartError) -> u8;
-    /// The load has ended and is recorded; nothing is computed yet.
+    /// The load has ended and is recorded. Nothing is computed yet.
     fn ended(&mut self, _ended: &FinishedRun) {}
     /// Computes the results of the run.
     fn page(&self, run: &Run) -> Page;
     /// All results are computed.
     fn computed(&mut self, _page: &Page) {}
-    /// Derived files are written; the report, if there is one.
+    /// Derived files were written. Receives the report's path if there is one.
     fn stored(&mut self, _report: Option<&Path>) {}
-    /// Everything is written. Prints the last lines and returns the exit code.
+    /// Everything was written. Prints the last lines and returns the exit code.
     fn code(&mut self, outcome: &RunOutcome<'_>) -> u8;
-    /// Exit code if only `teardown` failed.
+    /// Exit code if `teardown` is all that failed.
     fn after_failed(&self) -> u8 {
         exit::PASS
     }
@@ -45,15 +45,15 @@ pub trait RunObserver {
 /// Result of a run, for its exit code.
 #[derive(Debug)]
 pub struct RunOutcome<'a> {
-    /// Its record.
+    /// The record of the run.
     pub run: &'a Run,
     /// All figures, and the verdict.
     pub summary: &'a Summary,
-    /// What ended it early, if anything.
+    /// What ended the run early, if anything.
     pub cause: Option<&'a Cause>,
-    /// The signal that ended it; the stop button counts as Ctrl-C.
+    /// The signal that ended the run, if any. The stop button counts as Ctrl-C.
     pub signal: Option<u8>,
-    /// Why the engine could not complete it.
+    /// Why the engine could not complete the run, if it could not.
     pub error: Option<&'a RunError>,
     /// Whether all requested files were written.
     pub files_written: bool,

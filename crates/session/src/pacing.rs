@@ -1,22 +1,23 @@
-//! `--pacing-slack`, and its environment variable for front ends that have only the original tool's
-//! flags.
+//! `--pacing-slack`, and its environment variable for front ends that have only the flags of the
+//! original tool.
 
 use plan::units::{self, MILLISECOND};
 
 const ENVIRONMENT: &str = "LOADLINE_PACING_SLACK";
-/// Lateness from a millisecond on makes a measurement INVALID.
+/// Maximum slack. Lateness of a millisecond or more makes a measurement INVALID.
 const MOST_NS: u64 = MILLISECOND;
 
 /// Reads the value of `--pacing-slack`, in nanoseconds.
 ///
 /// # Errors
+///
 /// One line that names the flag.
 pub fn from_flag(text: Option<&str>) -> Result<Option<u64>, String> {
     text.map(|text| parse(text).map_err(|reason| format!("--pacing-slack '{text}': {reason}")))
         .transpose()
 }
 
-/// Reads the environment variable, in nanoseconds. `None` where it is not set.
+/// Reads the environment variable, in nanoseconds. `None` if it is not set.
 pub(crate) fn from_environment() -> Result<Option<u64>, String> {
     let text = std::env::var(ENVIRONMENT).ok();
     let text = text.filter(|text| !text.is_empty());
@@ -25,7 +26,7 @@ pub(crate) fn from_environment() -> Result<Option<u64>, String> {
 }
 
 fn parse(text: &str) -> Result<u64, String> {
-    // `parse_duration` refuses zero, which is valid here.
+    // `parse_duration` rejects zero, which is valid here.
     if matches!(text, "0" | "0s" | "0ms" | "0us") {
         return Ok(0);
     }

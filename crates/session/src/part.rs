@@ -1,4 +1,4 @@
-//! Settings of one process of several: record folder, share, start.
+//! Settings of one of several processes: record folder, share, start.
 
 use std::path::PathBuf;
 
@@ -10,15 +10,15 @@ use serde_json::{Map, Value};
 
 use crate::salt::random_salt;
 
-/// What one process of several runs. May hold secrets from `setup`: pass it through a pipe, never a
-/// file.
+/// What one of several processes runs. May contain secrets from `setup`: pass it through a pipe,
+/// never in a file.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct RunPartOrder {
     /// The run's folder.
     pub run: PathBuf,
     /// Identifier that all processes of the run share.
     pub run_id: String,
-    /// Number of this process, and of all processes.
+    /// Index of this process, and number of all processes.
     pub share: Share,
     /// Name of the process, if a conductor gave it one.
     #[serde(default)]
@@ -26,26 +26,26 @@ pub struct RunPartOrder {
     /// True for a process that joined late; it owns no arrivals.
     #[serde(default)]
     pub late: bool,
-    /// Whether a conductor sees the whole run and evaluates its rules.
+    /// Whether a conductor collects the whole run and evaluates its rules.
     #[serde(default)]
     pub conducted: bool,
-    /// Whether no process divides the run: the record is independent until merged.
+    /// Whether no process divides the run. The record is then independent until it is merged.
     #[serde(default)]
     pub alone: bool,
     /// Seed of all random numbers.
     pub seed: u64,
-    /// Zero of all times. For another machine the sender fills in that machine's clock and its
-    /// uncertainty.
+    /// Start of the run, the zero of all times. For another machine, the sender fills in that
+    /// machine's clock and its uncertainty.
     pub start: RunStart,
-    /// Shared by all redactions, so that a secret has one mark in all records.
+    /// Salt that all processes use for redaction, so that a secret has the same mark in all
+    /// records.
     pub(crate) salt: [u8; 16],
-    /// Variables from `setup`.
     pub(crate) inherited: Map<String, Value>,
 }
 
 impl RunPartOrder {
-    /// A part that no process assigns. Processes with equal test, seed, number of parts and start
-    /// run parts of one run.
+    /// Creates a part that is not assigned by another process. Processes with equal test, seed,
+    /// number of parts and start run parts of one run.
     #[must_use]
     pub fn alone(share: Share, seed: u64, start: RunStart) -> RunPartOrder {
         let run = format!("{seed} {} {}", start.wall_ns, share.of);

@@ -1,5 +1,5 @@
-//! A run of several processes. One divides it, creates the record and finishes it. Each other
-//! process runs a [`RunPartOrder`] and writes its own record in the run's folder.
+//! A run of several processes. One process divides the run, creates the record and finishes it.
+//! Each of the others runs a [`RunPartOrder`] and writes its own record in the run's folder.
 
 use std::path::{Path, PathBuf};
 
@@ -36,7 +36,7 @@ pub struct PartitionedRun {
     salt: [u8; 16],
 }
 
-/// Validates a run of this many other processes.
+/// Validates a run that is divided among `processes` other processes.
 ///
 /// # Errors
 ///
@@ -66,11 +66,9 @@ pub struct Coordinator {
 }
 
 enum LiveViewState {
-    /// Not serving yet.
+    /// The live view is not serving yet.
     Bound(Box<Bound>),
-    /// Serving.
     Served(Live),
-    /// Not available.
     Not,
 }
 
@@ -79,7 +77,7 @@ impl PartitionedRun {
     ///
     /// # Errors
     ///
-    /// Why there is no run.
+    /// The reason why there is no run.
     pub fn before(&mut self, observer: Option<&mut dyn Observer>) -> Result<(), StartError> {
         if self.ready.job.plan.before.is_some() {
             self.ready.job.plan.inherited = setup_teardown::before(&self.ready, observer)?;
@@ -105,7 +103,7 @@ impl PartitionedRun {
         self.ready.job.options.seed
     }
 
-    /// The parts, without start and record folder.
+    /// The parts. Their start and record folder are not set yet.
     pub fn parts(&self) -> impl Iterator<Item = RunPartOrder> + '_ {
         let part = self.part(RunStart::at(0, 0));
         (0..self.processes).map(move |index| part.new_part(index, self.processes))
@@ -127,17 +125,17 @@ impl PartitionedRun {
         }
     }
 
-    /// Runs `setup` and creates the record. The load starts `lead_ns` from then.
+    /// Runs `setup` and creates the record. The load starts `lead_ns` later.
     ///
     /// # Errors
     ///
-    /// Why there is no run; without a folder parts cannot be merged.
+    /// The reason why there is no run. Without a folder, parts cannot be merged.
     pub fn begin(mut self, lead_ns: u64) -> Result<Coordinator, StartError> {
         self.before(None)?;
         self.begin_at(Zero::in_ns(lead_ns))
     }
 
-    /// Creates the record of a load that starts at this moment.
+    /// Creates the record of a load that starts at `zero`.
     ///
     /// # Errors
     ///
@@ -178,13 +176,14 @@ impl PartitionedRun {
     }
 }
 
-/// A divided run whose intervals the coordinator sees.
+/// A divided run whose intervals the coordinator collects.
 pub struct Conducting<'a> {
     recording: Recording<'a>,
 }
 
 impl Conducting<'_> {
-    /// Adds an interval merged from all processes, with the ages of in-flight requests at its end.
+    /// Adds an interval that was merged from all processes, with the ages of in-flight requests at
+    /// its end.
     pub fn interval(&mut self, decoded: DecodedChunk, in_flight_ages: &Ages) {
         self.recording.interval_of_parts(decoded, in_flight_ages);
     }
@@ -201,7 +200,7 @@ impl Conducting<'_> {
         heed(error, &recording.writer, &recording.stop, &recording.sink);
     }
 
-    /// Records server metrics; call about once a second.
+    /// Records server metrics. Call it about once a second.
     pub fn look(&mut self) {
         self.recording.look();
     }
@@ -234,8 +233,8 @@ impl RunPartOrder {
 }
 
 impl Coordinator {
-    /// Shows and evaluates the run while `work` collects the intervals. Returns when all processes
-    /// have ended.
+    /// Displays and evaluates the run while `work` collects the intervals. Returns when all
+    /// processes have ended.
     pub fn conduct<T>(
         mut self,
         observer: &mut dyn Observer,
@@ -296,7 +295,7 @@ impl Coordinator {
         (0..self.processes).map(|index| self.part.new_part(index, self.processes))
     }
 
-    /// Records a remark for all readers of the record.
+    /// Records a remark that every report shows.
     pub fn remark(&mut self, kind: EventKind, text: &str) {
         let zero_ns = self.part.start.monotonic_ns;
         let at_ns = engine::clock::monotonic_ns().saturating_sub(zero_ns);
@@ -322,7 +321,7 @@ impl Coordinator {
         &self.stop
     }
 
-    /// Records server metrics; call about once a second.
+    /// Records server metrics. Call it about once a second.
     pub fn look(&mut self) {
         let looks = self.sampling.take();
         self.write(&looks);
@@ -338,12 +337,12 @@ impl Coordinator {
         );
     }
 
-    /// Closes the record and reads the parts, whose processes have ended. The record of a killed
-    /// process is marked as cut off.
+    /// Closes the record and reads the parts. Their processes must have ended. The record of a
+    /// killed process is marked as cut off.
     ///
     /// # Errors
     ///
-    /// Fails if a folder is not a part of this run.
+    /// Fails if a folder does not contain a part of this run.
     pub fn ended(self) -> Result<FinishedRun, RecordError> {
         self.finish_with_error(None)
     }
@@ -391,7 +390,7 @@ impl Coordinator {
         let unrecorded = self.writer.failure().map(ToOwned::to_owned);
         let (_, failed) = self.writer.finish(state, end);
         let unrecorded = unrecorded.or_else(|| failed.map(|failed| failed.to_string()));
-        // A run that our own fault ended early has not passed.
+        // A run that our own failure ended early has not passed.
         let fault = cause.filter(|cause| matches!(cause, engine::Cause::Fault(_)));
         let fault = fault.map(|cause| format!("the run ended early by {cause}"));
         let trouble = unrecorded.or(trouble).or(fault);

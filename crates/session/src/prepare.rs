@@ -1,5 +1,5 @@
-//! Validates a run before any traffic: plan, hosts, memory, descriptors, ports, criteria that can
-//! never be evaluated.
+//! Validates a run before any traffic: plan, hosts, memory, descriptors, ports, and criteria that
+//! can never be evaluated.
 
 use std::path::PathBuf;
 
@@ -21,7 +21,7 @@ use crate::{
     server_sources,
 };
 
-/// Everything a run consists of.
+/// Everything that a run consists of.
 pub struct Job {
     /// The front end's name.
     pub frontend: &'static str,
@@ -33,15 +33,16 @@ pub struct Job {
     pub hosts: Hosts,
     /// Folder of records.
     pub runs: Option<PathBuf>,
-    /// Additional names whose values are secret.
+    /// Further names whose values are secret.
     pub secrets: Vec<String>,
     /// Live view and Prometheus endpoint.
     pub live: live::LiveOptions,
-    /// Whether the original tool never checks certificates; then there is no warning about that.
+    /// Whether the original tool never verifies certificates. The warning about that is then
+    /// omitted.
     pub never_checks: bool,
-    /// Whether the run handles the signals of the process; otherwise the caller does.
+    /// Whether the run handles the signals of the process. Otherwise the caller does.
     pub hears_signals: bool,
-    /// Files to write at the end.
+    /// Files to write after the run.
     pub exports: Exports,
     /// Where to write the summary as JSON.
     pub json: Option<PathBuf>,
@@ -49,14 +50,14 @@ pub struct Job {
     pub samplers: Vec<Box<dyn Sampler>>,
     /// The part that this process runs. `None` means the whole run.
     pub part: Option<RunPartOrder>,
-    /// Whether the coordinator sees the whole run's intervals.
+    /// Whether the coordinator collects the intervals of the whole run.
     pub conducts: bool,
     /// Copies the record of a part elsewhere.
     pub copier: Option<Box<dyn Copier>>,
 }
 
 impl Job {
-    /// A plan of a front end, with the default samplers.
+    /// Creates the job for a plan of a front end, with the default samplers.
     #[must_use]
     pub fn new(frontend: &'static str, plan: Plan, options: EngineOptions) -> Job {
         Job {
@@ -88,7 +89,7 @@ impl Job {
         }
     }
 
-    /// Turns the job into one part on a machine of its own, without a coordinator.
+    /// Turns the job into one part that runs on its own machine, without a coordinator.
     #[must_use]
     pub fn shard(self, part: RunPartOrder) -> Job {
         Job {
@@ -98,17 +99,17 @@ impl Job {
     }
 }
 
-/// Why a run did not begin.
+/// Why a run did not start.
 #[derive(Debug)]
 pub struct RunRefused {
     /// A line for each problem.
     pub problems: Vec<Problem>,
-    /// Whether the input is wrong, and not the machine.
+    /// Whether the input is invalid, as opposed to a limit of the machine.
     pub bad_input: bool,
 }
 
 impl RunRefused {
-    /// The input is wrong.
+    /// Creates a refusal because of invalid input.
     #[must_use]
     pub fn bad_input(problems: Vec<Problem>) -> RunRefused {
         RunRefused {
@@ -121,7 +122,7 @@ impl RunRefused {
 impl From<Vec<Problem>> for RunRefused {
     fn from(problems: Vec<Problem>) -> RunRefused {
         RunRefused {
-            // A problem with a location in a file is always wrong input.
+            // A problem with a position in a file is always invalid input.
             bad_input: problems.iter().any(|problem| problem.at.is_some()),
             problems,
         }
@@ -179,7 +180,7 @@ pub(crate) fn prepare_as(
     let is_blind = job.part.is_some() && !conducted || processes.is_some() && !job.conducts;
     rules::apply_env_stop(&mut job.plan, is_blind).map_err(RunRefused::bad_input)?;
     if job.part.is_none() || conducted || alone {
-        // Commands with our flags check this before.
+        // Commands with our own flags have already checked this.
         if job.frontend != "run" {
             naming::apply_env_names(&mut job.plan, None).map_err(RunRefused::bad_input)?;
         }
@@ -197,19 +198,16 @@ pub(crate) fn prepare_as(
         return Err(RunRefused::bad_input(problems));
     }
     if job.options.hooks.is_none() && plan.has_extensions() {
-        // Response conditions of a test file are never dropped silently.
+        // Conditions on responses in a test file must not be dropped silently.
         let text =
             "steps of the plan say what nobody here looks at: their front door's hooks are missing";
         return Err(RunRefused::bad_input(vec![Problem::anywhere(text)]));
     }
-    if let Some(problem) = job
-        .options
-        .memory
-        .and_then(|all| memory::enough(plan, largest, all))
-    {
+    let budget = job.options.memory;
+    if let Some(problem) = budget.and_then(|all| memory::enough(plan, largest, all)) {
         return Err(RunRefused::bad_input(vec![problem]));
     }
-    // External drivers and parts have schedules that this process does not control.
+    // This process does not control the schedules of external drivers and parts.
     job.options.steered = job.live.view.is_some()
         && job.frontend == "run"
         && job.part.is_none()
@@ -221,7 +219,7 @@ pub(crate) fn prepare_as(
     }
     descriptors(plan, largest).map_err(|problem| vec![problem])?;
     let manifest = manifest(&job, &prepared, processes);
-    // The conductor has checked that for the whole run.
+    // The conductor has checked this for the whole run.
     let problems = if conducted {
         Vec::new()
     } else {
@@ -262,7 +260,6 @@ fn manifest(job: &Job, prepared: &Prepared, processes: Option<u64>) -> Manifest 
     };
     let mut manifest = Manifest::new(&job.plan, started);
     if job.part.as_ref().is_some_and(|part| part.alone) {
-        // Criteria are evaluated on all parts together.
         manifest.criteria.clear();
     }
     // Labels that appear later are reported by their source.
@@ -274,7 +271,8 @@ fn manifest(job: &Job, prepared: &Prepared, processes: Option<u64>) -> Manifest 
     manifest
 }
 
-/// Criteria and stop rules that can never be decided, and those not evaluated in this run.
+/// Problems for criteria and stop rules that can never be decided, including those that this run
+/// does not evaluate.
 fn never_judged(job: &Job, manifest: &Manifest, labels: &[Label]) -> Vec<Problem> {
     let server = sampling::declared(&job.samplers);
     let plan = &job.plan;
@@ -362,11 +360,11 @@ impl Ready {
     }
 }
 
-/// Fails before the run if there are too few descriptors for the plan.
+/// Fails if there are too few descriptors for the plan.
 fn descriptors(plan: &Plan, share: Share) -> Result<(), Problem> {
     let connections = match (&plan.http.pool, &plan.load) {
         (_, plan::Load::Closed { users, .. }) => u64::from(*users),
-        // A pool's limit is a maximum; low rates never reach it.
+        // The limit of a pool is a maximum. Low rates never reach it.
         (plan::PoolPolicy::Shared(n), _)
             if plan.peak_rate().is_some_and(|rate| rate > f64::from(*n)) =>
         {
@@ -385,7 +383,7 @@ fn descriptors(plan: &Plan, share: Share) -> Result<(), Problem> {
 ///
 /// # Errors
 ///
-/// One line with the number needed and how to raise the limit.
+/// One line with the number that is needed and how to raise the limit.
 pub fn descriptors_for(connections: u64) -> Result<(), Problem> {
     let Some(has) = engine::raise_descriptors() else {
         return Ok(());

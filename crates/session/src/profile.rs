@@ -1,4 +1,5 @@
-//! A plan's load profile with the sizes of requests and the limits of this machine. Sends nothing.
+//! The load profile of a plan, with the sizes of requests and the limits of this machine. Sends
+//! nothing.
 
 use plan::{
     Plan, PoolPolicy, Problem,
@@ -10,21 +11,21 @@ use serde::Serialize;
 
 use crate::{lab_process, memory, prepare};
 
-/// How long the kernel keeps the port of a connection that this machine closed.
+/// How long the kernel keeps the port of a connection that this machine has closed.
 const KEPT_NS: u64 = 60 * SECOND;
 
-/// One check of this machine.
+/// The result of checking one resource of this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct MachineCheck {
-    /// What it is about: `cores`, `descriptors`, `ports`, `memory`.
+    /// The resource: `cores`, `descriptors`, `ports` or `memory`.
     pub about: &'static str,
-    /// Whether it is enough; `None` if unknown.
+    /// Whether there is enough of it. `None` if that is unknown.
     pub enough: Option<bool>,
-    /// What is needed and what is available, in words.
+    /// What is needed and what is available.
     pub text: String,
 }
 
-/// The plan's profile, with checks of this machine.
+/// Computes the plan's profile and checks this machine.
 ///
 /// # Errors
 ///
@@ -36,7 +37,7 @@ pub fn profile(
 ) -> Result<(Profile, Vec<MachineCheck>), Vec<Problem>> {
     let mut sized = plan.clone();
     if sized.target.starts_with(lab_process::SCHEME) {
-        // The address of an embedded target is unknown before it starts; all have about this
+        // The address of an embedded target is unknown before it starts. All have about this
         // length.
         sized.target = "http://127.0.0.1:65535".to_owned();
     }
@@ -73,7 +74,6 @@ fn checks(plan: &Plan, profile: &Profile) -> Vec<MachineCheck> {
         PoolPolicy::Shared(n) => Some(users.map_or(f64::from(n), |users| users.min(f64::from(n)))),
         PoolPolicy::PerUser => users,
     };
-    // MQTT clients are always connected.
     let clients = profile.clients.iter().map(|row| f64::from(row.clients));
     let clients: f64 = clients.sum();
     let connections = connections.map(|connections| connections + clients);
@@ -139,7 +139,6 @@ fn descriptors(connections: Option<f64>) -> MachineCheck {
     }
 }
 
-/// Local ports in use: open connections, and those closed recently.
 fn ports(plan: &Plan, host: &Host, arrivals: f64, connections: Option<f64>) -> MachineCheck {
     let range = host.local_ports.as_deref().unwrap_or_default();
     let ends: Vec<u64> = range
@@ -159,7 +158,7 @@ fn ports(plan: &Plan, host: &Host, arrivals: f64, connections: Option<f64>) -> M
         "{} local ports to one address",
         record::units::count(there_are)
     );
-    // A user's own connections close with the iteration; shared ones stay.
+    // A user's own connections close with the iteration. Shared ones stay open.
     let stored = match (plan.http.pool, &plan.load) {
         (PoolPolicy::PerUser, plan::Load::Open { .. }) => arrivals * (KEPT_NS / SECOND) as f64,
         _ => 0.0,
@@ -186,7 +185,7 @@ fn ports(plan: &Plan, host: &Host, arrivals: f64, connections: Option<f64>) -> M
     };
     MachineCheck {
         about,
-        // With more users ports could run out.
+        // With more users, ports could run out.
         enough: match connections {
             None if needed <= there_are as f64 => None,
             _ => Some(needed <= there_are as f64),

@@ -1,27 +1,28 @@
-//! Finds the Python that has our package: from a variable, next to the binary, or in the search
-//! path.
+//! Finds the Python interpreter that has our package: from a variable, next to the binary, or in
+//! the search path.
 
 use std::{
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
 
-/// Variable for the interpreter.
+/// Variable with the interpreter's path.
 pub const NAMED: &str = "LOADLINE_PYTHON";
 const QUESTION: &str = "import importlib.util as u, sys; \
      sys.exit(0 if u.find_spec('loadline') and u.find_spec('loadline._native') else 7)";
-/// Its exit code if the package is missing.
 const NO_PACKAGE: i32 = 7;
 
-/// The Python that has the package; `how` says how to install it.
+/// Returns the Python interpreter that has the package. `how` is advice on how to install the
+/// package.
 ///
 /// # Errors
 ///
-/// One line that says why there is none.
+/// One line with the reason why there is none.
 pub fn with_package(how: &str) -> Result<PathBuf, String> {
     let python = interpreter(how)?;
     let asked = Command::new(&python)
-        // As `-P`, which Python before 3.11 refuses: a folder called `loadline` is not the package.
+        // Like `-P`, which Python before 3.11 rejects: a folder called `loadline` is not the
+        // package.
         .env("PYTHONSAFEPATH", "1")
         .args(["-c", QUESTION])
         .stdin(Stdio::null())
@@ -38,8 +39,8 @@ pub fn with_package(how: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// `LOADLINE_PYTHON`, otherwise the Python next to the binary, otherwise the one in the search
-/// path.
+/// The interpreter from `LOADLINE_PYTHON`, otherwise the one next to the binary, otherwise the one
+/// in the search path.
 fn interpreter(how: &str) -> Result<PathBuf, String> {
     if let Some(named) = std::env::var_os(NAMED).filter(|name| !name.is_empty()) {
         return Ok(PathBuf::from(named));
@@ -47,7 +48,8 @@ fn interpreter(how: &str) -> Result<PathBuf, String> {
     let names = ["python3", "python"];
     let own = std::env::current_exe().ok();
     let own_folder = own.as_deref().and_then(Path::parent);
-    // Symbolic links to the binary may be in a virtual environment that the binary is not in.
+    // A symbolic link to the binary may be in a virtual environment that does not contain the
+    // binary.
     let called = std::env::args_os().next().map(PathBuf::from);
     let linked = called.as_deref().and_then(Path::parent);
     let search = std::env::var_os("PATH").unwrap_or_default();

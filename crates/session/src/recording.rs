@@ -1,4 +1,4 @@
-//! Handles intervals and lines during a run: record first, then observers.
+//! Handles intervals and lines during a run. They go to the record first, then to observers.
 
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ impl Recording<'_> {
         self.samples(&looks);
     }
 
-    /// Records load changes before their effects. Changes due after the end of the run are dropped.
+    /// Records load changes before they take effect. Changes after the end of the run are dropped.
     fn changes(&mut self) {
         let new = self.load_control.as_ref();
         let Some((new, load)) =
@@ -137,8 +137,8 @@ fn cause(fired: &FiredRule) -> Cause {
     }
 }
 
-/// Ends the run if the record cannot be written. If a copy is kept elsewhere, warns and continues.
-/// The end of the run reports [`Writer::failure`].
+/// Ends the run if the record cannot be written. If a copy is kept elsewhere, warns and continues
+/// instead. The end of the run reports [`Writer::failure`].
 pub(crate) fn heed(
     error: Option<RecordError>,
     writer: &Writer,
@@ -171,7 +171,7 @@ impl Recording<'_> {
     }
 
     fn tell_all(&mut self, interval: Interval) {
-        // The window is updated before rules are evaluated.
+        // Update the window before evaluating rules.
         let interval = Arc::new(interval);
         self.window.add(&interval);
         self.judge(&interval);
@@ -240,7 +240,7 @@ impl Sink for Recording<'_> {
     }
 }
 
-/// A line without secrets; `None` if only a secret is left.
+/// Removes secrets from a line. `None` if nothing else is left.
 pub(crate) fn without_secrets(redactor: &mut Redactor, line: OutputLine) -> Option<OutputLine> {
     Some(match line {
         OutputLine::Trace(text) => OutputLine::Trace(redactor.text(&text)),

@@ -1,18 +1,18 @@
-//! Criteria, stop rules and the excerpt setting from the environment, for all front ends.
+//! Criteria, stop rules and the setting for excerpts from the environment, for all front ends.
 
 use plan::{
     Criterion, Note, Plan, Problem, StopRule,
     criteria::{parse_criterion, parse_stop},
 };
 
-/// Stop rules, separated by semicolons or lines.
+/// Variable with stop rules, separated by semicolons or line breaks.
 pub const STOP: &str = "LOADLINE_STOP";
-/// Criteria, separated by semicolons or lines.
+/// Variable with criteria, separated by semicolons or line breaks.
 pub const CHECK: &str = "LOADLINE_CHECK";
-/// `off`: no response excerpts in the record.
+/// Variable that keeps excerpts of responses out of the record if it is `off`.
 const EXCERPTS: &str = "LOADLINE_EXCERPTS";
 
-/// The environment's stop rules.
+/// Parses the stop rules in the environment.
 ///
 /// # Errors
 ///
@@ -34,17 +34,13 @@ pub fn criteria(text: &str) -> Result<Vec<Criterion>, Vec<Problem>> {
     })
 }
 
-/// The environment's criteria, as text.
+/// The criteria in the environment, as text.
 #[must_use]
 pub fn checks() -> String {
     variable(CHECK)
 }
 
-/// Adds the environment's stop rules to the plan.
-///
-/// # Errors
-///
-/// A line for each invalid rule, and if the process sees only a part of the run.
+/// Adds the stop rules in the environment to the plan.
 pub(crate) fn apply_env_stop(plan: &mut Plan, is_divided: bool) -> Result<(), Vec<Problem>> {
     plan.stop.extend(stop()?);
     if is_divided && !plan.stop.is_empty() {
@@ -55,11 +51,7 @@ pub(crate) fn apply_env_stop(plan: &mut Plan, is_divided: bool) -> Result<(), Ve
     Ok(())
 }
 
-/// Adds the environment's criteria to the plan, without duplicates.
-///
-/// # Errors
-///
-/// A line for each invalid criterion.
+/// Adds the criteria in the environment to the plan, without duplicates.
 pub(crate) fn apply_env_check(plan: &mut Plan) -> Result<(), Vec<Problem>> {
     for criterion in criteria(&checks())? {
         if !plan
@@ -73,12 +65,8 @@ pub(crate) fn apply_env_check(plan: &mut Plan) -> Result<(), Vec<Problem>> {
     Ok(())
 }
 
-/// Omits response excerpts from the record if the environment says so, and notes that in the
+/// Omits excerpts of responses from the record if the environment says so, and notes that in the
 /// record.
-///
-/// # Errors
-///
-/// A line for any other value of the variable.
 pub(crate) fn apply_env_excerpts(plan: &mut Plan) -> Result<(), Vec<Problem>> {
     plan.without_excerpts |=
         is_off(&variable(EXCERPTS)).map_err(|reason| vec![Problem::anywhere(reason)])?;

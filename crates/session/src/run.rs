@@ -25,11 +25,11 @@ use crate::{
     window::RecentIntervals,
 };
 
-/// Time from the decision to start to the start, for all workers to be ready.
+/// Time between the decision to start and the start. In this time all workers get ready.
 const LEAD_NS: u64 = 20_000_000;
 
 impl Ready {
-    /// Runs and finishes. Returns the exit code.
+    /// Runs the test and finishes it. Returns the exit code.
     pub fn conduct(self, frontend: &mut dyn RunObserver) -> u8 {
         match self.run(frontend.observer()) {
             Ok(ended) => ended.finish(frontend),
@@ -41,7 +41,7 @@ impl Ready {
     ///
     /// # Errors
     ///
-    /// Why there was no load.
+    /// The reason why there was no load.
     pub fn run(self, observer: &mut dyn Observer) -> Result<FinishedRun, StartError> {
         self.run_with(observer, &RecentIntervals::default())
     }
@@ -56,11 +56,11 @@ impl Ready {
         observer: &mut dyn Observer,
         window: &RecentIntervals,
     ) -> Result<FinishedRun, StartError> {
-        // With several processes, the coordinator runs `setup` once.
+        // With several processes, the coordinator runs `setup`, and only once.
         if self.job.plan.before.is_some() && self.job.part.is_none() {
             let left = setup_teardown::before(&self, Some(&mut *observer))?;
             self.job.plan.inherited = left;
-            // Variables from `setup` belong to every virtual user.
+            // Every virtual user gets the variables from `setup`.
             let prepared = Prepared::new(&self.job.plan, self.job.options.clone());
             self.prepared = prepared.map_err(RunRefused::from)?;
         }
@@ -154,7 +154,7 @@ impl Ready {
     }
 }
 
-/// Refuses a part that is ready too late: the other parts do not wait.
+/// Refuses a part that is ready too late, because the other parts do not wait.
 fn not_late(part: &RunPartOrder, zero: Zero) -> Result<(), RunRefused> {
     if part.alone && engine::clock::monotonic_ns() >= zero.monotonic_ns {
         let line = "late: the part was not ready when the others began: nothing was sent";
@@ -172,11 +172,11 @@ fn rules(part: Option<&RunPartOrder>, plan: &plan::Plan) -> StopRules {
 }
 
 pub(crate) fn place(runs: Option<PathBuf>, seed: u64, zero: Zero) -> RunLocation {
-    // The seed is random unless set; the clock separates runs with equal seeds.
+    // The seed is random unless it is set. The clock distinguishes runs with equal seeds.
     RunLocation::new(Some(folder(runs)), (seed ^ zero.wall_ns >> 10) as u16)
 }
 
-/// Folder of records: from flag or environment, otherwise the default.
+/// The folder of records: from the flag or the environment, otherwise the default.
 pub(crate) fn folder(runs: Option<PathBuf>) -> PathBuf {
     let runs = runs.or_else(|| std::env::var_os("LOADLINE_RUNS").map(PathBuf::from));
     RunLocation::new(runs, 0).runs
@@ -201,7 +201,8 @@ pub(crate) fn hear(
         .ok()
 }
 
-/// Writes the end of the record and its cause. Returns the error of engine or record.
+/// Writes the end of the record with its cause. Returns the error of the engine or of the record,
+/// if any.
 fn close(
     mut writer: Writer,
     stop: &StopHandle,

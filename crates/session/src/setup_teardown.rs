@@ -23,10 +23,6 @@ use crate::{
 const LEAD_NS: u64 = 5_000_000;
 
 /// Runs `setup` and returns its variables.
-///
-/// # Errors
-///
-/// What ended it early.
 pub(crate) fn before(
     ready: &Ready,
     observer: Option<&mut dyn Observer>,
@@ -44,7 +40,7 @@ pub(crate) fn before(
     let name = scenario.name.clone().unwrap_or_default();
     let outcome = own.run(scenario, observer);
     if let Some(signal) = own.stop.signal() {
-        // A stop during `setup` cancels the load.
+        // A stop during `setup` cancels the load too.
         return Err(StartError::Before {
             reason: format!("ended during `{name}`: there was no load yet"),
             signal: Some(signal),
@@ -56,7 +52,6 @@ pub(crate) fn before(
     })
 }
 
-/// Runs `teardown` and reports failures.
 pub(crate) fn after(rest: &FinishContext, observer: Option<&mut dyn Observer>) -> After {
     let Some(scenario) = rest.plan.after.clone() else {
         return After::Done;
@@ -151,7 +146,6 @@ impl Own<'_> {
 struct RedactedLines<'a, 'o> {
     redactor: Redactor,
     sink: &'a SharedMessageSink,
-    /// Receives the step trace, if requested.
     observer: Option<&'a mut (dyn Observer + 'o)>,
 }
 

@@ -1,5 +1,5 @@
 //! One signal handler for the process, with listeners. The first signal drains the run, the second
-//! aborts it, the third ends the process. Without a listener the first one ends it.
+//! aborts it, the third ends the process. Without a listener, the first one ends the process.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -11,12 +11,11 @@ use crate::{exit, messages::SharedMessageSink};
 const HANG_UP: u8 = 1;
 const INTERRUPT: u8 = 2;
 const TERMINATE: u8 = 15;
-/// Signals before the process exits immediately.
+/// Number of signals before the process exits immediately.
 const POLITE: u64 = 2;
-/// SIGXFSZ ends a process at a file size limit (`ulimit -f`) unless caught.
+/// SIGXFSZ ends a process at a file size limit (`ulimit -f`), unless it is caught.
 const FILE_SIZE: i32 = 25;
 
-/// Listeners; only the newest is notified.
 static LISTENERS: Mutex<Listeners> = Mutex::new(Listeners {
     all: Vec::new(),
     next: 0,
@@ -52,7 +51,7 @@ fn listeners() -> MutexGuard<'static, Listeners> {
     LISTENERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Sends SIGINT, SIGTERM and SIGHUP to this stop handle. `kept` is printed if the process exits
+/// Passes SIGINT, SIGTERM and SIGHUP to this stop handle. `kept` is printed if the process exits
 /// immediately.
 ///
 /// # Errors
@@ -83,7 +82,7 @@ pub fn hear(
 fn came(number: u8) {
     let mut listeners = listeners();
     let Some(listener) = listeners.all.last_mut() else {
-        // Nothing runs that could be lost: exits as without a handler.
+        // Nothing is running that could be lost, so exit as if there were no handler.
         engine::exit_at_once(exit::of_signal(number));
     };
     listener.came += 1;
@@ -110,8 +109,8 @@ fn catch() -> std::io::Result<()> {
         .into_iter()
         .map(listen)
         .collect::<std::io::Result<Vec<(u8, Signal)>>>()?;
-    // When caught, a write over the limit is an error like a full disk. The handler stays after
-    // this drop.
+    // Once it is caught, a write over the limit is an error, as on a full disk. The handler stays
+    // after this drop.
     drop(signal(SignalKind::from_raw(FILE_SIZE))?);
     drop(guard);
     let thread = std::thread::Builder::new().name("signals".into());
@@ -133,7 +132,7 @@ fn catch() -> std::io::Result<()> {
     Ok(())
 }
 
-/// Whether the parent had this signal ignored, as `nohup` does; that stays.
+/// Whether the parent process had this signal ignored, as `nohup` does. It then stays ignored.
 fn is_ignored(number: u8) -> bool {
     let Ok(status) = std::fs::read_to_string("/proc/self/status") else {
         return false;

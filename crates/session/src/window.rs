@@ -1,5 +1,5 @@
-//! A trailing window of a running test: its newest intervals, merged on request. Rules use it;
-//! final results come from the record.
+//! A trailing window of a running test: its newest intervals, merged on request. Stop rules use it.
+//! Final results come from the record.
 
 use std::{
     collections::VecDeque,
@@ -18,13 +18,12 @@ pub struct RecentIntervals(Arc<Mutex<RecentState>>);
 
 #[derive(Debug, Default)]
 struct RecentState {
-    /// Duration that is kept; 0 keeps nothing.
     keep_ns: u64,
     intervals: VecDeque<Arc<Interval>>,
 }
 
 impl RecentIntervals {
-    /// A window of this many nanoseconds.
+    /// Creates a window that keeps this many nanoseconds.
     #[must_use]
     pub fn keeping(keep_ns: u64) -> RecentIntervals {
         RecentIntervals(Arc::new(Mutex::new(RecentState {
@@ -40,7 +39,7 @@ impl RecentIntervals {
         }
         let from = interval.span.to_ns.saturating_sub(newest.keep_ns);
         newest.intervals.push_back(Arc::clone(interval));
-        // The interval across the start stays, in case the newest is short.
+        // Keep the interval across the start, in case the newest one is short.
         while newest
             .intervals
             .get(1)
@@ -51,7 +50,7 @@ impl RecentIntervals {
     }
 
     /// Merges the intervals of a label ([`measure::label::ALL`] for all requests) within the last
-    /// `ns`, extended to at least a second. `None` before the first interval.
+    /// `ns`. Covers at least a second. `None` before the first interval.
     #[must_use]
     pub fn last(&self, ns: u64, label: LabelId) -> Option<Trailing> {
         let newest = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -78,10 +77,10 @@ impl RecentIntervals {
     }
 }
 
-/// Results of a window.
+/// Figures of the requests in a window.
 #[derive(Debug, Clone)]
 pub struct Trailing {
-    /// Start and end, in nanoseconds from the start.
+    /// Start and end of the window, in nanoseconds from the start.
     pub span: TimeSpan,
     slot: Slot,
     in_flight_ages: Histogram<u64>,
@@ -90,7 +89,7 @@ pub struct Trailing {
 /// A percentile over answered and unanswered requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Percentile {
-    /// Nanoseconds.
+    /// The percentile in nanoseconds.
     Ns(u64),
     /// The rank falls among unanswered requests, which count as infinitely long.
     Unanswered,
@@ -103,14 +102,14 @@ impl Trailing {
         self.slot.counters.ended()
     }
 
-    /// Number of requests in flight at the end for longer than `ns`.
+    /// Number of requests that are in flight at the end of the window and older than `ns`.
     #[must_use]
     pub fn in_flight_longer_than(&self, ns: u64) -> u64 {
         self.in_flight_ages.above(ns)
     }
 
-    /// A percentile of a time; `q` is between 0 and 1. `None` if nothing finished. Few samples make
-    /// it unreliable: see [`Trailing::ended`].
+    /// A percentile of a time, with `q` between 0 and 1. `None` if nothing finished. Few samples
+    /// make it unreliable: see [`Trailing::ended`].
     #[must_use]
     pub fn percentile(&self, kind: TimeKind, q: f64) -> Option<Percentile> {
         let mut answered = Histogram::<u64>::default();
@@ -127,7 +126,7 @@ impl Trailing {
         })
     }
 
-    /// Share of finished requests that failed or were unanswered; `None` if nothing finished.
+    /// Share of finished requests that failed or were unanswered. `None` if nothing finished.
     #[must_use]
     pub fn errors(&self) -> Option<f64> {
         let counters = &self.slot.counters;

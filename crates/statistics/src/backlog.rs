@@ -6,18 +6,17 @@ use crate::student;
 const SURE: f64 = 4.0;
 /// Minimum difference for each half, in the same unit.
 const LIKELY: f64 = 2.0;
-/// Minimum number of values.
 const ENOUGH: usize = 8;
-/// Minimum backlog as a share of arrivals. Less than this are a few requests that never finish.
+/// Minimum backlog as a share of arrivals. A smaller one may be a few requests that never finish.
 const LEAST: f64 = 0.01;
 /// Minimum number of values if the arrival rate is known.
 pub const ENOUGH_OF_PLANNED: usize = 4;
-/// Maximum p-value for completions below the planned rate.
+/// Maximum p-value at which completions count as below the planned rate.
 const CHANCE: f64 = 0.001;
-/// Lower bound of the variance: counts are whole numbers.
+/// Lower bound of the variance, because counts are whole numbers.
 const ROUNDING: f64 = 1.0 / 3.0;
 
-/// Returns the growth of the backlog per value, or `None` if it does not grow linearly.
+/// Returns the growth of the backlog per value. `None` if it does not grow linearly.
 ///
 /// `came` and `went` count arrivals and completions in the same periods. Both halves must grow by
 /// about the same. The first half must have completions, otherwise requests may just take long.
@@ -76,7 +75,7 @@ mod tests {
 
     use super::*;
 
-    /// Arrivals and completions per second of a single server, both Poisson.
+    /// Arrivals and completions per second of a single server. Both are Poisson processes.
     fn queue(seed: u64, comes: f64, served: f64, seconds: usize) -> (Vec<f64>, Vec<f64>) {
         let mut random = Rng::keyed(seed, Purpose::Resampling, 3, 0);
         let mut gap = |rate: f64| -(1.0 - random.unit()).ln() / rate;
@@ -129,13 +128,10 @@ mod tests {
         let completed = [160.0, 160.0, 161.0, 159.0, 160.0, 160.0, 160.0, 160.0];
         assert_eq!(backlog(&arrived, &completed), None);
         assert_eq!(outpaced(164.8, &arrived, &completed), Some(39.0 / 8.0));
-        // As many complete as planned. More arrived by chance.
         assert_eq!(outpaced(160.0, &arrived, &completed), None);
         assert_eq!(outpaced(164.8, &arrived[..3], &completed[..3]), None);
-        // One pause at the end: completions vary too much for a result.
         let held_up = [165.0, 164.0, 166.0, 165.0, 165.0, 165.0, 20.0];
         assert_eq!(outpaced(165.0, &[165.0; 7], &held_up), None);
-        // The backlog is worked off.
         assert_eq!(
             outpaced(165.0, &[165.0, 165.0, 140.0, 140.0], &[150.0; 4]),
             None
@@ -157,7 +153,6 @@ mod tests {
         completed[40..50].fill(0.0);
         completed[50] = 1100.0;
         assert_eq!(backlog(&arrived, &completed), None);
-        // One of a thousand is never answered.
         assert_eq!(backlog(&[10_000.0; 600], &[9_990.0; 600]), None);
         assert_eq!(backlog(&[100.0; 7], &[50.0; 7]), None);
     }

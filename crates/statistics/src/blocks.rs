@@ -1,13 +1,12 @@
-//! Block bootstrap of one run's time windows. Blocks keep correlated neighbours together: a long
-//! pause is drawn whole or not at all.
+//! Block bootstrap of a run's time windows. Blocks keep correlated neighbours together: a long
+//! pause is drawn as a whole or not at all.
 
 use base::rng::Rng;
 
-/// Minimum block length, as a power of the number of windows.
+/// Minimum length of a block, as a power of the number of windows.
 const POWER: f64 = 1.0 / 3.0;
 const LAGS: usize = 30;
 
-/// One resample: how often it contains each window.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resampled(pub Vec<u32>);
 
@@ -25,7 +24,7 @@ pub fn block_length(rendered: &[f64]) -> usize {
     let mut length = 1.0;
     if own > 0.0 {
         let autocorrelation = (1..LAGS.min(n)).map(|lag| covariance(lag) / own);
-        // Sums up to the first lag without correlation. Later lags are noise.
+        // Sum up to the first lag without correlation. Later lags are noise.
         length += 2.0
             * autocorrelation
                 .take_while(|autocorrelation| *autocorrelation > 0.05)
@@ -37,8 +36,8 @@ pub fn block_length(rendered: &[f64]) -> usize {
         .min((n / 4).max(1))
 }
 
-/// Draws as many windows as there are, in blocks of neighbours. The last window's neighbour is the
-/// first.
+/// Draws as many windows as there are, in blocks of neighbours. The first window follows the last
+/// one.
 pub fn resample(windows: usize, block: usize, random: &mut Rng) -> Resampled {
     let mut times = vec![0u32; windows];
     let mut left = windows;

@@ -1,21 +1,21 @@
 //! Load level at which a share of violations reaches its limit, with a confidence interval, from
 //! observations at several levels.
 //!
-//! Logistic regression on the level's logarithm. Observations far from the estimate get less
-//! weight. A grid over crossing and steepness is weighted by likelihood, so levels with no or only
-//! violations need no special case.
+//! Uses logistic regression on the logarithm of the level. Observations far from the estimate get
+//! less weight. A grid over crossing and steepness is weighted by likelihood. So levels with no
+//! violations, or only violations, need no special case.
 
 /// Maximum distance of an observation from the estimate, in logarithms.
 const REACH: f64 = 0.32;
 const CROSSINGS: usize = 161;
-/// Steepness grid: the exponent with which the odds grow with the level. First value, and factor to
-/// the next.
+/// Grid of steepness: the exponent with which the odds grow with the level. First value, and factor
+/// to the next one.
 const GENTLEST: f64 = 1.5;
 const STEEPER: f64 = 1.2;
 const STEEPNESSES: usize = 31;
-/// Maximum odds ratio relative to the allowed odds: overload does not follow the curve.
+/// Maximum odds, relative to the allowed odds, because overload does not follow the curve.
 const FAR: f64 = 6.0;
-/// Probability outside a 95 % interval, on each side.
+/// Probability of being outside a 95 % interval, on each side.
 const TAIL: f64 = 0.025;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -60,7 +60,6 @@ impl Crossing {
         self.at(0.5)
     }
 
-    /// The 95 % interval.
     #[must_use]
     pub fn interval(&self) -> (f64, f64) {
         (self.at(TAIL), self.at(1.0 - TAIL))
@@ -68,7 +67,7 @@ impl Crossing {
 
     #[must_use]
     pub fn capped(self, at: f64, deviation: f64) -> Crossing {
-        /// Scale at which a logistic curve matches the normal distribution to within 0.01.
+        /// The scale at which a logistic curve matches the normal distribution to within 0.01.
         const NORMAL: f64 = 1.702;
         let is_above = |place: f64| 1.0 / (1.0 + (NORMAL * (place - at) / deviation).exp());
         let below = self.below.into_iter();
@@ -129,7 +128,7 @@ pub fn crossing(bounds: &[Observations], around: f64) -> Option<Crossing> {
     })
 }
 
-/// Weight of an observation: 1 in the middle, 0 at the end of the reach.
+/// Weight of an observation: 1 at the estimate, 0 at the end of the reach.
 fn closeness(away: f64) -> f64 {
     (1.0 - away.abs().powi(3)).max(0.0).powi(3)
 }
@@ -165,7 +164,7 @@ impl LogisticCurve {
     }
 }
 
-/// For each grid point, the probability that the crossing of one bound is at or below it.
+/// For each point of the grid, the probability that the crossing of a bound is at or below it.
 fn below(near: &[(Observation, f64)], allowed: f64, around: f64) -> Vec<f64> {
     let curve = LogisticCurve::new(allowed, FAR);
     let steepnesses: Vec<f64> = (0..STEEPNESSES)
@@ -193,25 +192,24 @@ fn below(near: &[(Observation, f64)], allowed: f64, around: f64) -> Vec<f64> {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Movement {
-    /// Distance from the first to the last observation, in logarithms. Negative if it falls.
+    /// How far the crossing moves from the first to the last observation, in logarithms. Negative
+    /// if it falls.
     pub by: f64,
     pub evidence: f64,
 }
 
-/// Compares a linearly moving crossing with a constant one. The time of an observation runs from 0
-/// (first) to 1 (last). Returns `None` if no observation is near `around`.
+/// Compares a crossing that moves linearly with a constant one. The time of an observation runs
+/// from 0 (first) to 1 (last). `None` if no observation is near `around`.
 #[must_use]
 pub fn movement(looks: &[(f64, Observation)], allowed: f64, around: f64) -> Option<Movement> {
-    /// Maximum distance of an observation, in logarithms.
     const FARTHEST: f64 = 0.8;
-    /// Grid: crossings within the reach, steepnesses, and movements in both directions with their
-    /// step.
+    /// The grid: number of crossings within the reach. Further constants are for steepness, and for
+    /// movement in both directions.
     const CROSSINGS: i32 = 40;
     const APART: f64 = 0.0125;
     const STEEPNESSES: i32 = 4;
     const MOVEMENTS: i32 = 10;
     const STEP: f64 = 0.08;
-    /// Maximum odds ratio relative to the allowed odds.
     const FAR_MOVING: f64 = 30.0;
     let near = looks.iter();
     let near = near.filter(|(_, look)| look.n > 0.0 && (look.at - around).abs() < FARTHEST);
@@ -262,7 +260,7 @@ mod tests {
 
     #[test]
     fn crossing_of_a_well_observed_curve_is_found() {
-        // Odds grow with the 15th power of the level, 1 % at 770.
+        // Odds grow with the 15th power of the level and are 1 % at 770.
         let share = |level: f64| {
             let odds = 0.01 / 0.99 * (level / 770.0).powi(15);
             odds / (1.0 + odds)
@@ -327,7 +325,6 @@ mod tests {
             let look = look(level, 1.0, f64::from(u8::from(fails)));
             (time, look)
         };
-        // The same levels first pass and later fail.
         let falls: Vec<(f64, Observation)> = [120.0, 110.0, 115.0, 125.0]
             .iter()
             .enumerate()

@@ -1,9 +1,9 @@
 //! Exact rank-sum test (Mann, Whitney, Wilcoxon).
 //!
-//! Ties share their mean rank. The null distribution permutes these very ranks, so the test is
-//! exact with ties. Large samples use the normal approximation with a correction for ties.
+//! Ties share their mean rank. The null distribution permutes these ranks, so the test is exact
+//! with ties. Large samples use the normal approximation with a correction for ties.
 
-/// Total number of values above which the normal approximation is used, unless a sample is small.
+/// If there are more values in total, the normal approximation is used, unless one sample is small.
 const MOST_EXACT: usize = 100;
 /// Maximum size of a small sample. The other one may be larger.
 const SMALL: usize = 10;
@@ -16,9 +16,9 @@ pub(crate) fn is_exact(first: usize, second: usize) -> bool {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tails {
-    /// That the second sample ranks as low as observed, or lower.
+    /// Probability that the second sample ranks as low as observed, or lower.
     pub lower: f64,
-    /// That the second sample ranks as high as observed, or higher.
+    /// Probability that the second sample ranks as high as observed, or higher.
     pub upper: f64,
 }
 
@@ -60,15 +60,15 @@ pub fn mann_whitney(first: &[f64], second: &[f64]) -> Option<Tails> {
     })
 }
 
-/// The smallest two-sided p-value that samples of these sizes can give. Below it no correction for
-/// multiple tests can be met.
+/// The smallest two-sided p-value that samples of these sizes can have. If a correction for
+/// multiple tests requires less, it cannot be met.
 #[must_use]
 pub fn smallest_p(first: usize, second: usize) -> f64 {
     let choices = (1..=second).fold(1.0, |product, i| product * (first + i) as f64 / i as f64);
     (2.0 / choices).min(1.0)
 }
 
-/// Twice the rank of each value in order, so that ties are whole numbers too.
+/// Twice the rank of each value, in order. So ties are whole numbers too.
 fn doubled_ranks(sorted: &[(f64, bool)]) -> Vec<usize> {
     let mut ranks = Vec::with_capacity(sorted.len());
     let mut begin = 0;
@@ -77,7 +77,7 @@ fn doubled_ranks(sorted: &[(f64, bool)]) -> Vec<usize> {
             .iter()
             .take_while(|(x, _)| *x == sorted[begin].0);
         let end = begin + ties.count();
-        // Twice the mean of ranks begin + 1 to end.
+        // Twice the mean of the ranks begin + 1 to end.
         ranks.resize(end, begin + 1 + end);
         begin = end;
     }
@@ -95,7 +95,8 @@ pub(crate) fn ranks(values: &[f64]) -> Vec<f64> {
     ranks
 }
 
-/// Shares of all choices of `chosen` ranks whose sum is at most, and at least, `sum`.
+/// Of all choices of `chosen` ranks, the share whose sum is at most `sum`, and the share whose sum
+/// is at least `sum`.
 fn exact(ranks: &[usize], chosen: usize, sum: usize) -> Tails {
     let counts = sums(ranks, chosen);
     let all: f64 = counts.iter().sum();
@@ -141,7 +142,7 @@ fn normal(ranks: &[usize], chosen: usize, sum: usize) -> Tails {
             upper: 1.0,
         };
     }
-    // Doubled ranks have sums two apart, so half a step of continuity is one.
+    // Sums of doubled ranks are two apart, so half a step is one.
     let below = |sum: f64| 0.5 * erfc(-(sum - mean) / deviation / std::f64::consts::SQRT_2);
     Tails {
         lower: below(sum as f64 + 1.0),
@@ -149,7 +150,7 @@ fn normal(ranks: &[usize], chosen: usize, sum: usize) -> Tails {
     }
 }
 
-/// The complementary error function, to 1.2e-7 (Chebyshev approximation).
+/// The complementary error function, exact to 1.2e-7 (Chebyshev approximation).
 pub(crate) fn erfc(x: f64) -> f64 {
     let t = 1.0 / (1.0 + 0.5 * x.abs());
     const C: [f64; 10] = [
@@ -200,7 +201,7 @@ mod tests {
 
     #[test]
     fn ties_are_exact() {
-        // Ranks 1, 2.5, 2.5, 4: of six ways to choose two, one sums to 6.5 and one to 3.5.
+        // Ranks 1, 2.5, 2.5, 4: of the six ways to choose two, one has the sum 6.5 and one 3.5.
         let tails = mann_whitney(&[1.0, 2.0], &[2.0, 3.0]).unwrap();
         near(tails.upper, 2.0 / 6.0, 1e-12);
     }

@@ -1,12 +1,10 @@
 //! Median and outliers.
 
 const FAR: f64 = 5.0;
-/// Minimum distance of an outlier, in logarithms.
 const LEAST: f64 = 0.05;
-/// Minimum number of values for detecting outliers.
 const ENOUGH: usize = 4;
 
-/// `None` for no values.
+/// The median. `None` without values.
 #[must_use]
 pub fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
@@ -19,8 +17,8 @@ pub fn median(values: &[f64]) -> Option<f64> {
     })
 }
 
-/// Returns the indices of outliers among logarithms: more than five robust standard deviations
-/// (median absolute deviation) and more than 0.05 from the median.
+/// Returns the indices of outliers among logarithms. An outlier differs from the median by more
+/// than five robust standard deviations (median absolute deviation), and by more than 0.05.
 #[must_use]
 pub fn outliers(logarithms: &[f64]) -> Vec<usize> {
     if logarithms.len() < ENOUGH {
@@ -30,7 +28,8 @@ pub fn outliers(logarithms: &[f64]) -> Vec<usize> {
         return Vec::new();
     };
     let distances: Vec<f64> = logarithms.iter().map(|x| (x - middle).abs()).collect();
-    // 1.4826 scales the median absolute deviation to a standard deviation of a normal distribution.
+    // For a normal distribution, 1.4826 scales the median absolute deviation to the standard
+    // deviation.
     let usual = 1.4826 * median(&distances).unwrap_or(0.0);
     let is_far = |distance: f64| distance > (FAR * usual).max(LEAST);
     let places = distances.iter().enumerate();
@@ -56,7 +55,6 @@ mod tests {
         let logs = |values: &[f64]| values.iter().map(|x| x.ln()).collect::<Vec<_>>();
         assert_eq!(outliers(&logs(&[100.0, 102.0, 99.0, 30_000.0, 101.0])), [3]);
         assert!(outliers(&logs(&[100.0, 102.0, 99.0, 103.0, 101.0])).is_empty());
-        // Almost equal values have no outlier.
         assert!(outliers(&logs(&[100.0, 100.0, 100.0, 100.0, 101.0])).is_empty());
         assert!(outliers(&logs(&[1.0, 1.0, 900.0])).is_empty());
     }

@@ -1,9 +1,9 @@
-//! Gunther's universal scalability law, X(N) = g N / (1 + s (N − 1) + k N (N − 1)), fitted to
+//! Gunther's universal scalability law, X(N) = g N / (1 + s (N − 1) + k N (N − 1)). It is fitted to
 //! measured levels of a closed loop, with bootstrap intervals. g is the throughput of one user, s
 //! the serial share, k the crosstalk. Throughput has a peak if k is above 0.
 //!
-//! N / X(N) is linear in 1/g, s/g and k/g, so the fit needs no search. Of the variants with s or k
-//! at 0, the best is taken.
+//! N / X(N) is linear in 1/g, s/g and k/g, so the fit needs no search. Variants with s or k at 0
+//! are tried too, and the best one is taken.
 
 use base::{
     mutant::{self, Mutant},
@@ -12,12 +12,11 @@ use base::{
 
 use crate::median;
 
-/// Minimum number of levels for three unknowns.
 pub const LEAST_LEVELS: usize = 6;
 const DRAWS: u64 = 1_000;
 /// Probability outside a 95 % interval, on each side.
 const TAIL: f64 = 0.025;
-/// Maximum extrapolation, as a multiple of the highest measured number of users.
+/// Maximum extrapolation, as a multiple of the highest number of users that was measured.
 const FARTHEST: f64 = 2.0;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -49,14 +48,12 @@ impl Law {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scalability {
     pub law: Law,
-    /// 95 % interval.
     pub serial: (f64, f64),
-    /// 95 % interval.
     pub crosstalk: (f64, f64),
-    /// The peak. `None` without evidence that throughput falls, or if the peak is beyond the
-    /// extrapolation limit.
+    /// The peak. `None` if there is no evidence that throughput falls, or if the peak is too far
+    /// beyond the measured levels.
     pub peak: Option<ThroughputPeak>,
-    /// The typical relative error of the fit.
+    /// Typical relative error of the fit.
     pub noise: f64,
 }
 
@@ -67,7 +64,8 @@ pub struct ThroughputPeak {
     pub throughput: f64,
 }
 
-/// Fits the law to (users, throughput). `None` for too few levels or no throughput at all.
+/// Fits the law to (users, throughput). `None` if there are too few levels, or no throughput at
+/// all.
 #[must_use]
 pub fn scalability(levels: &[(f64, f64)], seed: u64) -> Option<Scalability> {
     if levels.len() < LEAST_LEVELS || levels.iter().any(|(n, x)| *n < 1.0 || *x <= 0.0) {
@@ -77,7 +75,7 @@ pub fn scalability(levels: &[(f64, f64)], seed: u64) -> Option<Scalability> {
     let freedom = (levels.len() - 3) as f64;
     let squares = levels.iter().map(|(n, x)| (x / law.at(*n) - 1.0).powi(2));
     let noise = (squares.sum::<f64>() / freedom).sqrt();
-    // Student's interval is wider, because noise estimated from few levels is uncertain.
+    // Student's interval is wider, because the noise is estimated from few levels.
     let wider = 1.0 + 2.0 / freedom;
     let mut random = Rng::keyed(seed, Purpose::Resampling, 13, 0);
     let mut normal = || (0..12).map(|_| random.unit()).sum::<f64>() - 6.0;
@@ -118,7 +116,7 @@ pub fn scalability(levels: &[(f64, f64)], seed: u64) -> Option<Scalability> {
     })
 }
 
-/// Least squares of relative errors, with all unknowns at or above 0.
+/// Minimizes the squares of relative errors, with all unknowns at or above 0.
 fn fitted(levels: &[(f64, f64)]) -> Option<Law> {
     let subsets: [&[usize]; 4] = [&[0, 1, 2], &[0, 1], &[0, 2], &[0]];
     let mut best: Option<(f64, [f64; 3])> = None;
@@ -159,10 +157,9 @@ fn row((users, throughput): (f64, f64)) -> [f64; 3] {
     [1.0 / y, (users - 1.0) / y, users * (users - 1.0) / y]
 }
 
-/// Solves for the unknowns in `way`; the others are 0.
 fn least_squares(levels: &[(f64, f64)], terms: &[usize]) -> Option<[f64; 3]> {
     let n = terms.len();
-    // Normal equations, with the right side as the last column.
+    // The normal equations. The last column is the right side.
     let mut matrix = vec![vec![0.0; n + 1]; n];
     for level in levels {
         let row = row(*level);
@@ -196,11 +193,11 @@ fn least_squares(levels: &[(f64, f64)], terms: &[usize]) -> Option<[f64; 3]> {
     Some(found)
 }
 
-/// Fits a pool of parallel servers: throughput grows linearly up to a level and is constant above
-/// it. Returns the number of servers and the service time in seconds.
+/// Fits a pool of parallel servers: throughput grows linearly up to a level and is constant above.
+/// Returns the number of servers, and their service time in seconds.
 #[must_use]
 pub fn pool(levels: &[(f64, f64)]) -> Option<(f64, f64)> {
-    /// Maximum relative difference of values that count as equal.
+    /// Maximum relative difference at which values count as equal.
     const SAME: f64 = 0.05;
     let by_users = |a: &&(f64, f64), b: &&(f64, f64)| a.0.total_cmp(&b.0);
     let (first, each) = if mutant::is(Mutant::WaitingCountedAsServed) {
@@ -284,7 +281,6 @@ mod tests {
             .collect();
         let (servers, each_s) = pool(&levels).unwrap();
         assert!((servers - 8.0).abs() < 0.01 && (each_s - 0.05).abs() < 1e-9);
-        // A curve without a corner is not a pool.
         let law = Law {
             one: 100.0,
             serial: 0.1,

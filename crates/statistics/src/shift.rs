@@ -1,5 +1,5 @@
 //! Hodges-Lehmann estimate of the shift between two samples (the median of all differences), with
-//! the interval of the rank-sum test. Exact for few values, robust against outliers.
+//! the interval of the rank-sum test. It is exact for few values, and robust against outliers.
 
 use crate::{median, rank};
 
@@ -9,8 +9,8 @@ pub struct Shift {
     pub estimate: f64,
     pub low: f64,
     pub high: f64,
-    /// Confidence of the interval: at least as requested, or the maximum possible for small
-    /// samples.
+    /// Confidence of the interval: at least the requested one, or for small samples the maximum
+    /// possible.
     pub confidence: f64,
 }
 
@@ -41,13 +41,14 @@ fn cut(first: usize, second: usize, confidence: f64) -> (usize, f64) {
         let cut = (n * m / 2.0 - normal_quantile(each_tail) * deviation).floor();
         return ((cut.max(1.0) as usize) - 1, confidence);
     }
-    // Statistic U: rank sum minus its minimum, with ranks from 0. The same for either sample.
+    // The statistic U: rank sum minus its minimum, with ranks from 0. It is the same for either
+    // sample.
     let ranks: Vec<usize> = (0..first + second).collect();
     let chosen = first.min(second);
     let least: usize = (0..chosen).sum();
     let counts = rank::sums(&ranks, chosen);
     let all: f64 = counts.iter().sum();
-    // With `cut` differences cut, the interval misses on this side if U is at most `cut`.
+    // If `cut` differences are cut, the interval misses on this side if U is at most `cut`.
     let mut missed = counts[least] / all;
     let mut cut = 0;
     while let Some(more) = counts
@@ -62,7 +63,7 @@ fn cut(first: usize, second: usize, confidence: f64) -> (usize, f64) {
     (cut, 1.0 - 2.0 * missed)
 }
 
-/// Number of standard deviations beyond which this share of a normal distribution lies, by
+/// How many standard deviations from the mean this tail of a normal distribution begins. Found by
 /// bisection.
 fn normal_quantile(tail: f64) -> f64 {
     let (mut low, mut high) = (0.0, 40.0);
@@ -90,8 +91,8 @@ mod tests {
             let sample: Vec<f64> = (0..n).map(|x| x as f64).collect();
             hodges_lehmann(&sample, &sample, 0.95).unwrap().confidence
         };
-        // 5 + 5: U = 2 is the largest value with a tail of 2.5 %: 1 - 2 · 4/252. 4 + 4: U = 0. 3 +
-        // 3 gives at most 90 %.
+        // For 5 + 5, U = 2 is the largest value with a tail of 2.5 %: 1 - 2 · 4/252. For 4 + 4 it
+        // is U = 0. 3 + 3 reaches at most 90 %.
         assert!((of(5) - (1.0 - 8.0 / 252.0)).abs() < 1e-12);
         assert!((of(4) - (1.0 - 2.0 / 70.0)).abs() < 1e-12);
         assert!((of(3) - 0.9).abs() < 1e-12);

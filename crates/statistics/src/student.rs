@@ -1,8 +1,8 @@
 //! Student's t-test for two samples with equal variance.
 
-/// Two-sided p-value of the difference of two means.
+/// Two-sided p-value for the difference of two means.
 ///
-/// `correlation` is that of neighbouring values (0: independent) and makes means less certain.
+/// `correlation` is that of neighbouring values (0 means independent). It makes means less certain.
 /// `None` if there are too few values for a variance.
 #[must_use]
 pub(crate) fn t_test(first: &[f64], second: &[f64], correlation: f64) -> Option<f64> {
@@ -15,7 +15,8 @@ pub(crate) fn t_test(first: &[f64], second: &[f64], correlation: f64) -> Option<
     let spread = |values: &[f64], mean: f64| -> f64 {
         values.iter().map(|value| (value - mean).powi(2)).sum()
     };
-    // Corrects the variance: correlated values are closer to their own mean than to their level's.
+    // Correct the variance, because correlated values are closer to their own mean than to that of
+    // their level.
     let within = n + m - vn - vm;
     if within <= 0.0 {
         return Some(1.0);
@@ -23,18 +24,17 @@ pub(crate) fn t_test(first: &[f64], second: &[f64], correlation: f64) -> Option<
     let variance = (spread(first, a) + spread(second, b)) / within;
     let distance = (a - b).abs();
     if variance <= f64::MIN_POSITIVE {
-        // Constant values: any difference is significant.
+        // All values are equal, so any difference is significant.
         return Some(if distance > 0.0 { 0.0 } else { 1.0 });
     }
     let t = distance / (variance * (vn / n + vm / m)).sqrt();
-    // Effective number of independent values.
     let squares = correlation * correlation;
     let freedom = (n + m) * (1.0 - squares) / (1.0 + squares) - 2.0;
     Some(two_sided(t, freedom.max(1.0)))
 }
 
-/// Variance of the mean of `n` values relative to independent ones, for an AR(1) process with this
-/// correlation.
+/// Variance of the mean of `n` values, relative to that of independent ones, for an AR(1) process
+/// with this correlation.
 fn mean_inflation(n: usize, correlation: f64) -> f64 {
     let (n, phi) = (n as f64, correlation);
     if phi <= 0.0 {
@@ -44,7 +44,6 @@ fn mean_inflation(n: usize, correlation: f64) -> f64 {
     (1.0 + phi) / (1.0 - phi) - far
 }
 
-/// Mean; 0 for no values.
 pub(crate) fn mean(values: &[f64]) -> f64 {
     if values.is_empty() {
         return 0.0;
@@ -52,12 +51,11 @@ pub(crate) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Two-sided p-value of `t` for this number of degrees of freedom.
 pub(crate) fn two_sided(t: f64, freedom: f64) -> f64 {
     beta(freedom / 2.0, 0.5, freedom / (freedom + t * t))
 }
 
-/// Regularised incomplete beta function, by continued fraction (Lentz).
+/// Regularised incomplete beta function, computed by a continued fraction (Lentz).
 fn beta(a: f64, b: f64, x: f64) -> f64 {
     if x <= 0.0 {
         return 0.0;
@@ -65,7 +63,7 @@ fn beta(a: f64, b: f64, x: f64) -> f64 {
     if x >= 1.0 {
         return 1.0;
     }
-    // The fraction converges fast on one side only. The other is the complement.
+    // The fraction converges fast only on one side. The other side is the complement.
     if x > (a + 1.0) / (a + b + 2.0) {
         return 1.0 - beta(b, a, 1.0 - x);
     }
@@ -110,7 +108,6 @@ mod tests {
 
     #[test]
     fn tails_match_tables() {
-        // (degrees of freedom, t, two-sided p) of printed tables.
         for (freedom, t, p) in [
             (1.0, 12.706, 0.05),
             (5.0, 2.571, 0.05),

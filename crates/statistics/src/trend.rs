@@ -9,7 +9,7 @@ pub struct Trend {
     pub slope: f64,
 }
 
-/// `None` for fewer than ten values.
+/// Tests for a trend. `None` with fewer than ten values.
 #[must_use]
 pub fn trend(values: &[f64]) -> Option<Trend> {
     let n = values.len();
@@ -39,7 +39,7 @@ pub fn trend(values: &[f64]) -> Option<Trend> {
     })
 }
 
-/// Factor on the variance for correlated ranks (Hamed and Rao), at least 1.
+/// Factor for the variance because ranks are correlated (Hamed and Rao). At least 1.
 fn inflation(values: &[f64]) -> f64 {
     let n = values.len();
     let ranks = rank::ranks(values);
@@ -53,7 +53,6 @@ fn inflation(values: &[f64]) -> f64 {
         return 1.0;
     }
     let count = n as f64;
-    // Coefficients within the noise are ignored.
     let noise = 1.96 / count.sqrt();
     let lags = 1..=(n / 4).max(1);
     let sum: f64 = lags
@@ -77,11 +76,12 @@ pub struct LevelStep {
     pub before: f64,
     pub after: f64,
     pub z: f64,
-    /// Squares left unexplained by two levels, relative to those left by a straight line.
+    /// Squares that two levels leave unexplained, relative to those that a straight line leaves.
     pub against_line: f64,
 }
 
-/// Finds the best step with at least `least` values on each side. `None` for too few values.
+/// Finds the best step with at least `least` values on each side. `None` if there are too few
+/// values.
 #[must_use]
 pub fn shift(values: &[f64], least: usize) -> Option<LevelStep> {
     let n = values.len();
@@ -122,11 +122,11 @@ pub fn shift(values: &[f64], least: usize) -> Option<LevelStep> {
 pub(crate) struct Apart {
     /// Mean of the second part minus mean of the first.
     pub by: f64,
-    /// Distance in standard deviations, corrected for the correlation in the second part.
+    /// Distance in standard deviations, corrected for correlation within the second part.
     pub z: f64,
 }
 
-/// Distance from the beginning of a series to its rest. `None` if either is empty.
+/// Distance between the start of a series and its rest. `None` if either is empty.
 pub(crate) fn apart(before: &[f64], rest: &[f64]) -> Option<Apart> {
     if before.is_empty() || rest.len() < 2 {
         return None;

@@ -1,14 +1,12 @@
-//! Warm-up detection by MSER-5: cuts where the standard error of the remaining mean is smallest.
+//! Detects the warm-up by MSER-5: cuts where the standard error of the remaining mean is smallest.
 
 use base::mutant::{self, Mutant};
 
 const BATCH: usize = 5;
-/// Minimum number of batches.
 const ENOUGH_BATCHES: usize = 5;
-/// Minimum number of values.
 pub const ENOUGH_VALUES: usize = BATCH * ENOUGH_BATCHES;
 
-/// Returns how many values at the beginning to exclude, less than half of them. `None` if the
+/// Returns how many values at the start to exclude, which is less than half of them. `None` if the
 /// series is too short.
 ///
 /// Does not say whether the rest is steady: of a series that always rises, half remains.
@@ -30,8 +28,8 @@ pub fn warm_up(values: &[f64]) -> Option<usize> {
     Some(cut * BATCH)
 }
 
-/// Squared standard error of the mean, ignoring correlation. 0 for values that differ by rounding
-/// only, which must not choose the cut.
+/// Squared standard error of the mean, without correlation. 0 for values that differ only by
+/// rounding, because rounding must not decide the cut.
 fn uncertainty(values: &[f64]) -> f64 {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;

@@ -1,4 +1,4 @@
-//! Assumptions of a report.
+//! The assumptions that a report makes.
 
 use record::{Model, RunState, units};
 

@@ -26,7 +26,7 @@ pub(super) fn glance(summary: &Summary) -> Vec<Deciding> {
         return figures;
     };
     figures.extend(times(stats, unpaused(summary, row)));
-    // The first of the times names its kind.
+    // Only the first time says of which kind it is.
     let named = figures.iter_mut().find(|figure| figure.name == "p50");
     if let Some(first) = named {
         let mut of = summary.headline_name().to_owned();
@@ -41,7 +41,7 @@ pub(super) fn glance(summary: &Summary) -> Vec<Deciding> {
     figures
 }
 
-/// Complete responses per second, ok or failed; of an imported run the rate that its tool reported.
+/// Responses per second, ok or failed. For an imported run, the rate that its tool reported.
 fn answered(summary: &Summary) -> Option<Deciding> {
     if summary.run.imported_from.is_some() {
         let reported = summary.all.reports("per_second");

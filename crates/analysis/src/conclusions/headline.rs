@@ -199,11 +199,10 @@ fn figures(summary: &Summary, criteria: Option<Judgement>) -> Vec<Deciding> {
         figures.extend(of_generator(m));
     }
     let decided = closest(&summary.criteria).into_iter().filter(|judged| {
-        // If one failed, those that held did not decide.
+        // If one failed, the criteria that held did not decide.
         criteria == Some(Judgement::Pass) || Some(judged.judgement) == criteria
     });
     figures.extend(decided.filter_map(of_criterion));
-    // One figure may have several bounds.
     let mut names = BTreeSet::new();
     figures.retain(|figure| names.insert(figure.name.clone()));
     figures.truncate(FIGURES);
@@ -234,7 +233,7 @@ fn of_criterion(judged: &Judged) -> Option<Deciding> {
     let (name, bound) = judged.text.rsplit_once(['<', '>'])?;
     let operator = &judged.text[name.len()..judged.text.len() - bound.len()];
     Some(Deciding {
-        // A criterion's p95 may be of another time than the run's.
+        // The p95 of a criterion may be of another kind of time than the run's p95.
         name: format!("criterion {}", name.trim()),
         value: judged.measured.clone()?,
         note: Some(format!("must be {operator}{bound}")),

@@ -4,8 +4,8 @@ use crate::summary::{Conclusion, Summary, Tone};
 
 const TOLD_FIRST: usize = 3;
 
-/// Rank: what stopped or invalidated the run, failed criteria, overload or saturation, errors,
-/// growth and drift, the rest.
+/// Ranks conclusions: what stopped or invalidated the run, failed criteria, overload or saturation,
+/// errors, growth and drift, the rest.
 fn place(conclusion: &Conclusion) -> u8 {
     match (conclusion.kind.as_str(), conclusion.tone) {
         ("stopped" | "nothing" | "generator", _) => 0,

@@ -1,4 +1,4 @@
-//! Rules for conclusions. Each reads the summary and returns at most one conclusion.
+//! Rules for conclusions. Each one reads the summary and returns at most one conclusion.
 
 use measure::TimeKind;
 
@@ -32,9 +32,9 @@ pub(super) const ALL: [Rule; 13] = [
 ];
 
 const FEW_ERRORS: f64 = 0.01;
-/// From this share of failed requests on, no limit is attributed.
+/// From this share of failed requests on, no limit is attributed to the server.
 const MOSTLY_FAILED: f64 = 0.5;
-/// A server keeps up if responses lag behind requests by at most this share.
+/// A server keeps up if its responses lag behind requests by at most this share.
 const LAGS: f64 = 0.05;
 const PILE: f64 = 10.0;
 const SAME_LOAD: f64 = 0.2;
@@ -58,9 +58,8 @@ fn error_share(summary: &Summary) -> f64 {
     summary.all.error_share.unwrap_or(0.0)
 }
 
-/// How a server did not keep up.
 enum Overloaded<'a> {
-    /// With the phase of the highest load, followed by less.
+    /// In this phase with the highest load, which is followed by less load.
     Peak(&'a PeakRecovery),
     LoadControl(&'a Trend),
     Backlog(&'a Steady),
@@ -72,7 +71,7 @@ fn falls_behind(summary: &Summary) -> Option<Overloaded<'_>> {
     }
     if let Some(peak) = peak(summary) {
         let lags = peak.answered_per_second < peak.issued_per_second * (1.0 - LAGS);
-        // Without slow responses some requests are always in flight.
+        // Some requests are always in flight, even if all responses are fast.
         if lags && peak.in_flight as f64 > PILE && peak.settled_ns != Some(0) {
             return Some(Overloaded::Peak(peak));
         }
@@ -93,9 +92,9 @@ fn course_falls_behind(summary: &Summary) -> Option<&Trend> {
     let same_load = (last.due_per_second - first.due_per_second).abs()
         <= first.due_per_second.max(1.0) * SAME_LOAD;
     let grew = piles_up(before, after);
-    // An arrival of a scenario may be several requests, so requests are compared with requests.
+    // Compare requests with requests: one arrival of a scenario may be several requests.
     let lags = last.ok_per_second < last.issued_per_second * (1.0 - LAGS) && after > PILE;
-    // More active users send more requests: then the load grew.
+    // More active users send more requests. In that case the load grew.
     let same_requests = last.issued_per_second <= first.issued_per_second * (1.0 + SAME_LOAD);
     ((grew && ((same_load && same_requests) || gave_up(summary))) || (lags && gave_up(summary)))
         .then_some(trend)
@@ -135,7 +134,7 @@ fn generator(summary: &Summary) -> Option<Conclusion> {
     let cpu = units::share(m.cpu);
     match m.verdict.as_str() {
         "INVALID" => {
-            // Without free descriptors, lateness means nothing.
+            // If descriptors ran out, lateness means nothing.
             let late = m.lateness_p99_ns.filter(|_| !m.late_ns.is_empty());
             let late = late.map_or_else(String::new, |ns| {
                 format!(
@@ -171,7 +170,7 @@ fn generator(summary: &Summary) -> Option<Conclusion> {
                 ],
             ))
         }
-        // Less was sent than planned, and no limit was reached.
+        // Less was sent than planned, but no limit of the generator was reached.
         "DEGRADED" if !summary.lost.is_empty() => Some(Conclusion::new(
             "generator",
             Tone::Bad,
@@ -252,8 +251,8 @@ fn overload(summary: &Summary) -> Option<Conclusion> {
     ))
 }
 
-/// Reports a limit that was reached for every run, and an unknown bottleneck only if the server
-/// fell behind.
+/// Reports every limit that was reached. Reports an unknown bottleneck only if the server fell
+/// behind.
 fn saturated(summary: &Summary) -> Option<Conclusion> {
     let saturation = summary.saturation.as_ref()?;
     if saturation.reached.is_empty() && falls_behind(summary).is_none() {
@@ -290,7 +289,6 @@ fn errors(summary: &Summary) -> Option<Conclusion> {
     let under = match first.labels.as_slice() {
         [] => String::new(),
         [one] => text(*one).map_or_else(String::new, |text| format!(", all of them under {text}")),
-        // `(other)` is several labels.
         many if many.contains(&measure::label::OTHER) => {
             format!(", under {} endpoints or more", many.len())
         }
@@ -328,7 +326,7 @@ fn healthy(summary: &Summary) -> Option<Conclusion> {
     }
     let name = summary.headline_name();
     let (row, stats) = summary.headline_stats()?;
-    // A service that gets slower under constant load is not said to keep up.
+    // A service that gets slower under constant load is not reported as keeping up.
     let keeps_up = keeps_up(summary) && !steady::gets_worse(summary);
     let whose = if row.id != summary.all.id && summary.iterations.len() > 1 {
         format!(" of {}", row.text)
@@ -367,11 +365,12 @@ fn healthy(summary: &Summary) -> Option<Conclusion> {
     ))
 }
 
-/// Whether the server is known to keep up: open model, full load, long enough.
+/// Whether the server is known to keep up. Requires an open model, the full load, and a long enough
+/// run.
 fn keeps_up(summary: &Summary) -> bool {
     let skipped = summary.arrivals.as_ref().map_or(0, |a| a.skipped);
     let drained = (summary.recovery.as_ref()).is_none_or(|recovery| recovery.after_load.is_none());
-    // A closed loop sends only as fast as it is answered.
+    // A closed loop sends only as fast as it receives responses.
     summary.run.model == Model::Open && skipped == 0 && (summary.trend.is_some() || drained)
 }
 
@@ -388,8 +387,8 @@ pub(super) fn highest(stats: &Stats) -> Option<(&'static str, Figure)> {
     best.or_else(|| (!stats.max.not_given).then_some(("largest value", stats.max)))
 }
 
-/// Headline time of the first and the last quarter of the load. A rise in a planned peak that the
-/// target recovered from is left to `recovery`.
+/// Compares the headline time of the first and last quarters of the load. A rise in a planned peak
+/// from which the target recovered is left to `recovery`.
 fn load_trend(summary: &Summary) -> Option<Conclusion> {
     let trend = summary.trend.as_ref()?;
     let (before, after) = (trend.first.p95?.ns?, trend.last.p95?.ns?);
@@ -398,19 +397,19 @@ fn load_trend(summary: &Summary) -> Option<Conclusion> {
     }
     let name = summary.headline_name();
     let factor = after as f64 / before as f64;
-    // The last quarter may overlap the peak or its consequences.
+    // The last quarter may overlap the peak or its aftermath.
     let recovered = peak(summary).is_some_and(|peak| {
         let settled = peak.settled_ns.map(|ns| peak.end_ns + ns);
         settled.is_some_and(|at_ns| trend.last.from_ns < at_ns)
     });
-    // The steady-state rule reports a change under constant load.
+    // The rule for the steady state reports a change under constant load.
     let is_told = summary.phases.len() <= 1 && steady::has_changed(summary);
     let (verb, tone) = match factor {
         _ if is_told => return None,
         f if f > 1.5 && recovered => return None,
         f if f > 1.5 => ("rose", Tone::Bad),
         f if f < 1.0 / 1.5 => ("fell", Tone::Neutral),
-        // Good news is dropped next to bad news.
+        // Good news is omitted if there is bad news.
         _ if error_share(summary) >= FEW_ERRORS || falls_behind(summary).is_some() => return None,
         _ if steady::has_changed(summary) => return None,
         _ => ("stayed about the same", Tone::Good),

@@ -1,9 +1,9 @@
-//! Conclusions about the steady state: a warm-up, or a change. A steady run is not reported, and
-//! overload has its own rule.
+//! Conclusions about the steady state: a warm-up or a change. A steady run is not mentioned.
+//! Overload has a rule of its own.
 
 use crate::summary::{Behaviour, Conclusion, Steady, Summary, Tone};
 
-/// The result, unless the generator caused it.
+/// The steady-state result, unless the generator caused it.
 fn found(summary: &Summary) -> Option<&Steady> {
     let steady = summary.steady.as_ref();
     steady.filter(|_| !summary.is_generators())

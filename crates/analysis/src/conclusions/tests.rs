@@ -1,5 +1,3 @@
-//! Checks on simulated runs that conclusions do not contradict each other.
-
 use proptest::prelude::*;
 
 use crate::{
@@ -24,13 +22,12 @@ fn claims(summary: &Summary) -> Vec<&'static str> {
 }
 
 fn contradict(claims: &[&str]) -> bool {
-    // A service that kept up may have been steady after some time.
     claims.len() > 1 && claims != ["kept up", "steady"]
 }
 
 #[test]
 fn a_rise_into_overload_is_not_a_warm_up() {
-    // The queue of 25,000 requests is full after half of the run; then p50 is constant.
+    // Halfway through the run, the queue of 25,000 requests is full. From then on p50 is constant.
     for (seconds, comes, limit_s) in [
         (60, 1_100, 2.0),
         (60, 1_050, 1.0),

@@ -26,12 +26,12 @@ pub struct Confidence {
     pub samples: u64,
     /// Number of independent samples that would be as informative.
     pub effective: f64,
-    /// Whether less than a minute was measured: the correlation of samples is then a rough guess.
+    /// Whether less than a minute was measured. The correlation of samples is then a rough guess.
     pub rough: bool,
 }
 
-/// Intervals of response times (service times without a pacing schedule) and of each scenario's
-/// iterations.
+/// Intervals of response times (service times if no schedule paces the requests) and of the
+/// iterations of each scenario.
 pub fn intervals(run: &Run) -> Vec<Confidence> {
     let mut all = Vec::new();
     for ((id, kind), windows) in &run.totals.windows {
@@ -69,7 +69,7 @@ pub fn intervals(run: &Run) -> Vec<Confidence> {
     all
 }
 
-/// Transactions have such times too, but are not a headline.
+/// Whether the label counts iterations. Transactions have such times too, but are not a headline.
 fn is_of_iterations(run: &Run, id: measure::LabelId) -> bool {
     run.label(id)
         .is_none_or(|label| label.group == LabelGroup::Iteration)

@@ -14,7 +14,7 @@ use record::{EventKind, FirstError, LabelTotals, Run};
 pub struct ErrorRow {
     /// The cause in words.
     pub reason: String,
-    /// `failed` (a response came), or the class of the missing response.
+    /// `failed` if there was a response, otherwise the class of the missing response.
     pub class: String,
     /// Number of errors.
     pub count: u64,

@@ -18,28 +18,28 @@ use super::loss;
 pub struct ArrivalLedger {
     /// Planned arrivals. `None` in a closed loop.
     pub planned: Option<u64>,
-    /// Whether `planned` counts only what was due until the run ended, because it ended early.
+    /// Whether `planned` counts only arrivals that were due before the run ended early.
     pub until_stop: bool,
     /// Arrivals (in a closed loop: iterations) that were started.
     pub started: u64,
-    /// Turned away by the plan's cap.
+    /// Arrivals that a limit of the plan turned away.
     pub skipped: u64,
     /// Planned, but neither started, skipped nor unknown. `None` in a closed loop.
     pub unsent: Option<u64>,
-    /// Arrivals of a lost process, due after its record ended and before its lease expired. It is
-    /// not known whether they were sent.
+    /// Arrivals of a lost process that were due after its record ended and before its lease
+    /// expired. It is not known whether they were sent.
     #[serde(default, skip_serializing_if = "is_none")]
     pub unknown: u64,
     /// Iterations that completed.
     pub completed: u64,
-    /// Completed iterations that ended at a `leave` of the plan.
+    /// Completed iterations that ended at an exit step of the plan.
     #[serde(default, skip_serializing_if = "is_none")]
     pub left: u64,
     /// Iterations ended by an error.
     pub failed: u64,
     /// Iterations in flight when the run ended.
     pub abandoned: u64,
-    /// Iterations in flight where the record of a killed run or process ends; otherwise 0.
+    /// Iterations in flight at the end of the record of a process that was killed; otherwise 0.
     pub in_flight: u64,
     /// Whether both equations hold.
     pub adds_up: bool,
@@ -67,7 +67,7 @@ pub struct Requests {
     pub unanswered_by_class: BTreeMap<String, u64>,
     /// Redirect hops, not counted as requests.
     pub redirects: u64,
-    /// Requests in flight where the record of a killed run or process ends; otherwise 0.
+    /// Requests in flight at the end of the record of a process that was killed; otherwise 0.
     pub in_flight: u64,
     /// Whether the equation holds.
     pub adds_up: bool,
@@ -85,13 +85,13 @@ pub fn arrivals(run: &Run) -> ArrivalLedger {
     let unknown = run.manifest.load.planned.map_or(0, |_| unknown);
     let planned = run.manifest.load.planned.map(|planned| {
         if loss::is_open(run) {
-            // If a record was cut off, arrivals of its last interval may have started later.
+            // If a record was cut off, arrivals of its last interval may have been started later.
             let open = run.totals.rows.last();
             let open = open.map_or(0, |row| row.run.due);
             let missing = loss::due(run).saturating_sub(started + skipped);
             started + skipped + missing.saturating_sub(open) + lost + unknown
         } else if until_stop || run.manifest.load.by.is_some() {
-            // With an externally ended load, all arrivals due until then were planned.
+            // If an external tool ends the load, all arrivals due until then were planned.
             loss::due(run) + unrecorded(run) + lost + unknown
         } else {
             planned
@@ -107,7 +107,7 @@ pub fn arrivals(run: &Run) -> ArrivalLedger {
             _ => 0,
         };
     let ends_add_up = started == ended + in_flight;
-    // More starts than planned leave nothing unsent, and a ledger that does not add up.
+    // If more was started than planned, nothing is unsent and the ledger does not add up.
     let starts_add_up = planned.is_none_or(|planned| planned >= started + skipped + unknown);
     let skipped = if mutant::is(Mutant::SkippedForUnsent) {
         planned.map_or(skipped, |planned| planned.saturating_sub(started + unknown))
@@ -130,10 +130,11 @@ pub fn arrivals(run: &Run) -> ArrivalLedger {
     }
 }
 
-/// Arrivals of nodes without a record, or killed without notice, after the end of their record.
+/// Arrivals that no record has, because their node left none or was killed and its record ends
+/// early.
 ///
 /// In a completed run these are the planned arrivals that no other node had. Otherwise each node is
-/// assumed to have an equal share, within one arrival.
+/// assumed to have an equal share, give or take one arrival.
 #[must_use]
 pub fn unrecorded(run: &Run) -> u64 {
     let silent = run.missing.len() + run.lost().count();
@@ -150,7 +151,7 @@ pub fn unrecorded(run: &Run) -> u64 {
     let others = (run.manifest.processes.unwrap_or(0)).saturating_sub(silent as u64);
     let of_each = due.saturating_sub(of_lost) as f64 / others.max(1) as f64;
     let all = (of_each * silent as f64) as u64;
-    // Only a plan of fixed length has a bound.
+    // Only a plan with a fixed length has a bound.
     match run.manifest.load.by {
         Some(_) => all.saturating_sub(of_lost),
         None => all.saturating_sub(of_lost).min(left),
@@ -172,7 +173,7 @@ pub fn requests(run: &Run, counters: &Counters) -> Requests {
     }
 }
 
-/// Requests without a recorded end. Only a record that was cut off may have them.
+/// Requests without a recorded end. Only a record that was cut off can have any.
 fn in_flight(run: &Run, begun: u64, ended: u64) -> u64 {
     if loss::is_open(run) || run.lost().next().is_some() || !run.nodes_lost().is_empty() {
         begun.saturating_sub(ended)
@@ -181,7 +182,7 @@ fn in_flight(run: &Run, begun: u64, ended: u64) -> u64 {
     }
 }
 
-/// Unanswered requests by class; only classes that occurred.
+/// Unanswered requests by class. Omits classes that did not occur.
 pub fn by_class(counters: &Counters) -> BTreeMap<String, u64> {
     let classes = NoAnswer::ALL.iter().map(|class| {
         (

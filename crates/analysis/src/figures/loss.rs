@@ -1,5 +1,5 @@
-//! What a run lost with its lost nodes: unsent arrivals, unknown arrivals, and the affected
-//! seconds.
+//! What a run lost together with its lost nodes: unsent arrivals, unknown arrivals, and the
+//! affected periods.
 
 use measure::TimeSpan;
 use record::{NodeLost, Run, RunState};
@@ -75,7 +75,7 @@ pub fn unsent_with_nodes(run: &Run) -> u64 {
 }
 
 /// Exact number of arrivals of a completed run that no node had and no lost node may have sent.
-/// `None` if parts are missing.
+/// `None` if parts are missing or nodes were lost.
 fn nobodys(run: &Run) -> Option<u64> {
     let planned = run.manifest.load.planned?;
     let is_told = run.missing.is_empty() && run.lost().next().is_none();
@@ -83,7 +83,8 @@ fn nobodys(run: &Run) -> Option<u64> {
     is_known.then(|| planned.saturating_sub(due(run) + run.unknown()))
 }
 
-/// Arrivals due on all nodes, without those that a lost node counted and others took over.
+/// Arrivals that were due on all nodes. Arrivals that both a lost node and the node that took them
+/// over counted are counted once.
 pub(super) fn due(run: &Run) -> u64 {
     run.totals.rows.due.saturating_sub(run.counted_twice())
 }
@@ -96,7 +97,7 @@ fn unsent_so_far(run: &Run, lost: &NodeLost) -> u64 {
     {
         return lost.unsent;
     }
-    // Each node had an equal share, within one interval.
+    // Each node had an equal share, give or take one interval.
     let meanwhile = run.totals.rows.iter();
     let meanwhile = meanwhile.filter(|row| row.span.from_ns >= lost.lease_ends_ns);
     let due: u64 = meanwhile.map(|row| row.run.due).sum();
@@ -105,7 +106,6 @@ fn unsent_so_far(run: &Run, lost: &NodeLost) -> u64 {
     (due / others.max(1)).min(lost.unsent)
 }
 
-/// Arrivals lost with nodes so far, as (unsent, unknown).
 pub(super) fn so_far(run: &Run) -> (u64, u64) {
     let lost = losses(run);
     let unsent = lost.iter().map(|loss| loss.unsent).sum();

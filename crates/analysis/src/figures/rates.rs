@@ -2,13 +2,14 @@
 
 use record::{Run, RunState};
 
-/// `None` if `of` is 0.
+/// `n` as a share of `of`. `None` if `of` is 0.
 #[must_use]
 pub fn share_of(n: u64, of: u64) -> Option<f64> {
     (of > 0).then(|| n as f64 / of as f64)
 }
 
-/// Start to last completion or end of load (or stop), whichever is later.
+/// Time from the start to the last completion or to the end of the load (or the stop), whichever is
+/// later.
 #[must_use]
 pub fn elapsed_ns(run: &Run) -> u64 {
     let load_end = load_end_ns(run);
@@ -27,7 +28,6 @@ pub fn load_end_ns(run: &Run) -> u64 {
     }
 }
 
-/// Per second; 0 for no time.
 #[must_use]
 pub fn per_second(count: u64, elapsed_ns: u64) -> f64 {
     if elapsed_ns == 0 {

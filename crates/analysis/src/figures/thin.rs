@@ -1,5 +1,5 @@
-//! Percentiles with fewer than ten samples beyond them: an estimate with bounds. Not used in
-//! judgements.
+//! Percentiles with fewer than ten samples beyond them, shown as estimates with bounds. Judgements
+//! do not use them.
 
 use measure::confidence::{Interval, Windows};
 use record::units;
@@ -8,18 +8,20 @@ use serde::{Deserialize, Serialize};
 
 use super::{Figure, Sampled};
 
-/// A sample that probably holds nothing at or above a percentile gives no value.
+/// If the probability that a sample contains nothing at or above the percentile exceeds this, no
+/// value is given.
 const CANNOT_HOLD: f64 = 0.5;
 
-/// A percentile of few samples with its 95 % interval. If neither `ns` nor `at_least_ns` is set,
+/// A percentile of few samples, with its 95 % interval. If neither `ns` nor `at_least_ns` is set,
 /// its rank falls among unanswered requests.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Thin {
     /// The sample's percentile, in nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ns: Option<u64>,
-    /// A lower limit: the largest value of a sample that is too small to contain the percentile, or
-    /// the rank falls among requests that were given up for taking too long.
+    /// A lower limit of the percentile. Either the sample is too small to contain the percentile,
+    /// and this is its largest value, or the rank falls among requests that were given up for
+    /// taking too long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_least_ns: Option<u64>,
     /// Lower bound of the interval. `None` if there are too few samples for one.
@@ -57,7 +59,7 @@ impl Thin {
         }
     }
 
-    /// `312 ms?`, `≥ 401 ms?`, `no answer?`.
+    /// The estimate as text: `312 ms?`, `≥ 401 ms?`, `no answer?`.
     #[must_use]
     pub fn value(&self) -> String {
         match (self.ns, self.at_least_ns) {
@@ -67,8 +69,8 @@ impl Thin {
         }
     }
 
-    /// `280–401`, `280–≥ 401`, `from 280`, without the unit of the value. `None` if nothing is
-    /// known.
+    /// The interval as text, without the value's unit: `280–401`, `280–≥ 401`, `from 280`. `None`
+    /// if nothing is known.
     #[must_use]
     pub fn interval(&self) -> Option<String> {
         let unit = self.ns.or(self.at_least_ns).map(units::time);

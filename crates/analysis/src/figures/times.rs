@@ -1,5 +1,5 @@
-//! Statistics of a time over answered and unanswered requests. A percentile among the unanswered is
-//! `at least t` if all of them timed out, otherwise unknown.
+//! Statistics of a time over answered and unanswered requests. A percentile that falls among
+//! unanswered requests is `at least t` if all of them timed out, otherwise unknown.
 
 use measure::{
     NoAnswer, TimeKind,
@@ -15,10 +15,11 @@ use serde::{Deserialize, Serialize};
 use super::Thin;
 use record::{LabelTotals, units};
 
-/// Percentiles with fewer samples beyond them may be chance: they are marked and not judged.
+/// Minimum number of samples beyond a percentile. With fewer, its value may be chance: it is marked
+/// and not judged.
 pub const ENOUGH_BEYOND: u64 = 10;
 
-/// A figure of a distribution in which some values are unknown. Exactly one of the first three
+/// A statistic of a distribution in which some values are unknown. Exactly one of the first three
 /// fields is set, or `too_few`, or `not_given`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Figure {
@@ -34,7 +35,8 @@ pub struct Figure {
     pub no_answer: bool,
     /// Number of samples that rank higher.
     pub beyond: u64,
-    /// Whether fewer than ten samples rank higher: the figure may be chance and decides nothing.
+    /// Whether fewer than ten samples rank higher. The figure may then be chance and decides
+    /// nothing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub too_few: bool,
     /// What is known of the figure if `too_few`.
@@ -46,7 +48,6 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// A known time of otherwise unknown samples.
     #[must_use]
     pub fn from_ns(ns: u64) -> Figure {
         Figure {
@@ -55,7 +56,7 @@ impl Figure {
         }
     }
 
-    /// A figure that the measuring tool did not report.
+    /// Creates a figure that the measuring tool did not report.
     #[must_use]
     pub fn not_given() -> Figure {
         Figure {
@@ -64,7 +65,7 @@ impl Figure {
         }
     }
 
-    /// Without the interval: `412 ms`, `≥ 10.0 s`, or `312 ms?` if it may be chance.
+    /// The value without its interval: `412 ms`, `≥ 10.0 s`, or `312 ms?` if it may be chance.
     #[must_use]
     pub fn value(&self) -> String {
         match self.thin {
@@ -91,9 +92,9 @@ impl std::fmt::Display for Figure {
 /// Statistics of a time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Stats {
-    /// Samples, answered or not.
+    /// Number of samples, answered or not.
     pub count: u64,
-    /// Samples without a complete response.
+    /// Number of samples without a complete response.
     pub unanswered: u64,
     /// Mean of the answered samples, in nanoseconds.
     pub mean_ns: Option<f64>,
@@ -116,7 +117,7 @@ pub struct Stats {
 pub struct Sampled {
     kind: TimeKind,
     times: KindTimes,
-    /// Unanswered requests without a sample of this kind: nothing was written.
+    /// Unanswered requests that have no sample of this kind, because nothing was written.
     untimed: u64,
     all_too_long: bool,
 }
@@ -158,7 +159,7 @@ impl Sampled {
         self.kind
     }
 
-    /// 95 % confidence interval; `None` if the quantile is among the unanswered or there are no
+    /// The 95 % confidence interval. `None` if the quantile is among the unanswered, or without
     /// samples.
     pub fn interval(&self, windows: &Windows, q: f64) -> Option<Interval> {
         confidence::interval(&self.times.answered, self.unanswered(), windows, q)
@@ -174,7 +175,7 @@ impl Sampled {
         self.times.unanswered.count() + self.untimed
     }
 
-    /// Quantile over all samples; the unanswered rank last. `None` without samples.
+    /// A quantile over all samples. Unanswered ones rank last. `None` without samples.
     pub fn quantile(&self, q: f64) -> Option<Figure> {
         let rank = histogram::rank_of(q, self.count())?;
         let beyond = self.count() - rank;
@@ -197,8 +198,8 @@ impl Sampled {
         })
     }
 
-    /// The quantile if enough samples are beyond it, otherwise an estimate. Samples are assumed
-    /// independent.
+    /// A quantile if enough samples are beyond it, otherwise an estimate. Assumes independent
+    /// samples.
     pub fn given_quantile(&self, q: f64) -> Option<Figure> {
         self.given(q, &Windows::default())
     }
@@ -224,12 +225,12 @@ impl Sampled {
         self.times.answered.mean()
     }
 
-    /// All statistics, without a minimum number of samples: for figures of the generator.
+    /// All statistics, without a minimum number of samples. Used for figures of the generator.
     pub fn raw_stats(&self) -> Option<Stats> {
         self.figures(|q| self.quantile(q))
     }
 
-    /// All statistics; samples are assumed independent. `None` without samples.
+    /// All statistics, assuming independent samples. `None` without samples.
     pub fn stats(&self) -> Option<Stats> {
         self.stats_in(&Windows::default())
     }
@@ -272,7 +273,6 @@ mod tests {
         for ns in [10, 20, 5000] {
             part.slot.record(TimeKind::Service, OutcomeClass::Ok, ns);
         }
-        // Cancelled with their users, after different times.
         for ns in [1, 300] {
             part.slot
                 .record(TimeKind::Service, OutcomeClass::Unanswered, ns);
@@ -281,7 +281,6 @@ mod tests {
         part.slot.counters.unanswered[NoAnswer::Unfinished as usize] = 2;
         let sampled = Sampled::from_totals(&part, TimeKind::Service);
         assert_eq!(sampled.quantile(0.6).unwrap().ns, Some(5000));
-        // The largest is at least the largest known value.
         let largest = sampled.quantile(1.0).unwrap();
         assert_eq!((largest.ns, largest.at_least_ns), (None, Some(5000)));
         // Of five values, two are at least 300 and one is 5000.

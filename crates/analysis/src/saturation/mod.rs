@@ -1,6 +1,6 @@
-//! First bottleneck: which resource reached its limit, when, at which rate and, if figures show it,
-//! why. Limits come from pairs of metrics; a resource without one is "unknown". A full pool is
-//! named only if the CPU is not the cause.
+//! First bottleneck: which resource reached its limit, when, at which rate and, if the figures show
+//! it, why. A limit is known from a pair of metrics; a resource without such a pair is "unknown". A
+//! full pool is named only if the CPU is not the cause.
 
 mod holders;
 mod pools;
@@ -10,6 +10,7 @@ mod scope;
 mod watched;
 
 use measure::TimeSpan;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -20,8 +21,8 @@ use record::{PoolFacts, Run, units};
 pub use scope::ResourceScope;
 use watched::WatchedMetric;
 
-/// Limits reached within this time count as simultaneous: samples are a second apart, and CPU is a
-/// mean.
+/// Limits that are reached within this time count as simultaneous. Samples are a second apart, and
+/// CPU use is a mean.
 const TOGETHER_NS: u64 = 3_000_000_000;
 const BUSY: f64 = 0.8;
 
@@ -72,9 +73,7 @@ struct Limited {
     source: String,
     metric: String,
     limit: String,
-    /// Of one instance: threads, connections, cores.
     size: f64,
-    /// The period at its limit, if any.
     stretch: Option<TimeSpan>,
     pool: Option<PoolLevel>,
 }
@@ -84,7 +83,7 @@ struct PoolLevel {
     free: Vec<(u64, f64)>,
 }
 
-/// The first bottleneck; `None` if no service was measured.
+/// Finds the first bottleneck. `None` if no service was measured.
 pub(crate) fn find(run: &Run, moments: &[Moment]) -> Option<Saturation> {
     let rate = |at_ns: u64| {
         let moment = moments
@@ -95,7 +94,7 @@ pub(crate) fn find(run: &Run, moments: &[Moment]) -> Option<Saturation> {
             moment.length_ns(),
         ))
     };
-    // The generator's machine and its other processes are not a service.
+    // The generator's machine and its other processes are not services.
     let of_a_service = run
         .server
         .series
@@ -107,7 +106,7 @@ pub(crate) fn find(run: &Run, moments: &[Moment]) -> Option<Saturation> {
     saturation.map(|found| with_unmatched(found, &pools::unmatched(&all, &run.manifest.pools)))
 }
 
-/// Adds declared pools whose metrics never appeared: such a pool may have been full.
+/// Adds declared pools whose metrics never appeared, because such a pool may have been full.
 fn with_unmatched(mut found: Saturation, missing: &[String]) -> Saturation {
     if !missing.is_empty() {
         let names = missing.join(", ");
@@ -125,7 +124,8 @@ fn judge(
     judge_with(all, &[], cores, rate)
 }
 
-/// `cores` is of this machine, `rate` is requests/s at a moment.
+/// Judges with the given facts: `cores` is the number of this machine's cores, `rate` returns
+/// requests/s at a time.
 fn judge_with(
     all: &[WatchedMetric],
     declared: &[PoolFacts],
@@ -150,7 +150,6 @@ fn judge_with(
     })
 }
 
-/// Drops pools that a second source measured too.
 fn without_doubles(pools: Vec<Limited>) -> Vec<Limited> {
     let mut stored: Vec<Limited> = Vec::new();
     for pool in pools {
@@ -194,7 +193,6 @@ fn gathered(
         let others: Vec<&Limited> = limited.iter().filter(same).collect();
         let at_their_limit: Vec<TimeSpan> =
             others.iter().filter_map(|other| other.stretch).collect();
-        // The earliest of several instances or metrics represents the resource.
         let earliest = limited
             .iter()
             .filter(|other| other.resource == one.resource && other.source == one.source)
@@ -234,7 +232,6 @@ fn limit(one: &Limited, instances: &[&Limited]) -> String {
     pools::left(full().map(|other| other.size).sum(), waits)
 }
 
-/// The first one reached; `None` if undetermined.
 fn first(reached: &[Reached], all: &[WatchedMetric], cores: Option<f64>) -> Option<usize> {
     let earliest = reached.first()?;
     let is_processor =
@@ -250,7 +247,6 @@ fn first(reached: &[Reached], all: &[WatchedMetric], cores: Option<f64>) -> Opti
     let busy = processor::share(all, cores, stretch).is_some_and(|share| share >= BUSY);
     let together = |one: &Reached| one.at_ns - earliest.at_ns <= TOGETHER_NS;
     match processor {
-        // Requests that wait for the CPU hold threads: the pool is full because of the CPU.
         Some(place) if busy || together(&reached[place]) => Some(place),
         _ if busy => None,
         _ => {

@@ -1,5 +1,5 @@
-//! Pools of threads, connections or descriptors. A pair of metrics gives use (or free) and size; a
-//! third may give the queue.
+//! Pools of threads, connections or descriptors. A pair of metrics gives use (or free) and size. A
+//! third one may give the length of the queue.
 
 use measure::TimeSpan;
 use record::PoolFacts;
@@ -121,10 +121,12 @@ pub(super) fn left(size: f64, waits: bool) -> String {
     format!("0 of {size} left{waits}")
 }
 
-/// Whether two sources measured one pool: equal size and equal use in each sample. If both are
-/// constant, metric names must differ, since instances of one service use equal names.
+/// Whether two sources measured one pool: sizes are equal, and use is equal in each sample. If both
+/// are constant, the names of the metrics must differ, because instances of one service use the
+/// same names.
 pub(super) fn is_one_pool(one: &Limited, other: &Limited) -> bool {
-    /// Maximum distance of two samples, and percentage that must agree.
+    /// Maximum distance of two samples that are compared. The other constant is the percentage of
+    /// samples that must be equal.
     const APART_NS: u64 = 1_100_000_000;
     const AGREE: usize = 90;
     const LEAST: usize = 5;
@@ -187,7 +189,7 @@ fn by_declaration(
     level: &WatchedMetric,
     all: &[WatchedMetric],
 ) -> Option<Limited> {
-    // The same instance, or the only one.
+    // Take the metric of the same instance, or the only one.
     let other = |name: &str| {
         let mut of_name = all.iter().filter(|one| is_of(one, facts, name));
         let same = of_name.clone().find(|one| one.of == level.of);
@@ -235,8 +237,9 @@ fn pool(
         PoolFigure::Free => (*at_ns, *value),
         PoolFigure::Used => (*at_ns, limit.at(*at_ns).unwrap_or(size) - value),
     });
-    // A pool below its limit may be full with a short queue for several samples. Required: a long
-    // queue, or more samples. An empty queue proves little, since some servers queue in the socket.
+    // A pool below its limit may be full, with a short queue, for several samples. So a long queue
+    // or more samples are required. An empty queue proves little, because some servers queue in the
+    // socket.
     let has_a_line = |stretch: TimeSpan| {
         let Some(waiting) = waiting else { return false };
         let is_long = |at_ns: u64, n: f64| {

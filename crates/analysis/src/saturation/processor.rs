@@ -1,4 +1,4 @@
-//! CPU: as a share, as cores used of cores available, or as time throttled.
+//! CPU use: as a share, as cores used of cores available, or as time throttled.
 
 use super::{Limited, watched::WatchedMetric};
 use measure::TimeSpan;
@@ -6,26 +6,24 @@ use measure::TimeSpan;
 pub(super) const CPU: &str = "CPU";
 pub(super) const QUOTA: &str = "CPU quota";
 
-/// From this share on the CPU is at its limit.
 const FULL: f64 = 0.95;
 const THROTTLED: f64 = 0.1;
 const HELD_BACK: &str = "container_cpu_cfs_throttled_seconds_total";
-/// Metrics that are a share of all cores, by the last words of their names.
+/// Metrics that are a share of all cores, by the last words of the name.
 const RATIOS: [&str; 4] = [
     "cpu_ratio",
     "system_cpu_usage",
     "process_cpu_usage",
     "cpu_utilization",
 ];
-/// Metrics of CPU seconds, and of the number of cores.
 const SECONDS: [&str; 2] = ["process_cpu_seconds_total", "process_cpu_seconds"];
 const CORES: [&str; 3] = ["instance_cores", "system_cpu_count", "machine_cpu_cores"];
 
 struct ProcessorSource<'a> {
     by: &'a WatchedMetric,
-    /// `None` if the values are shares already.
+    /// Number of cores. `None` if the values are already shares.
     cores: Option<f64>,
-    /// Value that means all cores: 100 for percentages.
+    /// The value that means all cores: 100 for percentages.
     scale: f64,
 }
 
@@ -70,7 +68,7 @@ pub(super) fn limits(all: &[WatchedMetric], cores: Option<f64>) -> Vec<Limited> 
     reported.chain(throttled).collect()
 }
 
-/// CPU share of the busiest process of a service; `None` if unknown.
+/// CPU share of the busiest process of a service. `None` if it is unknown.
 pub(super) fn share(all: &[WatchedMetric], cores: Option<f64>, stretch: TimeSpan) -> Option<f64> {
     let shares = sources(all, cores)
         .into_iter()
@@ -80,7 +78,7 @@ pub(super) fn share(all: &[WatchedMetric], cores: Option<f64>, stretch: TimeSpan
     })
 }
 
-/// Cores in use by all instances; `None` if unknown.
+/// Cores that all instances use together. `None` if unknown.
 pub(super) fn cores_in_use(
     all: &[WatchedMetric],
     cores: Option<f64>,

@@ -1,5 +1,5 @@
-//! Limits inside a process: the thread of an event loop, the heap of a garbage collector. Uses the
-//! names that `sampling` gives to metrics.
+//! Limits within a process: the thread of an event loop, the heap of a garbage collector. Uses the
+//! metric names that `sampling` assigns.
 
 use super::{Limited, watched::WatchedMetric};
 
@@ -7,9 +7,9 @@ pub(super) const EVENT_LOOP: &str = "event loop";
 pub(super) const HEAP: &str = "heap";
 
 const LAG_S: f64 = 0.1;
-/// The median lag, otherwise the current one.
+/// Metrics of the lag: the median, otherwise the current value.
 const LAGS: [&str; 2] = ["event-loop-lag-p50", "event-loop-lag"];
-/// A heap is full from this share on, if collection takes this share of time.
+/// A heap is full from this share on, if garbage collection also takes much of the time.
 const FULL: f64 = 0.95;
 const COLLECTING_PERCENT: f64 = 10.0;
 
@@ -38,7 +38,7 @@ fn heap(used: &WatchedMetric, all: &[WatchedMetric]) -> Option<Limited> {
     let before = used.before("heap-used")?;
     let max = used.sibling(all, before, "heap-max")?;
     let collecting = used.sibling(all, before, "gc-time");
-    // A heap is normally full before each collection.
+    // A heap is often full just before a collection.
     let collects = |at_ns: u64| {
         let share = collecting.and_then(|collecting| collecting.at(at_ns));
         share.is_some_and(|share| share >= COLLECTING_PERCENT)
@@ -82,7 +82,6 @@ mod tests {
     };
 
     fn lasting(source: &str, all: &[(&str, [f64; 2])]) -> Vec<WatchedMetric> {
-        // Thirty seconds each.
         let values = |[before, after]: [f64; 2]| {
             (0..60).map(move |second| if second < 30 { before } else { after })
         };

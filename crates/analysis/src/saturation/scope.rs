@@ -1,11 +1,10 @@
-//! Whether each instance has its own resource or all share one, by kind, holder and name.
+//! Whether each instance has a resource of its own, or all share one, by kind, holder and name.
 
 use super::{Reached, pools};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ResourceScope {
     Instance,
-    /// With a description.
     Shared(String),
 }
 

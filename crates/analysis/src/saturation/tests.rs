@@ -1,5 +1,3 @@
-//! Simulated services with a known limit: the result must be that limit or unknown.
-
 use std::collections::VecDeque;
 
 use plan::rng::{Purpose, Rng};
@@ -15,7 +13,6 @@ struct ThreadService {
     cores: f64,
     cpu: f64,
     lock: f64,
-    /// Seconds at a downstream, in the first and second half.
     downstream: [f64; 2],
     rate: [f64; 2],
 }
@@ -55,7 +52,6 @@ fn simulated(service: ThreadService, seed: u64) -> Vec<ServiceSecond> {
         let rate = service.rate[0] + (service.rate[1] - service.rate[0]) * share;
         let downstream = service.downstream[usize::from(share >= 0.5)];
         for _ in 0..STEPS {
-            // Arrivals are memoryless, so each step is drawn independently.
             let mut at = rng.exponential() / rate;
             while at < dt {
                 line.push_back(Request {
@@ -85,8 +81,8 @@ fn taken_up(service: ThreadService, line: &mut VecDeque<Request>, running: &mut 
     }
 }
 
-/// Advances all requests by a step: computing ones share the cores, one holds the lock, the rest
-/// wait.
+/// Advances all requests by a step. Requests that compute share the cores, one holds the lock, the
+/// rest wait.
 fn step(service: ThreadService, running: &mut Vec<Request>, dt: f64, seen: &mut ServiceSecond) {
     let computing = running.iter().filter(|request| request.cpu > 0.0).count() as f64;
     let speed = (service.cores / computing.max(1.0)).min(1.0);
@@ -175,7 +171,7 @@ fn named(service: ThreadService, seed: u64) -> Option<String> {
     })
 }
 
-/// At least 19 of 20 runs name it, and none names another.
+/// Checks that at least 19 of 20 runs name this limit, and that none names another one.
 fn always(service: ThreadService, expected: Option<&str>) {
     let named: Vec<Option<String>> = (1..=20).map(|seed| named(service, seed)).collect();
     let right = named
@@ -292,7 +288,6 @@ fn missing_figures_give_no_cause() {
             .sentence
             .ends_with("why it is full, what was measured does not show.")
     );
-    // Without CPU figures the cause of waiting is unknown.
     let mut all = metrics(service, &simulated(service, 3));
     all.retain(|one| !one.metric.contains("cpu"));
     let saturation = judged(&all);
@@ -411,7 +406,6 @@ fn instances_are_one_resource_and_the_first_of_them_is_its_moment() {
 #[test]
 fn gap_ends_a_state() {
     let mut full = metric("puma", "pool_capacity", None, (0..9).map(|_| 0.0));
-    // Four samples, a gap of a minute, five samples: only the last five count.
     for look in full.looks.iter_mut().skip(4) {
         look.0 += 60 * SECOND;
     }
@@ -462,7 +456,6 @@ fn a_pool_without_a_free_thread_is_full_whatever_its_backlog_says() {
         assert!(reported.sentence.contains(words), "{}", reported.sentence);
         assert_eq!(reported.reached[0].resource, pools::THREADS);
     }
-    // Full for a few samples, without a queue: just enough.
     let all = puma("puma", EXPORTER, 2, &|t| if t < 6 { 0.0 } else { 4.0 }, 0.0);
     let reported = judge(&all, None, &|_| Some(300.0)).unwrap();
     assert!(reported.reached.is_empty(), "{}", reported.sentence);
@@ -476,7 +469,6 @@ fn one_pool_that_two_sources_measure_is_one_pool() {
     let reported = judge(&all, None, &|_| Some(300.0)).unwrap();
     assert_eq!(reported.reached.len(), 1, "{}", reported.sentence);
     assert_eq!(reported.first, Some(0), "{}", reported.sentence);
-    // Two services of one kind, both always full.
     let mut all = puma("one", EXPORTER, 1, &|_| 0.0, 0.0);
     all.extend(puma("two", EXPORTER, 1, &|_| 0.0, 0.0));
     let reported = judge(&all, None, &|_| Some(300.0)).unwrap();

@@ -1,5 +1,5 @@
-//! Columns with one figure per point. Percentiles come from the point's own samples. A percentile
-//! among timed-out requests is their time limit.
+//! Columns with one figure for each point. Percentiles come from the point's own samples. A
+//! percentile among timed-out requests is their time limit.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use crate::figures::Sampled;
 use crate::moments::Moment;
 use record::IntervalRow;
 
-/// `None` where a point has no figure.
+/// `None` if a point has no figure.
 pub type FigureColumn = Vec<Option<f64>>;
 
-/// Failed and unanswered requests, each in exactly one class.
+/// Failed and unanswered requests. Each is in exactly one class.
 pub type Errors = BTreeMap<&'static str, Vec<u64>>;
 
 const BY_STATUS: [(&str, &[usize]); 3] = [
@@ -23,7 +23,6 @@ const BY_STATUS: [(&str, &[usize]); 3] = [
 ];
 const BY_CONTENT: &str = "check or capture";
 
-/// All columns; see `docs/reference/series-json.md`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[allow(
     missing_docs,
@@ -68,7 +67,7 @@ pub struct Columns {
     pub throttled: Vec<f64>,
 }
 
-/// Nanoseconds.
+/// Times are in nanoseconds.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[allow(
     missing_docs,
@@ -109,7 +108,7 @@ pub fn build(moments: &[Moment]) -> Columns {
 }
 
 impl Columns {
-    /// Columns of responses by first digit of the status, from 1.
+    /// Numbers of responses by the first digit of the status, from 1.
     pub fn classes(&mut self) -> [&mut Vec<u64>; 5] {
         [
             &mut self.status_1xx,
@@ -248,6 +247,6 @@ fn share_of(parts: &[(u64, u64)]) -> Option<f64> {
     let (part, of) = parts
         .iter()
         .fold((0, 0), |(part, of), (a, b)| (part + a, of + b));
-    // Kernel ticks: a sample may overlap the previous one slightly.
+    // The kernel counts in ticks, so a sample may slightly overlap the previous one.
     (!parts.is_empty()).then(|| (part as f64 / of.max(1) as f64).min(1.0))
 }

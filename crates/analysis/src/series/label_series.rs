@@ -21,21 +21,21 @@ const PARTS: [TimeKind; 4] = [
     TimeKind::Script,
 ];
 
-/// At most 60 points.
+/// A label's history with at most 60 points, distribution, parts and phases.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct LabelSeries {
     pub id: u16,
-    /// Time of its percentiles: `response`, `service` or `iteration`. `None` without a time.
+    /// Which time its percentiles are of: `response`, `service` or `iteration`. `None` if it has
+    /// none.
     pub time: Option<&'static str>,
     pub from_ns: Vec<u64>,
     pub to_ns: Vec<u64>,
     pub count: Vec<u64>,
-    /// Failed or unanswered.
     pub errors: Vec<u64>,
     pub p50: Vec<Option<u64>>,
     pub p95: Vec<Option<u64>>,
     pub p99: Vec<Option<u64>>,
-    /// From, to and count of the whole run, without empty cells.
+    /// Lower end, upper end and count of the cells of the whole run, without empty cells.
     pub density: Vec<(u64, u64, u64)>,
     pub times: Vec<Spread>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -53,7 +53,7 @@ pub struct Spread {
     pub max: Figure,
 }
 
-/// By intended start.
+/// Results in a phase, assigned by intended start.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct InPhase {
     pub phase: u32,
@@ -71,7 +71,7 @@ pub fn build(run: &Run, summary: &Summary) -> Vec<LabelSeries> {
         .collect()
 }
 
-/// `None` for requests that have no response.
+/// Which time the label has. `None` for requests that have no response.
 fn time_of(label: &Label, summary: &Summary) -> Option<TimeKind> {
     let row = summary.rows().find(|row| row.id == label.id)?;
     let times = [
@@ -121,7 +121,8 @@ fn label_series(run: &Run, label: &Label, time: Option<TimeKind>) -> Option<Labe
     Some(label_series)
 }
 
-/// `None` without samples: a reused connection has no handshake.
+/// Statistics of a part of the request. `None` without samples: for example, a reused connection
+/// has no handshake.
 fn spread(part: &LabelTotals, kind: TimeKind) -> Option<Spread> {
     let was_measured = measure::OutcomeClass::ALL
         .iter()

@@ -1,5 +1,4 @@
-//! Planned arrivals of a lost node that were unsent, spread evenly over the period in which they
-//! were lost.
+//! Distributes the unsent arrivals of a lost node evenly over the period in which they were lost.
 
 use measure::TimeSpan;
 use record::Run;
@@ -51,7 +50,6 @@ mod tests {
             ..Columns::default()
         };
         spread(&mut points, TimeSpan::new(15, 30), 7);
-        // Rounded down per point, but not in total.
         assert_eq!(points.due, [5, 5, 8, 2]);
         spread(&mut points, TimeSpan::new(30, 30), 9);
         spread(&mut points, TimeSpan::new(30, 50), 8);

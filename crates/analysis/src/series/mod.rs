@@ -1,4 +1,4 @@
-//! `series.json`: data of the charts, from the run's history. At most 720 points per chart. Wider
+//! `series.json`: data of the charts, from the run's history. A chart has at most 720 points. Wider
 //! points merge distributions and never average percentiles. See `docs/reference/series-json.md`.
 
 mod columns;
@@ -32,10 +32,10 @@ pub struct Series {
     pub width_ns: u64,
     pub points: Columns,
     pub heat: Heat,
-    /// Of the headline time, and of service times if different.
+    /// Distributions of the headline time, and of service times if they are different.
     pub distribution: Vec<Distribution>,
     pub labels: Vec<LabelSeries>,
-    /// By criterion and point: whether the point alone meets it.
+    /// For each criterion and point: whether the point alone meets the criterion.
     pub criteria_timeline: Vec<Vec<Option<bool>>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub server: Vec<Panel>,

@@ -1,4 +1,4 @@
-//! Server metrics point by point. Gaps stay gaps.
+//! Server metrics point by point. Gaps remain gaps.
 
 use measure::TimeSpan;
 use plan::criteria::{Metric, parse_criterion};
@@ -9,9 +9,9 @@ use record::{Run, server, units};
 use super::columns::FigureColumn;
 use crate::{moments::Moment, verdict};
 
-/// Minimum share of a point that must be known.
+/// Minimum share of a point for which a value must be known.
 const KNOWN: f64 = 0.5;
-/// Minimum share of known points of a constant metric.
+/// Minimum share of points that must be known for a metric to count as constant.
 const MOSTLY: f64 = 0.8;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -26,7 +26,7 @@ pub struct Panel {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Constant {
     pub name: String,
-    /// Value with unit; several values in order if instances differ.
+    /// The value with its unit. If instances differ, several values in order.
     pub text: String,
 }
 
@@ -48,7 +48,7 @@ pub fn constants(panels: &[Panel]) -> Vec<Constant> {
     found
 }
 
-/// Description of a metric whose lines are constant; `None` otherwise.
+/// Describes a metric that does not change. `None` if it changes.
 #[must_use]
 pub fn constant(
     name: &str,
@@ -82,7 +82,7 @@ fn is_same(one: f64, other: f64) -> bool {
     (one - other).abs() <= 1e-9 * one.abs().max(other.abs())
 }
 
-/// Empty panels stay, because live pages refer to them by index.
+/// Panels of all metrics. Empty ones remain, because live pages refer to panels by index.
 pub fn panels(run: &Run, moments: &[Moment]) -> Vec<Panel> {
     let all = run.server.series.iter();
     all.map(|series| Panel {

@@ -17,9 +17,10 @@ pub struct Distribution {
     pub time: String,
     pub count: u64,
     pub unanswered: u64,
-    /// Share at or below, and nanoseconds, up to the last answered request.
+    /// Share of requests at or below a time, and that time in nanoseconds. Ends at the last
+    /// answered request.
     pub curve: Vec<(f64, u64)>,
-    /// From, to and count, without empty cells.
+    /// Lower end, upper end and count of the cells, without empty cells.
     pub density: Vec<(u64, u64, u64)>,
 }
 
@@ -45,7 +46,7 @@ impl Grid {
     }
 }
 
-/// Of the headline time, and of service times if different.
+/// Distributions of the headline time, and of service times if they are different.
 pub fn distributions(run: &Run, headline: TimeKind) -> Vec<Distribution> {
     let mut kinds = vec![headline];
     if headline != TimeKind::Service {
@@ -73,7 +74,7 @@ fn distribution(part: &LabelTotals, kind: TimeKind) -> Distribution {
     let mut curve = Vec::new();
     for step in 0u32.. {
         let q = 1.0 - 0.5f64.powf(f64::from(step) / f64::from(STEPS));
-        // Less than one sample beyond: the maximum from here on.
+        // Less than one sample is beyond: from here on the curve is at its maximum.
         let last = (1.0 - q) * (sampled.count() as f64) < 1.0;
         let q = if last { 1.0 } else { q };
         match sampled.quantile(q).and_then(|figure| figure.ns) {
@@ -107,7 +108,6 @@ mod tests {
         for grid in [Grid(10.0), Grid(20.0)] {
             for ns in (1..2_000u64).chain([99_999, 100_000, 100_001, 1_000_000_000, u64::MAX / 2]) {
                 let row = grid.row(ns);
-                // Bounds are rounded to whole nanoseconds.
                 let (low, high) = (grid.bound_ns(row), grid.bound_ns(row + 1));
                 assert!(low <= ns + 1 && ns <= high + 1, "{ns}: {low}..{high}");
             }

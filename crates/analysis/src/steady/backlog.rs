@@ -7,21 +7,22 @@ use record::{Model, Run};
 use super::{Segment, SteadyState, headline};
 use crate::{figures::Sampled, moments::Moment};
 
-/// Minimum number of points.
 const FOR_A_BACKLOG: usize = 10;
-/// Minimum rise of the median from the first third to the last.
+/// Minimum rise of the median from the first third to the last. One of the signs that responses
+/// take longer.
 const RISES: f64 = 1.2;
-/// Or a median this many times the minimum: then requests time out.
+/// Another sign: the median exceeds this multiple of the minimum. It stops rising once requests
+/// time out.
 const MIN_RATIO: f64 = 5.0;
 const ALIKE: f64 = 0.01;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Flow {
-    /// Requests that reached the service or wait for a connection, per second.
+    /// Requests per second that reached the service or wait for a connection.
     pub arrived: f64,
-    /// Ok or failed, per second.
+    /// Responses per second, ok or failed.
     pub answered: f64,
-    /// `None` if undetermined.
+    /// Whether the backlog grows. `None` if that is not certain.
     pub grows: Option<f64>,
     pub is_judged: bool,
 }
@@ -64,7 +65,7 @@ pub fn of_phase(run: &Run, moments: &[Moment], phase: usize, planned: f64) -> Op
     let seconds = seconds(&within);
     let is_planned = is_one_request_each(&within);
     if is_planned {
-        // Unsent arrivals wait for a connection.
+        // Unsent arrivals wait for a connection too.
         arrived = within.iter().map(|moment| due(moment)).collect();
     }
     let per_second = |counts: &[f64]| counts.iter().sum::<f64>() / seconds;
@@ -88,7 +89,7 @@ pub fn of_phase(run: &Run, moments: &[Moment], phase: usize, planned: f64) -> Op
     })
 }
 
-/// Whether response times grow; `None` with too few responses.
+/// Whether response times grow. `None` if there are too few responses.
 fn waits_longer(moments: &[Moment], within: &[&Moment], kind: TimeKind) -> Option<bool> {
     let median = |moment: &Moment| {
         let figure = Sampled::from_totals(moment.part(kind), kind).quantile(0.5)?;
@@ -108,8 +109,8 @@ fn seconds(within: &[&Moment]) -> f64 {
     within.iter().map(|moment| moment.length_ns()).sum::<u64>() as f64 / 1e9
 }
 
-/// Requests that reached the service, and responses. Requests that failed to reach it, other than
-/// by timeout, are in neither.
+/// Number of requests that reached the service, and number of responses. Neither counts requests
+/// that failed to reach the service, unless they timed out.
 fn flow(moment: &Moment) -> (f64, f64) {
     let counters = &moment.all.slot.counters;
     let arrived = counters.issued.saturating_sub(lost(moment));
@@ -123,7 +124,7 @@ fn lost(moment: &Moment) -> u64 {
     counters.without_answer().saturating_sub(too_long)
 }
 
-/// Arrivals due and not skipped.
+/// Number of arrivals that were due, were not skipped and did not fail to reach the service.
 fn due(moment: &Moment) -> f64 {
     let due = moment.sum(|row| row.run.due);
     let turned_away = moment.sum(|row| row.run.skipped) + lost(moment);

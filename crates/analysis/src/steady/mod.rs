@@ -1,6 +1,6 @@
-//! Detects the steady state under the longest constant load, from the headline median, 99th
-//! percentile and errors. Changes below 10 % (median), 25 % (p99) or two percentage points (errors)
-//! are ignored.
+//! Detects the steady state in the longest period of constant load, from the median and 99th
+//! percentile of the headline time and from errors. Changes below 10 % (median), 25 % (p99) or two
+//! percentage points (errors) are ignored.
 
 mod backlog;
 mod points;
@@ -107,7 +107,7 @@ fn headline(run: &Run, moments: &[Moment]) -> TimeKind {
     }
 }
 
-/// `None` for a single iteration or without requests.
+/// Detects the steady state. `None` for a single iteration or without requests.
 #[must_use]
 pub fn detect(run: &Run, moments: &[Moment]) -> Option<Steady> {
     let issued = |moment: &Moment| moment.all.slot.counters.issued;
@@ -125,11 +125,7 @@ pub fn detect(run: &Run, moments: &[Moment]) -> Option<Steady> {
     Some(text::describe(run, found, kind))
 }
 
-/// Whether a run with this load can have a steady state.
-///
-/// # Errors
-///
-/// Why not.
+/// Checks whether a run with this load can have a steady state.
 pub(crate) fn possible(run: &Run) -> Result<(), String> {
     if run.manifest.load.by.is_some() {
         return Ok(());
@@ -138,10 +134,6 @@ pub(crate) fn possible(run: &Run) -> Result<(), String> {
 }
 
 /// Start and end of the steady state.
-///
-/// # Errors
-///
-/// Why there is none.
 pub(crate) fn window(run: &Run) -> Result<TimeSpan, String> {
     window_of(detect(run, &moments::collect(run)).as_ref())
 }
@@ -248,8 +240,8 @@ fn goes(
     }
 }
 
-/// Handles a start that was better than the rest while requests accumulated: overload or slowdown,
-/// not a warm-up.
+/// Handles a start that was better than the rest while requests piled up. This is overload or a
+/// slowdown, not a warm-up.
 fn rise(points: &SegmentPoints, within: &[&Moment], cut: usize) -> Option<SteadyState> {
     if cut == 0 {
         return None;
@@ -274,7 +266,7 @@ fn rise(points: &SegmentPoints, within: &[&Moment], cut: usize) -> Option<Steady
     })
 }
 
-/// `None` if not sampled.
+/// Mean number of requests in flight. `None` if it was not sampled.
 fn in_flight(moments: &[&Moment]) -> Option<f64> {
     let sum =
         |of: fn(&IntervalRow) -> u64| moments.iter().map(|moment| moment.sum(of)).sum::<u64>();
@@ -283,7 +275,7 @@ fn in_flight(moments: &[&Moment]) -> Option<f64> {
     (samples > 0).then(|| total as f64 / samples as f64)
 }
 
-/// Whether requests in flight double under constant load and are more than a few.
+/// Whether the number of requests in flight doubles under constant load and is more than a few.
 pub(crate) fn piles_up(before: f64, after: f64) -> bool {
     const FACTOR: f64 = 2.0;
     const FEW: f64 = 10.0;
@@ -320,7 +312,7 @@ impl FigureSeries {
         self.name == "errors"
     }
 
-    /// Nanoseconds, or a share.
+    /// Converts a value to nanoseconds or a share.
     fn figure(&self, value: f64) -> f64 {
         if self.is_share() {
             value.clamp(0.0, 1.0)

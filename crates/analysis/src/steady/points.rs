@@ -1,5 +1,5 @@
-//! Points of a period as numbers: median and p99 of the headline time, share of errors. Sparse
-//! points and those of long periods are merged.
+//! Points of a period as numbers: median and p99 of the headline time, and share of errors. Merges
+//! points with few samples and those of long periods.
 
 use measure::{TimeKind, TimeSpan};
 use plan::units::{MILLISECOND, SECOND};
@@ -8,11 +8,8 @@ use statistics::ENOUGH_VALUES;
 
 use crate::{figures::Sampled, moments::Moment};
 
-/// Minimum samples for a median.
 const FOR_A_MEDIAN: u64 = 10;
-/// Minimum samples for a p99.
 const FOR_A_P99: u64 = 50;
-/// Maximum number of points.
 const MOST: usize = 240;
 const MAY_BE_POOR: usize = 10;
 const LEAST_NS: u64 = 1_000;
@@ -54,7 +51,7 @@ fn too_short(moments: &[&Moment], length_ns: u64) -> String {
     )
 }
 
-/// Merges `width` moments per point; `None` if too many points have too few samples.
+/// Merges `width` moments into each point. `None` if too many points have too few samples.
 fn points(moments: &[&Moment], kind: TimeKind, width: usize) -> Option<SegmentPoints> {
     let (mut spans, mut counts, mut errors) = (Vec::new(), Vec::new(), Vec::new());
     let mut times: [Vec<Option<u64>>; 2] = [Vec::new(), Vec::new()];
@@ -99,7 +96,7 @@ fn points(moments: &[&Moment], kind: TimeKind, width: usize) -> Option<SegmentPo
     Some(SegmentPoints { spans, lines })
 }
 
-/// Fills gaps with the previous value; `None` if there are too many.
+/// Fills gaps with the previous value. `None` if there are too many gaps.
 fn filled(line: &[Option<u64>]) -> Option<Vec<u64>> {
     let unknown = line.iter().filter(|value| value.is_none()).count();
     if unknown * 100 > MAY_BE_POOR * line.len() {
@@ -114,7 +111,8 @@ fn filled(line: &[Option<u64>]) -> Option<Vec<u64>> {
 }
 
 impl FigureSeries {
-    /// A relevant difference is a share, with a minimum in nanoseconds for very short times.
+    /// Creates the series of a time. A difference matters if it exceeds a share, and for very short
+    /// times a minimum in nanoseconds.
     fn of_times(name: &'static str, ns: Vec<u64>, share: f64, least_ns: f64) -> FigureSeries {
         let logarithm = |ns: u64| (ns.max(LEAST_NS) as f64).ln();
         let values: Vec<f64> = ns.into_iter().map(logarithm).collect();

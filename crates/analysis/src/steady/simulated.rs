@@ -35,7 +35,6 @@ pub struct SimulatedSecond {
     pub timeouts: u64,
 }
 
-/// All requests are answered in about `ms`.
 #[must_use]
 pub fn about(random: &mut Rng, ms: f64) -> SimulatedSecond {
     let mut noise = || (0..12).map(|_| random.unit()).sum::<f64>() - 6.0;
@@ -47,7 +46,6 @@ pub fn about(random: &mut Rng, ms: f64) -> SimulatedSecond {
     }
 }
 
-/// `seen` supplies each second.
 pub fn run(plan: &Plan, seconds: u64, mut seen: impl FnMut(u64) -> SimulatedSecond) -> Run {
     let manifest = Manifest::new(plan, RunContext::default());
     let mut labels = measure::Labels::default();
@@ -118,14 +116,14 @@ pub fn simulated_run(plan: &Plan, seed: u64, seconds: u64, ms: impl Fn(f64) -> f
     })
 }
 
-/// A FIFO server of 1,000 requests/s. Requests that wait longer than `gives_up` seconds time out
-/// and are still served.
+/// A FIFO server that handles 1,000 requests/s. Requests that wait longer than `gives_up` seconds
+/// time out but are still processed.
 #[must_use]
 pub fn queue(seconds: u64, comes: u64, gives_up: Option<f64>) -> Run {
     bounded_queue(seconds, comes, gives_up, None)
 }
 
-/// Like `queue`, with room for `limit_s` seconds of work; further arrivals fail immediately.
+/// Like `queue`, with space for `limit_s` seconds of work. Further arrivals fail immediately.
 #[must_use]
 pub fn bounded_queue(seconds: u64, comes: u64, gives_up: Option<f64>, limit_s: Option<f64>) -> Run {
     let plan = plan(vec![phase(seconds)]);

@@ -12,11 +12,7 @@ pub(super) struct Segment {
     pub to_ns: u64,
 }
 
-/// The last one of equal length.
-///
-/// # Errors
-///
-/// Why there is none.
+/// Finds the longest period, or the last one of several equally long ones.
 pub(super) fn find(run: &Run, moments: &[Moment]) -> Result<Segment, String> {
     let load = &run.manifest.load;
     if load.by.is_some() {
@@ -53,7 +49,7 @@ pub(super) fn find(run: &Run, moments: &[Moment]) -> Result<Segment, String> {
             .flat_map(|stretch| stretch.cut(event.at_ns))
             .collect();
     }
-    // With a node lost the load was lower than planned.
+    // With a node lost, the load was lower than planned.
     let left_out = LeftOut::new(run, |_| true);
     let stretches = stretches.into_iter().flat_map(|stretch| {
         let rest = left_out
@@ -111,8 +107,8 @@ impl Segment {
     }
 }
 
-/// For external control: the longest period with the same number of users at the end of every
-/// point.
+/// For loads under external control: the longest period with the same number of users at the end of
+/// every point.
 fn same_users(moments: &[Moment]) -> Option<Segment> {
     let users = |moment: &Moment| moment.rows.last().map(|row| row.run.users.last);
     let same = moments.chunk_by(|a, b| users(a) == users(b));
@@ -120,7 +116,6 @@ fn same_users(moments: &[Moment]) -> Option<Segment> {
     let stretches = with_users.filter_map(|part| {
         Some(Segment {
             phase: None,
-            // Users may have arrived during the first point.
             from_ns: part.first()?.span.to_ns,
             to_ns: part.last()?.span.to_ns,
         })

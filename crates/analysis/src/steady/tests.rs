@@ -1,5 +1,3 @@
-//! Steady-state results of simulated runs.
-
 use plan::{Phase, Plan, Rate, Shape, criteria::parse_criterion, units::SECOND};
 use record::{Manifest, RunContext, RunState};
 
@@ -201,7 +199,6 @@ fn a_criterion_in_the_steady_state_is_not_of_the_warm_up() {
         [Fail, Pass, Pass, Fail, Pass, Pass, Pass, Inconclusive],
         "{judged:?}"
     );
-    // No point before it is judged.
     let timeline = verdict::timeline::build(&run);
     let cut = (timeline.steady.unwrap().settled_ns.unwrap() / SECOND) as usize;
     assert!(timeline.criteria[1][..cut].iter().all(Option::is_none));
@@ -279,9 +276,7 @@ fn of_a_phase_it_is_said_what_came_and_went_and_whether_a_backlog_grew() {
         (of(12, 100, 0.0).grows, of(12, 100, 0.0).is_judged),
         (None, true)
     );
-    // Response times do not grow: other requests are never served.
     assert_eq!(of(12, 80, 0.0).grows, None);
-    // Too short, if the number of requests per arrival is unknown.
     assert_eq!(
         (of(6, 80, 50.0).grows, of(6, 80, 50.0).is_judged),
         (None, false)

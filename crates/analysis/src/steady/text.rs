@@ -1,5 +1,3 @@
-//! Text of steady-state results.
-
 use measure::TimeKind;
 use record::{Run, units};
 

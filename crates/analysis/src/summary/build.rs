@@ -197,7 +197,8 @@ fn row_of(run: &Run, label: &Label, of_all: bool, part: &LabelTotals, elapsed_ns
     let is_iteration = label.group.role() == Role::Iteration;
     let stats = |kind: TimeKind| {
         let sampled = Sampled::from_totals(part, kind);
-        // Correlation is known per label only if it is the only one.
+        // The correlation is known only for all labels together. It holds for a label if it is the
+        // only one.
         let id = if of_all { label::ALL } else { label.id };
         let stats = match run.totals.windows.get(&(id, kind)) {
             Some(windows) => sampled.stats_in(windows),
@@ -214,10 +215,11 @@ fn row_of(run: &Run, label: &Label, of_all: bool, part: &LabelTotals, elapsed_ns
         error_share: share_of(errors, count),
         per_second: per_second(count, elapsed_ns),
         service: stats(TimeKind::Service).filter(|_| !is_iteration && !is_unanswered(label, part)),
-        // After a previous response plus think time, response time does not show queueing.
+        // If a request starts after the previous response plus think time, its response time does
+        // not show queueing.
         response: stats(TimeKind::Response).filter(|_| !is_iteration && counters.paced == count),
         iteration: stats(TimeKind::Iteration).filter(|_| is_iteration),
-        // Scenarios of one name share a label, and some may have no pauses.
+        // Scenarios with one name share a label, and some of them may have no pauses.
         unpaused: stats(TimeKind::Unpaused).filter(|stats| is_iteration && all_timed(part, stats)),
         codes: counters.codes.0.iter().copied().collect(),
         unanswered: figures::by_class(counters),
@@ -234,7 +236,8 @@ fn all_timed(part: &LabelTotals, stats: &figures::Stats) -> bool {
     timed.map(measure::Histogram::count).sum::<u64>() == stats.count
 }
 
-/// MQTT messages of QoS 0 have no response and no time.
+/// Whether requests of a label have no response. This is true of MQTT messages of QoS 0, which have
+/// no time either.
 fn is_unanswered(label: &Label, part: &LabelTotals) -> bool {
     let mut times = OutcomeClass::ALL
         .iter()
@@ -245,15 +248,16 @@ fn is_unanswered(label: &Label, part: &LabelTotals) -> bool {
         && times.all(|times| times.max() == Some(0))
 }
 
-/// Requests that all failed before the first byte have no service time.
+/// Whether there is a time of this kind. Requests that all failed before the first byte have no
+/// service time.
 fn has_times(part: &LabelTotals, kind: TimeKind) -> bool {
     OutcomeClass::ALL
         .iter()
         .any(|outcome| part.slot.histogram(kind, *outcome).is_some())
 }
 
-/// Mean level up to `until_ns`, which is the period of rates: later samples, such as waiting for
-/// deliveries, would lower it.
+/// Mean of a level until `until_ns`. Rates use the same period. Later samples, for example while
+/// deliveries are awaited, would lower it.
 fn level(run: &Run, until_ns: u64, gauge: fn(&measure::interval::RunPart) -> Gauge) -> LevelStats {
     let rows = run.totals.rows.iter();
     let gauges = rows.map(|row| (row.span, gauge(&row.run)));
@@ -271,7 +275,7 @@ fn level(run: &Run, until_ns: u64, gauge: fn(&measure::interval::RunPart) -> Gau
     }
 }
 
-/// Samples before a moment, assuming they are evenly spread.
+/// Number of samples before a time, assuming that they are evenly spread.
 fn samples_until(until_ns: u64, span: TimeSpan, samples: u64) -> u64 {
     if until_ns >= span.to_ns {
         return samples;
@@ -283,7 +287,7 @@ fn samples_until(until_ns: u64, span: TimeSpan, samples: u64) -> u64 {
 /// Warns if no request succeeded and there are no criteria.
 fn all_failed(summary: &Summary) -> Option<String> {
     let ended = summary.requests.failed + summary.requests.unanswered;
-    // A single iteration prints its trace.
+    // A single iteration prints its trace instead.
     let is_told = !summary.criteria.is_empty() || summary.run.model == Model::Once;
     let all = !is_told && summary.requests.ok == 0 && ended > 0;
     let most = summary.errors.first();
@@ -300,7 +304,7 @@ fn all_failed(summary: &Summary) -> Option<String> {
     })
 }
 
-/// Criteria on response time, if requests have no scheduled start.
+/// Warns about criteria on response time if requests have no scheduled start.
 fn time_in_no_table(run: &Run, summary: &Summary) -> Option<String> {
     let of_response = |text: &String| {
         let criterion = parse_criterion(text).ok()?;
@@ -336,7 +340,7 @@ pub fn cut_text(cut: Truncation) -> String {
     format!("the record {how} {at}{run_on}: all figures are of what is before that")
 }
 
-/// Seconds that criteria exclude because nodes were lost.
+/// Lists the periods that criteria exclude because nodes were lost.
 fn left_out(summary: &Summary) -> impl Iterator<Item = String> + '_ {
     summary.lost.iter().map(|loss| {
         let (from, to) = (record::clock(loss.from_ns), record::clock(loss.to_ns));
@@ -345,7 +349,7 @@ fn left_out(summary: &Summary) -> impl Iterator<Item = String> + '_ {
     })
 }
 
-/// Stop rules on metrics that no source reported; they could not fire.
+/// Warns about stop rules on metrics that no source reported. Such rules cannot fire.
 fn unwatched(run: &Run) -> Vec<String> {
     let note = |text: &String| {
         let criterion = parse_criterion(text).ok()?;
@@ -378,7 +382,7 @@ fn never_reported(run: &Run, notes: &[String]) -> Vec<String> {
     texts
 }
 
-/// Ledgers that do not add up, which is a defect of Loadline.
+/// Reports ledgers that do not add up, which is a defect of Loadline.
 fn broken_ledgers(summary: &Summary) -> impl Iterator<Item = String> {
     let requests = (!summary.requests.adds_up).then_some("request");
     let arrivals = summary.arrivals.as_ref();

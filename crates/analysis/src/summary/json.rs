@@ -1,4 +1,4 @@
-//! Summary as JSON. Imported runs omit figures that their tool did not report.
+//! The summary as JSON. For imported runs, it omits figures that their tool did not report.
 
 use serde_json::{Map, Value};
 
@@ -7,10 +7,6 @@ use super::Summary;
 const OWN: [&str; 4] = ["exit_code", "in_flight", "users", "connections_opened"];
 
 /// Serializes a summary.
-///
-/// # Errors
-///
-/// Fails only on a serializer error.
 pub fn json(summary: &Summary) -> Result<Value, serde_json::Error> {
     let mut value = serde_json::to_value(summary)?;
     if summary.run.imported_from.is_none() {

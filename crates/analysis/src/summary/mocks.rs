@@ -1,4 +1,4 @@
-//! Accuracy of mocks per route: requested and actual latency, from the mocks' own figures.
+//! Accuracy of mocks by route: requested and actual latency, as measured by the mocks.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Reported times and the minimum number of responses; ten lie beyond a percentile.
+/// The reported times, each with the minimum number of responses. Ten responses lie beyond each
+/// percentile.
 const TOLD: [(&str, u64); 4] = [("mean", 1), ("p50", 20), ("p95", 200), ("p99", 1_000)];
 
 /// A route of a mock that was called.
@@ -30,8 +31,8 @@ pub struct MockRow {
     pub from: Option<String>,
     /// Intended and actual response times.
     pub times: Vec<MockTime>,
-    /// Largest relative difference between served and computed times in `times`; negative if served
-    /// faster.
+    /// Largest relative difference between served and computed times in `times`. Negative if the
+    /// mock was faster.
     pub off: Option<f64>,
     /// 99th percentile of the lateness of all responses of the mock, in nanoseconds.
     pub late_p99_ns: Option<u64>,
@@ -58,7 +59,7 @@ pub struct MockTime {
 pub struct MockCapacity {
     /// Number of workers that serve in parallel.
     pub workers: u32,
-    /// Requests per second that all workers together can serve.
+    /// Number of requests per second that all workers together can serve.
     pub per_second: f64,
     /// Share of time that the workers were busy, from the start of the load to the last response.
     pub utilisation: f64,

@@ -1,5 +1,5 @@
-//! The summary: every reported figure, computed from the record and saved as `summary.json`. See
-//! `docs/reference/summary-json.md`.
+//! The summary: every reported figure. It is computed from the record and saved as `summary.json`.
+//! See `docs/reference/summary-json.md`.
 
 mod build;
 mod json;
@@ -59,7 +59,7 @@ pub struct Summary {
     pub run: Identity,
     /// What to read first.
     pub verdict: Headline,
-    /// Whether the criteria held, each with its measured value.
+    /// Whether the criteria held, with the measured value of each.
     pub criteria: Vec<Judged>,
     /// Whether the measurement can be trusted. `None` if it was not judged.
     pub measurement: Option<Measurement>,
@@ -87,14 +87,13 @@ pub struct Summary {
     /// run that did not complete.
     #[serde(default)]
     pub recovery: Option<Recovery>,
-    /// Which resources reached their limits, of those measured during the load. `None` if no
-    /// service was measured.
+    /// Which of the measured resources reached their limits. `None` if no service was measured.
     #[serde(default)]
     pub saturation: Option<Saturation>,
     /// How closely the plan's mocks kept to the requested times. Empty if none was called.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mocks: Vec<MockRow>,
-    /// Results by node, if several machines executed the run; otherwise empty.
+    /// Results by node if several machines ran the test; otherwise empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<NodeRow>,
     /// All requests.
@@ -103,8 +102,8 @@ pub struct Summary {
     pub labels: Vec<Row>,
     /// A row per scenario.
     pub iterations: Vec<Row>,
-    /// A row per group of the plan (steps that are timed together), in the plan's order. Empty if
-    /// there are none.
+    /// A row per group of the plan (steps that are timed together), in the order of the plan. Empty
+    /// if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub transactions: Vec<Row>,
     /// More percentiles of all requests, of each label, of each scenario and of each group.
@@ -116,11 +115,12 @@ pub struct Summary {
     pub lateness: Option<Stats>,
     /// The worker takes up the request → first byte written, of all requests.
     pub wait: Option<Stats>,
-    /// Call by the test's own code → response returned to it, of all requests. `None` if such code
-    /// sends no requests.
+    /// From the test script's call until the response is returned to it, of all requests. `None` if
+    /// no script sends requests.
     #[serde(default)]
     pub script: Option<Stats>,
-    /// Last byte read → response returned to the test's own code, which was busy until then.
+    /// From the last byte read until the response is returned to the test script, which was busy
+    /// until then.
     #[serde(default)]
     pub lag: Option<Stats>,
     /// TCP connects.
@@ -146,8 +146,8 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Headline time: response time if every request has one, iteration time in open runs with
-    /// several requests, otherwise service time.
+    /// The headline time: response time if every request has one, iteration time in open runs whose
+    /// iterations have several requests, otherwise service time.
     #[must_use]
     pub fn headline(&self) -> TimeKind {
         if self.all.response.is_some() {
@@ -185,7 +185,7 @@ impl Summary {
             .chain(&self.transactions)
     }
 
-    /// Rows for tables: all requests and each label, or the only label alone.
+    /// Rows for tables: all requests and each label, or only the label if there is just one.
     #[must_use]
     pub fn request_rows(&self) -> Vec<&Row> {
         match self.labels.as_slice() {
@@ -194,7 +194,8 @@ impl Summary {
         }
     }
 
-    /// Rows for tables; none if each iteration is one scheduled request, whose row is equal.
+    /// Rows for tables. Empty if each iteration is one scheduled request, because its row would be
+    /// equal.
     #[must_use]
     pub fn iteration_rows(&self) -> &[Row] {
         let says_the_same = |request: &Row, whole: &Row| {
@@ -208,7 +209,8 @@ impl Summary {
         }
     }
 
-    /// Headline statistics with their row: all requests, or the most frequent scenario.
+    /// The headline statistics and the row they are from: all requests, or the most frequent
+    /// scenario.
     #[must_use]
     pub fn headline_stats(&self) -> Option<(&Row, &Stats)> {
         match self.headline() {
@@ -240,15 +242,15 @@ pub struct Identity {
     pub target: String,
     /// The command that made the run: `run`, `artillery`, `mqtt`, `wrk` or `locust`.
     pub frontend: String,
-    /// When it started.
+    /// When the run started, in UTC.
     pub started_utc: String,
-    /// The same in nanoseconds since 1970.
+    /// When the run started, in nanoseconds since 1970.
     pub started_wall_ns: u64,
-    /// Whether it is running, complete or interrupted.
+    /// Whether the run is running, complete or interrupted.
     pub state: RunState,
-    /// Why it ended early.
+    /// Why the run ended early.
     pub ended_by: Option<String>,
-    /// The stop rule that ended it.
+    /// The stop rule that ended the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped: Option<Stopped>,
     /// The model of the load.
@@ -256,10 +258,10 @@ pub struct Identity {
     /// The load in words.
     pub load: String,
     /// From the start to the last completion or the end of the load, whichever is later. Rates are
-    /// divided by it.
+    /// relative to this time.
     pub elapsed_ns: u64,
-    /// The measuring tool, if it was not Loadline. Its times have its own definition and are given
-    /// as service times.
+    /// The tool that measured, if it was not Loadline. Its times have their own definition and are
+    /// reported as service times.
     #[serde(default)]
     pub imported_from: Option<String>,
     /// Loadline's version.
@@ -270,8 +272,9 @@ pub struct Identity {
     /// The seed. `None` for imported runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
-    /// Where the record ends, in nanoseconds from the start, if it is damaged or could not be
-    /// written. All figures cover only what is before that. `None` if it holds the whole run.
+    /// End of the record in nanoseconds from the start, if the record is damaged or could not be
+    /// written completely. All figures cover only the time before it. `None` if the record holds
+    /// the whole run.
     #[serde(default)]
     pub record_ends_ns: Option<u64>,
     /// Why the record could not be written, which ended the run. Its figures then decide nothing.
@@ -280,7 +283,7 @@ pub struct Identity {
     pub unrecorded: Option<String>,
 }
 
-/// Everything of one label.
+/// All figures of one label.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Row {
     /// The label's number.
@@ -292,7 +295,7 @@ pub struct Row {
     pub text: String,
     /// Requests (or iterations, or transactions) that ended, whatever the outcome.
     pub count: u64,
-    /// Those that failed or had no complete response.
+    /// Requests that failed or had no complete response.
     pub errors: u64,
     /// Share of `errors` in `count`. `None` if nothing ended.
     pub error_share: Option<f64>,
@@ -306,7 +309,7 @@ pub struct Row {
     /// Intended arrival → last response of the iteration. For a transaction: its first step was due
     /// → its last step ended.
     pub iteration: Option<Stats>,
-    /// The same time without pauses. `None` if there are none, or if they are unknown.
+    /// The iteration time without pauses. `None` if there are no pauses, or if they are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unpaused: Option<Stats>,
     /// Responses by status.
@@ -330,12 +333,11 @@ impl Row {
         !self.not_told.iter().any(|name| name == figure)
     }
 
-    /// Its name, with the scope if it spans requests.
+    /// The name of the row. Adds the scope if the row spans several requests.
     #[must_use]
     pub fn called(&self) -> String {
         match self.group {
             LabelGroup::Transaction => format!("transaction {}", self.text),
-            // The scenario has no name.
             LabelGroup::Iteration if self.text == DEFAULT => "iteration".to_owned(),
             LabelGroup::Iteration => format!("iteration {}", self.text),
             _ => self.text.clone(),
@@ -348,6 +350,7 @@ impl Row {
 pub struct LevelStats {
     /// Mean over the run's samples.
     pub mean: f64,
-    /// Largest sample. With several workers it is the sum of their largest, an upper bound.
+    /// Largest sample. With several workers, the sum of their largest samples, which is an upper
+    /// bound.
     pub max: u64,
 }

@@ -5,20 +5,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::verdict::Judgement;
 
-/// The head of every report.
+/// The headline of every report.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Headline {
     /// Result of all criteria together. `None` if there are no criteria.
     pub criteria: Option<Judgement>,
     /// The verdict in one sentence.
     pub sentence: String,
-    /// The figures that decided it: those of criteria and, if the measurement is invalid, those of
-    /// the generator.
+    /// The figures that decided the verdict: those of criteria and, if the measurement is invalid,
+    /// those of the generator.
     pub figures: Vec<Deciding>,
     /// Key figures: load, responses, errors, percentiles, maximum.
     #[serde(default)]
     pub glance: Vec<Deciding>,
-    /// The most important conclusions besides the sentence, as indices into `conclusions`.
+    /// The most important conclusions in addition to the sentence, as indices into `conclusions`.
     #[serde(default)]
     pub telling: Vec<usize>,
 }
@@ -30,7 +30,7 @@ pub struct Deciding {
     pub name: String,
     /// The figure with its unit.
     pub value: String,
-    /// The bound that it must keep, or what it refers to.
+    /// The bound for the figure, or what the figure refers to.
     pub note: Option<String>,
 }
 
@@ -44,7 +44,7 @@ pub struct Conclusion {
     pub tone: Tone,
     /// The sentence.
     pub text: String,
-    /// Paths of its figures in `summary.json`, for example `all.service.p99`.
+    /// Paths of the figures in `summary.json`, for example `all.service.p99`.
     pub figures: Vec<String>,
 }
 

@@ -12,26 +12,26 @@ use record::{Model, Run};
 /// Planned and achieved load of a phase.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseRow {
-    /// Its name, or its number from 1.
+    /// Name of the phase, or its number from 1.
     pub name: String,
     /// The load in words.
     pub text: String,
     /// Start, in nanoseconds from the start of the test.
     pub start_ns: u64,
-    /// Its planned end.
+    /// Planned end.
     pub end_ns: u64,
-    /// Planned arrivals; if the run ended early, those that were due. `None` in a closed loop.
+    /// Planned arrivals. If the run ended early, only those that were due. `None` in a closed loop.
     pub planned: Option<u64>,
-    /// Arrivals due in it that were started and have ended, whatever the outcome. `None` in a
-    /// closed loop.
+    /// Arrivals due in the phase that were started and have ended, whatever the outcome. `None` in
+    /// a closed loop.
     pub started: Option<u64>,
-    /// Requests whose intended start is in it and that ended, whatever the outcome.
+    /// Requests that have ended and whose intended start is in the phase, whatever the outcome.
     pub requests: u64,
-    /// Those that failed or had no complete response.
+    /// Requests that failed or had no complete response.
     pub errors: u64,
     /// Requests divided by the phase's length. The last phase continues to the last completion.
     pub per_second: f64,
-    /// The same rate by label number.
+    /// The rate of each label, by label number.
     pub by_label: BTreeMap<LabelId, f64>,
     /// 95th percentile of the run's headline time.
     pub p95: Option<Figure>,

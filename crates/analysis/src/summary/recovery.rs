@@ -14,29 +14,27 @@ use crate::{
 };
 use record::{LabelTotals, Model, PhaseFacts, Run};
 
-/// Shorter drains are not reported.
+/// Times to drain below this are not reported.
 const WORTH_TELLING_NS: u64 = 1_000_000_000;
-/// Minimum load of a peak relative to its neighbours.
 const MORE_LOAD: f64 = 1.2;
-/// Recovered if p95 is at most this factor of before, or within the usual spread.
+/// The service has recovered if p95 is at most this multiple of the earlier one, or within its
+/// usual spread.
 const AS_BEFORE: f64 = 1.5;
-/// And if the error share grew by at most this.
+/// In addition, the share of errors may have grown by at most this.
 const MORE_ERRORS: f64 = 0.01;
 /// Recovery must last this long, or to the end of the load.
 const HELD_NS: u64 = 10_000_000_000;
-/// Minimum number of samples.
 const FEWEST: u64 = 20;
-/// Minimum number of points for quartiles.
 const QUARTILED: usize = 5;
-/// Maximum load after a peak that counts as equal to before.
+/// Load after a peak that is up to this multiple counts as equal to the load before.
 const SAME_LOAD: f64 = 1.1;
 
 /// How the target recovered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Recovery {
-    /// Recovery after the load. `None` if the last request ended within a second of the load's end,
-    /// or if users issue requests one after the other: users then continue regardless of the
-    /// target.
+    /// Recovery after the load. `None` if the last request ended within a second of the load's end.
+    /// Also `None` if users send requests in sequence, because users then continue regardless of
+    /// the target.
     pub after_load: Option<AfterLoad>,
     /// Recovery after the phase with the highest load. `None` unless the phases before and after it
     /// have clearly less load.
@@ -48,15 +46,15 @@ pub struct Recovery {
 pub struct AfterLoad {
     /// When the load ended, in nanoseconds from the start.
     pub from_ns: u64,
-    /// Requests in flight at that moment.
+    /// Requests in flight when the load ended.
     pub in_flight: u64,
-    /// Time from then to the last completion.
+    /// Time from the end of the load to the last completion.
     pub drained_ns: u64,
     /// Requests that ended after the load, whatever the outcome.
     pub ended: u64,
-    /// Those of them that failed or had no complete response.
+    /// Requests that failed or had no complete response, of those in `ended`.
     pub errors: u64,
-    /// 95th percentile of their response times.
+    /// 95th percentile of the response times of these requests.
     pub p95: Option<Figure>,
 }
 
@@ -74,25 +72,26 @@ pub struct PeakRecovery {
     pub answered_per_second: f64,
     /// Requests in flight at the end of the peak.
     pub in_flight: u64,
-    /// 95th percentile of the headline time in the phase before it.
+    /// 95th percentile of the headline time in the phase before the peak.
     pub before: Figure,
-    /// A p95 up to this counts as before: the larger of 1.5 times `before` and the upper fence of
-    /// that phase's own points (third quartile plus 1.5 times the interquartile range).
+    /// A p95 up to this counts as recovered: the larger of 1.5 times `before` and the upper fence
+    /// of that phase's points (third quartile plus 1.5 times the interquartile range).
     pub bound_ns: u64,
-    /// A share of errors up to this counts as before: one percentage point more than in that phase.
+    /// A share of errors up to this counts as recovered: one percentage point more than in the
+    /// phase before the peak.
     pub error_bound: f64,
-    /// From the end of the peak to the first point that is as before, and whose next 10 s (or the
-    /// rest of the load) are as before together. 0 means immediately, `None` never or unknown.
+    /// From the end of the peak to the first point that counts as recovered and whose next 10 s (or
+    /// the rest of the load) do so as a whole. 0 means immediately, `None` never or unknown.
     pub settled_ns: Option<u64>,
     /// From the end of the peak until no more requests are in flight than in the phase before it.
     /// `None` if that did not happen during the load.
     pub drained_ns: Option<u64>,
     /// From the end of the peak to the end of the load after it. 0 if there was none.
     pub looked_ns: u64,
-    /// Whether it was not as before until the load ended.
+    /// Whether the service had not recovered when the load ended.
     pub slow_to_the_end: bool,
-    /// Whether it was slow to the end, for at least 10 s, although the load was no higher than
-    /// before the peak: the overload sustains itself.
+    /// Whether the service was slow to the end, for at least 10 s, although the load was no higher
+    /// than before the peak. The overload then sustains itself.
     pub is_metastable: bool,
 }
 
@@ -169,7 +168,7 @@ fn peak(
             chunks[at].span.from_ns - end_ns
         }
     });
-    // Without load after the peak, slow responses are its remains.
+    // Without load after the peak, slow responses are what remains of the peak.
     let load_behind = phases[phase + 1..].iter().rev().find(|p| p.planned > 0);
     let slow_to_the_end = settled_ns.is_none()
         && load_behind.is_some_and(|following| {
@@ -206,7 +205,6 @@ fn peak(
         bound_ns,
         error_bound,
         settled_ns,
-        // Without load every queue drains.
         drained_ns: drained(moments, &quiet, end_ns)
             .filter(|ns| looked_ns == 0 || *ns <= looked_ns),
         looked_ns,
@@ -215,8 +213,8 @@ fn peak(
     })
 }
 
-/// The first point that is as before, together with the 10 s from it on: a healthy service has slow
-/// seconds too.
+/// The first point that counts as recovered together with the 10 s after it. A healthy service has
+/// slow seconds too.
 fn held(chunks: &[Chunk], headline: TimeKind, is_slow: impl Fn(&Chunk) -> bool) -> Option<usize> {
     (0..chunks.len()).find(|first| {
         let until_ns = chunks[*first].span.from_ns + HELD_NS;
@@ -231,7 +229,7 @@ fn held(chunks: &[Chunk], headline: TimeKind, is_slow: impl Fn(&Chunk) -> bool) 
     })
 }
 
-/// From the end of the peak until the mean in flight is at most the earlier maximum.
+/// Time from the end of the peak until the mean number in flight is at most the earlier maximum.
 fn drained(moments: &[Moment], quiet: &Range<u64>, end_ns: u64) -> Option<u64> {
     let in_flight = |moment: &Moment| moment.level(|row| row.run.in_flight);
     let usual = moments.iter().filter(|m| is_in(m, quiet));
@@ -245,7 +243,7 @@ fn is_in(moment: &Moment, within: &Range<u64>) -> bool {
     moment.span.from_ns >= within.start && moment.span.to_ns <= within.end
 }
 
-/// Upper limit of usual p95 values; `None` with too few points.
+/// Upper limit of the usual p95 values. `None` if there are too few points.
 fn fence(usual: &[Chunk]) -> Option<f64> {
     let mut p95s: Vec<u64> = usual.iter().filter_map(|chunk| chunk.p95.ns).collect();
     if p95s.len() < QUARTILED {
@@ -267,7 +265,7 @@ fn rate(phase: &PhaseFacts) -> f64 {
     per_second(phase.planned, phase.end_ns.saturating_sub(phase.start_ns))
 }
 
-/// The phase with the highest planned rate, if its neighbours have clearly less.
+/// The phase with the highest planned rate, if its neighbors have clearly less.
 fn highest(phases: &[PhaseFacts]) -> Option<usize> {
     let by_rate = |a: &usize, b: &usize| rate(&phases[*a]).total_cmp(&rate(&phases[*b]));
     let phase = (0..phases.len()).max_by(by_rate)?;

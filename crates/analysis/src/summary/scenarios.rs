@@ -9,32 +9,31 @@ use crate::figures::{ArrivalLedger, load_end_ns, per_second, share_of};
 use record::{Model, Run, RunState};
 
 const HOUR_S: f64 = 3600.0;
-/// Limit for live summaries, which are computed each second.
 const MOST_DRAWN_LIVE: u64 = 2_000_000;
-/// Limit for final summaries; drawing takes seconds.
+/// Limit for final summaries. Drawing this many takes seconds.
 const MOST_DRAWN: u64 = 500_000_000;
 
 /// Planned and achieved volume of a scenario.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ScenarioRow {
-    /// Label of its iterations. `None` if none has ended.
+    /// Label of the scenario's iterations. `None` if none has ended.
     pub id: Option<LabelId>,
-    /// Its name, or its place in the plan from 0.
+    /// Name of the scenario, or its index in the plan.
     pub name: String,
-    /// Its share of the arrivals by weight. `None` if the record does not contain it.
+    /// Share of the arrivals according to its weight. `None` if the record does not contain it.
     pub share: Option<f64>,
     /// Planned arrivals, exactly as drawn by weight. If the run ended early, only arrivals that
-    /// were due are drawn. `None` in a closed loop.
+    /// were due count. `None` in a closed loop.
     pub planned: Option<u64>,
-    /// Planned arrivals per hour of the load's length.
+    /// Planned arrivals per hour, over the length of the load.
     pub planned_per_hour: Option<f64>,
-    /// Planned arrivals per second of the load's length.
+    /// Planned arrivals per second, over the length of the load.
     pub planned_per_second: Option<f64>,
     /// Iterations that ended, whatever the outcome.
     pub ended: u64,
     /// Iterations that completed.
     pub completed: u64,
-    /// Iterations ended by an error.
+    /// Iterations that an error ended.
     pub failed: u64,
     /// Iterations in flight when the run ended. `None` as long as that is unknown.
     pub unfinished: Option<u64>,
@@ -75,7 +74,6 @@ pub(super) fn rows(
         elapsed_ns
     };
     let row = |name: &str| {
-        // Scenarios of one name share a label.
         let mine = || {
             let facts = facts.iter().enumerate();
             facts.filter(|(_, facts)| facts.name == name)

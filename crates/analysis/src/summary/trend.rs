@@ -10,7 +10,6 @@ use crate::{
 };
 use record::{LabelTotals, Run};
 
-/// Minimum number of points.
 const FEWEST: usize = 8;
 
 /// How a run developed.
@@ -18,7 +17,7 @@ const FEWEST: usize = 8;
 pub struct Trend {
     /// The first quarter of the load.
     pub first: TrendSpan,
-    /// The last quarter of it.
+    /// The last quarter of the load.
     pub last: TrendSpan,
     /// The quarter of the load with the most requests answered as expected.
     pub best: TrendSpan,
@@ -45,12 +44,11 @@ pub struct TrendSpan {
     pub p95: Option<Figure>,
 }
 
-/// `None` if the run was too short.
+/// Compares the parts of the load. `None` if the run was too short.
 pub(super) fn find(run: &Run, moments: &[Moment], headline: TimeKind) -> Option<Trend> {
     let load_end_ns = run.manifest.load.end_ns;
     let loaded: Vec<&Moment> = moments
         .iter()
-        // Points beyond the end have another load.
         .filter(|moment| moment.span.to_ns <= load_end_ns)
         .collect();
     if loaded.len() < FEWEST {

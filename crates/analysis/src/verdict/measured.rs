@@ -1,4 +1,5 @@
-//! Computes the figure of a criterion from the record: scope, value, and whether samples suffice.
+//! Measures a criterion's figure from the record: scope, value, and whether there are enough
+//! samples.
 
 use measure::{
     LabelId, TimeKind, TimeSpan,
@@ -36,9 +37,9 @@ pub(super) struct CriterionScope<'a> {
     labels: Option<Vec<LabelId>>,
     /// `None` means all phases.
     phases: Option<Vec<u32>>,
-    /// `None` means the whole run; otherwise points are used.
+    /// The period. `None` means the whole run. Otherwise points are used.
     window: Option<TimeSpan>,
-    /// Excluded because of lost nodes.
+    /// Periods that are excluded because nodes were lost.
     left_out: LeftOut,
     elapsed_ns: u64,
 }
@@ -65,7 +66,8 @@ pub(super) fn measure(
     without(&scope.left_out, measured)
 }
 
-/// Why a criterion has no subject, if so; usable before the run.
+/// Why a criterion can have no figure, because its label or phase does not exist. `None` if it can.
+/// Works before the run too.
 pub(super) fn subject_missing(run: &Run, criterion: &Criterion) -> Option<String> {
     if let Some(cause) = criterion
         .steady
@@ -74,7 +76,7 @@ pub(super) fn subject_missing(run: &Run, criterion: &Criterion) -> Option<String
     {
         return Some(format!("there can be no steady state: {cause}"));
     }
-    // The steady state is not known yet.
+    // The steady state is not known yet at this point.
     let criterion = &Criterion {
         steady: false,
         ..criterion.clone()
@@ -211,7 +213,7 @@ impl<'a> CriterionScope<'a> {
         let (Some(planned), Some(unsent)) = (arrivals.planned, arrivals.unsent) else {
             return Err("a closed loop plans no arrivals".into());
         };
-        // MQTT messages may be due and never written.
+        // MQTT messages may be due and never be written.
         let unsent = match self.run.manifest.frontend.as_str() {
             "mqtt" => unsent + messages::counts(self.run).unsent,
             _ => unsent,
@@ -224,7 +226,7 @@ impl<'a> CriterionScope<'a> {
         if arrivals.unknown == 0 {
             return Ok(least);
         }
-        // Unknown arrivals may all have been sent, or none.
+        // Unknown arrivals may all have been sent, or none of them.
         let most = measured(unsent + arrivals.unknown)?;
         let holds = |one: &Measured| {
             one.value
@@ -255,7 +257,7 @@ impl<'a> CriterionScope<'a> {
         plain(value, format!("{}/s", units::rate(value)), criterion)
     }
 
-    /// Length of the phases up to the end of the run; the last one includes late completions.
+    /// Length of the phases until the end of the run. The last one includes late completions.
     fn length_ns(&self) -> u64 {
         let whole_ns = self.whole_length_ns();
         if self.left_out.is_empty() || self.window.is_some() {
@@ -372,7 +374,7 @@ fn quantile(
 }
 
 impl CriterionScope<'_> {
-    /// Why samples do not decide the bound with 99 % confidence; `None` if they do.
+    /// Why the samples do not decide the bound with 99 % confidence. `None` if they do.
     fn undecided(&self, samples: &Sampled, q: f64, bound: u64) -> Option<String> {
         let inflation = self.inflation(samples.kind(), q, bound);
         let (n, over) = (samples.count() as f64, samples.above(bound) as f64);
@@ -404,11 +406,11 @@ impl CriterionScope<'_> {
 }
 
 impl CriterionScope<'_> {
-    /// Variance inflation from correlated samples, for quantile `q`. Uses all requests of the
-    /// phases, since one label has too few.
+    /// Variance inflation for quantile `q`, because samples are correlated. Uses all requests of
+    /// the phases, because one label has too few.
     pub(super) fn inflation(&self, kind: TimeKind, q: f64, bound: u64) -> f64 {
-        // Wide points include other phases, so the scope's own samples must be far from the bound
-        // too.
+        // Wide points include other phases, so the samples of the scope itself must be far from the
+        // bound too.
         let own = Sampled::from_totals(&self.part(), kind).into_times();
         if confidence::is_separated(&own, q, bound)
             || confidence::is_far_from(&own, q, bound)
@@ -417,7 +419,7 @@ impl CriterionScope<'_> {
             return 1.0;
         }
         let totals = &self.run.totals;
-        // A transaction's time is not an iteration's.
+        // The time of a transaction is not that of an iteration.
         let group = |id| self.run.label(id).map(|label| label.group);
         let own_group = self.labels.as_ref().and_then(|ids| group(*ids.first()?));
         let wanted = |id| id == label::ALL || own_group.is_none() || group(id) == own_group;

@@ -1,8 +1,6 @@
 //! Judges whether the measurement is valid. Only effects count: lateness, unsent load, lack of
-//! descriptors or ports, a busy core in a closed loop. CPU, steal, throttling and stalls are
+//! descriptors or ports, a busy core in a closed loop. CPU use, steal, throttling and stalls are
 //! reported as reasons.
-
-use std::borrow::Borrow;
 
 use measure::{
     Fault, Histogram, TimeKind, label,
@@ -11,6 +9,7 @@ use measure::{
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::borrow::Borrow;
 
 use plan::mutant::{self, Mutant};
 use record::{EventKind, IntervalRow, Model, Run, units};
@@ -28,10 +27,10 @@ pub struct Measurement {
     pub reasons: Vec<String>,
     /// Periods in which the generator was late, in nanoseconds from the start.
     pub late_ns: Vec<(u64, u64)>,
-    /// Start of the first of them.
+    /// Start of the first of these periods.
     pub first_bad_ns: Option<u64>,
-    /// 99th percentile of lateness, in nanoseconds. `None` if nothing was due at a moment (closed
-    /// loop).
+    /// 99th percentile of lateness, in nanoseconds. `None` if no request had a scheduled time
+    /// (closed loop).
     pub lateness_p99_ns: Option<u64>,
     /// 99th percentile of the stall, in nanoseconds: the time in which a worker could neither send
     /// nor read. `None` if the record does not contain it.
@@ -41,11 +40,11 @@ pub struct Measurement {
     pub sent: Option<f64>,
     /// The busiest worker's share of a core, without the time spent spinning.
     pub cpu: f64,
-    /// The largest share of the time for which a worker was ready to run and waited for a CPU.
+    /// The largest share of time in which a worker was ready to run and waited for a CPU.
     #[serde(default)]
     pub waiting: f64,
-    /// Difference between sampled requests in flight and rate × time, as a share of the sampled.
-    /// Sampling has a clock of its own. `None` if there were too few.
+    /// Difference between sampled requests in flight and rate × time, as a share of the sampled
+    /// number. Samples have a clock of their own. `None` if there were too few.
     pub littles_law: Option<f64>,
 }
 
@@ -64,33 +63,30 @@ impl Measurement {
 }
 
 pub const LATE_NS: u64 = 1_000_000;
-/// Lateness below this share of the p99 is accepted.
 const LATE_SHARE: f64 = 0.05;
-/// Maximum share of the plan that may be unsent.
 const UNSENT_SHARE: f64 = 0.005;
 const BUSY: f64 = 0.85;
 const CROWDED: f64 = 0.25;
 const STEAL: f64 = 0.02;
-/// With fewer samples of requests in flight, chance exceeds 1 %.
+/// Minimum number of samples of requests in flight. With fewer, chance exceeds 1 %.
 const SEEN: u64 = 10_000;
 
-/// A live run is not judged before this time and number of requests.
+/// A live run is not judged before this time and a minimum number of requests.
 const SETTLED_NS: u64 = 10_000_000_000;
 const SETTLED: u64 = 200;
 
-/// Minimum number of late samples for INVALID.
 const FEW_LATE: f64 = 2.0;
 
-/// The deciding lateness: p99, or the second largest of fewer than 150 samples, so that one late
+/// The lateness that decides: p99, or the second largest of fewer than 150 samples. So one late
 /// arrival does not decide.
 fn decisive(times: &Histogram) -> Option<u64> {
-    // Half a rank below the second largest, against rounding.
+    // Half a rank below the second largest, to be safe from rounding.
     let below = (FEW_LATE - 0.5) / times.count().max(1) as f64;
     times.quantile((1.0 - below).clamp(0.0, 0.99))
 }
 
-/// Judges the measurement. `None` without requests, in a young live run, or for a trial without
-/// generator faults.
+/// Judges the measurement. `None` without requests, for a live run that has just started, and for a
+/// trial without generator faults.
 #[must_use]
 pub fn judge(run: &Run, arrivals: &ArrivalLedger, requests: &Requests) -> Option<Measurement> {
     let all = run.totals.label(label::ALL);
@@ -128,7 +124,7 @@ pub fn judge(run: &Run, arrivals: &ArrivalLedger, requests: &Requests) -> Option
         littles_law: littles_law(run),
     };
     m.first_bad_ns = m.late_ns.first().map(|(from, _)| *from);
-    // A single iteration is a trial, without timing.
+    // A single iteration is a trial. Its timing is not judged.
     let is_trial = run.manifest.load.model == Model::Once;
     if is_trial {
         m.late_ns.clear();
@@ -200,7 +196,7 @@ fn effects(run: &Run, m: &Measurement, errors: &GeneratorErrors<'_>) -> Vec<Stri
     let stall = m
         .stall_p99_ns
         .filter(|_| is_closed && exceeds(errors.stall_ns));
-    // Shared causes and times are reported once.
+    // Causes and times that both have are reported once.
     let named = [("lateness", late), ("stall", stall)];
     let named = named
         .into_iter()
@@ -282,7 +278,7 @@ fn figures(m: &Measurement, is_closed: bool) -> Vec<String> {
 
 fn percent(share: f64) -> String {
     match share * 100.0 {
-        // Never rounded up to 100 %.
+        // The share is never rounded up to 100 %.
         p if (99.0..100.0).contains(&p) => format!("{:.2} %", (p * 100.0).floor() / 100.0),
         p if p >= 10.0 => format!("{p:.0} %"),
         _ => units::share(share),
@@ -295,7 +291,7 @@ fn sent(arrivals: &ArrivalLedger) -> Option<f64> {
     Some(1.0 - missing as f64 / planned as f64)
 }
 
-/// Share of the plan that present nodes did not send. The share of lost nodes is excluded.
+/// Share of the plan that the remaining nodes did not send. Excludes the share of lost nodes.
 fn unsent_by_others(run: &Run, arrivals: &ArrivalLedger) -> f64 {
     let unsent = arrivals.unsent.unwrap_or(0);
     let of_nodes = figures::unsent_with_nodes(run) + run.left_by_lost();
@@ -312,7 +308,7 @@ fn stretches(run: &Run, is_bad: impl Fn(&IntervalRow) -> bool) -> Vec<(u64, u64)
     let mut stretches: Vec<(u64, u64)> = Vec::new();
     for row in run.totals.rows.iter().filter(|row| is_bad(row)) {
         match stretches.last_mut() {
-            // One interval without arrivals does not separate two late ones.
+            // One interval without arrivals does not separate two late periods.
             Some((_, end)) if row.span.from_ns <= *end + 1_000_000_000 => *end = row.span.to_ns,
             _ => stretches.push((row.span.from_ns, row.span.to_ns)),
         }
@@ -334,7 +330,7 @@ fn busiest<R: Borrow<IntervalRow>>(rows: impl Iterator<Item = R>) -> f64 {
     work.into_iter().max().unwrap_or(0) as f64 / time.max(1) as f64
 }
 
-/// Largest share of time for which a worker was ready but not running.
+/// Largest share of time in which a worker was ready but not running.
 fn most_waiting<R: Borrow<IntervalRow>>(rows: impl Iterator<Item = R>) -> f64 {
     let mut time = 0;
     let mut waiting: Vec<u64> = Vec::new();
@@ -436,7 +432,6 @@ fn littles_law(run: &Run) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// The deciding lateness if `late` of `count` samples were 50 ms late.
     fn decisive_ms(count: u64, late: u64) -> u64 {
         let mut times = Histogram::default();
         times.record_n(10_000, count - late);

@@ -34,8 +34,8 @@ pub(super) fn counts(run: &Run) -> MessageCounts {
 }
 
 impl MessageCounts {
-    /// Messages with this result, and of how many. Fails if unknown messages could decide the
-    /// criterion.
+    /// Number of messages with this result, and number of all messages. Fails if unknown messages
+    /// could decide the criterion.
     pub(super) fn share(
         &self,
         fate: MessageFate,

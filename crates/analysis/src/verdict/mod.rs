@@ -1,4 +1,4 @@
-//! Judges the criteria at the end of a run, and the exit code.
+//! Judges the criteria at the end of a run, and determines the exit code.
 
 mod bound;
 mod measured;
@@ -54,16 +54,16 @@ pub struct Judged {
     /// The measured value in the metric's unit (nanoseconds, a share, a number, per second). `None`
     /// if nothing was measured, or if it is only known to be larger than every bound.
     pub value: Option<f64>,
-    /// Distance of the measured value from the bound, as a share of the bound; positive if the
+    /// Distance of the measured value from the bound, as a share of the bound. Positive if the
     /// criterion holds.
     pub margin: Option<f64>,
-    /// Why it could not be judged, or what else you should know.
+    /// Why the criterion could not be judged, or what else you should know.
     pub reason: Option<String>,
-    /// In an invalid measurement: whether the result stands regardless of the generator's errors.
-    /// `None` if the measurement is not invalid, or the criterion is undecided.
+    /// In an invalid measurement: whether the result holds despite the generator's errors. `None`
+    /// if the measurement is not invalid, or the criterion is undecided.
     #[serde(default)]
     pub is_robust: Option<bool>,
-    /// Start of the first point of the run that, judged alone, violates it. `None` if there is
+    /// Start of the first point that, judged alone, violates the criterion. `None` if there is
     /// none, or if that is unknown.
     #[serde(default)]
     pub first_violation_ns: Option<u64>,
@@ -121,7 +121,7 @@ pub fn so_far(run: &Run, elapsed_ns: u64) -> Vec<Judged> {
 }
 
 /// Why a criterion or stop rule can never be judged: its label, phase or metric does not exist in
-/// this run. `labels` are all that may appear; `None` if unknown.
+/// this run. `labels` are all labels that can appear; `None` if they are unknown.
 #[must_use]
 pub fn without_subject(
     manifest: &Manifest,
@@ -133,7 +133,6 @@ pub fn without_subject(
     let is_over_requests = criterion.metric.over_requests().is_some();
     let mut asked = criterion.clone();
     if labels.is_none() && (is_of_label || is_over_requests) {
-        // Its phase can still be checked.
         (asked.of, asked.metric) = (None, Metric::Errors);
     }
     let run = Run {
@@ -164,7 +163,8 @@ fn judge_text(run: &Run, text: &str, elapsed_ns: u64) -> Judged {
     }
 }
 
-/// Whether a criterion holds for few samples, for the timeline. `None` if undetermined.
+/// Whether a criterion holds at a point with few samples, for the timeline. `None` if that is not
+/// certain.
 pub(crate) fn holds(run: &Run, criterion: &Criterion, elapsed_ns: u64) -> Option<bool> {
     let measured = measured::measure(run, criterion, elapsed_ns).ok()?;
     Some(side(criterion, &measured))
@@ -177,14 +177,13 @@ pub(crate) fn is_by_label(criterion: &Criterion) -> bool {
 fn side(criterion: &Criterion, measured: &Measured) -> bool {
     match measured.value {
         Some(value) => criterion.op.holds(value, measured.bound),
-        // Larger than every bound.
         None => matches!(criterion.op, Op::Greater | Op::GreaterOrEqual),
     }
 }
 
 impl Judged {
-    /// Distance to the bound: `44.2 % to spare`, `25.0 % past the bound`, `50.0 times the bound`
-    /// (from twice the bound on).
+    /// Describes the distance to the bound: `44.2 % to spare`, `25.0 % past the bound`, or `50.0
+    /// times the bound` (from twice the bound on).
     #[must_use]
     pub fn distance(&self) -> Option<String> {
         let margin = self.margin?;
@@ -239,8 +238,8 @@ pub(crate) fn undecided(judged: &mut [Judged], reason: &str) {
     }
 }
 
-/// Exit code of `loadline run`: 0 all hold (or none), 1 one failed, 3 no response at all, 4
-/// invalid, 5 inconclusive.
+/// Exit code of `loadline run`: 0 if all criteria hold or there are none, 1 if one failed, 3
+/// without any response, 4 if the measurement is invalid, 5 if inconclusive.
 #[must_use]
 pub fn exit_code(
     criteria: &[Judged],

@@ -1,6 +1,6 @@
-//! Whether a verdict survives the generator's errors. A generator that is late makes times longer
-//! and load smaller. So a pass stands if it holds with every affected request counted as slow. A
-//! failure on times does not stand: a burst after a stall slows the server down.
+//! Whether a verdict holds despite the generator's errors. A late generator makes times longer and
+//! the load smaller. So a pass holds if it does with every affected request counted as slow. A
+//! failure on times does not hold, because a burst after a stall slows the server down.
 
 use measure::{
     Histogram, NoAnswer, OutcomeClass, TimeKind,
@@ -27,7 +27,6 @@ const LOOK_NS: u64 = SECOND;
 struct Harm {
     late: Histogram,
     stalled: Histogram,
-    /// Unsent arrivals of the run, relative to those started.
     unsent: f64,
 }
 
@@ -45,7 +44,7 @@ impl Harm {
         }
     }
 
-    /// Maximum error of a request in nanoseconds, lateness plus stall.
+    /// Maximum error of a request in nanoseconds: lateness plus stall.
     fn worst_ns(&self) -> u64 {
         let worst = |of: &Histogram| of.max().unwrap_or(0);
         worst(&self.late).saturating_add(worst(&self.stalled))
@@ -76,7 +75,8 @@ pub(super) fn worst_ns(run: &Run) -> u64 {
     worst(TimeKind::Lateness).saturating_add(worst(TimeKind::Stall))
 }
 
-/// Whether a result stands regardless of the generator; `None` if it is about the generator.
+/// Whether a result holds despite the generator's errors. `None` if the criterion is about the
+/// generator itself.
 pub(super) fn robustness(
     run: &Run,
     criterion: &Criterion,
@@ -92,7 +92,7 @@ pub(super) fn robustness(
     let Ok(scope) = CriterionScope::new(run, criterion, elapsed_ns) else {
         return Some(false);
     };
-    // A lower bound holds for large figures, an upper bound for small ones.
+    // For large figures lower bounds hold, for small ones upper bounds.
     let is_small = match criterion.op {
         Op::Less | Op::LessOrEqual => holds,
         Op::Greater | Op::GreaterOrEqual => !holds,
@@ -108,22 +108,23 @@ pub(super) fn robustness(
             Some(errors_stand(&scope, criterion, holds, is_small, share))
         }
         Metric::Rate => {
-            // A stalled generator only sends and counts less; its own faults are not responses.
+            // A stalled generator sends and counts less, but not more. Its own faults are not
+            // responses.
             let part = scope.part();
             let own = own_faults(&part.slot.counters, false);
             let rate = scope.per_second(part.slot.counters.ended().saturating_sub(own));
             Some(!is_small && criterion.op.holds(rate, bound(criterion)) == holds)
         }
         Metric::Unsent | Metric::LatenessP99 => None,
-        // A late generator neither loses nor repeats messages.
+        // A late generator neither loses nor duplicates messages.
         Metric::Messages(_) => Some(true),
         Metric::Server(..) => Some(came_as_planned(run, arrivals)),
         Metric::InFlight => Some(false),
     }
 }
 
-/// Whether the planned load arrived within the sampling interval: then server metrics are as they
-/// would have been.
+/// Whether the load arrived as planned, within the sampling interval. Server metrics are then as
+/// they would have been.
 fn came_as_planned(run: &Run, arrivals: &ArrivalLedger) -> bool {
     let all = run.totals.label(label::ALL);
     let is_open = run.manifest.load.model == Model::Open;
@@ -132,7 +133,7 @@ fn came_as_planned(run: &Run, arrivals: &ArrivalLedger) -> bool {
     is_open && sent && worst_ns(run) < LOOK_NS
 }
 
-/// Whether a time stays below a limit with all affected and unsent requests counted as slow.
+/// Whether a time stays below a limit if all affected and unsent requests count as slow.
 fn stays_small(
     scope: &CriterionScope<'_>,
     samples: &Sampled,
@@ -140,7 +141,6 @@ fn stays_small(
     limit: u64,
     harm: &Harm,
 ) -> bool {
-    // An iteration may be affected at each of its requests.
     let times = if samples.kind() == TimeKind::Iteration {
         let all = Sampled::from_totals(&scope.all_requests(), TimeKind::Service);
         all.count().div_ceil(samples.count().max(1)).max(1)
@@ -156,7 +156,7 @@ fn stays_small(
             let inflation = scope.inflation(samples.kind(), q, limit);
             let is_below =
                 |over: u64| confidence::standing(n, over.min(n), inflation, q) == Standing::Below;
-            // The send times of one label are unknown: all its requests may have been affected.
+            // When the requests of one label were sent is unknown, so all of them may be affected.
             let of_label = scope.is_of_labels();
             is_below(samples.above(worst) + unsent)
                 || !of_label
@@ -170,7 +170,8 @@ fn stays_small(
     }
 }
 
-/// Unanswered requests caused by the generator. Timeouts may be, if it read late.
+/// Number of unanswered requests that the generator caused. Timeouts count if it may have read
+/// late.
 fn own_faults(counters: &Counters, with_timeouts: bool) -> u64 {
     let faults = counters.faults.0.iter();
     let own = faults.filter(|(fault, _)| match fault.class() {

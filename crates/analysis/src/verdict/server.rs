@@ -1,4 +1,4 @@
-//! Criteria on server metrics. The worst of several instances decides.
+//! Criteria on server metrics. Of several instances, the worst one decides.
 
 use measure::TimeSpan;
 use plan::{
@@ -15,12 +15,11 @@ use record::{
 use super::bound::{Measured, bound, without};
 use crate::{exclusions::LeftOut, steady};
 
-/// Maximum share of missing samples.
 const MAY_BE_MISSING: f64 = 0.1;
-/// Maximum number of names in a message.
 const NAMES: usize = 12;
 
-/// The figure of a criterion; of several instances the one nearest to or furthest beyond the bound.
+/// Measures a criterion. Of several instances, takes the one that is nearest to the bound or
+/// furthest beyond it.
 pub(super) fn measure(
     run: &Run,
     name: &str,
@@ -47,7 +46,7 @@ pub(super) fn measure(
                 Op::Greater | Op::GreaterOrEqual => value < known,
             }
         });
-        // Missing samples may have been the worst.
+        // The missing samples may have been the worst ones.
         let doubt = worst
             .as_ref()
             .filter(|known| !known.certain)
@@ -141,7 +140,7 @@ pub fn bounds_of<'a>(
     fitting.collect()
 }
 
-/// Without a name, all instances.
+/// The series of a metric. If the criterion names no instance, all instances.
 fn series_of<'a>(
     all: &'a [MetricSeries],
     name: &str,
@@ -174,7 +173,8 @@ fn no_instance(name: &str, wanted: &str, named: &[&MetricSeries]) -> String {
     format!("server.{name} has no \"{wanted}\" ({are})")
 }
 
-/// Why a criterion or stop rule on server metrics can never be judged; `None` for others.
+/// Why a criterion or stop rule on server metrics can never be judged. `None` if it can, or is not
+/// on server metrics.
 #[must_use]
 pub fn never_measured(criterion: &Criterion, server: &ServerMetrics) -> Option<String> {
     let Metric::Server(name, _) = &criterion.metric else {
@@ -199,10 +199,6 @@ fn render(series: &MetricSeries) -> String {
 }
 
 /// Factor from samples to the unit of the bound.
-///
-/// # Errors
-///
-/// Units do not fit.
 fn scale(series: &MetricSeries, criterion: &Criterion) -> Result<f64, String> {
     let unit = series.unit();
     match (criterion.value, unit.as_str(), series.of.sort) {
@@ -212,7 +208,7 @@ fn scale(series: &MetricSeries, criterion: &Criterion) -> Result<f64, String> {
             render(series)
         )),
         (Quantity::Number(_), ..) | (Quantity::PerSecond(_), _, MetricKind::Counter) => Ok(1.0),
-        // Samples in seconds, bounds in nanoseconds.
+        // Samples are in seconds, bounds in nanoseconds.
         (Quantity::Duration(_), "s", MetricKind::Gauge) => Ok(SECOND as f64),
         (_, _, MetricKind::Counter) => Err(format!(
             "{} is a number per second: write one, for example 1000/s",
@@ -227,7 +223,7 @@ fn scale(series: &MetricSeries, criterion: &Criterion) -> Result<f64, String> {
     }
 }
 
-/// Periods of a criterion: its phases, up to the end of the run.
+/// The periods that a criterion covers: its phases, until the end of the run.
 fn spans(run: &Run, criterion: &Criterion, elapsed_ns: u64) -> Result<Vec<TimeSpan>, String> {
     if criterion.steady {
         return Ok(vec![steady::window(run)?]);

@@ -1,4 +1,4 @@
-//! Resolves the labels and phases of a criterion.
+//! Finds the labels and phases that a criterion refers to.
 
 use measure::{
     LabelId, label,
@@ -19,11 +19,7 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// Resolves a criterion in this run.
-    ///
-    /// # Errors
-    ///
-    /// Why there is no such subject.
+    /// Finds the subject of a criterion in this run.
     pub fn from_criterion(run: &Run, criterion: &Criterion) -> Result<Subject, String> {
         let span = criterion.metric.over_requests();
         let labels = match (&criterion.of, span) {
@@ -68,7 +64,7 @@ impl Subject {
         Ok(Subject { labels, phases })
     }
 
-    /// Without labels, whether it is all requests.
+    /// Whether the subject contains a label. Without labels, whether it is that of all requests.
     pub fn has_label(&self, id: LabelId) -> bool {
         match &self.labels {
             None => id == label::ALL,
@@ -82,7 +78,7 @@ impl Subject {
     }
 }
 
-/// Whether a criterion fits a label's group: iterations, transactions, or requests.
+/// Whether a criterion fits the group of a label: iterations, transactions, or requests.
 pub(super) fn may_be_of(criterion: &Criterion, label: &measure::Label) -> bool {
     match criterion.metric.over_requests() {
         Some(SpanFilter::Transaction) => label.group == LabelGroup::Transaction,

@@ -1,4 +1,4 @@
-//! Criteria over time: whether each point alone meets them. For display only.
+//! Criteria over time: whether each point alone meets them. Only for display.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use record::{Run, Totals, history::Point};
 pub struct Timeline {
     pub steady: Option<Steady>,
     pub moments: Vec<Moment>,
-    /// `None` if a point cannot be judged.
+    /// For each criterion and point. `None` if the point cannot be judged.
     pub criteria: Vec<Vec<Option<bool>>>,
 }
 
@@ -48,14 +48,13 @@ fn line(run: &Run, moments: &[Moment], steady: Option<TimeSpan>, text: &str) -> 
     let Ok(mut criterion) = parse_criterion(text) else {
         return vec![None; moments.len()];
     };
-    // A point has no steady state of its own.
+    // A single point has no steady state.
     let left_out = LeftOut::new(run, |_| true);
     let is_asked = |moment: &Moment| {
         !left_out.has(moment.span) && (!criterion.steady || lies_in(moment, steady))
     };
     let asked: Vec<bool> = moments.iter().map(is_asked).collect();
     criterion.steady = false;
-    // Labels and iterations have wider points.
     let by_label = is_by_label(&criterion);
     let parts = if by_label {
         labels_by_start(run)
@@ -63,7 +62,7 @@ fn line(run: &Run, moments: &[Moment], steady: Option<TimeSpan>, text: &str) -> 
         BTreeMap::new()
     };
     let mut alone = Run::planned(run.manifest.clone(), run.labels.clone());
-    // The plan's count is known for the whole run only.
+    // The planned number is known only for the whole run.
     alone.manifest.load.planned = None;
     let is_of_server = matches!(criterion.metric, Metric::Server(..));
     let mut held = |moment: &Moment| {
@@ -76,7 +75,6 @@ fn line(run: &Run, moments: &[Moment], steady: Option<TimeSpan>, text: &str) -> 
             alone.totals.rows.add(row.clone());
         }
         let mut length_ns = if is_of_server {
-            // Cut to the point.
             moment.span.to_ns
         } else {
             moment.length_ns()

@@ -1,4 +1,4 @@
-//! Converts a printed row to ours: nanoseconds, and missing figures stay unknown.
+//! Converts a printed row to ours. Times become nanoseconds, and missing figures stay unknown.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ pub fn all(report: &PrintedReport, elapsed_ns: u64) -> Row {
         "all requests",
         elapsed_ns,
     );
-    // Artillery measures responses, not requests.
+    // Artillery measures responses, but not requests.
     if report.tool == Tool::Artillery && report.all.requests.is_none() {
         (all.count, all.errors, all.error_share) = (0, 0, None);
         all.per_second = report.all.rate.as_ref().map_or(0.0, |rate| rate.value);
@@ -36,7 +36,7 @@ pub fn all(report: &PrintedReport, elapsed_ns: u64) -> Row {
     all
 }
 
-/// Statuses that Artillery does not count as failures; other tools do.
+/// Statuses of failed responses that Artillery does not count as failures, but other tools do.
 pub fn bad_codes(printed: &model::PrintedRow, tool: Tool) -> impl Iterator<Item = (u16, u64)> + '_ {
     let codes = printed
         .codes
@@ -48,7 +48,7 @@ pub fn bad_codes(printed: &model::PrintedRow, tool: Tool) -> impl Iterator<Item 
     })
 }
 
-/// Failed, as far as counted.
+/// Number of failed requests, as far as the tool counted them.
 pub fn failed(printed: &model::PrintedRow, tool: Tool) -> u64 {
     let bad = total(bad_codes(printed, tool).map(|(_, n)| n));
     whole_number(&printed.failures).unwrap_or(0).max(bad)
@@ -68,7 +68,7 @@ pub fn row(
     let unanswered = unanswered(printed, count);
     let errors = match tool {
         Tool::Artillery => failed(printed, tool).saturating_add(unanswered).min(count),
-        // Tools include unanswered requests in failures.
+        // These tools count unanswered requests as failures too.
         _ => failed(printed, tool).max(unanswered),
     };
     let errors_are_told = match tool {
@@ -137,12 +137,12 @@ pub fn whole_number(figure: &Option<Printed>) -> Option<u64> {
     figure.as_ref().map(|figure| figure.value as u64)
 }
 
-/// Saturating sum: files may contain any number.
+/// Sums up with saturation, because files may contain any number.
 pub fn total(counts: impl IntoIterator<Item = u64>) -> u64 {
     counts.into_iter().fold(0, u64::saturating_add)
 }
 
-/// From the tool's count, or requests minus responses.
+/// Number of unanswered requests: the tool's own count, or requests minus responses.
 fn unanswered(printed: &model::PrintedRow, count: u64) -> u64 {
     let errors = printed.errors.iter();
     let counted = total(
@@ -154,7 +154,7 @@ fn unanswered(printed: &model::PrintedRow, count: u64) -> u64 {
     counted.max(left)
 }
 
-/// `None` if the tool printed none.
+/// Statistics of the row. `None` if the tool printed none.
 pub fn stats(printed: &model::PrintedRow) -> Option<Stats> {
     let latency = printed.latency.as_ref()?;
     let more = printed

@@ -1,5 +1,5 @@
-//! Converts results of other tools to our summary and series. Missing figures stay unknown;
-//! contradictions are noted.
+//! Converts results of other tools to our summary and series. Figures that are missing stay
+//! unknown; contradictions are noted.
 
 mod figures;
 mod timeline;
@@ -36,11 +36,7 @@ impl std::fmt::Display for NotARun {
 
 impl std::error::Error for NotARun {}
 
-/// Builds the report page of one imported run. The first import is the main file.
-///
-/// # Errors
-///
-/// Not exactly one run.
+/// Builds the report page of an imported run. The first import is the main file.
 pub fn page(imports: &[(String, Import)]) -> Result<Page, NotARun> {
     let (name, first) = imports.first().ok_or_else(|| NotARun("no file".into()))?;
     let report = together(imports)?;
@@ -100,7 +96,7 @@ fn together(imports: &[(String, Import)]) -> Result<PrintedReport, NotARun> {
 
 fn join(whole_number: &mut PrintedReport, other: PrintedReport) {
     if other.title == "exceptions" {
-        // Of the script, not of requests.
+        // Failures of the script, not of requests.
         return;
     }
     whole_number.all.errors.extend(other.all.errors);
@@ -238,7 +234,7 @@ fn fill(summary: &mut Summary, report: &PrintedReport) {
     }
 }
 
-/// Other tools report totals and failures only.
+/// Requests of tools that report only totals and failures.
 fn requests(all: &Row) -> Requests {
     let unanswered = figures::total(all.unanswered.values().copied());
     let failed = all.errors.saturating_sub(unanswered);
@@ -260,7 +256,6 @@ fn arrivals(report: &PrintedReport) -> Option<ArrivalLedger> {
     let sessions = &report.sessions;
     let started = count(&sessions.created)?;
     let completed = count(&sessions.completed)?;
-    // The rest may have completed or failed.
     let failed = count(&sessions.failed).or_else(|| (completed == started).then_some(0))?;
     let ended = completed.saturating_add(failed);
     Some(ArrivalLedger {
@@ -305,7 +300,7 @@ fn error_row(reason: String, class: &str, count: u64, requests: u64) -> ErrorRow
 
 fn model(report: &PrintedReport) -> Model {
     match report.tool {
-        // Files do not name the model; closed is the default of these tools.
+        // The files do not contain the model. These tools use a closed one by default.
         Tool::Wrk
         | Tool::Locust
         | Tool::K6

@@ -1,5 +1,5 @@
-//! Periods of imported runs as points. Cumulative counts are differenced; without timestamps there
-//! are no points.
+//! Turns periods of imported runs into points. Cumulative counts become differences. Without times
+//! there are no points.
 
 use std::ops::Range;
 
@@ -14,17 +14,16 @@ use super::figures::{bad_codes, failed, stats, total, whole_number};
 
 const PERIOD_S: f64 = 10.0;
 
-/// Seconds since 1970.
+/// Start of the period, in seconds since 1970.
 pub fn began_s(report: &PrintedReport) -> Option<f64> {
     let first = report.periods.first().and_then(moment_s);
     match report.tool {
-        // The first line is written after the first second.
+        // Its first line is written after the first second.
         Tool::Locust => first,
         _ => report.began_s.or(first),
     }
 }
 
-/// 0 if unknown.
 pub fn elapsed_ns(report: &PrintedReport) -> u64 {
     if let Some(span) = &report.span {
         return (span.seconds.value * 1e9) as u64;
@@ -45,13 +44,12 @@ pub fn elapsed_ns(report: &PrintedReport) -> u64 {
     }
 }
 
-/// Start (Artillery) or time of writing (Locust).
 fn moment_s(period: &PrintedReport) -> Option<f64> {
     period.began_s.or_else(|| period.title.parse().ok())
 }
 
-/// Whether history percentiles are of the last seconds: only with `--csv-full-history`, which has
-/// lines per endpoint.
+/// Whether percentiles in the history are those of the last seconds. This is so only with
+/// `--csv-full-history`, which has lines for each endpoint.
 pub fn has_windows(report: &PrintedReport) -> bool {
     report.periods.iter().any(|period| !period.rows.is_empty())
 }
@@ -71,7 +69,7 @@ pub fn series(report: &PrintedReport) -> Series {
         let span = if report.periods_run_on {
             before.map_or(zero_s, |(moment, _)| moment)..moment
         } else {
-            // First and last period are as long as their content.
+            // The first and the last period are as long as their content.
             let end = report
                 .ended_s
                 .unwrap_or(f64::INFINITY)
@@ -138,7 +136,7 @@ fn push(
         .push(since(|p| whole_number(&p.sessions.created).unwrap_or(0)));
     points.skipped.push(0);
     points.issued.push(requests);
-    // Artillery's failures are responses; other tools include unanswered requests.
+    // Artillery's failures are responses. Other tools include unanswered requests.
     let failures = match period.tool {
         Tool::Artillery => failures,
         _ => failures.saturating_sub(none),
@@ -154,7 +152,7 @@ fn push(
     };
     let by_status = [of_status(4), of_status(5)];
     let other = failures.saturating_sub(total(by_status));
-    // Unanswered requests have no class of ours.
+    // These tools do not classify unanswered requests as Loadline does.
     let names = ["status 4xx", "status 5xx", "failed", "no answer"];
     for (name, n) in names
         .into_iter()
@@ -188,7 +186,7 @@ fn push(
 fn times(points: &mut Columns, period: &PrintedReport, run_on: bool, windows: bool) {
     let mut all = period.all.clone();
     if run_on {
-        // The period's own percentiles, if any; others are cumulative.
+        // The percentiles of the period itself, if there are any. Otherwise they are cumulative.
         all.latency = all.others.pop().filter(|_| windows);
     }
     let known = stats(&all);

@@ -50,7 +50,7 @@ fn failed_share(
     };
     checker.look();
     let should = failures.range.over(requests.range);
-    // Percentages have few digits.
+    // Percentages are printed with few digits.
     if should.gap(share.range) > 1e-6 {
         let text = format!(
             "{}, but {} of {} are {}",
@@ -114,7 +114,7 @@ fn classes(checker: &mut Checker, row: &PrintedRow, is_period: bool) {
     }
 }
 
-/// Unanswered requests have errors, unless the run ended first.
+/// Every unanswered request needs an error, unless the run ended first.
 fn unanswered(checker: &mut Checker, all: &PrintedRow) {
     let (Some(requests), Some(responses)) = (&all.requests, &all.responses) else {
         return;
@@ -175,7 +175,6 @@ fn sessions(checker: &mut Checker, sessions: &Sessions, report: &PrintedReport) 
             checker.sum("samples", count, &[completed], Total::Sum, report.is_period);
         }
     }
-    // Requests may span periods.
     if report.is_period {
         return;
     }
@@ -198,7 +197,7 @@ fn sessions(checker: &mut Checker, sessions: &Sessions, report: &PrintedReport) 
     failed_users(checker, sessions, &report.all);
 }
 
-/// Failed users have errors, unless an excerpt omits errors.
+/// Every failed user needs an error, unless the text is an excerpt that omits errors.
 fn failed_users(checker: &mut Checker, sessions: &Sessions, all: &PrintedRow) {
     let errors: Vec<&PrintedFigure> = all.errors.iter().map(|error| &error.count).collect();
     match &sessions.failed {

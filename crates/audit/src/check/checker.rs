@@ -1,4 +1,4 @@
-//! Comparison of ranges, and recording of findings.
+//! Compares ranges and records findings.
 
 use crate::import::{PrintedFigure, Range, model::Total};
 
@@ -20,7 +20,7 @@ pub enum Off {
 #[must_use]
 pub fn off(a: Range, b: Range) -> Off {
     let gap = a.gap(b);
-    // The smaller value, so that every change above the tolerance is found.
+    // Use the smaller value, so that every change above the tolerance is found.
     let size = a.high.min(b.high).max(0.0);
     if gap <= EPSILON * a.high.max(b.high) || gap.is_nan() {
         Off::Not
@@ -43,7 +43,6 @@ pub struct Checker {
 }
 
 impl Checker {
-    /// Column numbers are needed if lines are long.
     pub fn new(needs_column: bool) -> Checker {
         Checker {
             findings: Vec::new(),
@@ -86,7 +85,7 @@ impl Checker {
         self.order_of(relation, small, small.range, large, large.range);
     }
 
-    /// With ranges wider than rounding.
+    /// Checks an order of figures, with ranges wider than rounding.
     pub fn order_of(
         &mut self,
         relation: &'static str,
@@ -118,7 +117,7 @@ impl Checker {
         self.find(kind, relation, &[a, b], text);
     }
 
-    /// Counts must match exactly. `small_is_fine` turns small differences into remarks.
+    /// Checks counts that must be equal. `small_is_fine` turns small differences into remarks.
     pub fn sum(
         &mut self,
         relation: &'static str,
@@ -181,7 +180,7 @@ fn parts_in_words(parts: &[&PrintedFigure]) -> String {
     }
 }
 
-/// `-50 %`, or `+1` if a share would not show it.
+/// Formats a difference: `-50 %`, or `+1` if a percentage would not show it.
 #[must_use]
 pub fn by(value: f64, should: f64) -> String {
     let difference = value - should;

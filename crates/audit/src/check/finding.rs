@@ -1,4 +1,4 @@
-//! Findings, as one line and for programs.
+//! Findings, as one line and as JSON.
 
 use std::collections::BTreeSet;
 
@@ -38,7 +38,7 @@ impl From<&PrintedFigure> for NamedFigure {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
     pub kind: Severity,
-    /// `rate`, `sum`, `order` …
+    /// Name of the relation: `rate`, `sum`, `order` …
     pub relation: &'static str,
     pub line: usize,
     pub column: usize,

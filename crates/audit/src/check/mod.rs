@@ -1,5 +1,5 @@
-//! Checks whether printed figures can be true together, by relations in the imported model.
-//! Rounding is never a contradiction.
+//! Checks whether printed figures can all be true, by relations between them. Rounding is never a
+//! contradiction.
 
 mod answers;
 mod checker;
@@ -42,7 +42,7 @@ impl Audit {
         text
     }
 
-    /// `63 figures read, 41 relations checked, 3 contradictions`
+    /// Formats a line such as `63 figures read, 41 relations checked, 3 contradictions`.
     #[must_use]
     pub fn last_line(&self) -> String {
         let many = |n: usize, one: &str| {
@@ -78,7 +78,7 @@ pub fn audit(import: &Import) -> Audit {
     }
 }
 
-/// Locations refer to `summary.json`.
+/// Checks a summary of Loadline. Positions refer to `summary.json`.
 #[must_use]
 pub fn of_summary(summary: &Summary) -> Vec<Finding> {
     let text = serde_json::to_string_pretty(summary).unwrap_or_default();

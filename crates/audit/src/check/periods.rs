@@ -41,7 +41,6 @@ fn adding_up(checker: &mut Checker, report: &PrintedReport) {
         let sum: f64 = parts.iter().map(|part| part.value).sum();
         counter.value > 0.0 && counter.value == sum
     });
-    // An excerpt lacks periods.
     let is = if is_whole { Total::Sum } else { Total::AtLeast };
     for (counter, parts) in &sums {
         checker.sum("periods", counter, parts, is, false);
@@ -62,7 +61,7 @@ fn adding_up(checker: &mut Checker, report: &PrintedReport) {
     }
 }
 
-/// Cumulative counts and maxima never fall, minima never rise.
+/// Checks cumulative figures. Counts and maxima never fall, and minima never rise.
 fn running(checker: &mut Checker, periods: &[PrintedReport]) {
     let mut before: BTreeMap<&str, &PrintedRow> = BTreeMap::new();
     let mut moment: Option<&PrintedFigure> = None;
@@ -96,7 +95,7 @@ fn step(checker: &mut Checker, earlier: &PrintedRow, later: &PrintedRow) {
     if let (Some(a), Some(b)) = (&a.max, &b.max) {
         checker.order("periods", a, b);
     }
-    // The minimum is 0 before the first response.
+    // Before the first response, the minimum is 0.
     let has_answers = earlier.requests.as_ref().is_some_and(|n| n.value > 0.0);
     if let (Some(a), Some(b), true) = (&a.min, &b.min, has_answers) {
         checker.order("periods", b, a);
@@ -128,7 +127,6 @@ fn users(checker: &mut Checker, periods: &[PrintedReport]) {
     };
     checker.look();
     let took = requests.value * mean.range.low;
-    // Timestamps are whole seconds.
     if took > (had + 2.0 * most) * (1.0 + MARGIN) {
         let text = format!(
             "{} × {} = {} spent waiting, but all users together were there for {}",

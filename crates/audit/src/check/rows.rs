@@ -1,4 +1,4 @@
-//! Compares a table with its total: sums, means, ends, percentiles.
+//! Compares a table with its total: sums, means, extremes, percentiles.
 
 use crate::import::{
     PrintedFigure, PrintedReport, Range,
@@ -31,7 +31,6 @@ pub fn check(checker: &mut Checker, report: &PrintedReport) {
             checker.sum("rows", total, &parts, Total::Sum, false);
         }
     }
-    // Empty rows have no times.
     let parts: Vec<&PrintedRow> = rows.into_iter().filter(|row| has_requests(row)).collect();
     let sizes = parts
         .iter()
@@ -143,7 +142,7 @@ fn percentile(
 ) {
     let of_part = |part: &LatencyStats| {
         let same = |p: &&(f64, PrintedFigure)| (p.0 - share).abs() < 1e-9;
-        // A median precedes a percentile of equal share and is coarser.
+        // The median comes before a percentile of equal share, and is coarser.
         part.percentiles
             .iter()
             .rfind(same)
@@ -204,7 +203,7 @@ fn is_below_parts(whole: &LatencyStats, share: f64, parts: &[LatencyStats]) -> b
     reached > rank(counts.iter().sum())
 }
 
-/// Incomplete tables: at most the total of each status.
+/// Checks tables that may be incomplete: for each status, at most the total.
 fn endpoints(checker: &mut Checker, report: &PrintedReport) {
     for code in &report.all.codes {
         let status = code.name.rsplit('.').next().unwrap_or_default();

@@ -1,4 +1,5 @@
-//! Order of statistics: percentiles, min ≤ mean ≤ max, and the run's length.
+//! Checks the order of statistics: ascending percentiles, min ≤ mean ≤ max, and nothing longer than
+//! the run.
 
 use crate::import::{
     PrintedFigure, PrintedReport,
@@ -38,7 +39,7 @@ fn row_of(checker: &mut Checker, row: &PrintedRow, run_time: Option<&PrintedFigu
     match &row.percentiles {
         None => latency(checker, first, run_time),
         Some(more) => {
-            // Both lists describe one sample; the longer one bounds the mean.
+            // Both lists describe one sample. The longer one bounds the mean.
             ascending(checker, &first.percentiles);
             let both = LatencyStats {
                 percentiles: more.percentiles.clone(),
@@ -103,7 +104,7 @@ fn ends(checker: &mut Checker, latency: &LatencyStats) {
     }
 }
 
-/// A percentile of two digits must not have more.
+/// A percentile that is printed with two digits must not have more.
 fn digits(checker: &mut Checker, latency: &LatencyStats) {
     let is_exact = |figure: &PrintedFigure| figure.range.low == figure.range.high;
     if !latency.blur.two_digits {

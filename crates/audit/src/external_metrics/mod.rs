@@ -1,4 +1,5 @@
-//! Adds external CSV metrics to a run. `table` parses, `offset` aligns clocks.
+//! Adds metrics from an external CSV file to a run. `table` parses the file, `offset` aligns the
+//! clocks.
 
 mod offset;
 mod table;
@@ -15,16 +16,12 @@ use record::{
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Offset {
-    /// Nanoseconds; negative if it is behind.
+    /// Given in nanoseconds. Negative if the other clock is behind.
     Given(i64),
     Found,
 }
 
-/// Returns remarks.
-///
-/// # Errors
-///
-/// One line: invalid, or unrelated to the run.
+/// Adds metrics to a run. Returns remarks.
 pub fn add(
     run: &mut Run,
     source: &str,
@@ -85,7 +82,7 @@ fn load(run: &Run) -> Vec<f64> {
     by_second(rows.map(|row| (row.span, row.all.issued)))
 }
 
-/// By second; a count across seconds is divided.
+/// Sums up counts by second. A count that spans several seconds is divided.
 fn by_second(counted: impl Iterator<Item = (TimeSpan, u64)>) -> Vec<f64> {
     let mut load = Vec::new();
     for (TimeSpan { from_ns, to_ns }, count) in counted {
@@ -115,8 +112,8 @@ mod tests {
     #[test]
     fn a_second_has_its_part_of_the_stretches_that_it_cuts() {
         let tenth = SECOND / 10;
-        // Ten a second up to 1.5 s, then sixty, cut at that moment and at seconds of a clock 0.1 s
-        // ahead.
+        // Ten a second until 1.5 s, then sixty. Intervals end at that time and at whole seconds of
+        // a clock that is 0.1 s ahead.
         let ends = [0, 9, 15, 19, 29].map(|tenths| tenths * tenth);
         let counts = [9, 6, 24, 60];
         let stretches = ends

@@ -1,15 +1,13 @@
-//! Finds a clock offset by correlation with the load. `None` if not unique.
+//! Finds the offset of a clock by correlation with the load. `None` if it is not unique.
 
 use super::table::{ExternalSample, MetricTable};
 
-/// Maximum offset searched.
 const FURTHEST_S: i128 = 600;
-/// Minimum correlation,
 const FOLLOWS: f64 = 0.8;
-/// and minimum distance to other offsets.
+/// Minimum lead of the correlation over that of other offsets.
 const CLEARLY: f64 = 0.1;
 const LEAST: usize = 8;
-/// Minimum share of samples available at an offset.
+/// Minimum share of samples that must be available at an offset.
 const MOST: f64 = 0.8;
 
 const SECOND: i128 = 1_000_000_000;
@@ -84,7 +82,7 @@ pub(super) fn find(
     })
 }
 
-/// By prefix sums; `None` out of range.
+/// Mean over a period, from prefix sums. `None` out of range.
 fn mean(sums: &[f64], from_ns: i128, to_ns: i128) -> Option<f64> {
     let second = |ns: i128| usize::try_from((ns + SECOND / 2).div_euclid(SECOND)).ok();
     let (from, to) = (second(from_ns)?, second(to_ns)?);
@@ -92,7 +90,7 @@ fn mean(sums: &[f64], from_ns: i128, to_ns: i128) -> Option<f64> {
     Some((sums.get(to)? - sums.get(from)?) / many as f64)
 }
 
-/// `None` if one is constant.
+/// Correlation of the pairs. `None` if one of the series is constant.
 fn correlation(pairs: &[(f64, f64)]) -> Option<f64> {
     let n = pairs.len() as f64;
     let (x, y) = pairs
@@ -133,7 +131,6 @@ mod tests {
         let samples = load.chunks(every).enumerate().map(|(number, chunk)| {
             let from = START + (ahead + (number * every) as i128) * SECOND;
             let mean = chunk.iter().sum::<f64>() / chunk.len() as f64;
-            // A consequence of the load.
             ExternalSample {
                 from_wall_ns: from,
                 at_wall_ns: from + every as i128 * SECOND,

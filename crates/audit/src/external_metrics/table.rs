@@ -1,4 +1,4 @@
-//! Parses CSV: a time column and metrics. Rows above the first time are headers.
+//! Parses CSV: a column with times, and metrics. Rows above the first time are headers.
 
 use crate::import::csv::{self, CsvRecord};
 
@@ -23,9 +23,7 @@ pub(super) struct MetricColumn {
 
 const SECOND: i128 = 1_000_000_000;
 
-/// # Errors
-///
-/// One line that begins with the location.
+/// Parses a table.
 pub(super) fn read(text: &str) -> Result<MetricTable, String> {
     let records = csv::records(text.trim_start_matches('\u{feff}'));
     let is_data = |record: &CsvRecord| cell(record, 0).is_some_and(|text| moment(text).is_some());
@@ -44,7 +42,7 @@ pub(super) fn read(text: &str) -> Result<MetricTable, String> {
         let at = at.ok_or_else(|| wrong(record, 0, "is no time"))?;
         rows.push((at, record));
     }
-    // Some consoles print newest first.
+    // Some consoles print the newest row first.
     rows.sort_by_key(|(at, _)| *at);
     if let Some(pair) = rows.windows(2).find(|pair| pair[0].0 == pair[1].0) {
         return Err(wrong(
@@ -68,7 +66,7 @@ pub(super) fn read(text: &str) -> Result<MetricTable, String> {
                 .map_err(|_| wrong(record, number + 1, "is not a number"))?;
             if value.is_finite() {
                 let (from_wall_ns, at_wall_ns) = match period {
-                    // A time with a period is its start.
+                    // If a row has a period, its time is the start of the period.
                     Some(period) => (*at, at + i128::from(period) * SECOND),
                     None => (at - usual, *at),
                 };
@@ -104,7 +102,7 @@ fn is_nothing(text: &str) -> bool {
             .any(|no| text.eq_ignore_ascii_case(no))
 }
 
-/// From the labels header, otherwise the last one.
+/// Names of the metrics: from the header with labels, otherwise from the last header.
 fn names(heads: &[CsvRecord], data: &[CsvRecord]) -> Result<Vec<String>, String> {
     let labels = heads
         .iter()
@@ -131,10 +129,10 @@ fn names(heads: &[CsvRecord], data: &[CsvRecord]) -> Result<Vec<String>, String>
     Ok(names)
 }
 
-/// ISO 8601 (UTC without a zone), or seconds or milliseconds since 1970.
+/// Parses a time: ISO 8601 (UTC without a zone), or seconds or milliseconds since 1970.
 fn moment(text: &str) -> Option<i128> {
     if let Ok(number) = text.parse::<f64>() {
-        // Seconds until year 5138, milliseconds from 1973.
+        // Seconds until the year 5138, milliseconds from 1973 on.
         return match number {
             1e8..1e11 => Some((number * 1e3).round() as i128 * 1_000_000),
             1e11..1e14 => Some(number.round() as i128 * 1_000_000),
@@ -146,7 +144,7 @@ fn moment(text: &str) -> Option<i128> {
         return Some(moment.as_nanosecond());
     }
     let civil: jiff::civil::DateTime = text.parse().ok()?;
-    // Daily values cannot be used.
+    // Values for whole days cannot be used.
     text.contains(':').then_some(())?;
     let zoned = civil.to_zoned(jiff::tz::TimeZone::UTC).ok()?;
     Some(zoned.timestamp().as_nanosecond())
@@ -194,7 +192,6 @@ mod tests {
             value,
         }
     }
-
     #[test]
     fn plain_times_are_ends_and_times_with_periods_are_starts() {
         let plain = read("time,CPU %,queue\n1700000010,50,\n1700000000,40,3\n").unwrap();

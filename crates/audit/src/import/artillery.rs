@@ -7,13 +7,12 @@ use super::{
     },
 };
 
-/// Why its rate is not requests per time.
+/// Explains why Artillery's rate is not requests per time.
 const RATE_IS: &str = "Artillery's rate is the mean of its periods' rates, not requests / time, which readers take it for";
 
-/// Maximum idle time at the end.
 const IDLE_S: f64 = 5.0;
 
-/// Sketch error of 1 %, printed with one decimal.
+/// Artillery's sketch has an error of 1 %, and values are printed with one decimal.
 const BLUR: Blur = Blur {
     share: 0.01,
     amount_s: 0.000_1,
@@ -97,7 +96,7 @@ pub fn histogram(report: &mut PrintedReport, mut latency: LatencyStats) {
     }
 }
 
-/// Counts that the console does not print with histograms.
+/// Fills in counts that the console does not print with histograms.
 pub fn counts_of_histograms(report: &mut PrintedReport) {
     if let (Some(latency), Some(n)) = (&mut report.all.latency, &report.all.responses) {
         latency.count.get_or_insert_with(|| n.clone());
@@ -119,7 +118,7 @@ fn row<'a>(
     name: &str,
     figure: &PrintedFigure,
 ) -> &'a mut PrintedRow {
-    // Only with the plugin.
+    // These figures exist only with the plugin.
     report.cover = Cover::Some;
     let known = report.rows.iter().position(|row| row.name == name);
     let index = known.unwrap_or_else(|| {

@@ -1,4 +1,4 @@
-//! Artillery's `-o` file.
+//! Reads the file that Artillery writes with `-o`.
 
 use super::{
     artillery,
@@ -99,7 +99,7 @@ fn moment_s(node: &JsonNode, key: &str) -> Option<f64> {
     (s.is_finite() && s > 0.0).then_some(s)
 }
 
-/// Difference of two moments, located at the second.
+/// Difference of two times. Findings point to the second one.
 fn span(node: &JsonNode) -> Option<ReportedSpan> {
     let moment = |key: &str| match &node.get(key)?.value {
         JsonValue::Number(text) => text.parse::<f64>().ok().map(|ms| ms * artillery::MS),
@@ -123,7 +123,7 @@ fn span(node: &JsonNode) -> Option<ReportedSpan> {
     })
 }
 
-/// `histograms` is a copy of `summaries`.
+/// `histograms` is a copy of `summaries`, so its figures must be equal.
 fn copies(node: &JsonNode) -> Vec<(PrintedFigure, PrintedFigure)> {
     let mut pairs = Vec::new();
     for (name, copy) in members(node, "histograms") {

@@ -1,4 +1,4 @@
-//! Artillery's console output, also excerpts without indentation or dots.
+//! Reads Artillery's console output. Also accepts excerpts without indentation or dots.
 
 use std::collections::BTreeSet;
 
@@ -94,7 +94,6 @@ impl ReportReader {
             || artillery::statistic(&mut LatencyStats::default(), name).is_some();
         match value {
             None => {
-                // Any heading ends a histogram.
                 self.end_histogram();
                 self.histogram = Some(LatencyStats {
                     name: name.to_owned(),
@@ -141,7 +140,7 @@ impl ReportReader {
         }) else {
             return;
         };
-        // A repeated metric starts another block.
+        // A metric that repeats starts another block.
         if self.current.is_none() || !self.seen.insert(name.to_owned()) {
             let first = Position {
                 line: line.number,
@@ -179,7 +178,7 @@ fn is_metric(name: &str) -> bool {
     ROOTS.iter().any(|root| name.starts_with(root))
 }
 
-/// `http.requests: ...... 166000`. Histogram names have no value.
+/// Splits a line such as `http.requests: ...... 166000`. The name of a histogram has no value.
 fn split(line: &NumberedLine) -> Option<(&str, Option<Word<'_>>)> {
     let text = line.text.trim();
     if let Some(name) = text.strip_suffix(':') {
@@ -199,7 +198,7 @@ fn time(name: String, value: Word<'_>) -> Option<PrintedFigure> {
     })
 }
 
-/// `Total time: 5 minutes, 15 seconds`, truncated.
+/// Parses `Total time: 5 minutes, 15 seconds`, which is truncated.
 fn total_time(line: &NumberedLine, at: usize) -> Option<ReportedSpan> {
     let text = &line.text.trim()[at..];
     let mut seconds = None;
@@ -236,7 +235,6 @@ fn total_time(line: &NumberedLine, at: usize) -> Option<ReportedSpan> {
     }))
 }
 
-/// `(width: 9.987s)`
 fn width(line: &NumberedLine) -> Option<PrintedFigure> {
     let words = line.words();
     let at = words.iter().position(|word| word.text == "(width:")?;

@@ -1,4 +1,5 @@
-//! CSV with locations: quotes, doubled quotes, line breaks.
+//! Reads CSV and keeps the position of each cell. Supports quotes, doubled quotes, and line breaks
+//! in cells.
 
 use super::{figure::Position, lines::Word};
 

@@ -1,11 +1,11 @@
-//! A printed figure: value, range before rounding, location. Ranges decide relations, so rounding
-//! never contradicts.
+//! A printed figure: its value, the range before rounding, and its position. Relations compare
+//! ranges, so rounding is never a contradiction.
 
 use serde::Serialize;
 
 use record::units;
 
-/// From 1; columns in characters.
+/// A position, counted from 1. Columns are in characters.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Position {
     pub line: usize,
@@ -48,7 +48,7 @@ impl Range {
         }
     }
 
-    /// Unbounded if the divisor may be zero.
+    /// Divides ranges. The result has no upper limit if the divisor may be zero.
     #[must_use]
     pub fn over(self, other: Range) -> Range {
         Range {
@@ -77,27 +77,26 @@ impl Range {
         }
     }
 
-    /// 0 if they overlap.
+    /// Distance between two ranges. 0 if they overlap.
     #[must_use]
     pub fn gap(self, other: Range) -> f64 {
         (self.low - other.high).max(other.low - self.high).max(0.0)
     }
 }
 
-/// 0 / 0 and 0 × ∞.
+/// For 0 / 0 and 0 × ∞.
 fn finite_or(value: f64, otherwise: f64) -> f64 {
     if value.is_nan() { otherwise } else { value }
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct PrintedFigure {
-    /// `http.request_rate`, `GET / # reqs`.
+    /// Name of the figure, such as `http.request_rate` or `GET / # reqs`.
     pub name: String,
-    /// `266/sec`, `13.40ms`.
     pub text: String,
     pub unit: &'static str,
     pub place: Position,
-    /// Seconds, bytes, per second, or plain.
+    /// The value in seconds, bytes, per second, or without unit.
     pub value: f64,
     pub range: Range,
 }

@@ -1,4 +1,4 @@
-//! Fortio's JSON (`fortio load -json FILE`).
+//! Reads Fortio's JSON (`fortio load -json FILE`).
 
 use super::{
     json::JsonNode,
@@ -52,7 +52,6 @@ pub fn read(root: &JsonNode) -> Vec<PrintedReport> {
         if !GOOD.contains(&code) {
             failures += count.value;
         }
-        // Lower numbers are connection errors.
         if code.len() == 3 && code.bytes().all(|b| b.is_ascii_digit()) {
             report.all.codes.push(count);
         } else if !GOOD.contains(&code) {

@@ -1,4 +1,4 @@
-//! HdrHistogram interval logs. The unit is assumed to be nanoseconds.
+//! Reads HdrHistogram interval logs. Values are assumed to be in nanoseconds.
 
 use std::{collections::BTreeMap, io::Read};
 
@@ -14,16 +14,14 @@ use super::{
 
 const NS: f64 = 1e-9;
 const SHARES: [f64; 6] = [0.5, 0.75, 0.9, 0.95, 0.99, 0.999];
-/// Minimum samples beyond a percentile.
 const BEYOND: f64 = 10.0;
 const MOST_TAGS: usize = 200;
 const LONGEST_S: f64 = 1e7;
 
 const PLAIN: [u8; 4] = [0x1c, 0x84, 0x93, 0x13];
 const COMPRESSED: [u8; 4] = [0x1c, 0x84, 0x93, 0x14];
-/// Bytes before the counts.
+/// Number of bytes before the counts.
 const HEAD: usize = 40;
-/// Maximum size of a histogram.
 const MOST_BYTES: u64 = 32 << 20;
 
 #[must_use]
@@ -40,7 +38,6 @@ pub fn read(text: &str) -> Vec<PrintedReport> {
     let mut tags: BTreeMap<String, Histogram<u64>> = BTreeMap::new();
     let (mut torn, mut from_s, mut to_s) = (0u64, f64::INFINITY, 0.0f64);
     let mut began_s = None;
-    // A damaged line affects only itself.
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
         if line.starts_with(['#', '"']) {
             began_s = began_s.or_else(|| moment(line));
@@ -56,7 +53,6 @@ pub fn read(text: &str) -> Vec<PrintedReport> {
     }
     let mut report = PrintedReport::new(Tool::Hdr, "log", Position { line: 1, column: 1 });
     let all = match tags.remove("") {
-        // Tagged samples are separate.
         Some(untagged) => Some(untagged),
         None => sum(&tags),
     };
@@ -140,7 +136,8 @@ fn sound(bytes: &[u8]) -> Option<Vec<u8>> {
     are_numbers(counts).then_some(plain)
 }
 
-/// Runs of zeros are negated, which fails for the minimum integer (nine bytes of ones).
+/// Whether all counts can be read. Runs of zeros are negated, which fails for the minimum integer
+/// (nine bytes of ones).
 fn are_numbers(mut counts: &[u8]) -> bool {
     const LEAST: [u8; 9] = [0xff; 9];
     while !counts.is_empty() {
@@ -170,7 +167,7 @@ fn add(tags: &mut BTreeMap<String, Histogram<u64>>, tag: String, histogram: &His
 }
 
 fn merge(into: &mut Histogram<u64>, other: &Histogram<u64>) {
-    // An auto-resizing histogram accepts all values.
+    // A histogram that resizes automatically accepts all values.
     let _ = into.add(other);
 }
 

@@ -1,4 +1,4 @@
-//! JSON parser with locations and limited nesting.
+//! JSON parser that keeps positions and limits nesting.
 
 use super::{
     figure::{Position, PrintedFigure},
@@ -52,7 +52,7 @@ impl JsonNode {
         }
     }
 
-    /// The number as a printed figure in the model's unit, which `scale` converts to.
+    /// The number as a printed figure, in the unit that `scale` converts to.
     #[must_use]
     pub fn figure(&self, name: &str, rounding: Rounding, scale: f64) -> Option<PrintedFigure> {
         let JsonValue::Number(text) = &self.value else {
@@ -148,7 +148,6 @@ impl<'a> JsonReader<'a> {
         }
     }
 
-    /// Located here, decoded by `serde_json`.
     fn string(&mut self) -> Option<String> {
         let body = self.rest.strip_prefix('"')?;
         let mut escaped = false;

@@ -1,6 +1,6 @@
-//! JMeter results (JTL) as CSV or XML.
+//! Reads results of JMeter (JTL) as CSV or XML.
 //!
-//! Nested samples are part of their parent. Transactions are sums and not counted; their samples
+//! Nested samples are part of their parent. A transaction is a sum and not counted, but its samples
 //! are.
 
 use std::collections::HashMap;
@@ -109,7 +109,7 @@ pub fn read(table: &CsvTable) -> Vec<PrintedReport> {
 #[must_use]
 pub fn read_xml(text: &str) -> Vec<PrintedReport> {
     let mut reading = JtlContent::default();
-    // For each open element, whether nested samples count with it.
+    // For each open element: whether nested samples count together with it.
     let mut open: Vec<bool> = Vec::new();
     tags::each(text, |tag: &Tag<'_>| {
         if !matches!(tag.name, "httpSample" | "sample") {
@@ -156,8 +156,8 @@ struct Raw<'a> {
     place: Position,
 }
 
-/// Samples by label and thread with first and last millisecond: CSV parts `LABEL-0` are lines of
-/// their own.
+/// Samples by label and thread, with first and last millisecond. In CSV, parts `LABEL-0` have lines
+/// of their own.
 struct Parents {
     times: HashMap<(String, String), Vec<(f64, f64)>>,
 }
@@ -194,7 +194,7 @@ impl Parents {
         else {
             return false;
         };
-        // A thread is sequential, so only the last earlier sample can contain it.
+        // A thread runs samples in sequence, so only the last earlier one can contain this sample.
         let after = times.partition_point(|(start, _)| *start <= from);
         after.checked_sub(1).is_some_and(|last| to <= times[last].1)
     }
@@ -262,7 +262,7 @@ fn sample(raw: &Raw<'_>) -> Option<RequestSample> {
         _ => return None,
     };
     let reason = || {
-        // Assertions say more than the status.
+        // The text of an assertion says more than the status.
         let texts = [raw.reason, raw.message, raw.code];
         let text = texts.into_iter().find(|text| !text.is_empty());
         let text = text

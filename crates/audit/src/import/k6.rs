@@ -1,5 +1,5 @@
-//! k6 summaries: `handleSummary`, `--summary-export`, and k6 2's format. Endpoints exist only for
-//! thresholds.
+//! Reads summaries of k6: `handleSummary`, `--summary-export`, and the format of k6 2. Endpoints
+//! exist only for thresholds.
 
 use super::{
     artillery::MS,
@@ -33,7 +33,6 @@ pub fn read(root: &JsonNode) -> Vec<PrintedReport> {
         length.count = length.count.or_else(|| report.sessions.completed.clone());
         length
     });
-    // Parts of a request are other samples.
     let parts = metrics
         .iter()
         .filter(|(name, _)| name.starts_with("http_req_") && *name != TIME && !name.contains('{'));
@@ -49,7 +48,7 @@ pub fn read(root: &JsonNode) -> Vec<PrintedReport> {
             continue;
         };
         if tags == "expected_response:true" {
-            // Successful requests are not an endpoint.
+            // The selection of successful requests is not an endpoint.
             let values = find(&metrics, name).map(|values| latency(name, values));
             report.all.others.extend(values);
             continue;
@@ -90,7 +89,6 @@ fn find<'a>(metrics: &[(&str, &'a JsonNode)], name: &str) -> Option<&'a JsonNode
         .map(|known| known.1)
 }
 
-/// All requests, or those with `{name:…}`.
 fn row(metrics: &[(&str, &JsonNode)], tags: &str, label: &str) -> PrintedRow {
     let of = |name: &str| find(metrics, &format!("{name}{tags}"));
     let place = of(TIME).map_or_else(Default::default, |node| node.place);
@@ -102,7 +100,7 @@ fn row(metrics: &[(&str, &JsonNode)], tags: &str, label: &str) -> PrintedRow {
     };
     row.requests = figure("count", Rounding::Exact);
     row.rate = figure("rate", Rounding::Nearest);
-    // A failure rate "passes" for failed requests.
+    // A rate of failures "passes" for requests that failed.
     let failed = of("http_req_failed");
     let failures = failed.and_then(|failed| failed.get("passes"));
     row.failures = failures
@@ -159,7 +157,7 @@ fn latency(name: &str, values: &JsonNode) -> LatencyStats {
         }
     }
     latency.percentiles.sort_by(|a, b| a.0.total_cmp(&b.0));
-    // `med` and `p(50)` are equal.
+    // `med` and `p(50)` are the same figure.
     latency.percentiles.dedup_by(|a, b| a.0 == b.0);
     latency
 }
@@ -178,7 +176,7 @@ fn span(root: &JsonNode) -> Option<ReportedSpan> {
     }?;
     Some(ReportedSpan {
         seconds: figure,
-        // Graceful stop and `teardown`.
+        // Graceful stop and `teardown` take this time.
         idle_s: 0.5,
         least_s: 0.0,
         rate_is: None,

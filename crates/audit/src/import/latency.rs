@@ -11,7 +11,7 @@ pub struct LatencyStats {
     pub stdev: Option<PrintedFigure>,
     pub max: Option<PrintedFigure>,
     pub within: Option<PrintedFigure>,
-    /// Share not larger, and value.
+    /// Pairs of the share of samples that are not larger, and the value.
     pub percentiles: Vec<(f64, PrintedFigure)>,
     pub cumulative: Vec<(f64, PrintedFigure)>,
     pub blur: Blur,

@@ -1,5 +1,5 @@
-//! Lines of a text without colours, hard spaces, quote marks and CI timestamps. Columns are
-//! preserved.
+//! Splits a text into lines. Removes colours, hard spaces, quote marks and timestamps of CI
+//! systems. Columns are preserved.
 
 use super::figure::Position;
 
@@ -105,7 +105,6 @@ fn clean(line: &str) -> String {
     let mut in_colour = false;
     for c in line.chars() {
         let blank = in_colour || c == '\u{1b}' || c.is_whitespace() || c.is_control();
-        // A colour code ends with its letter.
         in_colour = c == '\u{1b}' || (in_colour && !c.is_ascii_alphabetic());
         text.push(if blank { ' ' } else { c });
     }
@@ -116,7 +115,7 @@ fn clean(line: &str) -> String {
     text
 }
 
-/// `2026-11-20T12:34:30.1234567Z`.
+/// Length of a timestamp such as `2026-11-20T12:34:30.1234567Z` at the start of a line.
 fn time_stamp(text: &str) -> usize {
     let word = text.split(' ').next().unwrap_or_default();
     let shape: String = word

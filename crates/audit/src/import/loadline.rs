@@ -1,4 +1,4 @@
-//! Imports Loadline's `summary.json`.
+//! Reads Loadline's own `summary.json`.
 
 use super::{
     figure::{PrintedFigure, Range},
@@ -124,7 +124,7 @@ fn row(
     row.codes = counts("codes");
     if let (Some(total), false) = (&row.requests, row.codes.is_empty()) {
         let mut ends = row.codes.clone();
-        // A broken response has a status and counts as unanswered.
+        // A response that broke off has a status but counts as unanswered.
         ends.extend(counts("none"));
         ends.extend(without_status);
         ledgers.push(ledger(total, ends, AtMost));
@@ -166,9 +166,9 @@ fn latency(name: &str, node: &JsonNode) -> Option<LatencyStats> {
     for (key, share) in shares {
         latency.percentiles.extend(figure(key).map(|f| (share, f)));
     }
-    // Three digits.
+    // Values have three significant digits.
     latency.blur.share = 0.002;
-    // The mean excludes unanswered requests; percentiles do not.
+    // The mean excludes unanswered requests, but percentiles include them.
     let unanswered = count("unanswered", node.get("unanswered"))?;
     if unanswered.value > 0.0 {
         latency.mean = None;
@@ -236,7 +236,7 @@ fn ledger(total: &PrintedFigure, parts: Vec<PrintedFigure>, is: Total) -> SumRel
     }
 }
 
-/// From handling to the complete response.
+/// Mean number in flight, from when a worker takes up a request until the response is complete.
 fn in_flight(root: &JsonNode) -> Option<InFlight> {
     let all = root.get("all")?;
     let mean = |node: &JsonNode, name: &str| {

@@ -7,7 +7,7 @@ use super::{
     number::{self, Rounding, percent},
 };
 
-/// Buckets: whole milliseconds below 100 ms, two digits above.
+/// Locust's buckets: whole milliseconds below 100 ms, otherwise two digits.
 pub const BLUR: Blur = Blur {
     share: 0.05,
     amount_s: 0.000_5,
@@ -19,7 +19,6 @@ pub const BLUR: Blur = Blur {
 pub enum ColumnKind {
     Name,
     Requests,
-    /// `19(37.25%)` possible.
     Failures,
     Mean,
     Min,
@@ -59,7 +58,7 @@ impl ColumnKind {
     }
 }
 
-/// `95%`, `99.9%`, `p95`, `95%ile`, `95th`
+/// Parses the heading of a percentile: `95%`, `99.9%`, `p95`, `95%ile`, `95th`.
 fn share(heading: &str) -> Option<f64> {
     let digits = heading
         .trim_start_matches('p')
@@ -78,7 +77,6 @@ pub struct PrintStyle {
     pub unit: &'static str,
 }
 
-/// Times are truncated to milliseconds.
 pub const TERMINAL: PrintStyle = PrintStyle {
     times: Rounding::Down,
     unit_s: 1e-3,
@@ -91,7 +89,7 @@ pub const CSV: PrintStyle = PrintStyle {
     unit: "ms",
 };
 
-/// Returns false if it is not a number.
+/// Adds a figure. Returns false if the text is not a number.
 pub fn put(
     row: &mut PrintedRow,
     column: ColumnKind,
@@ -136,7 +134,7 @@ pub fn put(
         ColumnKind::Min => (&mut latency.min, time(style.times)),
         ColumnKind::Max => (&mut latency.max, time(style.times)),
         ColumnKind::Median => {
-            // Moves a bucket value towards the samples.
+            // Moves the value of a bucket towards the samples.
             let figure = time(style.times).map(|figure| PrintedFigure {
                 range: figure.range.widened(BLUR.share, BLUR.amount_s),
                 ..figure

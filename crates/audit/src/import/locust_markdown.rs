@@ -1,4 +1,4 @@
-//! Locust tables in Markdown, with users and duration from the text above.
+//! Reads Locust tables in Markdown. Users and duration come from the text above.
 
 use super::{
     figure::PrintedFigure,
@@ -26,7 +26,7 @@ pub fn read(lines: &[NumberedLine]) -> Vec<PrintedReport> {
             None => {
                 table = head(&cells).map(|head| {
                     let mut report = PrintedReport::new(Tool::Locust, "table", line.place());
-                    // Omissions are unknown, but all rows have one kind of rate.
+                    // Whether rows are missing is unknown, but all have one kind of rate.
                     report.rates = Rates::Whole;
                     report.bound = above.users.take().map(locust::users);
                     report.planned = above.duration.take();
@@ -84,7 +84,6 @@ fn row(head: &[(ColumnKind, String)], cells: &[Word<'_>]) -> Option<PrintedRow> 
     is_read.then_some(row)
 }
 
-/// From the heading; rounding is unknown.
 fn style(heading: &str) -> PrintStyle {
     let seconds = heading.contains("(s)") || heading.contains("(sec");
     PrintStyle {
@@ -94,7 +93,7 @@ fn style(heading: &str) -> PrintStyle {
     }
 }
 
-/// `with 175 simulated users running for 10 minutes`.
+/// Figures above the table, such as `with 175 simulated users running for 10 minutes`.
 #[derive(Default)]
 struct Above {
     users: Option<PrintedFigure>,

@@ -1,4 +1,4 @@
-//! Tables printed by Locust. Names may hold anything, so rows are read from the right.
+//! Reads tables that Locust prints. Names may contain anything, so rows are read from the right.
 
 use super::{
     figure::Position,
@@ -20,7 +20,6 @@ pub fn read(lines: &[NumberedLine]) -> Vec<PrintedReport> {
         .iter()
         .filter(|report| report.rates == Rates::Unknown);
     if tables.count() > 1 {
-        // Logs repeat the table.
         for report in reports
             .iter_mut()
             .filter(|report| report.rates == Rates::Unknown)
@@ -234,7 +233,8 @@ fn join(above: &mut PrintedReport, percentiles: &PrintedReport) {
     above.again.append(&mut pairs);
 }
 
-/// `Ramping to 6 users at a rate of 3.00 per second`, `(6 total users)`
+/// Reads the number of users from `Ramping to 6 users at a rate of 3.00 per second` or `(6 total
+/// users)`.
 fn users(words: &[Word<'_>]) -> Option<Bound> {
     let texts: Vec<&str> = words.iter().map(|word| word.text).collect();
     let at = texts

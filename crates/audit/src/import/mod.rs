@@ -1,5 +1,5 @@
-//! Readers of other tools' output, by content. They report locations and rounding, and never fail
-//! on a text.
+//! Reads output of other tools. The content decides which reader is used. Readers report positions
+//! and rounding, and never fail on a text.
 
 mod artillery;
 mod artillery_json;

@@ -40,12 +40,12 @@ impl Tool {
 #[derive(Debug, Clone)]
 pub struct PrintedReport {
     pub tool: Tool,
-    /// `Summary report @ 12:34:22(-0700)`.
+    /// Heading of the report, such as `Summary report @ 12:34:22(-0700)`.
     pub title: String,
     pub place: Position,
     pub is_period: bool,
     pub span: Option<ReportedSpan>,
-    /// Seconds since 1970.
+    /// Start, in seconds since 1970.
     pub began_s: Option<f64>,
     pub ended_s: Option<f64>,
     pub planned: Option<PrintedFigure>,
@@ -66,7 +66,7 @@ pub struct PrintedReport {
     pub periods: Vec<PrintedReport>,
     pub periods_run_on: bool,
     pub remarks: Vec<String>,
-    /// Repeated figures that must be equal, by name.
+    /// Pairs of figures that are printed twice and must be equal.
     pub again: Vec<(PrintedFigure, PrintedFigure)>,
 }
 
@@ -107,11 +107,9 @@ impl PrintedReport {
 #[derive(Debug, Clone)]
 pub struct ReportedSpan {
     pub seconds: PrintedFigure,
-    /// Maximum time without requests.
     pub idle_s: f64,
-    /// Minimum divisor, in seconds.
     pub least_s: f64,
-    /// Definition of the rate, if not requests per time.
+    /// How the rate is defined, if it is not requests per time.
     pub rate_is: Option<&'static str>,
 }
 
@@ -154,7 +152,7 @@ pub struct PrintedRow {
     pub errors: Vec<Failures>,
     pub mean_bytes: Option<PrintedFigure>,
     pub latency: Option<LatencyStats>,
-    /// From another table of the same samples.
+    /// Percentiles from another table of the same samples.
     pub percentiles: Option<LatencyStats>,
     pub others: Vec<LatencyStats>,
     pub by_class: Vec<(char, LatencyStats)>,
@@ -186,7 +184,7 @@ impl PrintedRow {
 #[derive(Debug, Clone)]
 pub struct Failures {
     pub count: PrintedFigure,
-    /// `None` if unknown.
+    /// Whether times include unanswered requests. `None` if unknown.
     pub unanswered: Option<bool>,
 }
 
@@ -196,7 +194,7 @@ pub struct Bound {
     pub what: &'static str,
     pub contradicts_above: f64,
     pub because: &'static str,
-    /// Busy time of a connection, if not the latency.
+    /// Mean time for which a connection is busy, if it is not the latency.
     pub mean: Option<PrintedFigure>,
     pub should_be_full: bool,
 }

@@ -1,4 +1,4 @@
-//! Timestamps of other tools; unknown formats are ignored.
+//! Timestamps of other tools. Unknown formats are ignored.
 
 use jiff::Timestamp;
 

@@ -1,4 +1,4 @@
-//! Printed numbers with separators, exponent and unit, and their range by rounding.
+//! Printed numbers with separators, exponent and unit, and the range that rounding leaves.
 
 use super::{
     figure::{Position, PrintedFigure, Range},
@@ -21,7 +21,7 @@ pub struct Printed<'a> {
     pub rest: &'a str,
 }
 
-/// `None` for negative or infinite numbers.
+/// Reads a number. `None` if it is negative or infinite.
 #[must_use]
 pub fn scan(text: &str) -> Option<Printed<'_>> {
     let bytes = text.as_bytes();
@@ -33,7 +33,7 @@ pub fn scan(text: &str) -> Option<Printed<'_>> {
     if end == 0 {
         return None;
     }
-    // A thousands separator is followed by exactly three digits.
+    // A separator of thousands is followed by exactly three digits.
     let mut grouped = end <= 3;
     while grouped && bytes.get(end) == Some(&b',') {
         grouped = digits(end + 1) == end + 4;
@@ -90,7 +90,7 @@ pub fn range(printed: &Printed<'_>, rounding: Rounding) -> Range {
     }
 }
 
-/// The whole text must be a number with a unit that `scale` knows.
+/// Reads a figure. The whole text must be a number with a unit that `scale` knows.
 pub fn figure(
     name: impl Into<String>,
     text: &str,
@@ -132,7 +132,6 @@ pub fn time(unit: &str) -> Option<f64> {
     })
 }
 
-/// `2.10k`.
 #[must_use]
 pub fn metric(unit: &str) -> Option<f64> {
     let power = ["", "k", "M", "G", "T", "P"]
@@ -141,7 +140,6 @@ pub fn metric(unit: &str) -> Option<f64> {
     Some(1000f64.powi(power as i32))
 }
 
-/// `345.77MB`.
 #[must_use]
 pub fn binary(unit: &str) -> Option<f64> {
     let power = ["B", "KB", "MB", "GB", "TB", "PB"]

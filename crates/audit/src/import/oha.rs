@@ -1,4 +1,4 @@
-//! oha's JSON.
+//! Reads oha's JSON.
 
 use super::{
     json::JsonNode,
@@ -59,7 +59,7 @@ pub fn read(root: &JsonNode) -> Vec<PrintedReport> {
         ));
     }
     report.all.latency = Some(latency(root)).map(|latency| LatencyStats {
-        // Times exclude unanswered requests.
+        // The times exclude unanswered requests.
         count: Some(samples::whole_number("answers", answers, place)),
         min: of("fastest", Rounding::Nearest),
         mean: of("average", Rounding::Nearest),

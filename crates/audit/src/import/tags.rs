@@ -1,4 +1,4 @@
-//! XML tags in order, also of truncated files: attributes, escapes, comments, CDATA.
+//! Reads XML tags in order, also of truncated files: attributes, escapes, comments, CDATA.
 
 use super::figure::Position;
 
@@ -59,7 +59,7 @@ pub fn each(text: &str, mut emit: impl FnMut(&Tag<'_>)) {
     }
 }
 
-/// `>` within quotes is text.
+/// Finds the end of a tag. `>` within quotes is text.
 fn end_of_tag(text: &str) -> Option<usize> {
     let mut quote = None;
     for (i, c) in text.char_indices() {

@@ -1,4 +1,4 @@
-//! Vegeta: results (`vegeta encode`) and report (`vegeta report -type=json`).
+//! Reads Vegeta's results (`vegeta encode`) and report (`vegeta report -type=json`).
 
 use super::{
     figure::Position,
@@ -70,7 +70,7 @@ pub fn read(root: &JsonNode) -> Vec<PrintedReport> {
     if !codes.is_empty() {
         report.all.failures = Some(samples::whole_number("failures", failures, place));
     }
-    // 0 means no response.
+    // 0 means that there was no response.
     let (none, codes): (Vec<_>, Vec<_>) = codes.into_iter().partition(|code| code.name == "0");
     report.all.codes = codes;
     report.all.errors = none
@@ -157,7 +157,6 @@ fn sample(node: &JsonNode, line: usize) -> Option<RequestSample> {
     let reason = match error {
         "" if (200..400).contains(&code) => None,
         "" => Some(format!("status {code}")),
-        // Variable parts are removed from errors.
         error if code == 0 => Some(error.rsplit(": ").next().unwrap_or(error).to_owned()),
         _ => Some(format!("status {code}")),
     };

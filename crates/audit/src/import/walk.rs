@@ -1,4 +1,4 @@
-//! All figures of a report, once.
+//! Visits all figures of a report, each once.
 
 use std::collections::BTreeSet;
 

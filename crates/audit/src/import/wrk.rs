@@ -1,4 +1,4 @@
-//! wrk's output, several runs per text.
+//! Reads wrk's output. A text may contain several runs.
 
 use super::{
     figure::PrintedFigure,
@@ -8,7 +8,7 @@ use super::{
     wrk2,
 };
 
-/// wrk's default; slower responses are counted without latency.
+/// wrk's default time limit. Slower responses are counted without latency.
 const TIMEOUT_S: f64 = 2.0;
 
 #[must_use]
@@ -49,7 +49,6 @@ pub fn read(lines: &[NumberedLine]) -> Vec<PrintedReport> {
     runs
 }
 
-/// `Running 1m test`.
 fn planned(word: Word<'_>) -> Option<PrintedFigure> {
     figure("duration", word, Rounding::Nearest, time)
 }
@@ -87,7 +86,6 @@ fn row(run: &mut PrintedReport, words: &[Word<'_>]) {
     }
 }
 
-/// `1435848 requests in 1.00m, 345.77MB read`
 fn counted(run: &mut PrintedReport, words: &[Word<'_>]) {
     let word = |i: usize| {
         words.get(i).map(|word| Word {
@@ -101,7 +99,7 @@ fn counted(run: &mut PrintedReport, words: &[Word<'_>]) {
     run.bytes = word(4).and_then(|w| figure("read", w, Rounding::Nearest, binary));
 }
 
-/// `Avg Stdev Max +/- Stdev`; `-nan` is missing.
+/// Reads the table `Avg Stdev Max +/- Stdev`. `-nan` means that a value is missing.
 fn statistics(
     name: &str,
     words: &[Word<'_>],
@@ -159,7 +157,7 @@ fn connections(figure: PrintedFigure) -> Bound {
     Bound {
         figure,
         what: "connections",
-        // wrk's added samples often move its mean by half.
+        // The values that wrk adds often change its mean by half.
         contradicts_above: 2.0,
         because: "wrk adds samples that it has not measured to its latency table before it prints it",
         mean: None,

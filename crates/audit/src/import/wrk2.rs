@@ -1,4 +1,4 @@
-//! Parts that only wrk2 prints: calibration, spectra, uncorrected latency.
+//! Reads what only wrk2 prints: calibration, spectra, uncorrected latency.
 
 use super::{
     lines::{NumberedLine, Word},
@@ -114,7 +114,7 @@ impl SpectrumTable {
         }
     }
 
-    /// `#[Mean    =        0.783, StdDeviation   =        0.381]`
+    /// Parses `#[Mean    =        0.783, StdDeviation   =        0.381]`.
     fn footer(&mut self, line: &NumberedLine) {
         let words = line.words();
         for (i, word) in words.iter().enumerate() {

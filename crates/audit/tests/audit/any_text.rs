@@ -29,7 +29,6 @@ fn read(text: &str) {
         let audit = check::audit(&import);
         assert!(audit.figures > 0);
         let _ = audit.text();
-        // A refusal is fine.
         let _ = as_run::page(&[("any".to_owned(), import)]);
     }
 }
@@ -79,7 +78,6 @@ fn histograms() -> Vec<(&'static str, Vec<u8>)> {
         .collect()
 }
 
-/// Header before the counts.
 fn plain(digits: u8, high: u64, counts: &[u8]) -> Vec<u8> {
     let mut bytes = vec![0x1c, 0x84, 0x93, 0x13];
     bytes.extend((counts.len() as u32).to_be_bytes());

@@ -37,7 +37,6 @@ proptest! {
         let direction = if up { Direction::Up } else { Direction::Down };
         for text in [text(&run, with_periods), json(&run)] {
             for name in COUNTS {
-                // Requests and responses bind each other.
                 caught(&text, &last(&text, name), direction, 1.0, 0.0).map_err(TestCaseError::fail)?;
             }
             let scenario = last(&text, "vusers.created_by_name.scenario 0");
@@ -63,7 +62,7 @@ proptest! {
         }
     }
 
-    /// A rate that is too low for the duration, or too high for five idle seconds.
+    /// A rate that is too low for the duration, or too high even with five idle seconds.
     #[test]
     fn changed_rates_are_named(seed: u64) {
         let run = random(seed);
@@ -91,7 +90,6 @@ proptest! {
         for text in [text(&run, true), json(&run)] {
             let rates = named(&text, "http.request_rate");
             let i = which.index(run.periods.len());
-            // The aggregate is first in the file, the summary last on the console.
             let rate = if text.starts_with('{') { &rates[i + 1] } else { &rates[i] };
             let low = printed(&text, rate) * 0.97 - 2.0;
             if low >= 0.0 {

@@ -107,7 +107,6 @@ fn block(rng: &mut Rng, scenarios: u64, base: f64, rate: f64, from: u64, to: u64
         block.add(&format!("vusers.created_by_name.scenario {i}"), n);
         users += n;
     }
-    // Each refused request ends its user.
     let refused_users = refused.min(users);
     block.add("vusers.created", users + (refused - refused_users));
     if refused > refused_users {
@@ -127,7 +126,6 @@ fn block(rng: &mut Rng, scenarios: u64, base: f64, rate: f64, from: u64, to: u64
         .into_iter()
         .map(|ms| ms.min(LONGEST_MS).round())
         .collect();
-    // First and last request are the period's first and last event.
     block.rate = Some((requests as f64 / seconds.max(1.0)).round() as u64);
     block
 }

@@ -85,7 +85,8 @@ pub enum Direction {
     Down,
 }
 
-/// `rounding`: last digits left open; `more`: share left open by the tool's definition.
+/// Checks that a change is found. `rounding` is what the last digits leave open; `more` is the
+/// share that the tool's definition leaves open.
 pub fn caught(
     text: &str,
     figure: &PrintedFigure,

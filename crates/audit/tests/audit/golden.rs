@@ -72,7 +72,6 @@ fn formats_are_distinguished() {
 
 #[test]
 fn what_is_odd_is_remarked() {
-    // Periods of different length count equally.
     let loops = audit(include_str!(
         "../../../frontends/artillery/tests/golden/loop-capture.json"
     ));
@@ -88,7 +87,6 @@ fn what_is_odd_is_remarked() {
         "{}",
         remarks[0]
     );
-    // wrk's added samples exceed its connections.
     let wrk = audit(include_str!("golden/wrk-latency.txt"));
     let remarks: Vec<_> = wrk
         .findings

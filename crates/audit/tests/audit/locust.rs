@@ -53,7 +53,6 @@ proptest! {
                 .filter(|f| f.name.ends_with("req/s") || f.name.ends_with("requests/s"))
                 .collect();
             let figure = &rates[which.index(rates.len())];
-            // A rate of two decimals.
             let digits = 0.011 / printed(&text, figure).max(0.01);
             caught(&text, figure, direction(up), 2.0 * run.rows.len() as f64, digits).map_err(TestCaseError::fail)?;
         }
@@ -73,7 +72,6 @@ proptest! {
         let sizes = csv(&run);
         let size = last(&sizes, "Aggregated average content size");
         if size.value > 0.0 {
-            // Sums of rounded values.
             caught(&sizes, &size, direction(up), 2.0, 0.0).map_err(TestCaseError::fail)?;
         }
     }
@@ -87,7 +85,6 @@ proptest! {
             let (figure, name) = (&percents[i], &percents[i].name);
             let row = name.rsplit_once(' ').unwrap().0;
             let next = percents.get(i + 1).filter(|next| next.name.rsplit_once(' ').unwrap().0 == row);
-            // Above the next percentile or the maximum.
             let most = run.all().max();
             let above = next.map_or(most * 1.1 + 1.0, |next| printed(&text, next)) * 1.021 + 1.0;
             named_in(&with_at_least(&text, figure, above), figure).map_err(TestCaseError::fail)?;
@@ -100,7 +97,6 @@ proptest! {
         for text in [terminal(&run), markdown(&run)] {
             let users = last(&text, "users");
             let rates: Vec<_> = figures(&text).into_iter().filter(|f| f.name.ends_with("/ s") || f.name.ends_with("req/s")).collect();
-            // Looser for truncated times.
             let is_exact = rates.iter().all(|rate| rate.range.low > 0.98 * rate.value);
             let few = (run.level() * 0.9).floor() - 1.0;
             if is_exact && few >= 1.0 && run.all().mean() > 100.0 && run.rows.iter().all(|row| row.times.mean() > 100.0) {

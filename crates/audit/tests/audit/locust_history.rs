@@ -14,7 +14,6 @@ pub fn history(rng: &mut Rng) -> String {
     let mut all: Vec<f64> = Vec::new();
     let mut failures = 0;
     for second in 0..rng.whole_number(2, 30) {
-        // At most the users' time.
         let mut left_ms = users as f64 * 1e3;
         for ms in rng.times(20, base) {
             if ms < left_ms {

@@ -136,7 +136,7 @@ fn vegetas_report_and_its_results() {
     assert_eq!(labels, ["GET /a", "POST /b"]);
     let p50 = results.all.service.as_ref().unwrap().p50;
     assert!(p50.ns.is_some());
-    // Ten samples beyond are missing with 15 requests.
+    // With 15 requests, ten samples beyond the percentile are missing.
     assert!(results.labels[0].service.as_ref().unwrap().p50.not_given);
     assert_eq!(results.all.codes.values().sum::<u64>(), 30);
 }
@@ -289,7 +289,6 @@ fn parts_of_a_redirected_sample_are_counted_with_it() {
 1700000000900,100,page-2,200,OK,g 1-1,true
 ";
     let (requests, rows, remarks) = jmeter(text);
-    // Other threads and numbered labels are separate samples.
     assert_eq!(requests, 3.0);
     assert_eq!(rows, ["login", "login-0", "page-2"]);
     assert_eq!(

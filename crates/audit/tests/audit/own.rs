@@ -94,7 +94,6 @@ fn largest(level: f64) -> f64 {
 
 #[test]
 fn synchronized_users_are_consistent() {
-    // Samples may see all or none.
     let mut summary: serde_json::Value = serde_json::from_str(&random(7)).unwrap();
     let level = summary["in_flight"]["mean"].as_f64().unwrap();
     summary["in_flight"] = json!({ "mean": 2.5 * level, "max": 1_000_000 });

@@ -13,7 +13,7 @@ fn random(seed: u64) -> Run {
     run(&mut Rng(seed))
 }
 
-/// Uncertainty of `count / time = rate` from rounding.
+/// How much rounding leaves open in `count / time = rate`.
 fn rounding(text: &str, names: [&str; 3]) -> f64 {
     let share = |name: &str| {
         let figure = last(text, name);
@@ -46,7 +46,6 @@ proptest! {
             for name in ["read", "Transfer/sec"] {
                 caught(&text, &last(&text, name), direction, 1.0, open).map_err(TestCaseError::fail)?;
             }
-            // Threads differ by a tenth.
             let rate = last(&text, "Req/Sec Avg");
             caught(&text, &rate, direction, 1.0, 0.22).map_err(TestCaseError::fail)?;
         }
@@ -93,14 +92,12 @@ proptest! {
         run.with_percentiles = true;
         let text = wrk2(&run);
         let direction = if up { Direction::Up } else { Direction::Down };
-        // Both tables must agree.
         let twice: Vec<_> = ["Latency Mean", "Latency StdDeviation", "Latency Max", "Latency 50.000%", "Latency 100.000%"]
             .iter()
             .filter_map(|name| named(&text, name).into_iter().next())
             .collect();
         let figure = &twice[which.index(twice.len())];
         let open = (figure.range.high - figure.range.low) / figure.value;
-        // Each is rounded to its unit.
         let more = open + 0.011 + 1.2e-6 / figure.value;
         caught(&text, figure, direction, 6.0, more).map_err(TestCaseError::fail)?;
         let count = named(&text, "Latency Total count").into_iter().next().unwrap();

@@ -31,7 +31,6 @@ pub fn run(rng: &mut Rng) -> Run {
     );
     let busy = rng.between(0.3, 1.0);
     let rate = busy * connections as f64 * 1e6 / latency.mean();
-    // At least as many requests as samples.
     let shortest = (1.1f64).max(620.0 / rate);
     let runtime_us = (rng.magnitude(1.0, 1_800.0).max(shortest) * 1e6).round();
     let requests = ((rate * runtime_us / 1e6).round() as u64).max(1);
@@ -58,7 +57,6 @@ pub fn run(rng: &mut Rng) -> Run {
     }
 }
 
-/// wrk's rule: the next unit from 85 % of it.
 fn unit(mut value: f64, scale: f64, base: &str, units: &[&str], decimals: usize) -> String {
     let mut unit = base;
     for next in units {

@@ -1,5 +1,3 @@
-//! The public API: orders from another thread, and settlements.
-
 #![allow(clippy::expect_used, reason = "helpers of tests may")]
 
 use std::{
@@ -15,14 +13,13 @@ use plan::{
     FirstArrival, Format, Load, Phase, Plan, Rate, Shape, Work, units::SECOND, work::External,
 };
 
-// Shared with the engine's tests.
 #[path = "../../../engine/tests/engine/peer.rs"]
 #[allow(dead_code, reason = "the engine's own tests use the rest")]
 mod peer;
+
 #[path = "../../../engine/tests/engine/recorded.rs"]
 #[allow(dead_code, reason = "the engine's own tests use the rest")]
 mod recorded;
-
 use peer::{Peer, Reply};
 use recorded::RecordedRun;
 
@@ -185,7 +182,6 @@ fn what_is_sent_is_answered_and_counted_as_its_sender_says() {
     let times = |kind, outcome| all.histogram(kind, outcome).map_or(0, |h| h.count());
     assert_eq!(times(TimeKind::Script, OutcomeClass::Ok), 2);
     assert_eq!(times(TimeKind::Lag, OutcomeClass::Ok), 2);
-    // One connection was used for all.
     assert_eq!(
         recorded.intervals.iter().map(|i| i.run.opened).sum::<u64>(),
         1
@@ -277,7 +273,6 @@ fn arrivals_are_reported_when_due_and_end_as_settled() {
     run.settle(done, RequestOutcome::Ok, None);
     run.bridge.end_arrivals();
     let recorded = run.end();
-    // Due but not taken is planned; later arrivals are not.
     let (planned, started, _) = recorded.arrivals();
     assert_eq!(started, 3);
     assert!((4..6_000).contains(&planned));

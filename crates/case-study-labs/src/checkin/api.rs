@@ -1,5 +1,5 @@
 //! The seven endpoints. A request queues at its instance, holds a thread, computes, calls
-//! downstreams, and is answered.
+//! downstream services, and is answered.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -90,7 +90,6 @@ impl Site {
         answer(&mut self.sessions())
     }
 
-    /// `{"id": …}`.
     async fn mark(&self, body: BodyResult, what: Done, method: Method, path: &str) -> JsonResult {
         let id = field(&body, "id");
         let bytes = body.unwrap_or_default();

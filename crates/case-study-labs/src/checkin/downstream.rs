@@ -1,4 +1,4 @@
-//! A downstream of an instance: a service at a URL, or a delay.
+//! A downstream service of an instance: a service at a URL, or a delay.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -15,12 +15,10 @@ use crate::timer::Timer;
 use lab::clock;
 use lab::draw::{Draws, For};
 
-/// Maximum bytes read of a response.
 const LARGEST: usize = 1 << 20;
 
 #[derive(Debug)]
 pub(super) enum CallError {
-    /// Status 400 or above.
     Refused,
     NoAnswer,
     TimedOut,
@@ -39,7 +37,7 @@ enum DownstreamKind {
 pub(super) struct Delay {
     pub(super) timer: Arc<Timer>,
     pub(super) mean_ns: u64,
-    /// Standard deviation relative to the mean; 0 is constant.
+    /// Standard deviation relative to the mean. 0 means constant.
     pub(super) spread: f64,
     pub(super) draws: Draws,
     pub(super) drawn: AtomicU64,
@@ -93,10 +91,9 @@ impl Delay {
     }
 }
 
-/// The n-th of log-normal durations with this mean and relative deviation.
+/// The n-th duration of a log-normal distribution with this mean and relative deviation.
 pub(super) fn drawn(draws: Draws, n: u64, mean_ns: u64, spread: f64) -> u64 {
     let variance = spread.mul_add(spread, 1.0).ln();
-    // Box-Muller.
     let radius = (-2.0 * (1.0 - draws.uniform(n, For::Service)).ln()).sqrt();
     let normal = radius * (std::f64::consts::TAU * draws.uniform(n, For::Share)).cos();
     let factor = variance.sqrt().mul_add(normal, -variance / 2.0).exp();
@@ -152,7 +149,7 @@ impl RemoteService {
                 Some(stored) => stored,
                 None => self.connect().await?,
             };
-            // Nothing was sent on a closed connection.
+            // The connection was closed before anything was sent on it.
             if connection.ready().await.is_err() {
                 if is_kept {
                     continue;
@@ -176,7 +173,7 @@ impl RemoteService {
                     }
                     return Some(status);
                 }
-                // Not sent, because the other end was closing.
+                // The request was not sent, because the other side was closing.
                 Err(error) if is_kept && error.is_canceled() => {}
                 Err(_) => return None,
             }
@@ -192,7 +189,6 @@ impl RemoteService {
         stream.set_nodelay(true).ok()?;
         let (sender, connection) = handshake(TokioIo::new(stream)).await.ok()?;
         tokio::spawn(async move {
-            // The caller receives the error.
             let _ = connection.await;
         });
         Some(sender)

@@ -1,4 +1,4 @@
-//! All instances and the load balancer, with background work, CPU figures and autoscaling.
+//! All instances and their load balancer, with background work, CPU figures and autoscaling.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -13,7 +13,6 @@ use lab::draw::Draws;
 use lab::random::mix;
 
 const ELSEWHERE_NS: u64 = 1_100_000_000;
-/// Its relative deviation.
 const ELSEWHERE_SPREAD: f64 = 0.3;
 const SECOND: u64 = 1_000_000_000;
 

@@ -1,5 +1,5 @@
-//! An instance: a thread pool with a queue, and cores. A request holds its thread until the
-//! response.
+//! An instance: a thread pool with a queue, and cores. A request holds its thread until it is
+//! answered.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,16 +20,13 @@ pub(super) struct Instance {
     lock: Mutex<Fifo>,
     locked_out: AtomicU64,
     timer: Arc<Timer>,
-    /// In the queue.
     waiting: AtomicU64,
     busy: AtomicU64,
     taken: AtomicU64,
-    /// Total and maximum queueing times.
     waited_ns: AtomicU64,
     longest_ns: AtomicU64,
     elsewhere: AtomicU64,
     calls: Box<[Calls]>,
-    /// In the last second, in millionths.
     cpu_ppm: AtomicU64,
 }
 
@@ -112,9 +109,8 @@ impl Instance {
     pub(super) async fn thread(&self) -> Thread<'_> {
         let waiting = Counted::new(&self.waiting);
         let came = clock::monotonic_ns();
-        // FIFO; never closed.
+        // First come, first served. It is never closed.
         let permit = self.threads.acquire().await.ok();
-        // Nothing starts during a pause.
         let moment = self.cores().behind_pause(clock::monotonic_ns());
         self.timer.until(moment).await;
         drop(waiting);

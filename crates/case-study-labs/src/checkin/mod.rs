@@ -1,6 +1,6 @@
-//! The lab `checkin`: the vets-api check-in of the case study, whose threads are held during
-//! downstream calls. Instances behind a load balancer have threads, a queue and cores; a second
-//! port has metrics.
+//! The lab `checkin`: the vets-api check-in of the case study, whose threads are held during calls
+//! to downstream services. Instances behind a load balancer have threads, a queue and cores. A
+//! second port has metrics.
 
 mod api;
 mod control;

@@ -1,4 +1,4 @@
-//! Sessions and their progress. Ids depend on the seed and a number, so they are reproducible.
+//! Sessions and their progress. Ids depend only on the seed and a number, so they are reproducible.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 use lab::random::{mix, seed_or_fresh};
 
-/// Each takes about 100 bytes.
 const MOST: usize = 4_000_000;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,13 +36,13 @@ impl Sessions {
         }
     }
 
-    /// Returns its id; `None` if full.
+    /// Opens a session and returns its id. `None` if there are too many.
     pub(super) fn open(&mut self, uuid: &str) -> Option<String> {
         let n = self.opened.len();
         if n >= MOST {
             return None;
         }
-        // Unique, since `mix` is a bijection.
+        // Ids are unique, because `mix` is a bijection.
         let id = mix(self.seed.wrapping_add(n as u64));
         let session = Session {
             uuid: uuid.into(),

@@ -48,7 +48,6 @@ pub(super) struct Autoscale {
     pub(super) above: f64,
     pub(super) times: u32,
     pub(super) every_ns: u64,
-    /// Maximum instances.
     pub(super) up_to: usize,
 }
 
@@ -116,7 +115,6 @@ pub(super) fn services(
     Ok(services)
 }
 
-/// `120ms/4s`: length, and period.
 fn pauses(text: &str) -> Result<Option<Pauses>, String> {
     if text == "none" {
         return Ok(None);
@@ -134,7 +132,6 @@ fn pauses(text: &str) -> Result<Option<Pauses>, String> {
     }))
 }
 
-/// `60x`.
 fn hurry(text: &str) -> Result<u64, String> {
     let form = "write how many times as fast the platform's time goes, for example 60x";
     let number = text.strip_suffix('x').ok_or(form)?;
@@ -142,7 +139,7 @@ fn hurry(text: &str) -> Result<u64, String> {
 }
 
 impl Autoscale {
-    /// `cpu>60% 3x60s up-to 32`.
+    /// Parses `cpu>60% 3x60s up-to 32`.
     fn read(text: &str) -> Result<Self, String> {
         let form = "write for example cpu>60% 3x60s up-to 32: above which share, at how many looks in a row that far apart, and how many instances at most";
         let words: Vec<&str> = text.split_whitespace().collect();

@@ -13,7 +13,6 @@ const FHIR_JSON: HeaderValue = HeaderValue::from_static("application/fhir+json; 
 
 pub(super) struct FhirError {
     status: StatusCode,
-    /// From FHIR's issue types.
     code: &'static str,
     text: String,
 }

@@ -1,6 +1,6 @@
-//! The lab `fhir`: a small FHIR R4 server for patients with create, read, update, delete and search
-//! by name, behind a bearer token. Not a conforming server: the rest is refused with an
-//! OperationOutcome.
+//! The lab `fhir`: a small FHIR R4 server for patients, behind a bearer token. Supports create,
+//! read, update, delete and search by name. It is not a conforming server: everything else is
+//! refused with an OperationOutcome.
 
 mod answer;
 mod control;
@@ -46,9 +46,10 @@ const MAX_COUNT: u32 = 1000;
 
 struct Fhir {
     token: String,
-    /// A statement takes ten microseconds, less than passing it to another thread.
+    /// A lock is enough: a statement takes ten microseconds, less than passing it to another
+    /// thread.
     data: Mutex<FhirData>,
-    /// `None` answers as fast as possible.
+    /// The simulated platform. `None` answers as fast as possible.
     platform: Option<Arc<Platform>>,
 }
 
@@ -72,7 +73,7 @@ impl Fhir {
 
 type FhirState = State<Arc<Fhir>>;
 type FhirResult = Result<Response, FhirError>;
-// As results, so that axum's errors become OperationOutcomes too.
+// Handled as results, so that axum's errors become OperationOutcomes too.
 type FhirBody = Result<Bytes, BytesRejection>;
 type Id = Result<Path<String>, PathRejection>;
 type SearchQuery = Result<Query<Vec<(String, String)>>, QueryRejection>;
@@ -82,7 +83,7 @@ fn routes(options: &LabOptions) -> Result<Routes, LabError> {
         store: options.extra("store").unwrap_or("in memory").to_owned(),
         reason: error.to_string(),
     })?;
-    // A reopened store has the first ids of this seed.
+    // A store that is opened again has the first ids of this seed.
     let ids = Ids::new(options.seed, store.held());
     let platform = Platform::read(options, seed_or_fresh(options.seed))?.map(Arc::new);
     let sidecar = match &platform {
@@ -177,7 +178,6 @@ async fn create(State(fhir): FhirState, headers: HeaderMap, body: FhirBody) -> F
     fhir.pass(FhirOperation::Create).await;
     let mut data = fhir.data();
     let mut id = data.ids.draw();
-    // A client may have used the next id.
     while data.store.row(&id)?.is_some() {
         id = data.ids.draw();
     }
@@ -221,7 +221,7 @@ async fn update(State(fhir): FhirState, id: Id, headers: HeaderMap, body: FhirBo
     data.store.replace(&row, &resource, &patient.names())?;
     match row.resource {
         Some(_) => Ok(answer::resource(StatusCode::OK, version, resource)),
-        // Restoring a deleted patient is a creation.
+        // Restoring a deleted patient counts as a creation.
         None => Ok(created(&headers, &id, version, resource)),
     }
 }
@@ -234,7 +234,7 @@ async fn delete(State(fhir): FhirState, id: Id) -> FhirResult {
         .store
         .row(&id)?
         .ok_or_else(|| FhirError::unknown(&id))?;
-    // Repeated deletion succeeds.
+    // Deleting again succeeds too.
     if row.resource.is_some() {
         data.store.delete(&row)?;
     }
@@ -258,7 +258,7 @@ async fn search(
                     .parse()
                     .map_err(|_| FhirError::invalid("_count must be a whole number"))?
             }
-            // Ignoring it would answer another question.
+            // Ignoring the parameter would give the answer to another question.
             _ => {
                 return Err(FhirError::invalid(format!(
                     "unknown search parameter {key}; known are name, _count"

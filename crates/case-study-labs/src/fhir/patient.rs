@@ -1,4 +1,4 @@
-//! Checks a patient as far as needed, and adds id, version and date. No validation by profile.
+//! Checks a patient as far as necessary, and adds id, version and date. Does not validate profiles.
 
 use serde_json::{Map, Value, json};
 
@@ -22,7 +22,7 @@ impl Patient {
         }
     }
 
-    /// An update must name its resource by a valid id.
+    /// Checks the id of an update. It must name its resource by a valid id.
     pub(super) fn check_id(&self, in_path: &str) -> Result<(), FhirError> {
         let well_formed = (1..=64).contains(&in_path.len())
             && in_path

@@ -1,5 +1,5 @@
-//! Simulated platform of the FHIR server: servers, a shared database and a cache, with limited CPUs
-//! in virtual time.
+//! Simulated platform of the FHIR server: servers, a shared database and a cache, with limited CPU
+//! time in virtual time.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -17,7 +17,6 @@ pub(super) const OPTIONS: [&str; 4] = ["servers", "cpu", "database", "control-po
 
 const US: u64 = 1_000;
 const CROWD: f64 = 1_000.0;
-/// Maximum factor.
 const MOST: f64 = 5.0;
 
 #[derive(Clone, Copy)]
@@ -37,8 +36,8 @@ struct Costs {
 }
 
 impl FhirOperation {
-    /// A quarter core does 943 health checks/s, two database cores 556 rounds of create, read and
-    /// search.
+    /// Costs of operations. With them, a quarter of a core does 943 health checks/s, and two
+    /// database cores do 556 rounds of create, read and search.
     fn costs(self) -> Costs {
         let (server, database, cache) = match self {
             FhirOperation::Health => (265, 50, 20),
@@ -71,7 +70,7 @@ pub(super) struct Platform {
     database: Mutex<Cores>,
     cache: Mutex<Cores>,
     queries: AtomicU64,
-    /// Number of requests: for round robin and random draws.
+    /// Number of requests, for round robin and random draws.
     came: AtomicU64,
     timer: Timer,
     draws: [Draws; 3],
@@ -82,7 +81,7 @@ pub(super) struct Platform {
 
 pub(super) struct OfServer {
     pub(super) busy_ns: u64,
-    /// `None` without a quota.
+    /// Time held back by the quota. `None` without a quota.
     pub(super) held_back_ns: Option<u64>,
     pub(super) cpus: f64,
     pub(super) requests: u64,
@@ -101,7 +100,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Platform {
-    /// `None` without platform options.
+    /// Reads the options. `None` if there are none for the platform.
     pub(super) fn read(options: &LabOptions, seed: u64) -> Result<Option<Self>, LabError> {
         let is_asked = OPTIONS.iter().any(|name| options.extra(name).is_some());
         if !is_asked {
@@ -228,7 +227,6 @@ impl ServerState {
     }
 }
 
-/// `4`, or `0.25`: fractions are quotas.
 fn cpus(text: &str) -> Result<f64, String> {
     let form =
         "write a number of cores from 1 to 256, or a part of one from 0.01, for example 0.25";
@@ -310,7 +308,6 @@ mod tests {
             (database.asked, database.active, database.waiting),
             (30, 0, 0)
         );
-        // In sequence, without waiting: the drawn times.
         let expected: u64 = (0..30)
             .map(|n| platform.draws[2].exponential(1_500 * US, n))
             .sum();
@@ -320,7 +317,6 @@ mod tests {
     #[test]
     fn crowded_database_is_slower_but_progresses() {
         let platform = platform(&[("database", "2")]).unwrap().unwrap();
-        // All at once.
         let done = (0..4_000_u64).map(|_| platform.query(1, US)).max().unwrap();
         let plain = 4_000 * US / 2;
         assert!(done > 2 * plain && done < 5 * plain, "{done}");

@@ -1,4 +1,4 @@
-//! Patients in SQLite, in memory or in a file, on one connection.
+//! Patients in SQLite, in memory or in a file, over one connection.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, Result, Row as SqlRow, Transaction
 use super::names::fold;
 use super::totals::Totals;
 
-/// Names are folded, so byte order is search order.
+/// Names are folded, so the order of bytes is that of searches.
 const SCHEMA: &str = "
     CREATE TABLE IF NOT EXISTS patient (
         key INTEGER PRIMARY KEY,
@@ -29,7 +29,7 @@ const STATEMENTS: usize = 32;
 pub(super) struct PatientRow {
     key: i64,
     pub(super) version: u64,
-    /// `None` if deleted.
+    /// The resource. `None` if it was deleted.
     pub(super) resource: Option<String>,
 }
 
@@ -40,9 +40,10 @@ pub(super) struct SearchPage {
 
 pub(super) struct Store {
     db: Connection,
-    /// Including deleted ones; rows are never removed.
+    /// Number of rows, including deleted patients, which are never removed.
     held: u64,
-    /// Not deleted. Counting 50,000 rows per search would take a millisecond.
+    /// Number of patients that are not deleted. Counting 50,000 rows for each search would take a
+    /// millisecond.
     live: u64,
     totals: Totals,
 }
@@ -53,14 +54,14 @@ impl Store {
             None => Connection::open_in_memory()?,
             Some(file) => Connection::open(file)?,
         };
-        // Counts require exclusive access: a second lab fails here.
+        // Counts require exclusive access, so a second lab fails here.
         db.busy_timeout(Duration::ZERO)?;
         db.execute_batch("PRAGMA locking_mode = EXCLUSIVE;")?;
-        // May lose recent data at a power cut, but does not wait for the disk.
+        // This may lose recent data if the power fails, but does not wait for the disk.
         db.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;")?;
         db.execute_batch(SCHEMA)?;
         db.set_prepared_statement_cache_capacity(STATEMENTS);
-        // count(resource) excludes deleted ones.
+        // count(resource) excludes deleted patients.
         let (held, live) =
             db.query_row("SELECT count(*), count(resource) FROM patient", [], |row| {
                 Ok((row.get(0)?, row.get(1)?))
@@ -143,13 +144,13 @@ impl Store {
         Ok(())
     }
 
-    /// By prefix, in order of names; without a name oldest first.
+    /// Searches by prefix, ordered by name. Without a name, the oldest come first.
     pub(super) fn search(&mut self, name: Option<&str>, limit: u32) -> Result<SearchPage> {
         let Some(name) = name else {
             return self.first(limit);
         };
         let from = fold(name);
-        // No character sorts after this one, so the index covers the prefix.
+        // No character sorts after this one, so the range covers the prefix.
         let to = format!("{from}\u{10ffff}");
         let page = self.page(&from, &to, limit)?;
         let total = match self.totals.get(&from) {

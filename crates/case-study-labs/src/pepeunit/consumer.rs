@@ -1,4 +1,5 @@
-//! The only consumer: a bounded queue and a rate limit. Excess messages are lost and counted.
+//! The only consumer, with a bounded queue and a rate limit. Messages beyond them are lost and
+//! counted.
 
 use std::{
     io,

@@ -1,5 +1,5 @@
-//! GraphQL for a schema of one query: aliases, fragments, `@include`, `@skip`, operations by name.
-//! Validates before executing. No introspection or mutations.
+//! GraphQL for a schema with one query: aliases, fragments, `@include`, `@skip`, operations by
+//! name. Validates before it executes. Supports neither introspection nor mutations.
 
 use std::collections::{HashMap, HashSet};
 
@@ -295,7 +295,7 @@ impl<'q> OperationValidator<'_, 'q> {
         }
     }
 
-    /// Fragment types must match exactly.
+    /// Checks the type of a fragment, which must match exactly.
     fn condition(&mut self, on: Option<&TypeCondition<'q, &'q str>>, object: Object, at: Pos) {
         let Some(TypeCondition::On(on)) = on else {
             return;

@@ -1,5 +1,5 @@
 //! The lab `pepeunit`: a platform for small devices. Page, REST and GraphQL return five constant
-//! counts; units, broker and pipes receive messages.
+//! counts. Units, broker and pipes receive messages.
 
 mod broker_api;
 mod consumer;
@@ -179,7 +179,7 @@ fn metrics() -> Value {
         .into()
 }
 
-/// Always status 200 for GraphQL requests, as servers do.
+/// Handles a GraphQL request. The status is always 200, as for other servers.
 async fn query(body: Result<Bytes, BytesRejection>) -> Response {
     let bad = |text: &str| {
         let errors = json!({ "errors": [{ "message": text }] });

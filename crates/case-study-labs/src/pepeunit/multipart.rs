@@ -1,4 +1,4 @@
-//! Fields of multipart bodies, without nesting.
+//! Reads the fields of multipart bodies without nesting.
 
 pub(super) fn field(content_type: &str, body: &[u8], name: &str) -> Option<Vec<u8>> {
     let (_, boundary) = content_type.split_once("boundary=")?;

@@ -19,13 +19,13 @@ pub(crate) struct PlatformConfig {
     pub rules: RuleSet,
     pub turns: Turns,
     pub hurry: u64,
-    /// Time after the first message at which the consumer crashes.
+    /// How long after the first message the consumer crashes.
     pub crash_at_ns: Option<u64>,
 }
 
 pub(crate) struct Platform {
     pub config: PlatformConfig,
-    /// Machine clock in nanoseconds, and platform time.
+    /// Start, on the machine's clock in nanoseconds and in platform time.
     begun: (u64, u64),
     mqtt_port: Mutex<u16>,
     inside: Mutex<Inside>,
@@ -103,7 +103,7 @@ impl Platform {
     }
 
     pub fn inside(&self) -> MutexGuard<'_, Inside> {
-        // Valid after any panic.
+        // The state is valid after any panic.
         self.inside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -277,7 +277,6 @@ impl UnitNode {
         json!({
             "uuid": self.uuid, "unit_uuid": unit, "type": self.kind, "topic_name": self.topic_name,
             "visibility_level": "Public", "is_data_pipe_active": self.is_active, "state": state,
-            // Whole seconds, as on the platform.
             "last_update_datetime": last.map(|(_, at_ms)| moment(at_ms / 1000 * 1000)),
         })
     }

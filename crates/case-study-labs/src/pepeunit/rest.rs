@@ -1,4 +1,4 @@
-//! REST API as far as a load test needs it.
+//! The part of the REST API that a load test needs.
 
 use std::{collections::HashMap, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! Workers that serve one request at a time; others queue.
+//! Workers that handle one request at a time. Other requests queue.
 
 use std::{sync::Arc, time::Duration};
 
@@ -10,10 +10,10 @@ use axum::{
 };
 use tokio::sync::Semaphore;
 
-/// Four workers do about 400/s.
+/// Time for a request. Four workers handle about 400/s.
 const BUSY: Duration = Duration::from_millis(10);
 
-/// `None` means unlimited.
+/// Limits routes to this number of workers. `None` means no limit.
 pub(super) fn attach(routes: Router, workers: Option<u64>) -> Router {
     let Some(workers) = workers else {
         return routes;
@@ -23,7 +23,7 @@ pub(super) fn attach(routes: Router, workers: Option<u64>) -> Router {
 }
 
 async fn work(State(free): State<Arc<Semaphore>>, request: Request, next: Next) -> Response {
-    // Never closed.
+    // It is never closed.
     let held = free.acquire_owned().await;
     tokio::time::sleep(BUSY).await;
     let response = next.run(request).await;

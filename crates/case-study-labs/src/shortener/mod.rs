@@ -1,5 +1,5 @@
-//! The lab `shortener`: creates short URLs with a token, and redirects. Options simulate two
-//! faults: a secret fetched for every creation, and a concurrency limit.
+//! The lab `shortener`: creates short URLs, which requires a token, and redirects. Options simulate
+//! two faults: a secret that is fetched for every creation, and a limit of concurrency.
 
 mod store;
 
@@ -42,7 +42,7 @@ struct Shortener {
 
 impl Shortener {
     fn store(&self) -> MutexGuard<'_, Store> {
-        // A number is chosen before any change.
+        // A number is chosen before anything changes.
         self.store.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

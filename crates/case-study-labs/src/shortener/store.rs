@@ -1,4 +1,4 @@
-//! URLs by number. Duplicates are detected; the size is limited.
+//! URLs by number. Recognizes duplicates and limits the size.
 
 use std::collections::HashMap;
 
@@ -33,7 +33,7 @@ impl Store {
         }
     }
 
-    /// `None` if full.
+    /// Stores a URL. `None` if there is no space left.
     pub(super) fn keep(&mut self, url: &str, expires_s: i64) -> Option<u64> {
         if self.stored.len() >= MOST || self.bytes + url.len() > MOST_BYTES {
             return None;

@@ -80,13 +80,11 @@ fn a_session_is_opened_and_handed_on() {
         reported["answered"]["by_route"][format!("POST {SESSIONS}")],
         json!({ "200": 1 })
     );
-    // Round robin: half of sixteen each.
     assert_eq!(render(&lab, "requests_count"), [8, 8]);
 }
 
 #[test]
 fn what_finds_no_thread_waits_in_line_until_the_downstream_has_answered() {
-    // Accepts and never answers.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("lorota=http://{}", silent.local_addr().unwrap());
     let lab = start_with(

@@ -1,4 +1,4 @@
-//! Guarantees of every lab: exact counts, log lines, clean shutdown, helpful errors.
+//! What every lab guarantees: exact counts, lines in the log, clean shutdown, helpful errors.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -64,7 +64,6 @@ fn a_client_that_vanishes_is_served_and_counted() {
         Client::connect(lab.address()).send("POST", "/api/sum", r#"{"a":1,"b":2}"#);
         Client::connect(lab.address()).send("GET", "/api/sum", "");
     }
-    // The lab accepts in order.
     let counted = (0..10_000)
         .map(|_| stats(lab.address()))
         .find(|stats| stats["received"]["total"] == 200);

@@ -107,7 +107,8 @@ impl Unit {
         client.request("POST", &path, &body).code
     }
 
-    /// MQTT 3.1.1 with the token as user name. Returns the answers to CONNECT and final PINGREQ.
+    /// Publishes with MQTT 3.1.1 and the token as user name. Returns the responses to CONNECT and
+    /// to the final PINGREQ.
     fn publish(&self, token: &str, topic: &str, payloads: &[&str]) -> (u8, bool) {
         let text = |out: &mut Vec<u8>, text: &str| {
             out.extend((text.len() as u16).to_be_bytes());
@@ -244,7 +245,6 @@ fn broker_api_lists_subscriptions() {
     let mut client = Client::connect(lab.address()).with_header("authorization", &bearer);
     let asked = "/api/v5/subscriptions?page=1&limit=50&qos=0&topic=localhost%2F%2B%2Fpepeunit";
     assert_eq!(client.get(asked).json()["meta"]["count"], 1);
-    // The consumer crashes a millisecond after the first message.
     let topic = format!("localhost/{}/pepeunit", unit.node);
     let own = unit.env["PU_AUTH_TOKEN"].as_str().unwrap().to_owned();
     assert!(unit.publish(&own, &topic, &["1"]).1);

@@ -1,4 +1,5 @@
-//! Starts and ends the tested service with a command, as a process group.
+//! Starts the tested service with a command, and ends it. The service runs in its own process
+//! group.
 
 use std::{
     fs::{self, File},
@@ -18,9 +19,9 @@ use crate::error::CommandError;
 
 const LOOK: Duration = Duration::from_millis(50);
 const START_NS: u64 = 60 * plan::units::SECOND;
-/// Polls before it is killed: five seconds.
+/// Number of polls before the process is killed: five seconds.
 const END_LOOKS: u32 = 100;
-/// Ends the group when standard input closes, even by kill -9.
+/// Kills the group when standard input closes, so that it ends even if this process is killed.
 const GUARD: &str = "read -r _; kill -s KILL -- -\"$1\"";
 
 pub struct TargetProcess {
@@ -73,7 +74,7 @@ impl TargetProcess {
             if self.answers() {
                 return Ok(StartResult::Answers(group));
             }
-            // On success it has left a background process.
+            // If the command succeeded, it has left a background process.
             let ended = group.child.try_wait().map_err(cannot)?;
             if let Some(status) = ended.filter(|status| !status.success()) {
                 return Err(CommandError::could_not_run(format!(
@@ -144,7 +145,7 @@ impl Drop for ProcessGroup {
     fn drop(&mut self) {
         self.signal(Some(Signal::TERM));
         for _ in 0..END_LOOKS {
-            // An unreaped leader would count as existing.
+            // A leader that was not reaped would count as running.
             let _ = self.child.try_wait();
             if !self.signal(None) {
                 break;

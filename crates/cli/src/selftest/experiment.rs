@@ -1,4 +1,5 @@
-//! One experiment: reference server, plan, and the installed command; then both ledgers.
+//! One experiment: starts the reference server and the installed command with a plan, then reads
+//! both ledgers.
 
 use std::{
     fs,
@@ -19,7 +20,7 @@ use session::LabProcess;
 const SEED: u64 = 20_260;
 
 pub struct Experiment {
-    /// `mode=…&…`.
+    /// Options of the server: `mode=…&…`.
     pub server: String,
     pub rate: u64,
     pub seconds: u64,
@@ -28,7 +29,8 @@ pub struct Experiment {
     pub connections: Option<u32>,
     pub timeout: &'static str,
     pub drain: &'static str,
-    /// Whether a witness watches the machine. It would disturb microsecond assertions.
+    /// Whether a witness thread watches the machine. It would disturb assertions about
+    /// microseconds.
     pub witness: bool,
     pub pacing_slack: &'static str,
 }
@@ -64,15 +66,15 @@ pub struct Results {
     pub truth: Truth,
     pub exit: Option<i32>,
     pub machine_was_late: bool,
-    /// Worst wake-up on the generator's core; 0 without a witness.
+    /// Latest wake-up on the generator's core. 0 without a witness.
     pub worst_wake_ms: f64,
-    /// In the plan's order.
+    /// Requests in the order of the plan.
     pub served: Vec<Served>,
-    /// By id, `CLOCK_MONOTONIC` nanoseconds.
+    /// Intended starts by id, in nanoseconds of `CLOCK_MONOTONIC`.
     intended: Vec<(String, u64)>,
 }
 
-/// `CLOCK_MONOTONIC` nanoseconds.
+/// A served request. Times are in nanoseconds of `CLOCK_MONOTONIC`.
 pub struct Served {
     pub intended_ns: u64,
     pub released_ns: u64,
@@ -102,11 +104,7 @@ impl Drop for Folder {
 }
 
 impl Experiment {
-    /// On different cores if possible.
-    ///
-    /// # Errors
-    ///
-    /// One line.
+    /// Starts both processes, on different cores if possible.
     pub fn start(&self) -> Result<RunningExperiment, String> {
         let folder = Folder::new()?;
         let log = folder.at("truth.jsonl");
@@ -128,9 +126,7 @@ impl Experiment {
         })
     }
 
-    /// # Errors
-    ///
-    /// One line.
+    /// Runs the experiment.
     pub fn run(&self) -> Result<Results, String> {
         self.start()?.finish()
     }
@@ -206,14 +202,10 @@ impl RunningExperiment {
     }
 
     /// Waits for the end and reads both ledgers.
-    ///
-    /// # Errors
-    ///
-    /// One line.
     pub fn finish(mut self) -> Result<Results, String> {
         let exit = self.generator.wait().map_err(|e| e.to_string())?.code();
         let seen = self.witness.take().map(Witness::end);
-        // The server flushes its log on exit.
+        // The server flushes its log when it exits.
         drop(self.lab.take());
         let run = Run::find(&self.folder.at("runs"), "last").map_err(|e| e.to_string())?;
         let truth = Truth::read(&self.folder.at("truth.jsonl"))?;
@@ -245,7 +237,7 @@ impl RunningExperiment {
 }
 
 impl Results {
-    /// True response times (intended start to release), sorted.
+    /// The true response times (intended start to release), sorted.
     #[must_use]
     pub fn true_responses(&self) -> Vec<u64> {
         let took = |one: &Served| one.released_ns.saturating_sub(one.intended_ns);
@@ -254,7 +246,8 @@ impl Results {
         times
     }
 
-    /// From intended start to arrival at the server, in nanoseconds, in the plan's order.
+    /// Times from intended start to arrival at the server, in nanoseconds, in the order of the
+    /// plan.
     #[must_use]
     pub fn delays(&self) -> Vec<i64> {
         let arrived = |(id, intended): &(String, u64)| {
@@ -275,7 +268,7 @@ impl Results {
             .map_or(f64::NAN, |ns| ns as f64 / 1e6)
     }
 
-    /// From arrival to release at the server.
+    /// Quantile of the true service time, from arrival to release at the server.
     #[must_use]
     pub fn true_service_ms(&self, q: f64) -> f64 {
         let took =
@@ -296,7 +289,6 @@ impl Results {
             .map_or(f64::NAN, |ns| ns as f64 / 1e9)
     }
 
-    /// As printed in the report, in milliseconds.
     #[must_use]
     pub fn response_ms(&self, q: f64) -> f64 {
         let Some(stats) = &self.summary.all.response else {

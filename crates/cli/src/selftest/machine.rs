@@ -1,4 +1,4 @@
-//! CPU affinity of children, and taking CPU time from them.
+//! CPU affinity of child processes, and taking CPU time from them.
 
 use std::{
     process::Child,
@@ -50,14 +50,15 @@ impl Drop for OnCore {
     }
 }
 
-/// A waiting thread on the generator's core: its lateness is the machine's, not the generator's.
+/// A thread that waits on the generator's core. If it is late, the machine is to blame, not the
+/// generator.
 pub struct Witness {
     end: Arc<AtomicBool>,
     thread: JoinHandle<Vec<u64>>,
 }
 
 const LOOK_NS: u64 = 500_000;
-/// Share of moments at which more than six of 600 requests are late in one of 100 runs.
+/// From this share of late times on, more than six of 600 requests are late in one of 100 runs.
 const ENOUGH_TO_BE_FLAGGED: f64 = 0.004;
 
 impl Witness {
@@ -73,7 +74,6 @@ impl Witness {
 
     pub fn end(self) -> WitnessLateness {
         self.end.store(true, Ordering::Relaxed);
-        // A panicked witness has seen nothing.
         let mut lateness = self.thread.join().unwrap_or_default();
         lateness.sort_unstable();
         WitnessLateness { lateness }
@@ -81,7 +81,7 @@ impl Witness {
 }
 
 pub struct WitnessLateness {
-    /// Sorted, in nanoseconds.
+    /// Sorted lateness, in nanoseconds.
     lateness: Vec<u64>,
 }
 
@@ -98,7 +98,7 @@ impl WitnessLateness {
 
 pub fn hold(child: &Child, time: Duration) {
     let pid = Pid::from_child(child);
-    // An ended child shows in its results.
+    // If a child has ended, its results show that.
     let _ = kill_process(pid, Signal::STOP);
     let until = std::time::Duration::from_nanos(engine::clock::wall_ns()) + time;
     while let Some(left) = until.checked_sub(Duration::from_nanos(engine::clock::wall_ns())) {
@@ -107,7 +107,7 @@ pub fn hold(child: &Child, time: Duration) {
     let _ = kill_process(pid, Signal::CONT);
 }
 
-/// Stops and continues a child every 50 ms until dropped.
+/// Stops and continues a child process every 50 ms, until it is dropped.
 pub struct Starved {
     end: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -120,7 +120,6 @@ impl Starved {
         let (stop, pid) = (Arc::clone(&end), Pid::from_child(child));
         let thread = std::thread::spawn(move || {
             while !stop.load(Ordering::Relaxed) {
-                // The child may have ended.
                 let _ = kill_process(pid, Signal::STOP);
                 std::thread::park_timeout(Duration::from_millis(50));
                 let _ = kill_process(pid, Signal::CONT);
@@ -139,7 +138,6 @@ impl Drop for Starved {
         self.end.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
-            // The loop cannot panic.
             let _ = thread.join();
         }
     }
@@ -172,7 +170,6 @@ impl Drop for Neighbour {
     fn drop(&mut self) {
         self.end.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // The loop cannot panic.
             let _ = thread.join();
         }
     }

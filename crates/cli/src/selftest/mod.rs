@@ -102,11 +102,10 @@ fn ms(value: f64) -> String {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Depth {
     pub seconds: u64,
-    /// Whether microseconds are asserted.
     pub microseconds: bool,
-    /// Runs per kind for false alarms: healthy, starved, stalled.
+    /// Number of runs for false alarms, by kind: healthy, starved, stalled.
     pub runs: (usize, usize, usize),
-    /// Closed loops: healthy, starved, with a busy neighbour.
+    /// Number of closed-loop runs: healthy, starved, with a busy neighbour.
     pub closed: (usize, usize, usize),
     pub searches: u64,
 }
@@ -165,7 +164,7 @@ pub fn command(args: &args::Selftest) -> u8 {
     if failed == 0 { exit::PASS } else { exit::FAIL }
 }
 
-/// Repeats a timing case if needed; both results are shown.
+/// Runs a case. Repeats it if it depends on timing and fails; both results are shown.
 fn run_case(case: &Case, depth: Depth, once: bool) -> bool {
     let attempts = if case.timing && !once { 2 } else { 1 };
     for attempt in 1..=attempts {

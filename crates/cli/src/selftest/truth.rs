@@ -1,4 +1,4 @@
-//! Reference server's log: arrival and release of every request.
+//! The reference server's log: arrival and release of every request.
 
 use std::{collections::HashMap, fs, path::Path};
 
@@ -6,17 +6,16 @@ use serde_json::Value;
 
 #[derive(Debug, Default)]
 pub struct Truth {
-    /// By id: arrival and release in `CLOCK_MONOTONIC` nanoseconds; `None` if unanswered.
+    /// Requests by id: arrival and release in nanoseconds of `CLOCK_MONOTONIC`. The release is
+    /// `None` if there was no response.
     pub requests: HashMap<String, (u64, Option<u64>)>,
-    /// Without an id, or duplicates.
+    /// Number of requests without an id, or with an id that occurs again.
     pub others: u64,
     pub stalls: Vec<(u64, u64)>,
 }
 
 impl Truth {
-    /// # Errors
-    ///
-    /// It is missing or invalid.
+    /// Reads the log.
     pub fn read(path: &Path) -> Result<Truth, String> {
         let text = fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
         let mut truth = Truth::default();
@@ -45,7 +44,7 @@ impl Truth {
     }
 }
 
-/// By the same rank as the product.
+/// A quantile, with the definition of rank that reports use.
 #[must_use]
 pub fn quantile(sorted: &[u64], q: f64) -> u64 {
     let rank = measure::histogram::rank_of(q, sorted.len() as u64).unwrap_or(1);

@@ -1,4 +1,5 @@
-//! Public API: records copied in pieces, and the cost of a conductor with many nodes.
+//! Tests the public API: records that are copied in pieces, and the cost of a conductor with many
+//! nodes.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -183,7 +184,6 @@ fn a_copy_is_the_record_byte_for_byte() {
         files(own.path().join("parts/1")),
         files(decoded.path().join("parts/1"))
     );
-    // Without its start a record has no place.
     let mut late = Replica::new(temporary().path(), 2);
     assert!(
         late.take(&RecordPiece::from_bytes(pieces.last().unwrap()).unwrap())
@@ -260,7 +260,7 @@ fn live_merge_equals_merge_of_records() {
     assert_eq!(run.totals.label(label::ALL).slot.counters.issued, issued);
 }
 
-/// `cargo test --release -p cluster -- --ignored --nocapture`.
+/// Run it with `cargo test --release -p cluster -- --ignored --nocapture`.
 #[test]
 #[ignore = "measures: takes the machine for itself"]
 fn sixty_four_nodes_take_less_than_a_quarter_of_a_core() {

@@ -1,5 +1,5 @@
-//! Estimates the capacity of the target service from the tested one, assuming that the bottleneck
-//! grows with the instances. Refused without evidence.
+//! Estimates the capacity of the target service from that of the tested one, assuming that the
+//! bottleneck grows with the instances. Without evidence for this, there is no estimate.
 
 use plan::deployment::{Deployment, Scaling};
 use record::units;
@@ -8,14 +8,14 @@ use serde::Serialize;
 use super::{FinishedStage, Planned, StageOutcome, StageRow, StageVerdict};
 use analysis::saturation::{Reached, ResourceScope};
 
-/// Maximum ratio of target to tested capacity.
+/// Maximum ratio between target and tested capacity.
 const MOST: f64 = 4.0;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Projection {
     #[serde(flatten)]
     pub scaling: Scaling,
-    /// `None` if it cannot be estimated.
+    /// The estimate. `None` if there is no evidence.
     pub estimate: Option<Estimate>,
     pub sentence: String,
     pub assumptions: Vec<String>,
@@ -24,7 +24,6 @@ pub struct Projection {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Estimate {
     pub held: String,
-    /// First load that was not.
     pub failed: String,
     pub resource: String,
     pub times: f64,
@@ -34,7 +33,7 @@ pub struct Estimate {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Bracket {
     pub name: String,
-    /// In the stage that held, and in the one that failed.
+    /// The measured values, in the stage that held and in the one that failed.
     pub measured: [f64; 2],
     pub estimated: [f64; 2],
 }
@@ -70,11 +69,7 @@ pub(super) fn project(
     }
 }
 
-/// Evidence for an estimate.
-///
-/// # Errors
-///
-/// What is missing.
+/// Finds the evidence for an estimate.
 fn found<'a>(
     scaling: Scaling,
     stages: &[FinishedStage<'_>],
@@ -163,11 +158,7 @@ fn sustained<'a>(
     Ok((row, skipped.map_or(0, |arrivals| arrivals.skipped)))
 }
 
-/// The bottleneck per instance when the stage failed.
-///
-/// # Errors
-///
-/// Why none is known.
+/// The bottleneck per instance in the stage that failed.
 fn limit(tested: Deployment, failed: &StageRow) -> Result<&Reached, String> {
     let Some(saturation) = &failed.saturation else {
         return Err(format!(
@@ -218,7 +209,7 @@ fn estimate(scaling: Scaling, found: &LimitEvidence<'_>) -> Estimate {
         .map(|(held, failed)| bracket(&held.name, [held.per_second, failed.per_second]))
         .collect();
     if rows.len() < 2 {
-        // One scenario is all arrivals.
+        // A single scenario is the same as all arrivals.
         rows.clear();
     }
     rows.push(bracket(
@@ -248,7 +239,7 @@ fn sentence(scaling: Scaling, found: &LimitEvidence<'_>) -> String {
             units::rate(of(failed) * times)
         )
     };
-    // With one request per journey both are equal.
+    // If a journey is a single request, both rates are equal.
     let requests = span(|planned| planned.requests_per_second);
     let is_one = (failed.arrivals_per_second - failed.requests_per_second).abs()
         <= 0.02 * failed.arrivals_per_second;

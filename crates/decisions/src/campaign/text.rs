@@ -1,4 +1,4 @@
-//! Text of a campaign's results, by service.
+//! Formats the results of a campaign by service.
 
 use record::units;
 
@@ -7,7 +7,7 @@ use super::{
 };
 use analysis::summary::{SHARES, Summary, Tone};
 
-/// Suggested caller timeouts: the next above twice the 99.99th percentile.
+/// Time-outs to suggest to callers. The first one above twice the 99.99th percentile is chosen.
 const TIMEOUTS_MS: [u64; 10] = [
     100, 250, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 30_000, 60_000,
 ];
@@ -78,7 +78,6 @@ pub(super) fn sentence(rows: &[StageRow], identity: &Identity) -> String {
             continue;
         };
         sentences.extend(match recovered(cool_down) {
-            // Not reported after a stage that holds.
             Some(_) if row.verdict.holds() => None,
             Some(text) => Some(format!("After {} the service was back {text}.", row.name)),
             None if cool_down.unmeasured.is_some() => Some(format!(
@@ -102,7 +101,7 @@ fn of_group(group: &[(usize, &StageRow)]) -> String {
         .iter()
         .map(|(_, row)| row)
         .filter(|row| !row.verdict.holds() && row.verdict != StageVerdict::NotRun);
-    // A failed stage is reported before an invalid one.
+    // A failed stage is reported rather than an invalid one.
     let failed = bad.clone().find(|row| row.verdict == StageVerdict::Fail);
     let first_bad = failed.or_else(|| bad.next());
     match (highest(group), first_bad) {
@@ -227,7 +226,7 @@ fn of_service(group: &[(usize, &StageRow)], rows: &[StageRow], with: &str) -> Op
     })
 }
 
-/// A timeout above twice the 99.99th percentile under the highest load that holds.
+/// Suggests a time-out: more than twice the 99.99th percentile under the highest load that holds.
 fn timeout(summary: &Summary, row: &StageRow) -> Option<String> {
     let more = summary
         .percentiles
@@ -245,7 +244,7 @@ fn timeout(summary: &Summary, row: &StageRow) -> Option<String> {
     ))
 }
 
-/// The most severe conclusion of a stage that is not reported elsewhere.
+/// The most severe conclusion about a stage that is not reported elsewhere.
 fn warning(summary: &Summary, row: &StageRow) -> Option<String> {
     let is_told = |text: &str| {
         let saturation = row.saturation.as_ref();

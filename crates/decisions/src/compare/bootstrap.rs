@@ -1,5 +1,5 @@
-//! Block bootstrap of one run: resamples its time windows 1,000 times and recomputes each metric.
-//! Idle periods are windows too.
+//! Block bootstrap of one run: resamples its time windows 1,000 times and computes each metric
+//! again. Idle periods are windows too.
 
 use std::collections::BTreeMap;
 
@@ -17,13 +17,13 @@ const RESAMPLES: usize = 1000;
 const GRID: Grid = Grid(1000.0);
 const ENOUGH_WINDOWS: usize = 10;
 
-/// Smoothing in logarithms: one row of the grid.
+/// Smoothing of logarithms: the width of one row of the grid.
 pub(super) fn blur() -> f64 {
     std::f64::consts::LN_10 / GRID.0
 }
 
 pub(super) struct BootstrapSamples {
-    /// Lower bounds of cells, in nanoseconds.
+    /// Lower bounds of the cells, in nanoseconds.
     bounds: Vec<f64>,
     sums: Vec<Sum>,
 }
@@ -42,12 +42,12 @@ struct SampledWindow {
     span_ns: u64,
     ended: u64,
     errors: u64,
-    /// By cell number.
     cells: Vec<(usize, u64)>,
 }
 
 impl BootstrapSamples {
-    /// Resamples a row of a run. `stream` separates runs. `None` with too few windows.
+    /// Resamples a row of a run. `stream` makes the draws of two runs independent. `None` if there
+    /// are too few windows.
     pub fn new(
         run: &ComparedRun,
         id: LabelId,
@@ -71,8 +71,8 @@ impl BootstrapSamples {
         })
     }
 
-    /// The metric of each resample: NaN without samples, infinite among the unanswered. `None` for
-    /// the maximum, which resampling cannot show.
+    /// The metric of each resample. NaN without samples, infinite if its rank is among the
+    /// unanswered. `None` for the maximum, which resampling cannot show.
     pub fn figures(&self, metric: &Metric) -> Option<Vec<f64>> {
         let figure = |sum: &Sum| match metric {
             Metric::Errors => Some(sum.errors as f64 / sum.ended.max(1) as f64),

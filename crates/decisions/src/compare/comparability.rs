@@ -1,5 +1,5 @@
-//! Why runs cannot be compared: load, requests, tool, machine, validity, completion. Target, name
-//! and criteria may differ.
+//! Finds out why runs cannot be compared: load, requests, tool, machine, validity, completion.
+//! Target, name and criteria may differ.
 
 use record::{FileFacts, Run, RunState, clock, sha256};
 use serde_json::Value;
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{ComparedRun, Side};
 use analysis::summary::Summary;
 
-/// Keys of a plan that do not change the measurement.
+/// Keys of a plan that do not affect the measurement.
 const MAY_DIFFER: [&str; 12] = [
     "name",
     "about",
@@ -60,7 +60,7 @@ pub fn incompatibilities(baseline: &Side, candidate: &Side) -> Vec<Incompatibili
             .map(Incompatibility::new)
     };
     found.extend(different(tool));
-    // A different load also makes the plan different.
+    // A different load also makes the plan different, so report only one.
     found.extend(different(load).or_else(|| different(plan)));
     found.extend(different(data));
     found.extend(different(generator));
@@ -109,8 +109,8 @@ fn in_itself(run: &ComparedRun) -> Option<Incompatibility> {
     Some(Incompatibility::of_one(format!("{} {how}", run.name)))
 }
 
-/// Properties that comparable runs share, as texts, for an index without records. In the order of
-/// [`hindrances`].
+/// What runs must have in common to be compared, as texts, for an index without records. The order
+/// is that of [`incompatibilities`].
 #[must_use]
 pub fn fingerprint(summary: &Summary, run: &Run, plan: &Value) -> Vec<(String, String)> {
     let of = &summary.run;
@@ -184,7 +184,7 @@ fn load(first: &ComparedRun, other: &ComparedRun) -> Option<String> {
 }
 
 fn plan(first: &ComparedRun, other: &ComparedRun) -> Option<String> {
-    // Without a stored plan the manifest is compared.
+    // If no plan is stored, the manifest is compared.
     if first.plan.is_null() || other.plan.is_null() {
         return None;
     }
@@ -201,7 +201,7 @@ fn plan(first: &ComparedRun, other: &ComparedRun) -> Option<String> {
 }
 
 fn data(first: &ComparedRun, other: &ComparedRun) -> Option<String> {
-    // The first file is the test, whose plan is compared.
+    // The first file is the test, and its plan is compared.
     let files = |run: &ComparedRun| {
         let manifest = &run.run.as_ref()?.manifest;
         Some(
@@ -256,8 +256,8 @@ fn host(run: &Run) -> String {
     format!("{cpus}{cpu}{limit}")
 }
 
-/// The plan without target and file positions, with redactions made equal. `path` is the position
-/// in the plan.
+/// The plan without its target and positions in files, and with all redacted values made equal.
+/// `path` is the position in the plan.
 fn normalized(plan: &Value, target: &str, path: &str) -> Value {
     match plan {
         Value::Object(members) => {
@@ -269,7 +269,7 @@ fn normalized(plan: &Value, target: &str, path: &str) -> Value {
             stored.collect()
         }
         Value::Array(items) => {
-            // In lists only positions are dropped.
+            // In lists, only positions in files are dropped.
             let items = items
                 .iter()
                 .map(|item| normalized(item, target, &format!("{path}[]")));

@@ -1,5 +1,5 @@
-//! Compares groups of runs, one value per run. Times and rates as ratios, error shares as
-//! differences. Median of differences, rank-sum interval, Holm's p-values.
+//! Compares groups of runs, each with one value. Uses ratios of times and rates, and differences of
+//! error shares. Computes the median of differences, a rank-sum interval, and Holm's p-values.
 
 use plan::mutant::{self, Mutant};
 use statistics::{Tails, adjusted, hodges_lehmann, mann_whitney};
@@ -81,7 +81,7 @@ pub fn one_figure(
     Some((change, outcome))
 }
 
-/// The change; `None` if a value is missing.
+/// The change between the groups. `None` if a value is missing.
 pub(super) fn change(
     unit: FigureUnit,
     baseline: &[Option<f64>],
@@ -90,7 +90,7 @@ pub(super) fn change(
 ) -> Option<Change> {
     let values = || baseline.iter().chain(candidate);
     if unit != FigureUnit::Share && values().all(|value| *value == Some(0.0)) {
-        // Whole milliseconds of a coarse tool.
+        // A coarse tool reports whole milliseconds, which may be 0.
         let zeros = [baseline, candidate].map(|side| vec![Some(0.0); side.len()]);
         return change(FigureUnit::Share, &zeros[0], &zeros[1], config);
     }
@@ -103,7 +103,6 @@ pub(super) fn change(
         (first, second) = (first.repeat(4), second.repeat(4));
     }
     let shift = hodges_lehmann(&first, &second, config.confidence)?;
-    // Exactly the margin worse.
     let margin = match unit {
         FigureUnit::Nanoseconds => config.margin.ln_1p(),
         FigureUnit::PerSecond => (-config.margin).ln_1p(),
@@ -117,7 +116,7 @@ pub(super) fn change(
     } else {
         upper
     };
-    // Too few runs cannot reach a small p-value; then the interval decides.
+    // Too few runs cannot reach a small p-value. The interval decides then.
     let is_enough = shift.confidence >= config.confidence;
     let p_value = |p: f64| is_enough.then_some(p);
     Some(Change {
@@ -129,7 +128,7 @@ pub(super) fn change(
     })
 }
 
-/// Logarithms of times and rates; shares unchanged. `None` without a logarithm.
+/// Logarithms of times and rates. Shares are unchanged. `None` if there is no logarithm.
 fn scale(unit: FigureUnit, value: f64) -> Option<f64> {
     match unit {
         FigureUnit::Share => Some(value),
@@ -188,7 +187,7 @@ mod tests {
             let (low, high) = change.interval.unwrap();
             held += usize::from(low <= 0.0 && 0.0 <= high);
         }
-        // Exact: 1 of 31.5 runs; 5 % would be 100 of 2000.
+        // Exact: 1 of 31.5 comparisons. 5 % would be 100 of 2000.
         assert!((40..=100).contains(&alarms), "{alarms} of 2000");
         assert_eq!(regressions, 0);
         assert!(held >= 1900, "{held} of 2000");

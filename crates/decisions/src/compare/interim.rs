@@ -1,11 +1,11 @@
-//! Interim analyses of paired runs. They are few and planned, and share the false-positive rate.
+//! Interim analyses of paired runs. They are few and planned, and they share the false-positive
+//! rate.
 
 use super::{CONFIDENCE, Comparison, FigureOutcome};
 
-/// Minimum number of pairs.
 pub const FEWEST: u32 = 4;
-/// Numbers of pairs at interim analyses; the last one is at the end. Four pairs cannot reach the
-/// confidence of one among several.
+/// Number of pairs at each interim analysis; the last one is at the end. Four pairs would not reach
+/// the confidence that one of several analyses needs.
 const PLANNED: [u32; 5] = [5, 7, 10, 14, 20];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,7 +14,6 @@ pub struct InterimPlan {
 }
 
 impl InterimPlan {
-    /// For at most this many pairs.
     #[must_use]
     pub fn new(most: u32) -> InterimPlan {
         let planned = PLANNED.into_iter().filter(|pairs| *pairs < most);
@@ -23,15 +22,15 @@ impl InterimPlan {
         }
     }
 
-    /// Confidence required after `pairs` pairs; `None` if no analysis is planned.
+    /// Confidence that is required after `pairs` pairs. `None` if no analysis is planned.
     #[must_use]
     pub fn confidence_after(&self, pairs: u32) -> Option<f64> {
         let is_planned = self.after.contains(&pairs);
         is_planned.then(|| 1.0 - self.each())
     }
 
-    /// Confidence for a final analysis that comes early for lack of time: it uses what the
-    /// remaining ones would have had.
+    /// Confidence for a final analysis that comes early because time ran out. It uses what the
+    /// remaining analyses would have had.
     #[must_use]
     pub fn confidence_at_end(&self, pairs: u32) -> f64 {
         let before = self.after.iter().filter(|after| **after < pairs).count();
@@ -43,13 +42,13 @@ impl InterimPlan {
     }
 }
 
-/// Whether the result is final: a regression, or all figures known.
+/// Whether the result is final: a regression, or all figures are decided.
 #[must_use]
 pub fn is_decided(comparison: &Comparison) -> bool {
     !comparison.method.is_hint() && comparison.verdict != FigureOutcome::Inconclusive
 }
 
-/// Order within pairs: A B, B A, A B, …, or the reverse.
+/// Whether A runs first in a pair. The order is A B, B A, A B, …, or the reverse.
 #[must_use]
 pub fn is_a_first(pair: u32, seed: u64) -> bool {
     (u64::from(pair) ^ seed) & 1 == 0
@@ -83,7 +82,6 @@ mod tests {
         }
     }
 
-    /// Values vary by 2 % between runs.
     fn simulated(random: &mut Rng, by: f64) -> InterimResult {
         let looks = InterimPlan::new(PAIRS);
         let [mut a, mut b] = [Vec::new(), Vec::new()];
@@ -122,7 +120,6 @@ mod tests {
             .iter()
             .filter(|seen| seen.outcome == FigureOutcome::Regressed);
         assert_eq!(regressed.count(), 0);
-        // Interim analyses pay only if they often end early.
         let early = seen.iter().filter(|seen| seen.pairs < PAIRS).count();
         assert!(early >= 800, "{early} of 1000");
     }
@@ -150,7 +147,6 @@ mod tests {
                 let before = before.count() as f64 * looks.each();
                 assert!((before + last - 0.05).abs() < 1e-12, "{most} {pairs}");
             }
-            // An analysis must be able to show something.
             for pairs in &looks.after {
                 let least = statistics::smallest_p(*pairs as usize, *pairs as usize);
                 assert!(least <= looks.each(), "{most}: after {pairs}");

@@ -1,12 +1,11 @@
-//! Judges a change by its interval: a regression if all of it is beyond the margin, none if all is
-//! before, otherwise inconclusive. p-values count among all figures.
+//! Judges a change by its interval. It is a regression if all of it is beyond the margin, and none
+//! if all of it is before the margin. Otherwise it is inconclusive. p-values take the number of
+//! figures into account.
 
 use super::{CONFIDENCE, Change, CompareConfig, FigureOutcome, FigureUnit};
 
-/// Minimum confidence of an interval.
 const LEAST: f64 = 0.9 - 1e-9;
 
-/// In units of the change.
 pub(super) fn margin(unit: FigureUnit, config: &CompareConfig) -> f64 {
     match unit {
         FigureUnit::Share => config.error_margin,
@@ -40,7 +39,7 @@ pub(super) fn outcome(unit: FigureUnit, change: &Change, config: &CompareConfig)
     let margin = margin(unit, config);
     let is_shown = |p: Option<f64>| p.is_none_or(|p| p <= 1.0 - config.confidence);
     if low > margin {
-        // Of several figures one may be beyond by chance.
+        // With several figures, one may be beyond the margin by chance.
         return if is_shown(change.p_beyond_margin) {
             FigureOutcome::Regressed
         } else {

@@ -1,10 +1,10 @@
-//! Compares two groups of runs: worse by more than a margin, better, or undecided. The unit is the
-//! run, not the request.
+//! Compares two groups of runs: one is worse by more than a margin, better, or it is undecided. The
+//! unit of comparison is the run, not the request.
 //!
-//! [`comparability`] finds incompatible runs, [`figure`] defines figures, [`groups`] compares
-//! several runs, [`interim`] plans interim analyses, [`single_run`] compares two runs (a hint, by
-//! [`bootstrap`]), [`outliers`] finds outliers, [`quantiles`] compares distributions, [`text`]
-//! renders text.
+//! [`comparability`] finds runs that cannot be compared, [`figure`] defines figures, [`groups`]
+//! compares several runs, [`interim`] plans interim analyses, [`single_run`] compares two runs (a
+//! hint, by [`bootstrap`]), [`outliers`] finds outliers, [`quantiles`] compares distributions, and
+//! [`text`] formats results.
 
 mod bootstrap;
 mod comparability;
@@ -32,16 +32,15 @@ pub use interim::{FEWEST, InterimPlan, is_a_first, is_decided};
 pub use quantiles::Quantile;
 pub use text::{amount, change, value};
 
-/// Minimum runs per side for intervals.
+/// Minimum number of runs per side for intervals.
 const ENOUGH: usize = 4;
 pub const CONFIDENCE: f64 = 0.95;
 
 pub struct ComparedRun {
     pub name: String,
     pub summary: Summary,
-    /// `None` for imported runs.
+    /// The record. `None` for imported runs.
     pub run: Option<Run>,
-    /// From the record; null for imported runs.
     pub plan: serde_json::Value,
 }
 
@@ -52,14 +51,14 @@ pub struct Side {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct CompareConfig {
-    /// Empty means [`figure::usual`].
+    /// Figures to compare. Empty means [`figure::usual`].
     pub subjects: Vec<Subject>,
     pub margin: f64,
-    /// Absolute margin of error shares: 0.001 is 0.1 percentage points.
+    /// Absolute margin for shares of errors. 0.001 is 0.1 percentage points.
     pub error_margin: f64,
-    /// Confidence of intervals; [`CONFIDENCE`] without interim analyses.
+    /// Confidence of intervals. [`CONFIDENCE`] if there are no interim analyses.
     pub confidence: f64,
-    /// Accepted results of [`hindrances`].
+    /// Results of [`incompatibilities`] that the user accepts.
     pub anyway: Vec<String>,
     pub hint_decides: bool,
 }
@@ -75,12 +74,10 @@ pub struct Comparison {
     pub margins: String,
     pub verdict: FigureOutcome,
     pub sentence: String,
-    /// 0, 1 or 5.
     pub exit_code: u8,
     pub judged: Vec<Compared>,
-    /// For information, not judged.
+    /// Changes by endpoint. For information only, not judged.
     pub endpoints: Vec<Compared>,
-    /// Of the headline time.
     pub quantiles: Vec<Quantile>,
     pub quantiles_of: String,
     pub notes: Vec<String>,
@@ -97,7 +94,7 @@ pub struct RunFacts {
     pub name: String,
     pub started_utc: String,
     pub requests: u64,
-    /// `None` for imported runs.
+    /// Path of the record. `None` for imported runs.
     pub record: Option<String>,
 }
 
@@ -105,11 +102,9 @@ pub struct RunFacts {
 #[serde(rename_all = "snake_case")]
 pub enum Method {
     Groups,
-    /// Too few runs for 95 % intervals: a hint.
+    /// Too few runs for 95 % intervals. The result is a hint.
     FewRuns,
-    /// One run each, resampled: a hint.
     SingleRuns,
-    /// One figure each, without intervals: a hint.
     SingleFigures,
 }
 
@@ -133,10 +128,10 @@ pub enum FigureOutcome {
 pub struct Compared {
     pub subject: String,
     pub unit: FigureUnit,
-    /// By run; `None` if unknown.
+    /// The value of each run. `None` if it is unknown.
     pub baseline: Vec<Option<f64>>,
     pub candidate: Vec<Option<f64>>,
-    /// `None` if unknown.
+    /// The change. `None` if it is unknown.
     pub change: Option<Change>,
     pub outcome: FigureOutcome,
     pub text: String,
@@ -145,10 +140,10 @@ pub struct Compared {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Change {
     pub estimate: f64,
-    /// `None` without an estimate of chance.
+    /// The interval of the change. `None` if chance cannot be estimated.
     pub interval: Option<(f64, f64)>,
     pub confidence: f64,
-    /// p-value among all figures; `None` if unknown.
+    /// The p-value, adjusted for the number of figures. `None` if it is unknown.
     pub p: Option<f64>,
     pub p_beyond_margin: Option<f64>,
 }
@@ -221,7 +216,7 @@ fn method(baseline: &Side, candidate: &Side) -> Method {
             Method::SingleFigures
         };
     }
-    // One run against forty has a 95 % interval by rank, but is still one run.
+    // One run against forty has a 95 % interval by rank, but it is still a single run.
     if first.min(second) >= ENOUGH {
         Method::Groups
     } else {
@@ -243,7 +238,7 @@ fn exit_code(verdict: FigureOutcome, decides: bool) -> u8 {
     }
 }
 
-/// `None` if a value is unknown.
+/// The median. `None` if any value is unknown.
 #[must_use]
 pub fn middle(values: &[Option<f64>]) -> Option<f64> {
     let values: Option<Vec<f64>> = values.iter().copied().collect();

@@ -1,4 +1,4 @@
-//! Finds outlying runs and periods. They are reported, not excluded.
+//! Finds runs and periods that are outliers. They are reported but not excluded.
 
 use measure::{TimeKind, TimeSpan};
 use record::units;
@@ -7,9 +7,7 @@ use statistics::{median, outliers};
 use super::{ComparedRun, Side, figure};
 use analysis::figures::Sampled;
 
-/// Maximum share of a run that can be outlying.
 const MOST: f64 = 1.0 / 3.0;
-/// Minimum factor.
 const MUCH: f64 = 2.0;
 
 pub(super) fn find(baseline: &Side, candidate: &Side) -> Vec<String> {
@@ -27,7 +25,6 @@ pub(super) fn find(baseline: &Side, candidate: &Side) -> Vec<String> {
         }
         let subject = figure::of_time(span, 0.99, headline.clone());
         let values = side.runs.iter().map(|run| subject.value(run));
-        // Skipped if a value is unknown.
         let Some(values) = values.collect::<Option<Vec<f64>>>() else {
             continue;
         };

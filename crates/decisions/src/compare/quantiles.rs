@@ -1,4 +1,4 @@
-//! Compares the distribution of the headline time by quantile. Not judged.
+//! Compares the distributions of the headline time by quantile. Not judged.
 
 use measure::TimeKind;
 use serde::Serialize;
@@ -15,7 +15,6 @@ pub struct Quantile {
     pub baseline_ns: f64,
     pub candidate_ns: f64,
     pub change: Change,
-    /// As if judged alone.
     pub outcome: FigureOutcome,
 }
 

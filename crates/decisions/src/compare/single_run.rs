@@ -1,4 +1,5 @@
-//! Compares one run with one, as a hint: resampling shows variation within a run, not between runs.
+//! Compares one run with another. This is only a hint, because resampling shows the variation
+//! within a run, not between runs.
 
 use std::{cell::RefCell, rc::Rc};
 
@@ -16,7 +17,7 @@ pub(super) struct Pair<'a> {
     drawn: [RefCell<Option<DrawnRows>>; 2],
 }
 
-/// `None` with too few windows.
+/// The resamples of a row. `None` if there are too few windows.
 type DrawnRows = ((LabelId, Option<TimeKind>), Option<Rc<BootstrapSamples>>);
 
 impl<'a> Pair<'a> {
@@ -62,7 +63,6 @@ impl<'a> Pair<'a> {
     ) -> Option<Change> {
         let unit = subject.unit();
         let [first, second] = [values[0]?, values[1]?];
-        // No ratio to zero.
         if unit != FigureUnit::Share && first != second && (first <= 0.0 || second <= 0.0) {
             return None;
         }
@@ -82,7 +82,7 @@ impl<'a> Pair<'a> {
         })
     }
 
-    /// `None` with too few windows, or among the unanswered.
+    /// The interval. `None` if there are too few windows, or if the rank is among the unanswered.
     fn interval(&self, subject: &Subject, runs: [&ComparedRun; 2]) -> Option<(f64, f64)> {
         let figures = |side: usize| {
             self.drawn(side, subject, runs[side])?
@@ -99,7 +99,7 @@ impl<'a> Pair<'a> {
         let mut distances: Vec<f64> = distances.collect::<Option<_>>()?;
         distances.sort_by(f64::total_cmp);
         let outside = ((1.0 - CONFIDENCE) / 2.0 * distances.len() as f64) as usize;
-        // Times are as exact as the grid.
+        // Times are only as exact as the grid.
         let blur = match subject.unit() {
             FigureUnit::Nanoseconds => bootstrap::blur(),
             FigureUnit::Share | FigureUnit::PerSecond => 0.0,

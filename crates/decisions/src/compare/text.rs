@@ -1,4 +1,4 @@
-//! Text of comparisons.
+//! Formats comparisons.
 
 use record::units;
 
@@ -15,7 +15,7 @@ pub fn value(unit: FigureUnit, value: f64) -> String {
     }
 }
 
-/// `+8.1 %  (95 %: +6.2 to +9.9)`; shares `+0.30 points  (95 %: +0.21 to +0.42)`.
+/// Formats `+8.1 %  (95 %: +6.2 to +9.9)`, or for shares `+0.30 points  (95 %: +0.21 to +0.42)`.
 #[must_use]
 pub fn change(unit: FigureUnit, change: &Change) -> String {
     let estimate = format!("{} {}", signed(unit, change.estimate), unit_of(unit));
@@ -66,7 +66,7 @@ fn at_most(unit: FigureUnit, value: f64) -> String {
     unsigned(unit, (value / step - 1e-9).ceil() * step)
 }
 
-/// `7.1 %`; shares `0.30 points`.
+/// Formats `7.1 %`, or for shares `0.30 points`.
 #[must_use]
 pub fn amount(unit: FigureUnit, change: f64) -> String {
     format!("{} {}", unsigned(unit, change.abs()), unit_of(unit))
@@ -87,7 +87,7 @@ pub(super) fn judged(compared: &Compared, config: &CompareConfig) -> String {
     }
     let (low, high) = judge::worsening(unit, interval.0, interval.1);
     match compared.outcome {
-        // Without a p-value it is a hint, which raises no alarm.
+        // Without a p-value it is only a hint, which must not raise an alarm.
         FigureOutcome::Regressed if change.p.is_none() => beyond(unit, config),
         FigureOutcome::Regressed => format!("REGRESSED {}", beyond(unit, config)),
         FigureOutcome::Improved => "improved".to_owned(),
@@ -211,7 +211,7 @@ pub(super) fn sentence(
     }
 }
 
-/// `5 %`, `5 % (errors: 0.1 points)`.
+/// Formats `5 %` or `5 % (errors: 0.1 points)`.
 #[must_use]
 pub fn margins(judged: &[Compared], config: &CompareConfig) -> String {
     let is_there = |is_share: bool| {

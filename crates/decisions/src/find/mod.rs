@@ -1,6 +1,6 @@
-//! Search for the load line, the highest load at which all criteria hold: [`search`] plans probes,
-//! `probe` evaluates them, `answer` and `above` describe results, [`sweep`] handles users,
-//! [`simulated`] has test services.
+//! Search for the load line, the highest load at which all criteria hold. [`search`] plans probes,
+//! `probe` evaluates them, `result` and `overload` describe results, [`sweep`] varies the number of
+//! users, and [`simulated`] has services for tests.
 
 mod overload;
 mod probe;

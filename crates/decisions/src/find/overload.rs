@@ -1,5 +1,5 @@
 //! Describes what happens above the load line: errors, latency without bound, or rising latency.
-//! Resources are named only with evidence.
+//! Resources are only named if there is evidence.
 
 use plan::criteria::{Metric, parse_criterion};
 use record::units;
@@ -13,8 +13,8 @@ const APART: f64 = 1.1;
 const FLAT: f64 = 1.1;
 const AS_SOON: f64 = 1.3;
 
-/// `rows` failed, lowest first; `held` passed. `level` is the lowest that failed, `fails` its
-/// criteria.
+/// Describes probes that failed (`rows`, lowest first), compared with those that held. `level` is
+/// the lowest level that failed, `fails` the criteria that failed there.
 pub(super) fn describe(
     rows: &[&ProbeRow],
     held: &[&ProbeRow],
@@ -41,7 +41,7 @@ pub(super) fn describe(
         (_, Some(unbounded)) if !keeps_up => format!("latency grows without bound: {unbounded}"),
         (_, unbounded) if keeps_up => {
             let above = unbounded.map_or_else(String::new, |above| format!("; far above, {above}"));
-            // The failure may be a metric of server or generator.
+            // The failing criterion may be on a metric of the server or the generator.
             let rises = if is_late(nearest, slos) {
                 "latency rises but "
             } else {
@@ -56,7 +56,7 @@ pub(super) fn describe(
 fn errors(row: &ProbeRow, slos: &[String], level: &str) -> Option<String> {
     let cause = row.cause.as_ref()?;
     let mut failing = failing(row, slos);
-    // Unanswered requests exceed every percentile's bound.
+    // Unanswered requests exceed the bound of every percentile.
     let is_it = failing.any(|(metric, beyond)| {
         metric == Metric::Errors || (cause.class != "failed" && cause.share * 2.0 >= beyond)
     });
@@ -93,7 +93,7 @@ fn is_held_up_by_us(row: &ProbeRow, held: &[&ProbeRow]) -> bool {
     })
 }
 
-/// Evidence of unbounded latency, if any.
+/// Evidence that latency grows without bound. `None` if there is none.
 fn unbounded(rows: &[&ProbeRow], held: &[&ProbeRow]) -> Option<String> {
     let after: Vec<(&ProbeRow, f64, f64)> = rows
         .iter()

@@ -1,5 +1,3 @@
-//! Sentences about overload, with and without evidence.
-
 use super::*;
 use crate::find::{Cause, search::ProbeReason};
 use analysis::saturation::Reached;
@@ -81,7 +79,6 @@ fn answers_that_do_not_grow_with_what_comes_are_an_overload() {
         text(&rows),
         "latency grows without bound: answers never exceed 418/s however many arrive"
     );
-    // One probe shows only its own rates.
     assert_eq!(
         text(&rows[..1]),
         "latency grows without bound: of 425/s that arrive 410/s are answered"
@@ -120,7 +117,6 @@ fn a_service_that_answers_what_comes_keeps_up_whatever_it_takes() {
 fn what_is_not_known_is_not_claimed() {
     let mut short = row(420.0, 420.0, 395.0, [0.4, 0.0]);
     let plain = "`p99 < 200ms` is 240 ms at 420/s";
-    // A few seconds of rising latency look like that too.
     assert_eq!(text(&[short.clone()]), plain);
     (short.arrived, short.answered) = (None, None);
     assert_eq!(text(&[short]), plain);
@@ -146,11 +142,9 @@ fn errors_are_named_by_cause() {
         of("timeout", "no answer in time"),
         "timeouts: 12.0 % at 420/s: no answer in time"
     );
-    // Unanswered requests exceed every percentile.
     let refused = row(420.0, 420.0, 370.0, [0.12, 0.0]);
     let refused = with_cause(refused, "refused", "connection refused", 0.12);
     assert!(text(&[refused]).starts_with("errors: 12.0 % are not answered"));
-    // A few errors next to latency are not the cause.
     let slow = row(420.0, 420.0, 420.0, [0.4, 0.001]);
     let slow = with_cause(slow, "failed", "status 503", 0.001);
     assert!(text(&[slow]).starts_with("latency rises"));
@@ -197,7 +191,6 @@ fn a_service_is_not_blamed_for_the_tests_own_connections() {
         reported.contains("one of the test's own connections"),
         "{reported}"
     );
-    // With a busy service they wait too and are answered later.
     rows[0].service = Some(120_000_000);
     let reported = described(&rows, &held, &SLOS);
     assert!(

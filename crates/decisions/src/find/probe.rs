@@ -47,7 +47,7 @@ pub fn tallies(run: &Run, summary: &Summary, criteria: &[Criterion]) -> Vec<Viol
             seconds: match judged(criterion).map(|judged| (judged.judgement, judged.margin)) {
                 Some((Judgement::Pass, _)) => vec![(1.0, 0.0)],
                 Some((Judgement::Fail, _)) => vec![(1.0, 1.0)],
-                // An inconclusive result counts by its tendency.
+                // An inconclusive result counts by the side of the bound that it is on.
                 Some((Judgement::Inconclusive, Some(margin))) => {
                     vec![(1.0, f64::from(u8::from(margin < 0.0)))]
                 }
@@ -58,7 +58,7 @@ pub fn tallies(run: &Run, summary: &Summary, criteria: &[Criterion]) -> Vec<Viol
     criteria.iter().map(tally).collect()
 }
 
-/// Successful responses per second in a phase; `None` without a whole second.
+/// Successful responses per second in a phase. `None` if the phase has no whole second.
 #[must_use]
 pub fn throughput(run: &Run, phase: &str) -> Option<f64> {
     let index = run.manifest.phases_named(phase).next()?;
@@ -79,15 +79,14 @@ pub fn throughput(run: &Run, phase: &str) -> Option<f64> {
     (ns > 0).then(|| ok as f64 * 1e9 / ns as f64)
 }
 
-/// Arrivals and responses in a phase with this planned rate; `None` for users or without a whole
-/// second.
+/// Arrivals and responses in a phase with this planned rate. `None` if users are varied, or if the
+/// phase has no whole second.
 #[must_use]
 pub fn flow(run: &Run, phase: &str, planned: f64) -> Option<Flow> {
     let index = run.manifest.phases_named(phase).next()?;
     steady::of_phase(run, &moments::collect(run), index as usize, planned)
 }
 
-/// Samples and violations by second.
 type Sums = BTreeMap<u64, (f64, f64)>;
 
 fn seconds(run: &Run, criterion: &Criterion) -> Vec<(f64, f64)> {
@@ -127,7 +126,7 @@ fn failed_ones(run: &Run, subject: &Subject) -> Sums {
         Some(run.manifest.phases.get(index)?.start_ns)
     });
     for (second, point) in curves.into_iter().flat_map(Curve::points) {
-        // Settling seconds are excluded.
+        // Excludes the seconds in which the service settles.
         if point.span.from_ns < from_ns.unwrap_or(0) {
             continue;
         }

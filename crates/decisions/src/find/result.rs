@@ -1,4 +1,4 @@
-//! Result of a search: figures, text, and a row per probe.
+//! Result of a search: figures, text, and a row for each probe.
 
 use record::units;
 use schemars::JsonSchema;
@@ -40,13 +40,13 @@ pub enum Ending {
     GeneratorDisturbed,
     /// The service changed during the search.
     Drifts,
-    /// The budget was spent without an answer.
+    /// The budget was used up without a result.
     OutOfBudget,
-    /// The service no longer answers.
+    /// The service no longer responds.
     Died,
-    /// It was interrupted.
+    /// The search was interrupted.
     Interrupted,
-    /// A probe could not run, or the service never answered.
+    /// A probe could not run, or the service never responded.
     CouldNotRun,
     /// It was a sweep instead of a search, and it completed.
     Swept,
@@ -61,29 +61,29 @@ pub struct SearchResult {
     pub what: String,
     /// The target, if it was given separately.
     pub target: Option<String>,
-    /// When it began.
+    /// When the search began.
     pub started_utc: String,
     /// The quantity that is varied.
     pub over: Over,
     /// The criteria that must hold.
     pub slos: Vec<String>,
-    /// How it ended.
+    /// How the search ended.
     pub ending: Ending,
-    /// The load line. `None` if there is no answer.
+    /// The load line. `None` if there is no result.
     pub estimate: Option<f64>,
     /// Its 95 % interval.
     pub interval: Option<(f64, f64)>,
     /// By how much the load line moved during the search, as a share of its first value. `None`
-    /// unless the search ended because of it.
+    /// unless the search ended because of that.
     #[serde(default)]
     pub drift: Option<f64>,
-    /// The highest level at which everything held.
+    /// The highest level at which all criteria held.
     pub last_pass: Option<f64>,
-    /// The lowest level at which something failed.
+    /// The lowest level at which a criterion failed.
     pub first_fail: Option<f64>,
-    /// How long it took, in seconds.
+    /// How long the search took, in seconds.
     pub took_s: f64,
-    /// The answer in a sentence.
+    /// The result in a sentence.
     pub sentence: String,
     /// What happens above the load line. `None` if nothing failed.
     pub above: Option<String>,
@@ -94,7 +94,7 @@ pub struct SearchResult {
     pub notes: Vec<String>,
     /// The probes, in the order in which they ran.
     pub probes: Vec<ProbeRow>,
-    /// Levels, each with the probability that everything holds there. Empty if there is no answer.
+    /// Levels, each with the probability that all criteria hold there. Empty if there is no result.
     pub sure: Vec<(f64, f64)>,
     /// Exit code of the command.
     pub exit_code: u8,
@@ -105,10 +105,10 @@ pub struct SearchResult {
 pub struct ProbeRow {
     /// The level.
     pub level: f64,
-    /// Why it was tried.
+    /// Why the level was tried.
     #[schemars(with = "String")]
     pub reason: ProbeReason,
-    /// Whether everything held.
+    /// Whether all criteria held.
     pub holds: bool,
     /// Why the probe does not count: what the generator could not do.
     pub invalid: Option<String>,
@@ -120,14 +120,15 @@ pub struct ProbeRow {
     pub goodput: f64,
     /// Share of errors.
     pub errors: Option<f64>,
-    /// p50, p95 and p99 of the response time, or else of the service time. `None` if the rank falls
-    /// among unanswered requests, or with too few samples.
+    /// p50, p95 and p99 of the response time, or of the service time if there is no response time.
+    /// `None` if the rank is among unanswered requests, or if there are too few samples.
     pub ns: [Option<u64>; 3],
     /// What was measured for each of `slos`, in words.
     pub measured: Vec<Option<String>>,
     /// For each of `slos`, the share of counted samples that violate it.
     pub beyond: Vec<Option<f64>>,
-    /// Requests that arrived per second, in the part that counted. `None` for users, or if unknown.
+    /// Requests that arrived per second, in the part that counted. `None` if users are varied, or
+    /// if it is unknown.
     #[serde(default)]
     pub arrived: Option<f64>,
     /// Requests answered (ok or failed) per second, in the part that counted.
@@ -146,7 +147,7 @@ pub struct ProbeRow {
     /// The most frequent cause of errors.
     #[serde(default)]
     pub cause: Option<Cause>,
-    /// The resource of the service that reached its limit first, if that was measured.
+    /// The resource of the service that reached its limit first, if resources were measured.
     #[serde(default)]
     pub saturated: Option<Reached>,
     /// The run's folder, relative to that of `find.json`.
@@ -158,9 +159,9 @@ pub struct ProbeRow {
 pub struct Cause {
     /// The cause in words.
     pub reason: String,
-    /// `failed` (a response came), or the class of the missing response.
+    /// `failed` if there was a response, otherwise the class of the missing response.
     pub class: String,
-    /// Its share of all requests that ended.
+    /// Share of all requests that ended.
     pub share: f64,
 }
 
@@ -259,7 +260,8 @@ impl SearchResult {
         self.set_ending(ending, probes);
     }
 
-    /// Also called after each probe, as if interrupted then.
+    /// Sets the result for a search that was interrupted. Also called after each probe, in case the
+    /// process is killed.
     pub fn interrupted(&mut self, probes: &[ProbeResult]) {
         self.forget();
         if let Some(crossing) = search::known(probes) {
@@ -279,7 +281,7 @@ impl SearchResult {
         self.sentence = format!("no answer: {error}{}", self.held());
     }
 
-    /// Takes over the levels of a sweep: users and throughput.
+    /// Adds the levels of a sweep, as users and throughput.
     pub fn swept(&mut self, levels: &[(f64, f64)], seed: u64) {
         self.scaling = sweep::scaling(levels, seed);
         self.ending = Ending::Swept;
@@ -321,7 +323,7 @@ impl SearchResult {
     fn set_ending(&mut self, ending: Ending, probes: &[ProbeResult]) {
         self.ending = ending;
         (self.last_pass, self.first_fail) = search::ends(probes);
-        // A changing service has no meaningful overload.
+        // For a service that changes, overload has no meaning.
         self.above = self.above_it().filter(|_| ending != Ending::Drifts);
         self.exit_code = match self.ending {
             Ending::Found | Ending::HoldsToMost => 0,
@@ -371,7 +373,6 @@ impl SearchResult {
                 )
             }
             Ending::Interrupted => format!("interrupted: {}", self.so_far()),
-            // Their text is set elsewhere.
             Ending::Swept | Ending::CouldNotRun => String::new(),
         }
     }
@@ -463,7 +464,7 @@ impl SearchResult {
         }
     }
 
-    /// `None` if nothing held below.
+    /// Describes what happens above the load line. `None` if nothing held below it.
     fn above_it(&self) -> Option<String> {
         let from = self.estimate.or(self.last_pass)?;
         let mut rows: Vec<&ProbeRow> = self.failed().filter(|row| row.level >= from).collect();

@@ -1,9 +1,6 @@
-//! Text for every end of a search.
-
 use super::*;
 use crate::find::{ViolationTally, search::InvalidProbe};
 
-/// Probes: level, held, valid.
 fn answer_from(probes: &[(f64, bool, bool)]) -> (SearchResult, Vec<ProbeResult>) {
     let probed = |(level, holds, counts): &(f64, bool, bool)| ProbeResult {
         level: *level,
@@ -82,7 +79,6 @@ fn an_end_without_an_answer_says_what_is_known() {
     );
     assert_eq!(above.unwrap(), "`p99 < 200ms` is 300 ms at 400/s");
     assert_eq!(code, 5);
-    // A level that both held and failed is still between.
     let (reported, ..) = ended(
         &[(400.0, true, true), (390.0, false, true)],
         &SearchEnd::OutOfBudget,

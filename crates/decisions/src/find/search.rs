@@ -1,8 +1,8 @@
 //! Search for the highest level (rate or users) at which all criteria hold. A pure function of the
 //! probes so far.
 //!
-//! Doubles the level until it fails, narrows the bracket, then probes around the estimate in a
-//! random order until it is precise enough.
+//! It doubles the level until a probe fails and narrows the bracket. Then it probes around the
+//! estimate in random order until the estimate is precise enough.
 
 mod drift;
 mod evidence;
@@ -16,27 +16,23 @@ use drift::Drift;
 const UP: f64 = 2.0;
 const DOWN: f64 = 4.0;
 const NEAR: f64 = 1.25;
-/// Minimum probes on each side of the estimate.
 const OF_EACH_SIDE: usize = 3;
-/// Minimum distance of probes from the estimate.
+/// Minimum distance between a probe and the estimate, as a share.
 const CLOSEST: f64 = 0.01;
 const FARTHEST: f64 = 0.05;
 const DISTURBED: usize = 4;
 const A_FEW: f64 = 20.0;
-/// Shortest and longest quick probe, in seconds.
+/// Length of the shortest and the longest quick probe, in seconds.
 const QUICK: (f64, f64) = (2.0, 5.0);
 const PLAINLY: f64 = 5.0;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct SearchConfig {
     pub from: f64,
-    /// Minimum level.
     pub least: f64,
-    /// Maximum level.
     pub most: Option<f64>,
-    /// Maximum half-width of the interval, relative.
+    /// Maximum half-width of the interval, relative to the estimate.
     pub precision: f64,
-    /// In seconds.
     pub budget_s: f64,
     pub probe_s: f64,
     pub settle_s: f64,
@@ -51,12 +47,12 @@ pub enum ProbeReason {
     Down,
     Between,
     Near,
-    /// It held before, and later results contradict that.
+    /// The level held before, but later results contradict that.
     Again,
 }
 
 impl ProbeReason {
-    /// Whether the probe runs its whole length unless it fails clearly.
+    /// Whether the probe runs its whole length unless it clearly fails.
     #[must_use]
     pub fn is_long(self) -> bool {
         matches!(self, ProbeReason::Near | ProbeReason::Again)
@@ -78,11 +74,10 @@ impl ProbeReason {
 pub struct Probe {
     pub level: f64,
     pub reason: ProbeReason,
-    /// Without settling.
     pub seconds: f64,
 }
 
-/// Samples and violations of a criterion in consecutive seconds.
+/// Numbers of samples and violations of a criterion, in consecutive seconds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ViolationTally {
     pub allowed: f64,
@@ -94,13 +89,11 @@ pub struct ProbeResult {
     pub level: f64,
     pub reason: ProbeReason,
     pub spent_s: f64,
-    /// By criterion.
     pub tallies: Vec<ViolationTally>,
-    /// Whether a backlog grew; `None` if unknown.
+    /// Whether a backlog grew. `None` if unknown.
     pub grows: Option<bool>,
-    /// Responses per second; `None` if unknown or for users.
+    /// Responses per second. `None` if unknown, or if users are varied.
     pub answered: Option<f64>,
-    /// Why it is invalid, if so.
     pub invalid: Option<InvalidProbe>,
 }
 
@@ -140,7 +133,7 @@ impl ViolationTally {
         self.seconds.iter().fold((0.0, 0.0), sum)
     }
 
-    /// Whether the criterion holds, with 99 % confidence.
+    /// Whether the criterion holds or fails, with 99 % confidence.
     #[must_use]
     pub fn standing(&self) -> Standing {
         self.beyond(self.allowed)
@@ -155,7 +148,6 @@ impl ViolationTally {
     }
 
     fn plain(&self) -> f64 {
-        /// 1 %, as a logarithm.
         const SURE: f64 = 4.6;
         let share = (self.allowed * PLAINLY).min(0.9);
         let beyond = share * (share / self.allowed).ln();
@@ -163,7 +155,7 @@ impl ViolationTally {
         SURE / (beyond + within)
     }
 
-    /// Whether samples were counted, and not a single condition.
+    /// Whether samples were counted, as opposed to a single condition.
     fn is_of_shares(&self) -> bool {
         self.sums().0 > 1.0
     }
@@ -175,14 +167,14 @@ impl ViolationTally {
 
     fn beyond(&self, allowed: f64) -> Standing {
         let (n, over) = self.sums();
-        // A lucky quiet period lowers both violations and correlation.
+        // A quiet period by luck lowers both violations and correlation.
         let doubted = 1.0 + 2.0 * (inflation_of(&self.seconds) - 1.0);
         standing(n as u64, over as u64, doubted, 1.0 - allowed)
     }
 }
 
 impl ProbeResult {
-    /// Whether all criteria held. A quick probe fails only beyond chance.
+    /// Whether all criteria held. A quick probe fails only if chance cannot explain it.
     #[must_use]
     pub fn holds(&self) -> bool {
         let fails = |tally: &ViolationTally| {
@@ -191,7 +183,7 @@ impl ProbeResult {
             let chance = if self.reason.is_long() {
                 0.0
             } else {
-                // Few samples never exclude a failure.
+                // A few samples can never rule out a failure.
                 (1.0 + 2.0 * may.sqrt()).min((n - may) / 2.0)
             };
             over > may + chance
@@ -200,8 +192,8 @@ impl ProbeResult {
     }
 }
 
-/// Seed of a probe. With a shared seed, random arrivals have one pattern at all rates, and the
-/// interval is too narrow.
+/// Seed of a probe. With one seed for all, random arrivals would have the same pattern at all
+/// rates, and the interval would be too narrow.
 #[must_use]
 pub fn probe_seed(seed: u64, number: usize) -> u64 {
     Rng::keyed(seed, Purpose::Resampling, 13, number as u64).below(1 << 48)
@@ -245,7 +237,7 @@ pub fn next(config: &SearchConfig, probes: &[ProbeResult]) -> SearchStep {
             SearchStep::End(SearchEnd::HoldsToMost)
         }
         (Some(held), None) => probe(held * UP, ProbeReason::Up, quick(held * UP)),
-        // A cold service or a bad moment gets a second try.
+        // A cold service or a disturbance gets a second try.
         (None, Some(failed)) if whole.len() == 1 => probe(failed, ProbeReason::Down, quick(failed)),
         (None, Some(failed)) if failed <= config.least => SearchStep::End(SearchEnd::NotEvenLowest),
         (None, Some(failed)) => probe(failed / DOWN, ProbeReason::Down, quick(failed / DOWN)),
@@ -273,7 +265,7 @@ pub fn next(config: &SearchConfig, probes: &[ProbeResult]) -> SearchStep {
     }
 }
 
-/// The estimate; `None` with too few probes near it.
+/// The estimate. `None` if there are too few probes near it.
 #[must_use]
 pub fn known(probes: &[ProbeResult]) -> Option<Crossing> {
     let whole = counting(probes);
@@ -312,8 +304,9 @@ impl SearchConfig {
     }
 }
 
-/// Highest level that held, lowest that failed. Quick probes that others contradict are dropped: a
-/// failure if the level held later or two higher ones held; a success if two lower ones failed.
+/// The highest level that held and the lowest that failed. Quick probes that others contradict are
+/// dropped. A failure is contradicted if the level held later, or if two higher levels held; a
+/// success, if two lower levels failed.
 fn bracket(whole: &[&ProbeResult]) -> (Option<f64>, Option<f64>) {
     const CONTRADICTED: usize = 2;
     let is_chance = |number: usize| {
@@ -341,10 +334,11 @@ fn bracket(whole: &[&ProbeResult]) -> (Option<f64>, Option<f64>) {
     (held, failed)
 }
 
-/// Whether probes near the estimate held and failed, and more than one was long. Otherwise the
-/// interval depends on the curve only.
+/// Whether probes near the estimate both held and failed, and more than one was long. Otherwise
+/// only the assumed curve determines the interval.
 fn is_measured(whole: &[&ProbeResult], found: &Crossing) -> bool {
-    /// In logarithms: for any probe, and for long ones.
+    /// Maximum distance from the estimate in logarithms, for any probe. The other constant is for
+    /// long ones.
     const NEAR_IT: f64 = 0.3;
     const CLOSE: f64 = 0.12;
     const LEAST: usize = 2;
@@ -368,7 +362,7 @@ fn limited(config: &SearchConfig, probes: &[ProbeResult]) -> bool {
         && config.fitted(last.level) <= config.fitted(before.level) * 1.1
 }
 
-/// Next level near the estimate; `None` if precise enough.
+/// The next level near the estimate. `None` if the estimate is precise enough.
 fn near(config: &SearchConfig, whole: &[&ProbeResult]) -> Option<f64> {
     let found = crossed(whole)?;
     let (low, high) = found.interval();
@@ -389,7 +383,8 @@ fn near(config: &SearchConfig, whole: &[&ProbeResult]) -> Option<f64> {
     if half <= wanted && above.min(below) >= OF_EACH_SIDE && is_measured(whole, &found) {
         return None;
     }
-    // Pairs of one above and one below in random order; the side with too few comes first.
+    // Probes come in pairs, one above and one below, in random order. A side with too few comes
+    // first.
     let pair = (nears.len() / 2) as u64;
     let above_first = Rng::keyed(config.seed, Purpose::Resampling, 11, pair).unit() < 0.5;
     let from_above = match above.cmp(&below) {
@@ -434,7 +429,7 @@ fn crossed(whole: &[&ProbeResult]) -> Option<Crossing> {
     let capacity = capacity(whole);
     let mut around = (held + failed) / 2.0;
     let mut found = None;
-    // Weights depend on the estimate, so it is iterated.
+    // The weights depend on the estimate, so it is computed repeatedly.
     for _ in 0..4 {
         let crossing = crossing(&evidence::bounds(whole, around), around)?;
         let crossing = match capacity {
@@ -452,12 +447,12 @@ fn crossed(whole: &[&ProbeResult]) -> Option<Crossing> {
     found
 }
 
-/// Responses per second under a growing backlog, as a logarithm with standard deviation. `None`
-/// without a backlog, or if a higher level held.
+/// Responses per second while the backlog grew, as a logarithm with its standard deviation. `None`
+/// if no backlog grew, or if a higher level held.
 fn capacity(whole: &[&ProbeResult]) -> Option<(f64, f64)> {
     const SATURATED: f64 = 0.99;
-    /// Factor above that rate from which a held level disproves it; smaller excesses take longer
-    /// than a probe.
+    /// A level that held disproves this rate if it is higher by this factor. Smaller excesses take
+    /// longer than a probe to show.
     const MORE: f64 = 1.05;
     let (mut answers, mut seconds) = (0.0, 0.0);
     for probe in whole.iter().filter(|probe| probe.grows == Some(true)) {

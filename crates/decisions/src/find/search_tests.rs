@@ -1,5 +1,3 @@
-//! Searches in simulated services with known capacity.
-
 use super::*;
 use crate::find::simulated::{
     BUSY_POOL, FULL_POOL, KNOWN, KnownLoadLine, Objective, POOL, ProbeLength, SLOWING,
@@ -81,7 +79,7 @@ fn intervals_hold_the_load_lines() {
 fn a_service_that_gets_slower_has_no_load_line() {
     let slowing = searches(&SLOWING, Form::Usual, 20);
     assert!(slowing.drifted >= 15, "{} of 20", slowing.drifted);
-    // A constant service does not drift.
+    // A service that does not change has no drift.
     for known in [&KNOWN[0], &KNOWN[3], &KNOWN[4], &KNOWN[6]] {
         let found = searches(known, Form::Usual, 10);
         assert!(found.drifted <= 1, "{}: {}", known.name, found.drifted);
@@ -123,7 +121,7 @@ fn a_full_pool_is_found_where_it_is_full() {
         let SearchEnd::Found(found) = end else {
             panic!("{end:?}")
         };
-        // Just above 160/s the queue grows too slowly to exceed the bound within a probe.
+        // Just above 160/s, the queue grows too slowly to exceed the bound within a probe.
         let (low, high) = found.interval();
         assert!(
             low.exp() < 162.0 && high.exp() > 158.0,
@@ -136,7 +134,7 @@ fn a_full_pool_is_found_where_it_is_full() {
 
 #[test]
 fn an_overload_that_is_too_slow_for_the_bound_is_found_by_its_backlog() {
-    // At 163/s each second adds 19 ms of wait, so 15 s do not reach 2 s.
+    // At 163/s, each second adds 19 ms of waiting time. 15 s are not enough to reach 2 s.
     for service in [POOL, BUSY_POOL] {
         for (form, off) in [(Form::Usual, 0.05), (Form::Short, 0.10)] {
             for (bound, seed) in (0..10).flat_map(|seed| [(1.0, seed), (2.0, seed)]) {
@@ -155,7 +153,7 @@ fn an_overload_that_is_too_slow_for_the_bound_is_found_by_its_backlog() {
     }
 }
 
-/// Exponential service times: one server, four, and as many as the pool.
+/// Exponential service times with one server, four servers, and as many as the pool has.
 const SLOW: SimulatedService = SimulatedService {
     mean_s: 0.010,
     ..KNOWN[0].service
@@ -193,7 +191,6 @@ fn growing_backlog_differs_from_long_one() {
             }
         }
     }
-    // Fixed seeds; slightly below the documented numbers.
     assert!(grows(BUSY_POOL, 1.03, 15, 100) > 0.7);
     assert!(grows(BUSY_POOL, 1.05, 8, 100) > 0.7);
     assert!(grows(POOL, 1.03, 5, 20) > 0.99);
@@ -268,7 +265,7 @@ fn criterion_without_share_fails_by_one_sample() {
         seconds: vec![(5.0, 5.0)],
     }];
     assert!(!failed.holds());
-    // One of twenty beyond p99 is chance.
+    // One of twenty samples beyond p99 is chance.
     failed.tallies = vec![ViolationTally {
         allowed: 0.01,
         seconds: vec![(20.0, 1.0)],
@@ -287,7 +284,6 @@ fn a_wrong_first_look_is_asked_again_and_forgotten() {
     assert!(
         matches!(up, SearchStep::Probe(probe) if probe.level == 20.0 && probe.reason == ProbeReason::Up)
     );
-    // Two higher levels contradict the failure.
     let probes = [(10.0, 0.0), (20.0, 0.5), (22.0, 0.0), (24.0, 0.0)];
     let probes = probes.map(|(level, over)| probed(level, over, None));
     let up = next(&config, &probes);
@@ -308,7 +304,6 @@ fn what_is_known_is_not_lost_where_the_generator_comes_to_its_limit() {
     let limited = [15.0, 15.0].map(|level| probed(level, 0.9, Some(InvalidProbe::Limited)));
     let mut without = probes.clone();
     without.extend(limited.clone());
-    // Quick probes alone give no answer.
     assert_eq!(
         next(&config, &without),
         SearchStep::End(SearchEnd::GeneratorLimited)

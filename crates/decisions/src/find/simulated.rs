@@ -1,5 +1,5 @@
-//! Simulated services with a known load line, for tests and `loadline selftest`. Probes are
-//! planned, ended and judged by the real code.
+//! Simulated services with a known load line, for tests and `loadline selftest`. The real code
+//! plans, ends and judges the probes.
 
 use measure::confidence::Standing;
 use plan::rng::{Purpose, Rng};
@@ -23,16 +23,16 @@ pub enum Discipline {
         rate: f64,
         burst: f64,
     },
-    /// As `Queue`, with service times that grow by this share per 1,000 requests: no load line.
+    /// Like `Queue`, but service times grow by this share per 1,000 requests. There is no load
+    /// line.
     Slowing(f64),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SimulatedService {
     pub servers: usize,
-    /// In seconds.
     pub mean_s: f64,
-    /// Poisson arrivals; otherwise evenly spaced.
+    /// Whether arrivals are a Poisson process. Otherwise they are evenly spaced.
     pub has_random_arrivals: bool,
     pub time: ServiceTime,
     pub discipline: Discipline,
@@ -41,7 +41,7 @@ pub struct SimulatedService {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Objective {
     pub allowed: f64,
-    /// In seconds; `None` counts refused requests.
+    /// Bound of the response time, in seconds. `None` counts refused requests instead.
     pub bound_s: Option<f64>,
 }
 
@@ -65,7 +65,7 @@ const FOUR: SimulatedService = SimulatedService {
     mean_s: 0.010,
     ..ONE
 };
-/// Eight servers of 50 ms, evenly spaced arrivals: 160/s.
+/// Eight servers of 50 ms with evenly spaced arrivals: 160/s.
 pub const POOL: SimulatedService = SimulatedService {
     servers: 8,
     mean_s: 0.050,
@@ -100,7 +100,7 @@ pub const SLOWING: KnownLoadLine = KnownLoadLine {
     objective: slower_than(0.01, 0.200),
     load_line: f64::NAN,
 };
-/// Above 160/s the backlog grows.
+/// The backlog grows above 160/s.
 pub const FULL_POOL: KnownLoadLine = KnownLoadLine {
     name: "8 × 50 ms fixed, even arrivals, p99 < 200 ms",
     service: POOL,
@@ -108,7 +108,8 @@ pub const FULL_POOL: KnownLoadLine = KnownLoadLine {
     load_line: 160.0,
 };
 
-/// Closed forms (M/M/1, M/M/c, Erlang's loss formula), or simulated over a day of constant load
+/// Services with their load lines. These come from closed forms (M/M/1, M/M/c, Erlang's loss
+/// formula), or from simulating a day of constant load
 /// (`the_load_lines_without_a_closed_form_are_right`).
 pub const KNOWN: [KnownLoadLine; 8] = [
     KnownLoadLine {
@@ -186,7 +187,6 @@ pub const KNOWN: [KnownLoadLine; 8] = [
     },
 ];
 
-/// By second.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProbeCounts {
     pub counted: Vec<(f64, f64)>,
@@ -195,7 +195,7 @@ pub struct ProbeCounts {
 }
 
 impl ProbeCounts {
-    /// Whether a backlog grew in the first `until` seconds; `None` if undecided.
+    /// Whether a backlog grew in the first `until` seconds. `None` if that is not certain.
     #[must_use]
     pub fn grows(&self, rate: f64, until: usize) -> Option<bool> {
         let growth = statistics::outpaced(rate, &self.arrived[..until], &self.completed[..until]);
@@ -237,7 +237,7 @@ impl Servers {
         }
     }
 
-    /// Time of the response; `None` if refused.
+    /// Time of the response. `None` if the request was refused.
     fn serve(&mut self, discipline: Discipline, at: f64, takes: f64) -> Option<f64> {
         if let Discipline::TokenBucket { rate, burst } = discipline {
             let refilled = self.tokens + (at - self.refilled_at) * rate;
@@ -269,7 +269,7 @@ pub struct ProbeLength {
 }
 
 impl SimulatedService {
-    /// Counts of a probe; `settle_s` of load precede it, and `served` requests before that.
+    /// Simulates a probe. It follows `settle_s` seconds of load, and `served` requests before that.
     #[must_use]
     pub fn load(
         self,
@@ -305,7 +305,8 @@ impl SimulatedService {
             if (settle_s..until).contains(&done) {
                 seen.completed[(done - settle_s) as usize] += 1.0;
             }
-            // Requests belong to the second of their intended start; the probe drains.
+            // A request belongs to the second of its intended start. The probe waits for all
+            // responses.
             if at >= settle_s {
                 let second = (at - settle_s) as usize;
                 seen.arrived[second] += 1.0;
@@ -329,7 +330,6 @@ impl SimulatedService {
             ServiceTime::Fixed => mean_s,
             ServiceTime::Exponential => random.exponential() * mean_s,
             ServiceTime::Lognormal(deviation) => {
-                // Box-Muller.
                 let radius = (2.0 * random.exponential()).sqrt();
                 let normal = radius * (std::f64::consts::TAU * random.unit()).cos();
                 mean_s * (deviation * normal - deviation * deviation / 2.0).exp()
@@ -346,7 +346,6 @@ impl SimulatedService {
         let mut free = vec![0.0f64; self.servers];
         let mut answered = 0.0;
         loop {
-            // First come, first served.
             let (Some(user), Some(server)) = (earliest(&mut asks), earliest(&mut free)) else {
                 return 0.0;
             };
@@ -405,18 +404,18 @@ pub fn search(
     }
 }
 
-/// Results of searches with seeds from 0.
+/// Results of several searches with seeds from 0.
 #[derive(Debug, Clone)]
 pub struct SearchStatistics {
     pub covered: usize,
     pub drifted: usize,
-    /// Distances from the load line in logarithms, ascending; infinite without an answer or over
-    /// budget.
+    /// Distances from the load line in logarithms, ascending. Infinite without a result, or if the
+    /// budget was exceeded.
     pub errors: Vec<f64>,
 }
 
 impl SearchStatistics {
-    /// `config` returns the search of each seed.
+    /// Runs searches. `config` returns the settings for a seed.
     #[must_use]
     pub fn of_searches(
         known: &KnownLoadLine,

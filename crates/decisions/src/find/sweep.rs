@@ -1,4 +1,5 @@
-//! Sweep over numbers of users: next level, and scaling. `statistics` fits the law.
+//! Sweep over numbers of users: chooses the next level and describes how the service scales.
+//! `statistics` fits the scalability law.
 
 use record::units;
 use schemars::JsonSchema;
@@ -19,21 +20,21 @@ pub struct Scaling {
     pub one: f64,
     /// Share of the work that must run serially, with its 95 % interval.
     pub serial: (f64, f64, f64),
-    /// Cost that each user causes each other user, with its 95 % interval.
+    /// Cost that each user causes for each other user, with its 95 % interval.
     pub crosstalk: (f64, f64, f64),
-    /// Number of users at peak throughput, with its 95 % interval. `None` without evidence that
-    /// throughput falls beyond it.
+    /// Number of users at peak throughput, with its 95 % interval. `None` if there is no evidence
+    /// that throughput falls beyond it.
     pub peak_users: Option<(f64, f64, f64)>,
-    /// Throughput at that peak, per second.
+    /// Throughput at the peak, per second.
     pub peak: Option<f64>,
-    /// Number of parallel servers that the service behaves like, and the time of each per request,
-    /// in seconds. `None` if it does not behave so.
+    /// Number of parallel servers that the service behaves like, and the time that each needs for a
+    /// request, in seconds. `None` if it does not behave like that.
     pub pool: Option<(f64, f64)>,
     /// Numbers of users, each with the throughput that the law predicts.
     pub curve: Vec<(f64, f64)>,
 }
 
-/// 1, 2, 3, 4, 6, 8, 12, 16, 24, …
+/// The n-th level: 1, 2, 3, 4, 6, 8, 12, 16, 24, …
 #[must_use]
 pub fn level(number: usize) -> f64 {
     match number {
@@ -64,7 +65,7 @@ pub fn is_enough(levels: &[(f64, f64)]) -> bool {
 pub fn scaling(levels: &[(f64, f64)], seed: u64) -> Option<Scaling> {
     let found = scalability(levels, seed)?;
     let pool = pool(levels);
-    // The law would bend a corner into a peak that was not measured.
+    // The law would turn a corner into a peak that was not measured.
     let peak = found.peak.filter(|_| pool.is_none());
     let most = levels.iter().map(|(n, _)| *n).fold(1.0, f64::max);
     let Law {

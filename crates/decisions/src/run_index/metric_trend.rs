@@ -1,5 +1,5 @@
-//! A metric over runs that are comparable with the newest, and its shifts. Other runs are listed
-//! with the reason.
+//! A metric over all runs that are comparable with the newest one, and its shifts. Other runs are
+//! listed with the reason.
 
 use record::units;
 use serde::Serialize;
@@ -8,7 +8,6 @@ use statistics::{LEAST_LEVEL, LEAST_P, TOO_CORRELATED, WINDOW, levels};
 use super::{IndexedRun, RowSubject};
 use crate::compare::{FigureUnit, Subject};
 
-/// Default relative margin of a shift.
 pub const MARGIN: f64 = 0.03;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -27,7 +26,7 @@ pub struct MetricTrend {
     pub margin: f64,
     pub values: Vec<TrendPoint>,
     pub shifts: Vec<Shifted>,
-    /// Of neighbouring runs: 0 for independent, at most 1.
+    /// Correlation of neighbouring runs: 0 if independent, at most 1.
     pub correlation: f64,
     pub apart: Vec<Apart>,
     pub sentence: String,
@@ -41,7 +40,7 @@ pub struct TrendPoint {
     pub name: String,
     pub tags: Vec<String>,
     pub revision: Option<String>,
-    /// `None` possible for excluded runs.
+    /// The value. May be `None` for excluded runs.
     pub value: Option<f64>,
     pub recorded: bool,
 }
@@ -67,9 +66,7 @@ pub struct Apart {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoTrend {
     NoRuns,
-    /// No run counts: the fault of the newest.
     NoneCounts(String),
-    /// No run has the figure: the labels of the newest.
     NoValue(Vec<String>),
 }
 
@@ -138,7 +135,7 @@ fn why_apart(
     anyway: bool,
 ) -> Option<String> {
     if let Some(fault) = &run.fault {
-        // Details belong to a run; the kind groups them.
+        // Details belong to a single run. Runs are grouped by the kind of reason.
         let kind = fault.split(':').next().unwrap_or(fault);
         return Some(kind.to_owned());
     }
@@ -146,7 +143,6 @@ fn why_apart(
     let mut different = facets.filter(|(is, wanted)| is != wanted);
     if let Some(((what, is), (_, wanted))) = different.next().filter(|_| !anyway) {
         return Some(match what.as_str() {
-            // Only a hash is known.
             "plan" | "data" => format!("another {what}"),
             _ => format!("another {what}: {is}, not {wanted}"),
         });
@@ -302,7 +298,7 @@ mod tests {
         }
     }
 
-    /// Varies by 2 %, and 7 % higher from the 40th run on.
+    /// Sixty runs that vary by 2 % and are 7 % higher from the 40th on.
     fn sixty(seed: u64) -> Vec<IndexedRun> {
         let mut random = Rng::keyed(seed, Purpose::Sampling, 0, 0);
         let mut normal = || (0..12).map(|_| random.unit()).sum::<f64>() - 6.0;
@@ -394,7 +390,6 @@ mod tests {
             trend(&sixty(1), &config("p99 of \"GET /\"")),
             Err(NoTrend::NoValue(Vec::new()))
         );
-        // For all requests no endpoint is suggested.
         let mut runs = sixty(1);
         let endpoint = |label: &str| IndexedRow {
             of: RowSubject::Endpoint,

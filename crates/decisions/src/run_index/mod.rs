@@ -1,4 +1,4 @@
-//! Index of finished runs: facts, results and key figures, also of deleted ones. `history` stores
+//! Index of finished runs, also of deleted ones: facts, results and key figures. `history` stores
 //! it.
 
 mod metric_trend;
@@ -29,14 +29,14 @@ pub struct IndexedRun {
     pub model: Model,
     pub state: RunState,
     pub elapsed_ns: u64,
-    /// VALID, DEGRADED or INVALID; `None` without requests.
+    /// VALID, DEGRADED or INVALID. `None` without requests.
     pub measurement: Option<String>,
     pub criteria: Option<Judgement>,
     pub exit_code: u8,
-    /// Why it cannot be compared; `None` if it can.
+    /// Why the run cannot be compared. `None` if it can.
     pub fault: Option<String>,
     pub fingerprint: Vec<(String, String)>,
-    /// Headline time and label; `None` means all requests.
+    /// Kind and label of the headline time. `None` as label means all requests.
     pub headline: (SpanFilter, Option<String>),
     pub rows: Vec<IndexedRow>,
     pub recorded: bool,
@@ -61,12 +61,12 @@ pub struct IndexedRow {
     pub times: Vec<RowTimes>,
 }
 
-/// In nanoseconds; `None` among the unanswered or with too few samples.
+/// Times in nanoseconds. `None` if the rank is among the unanswered, or if there are too few
+/// samples.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RowTimes {
     pub span: SpanFilter,
     pub mean: Option<f64>,
-    /// As in [`QUANTILES`].
     pub percentiles: [Option<f64>; 5],
     pub max: Option<f64>,
 }
@@ -92,7 +92,7 @@ impl IndexedRun {
         row.times.iter().find(|times| times.span == *span)
     }
 
-    /// `None` without a row, or with several.
+    /// The row of a figure. `None` if there is none, or if there are several.
     fn row(&self, subject: &Subject) -> Option<&IndexedRow> {
         let of = match subject.metric {
             Metric::Time(SpanFilter::Iteration, _) => RowSubject::Iteration,
@@ -129,7 +129,7 @@ fn one_of<'a>(mut rows: impl Iterator<Item = &'a IndexedRow>) -> Option<&'a Inde
 }
 
 impl IndexedRow {
-    /// In a closed loop, service time replaces response time.
+    /// Times of a row. In a closed loop, the service time replaces the response time.
     fn time(&self, span: SpanFilter) -> Option<&RowTimes> {
         let of = |span: SpanFilter| self.times.iter().find(|times| times.span == span);
         match span {

@@ -1,4 +1,4 @@
-//! Builds an index entry from record and summary, which hold no secrets.
+//! Builds an index entry from record and summary, which contain no secrets.
 
 use plan::criteria::SpanFilter;
 use record::Run;
@@ -11,7 +11,6 @@ use analysis::{
     summary::{self, Summary},
 };
 
-/// `plan` is the plan as recorded.
 #[must_use]
 pub fn index(run: &Run, summary: &Summary, plan: &Value) -> IndexedRun {
     let manifest = &run.manifest;

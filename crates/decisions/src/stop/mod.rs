@@ -1,7 +1,8 @@
-//! Stop rules: each keeps its window by second and fires when its condition held for all of it.
+//! Stop rules. Each one keeps its window by second, and fires when its condition has held for all
+//! of it.
 //!
-//! The condition must hold over the whole window, and no second may contradict it. Seconds with few
-//! samples decide nothing.
+//! The condition must hold over the whole window, and no single second may contradict it. Seconds
+//! with too few samples decide nothing.
 
 mod guard;
 mod probing;
@@ -27,9 +28,7 @@ use rule_window::RuleWindow;
 #[derive(Debug)]
 pub struct StopRules {
     rules: Vec<WatchedRule>,
-    /// For the guard.
     load: Load,
-    /// For a probe of a search.
     probing: Option<Probing>,
 }
 
@@ -49,7 +48,7 @@ struct WatchedRule {
 }
 
 impl StopRules {
-    /// For parts, whose conductor watches the run.
+    /// Creates an empty set. Used for parts, because the conductor watches the whole run.
     #[must_use]
     pub fn none() -> StopRules {
         StopRules {
@@ -76,7 +75,8 @@ impl StopRules {
         self.load = load;
     }
 
-    /// Evaluates a finished interval, which `run` includes. Returns the first rule that fires.
+    /// Evaluates a finished interval, which `run` already includes. Returns the first rule that
+    /// fires.
     pub fn look(&mut self, interval: &Interval, run: &Run) -> Option<FiredRule> {
         let mut fired = None;
         for watched in &mut self.rules {
@@ -140,8 +140,8 @@ impl WatchedRule {
         held.then(|| all.describe(when))
     }
 
-    /// Whether the most contradicting seconds together reveal a burst, although each has too few
-    /// samples.
+    /// Whether the most contradicting seconds together show that this is only a burst, although
+    /// each of them has too few samples.
     fn is_a_burst(&self) -> bool {
         let when = &self.rule.when;
         if !rule_window::is_counted(when) {
@@ -159,7 +159,7 @@ impl WatchedRule {
         })
     }
 
-    /// `None` in other phases, or before its label exists.
+    /// What the rule is about. `None` in other phases, or before its label exists.
     fn subject(&self, interval: &Interval, run: &Run) -> Option<Subject> {
         let subject = Subject::from_criterion(run, &self.rule.when).ok()?;
         let of_phase = subject.phases.as_ref();

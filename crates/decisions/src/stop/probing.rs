@@ -7,7 +7,6 @@ use record::Run;
 use super::{FiredRule, WatchedRule, rule_window::RuleWindow};
 use crate::find::{ViolationTally, allowed};
 
-/// Minimum seconds for a result.
 const LEAST: usize = 3;
 
 #[derive(Debug)]
@@ -17,7 +16,7 @@ pub(super) struct Probing {
 }
 
 impl Probing {
-    /// For plans of probes that may end early.
+    /// Creates the rule if the plan is that of a probe that may end early.
     pub fn from_plan(plan: &Plan) -> Option<Probing> {
         let watched = |criterion: &Criterion| {
             WatchedRule::new(
@@ -67,11 +66,11 @@ impl Probing {
     }
 }
 
-/// `None` with too few or uncountable samples.
+/// The tally of a criterion. `None` if there are too few samples, or if they cannot be counted.
 fn tally(watched: &WatchedRule) -> Option<ViolationTally> {
     let last = watched.seconds.len().checked_sub(1)?;
     let counted = |(number, seen): (usize, &RuleWindow)| {
-        // A late request counts once.
+        // A late request counts only once.
         let seen = if number == last { seen.alone() } else { *seen };
         (seen.n as f64, seen.over as f64)
     };

@@ -1,4 +1,4 @@
-//! Observations of a stop rule over one or several seconds.
+//! What a stop rule observes over one or several seconds.
 
 use measure::{
     confidence::{Standing, standing},
@@ -12,18 +12,16 @@ use plan::{
 
 use analysis::verdict::bound;
 
-/// Minimum samples.
 pub(super) const ENOUGH: u64 = 20;
 const DEVIATIONS: f64 = 3.0;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct RuleWindow {
     pub ns: u64,
-    /// Samples: finished requests, the base of a share, or samples of a level.
+    /// Number of samples: finished requests, the base of a share, or samples of a level.
     pub n: u64,
     pub over: u64,
     pub late: u64,
-    /// For means.
     pub sum: f64,
 }
 
@@ -49,7 +47,7 @@ impl RuleWindow {
         }
     }
 
-    /// 0 without samples.
+    /// `over` as a share of `n`. 0 without samples.
     pub fn share(&self) -> f64 {
         self.over as f64 / self.n.max(1) as f64
     }
@@ -66,7 +64,7 @@ impl RuleWindow {
         (self.n + self.late, self.over + self.late)
     }
 
-    /// `None` with too few samples.
+    /// Whether the condition holds. `None` if there are too few samples.
     pub fn holds(&self, when: &Criterion) -> Option<bool> {
         let compared = |value: f64| Some(when.op.holds(value, bound(when)));
         match &when.metric {
@@ -113,7 +111,7 @@ impl RuleWindow {
             (Metric::Time(_, Stat::Quantile(q)), _) => is_decided(n, over, *q),
             (Metric::LatenessP99, _) => is_decided(n, over, 0.99),
             (Metric::Errors, Quantity::Share(share)) => is_decided(self.n, self.over, 1.0 - share),
-            // Numbers of errors count over the whole window.
+            // A number of errors counts over the whole window.
             (Metric::Errors | Metric::Unsent | Metric::Messages(_), _)
                 if !matches!(when.value, Quantity::Share(_)) =>
             {
@@ -182,7 +180,6 @@ impl RuleWindow {
     }
 }
 
-/// Whether counting decides: percentiles and shares.
 pub(super) fn is_counted(when: &Criterion) -> bool {
     match &when.metric {
         Metric::Time(_, stat) => matches!(stat, Stat::Quantile(_)),
@@ -219,7 +216,6 @@ mod tests {
         assert_eq!(samples(100, 5).holds(&slow), Some(false));
         assert_eq!(samples(100, 6).holds(&slow), Some(true));
         assert_eq!(samples(19, 19).holds(&slow), None);
-        // Nothing finishes, and requests stay in flight.
         let stuck = RuleWindow {
             late: 20,
             ..samples(0, 0)

@@ -1,5 +1,3 @@
-//! Stop rules over made-up intervals.
-
 use std::collections::BinaryHeap;
 
 use measure::{Histogram, NoAnswer, OutcomeClass, TimeSpan, label};
@@ -75,7 +73,6 @@ fn a_condition_that_holds_from_a_second_on_stops_within_its_window_and_a_second(
         fires("errors > 5% for 5s: stop", (0..90).map(failing_from_30)),
         Some(35)
     );
-    // Few samples per second, enough together.
     let sparse = |n| second(n, &[(if n < 30 { 20 } else { 3000 }, 4)], 0);
     let fired = fires("p95 > 2s for 10s: stop", (0..90).map(sparse));
     assert!(fired.is_some_and(|second| second <= 40), "{fired:?}");
@@ -98,7 +95,7 @@ fn one_bad_second_does_not_fire() {
     );
 }
 
-/// At 80/s no single second shows fewer than 5 % slow ones; several together do.
+/// At 80/s, no single second can show that fewer than 5 % are slow. Several together can.
 #[test]
 fn two_bad_seconds_with_few_samples_do_not_fire() {
     for (rate, bad) in [(20, 1), (20, 2), (80, 2), (80, 3), (80, 5), (200, 7)] {
@@ -172,7 +169,6 @@ fn the_guard_acts_only_where_the_load_goes_up() {
     assert_eq!(fired, Some((39, true)));
 }
 
-/// Four servers of 100 ms at 80 % load.
 fn queue(seed: u64, seconds: u64) -> impl Iterator<Item = Interval> {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut exponential = move |mean_ns: f64| {
@@ -219,7 +215,6 @@ fn a_queue_that_keeps_up_is_never_stopped() {
     assert_eq!(false_stops(50), 0);
 }
 
-/// Slow; run with `--ignored`.
 #[test]
 #[ignore = "two thousand runs take a while"]
 fn a_queue_that_keeps_up_is_never_stopped_in_two_thousand_runs() {

@@ -219,7 +219,7 @@ impl User<'_> {
     }
 }
 
-/// Reports a response to the front end, and whether it is the last and complete one.
+/// Response to a request step, as the front end receives it.
 pub(super) struct StepResponse<'a> {
     /// Index of the request step.
     pub step: u32,

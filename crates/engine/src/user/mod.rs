@@ -219,7 +219,7 @@ pub async fn run(env: &Env, state: &UserState, start: IterationStart) -> Request
     ended
 }
 
-/// Records an iteration or group under a label. `pauses` is true if it has think times.
+/// Label and times of an iteration or group.
 struct IterationTiming {
     label: LabelId,
     /// Whether it has think times.
@@ -228,6 +228,8 @@ struct IterationTiming {
     /// Think time until now.
     paused_ns: u64,
 }
+
+/// Records an iteration or group under its label.
 fn count(recorder: &mut Recorder, now: u64, timing: IterationTiming, ended: RequestOutcome) {
     // After a network fault there is no last response. The iteration counts as slower than all
     // completed ones.

@@ -1,5 +1,5 @@
-//! Builds the tree from scanner events: anchors, aliases, merge keys, duplicate keys, and limits
-//! against hostile files.
+//! Builds the tree from events of the scanner. Handles anchors, aliases, merge keys, duplicate
+//! keys, and limits against malicious files.
 
 use std::collections::HashMap;
 
@@ -13,14 +13,12 @@ use super::{
     surrogates::{self, Joined},
 };
 
-/// Maximum depth, because walking a tree recurses.
+/// Maximum depth. Functions that walk a tree are recursive.
 const MAX_DEPTH: usize = 64;
-/// Maximum number of nodes, with aliases expanded.
 const MAX_NODES: usize = 1_000_000;
-/// Maximum bytes of text, with aliases expanded.
 const MAX_BYTES: usize = 64 << 20;
 
-/// Parses one document of YAML (which includes JSON). `file` is the file's number in marks.
+/// Parses one document of YAML, which includes JSON. `file` is the number of the file in marks.
 ///
 /// Fails if the text is not YAML, has several documents, or exceeds a limit.
 pub fn parse(file: usize, text: &str, dialect: Dialect) -> Result<Document, SyntaxError> {
@@ -73,7 +71,7 @@ struct Size {
 struct Frame {
     mark: Mark,
     anchor: usize,
-    /// Size before the frame was opened.
+    /// Size of the document before this frame was opened.
     before: Size,
     content: Content,
 }
@@ -86,7 +84,7 @@ enum Content {
 #[derive(Default)]
 struct MapFrame {
     entries: Vec<Entry>,
-    /// Position of a key in `entries`, and whether it was merged and may be overridden.
+    /// For each key: its index in `entries`, and whether it was merged and may be overridden.
     seen: HashMap<String, (usize, bool)>,
     key: Option<Key>,
 }
@@ -235,7 +233,7 @@ impl<'a> Builder<'a> {
             scalar.is_plain() && scalar.text.is_empty(),
             self.pending_key(),
         ) {
-            // An absent value has the position of its key.
+            // If the value is absent, use the position of the key.
             mark = key;
         }
         let value = scalar.resolve(self.dialect, mark)?;
@@ -285,8 +283,8 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// Adds a finished node. `mark` is the position of its use, which for an alias differs from its
-    /// definition.
+    /// Adds a finished node. `mark` is where it is used. For an alias this is not where it is
+    /// defined.
     fn add(&mut self, node: Node, mark: Mark) -> Result<(), SyntaxError> {
         match self.stack.last_mut() {
             None => self.root = Some(node),
@@ -349,7 +347,7 @@ impl MapFrame {
         Ok(())
     }
 
-    /// `<<`: adds the missing keys of one or several mappings.
+    /// Handles `<<`: adds the missing keys from one or several mappings.
     fn merge(&mut self, source: &Node, mark: Mark) -> Result<(), SyntaxError> {
         match &source.data {
             NodeData::Map(entries) => {

@@ -1,4 +1,4 @@
-//! A scanned scalar with style and tag, and its value.
+//! A scalar as scanned, with its style and tag, and its value.
 
 use saphyr_parser::{ScalarStyle, Span, Tag};
 use serde_json::Value;
@@ -17,7 +17,7 @@ impl Scalar<'_> {
         self.style == ScalarStyle::Plain && self.tag.is_none()
     }
 
-    /// Columns to the first character, if known.
+    /// Number of columns before the first character, if known.
     pub fn inset(&self) -> Option<usize> {
         if self.tag.is_some() || self.span.start.line() != self.span.end.line() {
             return None;
@@ -50,7 +50,7 @@ impl Scalar<'_> {
     }
 }
 
-/// Lists and mappings accept only their own tag.
+/// Checks the tag of a list or mapping. Only its own tag is accepted.
 pub(super) fn collection_tag(
     tag: Option<&Tag>,
     expected: &str,

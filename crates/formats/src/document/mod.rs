@@ -1,6 +1,6 @@
-//! YAML and JSON files as trees with positions, independent of the meaning of keys.
+//! YAML and JSON files as trees with positions. Independent of what keys mean.
 //!
-//! The scanner is a library. The types of plain scalars follow the [`Dialect`].
+//! A library scans the text. The [`Dialect`] determines the types of plain scalars.
 
 mod build;
 mod event;
@@ -16,20 +16,16 @@ pub use build::parse;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {
-    /// js-yaml 3, as used by Artillery: base-60 numbers, `_` in numbers, `0b`, octal with leading
-    /// zero.
+    /// js-yaml 3, as used by Artillery: numbers in base 60, `_` in numbers, `0b`, octal numbers
+    /// with a leading zero.
     JsYaml,
-    /// The core schema of YAML 1.2.
     Core,
 }
 
-/// A position: file number, line and column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mark {
     pub file: usize,
-    /// From 1.
     pub line: usize,
-    /// From 1, in characters.
     pub column: usize,
 }
 
@@ -47,8 +43,8 @@ impl Mark {
 #[derive(Debug, Clone)]
 pub struct Node {
     pub mark: Mark,
-    /// Columns from the mark to the first character of the text. `None` if unknown (blocks, folded
-    /// lines).
+    /// Number of columns from the mark to the first character of the text. `None` if unknown
+    /// (blocks, folded lines).
     pub inset: Option<usize>,
     pub data: NodeData,
 }
@@ -73,7 +69,6 @@ pub struct SyntaxError {
     pub message: String,
 }
 
-/// A parsed file. An empty file has no root.
 #[derive(Debug)]
 pub struct Document {
     pub root: Option<Node>,
@@ -89,7 +84,7 @@ impl Node {
         }
     }
 
-    /// Converts a JSON value, with one position for all of it (command-line options).
+    /// Converts a JSON value. All of it has one position, such as that of a command-line option.
     pub fn from_value(mark: Mark, value: Value) -> Node {
         let data = match value {
             Value::Array(items) => NodeData::List(
@@ -152,7 +147,6 @@ impl Node {
         }
     }
 
-    /// Sets a key. A node that is not a mapping becomes one.
     pub fn set(&mut self, key: &str, value: Node) {
         if !matches!(self.data, NodeData::Map(_)) {
             self.data = NodeData::Map(Vec::new());
@@ -237,7 +231,6 @@ impl Node {
         }
     }
 
-    /// The position of the byte at `offset` in the text, as far as known.
     pub fn mark_at(&self, offset: usize) -> Mark {
         let before = self.as_str().and_then(|text| text.get(..offset));
         match (self.inset, before) {

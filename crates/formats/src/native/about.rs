@@ -1,4 +1,4 @@
-//! `about`: the purpose of a test.
+//! Reads `about`: the purpose of a test.
 
 use plan::about::About;
 

@@ -1,5 +1,5 @@
-//! Campaigns: native plans with a list of stages. A stage is the campaign's plan with its own load
-//! and additional criteria and stop rules, or another tool's command line.
+//! Reads campaigns: native plans with a list of stages. A stage is the campaign's plan with its own
+//! load and further criteria and stop rules, or the command line of another tool.
 
 mod cool_down;
 mod deployment;
@@ -27,10 +27,10 @@ const TARGET_TIGHT: &str = "{{target}}";
 #[derive(Debug, Clone)]
 pub struct Campaign {
     pub name: String,
-    /// The base URL, or the embedded target (`lab:NAME`). `None` if all stages are other tools'.
+    /// The base URL, or the embedded target (`lab:NAME`). `None` if other tools run all stages.
     pub target: Option<String>,
     pub stages: Vec<PlannedStage>,
-    /// Wait between stages and after the last. `None` for no wait.
+    /// How to wait between stages and after the last one. `None` for no wait.
     pub cool_down: Option<CoolDown>,
     pub scaling: Option<Scaling>,
     pub about: Option<About>,
@@ -43,16 +43,14 @@ pub struct PlannedStage {
     pub name: String,
     pub work: Work,
     pub on_fail: OnFail,
-    /// Target, if it differs from the campaign's.
     pub target: Option<String>,
-    /// Index of the earlier stage whose load it repeats on another target, for comparison.
+    /// Index of an earlier stage with the same load and another target, for comparison.
     pub against: Option<usize>,
 }
 
 #[derive(Debug, Clone)]
 pub enum Work {
     Load(Box<Plan>),
-    /// Another tool's command line, without `loadline`.
     Command(StageCommand),
 }
 
@@ -61,21 +59,19 @@ pub struct StageCommand {
     pub words: Vec<String>,
     pub criteria: Vec<String>,
     pub stop: Vec<String>,
-    /// Server metrics: `NAME=PLACE`.
+    /// Server metrics, as `NAME=PLACE`.
     pub server: Vec<String>,
 }
 
-/// What to do after a failed stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnFail {
     Stop,
     Continue,
 }
 
-/// Waits until the service is as before the load.
+/// How to wait until the service is as it was before the load.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CoolDown {
-    /// Maximum duration.
     pub at_most_ns: u64,
     pub rate: Rate,
     /// Duration for which the service must be as before.
@@ -83,7 +79,7 @@ pub struct CoolDown {
     pub baseline: usize,
 }
 
-/// Loads a campaign with the plans of all stages. Fails with all problems and their positions.
+/// Loads a campaign with the plans of all its stages. Fails with all problems and their positions.
 pub fn load(inputs: &Inputs) -> Result<Campaign, LoadErrors> {
     load_with(inputs, &from_disk)
 }
@@ -125,8 +121,8 @@ fn load_with(inputs: &Inputs, read: ReadFile<'_>) -> Result<Campaign, LoadErrors
     }
 }
 
-/// Returns the plan of a stage by name, or the plan itself if it has no stages and none is
-/// requested.
+/// Returns the plan of the stage with this name. Without stages, returns the plan itself if no
+/// stage is requested.
 pub(super) fn plan_of(root: &Node, inputs: &Inputs, findings: &mut Findings) -> Option<Node> {
     let stages = root.entry("stages");
     match (&inputs.stage, stages) {
@@ -211,7 +207,7 @@ fn of_stage(root: &Node, stage: &Node) -> Node {
     plan
 }
 
-/// Concatenates two lists. Other nodes stay as they are and are reported where they are read.
+/// Concatenates two lists. Other nodes are not changed. They are reported where they are read.
 fn joined(common: Option<&Node>, own: &Node) -> Node {
     match (common.and_then(Node::as_list), own.as_list()) {
         (Some(common), Some(own_items)) => Node {
@@ -249,7 +245,7 @@ impl CampaignReader<'_> {
             self.findings.problem(stages.value.mark, "`stages` has none: write for example `- { name: peak, load: { rate: 20/s, duration: 1m } }`");
         }
         if !items.iter().any(|item| item.get("load").is_some()) {
-            // Otherwise unknown keys would not be checked if no stage has a load.
+            // Otherwise, if no stage has a load, unknown keys would not be checked.
             entries(root, "plan", model::PLAN, self.findings);
             let version = root.get(KEY).map(|node| (node.mark, node.to_value()));
             if let Some((mark, version)) = version.filter(|(_, version)| *version != 1) {
@@ -386,7 +382,7 @@ impl CampaignReader<'_> {
                     self.findings.problem(run.mark_at(at), "no shell reads this: write words with blanks or quotes as a list, run: [locust, -f, 'my test.py']");
                     return None;
                 }
-                // The placeholder must be a single word despite its spaces.
+                // The placeholder must count as one word despite its spaces.
                 let text = text.replace(TARGET, TARGET_TIGHT);
                 let words = text.split_whitespace();
                 words
@@ -420,7 +416,8 @@ impl CampaignReader<'_> {
         })
     }
 
-    /// `NAME=PLACE` for each source. Mappings cannot be passed to another tool's command.
+    /// Formats each source as `NAME=PLACE`. A mapping cannot be passed to the command line of
+    /// another tool.
     fn sources(&mut self, node: Option<&Node>) -> Vec<String> {
         let mut sources = Vec::new();
         for Entry { key, value, .. } in node.map(Node::entries).unwrap_or_default() {

@@ -1,4 +1,4 @@
-//! `mocks`: routes, responses and faults of mocks, for `loadline mock` and for plans.
+//! Reads `mocks`: routes, responses and faults, for `loadline mock` and for plans.
 
 mod latency;
 pub(super) mod schema;
@@ -29,7 +29,7 @@ const NO_BODY: [u16; 2] = [204, 304];
 
 pub type Recorded<'a> = &'a dyn Fn(&Reference) -> Result<MockLatency, String>;
 
-/// Loads the mocks of a plan; empty if it has none. Checks only keys of the rest.
+/// Loads the mocks of a plan. Empty if it has none. Of the rest of the plan, only keys are checked.
 ///
 /// Fails with all problems of the mocks and their positions.
 pub fn load(inputs: &Inputs, recorded: Recorded<'_>) -> Result<Vec<Mock>, LoadErrors> {
@@ -42,7 +42,7 @@ pub fn names(inputs: &Inputs) -> Result<Vec<String>, LoadErrors> {
     Ok(mocks.into_iter().map(|mock| mock.name).collect())
 }
 
-/// Like [`load`] for a text, for tests and fuzzing.
+/// Like [`load`], for a text. Used by tests and fuzzing.
 pub fn of_text(name: &str, text: &str, recorded: Recorded<'_>) -> Result<Vec<Mock>, LoadErrors> {
     let inputs = Inputs {
         files: vec![name.into()],
@@ -73,13 +73,12 @@ fn load_with(
     problems.map_or(Ok(mocks), Err)
 }
 
-/// Names under the key `mocks`. Reports problems.
 pub(super) fn names_of(node: Option<&Node>, findings: &mut Findings) -> Vec<String> {
     let mocks = read_mocks(node, &unread, findings).into_iter();
     mocks.map(|mock| mock.name).collect()
 }
 
-/// Placeholder for recorded latencies, if the mocks are not served.
+/// Placeholder for recorded latencies, for plans whose mocks are not served.
 #[expect(
     clippy::unnecessary_wraps,
     reason = "it belongs where a record is read"
@@ -333,7 +332,7 @@ fn fault(item: &Node, findings: &mut Findings) -> Option<Fault> {
     read::grammar(&node, parse_fault(&text), findings)
 }
 
-/// Address of a mock that is not running: it is unreachable.
+/// Address for a mock that is not running. It cannot be reached.
 #[must_use]
 pub(super) fn nowhere() -> String {
     "http://127.0.0.1:0".to_owned()

@@ -1,4 +1,4 @@
-//! Native plans: `loadline: 1` and a strict grammar. Unknown keys, durations without a unit and
+//! Native plans: `loadline: 1` and a strict grammar. Unknown keys, durations without unit, and
 //! unset variables are problems.
 
 mod about;
@@ -28,10 +28,10 @@ impl TestFileReader for Plans {
     }
 
     fn detects(&self, file: &FileSample<'_>) -> bool {
-        // A broken file still goes to its reader, which reports the position of the error.
+        // A broken file still goes to this reader, which reports the position of the error.
         let entries = file.root().map_or(&[][..], |root| root.entries());
         let has = |key: &str| entries.iter().any(|entry| entry.key == key);
-        // A plan without its first line: no other format has a load or stages at the top.
+        // A plan that lacks its first line. No other format has a load or stages at the top.
         entries.first().is_some_and(|entry| entry.key == KEY)
             || (has("load") || has("stages")) && !has("config")
             || file.is_broken() && file.first_word() == KEY

@@ -1,4 +1,5 @@
-//! The keys of a native plan by mapping. Other keys are rejected with the nearest name.
+//! The keys of each mapping of a native plan. Other keys are rejected; the message suggests the
+//! nearest one.
 
 pub const PLAN: &[&str] = &[
     "loadline",
@@ -30,7 +31,6 @@ pub const PLAN: &[&str] = &[
     "assumptions",
     "recommendations",
 ];
-/// Keys of a plan that only campaigns have.
 pub const CAMPAIGN: &[&str] = &[
     "stages",
     "cool-down",
@@ -39,17 +39,12 @@ pub const CAMPAIGN: &[&str] = &[
     "assumptions",
     "recommendations",
 ];
-/// `about`
 pub const ABOUT: &[&str] = &["objective", "owner", "environment", "links", "tags"];
-/// `tested` and `meant`
 pub const DEPLOYMENT: &[&str] = &["instances", "background"];
-/// An item of `stages`.
 pub const STAGE: &[&str] = &[
     "name", "load", "run", "criteria", "stop", "on-fail", "target", "against",
 ];
-/// `cool-down` as a mapping.
 pub const COOL_DOWN: &[&str] = &["at-most", "rate", "for", "baseline"];
-/// `load`, or an item of it.
 pub const PHASE: &[&str] = &[
     "rate",
     "from",
@@ -69,15 +64,10 @@ pub const PHASE: &[&str] = &[
     "ramp",
     "at",
 ];
-/// `users` as a mapping.
 pub const USERS: &[&str] = &["from", "to"];
-/// `assume`
 pub const ASSUME: &[&str] = &["latency", "answer"];
-/// An item of `server`.
 pub const SOURCE: &[&str] = &["from", "query", "only", "counters", "pools"];
-/// An item of a source's `pools`
 pub const POOL: &[&str] = &["busy", "limit", "waiting"];
-/// `http`
 pub const HTTP: &[&str] = &[
     "timeout",
     "connections",
@@ -89,7 +79,6 @@ pub const HTTP: &[&str] = &[
     "resolve",
     "unix",
 ];
-/// `mqtt`
 pub const MQTT: &[&str] = &[
     "host",
     "version",
@@ -102,7 +91,6 @@ pub const MQTT: &[&str] = &[
     "publish",
     "subscribe",
 ];
-/// `mqtt.publish`, or an item of it.
 pub const MQTT_PUBLISH: &[&str] = &[
     "clients",
     "topic",
@@ -119,7 +107,6 @@ pub const MQTT_PUBLISH: &[&str] = &[
     "password",
     "clean",
 ];
-/// `mqtt.subscribe`, or an item of it.
 pub const MQTT_SUBSCRIBE: &[&str] = &[
     "clients",
     "topic",
@@ -130,9 +117,7 @@ pub const MQTT_SUBSCRIBE: &[&str] = &[
     "password",
     "clean",
 ];
-/// `http.tls`
 pub const TLS: &[&str] = &["ca", "cert", "key", "server-name"];
-/// `csv`, or an item of it.
 pub const CSV: &[&str] = &[
     "file",
     "columns",
@@ -142,14 +127,11 @@ pub const CSV: &[&str] = &[
     "numbers",
     "as",
 ];
-/// An item of `scenarios`.
 pub const SCENARIO: &[&str] = &["name", "weight", "volume", "steps"];
-/// `volume` as a mapping.
 pub const VOLUME: &[&str] = &["volume", "hours", "clustering", "growth"];
-/// Steps that are not requests. Other steps are named by their method.
+/// Keys of steps that are not requests. The key of a request is its method.
 pub const STEPS: &[&str] = &["think", "loop", "log", "leave", "choose"];
 pub const KEYS_WITH_STEPS: &[&str] = &["if", "group", "steps"];
-/// An item of `choose`.
 pub const BRANCH: &[&str] = &["weight", "steps"];
 pub const REQUEST: &[&str] = &[
     "url",
@@ -168,27 +150,19 @@ pub const REQUEST: &[&str] = &[
     "expect",
     "times",
 ];
-/// An item of `multipart` as a mapping.
+/// Keys of an item of `multipart` if it is a mapping.
 pub const PART: &[&str] = &["value", "file", "type", "filename"];
-/// `auth`
 pub const AUTH: &[&str] = &["user", "password"];
-/// An item of `capture` as a mapping.
 pub const CAPTURE: &[&str] = &[
     "json", "header", "regexp", "group", "flags", "optional", "all",
 ];
-/// An item of `check`.
 pub const CHECK: &[&str] = &["status", "header", "json", "body"];
-/// `loop`
 pub const LOOP: &[&str] = &["count", "over", "index", "element", "steps"];
-/// `think` as a mapping.
 pub const THINK: &[&str] = &["time", "jitter"];
-/// An item of `mocks`.
 pub const MOCK: &[&str] = &["port", "latency", "routes", "faults"];
 pub const ROUTE: &[&str] = &[
     "status", "headers", "json", "body", "latency", "remember", "recall", "forget",
 ];
 pub const EPISODIC: &[&str] = &["mean", "episodes"];
-/// `episodes`
 pub const EPISODES: &[&str] = &["every", "for", "latency"];
-/// `queue`
 pub const QUEUE: &[&str] = &["capacity", "workers"];

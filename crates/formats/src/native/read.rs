@@ -1,4 +1,4 @@
-//! Reads single values. Each function returns a value, or reports a problem and returns nothing.
+//! Reads single values. Each function returns the value, or reports a problem and returns nothing.
 
 use plan::{
     Rate,
@@ -11,7 +11,7 @@ use crate::{
     nearest::nearest,
 };
 
-/// Entries of a mapping with checked keys. Empty if it is not a mapping.
+/// Reads a mapping and checks its keys. Empty if the node is not a mapping.
 pub(super) fn entries<'n>(
     node: &'n Node,
     what: &str,
@@ -41,7 +41,8 @@ pub(super) fn entries<'n>(
     node.entries()
 }
 
-/// Reports a missing key, unless an unknown key was reported, which may be a misspelling.
+/// Reports a missing key. Does nothing if an unknown key was reported, because that may be the same
+/// key misspelled.
 pub(super) fn missing(
     node: &Node,
     keys: &[&str],
@@ -77,7 +78,6 @@ pub(super) fn list<'n>(node: &'n Node, what: &str, findings: &mut Findings) -> &
     })
 }
 
-/// A non-empty text.
 pub(super) fn text(node: &Node, what: &str, findings: &mut Findings) -> Option<String> {
     match node.as_str() {
         Some(text) if !text.is_empty() => Some(text.to_owned()),
@@ -137,7 +137,6 @@ pub(super) fn whole_number(
     }
 }
 
-/// [`whole`] in 32 bits.
 pub(super) fn whole_u32(
     node: &Node,
     what: &str,
@@ -154,13 +153,11 @@ pub(super) fn whole_u32(
     u32::try_from(n).ok()
 }
 
-/// `10s`
 pub(super) fn duration(node: &Node, what: &str, findings: &mut Findings) -> Option<u64> {
     let text = scalar(node, what, findings)?;
     grammar(node, parse_duration(&text), findings)
 }
 
-/// `200/s`
 pub(super) fn rate(node: &Node, what: &str, findings: &mut Findings) -> Option<Rate> {
     let text = scalar(node, what, findings)?;
     grammar(node, parse_rate(&text), findings)

@@ -1,6 +1,5 @@
-//! JSON schema of native plans, for editors. The keys come from [`super::model`], which also
-//! validates plans. This module describes their values. The schema cannot express checks of labels
-//! or files.
+//! JSON schema of native plans, for editors. Keys come from [`super::model`], which also validates
+//! plans. This module describes their values. The schema cannot express checks of labels or files.
 
 mod mqtt;
 mod steps;
@@ -144,7 +143,6 @@ pub(super) fn one_or_many(text: &str, name: &str) -> Value {
     json!({ "anyOf": [reference(name), { "type": "array", "items": reference(name) }], "description": text })
 }
 
-/// Any value: a key without a description.
 pub(super) fn any() -> Value {
     json!({})
 }

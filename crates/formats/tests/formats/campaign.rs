@@ -1,5 +1,3 @@
-//! Campaigns: plans of stages, and all errors with positions.
-
 use formats::native::campaign::{Campaign, OnFail, Work, translate_text};
 
 const HEAD: &str = "loadline: 1\nname: Shop\ntarget: http://127.0.0.1:1\nsteps: [{ get: / }]\n";

@@ -1,11 +1,8 @@
-//! Detection of readers.
-
 use std::path::Path;
 
 use formats::{FileSample, Inputs, LoadErrors, TestFileReader, detect, native::Plans};
 use plan::Plan;
 
-/// Accepts files with a key `toy`, and names that end in `.toy`.
 struct Toys;
 
 impl TestFileReader for Toys {
@@ -41,7 +38,6 @@ fn files_are_detected_by_content_and_name() {
         Ok("toy")
     );
     assert_eq!(reader("a", "loadline: 1\nx: ["), Ok("native"));
-    // The native reader reports the missing line.
     assert_eq!(reader("a.yml", "target: x\nload: {}"), Ok("native"));
     assert_eq!(reader("a.yml", "target: x\nstages: []"), Ok("native"));
     assert!(reader("a.yml", "config: {}\nload: {}").is_err());

@@ -1,5 +1,3 @@
-//! Steps of native plans: conditions, choices, groups.
-
 use formats::native::translate_text;
 use plan::{
     Step,

@@ -1,5 +1,3 @@
-//! Integration tests: test files in, plans or problems out.
-
 mod campaign;
 mod detect;
 mod flows;

@@ -1,5 +1,3 @@
-//! `mocks` of native plans.
-
 use formats::native::{self, mocks};
 use plan::mocks::{FaultKind, Measured, MeasuredCell, MockBody, MockLatency, Reference};
 
@@ -98,7 +96,6 @@ fn recorded_latencies_are_looked_up_by_run_and_label() {
     for route in &mocks[0].routes {
         assert_eq!(route.latency.percentile_ns(0.99), Some(5));
     }
-    // Reading the plan needs no recorded run.
     let plan = format!(
         "{text}target: '{{{{ mocks.m }}}}'\nload: {{ rate: 1/s, duration: 1s }}\nsteps: [{{ get: / }}]\n"
     );
@@ -115,12 +112,10 @@ fn recorded_latencies_are_looked_up_by_run_and_label() {
 #[test]
 fn addresses_are_in_the_plan() {
     let plan = native::translate_text("plan.yml", PLAN).unwrap();
-    // They are not running.
     assert_eq!(plan.target, "http://127.0.0.1:0");
     assert!(plan.variables.iter().any(|(name, _)| name == "mocks"));
 }
 
-/// (text after `mocks: { m: …`, position, message).
 const WRONG: &[(&str, &str, &str)] = &[
     ("5", "2:13", "a mapping"),
     ("{ routs: [] }", "2:15", "did you mean `routes`?"),
@@ -269,7 +264,6 @@ fn errors_have_positions() {
             "{mock}\n{all}"
         );
         assert!(all.contains(words), "{mock}\n{all}");
-        // A plan that is run is rejected for the same reasons.
         let plan = format!("{text}load: {{ rate: 1/s, duration: 1s }}\nsteps: [{{ get: / }}]\n");
         let refused = native::translate_text("plan.yml", &plan).unwrap_err();
         assert!(

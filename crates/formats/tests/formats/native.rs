@@ -1,5 +1,3 @@
-//! Native plans.
-
 use formats::{
     Inputs,
     native::{load, translate_text},
@@ -170,7 +168,7 @@ fn max_duration_limits_the_load() {
     let ramp = "load: [ { rate: 10/s, duration: 4s }, { from: 10/s, to: 40/s, duration: 4s }, { rate: 1/s, duration: 1s } ]";
     let cut = plan(&with(&format!("max-duration: 5.5s\n{ramp}")));
     let schedule = cut.schedule(1);
-    // 10 arrivals in the first second of the ramp, and half of the 20 in the next.
+    // 10 arrivals in the first second of the ramp, and half of the 20 in the second one.
     assert_eq!((schedule.total(), cut.end_ns()), (60, 5_500_000_000));
     assert_eq!(schedule.phase_ends(), [4 * SECOND, 5_500_000_000]);
     let closed = plan(&with("max-duration: 1m\nload: { users: 3, duration: 1h }"));
@@ -306,7 +304,6 @@ fn stairs_and_spikes_become_named_phases() {
 }
 
 proptest! {
-    /// Stairs fill the phase to the nanosecond and rise evenly.
     #[test]
     fn stairs_fill_their_phase(steps in 2u64..40, ms in 1000u64..1_000_000, from in 1u64..500, to in 1u64..500) {
         let text = with(&format!("load: {{ from: {from}/s, to: {to}/s, steps: {steps}, duration: {ms}ms }}"));
@@ -621,7 +618,6 @@ fn times_and_leave_are_parsed() {
     );
     assert!(matches!(steps[4], Step::Leave(share) if (share - 0.12).abs() < 1e-12));
     assert_eq!(chance(&steps[5]), None);
-    // Both parts of one request share a label.
     let labels: Vec<&str> = requests(&plan).iter().map(|r| r.label.as_str()).collect();
     assert_eq!(labels, ["/a", "/b", "/c", "/c", "/d"]);
 }
@@ -638,7 +634,6 @@ fn wrong_indent_is_explained() {
     );
 }
 
-/// Steps and the problems found in them.
 const INVALID_STEPS: &[(&str, &str)] = &[
     (
         "- gett: /",
@@ -801,7 +796,6 @@ fn top_level_keys_are_validated() {
             refused(text)
         );
     }
-    // All problems are reported together.
     assert_eq!(
         refused("loadline: 1\nbla: 1\ntarget: x\nload: 5\nsteps: [ { gett: / } ]").len(),
         4

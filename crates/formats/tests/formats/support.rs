@@ -1,5 +1,3 @@
-//! Test support.
-
 use formats::{Inputs, LoadErrors};
 use plan::{Load, Phase, Plan, Request, Step};
 
@@ -33,7 +31,6 @@ pub fn header(request: &Request, name: &str) -> Option<String> {
         .map(|(_, value)| render(value))
 }
 
-/// A template with its variables as `{{x}}`.
 pub fn render(template: &plan::Template) -> String {
     use plan::{Template, template::Piece};
     match template {

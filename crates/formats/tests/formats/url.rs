@@ -1,5 +1,3 @@
-//! Plans for URLs.
-
 use formats::{BodyOption, UrlOptions, url_plan};
 use plan::{
     ArrivalProcess, FirstArrival, Load, PoolPolicy, Rate, Shape, Template, scenario::RequestBody,
@@ -100,7 +98,6 @@ fn invalid_urls_are_rejected() {
     assert!(matches!(plan.load, Load::Closed { users: 3, .. }));
     let request = requests(&plan)[0];
     assert_eq!(request.method, "POST");
-    // Braces in a body are literal.
     assert!(
         matches!(&request.body, RequestBody::Text(text) if *text == Template::from("{{ not a template }}")),
         "{:?}",

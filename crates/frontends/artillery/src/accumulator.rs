@@ -1,4 +1,5 @@
-//! Artillery's figures under its own metric names: counters, whole milliseconds, sketches.
+//! Counts Artillery's figures under its own metric names: counters, sketches, times in whole
+//! milliseconds.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,15 +12,14 @@ use crate::error_names;
 
 const MS: u64 = 1_000_000;
 const INVALID_URL: &str = "Invalid URL - ";
-/// Maximum number of distinct names of this kind per worker.
+/// Maximum number of distinct invalid URLs that a worker counts by name.
 const MOST_URLS: usize = 200;
 
 pub struct Accumulator {
     scenarios: Vec<String>,
     namespace: String,
-    /// By request step; empty without a name.
+    /// Endpoint names by request step. Empty for steps without a name.
     endpoints: Vec<String>,
-    /// Apdex threshold, if requested.
     apdex_ns: Option<u64>,
     extended: bool,
     urls: BTreeSet<String>,
@@ -31,22 +31,22 @@ pub struct Accumulator {
 struct HotCounts {
     created: Vec<u64>,
     requests: u64,
-    /// `None` before the first body.
+    /// Bytes of bodies. `None` before the first body.
     downloaded: Option<u64>,
-    /// By (step, status, last of a redirect chain).
+    /// Responses by (step, status, whether it is the last of a chain of redirects).
     answers: BTreeMap<(u32, u16, bool), (u64, Sketch)>,
-    /// For answers whose endpoint is not determined by the step.
+    /// Responses whose endpoint does not follow from the step.
     made: BTreeMap<(String, u16), (u64, Sketch)>,
     server: BTreeMap<String, Sketch>,
     completed: u64,
     failed: u64,
     skipped: u64,
     sessions: Sketch,
-    /// dns, tcp, tls and total in whole milliseconds.
+    /// The parts dns, tcp, tls and total, in whole milliseconds.
     parts: [Sketch; 4],
     errors: BTreeMap<String, u64>,
     expected: BTreeMap<String, [u64; 2]>,
-    /// Satisfied, tolerated, frustrated; `None` before the first answer.
+    /// Numbers of satisfied, tolerated and frustrated. `None` before the first response.
     apdex: Option<[u64; 3]>,
     counter_span: Option<(u64, u64)>,
     histogram_span: Option<(u64, u64)>,
@@ -54,7 +54,7 @@ struct HotCounts {
 }
 
 impl HotCounts {
-    /// Counters that Artillery shows even when zero.
+    /// Counters that Artillery shows even if they are zero.
     fn of_nothing(&self) -> [(&'static str, Option<u64>); 5] {
         let ended = self.completed + self.failed > 0;
         let apdex = self.apdex.map_or([None; 3], |classes| classes.map(Some));
@@ -141,14 +141,15 @@ impl Accumulator {
             .errors
             .entry(format!("errors.{name}"))
             .or_default() += 1;
-        // `metrics-by-endpoint` counts unanswered requests; a failed capture follows an answer.
+        // `metrics-by-endpoint` counts unanswered requests. A failed capture comes after a
+        // response.
         if let Some(endpoint) = step.and_then(|step| self.endpoint(step)) {
             let name = format!("{}.{endpoint}.errors.{name}", self.namespace);
             *self.counts.errors.entry(name).or_default() += 1;
         }
     }
 
-    /// Response head, in whole milliseconds of the wall clock as in the original.
+    /// Counts the head of a response, in whole milliseconds of the wall clock as in the original.
     fn head(&mut self, event: &ResponseCounts<'_>, ms: f64) {
         let own = event.last && event.endpoint.is_none();
         let answers = &mut self.counts.answers;
@@ -198,7 +199,8 @@ impl accumulator::Accumulator for Accumulator {
                 counts.sessions.add(session_ns as f64 / MS as f64);
                 widen(&mut counts.histogram_span, at);
             }
-            // Cut off by the stop: neither completed nor failed, as in the original.
+            // The stop cut it off. As in the original, it counts neither as completed nor as
+            // failed.
             Event::UserFailed {
                 reason: Reason::Fault(Fault::Unfinished),
                 ..
@@ -243,7 +245,7 @@ impl accumulator::Accumulator for Accumulator {
                     counts.apdex(total_ns, satisfied_ns);
                 }
             }
-            // From the hook: an expectation's kind and result.
+            // Sent by the hook: kind of an expectation, and whether it held.
             Event::Custom { name, value } => {
                 let counted = match counts.expected.get_mut(name) {
                     Some(counted) => counted,

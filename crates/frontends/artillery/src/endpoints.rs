@@ -1,5 +1,5 @@
-//! Names of the plugin `metrics-by-endpoint`: host and port if not the target's, path, and request
-//! name.
+//! Names of endpoints, as by the plugin `metrics-by-endpoint`: host and port unless they are the
+//! target's, path, and the request's name.
 
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +25,7 @@ impl Default for Endpoints {
 }
 
 impl Endpoints {
-    /// `None` if the request is not counted.
+    /// The name. `None` if the request is not counted.
     #[must_use]
     pub fn name(&self, target: &str, url: &str, name: Option<&str>) -> Option<String> {
         match name.filter(|name| !name.is_empty()) {
@@ -59,7 +59,7 @@ impl Endpoints {
             place.push('/');
         }
         if authority.is_none() && path.starts_with('/') {
-            // Relative to the target's path.
+            // The path is relative to the target's own path.
             place.push_str(&percent_decoded(split(target).1));
         }
         place.push_str(&percent_decoded(path));
@@ -67,7 +67,6 @@ impl Endpoints {
     }
 }
 
-/// Authority, if any, and the rest.
 fn split(url: &str) -> (Option<&str>, &str) {
     let Some((scheme, rest)) = url.split_once("://") else {
         return (None, url);
@@ -91,7 +90,7 @@ fn host_and_port(authority: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// Decodes `%xx`; invalid UTF-8 stays encoded.
+/// Decodes `%xx`. A text that would not be UTF-8 stays encoded.
 #[must_use]
 pub fn percent_decoded(path: &str) -> String {
     let mut bytes = Vec::with_capacity(path.len());
@@ -124,7 +123,6 @@ mod tests {
 
     #[test]
     fn as_the_plugin_names_them() {
-        // Verified against the original.
         let plain = Endpoints {
             strip_query: false,
             ..Endpoints::default()

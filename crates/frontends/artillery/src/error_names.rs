@@ -1,4 +1,4 @@
-//! Artillery's error names, mostly Node's.
+//! Artillery's names of errors, most of which are Node.js'.
 
 use measure::{
     Fault,
@@ -38,7 +38,7 @@ fn fault_name(fault: Fault) -> &'static str {
         Fault::Tls(TlsFault::NotYetValid) => "CERT_NOT_YET_VALID",
         Fault::Tls(TlsFault::WrongName) => "ERR_TLS_CERT_ALTNAME_INVALID",
         Fault::Tls(TlsFault::Closed) => "ECONNRESET",
-        // The only alert after the client has completed the handshake.
+        // This is the only alert that can arrive after the client has completed the handshake.
         Fault::Tls(TlsFault::Alert(Alert::CertificateRequired)) => {
             "ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED"
         }
@@ -56,14 +56,14 @@ fn fault_name(fault: Fault) -> &'static str {
             "HPE_INVALID_CONSTANT"
         }
         Fault::TooManyRedirects => "ERR_TOO_MANY_REDIRECTS",
-        // Artillery has no size limit and no such name.
+        // Artillery has no size limit, so this name is not one of its own.
         Fault::BodyTooLarge => "EMSGSIZE",
         Fault::Proxy => "ERR_PROXY_CONNECT",
         Fault::BadEncoding => "ERR_READING_RESPONSE_STREAM",
         Fault::NoDescriptors => "EMFILE",
         Fault::NoPorts => "EADDRNOTAVAIL",
         Fault::BadUrl => "ERR_INVALID_URL",
-        // Only with a fixed host list; Artillery has no such name.
+        // Occurs only with a fixed list of hosts. Artillery has no such name.
         Fault::HostNotAllowed => "host not allowed",
         Fault::OutOfMemory => "ENOMEM",
     }

@@ -1,5 +1,5 @@
-//! Artillery front end: [`read`] makes plans from scripts, [`Accumulator`] counts its figures,
-//! [`print`] renders them.
+//! Front end for Artillery. [`read`] creates plans from scripts, [`Accumulator`] counts Artillery's
+//! figures, [`print`] prints them.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,5 @@
-//! Plugin settings of a script, kept in plan and record so that a run can be rendered again.
+//! Settings of a script's plugins. They are kept in plan and record, so that a run can be shown
+//! again.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -9,25 +10,20 @@ pub use crate::{endpoints::Endpoints, expect::Expect};
 pub struct Plugins {
     pub ensure: Option<Ensure>,
     pub apdex_ms: Option<f64>,
-    /// `http.extendedMetrics`, or the environment.
     pub extended_metrics: bool,
-    /// `None` without the plugin.
+    /// How endpoints are named. `None` without the plugin.
     #[serde(default)]
     pub endpoints: Option<Endpoints>,
     /// Plugins whose figures appear only in files.
     #[serde(default)]
     pub hidden: Vec<String>,
-    /// `None` without the plugin.
+    /// What happens to expectations. `None` without the plugin.
     #[serde(default)]
     pub expect: Option<Expect>,
 }
 
 impl Plugins {
-    /// Default without settings.
-    ///
-    /// # Errors
-    ///
-    /// One line, for settings of another front end.
+    /// Reads the settings. Without any, returns the default.
     pub fn from_settings(settings: &Value) -> Result<Plugins, String> {
         if settings.is_null() {
             return Ok(Plugins::default());
@@ -39,16 +35,16 @@ impl Plugins {
 
     #[must_use]
     pub fn settings(&self) -> Value {
-        // Plain data always serializes.
+        // Plain data can always be serialized.
         serde_json::to_value(self).unwrap_or(Value::Null)
     }
 }
 
-/// Checks of `ensure`, on Artillery's figures.
+/// The checks of `ensure`. They use Artillery's figures.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ensure {
     pub max_error_rate: Option<f64>,
-    /// Older form: aggregations of `http.response_time` below a whole number.
+    /// Older form: aggregations of `http.response_time` that must be below a whole number.
     pub response_time: Vec<(String, f64)>,
     pub conditions: Vec<Condition>,
     pub thresholds: Vec<(String, f64)>,

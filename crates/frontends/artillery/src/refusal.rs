@@ -1,4 +1,4 @@
-//! Artillery's messages and exit codes for refused scripts.
+//! Artillery's messages and exit codes for scripts that are refused.
 
 use formats::Original;
 
@@ -11,7 +11,6 @@ pub fn validation(message: &str) -> Original {
         out: format!("Scenario validation error: {message}\n"),
         err: String::new(),
         code: FAILED,
-        // The original has no location.
         explained: true,
     }
 }

@@ -10,10 +10,6 @@ pub(crate) const NAME: &str = "LOADLINE_ARRIVAL_RATE";
 const GRAMMAR: &str = "write 50/s, or phases separated by commas: 10/s for 30s, 10/s to 50/s over 1m, pause for 5s, 50/s";
 
 /// Parses an arrival rate or a list of phases. Only the last phase may omit its length.
-///
-/// # Errors
-///
-/// One line.
 pub fn parse(text: &str, duration_ns: u64) -> Result<Vec<Phase>, String> {
     let parts: Vec<&str> = text.split(',').map(str::trim).collect();
     let mut phases = Vec::new();
@@ -29,7 +25,7 @@ pub fn parse(text: &str, duration_ns: u64) -> Result<Vec<Phase>, String> {
             None if number + 1 < parts.len() => {
                 return Err(refused("only the last phase goes on to the end".to_owned()));
             }
-            // The test ends before this phase.
+            // The test ends before this phase starts.
             None => duration_ns.saturating_sub(before_ns).max(SECOND),
         };
         before_ns = before_ns.saturating_add(length_ns);
@@ -99,7 +95,6 @@ mod tests {
     fn phases_follow_each_other() {
         let text = "10/s for 30s, 10/s to 50/s over 1m, pause for 5s, 20/s";
         assert_eq!(total(text, 100 * SECOND), 300 + 1800 + 5 * 20);
-        // Cut off at the end of the test.
         assert_eq!(total("10/s for 30s", 10 * SECOND), 300);
     }
 

@@ -1,4 +1,4 @@
-//! A test of several processes: the master divides it and finishes the record, workers run parts.
+//! A test with several processes. The master divides it and finishes the record; workers run parts.
 //! The Python package transports the parts.
 
 use std::{
@@ -28,20 +28,18 @@ pub(crate) struct Handed {
     pub test: LocustTest,
     pub part: RunPartOrder,
     pub processes: u64,
-    /// Machine whose clock defines the zero.
+    /// Identifies the machine whose clock defines the start.
     machine: String,
 }
 
-/// Boot identifier of this machine; empty if unavailable.
+/// Boot identifier of this machine. Empty if it is not available.
 fn machine() -> String {
     let id = fs::read_to_string("/proc/sys/kernel/random/boot_id");
     id.map(|id| id.trim().to_owned()).unwrap_or_default()
 }
 
 impl Handed {
-    /// # Errors
-    ///
-    /// It is of another version.
+    /// Reads a part.
     pub fn read(text: &str) -> Result<Handed, Vec<String>> {
         serde_json::from_str(text).map_err(|error| {
             vec![format!(
@@ -85,9 +83,7 @@ pub struct Conducting {
 }
 
 impl Conducting {
-    /// # Errors
-    ///
-    /// A line for each reason.
+    /// Starts the test.
     pub fn begin(
         test: LocustTest,
         processes: u64,
@@ -126,13 +122,11 @@ impl Conducting {
         })
     }
 
-    /// # Errors
-    ///
-    /// The folder is gone.
+    /// Returns the part as text.
     pub fn handed(&self) -> Result<String, String> {
         let mut parts = self.parent.parts();
         let mut part = parts.next().ok_or("a test without processes")?;
-        // Workers may have another working directory.
+        // Workers may run in another working directory.
         part.run = fs::canonicalize(&part.run)
             .map_err(|error| format!("{}: {error}", part.run.display()))?;
         let handed = Handed {
@@ -144,7 +138,7 @@ impl Conducting {
         serde_json::to_string(&handed).map_err(|error| error.to_string())
     }
 
-    /// Whether a process has ended its part; `None` if not started.
+    /// Whether a process has finished its part. `None` if it has not started.
     #[must_use]
     pub fn has_ended(&self, number: u64) -> Option<bool> {
         let manifest = record::read_manifest(&self.folder(number)).ok()?;
@@ -156,7 +150,7 @@ impl Conducting {
         self.record.join("parts").join(number.to_string())
     }
 
-    /// Notes that someone's requests are not recorded.
+    /// Records that the requests of this client are not measured.
     pub fn is_unmeasured(&mut self, source: &str) {
         self.parent.remark(EventKind::Unmeasured, source);
     }
@@ -165,7 +159,7 @@ impl Conducting {
         self.parent.remark(EventKind::Warning, text);
     }
 
-    /// Records server metrics; call about once a second.
+    /// Records server metrics. Call it about once a second.
     pub fn look(&mut self) {
         self.parent.look();
     }

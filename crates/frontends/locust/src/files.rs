@@ -1,4 +1,4 @@
-//! Locustfiles, by name. Does not read Python.
+//! Recognizes locustfiles by name. Does not read Python.
 
 use formats::{Inputs, LoadErrors, TestFileReader};
 use plan::Plan;
@@ -15,7 +15,7 @@ impl TestFileReader for Locustfiles {
         &["py"]
     }
 
-    /// A locustfile is a program: its requests are known when it runs.
+    /// A locustfile is a program. Its requests are only known when it runs.
     fn load(&self, inputs: &Inputs) -> Result<Plan, LoadErrors> {
         let file = inputs.files.first();
         let name = file.map(|file| file.display().to_string());

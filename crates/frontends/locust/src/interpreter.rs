@@ -1,20 +1,19 @@
-//! Replaces this process by Python running Locust, so that signals, terminal and exit code are
+//! Replaces this process with Python running Locust. So signals, terminal and exit code are
 //! Locust's.
 
 use std::{convert::Infallible, os::unix::process::CommandExt, process::Command};
 
 const HOW: &str = "pip install 'loadline[locust]' brings Locust and what it needs";
 
-/// # Errors
-///
-/// There is no such Python.
+/// Replaces this process with Locust.
 pub fn become_locust(
     arguments: &[String],
     variables: &[(&str, String)],
 ) -> Result<Infallible, String> {
     let python = session::python::with_package(HOW)?;
     let error = Command::new(&python)
-        // `-P`: as with `locust`, a file `locust.py` or `gevent.py` in the folder hides no package.
+        // With `-P`, as with `locust`, a file `locust.py` or `gevent.py` in the folder does not
+        // hide a package.
         .args(["-P", "-m", "loadline.locust"])
         .args(arguments)
         .envs(variables.iter().map(|(name, value)| (*name, value)))

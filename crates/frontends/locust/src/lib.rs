@@ -1,6 +1,6 @@
-//! Locust front end: Locust reads the locustfile, runs users and prints; our engine sends and
-//! measures requests. [`interpreter`] starts Locust, [`Running`] is used by the Python package
-//! during a test.
+//! Front end for Locust. Locust reads the locustfile, runs users and prints. Our engine sends and
+//! measures requests. [`interpreter`] starts Locust. During a test, the Python package uses
+//! [`Running`].
 
 #![forbid(unsafe_code)]
 
@@ -54,7 +54,7 @@ impl FrontEnd for Locust {
         }
     }
 
-    /// Locust's tables are not recorded.
+    /// Empty, because Locust's tables are not recorded.
     fn printed(&self, _: &Run) -> String {
         String::new()
     }

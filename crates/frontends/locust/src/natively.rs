@@ -1,5 +1,4 @@
-//! `loadline run locustfile.py`: translates flags to Locust's. Flags without an equivalent are
-//! refused.
+//! `loadline run locustfile.py`: translates flags to Locust's. Refuses flags without an equivalent.
 
 use plan::units::SECOND;
 use session::{ExternalTool, RunOptions};
@@ -32,7 +31,7 @@ fn command_line(options: &RunOptions<'_>) -> Result<Vec<String>, String> {
         say("--host", target.to_owned());
     }
     if let Some(users) = options.connections {
-        // All users from the start, as in our closed loop.
+        // All users start at once, as in our closed loop.
         say("--users", users.to_string());
         say("--spawn-rate", users.to_string());
     }

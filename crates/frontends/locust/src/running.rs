@@ -1,4 +1,4 @@
-//! A running test: a session behind a bridge, on its own thread.
+//! A running test: a session that runs behind a bridge, on its own thread.
 
 use std::{
     path::Path,
@@ -28,7 +28,6 @@ pub(crate) const DRAIN_NS: u64 = SECOND;
 #[derive(Debug, Clone, Default)]
 pub struct TestSummary {
     pub lines: Vec<String>,
-    /// Failed or undecided.
     pub failed: bool,
     pub record: Option<String>,
 }
@@ -43,11 +42,7 @@ pub struct RunningTest {
 }
 
 impl RunningTest {
-    /// Requests may be sent when this returns. A live view is added on a terminal.
-    ///
-    /// # Errors
-    ///
-    /// A line for each reason.
+    /// Starts a test. Requests may be sent once this returns. On a terminal, a live view is added.
     pub fn begin(
         test: &LocustTest,
         is_watched: bool,
@@ -67,11 +62,7 @@ impl RunningTest {
         })
     }
 
-    /// Starts a part. If its folder is elsewhere, it is recorded locally.
-    ///
-    /// # Errors
-    ///
-    /// A line for each reason.
+    /// Starts a part. Records locally if the part's folder is on another machine.
     pub fn begin_part(
         handed: &str,
         number: u64,
@@ -120,7 +111,6 @@ impl RunningTest {
                     began,
                 };
                 if is_part {
-                    // The master finishes the test.
                     if let Err(cause) = ready.run(&mut frontend) {
                         frontend.not_run(&cause);
                     }
@@ -133,7 +123,7 @@ impl RunningTest {
             })
             .map_err(|error| refused(format!("no thread for the test: {error}")))?;
         let Ok(record) = begun.recv() else {
-            // It ended before it started; the thread has the reason.
+            // The run ended before the load started. The thread returns the reason.
             let reported = thread.join().unwrap_or_default();
             return Err(reported.lines);
         };
@@ -166,7 +156,7 @@ pub(crate) fn lines(problems: &[Problem]) -> Vec<String> {
     problems.iter().map(ToString::to_string).collect()
 }
 
-/// Collects messages, since only Python prints.
+/// Collects messages, because only Python prints.
 struct TestObserver<'t> {
     summary: &'t Mutex<TestSummary>,
     began: Option<mpsc::Sender<Option<String>>>,
@@ -187,7 +177,7 @@ impl Observer for TestObserver<'_> {
     fn started(&mut self, run: &Run) {
         let place = run.dir.as_ref().map(|dir| dir.display().to_string());
         if let Some(began) = &self.began {
-            // The receiver is still waiting.
+            // The receiver is still waiting at this point.
             let _ = began.send(place);
         }
     }
@@ -246,7 +236,7 @@ impl RunObserver for TestObserver<'_> {
     }
 }
 
-/// Requests that did not use the bridge.
+/// Number of requests that were not sent through the bridge.
 fn by_others(summary: &Summary) -> u64 {
     let labels = summary.labels.iter();
     labels
@@ -284,7 +274,7 @@ fn arrivals(summary: &Summary) -> Vec<String> {
     lines
 }
 
-/// Figures that Locust lacks: exact percentiles, script waiting time, validity.
+/// Lines with figures that Locust lacks: exact percentiles, waiting time of the script, validity.
 fn own_lines(summary: &Summary) -> Vec<String> {
     let mut lines = Vec::new();
     let requests = &summary.requests;

@@ -1,4 +1,4 @@
-//! Facts of a test before its start, and its plan. All processes compute the same plan.
+//! What is known of a test before it starts, and its plan. All processes compute the same plan.
 
 use std::path::Path;
 
@@ -9,7 +9,6 @@ use session::rules;
 
 pub(crate) const LOCUST: &str = "locust";
 
-/// Maximum number of users, if known.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct LocustTest {
     pub target: Option<String>,
@@ -17,7 +16,7 @@ pub struct LocustTest {
     pub duration_ns: Option<u64>,
     pub files: Vec<String>,
     pub settings: Vec<(String, String)>,
-    /// Rate of tasks; `None` for a closed loop.
+    /// Rate at which tasks start. `None` for a closed loop.
     #[serde(default)]
     pub arrivals: Option<String>,
     pub checks: String,
@@ -32,9 +31,7 @@ impl LocustTest {
         }
     }
 
-    /// # Errors
-    ///
-    /// A line for each problem.
+    /// Returns the plan.
     pub fn plan(&self) -> Result<Plan, Vec<String>> {
         let duration_ns = self.duration_ns.unwrap_or(DAY).min(99 * DAY);
         let users = self.users.max(1);
@@ -52,7 +49,6 @@ impl LocustTest {
             .map_or(name.into(), |stem| stem.to_string_lossy().into_owned());
         let target = self.target.clone().unwrap_or_default();
         let mut plan = Plan::new(name, Format(LOCUST), target, load, work);
-        // Each request has its own time limit.
         plan.http.timeouts.total_ns = None;
         plan.http.cookie_jar = false;
         let settings = self.settings.iter();
@@ -70,11 +66,7 @@ impl LocustTest {
     }
 }
 
-/// Checks environment variables for criteria, stop rules and arrivals.
-///
-/// # Errors
-///
-/// The first problem.
+/// Checks environment variables with criteria, stop rules and arrivals.
 pub fn check_wishes() -> Result<(), String> {
     let first = |problems: Vec<Problem>| problems[0].message.clone();
     rules::criteria(&rules::checks()).map_err(first)?;

@@ -1,4 +1,4 @@
-//! Keeps the driver's final counts by name.
+//! Keeps the final counts of the driver by name.
 
 use measure::accumulator::{Accumulator, Event, Tally};
 

@@ -1,4 +1,4 @@
-//! MQTT clients alongside the scenarios of a native plan: driver, and ledger of messages.
+//! MQTT clients alongside the scenarios of a native plan: their driver, and the ledger of messages.
 
 use std::sync::Arc;
 
@@ -19,7 +19,8 @@ pub fn stamp_of_parts(seed: u64, at_ns: u64) -> u32 {
     ((seed.rotate_left(32) ^ at_ns).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32
 }
 
-/// Driver for the plan's clients, if any. All processes of a run need the same stamp.
+/// The driver for the plan's clients, if it has any. All processes of a run must use the same
+/// stamp.
 #[must_use]
 pub fn driven(plan: &Plan, seed: u64, stamp: Option<u32>) -> Option<BackgroundWork> {
     let background = plan.background.as_ref()?;
@@ -41,12 +42,12 @@ pub fn driven(plan: &Plan, seed: u64, stamp: Option<u32>) -> Option<BackgroundWo
     })
 }
 
-/// The ledger of messages: sentences, and counts by name.
+/// The ledger of messages, as sentences and as counts by name.
 #[must_use]
 pub fn found(run: &Run) -> (Vec<String>, serde_json::Value) {
     let mut reported = print::tally(run);
     if !print::is_whole(run) {
-        // Incomplete publishers say nothing about expected deliveries.
+        // If publishers are incomplete, the number of expected deliveries is unknown.
         reported.counters.remove("expected");
     }
     let ledger = print::ledger(run);

@@ -1,4 +1,5 @@
-//! Files of the command line: credentials, payloads, certificates. Checks their content.
+//! Reads files that are named on the command line (credentials, payloads, certificates) and checks
+//! them.
 
 use std::path::Path;
 
@@ -9,7 +10,6 @@ pub(crate) fn text(option: &str, path: &Path) -> Result<String, String> {
     read.map_err(|error| format!("{option} {}: {error}", path.display()))
 }
 
-/// Text, or `template://FILE`.
 pub(crate) fn payload(message: &str) -> Result<String, String> {
     match message.strip_prefix("template://") {
         Some(path) => text("-m", Path::new(path)),

@@ -1,9 +1,8 @@
-//! Options of emqtt-bench that have no effect, with notes.
+//! Options of emqtt-bench that have no effect, each with a note.
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum OptionValue {
     Needed,
-    /// `true` or `false` may follow.
     Switch,
 }
 
@@ -66,7 +65,7 @@ const DROPPED: [Harmless; 10] = [
     },
 ];
 
-/// Switches that emqtt-bench writes with `true` or `false`.
+/// Switches that emqtt-bench accepts with `true` or `false`.
 const SWITCHES: [&[&str]; 2] = [&["-S", "--ssl"], &["-r", "--retain"]];
 
 pub(crate) fn taken(arguments: &[String]) -> (Vec<String>, Vec<String>) {

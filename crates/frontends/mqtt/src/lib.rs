@@ -1,6 +1,6 @@
-//! MQTT front end: `loadline mqtt conn|pub|sub` with emqtt-bench's options; without a subcommand
-//! [`Mqtt::without_command`]. [`read`] makes plans, [`background`] runs clients alongside
-//! scenarios, [`MqttAccumulator`] keeps counts, [`print`] renders them.
+//! Front end for MQTT: `loadline mqtt conn|pub|sub` with emqtt-bench's options. [`read`] creates
+//! plans, [`background`] runs clients alongside scenarios, [`MqttAccumulator`] keeps counts,
+//! [`print`] prints them.
 
 #![forbid(unsafe_code)]
 
@@ -24,7 +24,6 @@ pub use run::{RunPrinter, driver_counts, not_a_command, ready};
 
 #[derive(Debug)]
 pub struct Mqtt {
-    /// Runs `loadline mqtt` without a subcommand.
     pub without_command: fn(&[String], &SharedMessageSink) -> u8,
 }
 

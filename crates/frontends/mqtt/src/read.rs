@@ -1,4 +1,4 @@
-//! Command line with emqtt-bench's option names where they exist.
+//! Reads the command line. Options have emqtt-bench's names where it has them.
 
 use std::path::PathBuf;
 
@@ -20,15 +20,15 @@ use crate::files;
     disable_help_flag = true
 )]
 pub struct MqttCommand {
-    /// What clients do.
+    /// What the clients do
     #[command(subcommand)]
     pub what: MqttSubcommand,
 }
 
-/// What clients do.
+/// What the clients do.
 #[derive(Debug, Subcommand)]
 pub enum MqttSubcommand {
-    /// Connect, and stay
+    /// Connect and stay connected
     Conn(Common),
     /// Connect and publish
     Pub(Pub),
@@ -36,50 +36,49 @@ pub enum MqttSubcommand {
     Sub(Sub),
 }
 
-/// What all three take.
+/// Options of all three commands.
 #[derive(Debug, Args)]
 pub struct Common {
-    /// The server; of several, separated by commas, clients take each in turn
+    /// Server. Clients use several servers in turn; separate them with commas
     #[arg(short = 'h', long, default_value = "localhost", value_delimiter = ',')]
     host: Vec<String>,
-    /// Its port [1883, with -S 8883]
+    /// Port of the server [1883, with -S 8883]
     #[arg(short = 'p', long)]
     port: Option<u16>,
     /// MQTT version: 4 (3.1.1) or 5
     #[arg(short = 'V', long, default_value = "5", value_parser = ["4", "5"])]
     version: String,
-    /// How many clients
+    /// Number of clients
     #[arg(short = 'c', long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     count: u32,
-    /// Connects per second; 0: by --interval
+    /// Connects per second; 0 means that --interval sets the pace
     #[arg(short = 'R', long, default_value_t = 0)]
     connrate: u32,
-    /// Milliseconds from one connect to the next
+    /// Milliseconds between two connects
     #[arg(short = 'i', long, default_value_t = 10)]
     interval: u32,
-    /// Local addresses to connect from, in turn, separated by commas
+    /// Local addresses to connect from, used in turn; separate them with commas
     #[arg(long, value_delimiter = ',')]
     ifaddr: Vec<std::net::IpAddr>,
-    /// What client identifiers begin with
+    /// Prefix of client identifiers
     #[arg(long)]
     prefix: Option<String>,
     /// Number of the first client
     #[arg(short = 'n', long, default_value_t = 0)]
     startnumber: u64,
-    /// User name; %i and %rand_N are filled in
+    /// User name; %i and %rand_N are expanded
     #[arg(short = 'u', long)]
     username: Option<String>,
     /// Password
     #[arg(short = 'P', long)]
     password: Option<String>,
-    /// A CSV file that says who each client is: columns username, password, client_id, whichever it
-    /// has
+    /// CSV file with the clients' identities: any of the columns username, password and client_id
     #[arg(long, conflicts_with_all = ["username", "password"])]
     credentials: Option<PathBuf>,
     /// Keep-alive in seconds
     #[arg(short = 'k', long, default_value_t = 300)]
     keepalive: u16,
-    /// Begin new sessions
+    /// Start new sessions
     #[arg(short = 'C', long, default_value = "true", action = clap::ArgAction::Set)]
     clean: bool,
     /// Seconds that sessions outlive their connections (MQTT 5)
@@ -88,7 +87,7 @@ pub struct Common {
     /// TLS
     #[arg(short = 'S', long)]
     ssl: bool,
-    /// Do not check certificates
+    /// Do not verify certificates
     #[arg(long)]
     insecure: bool,
     /// Trust these authorities instead of the machine's (PEM)
@@ -99,52 +98,52 @@ pub struct Common {
         conflicts_with = "insecure"
     )]
     cacertfile: Option<PathBuf>,
-    /// The client's certificate (PEM)
+    /// Client certificate (PEM)
     #[arg(long, visible_alias = "cert", requires_all = ["ssl", "keyfile"])]
     certfile: Option<PathBuf>,
-    /// Its key (PEM)
+    /// Key of the client certificate (PEM)
     #[arg(long, visible_alias = "key", requires = "certfile")]
     keyfile: Option<PathBuf>,
-    /// Topic of a will
+    /// Topic of the will
     #[arg(long)]
     will_topic: Option<String>,
-    /// What the will says
+    /// Payload of the will
     #[arg(long, default_value = "", requires = "will_topic")]
     will_payload: String,
-    /// Its quality of service
+    /// Quality of service of the will
     #[arg(long, default_value_t = 0, requires = "will_topic", value_parser = clap::value_parser!(u8).range(0..=2))]
     will_qos: u8,
-    /// Have it retained
+    /// Retain the will
     #[arg(long, requires = "will_topic")]
     will_retain: bool,
-    /// Seconds from the end of a connection to its will (MQTT 5)
+    /// Delay between the end of a connection and its will, in seconds (MQTT 5)
     #[arg(long, default_value_t = 0, requires = "will_topic")]
     will_delay: u32,
-    /// How long, behind the connects
+    /// Duration of the load, after the connects
     #[arg(long)]
     duration: Option<String>,
-    /// How long answers and deliveries may take behind the load
+    /// Time to wait for responses and deliveries after the load
     #[arg(long, default_value = "10s")]
     drain: String,
-    /// How late a message may be so that several share one wake-up; 0 is none [default: 100us]
+    /// How late a message may be so that several share one wake-up; 0 disables it [default: 100us]
     #[arg(long)]
     pub pacing_slack: Option<String>,
     /// Threads
     #[arg(long)]
     pub workers: Option<usize>,
-    /// A condition that must hold, as `p99 of "DELIVERY" < 50ms`
+    /// Criterion that must hold, for example 'p99 of "DELIVERY" < 50ms'
     #[arg(long)]
     check: Vec<String>,
-    /// Where the summary goes as JSON
+    /// Write the summary as JSON to this file
     #[arg(long)]
     pub json: Option<PathBuf>,
-    /// Where records are kept
+    /// Folder for records
     #[arg(long)]
     pub runs: Option<PathBuf>,
-    /// The seed of everything random
+    /// Seed of all random numbers
     #[arg(long)]
     pub seed: Option<u64>,
-    /// This text
+    /// Print this help
     #[arg(long, action = clap::ArgAction::Help)]
     help: Option<bool>,
 }
@@ -152,55 +151,55 @@ pub struct Common {
 /// `pub`.
 #[derive(Debug, Args)]
 pub struct Pub {
-    /// What all take.
+    /// Options of all three commands.
     #[command(flatten)]
     pub common: Common,
-    /// Milliseconds from one message of a client to its next; 0: as fast as it goes
+    /// Milliseconds between two messages of a client; 0 means as fast as possible
     #[arg(short = 'I', long = "interval_of_msg", default_value_t = 1000)]
     every_ms: u32,
-    /// Topic; %i, %c, %u and %rand_N are filled in
+    /// Topic; %i, %c, %u and %rand_N are expanded
     #[arg(short = 't', long)]
     topic: String,
-    /// Bytes of a payload; from 28 on it carries a stamp, by which receivers count
+    /// Size of a payload in bytes; from 28 on it starts with a header by which receivers count
     #[arg(short = 's', long, default_value_t = 256)]
     size: u32,
-    /// Payload, instead of --size; %i, %c, %u and %rand_N are filled in; template://FILE is read
+    /// Payload, instead of --size; %i, %c, %u and %rand_N are expanded; template://FILE reads it
     /// from a file
     #[arg(short = 'm', long, conflicts_with = "size")]
     message: Option<String>,
     /// Quality of service
     #[arg(short = 'q', long, default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=2))]
     qos: u8,
-    /// Have messages retained
+    /// Retain messages
     #[arg(short = 'r', long)]
     retain: bool,
-    /// So many messages of all clients together, instead of --duration
+    /// Number of messages of all clients together, instead of --duration
     #[arg(short = 'L', long, default_value_t = 0)]
     limit: u64,
-    /// Messages of a client that may wait for their acknowledgement; 0: as many as there are
+    /// Maximum number of unacknowledged messages of a client; 0 means as many as there are
     /// identifiers
     #[arg(short = 'F', long, default_value_t = 1)]
     inflight: u16,
-    /// A property of the user's, as NAME=VALUE; may be repeated (MQTT 5)
+    /// User property as NAME=VALUE; repeatable (MQTT 5)
     #[arg(long)]
     user_property: Vec<String>,
-    /// What the payload is (MQTT 5)
+    /// Content type of the payload (MQTT 5)
     #[arg(long)]
     content_type: Option<String>,
-    /// Seconds until nobody wants a message any more (MQTT 5)
+    /// Expiry of a message, in seconds (MQTT 5)
     #[arg(long)]
     message_expiry: Option<u32>,
-    /// Instead of -I: messages per second of all clients, as 500/s:10s or, rising,
-    /// 100/s..500/s:10s; one after the other
+    /// Instead of -I: messages per second of all clients, as 500/s:10s, or rising as
+    /// 100/s..500/s:10s; repeat for more phases
     #[arg(long, conflicts_with_all = ["every_ms", "limit", "duration"])]
     phase: Vec<String>,
-    /// So many clients more that subscribe, so that every delivery is counted and timed
+    /// Number of additional clients that subscribe, so that every delivery is counted and timed
     #[arg(long, default_value_t = 0)]
     subscribers: u32,
-    /// What these subscribe to [the topic, with + for what is filled in]
+    /// Topic filter of these subscribers [the topic, with + for placeholders]
     #[arg(long, requires = "subscribers")]
     filter: Option<String>,
-    /// Quality of service of these [as --qos]
+    /// Quality of service of these subscriptions [as --qos]
     #[arg(long, requires = "subscribers", value_parser = clap::value_parser!(u8).range(0..=2))]
     subscribe_qos: Option<u8>,
 }
@@ -208,10 +207,10 @@ pub struct Pub {
 /// `sub`.
 #[derive(Debug, Args)]
 pub struct Sub {
-    /// What all take.
+    /// Options of all three commands.
     #[command(flatten)]
     pub common: Common,
-    /// Filter, or several; %i, %c, %u and %rand_N are filled in
+    /// Topic filter, or several; %i, %c, %u and %rand_N are expanded
     #[arg(short = 't', long, required = true)]
     topic: Vec<String>,
     /// Quality of service
@@ -231,7 +230,7 @@ impl MqttSubcommand {
         }
     }
 
-    /// Maximum messages of all clients, without a schedule.
+    /// Maximum number of messages of all clients. `None` if there is a schedule.
     #[must_use]
     pub fn limit(&self) -> Option<u64> {
         match self {
@@ -240,9 +239,11 @@ impl MqttSubcommand {
         }
     }
 
+    /// Returns the plan.
+    ///
     /// # Errors
     ///
-    /// One line.
+    /// One line about the first problem.
     pub fn plan(&self) -> Result<Plan, String> {
         let common = self.common();
         let mut plan = match self {
@@ -275,9 +276,7 @@ impl MqttSubcommand {
 }
 
 impl Common {
-    /// # Errors
-    ///
-    /// One line, if it is not a duration.
+    /// Returns the drain time.
     pub fn drain_ns(&self) -> Result<u64, String> {
         units::parse_duration(&self.drain).map_err(|e| format!("--drain '{}': {e}", self.drain))
     }
@@ -306,7 +305,7 @@ impl Common {
             return Err("-x: sessions of MQTT 3.1.1 have no expiry: use -V 5, or -C false".into());
         }
         let prefix = self.prefix.clone();
-        // Concurrent runs need different client ids.
+        // Concurrent runs must have different client identifiers.
         let prefix = prefix.unwrap_or_else(|| format!("loadline-{}", std::process::id()));
         let will = self.will_topic.as_ref().map(|topic| Will {
             topic: topic.clone(),
@@ -411,7 +410,7 @@ impl Pub {
             properties: self.properties()?,
             pace: None,
         });
-        // Receivers connect first.
+        // Receivers connect before publishers.
         let mut groups = Vec::new();
         if self.subscribers > 0 {
             groups.push(self.receivers()?);
@@ -448,7 +447,7 @@ impl Pub {
         Ok(properties)
     }
 
-    /// Maximum messages of all clients, without a schedule.
+    /// Maximum number of messages of all clients. `None` if there is a schedule.
     #[must_use]
     pub fn limit(&self) -> Option<u64> {
         (self.every_ms == 0 && self.limit > 0).then_some(self.limit)
@@ -467,7 +466,7 @@ impl Pub {
             qos: self.subscribe_qos.unwrap_or(self.qos),
         }];
         receivers.will = None;
-        // Clients with equal ids disconnect each other.
+        // Clients with the same identifier would disconnect each other.
         for credential in &mut receivers.credentials {
             credential.client_id = None;
         }
@@ -503,7 +502,7 @@ impl Pub {
     }
 }
 
-/// Turns a topic into a filter: levels with placeholders become wildcards.
+/// Turns a topic into a filter. Levels with placeholders become wildcards.
 fn loosened(topic: &str) -> String {
     let levels = topic.split('/');
     let levels: Vec<&str> = levels
@@ -512,7 +511,6 @@ fn loosened(topic: &str) -> String {
     levels.join("/")
 }
 
-/// `RATE:DURATION` or `RATE..RATE:DURATION`.
 fn phase(text: &str) -> Result<Phase, String> {
     let (rates, duration) = text
         .rsplit_once(':')
@@ -579,7 +577,7 @@ mod tests {
     fn publishers_take_turns_at_their_rates_together() {
         let plan = plan_of("pub -c 40 -I 20 -R 100 -t d/%i/x -q 1 -F 0 --duration 10s").unwrap();
         let schedule = plan.schedule(1);
-        // 40 clients × 50/s × 10 s, after the connects and a second.
+        // 40 clients × 50/s × 10 s, after the connects and another second.
         assert_eq!(schedule.total(), 20_000);
         let first = schedule.at(0).unwrap().intended_ns;
         assert_eq!(first, 40 * SECOND / 100 + SETTLE_NS);

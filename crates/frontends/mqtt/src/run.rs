@@ -1,4 +1,4 @@
-//! `loadline mqtt`: a line per second, then summary and ledger, with native exit codes.
+//! `loadline mqtt`: prints a line per second, then summary and ledger. Exit codes are native.
 
 use std::{
     path::{Path, PathBuf},
@@ -90,7 +90,7 @@ fn job(command: &MqttCommand, notes: Vec<String>) -> Result<Job, String> {
         flat_out: matches!(plan.load, Load::Closed { .. }),
         own: Vec::new(),
         seed,
-        // Random stamp.
+        // A random stamp.
         run: (inputs::random_seed() >> 8) as u32,
         limit: command.what.limit(),
         clients: None,
@@ -138,10 +138,6 @@ fn conduct(job: Job, json: Option<&Path>, sink: &SharedMessageSink) -> u8 {
 }
 
 /// Prepares a run and prints its notes.
-///
-/// # Errors
-///
-/// The run cannot start.
 pub fn ready(job: Job, sink: &SharedMessageSink) -> Result<session::Ready, StartError> {
     let clients = match &job.plan.work {
         Work::Mqtt(work) => work.clients(),
@@ -234,7 +230,7 @@ impl RunObserver for RunPrinter {
         });
         match exit::code(outcome) {
             exit::PASS if !is_written => exit::COULD_NOT_RUN,
-            // Lateness of the machine cannot change this.
+            // Lateness of the machine does not affect this.
             exit::PASS | exit::FAIL | exit::INVALID | exit::INCONCLUSIVE
                 if print::nobody_came_in(outcome.run) =>
             {

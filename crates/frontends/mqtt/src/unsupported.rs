@@ -1,4 +1,4 @@
-//! Options of emqtt-bench that are not supported, with alternatives.
+//! Options of emqtt-bench that are not supported, each with an alternative.
 
 const KNOWN: [(&[&str], &str); 4] = [
     (&["--ws"], "WebSocket is not spoken, only TCP and TLS"),

@@ -1,8 +1,8 @@
-//! wrk's and wrk2's figures: whole microseconds, responses per thread and 100 ms, four kinds of
+//! The figures of wrk and wrk2: whole microseconds, responses per thread and 100 ms, four kinds of
 //! errors.
 //!
-//! wrk2's figures begin after calibration, ten seconds after the start. Earlier ones are kept for
-//! shorter runs.
+//! wrk2's figures begin when it has calibrated, ten seconds after the start. Earlier ones are kept
+//! for shorter runs.
 
 use measure::{
     Histogram,
@@ -12,7 +12,6 @@ use measure::{
 const MS: u64 = 1_000_000;
 const US: u64 = 1_000;
 const TICK_NS: u64 = 100 * MS;
-/// wrk2's calibration time, plus this much per connection.
 const CALIBRATE_NS: u64 = 10_000 * MS;
 const CALIBRATE_PER_CONNECTION_NS: u64 = 5 * MS;
 /// Rates above this are not counted.
@@ -20,7 +19,6 @@ const MAX_RATE: u64 = 10_000_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WrkSettings {
-    /// Whether it is wrk2.
     pub paced: bool,
     pub threads: u64,
     pub connections: u64,
@@ -55,18 +53,15 @@ struct Counters {
 
 #[derive(Debug)]
 enum ThreadLatency {
-    /// wrk: a cell per microsecond.
     Exact(Cells),
     Paced(Box<Paced>),
 }
 
 #[derive(Debug, Default)]
 struct Paced {
-    /// From the planned start.
     corrected: Histogram,
-    /// From the first byte written.
     uncorrected: Histogram,
-    /// When calibration is due; `None` afterwards.
+    /// When calibration is due. `None` afterwards.
     calibrate_at: Option<u64>,
     calibration: Option<Calibration>,
 }
@@ -77,12 +72,12 @@ struct Calibration {
     interval_ms: u64,
 }
 
-/// Rate of a thread at ticks, evaluated at the next event after each.
+/// Response rate of a thread at regular ticks. Each is evaluated at the next event after it.
 #[derive(Debug, Default)]
 struct ThreadRate {
     since: u64,
     next_tick: u64,
-    /// 0 before calibration.
+    /// Length of a tick. 0 before calibration.
     every: u64,
     answers: u64,
     samples: Vec<u64>,
@@ -140,7 +135,7 @@ impl Accumulator {
         }
     }
 
-    /// Handles everything due before `now`.
+    /// Handles everything that is due before `now`.
     #[inline]
     fn until(&mut self, now: u64) {
         if let ThreadLatency::Paced(paced) = &mut self.latency
@@ -163,7 +158,7 @@ impl Accumulator {
         self.counters.status += u64::from(status > 399);
         self.rate.answers += 1;
         match &mut self.latency {
-            // The original has one latency per batch.
+            // The original measures one latency per batch.
             ThreadLatency::Exact(_) if !last => {}
             ThreadLatency::Exact(cells) => {
                 let us = service_ns / US;
@@ -203,7 +198,7 @@ impl Accumulator {
 }
 
 impl Paced {
-    /// Calibrates and resets; `None` without responses.
+    /// Calibrates and resets the figures. `None` if there were no responses.
     fn calibrate(&mut self) -> Option<Calibration> {
         let mean = self.corrected.mean().filter(|mean| *mean > 0.0)?;
         let p90_us = self.corrected.quantile(0.9)?;
@@ -303,7 +298,7 @@ impl accumulator::Accumulator for Accumulator {
     }
 
     fn finish(&mut self) -> Tally {
-        // Too short to calibrate: reports what there is.
+        // The run is too short to calibrate, so report what there is.
         if let ThreadLatency::Paced(paced) = &mut self.latency {
             paced.calibrate_at = None;
         }
@@ -377,7 +372,7 @@ mod tests {
         for _ in 0..10 {
             frontend.event(50 * MS, &answer(true, 0, US));
         }
-        // Nothing for most of a second, then ten: 100/s and 11/s, not 100, 0, 0, …
+        // Nothing for most of a second, then ten: the rates are 100/s and 11/s, not 100, 0, 0, …
         for _ in 0..10 {
             frontend.event(950 * MS, &answer(true, 0, US));
         }
@@ -404,7 +399,6 @@ mod tests {
         assert_eq!(part.firsts["calibration.003.interval_ms"], 14);
         assert_eq!(part.counts["latency"].pairs(), [(2_000, 1)]);
         assert_eq!(part.counts["uncorrected"].pairs(), [(50, 1)]);
-        // A short run has only early figures.
         let mut short = Accumulator::new(paced, 0);
         short.event(0, &Event::Begin);
         short.event(MS, &answer(true, 5 * US, 4 * US));

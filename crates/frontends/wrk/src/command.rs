@@ -16,7 +16,6 @@ use crate::{
     test::{Strictness, WrkTest},
 };
 
-/// wrk's default.
 const CONNECTIONS: u32 = 10;
 
 #[derive(Debug)]
@@ -69,14 +68,14 @@ impl ScriptRun for Lua {
         lua::flush_output();
         let Some(test) = &self.test else { return };
         self.trouble = test.failure();
-        // No `done` after a hang, or after an error in any process.
+        // `done` is not called after a hang, or after an error in any process.
         let manifest = &ended.run.manifest;
         let is_dead = match &ended.error {
             Some(RunError::Stuck(_)) => true,
             Some(_) => manifest.processes.is_some(),
             None => false,
         };
-        // Nor in a part, which lacks the whole run's figures.
+        // It is not called in a part either, because a part lacks the figures of the whole run.
         let is_part = manifest.share.is_some();
         if self.trouble.is_none() && !is_dead && !is_part {
             let report = WrkReport::from_part(counted, ended.runtime_ns(), &self.target);
@@ -147,7 +146,7 @@ fn command(flags: &RunOptions<'_>) -> Result<WrkCommand, String> {
     })
 }
 
-/// `None` with too few descriptors.
+/// Creates the plan. `None` if there are too few descriptors.
 fn plan(command: &WrkCommand, rate: Option<Rate>, insecure: bool) -> Result<Plan, String> {
     let mut plan = command.plan();
     if let Some(rate) = rate {

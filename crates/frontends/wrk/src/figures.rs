@@ -1,4 +1,4 @@
-//! Figures for a script's `done`.
+//! Passes figures to a script's `done`.
 
 use script::lua::DistributionFigures;
 

@@ -1,5 +1,5 @@
-//! wrk and wrk2 front end: [`read`] parses command lines, [`Accumulator`] counts figures, [`print`]
-//! renders them, [`command`] runs scripts under `loadline run`.
+//! Front end for wrk and wrk2. [`read`] parses command lines, [`Accumulator`] counts figures,
+//! [`print`] prints them, [`command`] runs scripts under `loadline run`.
 
 #![forbid(unsafe_code)]
 

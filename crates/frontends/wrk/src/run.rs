@@ -1,5 +1,5 @@
-//! `loadline wrk`, or links called `wrk` or `wrk2`: their flags, exact standard output and exit
-//! codes. Loadline's messages go to standard error.
+//! `loadline wrk`, or links called `wrk` or `wrk2`: their flags, standard output and exit codes, to
+//! the character. Loadline's own messages go to standard error.
 
 use std::{
     path::Path,
@@ -33,10 +33,9 @@ const FAILED: u8 = 1;
 const NO_THREAD: u8 = 2;
 const DRAIN_NS: u64 = 100 * MILLISECOND;
 
-/// Without the program's name.
 pub fn command(persona: Persona, arguments: &[String], sink: &SharedMessageSink) -> u8 {
     let reading = read::read(arguments, persona);
-    // In this order on one terminal too.
+    // The order matters if both go to one terminal.
     if let Some(lines) = reading.err.strip_suffix('\n') {
         sink.say(&lines);
     }
@@ -57,7 +56,7 @@ fn execute(command: &WrkCommand, sink: &SharedMessageSink) -> Result<u8, RunRefu
     let stop = StopHandle::default();
     let (exports, live) = live::options_from_env().map_err(|line| format!("loadline: {line}"))?;
     let plan = command.plan();
-    // Before the script, which may resolve names.
+    // Check hosts before the script starts, because it may resolve names.
     hosts::Hosts::BesideDoor
         .allow(&plan)
         .map_err(|problems| lines(&problems))?;
@@ -102,7 +101,7 @@ struct Wrk<'a> {
     sink: &'a SharedMessageSink,
     screen: Screen<'a>,
     test: WrkTest,
-    /// `None` if the script failed or hung.
+    /// The printed report. `None` if the script failed or hung.
     report: Option<WrkReport>,
     trouble: Option<RunRefusal>,
 }
@@ -130,7 +129,7 @@ impl RunObserver for Wrk<'_> {
             return;
         }
         if let Some(error @ RunError::Stuck(_)) = &ended.error {
-            // A script that hangs gets no `done`.
+            // `done` is not called for a script that hangs.
             self.trouble = Some(format!("loadline: {error}"));
             return;
         }
@@ -186,17 +185,17 @@ pub fn accumulators(command: &WrkCommand) -> DoorMaker {
     };
     let threads = AtomicU64::new(0);
     Arc::new(move || {
-        // Thread numbers only need to be distinct.
+        // Numbers of threads only need to be distinct.
         let number = threads.fetch_add(1, Ordering::Relaxed);
         Box::new(Accumulator::new(settings, number))
     })
 }
 
-/// Prints what wrk lacks to standard error: causes of errors, effect of the correction, validity.
+/// Prints to standard error what wrk lacks: causes of errors, effect of the correction, validity.
 fn own_lines(summary: &Summary, report: &WrkReport, run: &Run, sink: &SharedMessageSink) {
     say_late(report, sink);
     for row in &summary.errors {
-        // In flight at the end, not an error.
+        // Requests in flight at the end are not errors.
         if row.class != "unfinished" {
             let count = units::count(row.count);
             sink.say(&format_args!("loadline: {count} × {}", row.reason));

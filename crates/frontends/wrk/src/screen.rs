@@ -1,4 +1,4 @@
-//! Observer that prints wrk's live output and keeps its figures, in case the record cannot be
+//! Observer that prints wrk's live output. Keeps wrk's figures in case the record cannot be
 //! written.
 
 use engine::OutputLine;

@@ -1,4 +1,5 @@
-//! A wrk command made ready: script states, addresses, and a driver per thread.
+//! A wrk command that is ready to run: states of the script, addresses, and a driver for each
+//! thread.
 
 use std::{cell::RefCell, rc::Rc, sync::Arc};
 
@@ -22,9 +23,9 @@ use crate::{figures, print::WrkReport, read::WrkCommand};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Strictness {
-    /// As wrk: broken scripts are skipped, late responses accepted.
+    /// Like wrk: broken scripts are skipped, and late responses are accepted.
     AsWrk,
-    /// Native: broken scripts are refused, the time limit ends requests.
+    /// Native: broken scripts are refused, and the time limit ends requests.
     Native,
 }
 
@@ -32,10 +33,8 @@ pub struct WrkTest {
     script: Script,
     origin: Origin,
     threads: usize,
-    /// Of all threads and processes.
     connections: u64,
     until_ns: u64,
-    /// See [`Strictness`].
     as_wrk: bool,
 }
 
@@ -158,7 +157,7 @@ fn turns_of(plan: &Plan, seed: u64) -> Option<impl Fn() -> Turns + Clone + Send 
     let Shape::Rate(rate) = first.shape else {
         return None;
     };
-    // Schedules have whole arrivals, so a fraction of the last one is dropped.
+    // A schedule has whole arrivals, so the fraction of the last one is dropped.
     let in_all = u128::from(rate.count) * u128::from(first.duration_ns);
     let is_whole = in_all.is_multiple_of(rate.per_ns.max(1).into());
     let drawn = (first.arrivals == ArrivalProcess::Poisson || !is_whole).then(|| plan.load.clone());

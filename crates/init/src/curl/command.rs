@@ -35,7 +35,6 @@ pub struct CurlCommand {
     pub follow: bool,
     pub insecure: bool,
     pub max_redirects: Option<u32>,
-    /// With its unit.
     pub max_time: Option<String>,
     pub passed: Vec<String>,
 }
@@ -66,11 +65,7 @@ impl CurlCommand {
     }
 }
 
-/// `--next` and further URLs start commands.
-///
-/// # Errors
-///
-/// The first unknown or unsupported word.
+/// Reads commands. `--next` and each further URL start another one.
 pub fn read(words: &[Word], end: Mark) -> Result<Vec<CurlCommand>, SyntaxError> {
     let mut reader = CommandReader {
         words: words.iter(),
@@ -119,7 +114,7 @@ impl CommandReader<'_> {
     }
 
     fn long(&mut self, name: &str, word: &Word) -> Result<(), SyntaxError> {
-        // curl rejects `--name=value`, but people write it.
+        // curl rejects `--name=value`, but it is often written.
         let (name, joined) = match name.split_once('=') {
             Some((name, value)) => (name, Some(value)),
             None => (name, None),

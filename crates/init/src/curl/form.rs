@@ -15,7 +15,7 @@ use crate::{
     unknowns::Unknowns,
 };
 
-/// curl's content types by extension; octets otherwise.
+/// curl's content types by file extension. Other files are octet streams.
 const TYPES: [(&str, &str); 10] = [
     ("gif", "image/gif"),
     ("jpg", "image/jpeg"),
@@ -101,7 +101,6 @@ fn part(
     })
 }
 
-/// Needed if the plan would choose another type.
 fn own_kind(content: &PartContent) -> Option<String> {
     let PartContent::File { path, called } = content else {
         return None;
@@ -114,7 +113,8 @@ fn own_kind(content: &PartContent) -> Option<String> {
     (plan::media::content_type(name) != kind).then(|| kind.to_owned())
 }
 
-/// Up to `;` (for files also `,`), without quotes, and the rest.
+/// Splits at the first `;` (for files also `,`). Returns the part before it without quotes, and the
+/// rest.
 fn first<'t>(text: &'t str, is_file: bool, word: &Word) -> Result<(String, &'t str), SyntaxError> {
     if let Some(inside) = text.strip_prefix('"') {
         let mut value = String::new();

@@ -1,4 +1,4 @@
-//! curl's options: meaning, and whether a value follows.
+//! curl's options: what they mean, and whether a value follows.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Meaning {
@@ -24,7 +24,6 @@ const CONFIG: Meaning = Meaning::Refused("curl's own files are not read: write i
 
 use Meaning::{Nothing, Says};
 
-/// (short, long, takes a value, meaning)
 const OPTIONS: &[(&str, &str, bool, Meaning)] = &[
     ("X", "request", true, Says),
     ("H", "header", true, Says),
@@ -58,7 +57,7 @@ const OPTIONS: &[(&str, &str, bool, Meaning)] = &[
     ("E", "cert", true, Says),
     ("", "key", true, Says),
     (":", "next", false, Says),
-    // Behaviour, output, retries.
+    // Options about behaviour, output and retries.
     ("s", "silent", false, Nothing),
     ("S", "show-error", false, Nothing),
     ("v", "verbose", false, Nothing),
@@ -120,7 +119,7 @@ const OPTIONS: &[(&str, &str, bool, Meaning)] = &[
     ("", "noproxy", true, Nothing),
     ("", "expect100-timeout", true, Nothing),
     ("", "path-as-is", false, Nothing),
-    // Unsupported, or expressed elsewhere.
+    // Options that are not supported, or expressed in another way.
     ("T", "upload-file", true, UPLOAD),
     ("x", "proxy", true, PROXY),
     ("", "preproxy", true, PROXY),

@@ -89,7 +89,6 @@ pub fn draft(
             .push(("accept-encoding".to_owned(), "gzip, deflate, br".to_owned()));
     }
     if !parts.is_empty() {
-        // The plan sets the boundary.
         request
             .headers
             .retain(|(name, _)| !name.eq_ignore_ascii_case("content-type"));
@@ -261,7 +260,7 @@ fn data(pieces: &[BodyPiece], read: ReadFile<'_>) -> Result<Option<String>, Synt
     Ok(whole)
 }
 
-/// `content`, `=content`, `name=content`, `@file`, `name@file`.
+/// Reads `content`, `=content`, `name=content`, `@file` or `name@file`.
 fn urlencoded(word: &Word, read: ReadFile<'_>) -> Result<String, SyntaxError> {
     let text = &word.text;
     let Some(at) = text.find(['=', '@']) else {

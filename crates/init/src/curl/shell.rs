@@ -1,5 +1,5 @@
-//! Splits pasted text into words as a POSIX shell does, with bash's `$'…'`. Shell variables become
-//! environment variables; the rest is refused.
+//! Splits pasted text into words like a POSIX shell, with bash's `$'…'`. Shell variables become
+//! environment variables. Other shell syntax is refused.
 
 use formats::document::{Mark, SyntaxError};
 
@@ -18,11 +18,7 @@ pub struct Word {
     pub mark: Mark,
 }
 
-/// `variable` returns the replacement of a shell variable.
-///
-/// # Errors
-///
-/// An open quote, or shell syntax.
+/// Splits a text. `variable` returns what replaces a shell variable.
 pub fn tokens(
     file: usize,
     text: &str,
@@ -84,7 +80,7 @@ impl Shell<'_> {
                 }
                 Some('|') => {
                     self.next();
-                    // `a || b` starts another command.
+                    // In `a || b`, the second command is another one.
                     let is_or = self.skip("|");
                     return Ok(Some(if is_or { Token::End } else { Token::Pipe }));
                 }
@@ -254,7 +250,7 @@ impl Shell<'_> {
     fn ansi(&mut self, text: &mut String) -> Result<(), SyntaxError> {
         let at = self.at;
         let no_end = || refused(at, "this $' has no end: close the quote");
-        // Bytes, because `\xc3\xa9` is one letter.
+        // Collect bytes, because `\xc3\xa9` is one letter.
         let mut bytes = Vec::new();
         loop {
             match self.next().ok_or_else(no_end)? {

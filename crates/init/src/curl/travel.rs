@@ -5,9 +5,7 @@ use formats::document::SyntaxError;
 use super::command::{BodyPiece, CurlCommand, refused};
 use crate::{draft::Http, placeholders};
 
-/// # Errors
-///
-/// Unsupported, or contradictory.
+/// Takes settings from commands.
 pub fn take_over(commands: &[CurlCommand], http: &mut Http) -> Result<(), SyntaxError> {
     for BodyPiece { how, word } in commands.iter().flat_map(|command| &command.travel) {
         let text = &word.text;
@@ -46,7 +44,6 @@ pub fn take_over(commands: &[CurlCommand], http: &mut Http) -> Result<(), Syntax
         }
         *place = Some(text.clone());
     }
-    // One file may hold both.
     if http.certificate.is_some() && http.key.is_none() {
         http.key.clone_from(&http.certificate);
     }

@@ -1,5 +1,5 @@
-//! Links values of responses to later requests: they become captures. Values that the client sent
-//! first, or that match by chance, are not linked.
+//! Links values in responses to later requests, so that they become captures. Values that the
+//! client sent first, or that are equal by chance, are not linked.
 
 use std::collections::{HashMap, HashSet};
 
@@ -59,7 +59,8 @@ pub struct Captured {
 }
 
 impl Chain {
-    /// Call in order of steps, before the response.
+    /// Records a text that a request sends. Must be called in the order of steps, before the
+    /// response.
     pub fn sends(&mut self, text: &str) {
         for word in words(text).map(|(_, word)| word).chain([text]) {
             if word.len() >= SHORTEST {
@@ -191,7 +192,7 @@ impl Chain {
     }
 }
 
-/// `.name`, or `['a-b']`; `None` if it would start a template.
+/// Path to a member: `.name` or `['a-b']`. `None` if it would start a template.
 fn member(key: &str) -> Option<String> {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     if key.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && key.chars().all(is_word) {
@@ -214,7 +215,7 @@ fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// Ids, tokens and links, but not words and small numbers.
+/// Whether a value is worth linking: ids, tokens and links, but not words and small numbers.
 fn is_telling(key: &str, text: &str) -> bool {
     if !(SHORTEST..=LONGEST).contains(&text.len())
         || text.contains(char::is_whitespace)
@@ -240,7 +241,6 @@ fn is_telling(key: &str, text: &str) -> bool {
         })
 }
 
-/// `id`, `userId`, `order_id`.
 fn is_id(key: &str) -> bool {
     let lower = key.to_ascii_lowercase();
     let ends = [

@@ -1,4 +1,4 @@
-//! Selects entries of the service, without assets, preflights and third parties.
+//! Selects the entries of the service. Omits assets, preflight requests and third parties.
 
 use std::collections::BTreeSet;
 
@@ -32,7 +32,7 @@ pub struct LeftOut {
     pub incomplete: usize,
 }
 
-/// In order of start, with what was left out.
+/// Selects entries, in the order of their start. Also returns what was left out.
 pub fn choose(mut entries: Vec<HarEntry>) -> (Vec<HarEntry>, LeftOut) {
     let mut left = LeftOut::default();
     if entries.iter().all(|entry| entry.time.is_some()) {
@@ -120,10 +120,10 @@ fn belongs(host: &str, main: &str) -> bool {
     parent.contains('.') && !SHARED.contains(&first) && is_below(host, parent)
 }
 
-/// Plans follow redirects: their targets are not steps.
+/// Removes targets of redirects, because plans follow redirects themselves.
 fn followed(entries: Vec<HarEntry>) -> Vec<HarEntry> {
     let mut steps: Vec<HarEntry> = Vec::new();
-    // Steps whose redirects are open.
+    // Steps whose redirects were not found yet.
     let mut open: Vec<(usize, Url)> = Vec::new();
     for entry in entries {
         let url = Url::parse(&entry.url).ok();

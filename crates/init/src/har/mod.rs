@@ -1,4 +1,4 @@
-//! A HAR recording as a draft: steps with captures and pauses.
+//! Drafts a plan from a HAR recording: steps with captures and pauses.
 
 mod chain;
 mod choose;
@@ -28,7 +28,7 @@ use chain::Chain;
 use choose::LeftOut;
 use entry::HarEntry;
 
-/// Shorter and longer pauses are dropped, in milliseconds.
+/// Shorter pauses are dropped, in milliseconds. Another constant limits long ones.
 const SHORTEST_PAUSE: f64 = 500.0;
 const LONGEST_PAUSE: f64 = 60_000.0;
 const COUNTERS: [&str; 16] = [
@@ -318,7 +318,7 @@ impl Maker<'_> {
             headers::join(&mut request.headers, name, value);
         }
         if let Some(text) = &entry.body {
-            // Tokens from responses are captured before secrets are removed.
+            // Capture tokens from responses before secrets are removed.
             let reported = body::structured(text);
             let linked = reported.as_ref().map(|value| self.value(value));
             let is_linked = linked != reported;
@@ -340,7 +340,7 @@ impl Maker<'_> {
             }
             request.body = match body::draft(&text, &mut request.headers, self.unknowns, "the body")
             {
-                // Links matter more than identical white space.
+                // A linked value is more important than identical white space.
                 DraftBody::Text(text) if is_linked => {
                     body::structured(&text).map_or(DraftBody::Text(text), DraftBody::Json)
                 }
@@ -400,7 +400,6 @@ impl Maker<'_> {
                     .collect(),
             ),
             Value::String(text) => Value::String(self.link(text)),
-            // Keeps the type of a number.
             Value::Number(_) => {
                 let text = query::value::text(Some(value));
                 let linked = self.link(&text);
@@ -421,7 +420,8 @@ impl Maker<'_> {
     }
 }
 
-/// `id` of `POST /carts` is `cart_id`, `$.user.id` is `user_id`.
+/// Name of the variable for a capture: `cart_id` for `id` of `POST /carts`, `user_id` for
+/// `$.user.id`.
 fn variable_of(entry: &HarEntry, key: &str, path: &str) -> String {
     if !matches!(key, "id" | "uuid" | "") {
         return key.to_owned();

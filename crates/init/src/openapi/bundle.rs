@@ -1,4 +1,4 @@
-//! Bundles an OpenAPI description of several files into one tree.
+//! Bundles an OpenAPI description that consists of several files into one tree.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -14,9 +14,7 @@ use crate::kind;
 const FILES: &str = "x-loadline-files";
 const MAX_FILES: usize = 500;
 
-/// # Errors
-///
-/// A network reference, or an unreadable file.
+/// Bundles a description.
 pub fn bundled(name: &str, root: &Node, read: ReadFile<'_>) -> Result<Node, BrokenReference> {
     let mut root = root.clone();
     let mut bundle = Bundle {
@@ -53,7 +51,7 @@ struct Bundle<'r> {
 }
 
 impl Bundle<'_> {
-    /// `None` is the root.
+    /// Rewrites references. `None` is the root file.
     fn rewrite(
         &mut self,
         node: &mut Node,

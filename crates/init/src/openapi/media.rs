@@ -1,4 +1,4 @@
-//! Chooses bodies, and finds members of JSON responses.
+//! Chooses bodies, and finds members in JSON responses.
 
 use formats::document::Node;
 use serde_json::Value;
@@ -33,7 +33,7 @@ pub fn content(root: &Node, body: &Node) -> Result<Option<Content>, BrokenRefere
     });
     let sample = match (rank(&entry.key), text, media.get("schema")) {
         (4, ..) => None,
-        // Other text formats cannot be made up.
+        // Other text formats cannot be invented.
         (3, text, _) => text.filter(|sample| sample.value.is_string()),
         (_, Some(text), _) => Some(text),
         (_, None, Some(schema)) => Some(sample::of_schema(root, schema)?),
@@ -77,7 +77,6 @@ pub fn answer(root: &Node, node: &Node) -> Result<Vec<String>, BrokenReference> 
         members.extend(map.keys().cloned());
     }
     let mut open: Vec<&Node> = media.value.get("schema").into_iter().collect();
-    // Schemas may be cyclic.
     for _ in 0..32 {
         let Some(schema) = open.pop() else { break };
         let schema = resolved(root, schema)?;

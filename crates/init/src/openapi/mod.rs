@@ -1,5 +1,6 @@
-//! An OpenAPI 3 description as a draft, a step per operation. Reading operations are active,
-//! changing ones only with a given body, replacing and deleting ones never.
+//! Drafts a plan from an OpenAPI 3 description, with a step for each operation. Reading operations
+//! are active. Creating ones are active only if their body is given, and those that replace or
+//! delete never are.
 
 mod bundle;
 mod media;
@@ -21,7 +22,7 @@ use crate::{
 use operation::Operation;
 use reference::{BrokenReference, resolved};
 
-/// In order of use.
+/// Methods in the order of use.
 const METHODS: [&str; 8] = [
     "post", "get", "head", "put", "patch", "delete", "options", "trace",
 ];
@@ -59,7 +60,7 @@ fn made(name: &str, root: &Node) -> Result<Draft, BrokenReference> {
     draft.target = target(root, &mut draft)?;
     let mut operations = operations(root)?;
     link(&mut operations, &mut draft.unknowns);
-    // Active steps first, since comments may use their variables.
+    // Active steps come first, because those in comments may use their variables.
     let (on, off): (Vec<_>, Vec<_>) = operations
         .into_iter()
         .enumerate()
@@ -90,7 +91,7 @@ fn of_file(name: &str) -> String {
     file.unwrap_or(name).to_owned()
 }
 
-/// From the file name, or the title if that is generic.
+/// Derives a name from the file, or from the title if the file has a generic name.
 fn stem(name: &str, title: &str) -> String {
     let path = Path::new(name);
     let file = draft::stem(
@@ -176,7 +177,7 @@ fn operations(root: &Node) -> Result<Vec<Operation<'_>>, BrokenReference> {
     Ok(operations)
 }
 
-/// Uses created ids: `POST /pets` returns the `id` for `/pets/{petId}`.
+/// Uses ids of what was created: `POST /pets` returns the `id` for `/pets/{petId}`.
 fn link(operations: &mut [Operation<'_>], unknowns: &mut Unknowns) {
     for maker in 0..operations.len() {
         let (before, after) = operations.split_at_mut(maker + 1);

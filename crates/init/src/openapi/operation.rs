@@ -1,4 +1,5 @@
-//! An operation as a step. Unknown values come from the environment or disable the step.
+//! Turns an operation into a step. Unknown values come from the environment, or the step is
+//! commented out.
 
 use std::collections::BTreeMap;
 
@@ -41,7 +42,7 @@ impl<'n> Operation<'n> {
         node: &'n Node,
     ) -> Result<Operation<'n>, BrokenReference> {
         let mut parameters: Vec<&Node> = Vec::new();
-        // Operation parameters replace path parameters.
+        // Parameters of the operation replace those of the path.
         for list in [node, item].map(|node| node.get("parameters").and_then(Node::as_list)) {
             for parameter in list.unwrap_or_default() {
                 let parameter = resolved(root, parameter)?;
@@ -85,7 +86,8 @@ impl<'n> Operation<'n> {
         self.method == "post" && !self.is_off()
     }
 
-    /// Parameter directly after the maker's path, and the matching response member.
+    /// The parameter directly after the path of `maker`, and the member of its response that
+    /// matches it.
     pub fn made_by(&self, maker: &Operation<'_>) -> Option<(String, String)> {
         let following = self
             .path
@@ -229,7 +231,7 @@ impl<'n> Operation<'n> {
                 .comments
                 .extend(told_of_others(name, message.as_ref(), parameter));
             let style = ParameterStyle::from_parameter(parameter, place);
-            // Parameters with a media type have no style.
+            // A parameter with a media type has no style.
             let is_styled = parameter.get("content").is_none();
             let value = match message {
                 Some(value) if place == "query" && is_styled => {
@@ -268,7 +270,7 @@ impl<'n> Operation<'n> {
         Ok(())
     }
 
-    /// `None` if optional.
+    /// The security to use. `None` if it is optional.
     fn security(
         &self,
         root: &Node,
@@ -467,7 +469,7 @@ fn hint_of(name: &str, place: &str) -> String {
     }
 }
 
-/// `id` after `/pets/` is `pet_id`.
+/// Name for a parameter: `pet_id` for `id` after `/pets/`.
 fn hint(before: &str, name: &str) -> String {
     if name != "id" {
         return name.to_owned();

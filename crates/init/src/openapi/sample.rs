@@ -1,4 +1,4 @@
-//! Sample values for schemas: given, or guessed.
+//! Sample values for schemas, either given or guessed.
 
 use formats::document::Node;
 use serde_json::{Map, Value, json};
@@ -29,17 +29,13 @@ impl ExampleValue {
     }
 }
 
-/// From `example`, `examples`, `default`, `const` or `enum`.
-///
-/// # Errors
-///
-/// An invalid reference.
+/// The value that `example`, `examples`, `default`, `const` or `enum` gives.
 pub fn documented(root: &Node, node: &Node) -> Result<Option<Value>, BrokenReference> {
     if let Some(example) = node.get("example") {
         return Ok(Some(example.to_value()));
     }
     if let Some(examples) = node.get("examples") {
-        // A list in schemas, a map elsewhere.
+        // A list in schemas, but a map elsewhere.
         if let Some(first) = examples.as_list().and_then(<[Node]>::first) {
             return Ok(Some(first.to_value()));
         }
@@ -72,7 +68,7 @@ pub fn others(node: &Node) -> Vec<String> {
     with_value.skip(1).map(|entry| entry.key.clone()).collect()
 }
 
-/// Objects get required properties only.
+/// Creates a sample. Objects get only their required properties.
 pub fn of_schema(root: &Node, schema: &Node) -> Result<ExampleValue, BrokenReference> {
     sample(root, schema, DEEPEST)
 }
@@ -134,7 +130,7 @@ fn all_of(
         whole.guessed |= part.guessed;
         match (&mut whole.value, part.value) {
             (Value::Object(map), Value::Object(more)) => map.extend(more),
-            // Not an object: the part is the value.
+            // Not an object, so the part itself is the value.
             (value, other) => *value = other,
         }
     }

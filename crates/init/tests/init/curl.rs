@@ -348,7 +348,6 @@ proptest! {
     #[test]
     fn any_pasted_text_is_a_plan_or_one_line(text in r#"curl( (-[A-Za-z#:]|--json|--next|'[a{}\n]'|"\$A"|http://a/[{}?=$]{0,3}|[a:=@{}]{1,4}|\\\n|\||;)){0,8}"#) {
         match pasted(&text) {
-            // Named files may be missing.
             Ok(draft) => if let Err(reason) = try_read(draft) {
                 let (text, errors) = *reason;
                 let is_missing = |problem: &plan::Problem| problem.message.contains("No such file");
@@ -462,7 +461,6 @@ fn addresses_and_certificates_are_the_plans() {
             .unwrap();
     let (_, plan) = read(text);
     assert_eq!(plan.http.route.resolve.len(), 2);
-    // Authorities do not matter without verification.
     let text = pasted("curl -k https://a/ --cacert ca.pem")
         .unwrap()
         .text("p.yml");

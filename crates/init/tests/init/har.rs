@@ -289,7 +289,6 @@ proptest! {
             if method == "GET" { entry } else { posted(entry, &json!({"text": text, "id": id})) }
         });
         let (_, plan) = read(recorded(&har(entries.collect())).unwrap());
-        // Replacing requests are sent only if their responses are needed.
         let harmless = parts.iter().filter(|part| part.0 != "PUT").count();
         prop_assert!((harmless..=parts.len()).contains(&requests(&plan).len()));
     }

@@ -23,10 +23,8 @@ pub fn read(draft: Draft) -> (String, Plan) {
 pub fn try_read(draft: Draft) -> Result<(String, Plan), Box<(String, LoadErrors)>> {
     let folder = std::env::temp_dir().join(format!("loadline-init-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
-    // Tests run in parallel.
     let name = format!("{:?}.yml", std::thread::current().id());
     let exported = draft.unknowns().iter().map(|unknown| {
-        // A shell variable may be the target.
         let value = if unknown.variable.is_none() {
             "http://127.0.0.1:9"
         } else {
@@ -76,7 +74,6 @@ pub fn evaluated(plan: &Plan, template: &plan::Template, more: &[(&str, &str)]) 
     value::text(template.eval(&scope, &mut rng).as_ref())
 }
 
-/// `UPDATE_DOCS=1` writes it.
 pub fn golden(name: &str, text: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/init/golden")

@@ -21,7 +21,6 @@ pub(super) struct BrokerMessage {
     pub retain: bool,
 }
 
-/// What a connection must write.
 #[derive(Debug)]
 pub(super) enum Out {
     Publish {
@@ -50,7 +49,6 @@ pub(super) struct BrokerCounts {
     pub connected: u64,
     pub refused: u64,
     pub received: u64,
-    /// Of those, with the DUP flag.
     pub received_again: u64,
     pub dropped: u64,
     pub duplicated: u64,
@@ -70,10 +68,10 @@ struct BrokerSession {
     window: usize,
     filters: HashMap<String, QoS>,
     waiting: VecDeque<QueuedMessage>,
-    /// Unacknowledged messages. After PUBREC only the identifier.
+    /// Unacknowledged messages. After PUBREC, only the identifier is left.
     in_flight: Vec<(u16, Option<QueuedMessage>)>,
     next_id: u16,
-    /// Received messages of QoS 2 that are not released.
+    /// Received messages of QoS 2 that were not released yet.
     arriving: HashSet<u16>,
 }
 
@@ -147,7 +145,7 @@ impl Broker {
         }
     }
 
-    /// Handles an acknowledgement; for QoS 2 first receipt, then completion.
+    /// Handles an acknowledgement. For QoS 2, the first one is receipt, the second one completion.
     pub fn acknowledged(&mut self, client: &str, id: u16, has_arrived_only: bool) {
         let Some(session) = self.sessions.get_mut(client) else {
             return;

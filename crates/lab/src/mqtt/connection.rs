@@ -1,5 +1,5 @@
-//! A client's connection to the broker, with a third-party codec for 3.1.1 and 5, and deliberate
-//! faults.
+//! A client's connection to the broker. Uses a third-party codec for 3.1.1 and 5, and has
+//! deliberate faults.
 
 mod session_io;
 
@@ -21,7 +21,7 @@ use super::{
 use session_io::{ClientRequest, Greeting, Speech};
 
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Default limit of messages in flight to a client.
+/// Default limit for messages in flight to a client.
 const WINDOW: usize = 1000;
 
 struct Guest<'a> {
@@ -31,7 +31,6 @@ struct Guest<'a> {
     speech: Speech,
     client_id: String,
     will: Option<BrokerMessage>,
-    /// When the next message may be read, if throttled.
     next_read: Instant,
 }
 
@@ -115,7 +114,7 @@ fn admitted(
         .ok_or(session_io::ConnectRefusal::Password)
 }
 
-/// The next packet. `None` at the end of the stream.
+/// Reads the next packet. `None` at the end of the stream.
 async fn packet(stream: &mut TcpStream, held: &mut Vec<u8>) -> io::Result<Option<Vec<u8>>> {
     loop {
         if let Some((whole, _)) = framing::whole(held)?
@@ -158,7 +157,6 @@ impl Guest<'_> {
                 heard = self.read(stream, held) => {
                     let Some(packet) = heard? else { return Ok(()) };
                     if !self.heard(&packet, &mut bytes) {
-                        // The final message was written.
                         return stream.write_all(&bytes).await;
                     }
                 }
@@ -188,7 +186,7 @@ impl Guest<'_> {
                 again,
             } => bytes.extend(self.speech.publish(&message, qos, retain, id, again)),
             Out::Release(id) => bytes.extend(self.speech.release(id)),
-            // The session belongs to another connection.
+            // Another connection has taken over the session.
             Out::Close => return false,
         }
         true
@@ -290,7 +288,7 @@ impl Guest<'_> {
             }
         }
         if let Some(held) = held {
-            // Not reordered if the other message is dropped.
+            // There is no reordering if the other message is dropped.
             broker.counts.reordered += u64::from(fate != Fate::Dropped);
             self.state.deliver(&mut broker, &held);
         }

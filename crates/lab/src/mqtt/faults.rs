@@ -1,4 +1,5 @@
-//! Deliberate faults of the broker, decided by counting, so that they are known exactly.
+//! Deliberate faults of the broker. They are decided by counting, so it is known exactly when they
+//! occur.
 
 use std::{cell::Cell, time::Duration};
 
@@ -19,18 +20,18 @@ pub(super) const OPTIONS: &[&str] = &[
 #[derive(Debug, Default)]
 pub(super) struct Faults {
     pub is_sink: bool,
-    /// Period of messages that are acknowledged but not delivered.
+    /// Which messages are acknowledged but not delivered: every n-th.
     drop: Every,
     duplicate: Every,
-    /// Period of messages that are delivered after the publisher's next one.
+    /// Which messages are delivered after the publisher's next one: every n-th.
     reorder: Every,
     refuse: Every,
     pub delay: Duration,
-    /// Messages per second read from each client. The rest waits in its socket.
+    /// Number of messages per second that are read from each client. Others wait in its socket.
     pub throttle: Option<u64>,
-    /// The only accepted user, and the password.
+    /// The only user that is accepted, with the password.
     pub user: Option<(String, String)>,
-    /// Receive maximum in CONNACK of MQTT 5.
+    /// Receive maximum that CONNACK of MQTT 5 contains.
     pub receive_maximum: Option<u16>,
 }
 
@@ -106,7 +107,7 @@ impl Faults {
     }
 
     pub fn fate(&self) -> Fate {
-        // All are evaluated for each message, so that one fault does not shift another.
+        // Evaluate all for each message, so that one fault does not affect when another occurs.
         let (drop, twice) = (self.drop.is_next(), self.duplicate.is_next());
         let after = self.reorder.is_next();
         match (drop, twice, after) {

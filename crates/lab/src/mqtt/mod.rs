@@ -1,6 +1,6 @@
-//! The lab `mqtt`: a small broker for MQTT 3.1.1 and 5 on a third-party codec (mqtt-proto), with
-//! configurable faults and its own counts, or a fast sink that checks sequence numbers. The same
-//! port serves `GET /__lab/stats`. Shares no code with the engine.
+//! The lab `mqtt`: a small broker for MQTT 3.1.1 and 5 that uses a third-party codec (mqtt-proto)
+//! and has configurable faults and its own counts. It can also be a fast sink that checks sequence
+//! numbers. The same port serves `GET /__lab/stats`. Shares no code with the engine.
 
 mod broker;
 mod connection;
@@ -41,7 +41,6 @@ pub(crate) const LAB: LabEntry = LabEntry {
     token: plain_token,
 };
 
-/// Pause of `accept` when the process is out of descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 
 pub(crate) struct BrokerState {
@@ -71,7 +70,6 @@ impl BrokerState {
 async fn answer(state: &BrokerState, asks: Option<UnboundedReceiver<embedded::Ask>>) {
     if let Some(mut asks) = asks {
         while let Some(to) = asks.recv().await {
-            // The owner may be gone.
             let _ = to.send(stats(state));
         }
     }
@@ -160,10 +158,10 @@ async fn accept(listener: &tokio::net::TcpListener, state: &Rc<BrokerState>) {
         match listener.accept().await {
             Ok((stream, _)) => {
                 let state = Rc::clone(state);
-                // Fails only on a closed connection, which serving will detect.
+                // This fails only if the connection is closed, which serving will notice.
                 let _ = stream.set_nodelay(true);
                 tokio::task::spawn_local(async move {
-                    // Errors of a connection are ignored.
+                    // Errors of a single connection are ignored.
                     let _ = greet(stream, &state).await;
                 });
             }

@@ -1,5 +1,5 @@
-//! Matches topics and filters. Independent of the engine's implementation, which is compared with
-//! it.
+//! Matches topics and filters. Independent of the engine's implementation, so that tests can
+//! compare both.
 
 pub(super) fn split(filter: &str) -> (Option<&str>, &str) {
     let shared = filter.strip_prefix("$share/");

@@ -1,8 +1,9 @@
-//! Precomputed bytes of responses, so that only writing is left at the moment of release.
+//! Bytes of responses, prepared in advance, so that they only have to be written when they are
+//! released.
 
 use std::sync::Arc;
 
-/// Interim response for a client that waits before sending its body.
+/// Interim response for a client that waits for it before it sends its body.
 pub(super) const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
 #[derive(Clone)]
@@ -38,7 +39,8 @@ impl WholeResponse {
         if is_head { self.head } else { self.bytes.len() }
     }
 
-    /// Bytes of a truncated response: half of the body, or all but the end of a head alone.
+    /// Number of bytes of a truncated response: half of the body or, if there is only a head, all
+    /// but its end.
     pub(super) fn half(&self, is_head: bool) -> usize {
         match self.length(is_head) - self.head {
             0 => self.head - 1,

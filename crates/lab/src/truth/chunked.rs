@@ -1,17 +1,16 @@
-//! Skips a chunked request body, including trailers, independent of packet boundaries.
+//! Skips a chunked request body with its trailers. The result does not depend on how the bytes are
+//! split.
 
-/// Maximum size of chunk extensions and trailers.
 const MAX_OVERHEAD: usize = 64 * 1024;
 
 #[derive(Debug)]
 enum At {
-    /// In a chunk size with its value so far; false before the first digit.
+    /// In the size of a chunk. Has the value so far, and whether there was a digit.
     Size(u64, bool),
     Extension(u64),
     Data(u64),
-    /// At the line end after a chunk's data.
     DataEnd,
-    /// At the start of a line after the last chunk (true), or inside one.
+    /// After the last chunk: at the start of a line (true), or within one.
     Trailer(bool),
 }
 
@@ -33,7 +32,7 @@ impl Chunked {
         }
     }
 
-    /// Consumes bytes. Returns how many belong to the body, and whether it has ended.
+    /// Consumes bytes. Returns how many belong to the body, and whether the body has ended.
     pub(super) fn skip(&mut self, input: &[u8]) -> Result<(usize, bool), BrokenChunk> {
         let mut used = 0;
         while let Some(&byte) = input.get(used) {
@@ -44,7 +43,6 @@ impl Chunked {
                 used += here;
                 if *left == 0 {
                     self.at = At::DataEnd;
-                    // Resets the overhead after data.
                     self.overhead = 0;
                 }
                 continue;

@@ -1,4 +1,4 @@
-//! A connection: socket, request reader, and queued responses. Independent of time.
+//! A connection: socket, reader of requests, and queued responses. Independent of time.
 
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
@@ -14,12 +14,12 @@ use super::mode::When;
 use super::reader::RequestReader;
 
 pub(super) struct Pending {
-    /// Earliest release: its own moment, or that of an earlier response on this connection.
+    /// Earliest time of release: its own, or that of an earlier response on this connection.
     pub(super) turn: u64,
     pub(super) what: What,
     pub(super) is_head: bool,
     pub(super) keep_alive: bool,
-    /// Log entry. `None` for requests about the lab itself.
+    /// Entry for the log. `None` for requests about the lab itself.
     pub(super) entry: Option<RequestEntry>,
 }
 
@@ -46,20 +46,19 @@ pub(super) enum Brought {
 }
 
 pub(super) struct Conn {
-    /// In order of acceptance, from 0.
+    /// Number of the connection in the order of acceptance, from 0.
     pub(super) number: u64,
-    /// `None` if the client is gone. Its responses keep their moments, because the work is done
-    /// anyway.
+    /// The socket. `None` if the client is gone. Its responses still have their times, because the
+    /// work is done anyway.
     pub(super) socket: Option<OwnedFd>,
     pub(super) reader: RequestReader,
     pub(super) queue: VecDeque<Pending>,
     pub(super) last_turn: u64,
     pub(super) intake: Intake,
-    /// Whether a request here is never answered, which blocks all later ones.
+    /// Whether a request on this connection is never answered. It blocks all later ones.
     pub(super) muted: bool,
     /// Rest of a response that did not fit into the socket buffer.
     rest: Option<(Arc<[u8]>, std::ops::Range<usize>)>,
-    /// Whether to close after the rest is written.
     closing: bool,
     pub(super) interest: EventFlags,
 }
@@ -96,7 +95,7 @@ impl Conn {
         deaf && self.queue.is_empty() && self.rest.is_none()
     }
 
-    /// The next response, if it is due and not blocked.
+    /// Returns the next response, if it is due and not blocked.
     pub(super) fn next(&mut self, now: u64) -> Option<Pending> {
         if self.rest.is_some() || self.queue.front()?.turn > now {
             return None;
@@ -122,7 +121,8 @@ impl Conn {
         }
     }
 
-    /// Writes the first `length` bytes, now or when possible. Returns false if the client is gone.
+    /// Writes the first `length` bytes, immediately or as soon as possible. Returns false if the
+    /// client is gone.
     pub(super) fn write(&mut self, bytes: &Arc<[u8]>, length: usize) -> bool {
         let sent = self.send(bytes.get(..length).unwrap_or(bytes));
         if let Some(sent) = sent.filter(|&sent| sent < length) {
@@ -144,7 +144,7 @@ impl Conn {
         }
     }
 
-    /// Writes what fits. `None` if the client is gone.
+    /// Writes as much as possible. `None` if the client is gone.
     pub(super) fn send(&mut self, bytes: &[u8]) -> Option<usize> {
         let socket = self.socket.as_ref()?;
         match send(socket, bytes, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
@@ -157,14 +157,14 @@ impl Conn {
         }
     }
 
-    /// Closes the writing side. The client closes the rest, because closing fully could destroy a
-    /// response in transit.
+    /// Closes the writing side only. The client closes the other, because closing both could
+    /// destroy a response on its way.
     pub(super) fn close_writing(&mut self) {
         self.closing = true;
         if self.rest.is_none()
             && let Some(socket) = &self.socket
         {
-            // Fails only on a closed connection.
+            // This fails only if the connection is closed.
             let _ = shutdown(socket, Shutdown::Write);
         }
     }

@@ -1,4 +1,4 @@
-//! Connections by unique token. Late events of an ended connection find nothing.
+//! Connections by a unique token. Late events of a connection that has ended find nothing.
 
 use super::conn::Conn;
 
@@ -16,11 +16,9 @@ struct Slot {
 }
 
 impl Conns {
-    /// Adds a connection. `make` receives its number. Returns its token.
     pub(super) fn insert(&mut self, make: impl FnOnce(u64) -> Conn) -> u64 {
         let index = self.free.pop().unwrap_or_else(|| {
             self.slots.push(Slot::default());
-            // There are fewer descriptors.
             u32::try_from(self.slots.len() - 1).unwrap_or(u32::MAX)
         });
         let conn = make(self.accepted);

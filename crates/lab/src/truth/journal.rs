@@ -1,5 +1,5 @@
-//! The lab's log: a line per request in order of release, one for the start, one per stall. A
-//! separate thread formats and writes, so that no file system delays a response.
+//! The lab's log: a line for each request in the order of release, one for the start, and one for
+//! each stall. A separate thread writes it, so that the file system does not delay responses.
 
 use std::io::{self, Write};
 use std::ops::Range;
@@ -11,21 +11,22 @@ use super::stall::Windows;
 use crate::LabError;
 use crate::log::RequestLog;
 
-/// Interval of writing. Small portions, because a large one could occupy a core that the lab needs.
+/// How often the log is written. The portions must be small, because a large one could occupy a
+/// core that the lab needs.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Log entry of a request; moments and durations in nanoseconds.
+/// Entry for a request. Times and durations are in nanoseconds.
 #[derive(Debug)]
 pub(super) struct RequestEntry {
     pub(super) id: Option<Box<[u8]>>,
-    /// In order of arrival, from 0.
+    /// Number of the request in the order of arrival, from 0.
     pub(super) n: u64,
-    /// The connection, in order of acceptance, from 0.
+    /// Number of the connection in the order of acceptance, from 0.
     pub(super) conn: u64,
     pub(super) arrival: u64,
     pub(super) service: u64,
     pub(super) due: Option<u64>,
-    /// `None` if it is never answered.
+    /// When the response was released. `None` if it never is.
     pub(super) release: Option<u64>,
     pub(super) code: Option<u16>,
     pub(super) gone: bool,
@@ -53,7 +54,7 @@ impl Journal {
     }
 
     pub(super) fn log(&self, entry: LogEntry) {
-        // Fails only if the writer has panicked, which `finish` detects.
+        // This fails only if the writer has panicked, which `finish` notices.
         let _ = self.entries.send(entry);
     }
 
@@ -70,10 +71,11 @@ impl Journal {
 }
 
 fn write_all(mut log: RequestLog, entries: &Receiver<LogEntry>) -> Result<(), LabError> {
-    // Per thread on Linux. Failure is acceptable.
+    // On Linux this applies to the thread. A failure is harmless.
     let _ = rustix::process::nice(10);
     let mut writer = Writer::default();
-    // Sleeps until a first entry, then lets more accumulate, so that the lab rarely wakes it.
+    // Waits for a first entry, then lets more of them accumulate, so that the lab rarely wakes this
+    // thread.
     while let Ok(first) = entries.recv() {
         writer.write(&mut log, &first);
         std::thread::park_timeout(PAUSE);
@@ -101,7 +103,6 @@ impl Writer {
         } else {
             &mut self.line
         };
-        // Writing to memory cannot fail.
         let _ = format(line, entry);
         log.append(&self.line);
     }

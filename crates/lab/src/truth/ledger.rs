@@ -1,7 +1,8 @@
-//! Counts of `GET /__lab/stats`, and log entries.
+//! Counts for `GET /__lab/stats`, and entries of the log.
 //!
-//! received = answered + resets + never + waiting, at any moment. A request is received with its
-//! last byte, and answered when its response is about to be written, even if the client is gone.
+//! At any time, received = answered + resets + never + waiting. A request counts as received with
+//! its last byte, and as answered when its response is about to be written, even if the client is
+//! gone.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -66,7 +67,7 @@ impl LabLedger {
         self.release_error.add(error);
     }
 
-    /// Counts and logs a request whose connection was reset by the one before it.
+    /// Counts and logs a request whose connection was reset by an earlier request.
     pub(super) fn swept_away(&mut self, reported: RequestEntry) {
         self.resets += 1;
         self.log(LogEntry::Request(reported));
@@ -82,7 +83,7 @@ impl LabLedger {
         self.log(LogEntry::Request(reported));
     }
 
-    /// Logs a released request, after the stalls that ended before it.
+    /// Logs a request that was released, after the stalls that ended before it.
     pub(super) fn released(&self, reported: RequestEntry, server: &mut ModeServer) {
         if self.journal.is_some() {
             self.stalls(reported.release.and_then(|release| server.ended(release)));
@@ -102,7 +103,6 @@ impl LabLedger {
         }
     }
 
-    /// The document of `GET /__lab/stats`.
     pub(super) fn to_json(&self) -> Value {
         let answered: u64 = self.answered.values().sum();
         let by_code: serde_json::Map<_, _> = self

@@ -1,5 +1,5 @@
-//! Modes as a state machine: from moments of arrival to results. Independent of clocks and sockets,
-//! so that the log can be verified by recomputation.
+//! Modes as a state machine: from times of arrival to results. Independent of clocks and sockets,
+//! so that the log can be checked by computing it again.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use super::table::DurationTable;
 use crate::draw::{Draws, For};
 use crate::fifo::Fifo;
 
-/// A mode with its parameters; durations in nanoseconds, shares from 0 to 1.
+/// A mode with its parameters. Durations are in nanoseconds, shares from 0 to 1.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Mode {
     Constant {
@@ -63,7 +63,7 @@ impl When {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Decision {
-    /// In order of arrival, from 0.
+    /// Number of the request in the order of arrival, from 0.
     pub(super) n: u64,
     pub(super) service: u64,
     pub(super) fate: Fate,
@@ -89,7 +89,7 @@ pub(super) struct ModeServer {
 enum Queue {
     None,
     Fifo(Fifo),
-    /// `None` until the first request has started the clock.
+    /// The stalls. `None` until the first request has started the clock.
     Stalls(Option<Stalls>),
 }
 
@@ -128,7 +128,6 @@ impl ModeServer {
             Mode::Table(table) => table.pick(self.draws.uniform(n, For::Service)),
             Mode::Exponential { mean, .. } => self.draws.exponential(*mean, n),
             Mode::Slow { share, slow, .. } if self.draws.is_of(*share, n) => *slow,
-            // Fast errors, which distort averages.
             Mode::Error { share, .. } if self.draws.is_of(*share, n) => 0,
             Mode::Constant { service }
             | Mode::Stall { service, .. }

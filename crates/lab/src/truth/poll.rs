@@ -1,4 +1,4 @@
-//! Waiting: epoll for sockets and one timerfd with absolute deadlines.
+//! Waits with epoll for sockets, and for one timerfd with absolute deadlines.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -14,7 +14,7 @@ use rustix::time::{
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Wait {
     No,
-    /// Until this moment on `CLOCK_MONOTONIC`, in nanoseconds.
+    /// Wait until this time on `CLOCK_MONOTONIC`, in nanoseconds.
     Until(u64),
     Forever,
 }
@@ -25,7 +25,7 @@ pub(super) struct Ready {
     pub(super) flags: EventFlags,
 }
 
-/// Token of the timer, which is not reported.
+/// Token of the timer. It is not reported.
 const TIMER: u64 = u64::MAX;
 /// Maximum number of events per call, so that releases are checked often.
 const AT_ONCE: usize = 128;
@@ -40,7 +40,7 @@ pub(super) struct Poll {
 impl Poll {
     pub(super) fn new() -> io::Result<Self> {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
-        // A timerfd, because epoll's own timeout is rounded up by the kernel's timer slack.
+        // A timerfd is needed, because the kernel rounds epoll's own timeout up by the timer slack.
         let timer = timerfd_create(
             TimerfdClockId::Monotonic,
             TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK,
@@ -51,7 +51,7 @@ impl Poll {
             armed: 0,
             events: Vec::with_capacity(AT_ONCE),
         };
-        // Edge-triggered, so that it need not be read.
+        // It is edge-triggered, so it need not be read.
         poll.add(&poll.timer, TIMER, EventFlags::IN | EventFlags::ET)?;
         Ok(poll)
     }
@@ -74,7 +74,6 @@ impl Poll {
         )?)
     }
 
-    /// Waits, and appends events to `ready`.
     pub(super) fn wait(&mut self, wait: Wait, ready: &mut Vec<Ready>) -> io::Result<()> {
         const NO_TIME: Timespec = Timespec {
             tv_sec: 0,
@@ -86,7 +85,7 @@ impl Poll {
                 self.arm(moment)?;
                 None
             }
-            // An armed timer causes one spurious wake-up.
+            // An armed timer only causes one spurious wake-up.
             Wait::Forever => None,
         };
         match epoll::wait(&self.epoll, spare_capacity(&mut self.events), timeout) {
@@ -115,7 +114,6 @@ impl Poll {
         };
         let spec = Itimerspec {
             it_interval: timespec(0),
-            // Zero would disarm it.
             it_value: timespec(moment.max(1)),
         };
         timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &spec)?;

@@ -1,5 +1,5 @@
-//! Parses requests on a connection: HTTP/1.0 and 1.1, pipelined or in pieces; bodies are skipped.
-//! Independent of the engine's codec, which it verifies.
+//! Parses the requests on a connection: HTTP/1.0 and 1.1, pipelined or in pieces. Bodies are
+//! skipped. Independent of the engine's codec, which it verifies.
 
 use std::mem::MaybeUninit;
 
@@ -7,13 +7,11 @@ use httparse::{Header, Status};
 
 use super::chunked::Chunked;
 
-/// Maximum size of a head.
 const MAX_HEAD: usize = 64 * 1024;
 const MAX_HEADERS: usize = 128;
 
 #[derive(Debug, PartialEq)]
 pub(super) struct FinishedRequest {
-    /// Value of `x-request-id`, if used.
     pub(super) id: Option<Box<[u8]>>,
     pub(super) target: Target,
     pub(super) is_head: bool,
@@ -24,7 +22,6 @@ pub(super) struct FinishedRequest {
 pub(super) enum Target {
     Any,
     Stats,
-    /// Other paths below `/__lab/`.
     Unknown,
 }
 
@@ -45,7 +42,6 @@ enum BodyFraming {
 }
 
 impl RequestReader {
-    /// Consumes bytes, and appends complete requests.
     pub(super) fn feed(
         &mut self,
         mut input: &[u8],
@@ -53,7 +49,8 @@ impl RequestReader {
         requests: &mut Vec<FinishedRequest>,
     ) -> Result<(), ReadRefusal> {
         while !input.is_empty() {
-            // The body has started or the response is due, too late for an interim response.
+            // The body has started or the response is due, so it is too late for an interim
+            // response.
             self.wants_continue = false;
             let used = match self.body.take() {
                 Some((request, body)) => self.skip(request, body, input, requests)?,
@@ -64,7 +61,7 @@ impl RequestReader {
         Ok(())
     }
 
-    /// Whether the client waits for `100 Continue`. True once.
+    /// Whether the client waits for `100 Continue`. True only once.
     pub(super) fn wants_continue(&mut self) -> bool {
         std::mem::take(&mut self.wants_continue)
     }
@@ -123,7 +120,6 @@ impl RequestReader {
                 self.wants_continue = head.expects_continue;
             }
         }
-        // A partial head ends in this input.
         Ok(head.length.saturating_sub(before))
     }
 }
@@ -135,7 +131,6 @@ struct RequestHead {
     expects_continue: bool,
 }
 
-/// Parses the head at the start of `bytes`, if complete.
 fn parse(bytes: &[u8], wants_ids: bool) -> Result<Option<RequestHead>, ReadRefusal> {
     let mut headers = [const { MaybeUninit::uninit() }; MAX_HEADERS];
     let mut parsed = httparse::Request::new(&mut []);
@@ -159,7 +154,7 @@ fn parse(bytes: &[u8], wants_ids: bool) -> Result<Option<RequestHead>, ReadRefus
         length,
         expects_continue: fields.expects_continue && is_1_1,
         body: match (fields.chunked, fields.length) {
-            // Both together allow request smuggling.
+            // Both headers together would allow request smuggling.
             (true, Some(_)) => return Err(ReadRefusal(400)),
             (true, None) => Some(BodyFraming::Chunks(Chunked::new())),
             (false, Some(0) | None) => None,
@@ -182,7 +177,7 @@ impl Fields {
     fn read(headers: &[Header<'_>], wants_ids: bool) -> Result<Self, ReadRefusal> {
         let mut fields = Self::default();
         for Header { name, value } in headers {
-            // Comparing lengths first is cheap for most fields.
+            // Comparing lengths first is a cheap test for most fields.
             match name.len() {
                 12 if wants_ids && name.eq_ignore_ascii_case("x-request-id") => {
                     fields.id = Some((*value).into());
@@ -220,13 +215,12 @@ impl Fields {
 
 fn length_of(value: &[u8]) -> Option<u64> {
     let text = std::str::from_utf8(value).ok()?;
-    // `parse` would accept a sign.
     let digits_only = text.bytes().all(|byte| byte.is_ascii_digit());
     digits_only.then(|| text.parse().ok())?
 }
 
 fn target(text: &str) -> Target {
-    // A client with a proxy sends the whole URL.
+    // A client that uses a proxy sends the whole URL.
     let path = match text.split_once("://") {
         Some((_, rest)) if !text.starts_with('/') => rest.find('/').map_or("/", |at| &rest[at..]),
         _ => text,

@@ -1,5 +1,5 @@
-//! The loop: one thread that accepts, reads, and releases each response at its moment. Sleeps until
-//! shortly before the next release and then spins, so that no wake-up delays a release.
+//! The loop: one thread that accepts, reads, and releases each response at its time. It sleeps
+//! until shortly before the next release and then spins, so that no wake-up delays a release.
 
 mod intake;
 mod release;
@@ -22,14 +22,13 @@ use super::reader::FinishedRequest;
 use super::settings::TruthConfig;
 use crate::{LabError, clock};
 
-/// Spin time before a release: the worst wake-up delay with a free core.
+/// Spin time before a release. It covers the longest wake-up delay on a free core.
 const AWAKE: u64 = 50_000;
-/// Time limit for responses in progress at the end. "Within a second" is documented.
+/// Time limit for responses in progress at the end. The documentation says "within a second".
 const GRACE: u64 = 500_000_000;
-/// Pause of `accept` when the process is out of descriptors.
 const ACCEPT_PAUSE: u64 = 20_000_000;
-/// Maximum number of releases or connections before polling arrivals, so that arrivals are not
-/// stamped late.
+/// Maximum number of releases or connections that are handled before arrivals are polled again, so
+/// that arrivals get the right time.
 const IN_A_ROW: usize = 32;
 const BUFFER: usize = 64 * 1024;
 
@@ -39,7 +38,6 @@ const STOP: u64 = u64::MAX - 2;
 pub(super) struct Serve {
     poll: Poll,
     listener: Option<TcpListener>,
-    /// When to retry `accept`.
     accept_again: Option<u64>,
     conns: Conns,
     turns: BinaryHeap<Reverse<(u64, u64, u64)>>,
@@ -49,7 +47,7 @@ pub(super) struct Serve {
     ledger: LabLedger,
     buffer: Vec<u8>,
     requests: Vec<FinishedRequest>,
-    /// After a stop: end of the grace period.
+    /// End of the time for responses in progress, after a stop.
     deadline: Option<u64>,
     now: u64,
     last_arrival: u64,
@@ -66,7 +64,7 @@ impl Serve {
         let open = || {
             let poll = Poll::new()?;
             poll.add(&listener, LISTENER, EventFlags::IN)?;
-            // Edge-triggered, so that it need not be read.
+            // It is edge-triggered, so it need not be read.
             poll.add(stop, STOP, EventFlags::IN | EventFlags::ET)?;
             Ok(poll)
         };
@@ -90,7 +88,7 @@ impl Serve {
 
     pub(super) fn run(mut self) -> Result<(), LabError> {
         let served = self.turn_until_stopped();
-        // Requests still waiting are logged as unanswered.
+        // Requests that still wait are logged as unanswered.
         for conn in self.conns.iter_mut() {
             for reported in conn.queue.drain(..).filter_map(|pending| pending.entry) {
                 self.ledger.unanswered(reported);
@@ -118,7 +116,7 @@ impl Serve {
                     STOP => self.stop(),
                     _ => self.serve(token, flags),
                 }
-                // Arrivals read the clock, so releases are checked after each.
+                // Handling an arrival takes time, so check releases after each.
                 self.release_due();
             }
             self.now = clock::monotonic_ns();
@@ -168,7 +166,7 @@ impl Serve {
         if wanted != conn.interest
             && let Some(socket) = &conn.socket
         {
-            // Fails only without memory, which affects this connection only.
+            // This fails only without memory, and affects only this connection.
             let _ = self.poll.change(socket, token, wanted);
             conn.interest = wanted;
         }

@@ -1,5 +1,4 @@
-//! Parses and validates the options of the lab as a whole. Invalid combinations are rejected in one
-//! line.
+//! Parses and validates the options as a whole. Invalid combinations are rejected with one line.
 
 use super::mode::{Mode, When};
 use super::stall::Rhythm;
@@ -7,7 +6,6 @@ use super::table::DurationTable;
 use crate::units;
 use crate::{LabError, LabOptions};
 
-/// All options. `MODES` assigns them to modes.
 pub(super) const OPTIONS: &[&str] = &[
     "mode", "body", "service", "table", "mean", "servers", "stall", "every", "first", "drain",
     "share", "slow", "when", "code",
@@ -32,7 +30,6 @@ const MAX_SERVERS: u64 = 100_000;
 #[derive(Debug)]
 pub(super) struct TruthConfig {
     pub(super) mode: Mode,
-    /// Size of a response body in bytes.
     pub(super) body: usize,
     pub(super) error_code: u16,
 }
@@ -58,7 +55,6 @@ impl TruthConfig {
     }
 }
 
-/// The given pairs with defaults.
 struct TruthOptions<'a>(&'a LabOptions);
 
 impl TruthOptions<'_> {
@@ -101,7 +97,7 @@ impl TruthOptions<'_> {
         let render = |option: &str, default: &str| self.text(option, default).to_owned();
         let every_shown = render("every", "10s");
         let Some(between) = every.checked_sub(stall).filter(|&between| between > 0) else {
-            // Names an option that the user has written.
+            // The message must name an option that the user has written.
             return Err(if self.0.extra("stall").is_some() {
                 self.refuse(
                     "stall",
@@ -121,7 +117,8 @@ impl TruthOptions<'_> {
                 .find(|option| self.0.extra(option).is_some());
             return Err(self.refuse(named.unwrap_or("service"), advice));
         }
-        // By default in the middle of each period, so that n periods have n whole stalls.
+        // By default, stalls are in the middle of each period, so that n periods have n whole
+        // stalls.
         let first = match self.0.extra("first") {
             Some(_) => self.value("first", "", units::duration)?,
             None => between / 2,

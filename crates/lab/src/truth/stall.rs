@@ -1,17 +1,16 @@
-//! Arithmetic of periodic stalls: when the server stalls, and when held requests are released.
+//! Computes periodic stalls: when the server stalls, and when held requests are released.
 
 use std::ops::Range;
 
-/// Stalls relative to the start of the mode's clock.
+/// When stalls occur, relative to the start of the mode's clock.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Rhythm {
     pub(super) stall: u64,
     pub(super) every: u64,
-    /// Start of stall 0.
     pub(super) first: u64,
 }
 
-/// Stalls on the clock: stall `k` lasts from `begin + k * every` for `stall`.
+/// Stalls on the clock. Stall `k` starts at `begin + k * every` and lasts `stall`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Windows {
     begin: u64,
@@ -28,20 +27,18 @@ impl Windows {
         }
     }
 
-    /// Start and end of stall `k`.
     pub(super) fn window(&self, k: u64) -> (u64, u64) {
         let begin = self.begin.saturating_add(k.saturating_mul(self.every));
         (begin, begin.saturating_add(self.stall))
     }
 
-    /// Number of stalls that have ended at `now`.
     fn ended(&self, now: u64) -> u64 {
         now.checked_sub(self.begin.saturating_add(self.stall))
             .map_or(0, |since| since / self.every + 1)
     }
 
-    /// Start of a service that could start at `at`: immediately if it ends before the next stall,
-    /// otherwise after that stall.
+    /// When a service that is ready at `at` can start: immediately if it ends before the next
+    /// stall, otherwise after that stall.
     fn clear(&self, at: u64, service: u64) -> u64 {
         let (begin, end) = self.window(self.ended(at));
         if begin <= at || begin < at.saturating_add(service) {
@@ -55,7 +52,7 @@ impl Windows {
 #[derive(Debug)]
 pub(super) struct Stalls {
     windows: Windows,
-    /// Minimum time between two releases of the backlog; 0 for all together.
+    /// Minimum time between two releases from the backlog. 0 releases all together.
     gap: u64,
     last_turn: Option<u64>,
     announced: u64,
@@ -71,7 +68,7 @@ impl Stalls {
         }
     }
 
-    /// Completion of a request. Must be called in order of arrival.
+    /// When a request is completed. Must be called in the order of arrival.
     pub(super) fn admit(&mut self, arrival: u64, service: u64) -> u64 {
         let mut turn = self.windows.clear(arrival, service);
         // Requests that arrive before the backlog is gone join its end.
@@ -119,7 +116,6 @@ mod tests {
         Stalls::new(rhythm, gap, START)
     }
 
-    /// Milliseconds since the start, in and out.
     fn admit(stalls: &mut Stalls, arrival: u64, service: u64) -> u64 {
         (stalls.admit(START + arrival * MS, service * MS) - START) / MS
     }
@@ -149,7 +145,6 @@ mod tests {
             .map(|at| admit(&mut s, at, 1))
             .into();
         assert_eq!(due, [601, 611, 621, 631, 641, 701]);
-        // A backlog that lasts into the next stall waits for its end.
         let due: Vec<_> = (0..95).map(|n| admit(&mut s, 1500 + n, 0)).collect();
         assert_eq!(
             (due[0], due[89], due[90], due[94]),
@@ -173,7 +168,7 @@ mod tests {
         );
     }
 
-    /// quantile(q) = S - (1-q) T (1-rho), over a whole number of periods.
+    /// Compares with quantile(q) = S - (1-q) T (1-rho), over a whole number of periods.
     #[test]
     fn quantiles_match_the_closed_form() {
         let rhythm = Rhythm {

@@ -10,7 +10,7 @@ pub(super) struct DurationTable {
 
 impl DurationTable {
     /// Parses `table=`: `1ms:90,10ms:9`, or a file with one pair per line. A value with a colon is
-    /// not a file.
+    /// not a file name.
     pub(super) fn read(value: &str) -> Result<Self, String> {
         if value.contains(':') {
             return Self::from_pairs(value.split(',').map(|pair| (None, pair)));
@@ -37,7 +37,7 @@ impl DurationTable {
                 None => format!("{pair:?}: {advice}"),
             })?;
             total += weight;
-            // Rows of weight zero could be hit by rounding.
+            // Rounding could otherwise pick a row of weight zero.
             if weight > 0.0 {
                 rows.push((total, ns));
             }
@@ -48,7 +48,6 @@ impl DurationTable {
         Ok(Self { rows, total })
     }
 
-    /// The duration for a number in [0, 1).
     pub(super) fn pick(&self, uniform: f64) -> u64 {
         let at = uniform * self.total;
         let row = self.rows.partition_point(|&(sum, _)| sum <= at);

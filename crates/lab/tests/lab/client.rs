@@ -1,5 +1,3 @@
-//! A small blocking HTTP/1.1 client: one connection, one request at a time.
-
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
@@ -33,7 +31,6 @@ pub struct Client {
 impl Client {
     pub fn connect(to: SocketAddr) -> Self {
         let stream = TcpStream::connect(to).unwrap();
-        // A broken lab fails its test instead of hanging it.
         stream.set_nodelay(true).unwrap();
         stream
             .set_read_timeout(Some(Duration::from_secs(20)))
@@ -67,7 +64,6 @@ impl Client {
         self.stream.get_mut().write_all(body.as_bytes()).unwrap();
     }
 
-    /// Announces a body of `length` bytes without sending it.
     pub fn send_head(&mut self, method: &str, path: &str, length: usize) {
         let headers = &self.headers;
         let text = format!(

@@ -1,5 +1,5 @@
-//! The lab as a command: output, and clean end by signals or end of standard input. The command is
-//! this test program again, running only `child`.
+//! Tests the lab as a command: output, and clean shutdown by signals or the end of standard input.
+//! The command is this test program, which then runs only `child`.
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
@@ -14,7 +14,8 @@ const NAME: &str = "LAB_TEST_CHILD_NAME";
 const LOG: &str = "LAB_TEST_CHILD_LOG";
 const UNTIL_STDIN_CLOSES: &str = "LAB_TEST_CHILD_UNTIL_STDIN_CLOSES";
 
-/// Not a test: the child's side, inactive unless started by `Running::start`.
+/// Not a test: the side of the child process. It does nothing unless `Running::start` has started
+/// it.
 #[test]
 fn child() {
     let Some(log) = std::env::var_os(LOG) else {
@@ -26,7 +27,6 @@ fn child() {
         ..LabOptions::default()
     };
     let name = std::env::var(NAME).unwrap();
-    // The test harness uses standard output, so the lab gets standard error.
     lab::run(lab::GENERAL, &name, options, std::io::stderr()).unwrap();
 }
 
@@ -105,8 +105,8 @@ fn lab_ends_by_sigterm() {
     ends_by_signal("sum", "sigterm", Signal::TERM, 1);
 }
 
-/// A line for the start and one for the request: the log is flushed although another thread writes
-/// it.
+/// The log has a line for the start and one for the request. It is flushed although another thread
+/// writes it.
 #[test]
 fn own_loop_lab_ends_by_sigterm() {
     ends_by_signal("truth", "sigterm", Signal::TERM, 2);

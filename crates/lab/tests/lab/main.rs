@@ -1,5 +1,5 @@
 //! Tests the labs over sockets, in this process or a child process. The client shares no code with
-//! the labs or the engine.
+//! labs or engine.
 #![allow(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 
 mod client;
@@ -9,7 +9,6 @@ mod truth;
 
 use lab::{Lab, LabOptions};
 
-/// A lab with default options.
 fn start(name: &str) -> Lab {
     Lab::start(name, &LabOptions::default()).unwrap()
 }

@@ -1,5 +1,3 @@
-//! The lab `sum`: all routes and refusals.
-
 use serde_json::{Value, json};
 
 use crate::client::Client;
@@ -92,7 +90,6 @@ fn overloaded_lab_refuses_immediately() {
     let lab = lab::Lab::start("sum", &options).unwrap();
     let address = lab.address();
     let ask = move || Client::connect(address).get("/api/sum?a=1&b=2").code;
-    // Two are accepted and served in sequence. Others are refused meanwhile.
     let accepted: Vec<_> = (0..2).map(|_| std::thread::spawn(ask)).collect();
     let stats = |key: &str| {
         let stats = Client::connect(address).get("/__lab/stats").json();

@@ -1,11 +1,11 @@
-//! Exact counts of whole numbers, for front ends whose figures use an array with a cell per
-//! microsecond.
+//! Exact counts of whole numbers, for front ends whose figures need a counter for each microsecond.
 //!
-//! [`Cells`] counts during the run. [`Counts`] is transferred, merged and stored.
+//! [`Cells`] counts during the run. [`ValueCounts`] is transferred, merged and stored.
 
 const PAGE: usize = 4096;
 
-/// A dense array of counters in pages. Pages are allocated on first use and kept when emptied.
+/// A dense array of counters, in pages. A page is allocated when it is first used, and kept when it
+/// is emptied.
 #[derive(Debug, Default)]
 pub struct Cells {
     pages: Vec<Option<Box<[u32; PAGE]>>>,
@@ -70,7 +70,7 @@ impl ValueCounts {
         ValueCounts { pairs }
     }
 
-    /// (value, count) in ascending order of the values.
+    /// Pairs of value and count, in ascending order of the values.
     #[must_use]
     pub fn pairs(&self) -> &[(u64, u64)] {
         &self.pairs

@@ -1,5 +1,5 @@
-//! Events that drivers report to an accumulator: virtual users, requests and responses. The
-//! accumulator decides which it counts and under which names.
+//! Events of virtual users, requests and responses that drivers report to an accumulator. The
+//! accumulator decides which it counts, and under which names.
 
 use crate::Fault;
 
@@ -13,14 +13,14 @@ pub enum Event<'a> {
     UserSkipped,
     /// A virtual user finished its scenario.
     UserCompleted { session_ns: u64 },
-    /// A virtual user was ended by an error.
+    /// An error ended a virtual user.
     UserFailed {
         /// The error.
         reason: Reason<'a>,
-        /// Number of the request step that failed, if it was one.
+        /// Number of the request step that failed, if it was a request.
         step: Option<u32>,
     },
-    /// A request or a redirect's next hop was handed to the network.
+    /// A request, or the next hop of a redirect, was handed to the network.
     RequestSent,
     /// The head of a response is complete.
     Head {
@@ -30,25 +30,25 @@ pub enum Event<'a> {
         status: u16,
         /// Wall clock when the request was fully sent, in nanoseconds since 1970.
         sent_wall_ns: u64,
-        /// True for the final, complete response; false for a redirect that is followed.
+        /// Whether this is the final, complete response. False for a redirect that is followed.
         last: bool,
-        /// Name that a hook gave the request, if it differs from the step's.
+        /// Name that a hook gave to the request, if it differs from the step's.
         called: Option<&'a str>,
         /// Total duration that the server reported, in milliseconds.
         server_ms: Option<f64>,
     },
     /// The body of a response is complete.
     Body {
-        /// Bytes on the wire.
+        /// Number of bytes on the wire.
         bytes: u64,
-        /// From when the worker handled the request to its end.
+        /// Time from when the worker took up the request until its end, in nanoseconds.
         total_ns: u64,
-        /// As for `Head`.
+        /// Whether this is the final response, as for `Head`.
         last: bool,
-        /// Time spent opening a connection; empty for a reused one.
+        /// Time spent opening a connection. Empty if it was reused.
         opening: Opening,
     },
-    /// A custom metric from a hook. Only the hook's own accumulator interprets it.
+    /// A custom metric from a hook. Only the accumulator of the hook's front end interprets it.
     Custom { name: &'a str, value: u64 },
     /// An error that does not end the virtual user.
     Remark { name: &'a str },
@@ -58,13 +58,13 @@ pub enum Event<'a> {
     Answer {
         /// HTTP status.
         status: u16,
-        /// Bytes read, head and body.
+        /// Number of bytes read, head and body.
         bytes: u64,
-        /// Whether it is the last of its batch.
+        /// Whether this is the last response of its batch.
         last: bool,
-        /// From the intended start.
+        /// Time from the intended start, in nanoseconds.
         response_ns: u64,
-        /// From the first byte written.
+        /// Time from the first byte written, in nanoseconds.
         service_ns: u64,
     },
     /// A batch failed without a response.
@@ -86,7 +86,7 @@ pub enum Loss {
     Timeout,
 }
 
-/// Time spent opening a connection; all zero for a reused one.
+/// Time spent opening a connection. All zero if it was reused.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Opening {
     /// Name lookup, in nanoseconds.
@@ -104,7 +104,7 @@ pub enum Reason<'a> {
     Fault(Fault),
     /// A strict capture or match failed.
     Capture,
-    /// A named error: declared by the plan, an invalid think time or an invalid URL.
+    /// A named error: declared by the plan, or an invalid think time or URL.
     Named(&'a str),
 }
 

@@ -1,5 +1,5 @@
-//! Figures with a front end's own definitions. Its accumulator receives the run's events and yields
-//! a mergeable [`Tally`] per interval.
+//! Figures that a front end defines itself. Its accumulator receives the run's events and yields a
+//! [`Tally`] for each interval, which can be merged.
 //!
 //! Only the front end interprets the names in a tally. Native figures never depend on them.
 
@@ -13,9 +13,9 @@ pub use counts::{Cells, ValueCounts};
 pub use event::{Event, KeptReason, Loss, Opening, Reason};
 pub use sketch::Sketch;
 
-/// Counts events; one per worker.
+/// Counts events. Each worker has one.
 pub trait Accumulator: Send {
-    /// Receives an event. `wall_ns` is wall-clock nanoseconds since 1970.
+    /// Receives an event. `wall_ns` is the wall clock in nanoseconds since 1970.
     fn event(&mut self, wall_ns: u64, event: &Event<'_>);
     /// Returns what was counted since the last call.
     fn take(&mut self) -> Tally;
@@ -25,10 +25,10 @@ pub trait Accumulator: Send {
     }
 }
 
-/// Mergeable named figures of an accumulator.
+/// Named figures of an accumulator. They can be merged.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Tally {
-    /// Merged by adding.
+    /// Merged by addition.
     pub counters: BTreeMap<String, u64>,
     /// Merged by keeping the smallest.
     pub firsts: BTreeMap<String, u64>,
@@ -36,7 +36,7 @@ pub struct Tally {
     pub lasts: BTreeMap<String, u64>,
     /// Merged as sketches.
     pub sketches: BTreeMap<String, Sketch>,
-    /// Merged by adding per value.
+    /// Merged by adding the counts of each value.
     pub counts: BTreeMap<String, ValueCounts>,
 }
 

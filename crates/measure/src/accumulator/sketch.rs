@@ -1,4 +1,4 @@
-//! A relative-error sketch (a DDSketch with accuracy 0.01), for front ends whose figures are
+//! A sketch with a relative error (a DDSketch with accuracy 0.01), for front ends whose figures are
 //! defined by one.
 //!
 //! Buckets have the ratio 1.01/0.99. Zeros are counted separately. Min, max and mean are exact.
@@ -65,15 +65,15 @@ impl Sketch {
         self.zeros + self.keys.values().sum::<u64>()
     }
 
-    /// The mean; 0 if empty.
+    /// The mean. 0 without values.
     #[must_use]
     pub fn mean(&self) -> f64 {
         let n = self.count();
         if n == 0 { 0.0 } else { self.sum / n as f64 }
     }
 
-    /// The quantile: the first key whose cumulative count exceeds `q (n - 1)`, zeros first. 0 if
-    /// empty.
+    /// The quantile: the first key whose cumulative count exceeds `q (n - 1)`, zeros first. 0
+    /// without values.
     #[must_use]
     pub fn quantile(&self, q: f64) -> f64 {
         let n = self.count();

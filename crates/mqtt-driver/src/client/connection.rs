@@ -1,4 +1,4 @@
-//! Outgoing bytes of a connection.
+//! Bytes to be written to a connection.
 
 use std::{
     cell::Cell,
@@ -14,9 +14,8 @@ pub(super) struct Connection {
     pub partial: Vec<u8>,
     pub blocked_since: Option<u64>,
     out: Vec<u8>,
-    /// Written bytes of `out`.
     taken: usize,
-    /// Written bytes before `out`.
+    /// How many bytes were written before `out`.
     before: u64,
     open: Rc<Cell<u64>>,
 }
@@ -39,7 +38,7 @@ impl Connection {
         &mut self.out
     }
 
-    /// Position of the last byte in the connection's stream.
+    /// Position after the last byte, in the byte stream of the connection.
     pub fn end(&self) -> u64 {
         self.before + self.out.len() as u64
     }
@@ -68,7 +67,7 @@ impl Connection {
         self.before += self.out.len() as u64;
         self.taken = 0;
         self.out.clear();
-        // There may be many idle connections.
+        // There may be many idle connections, so free the memory.
         if self.out.capacity() > 1024 && !is_busy {
             self.out = Vec::new();
         }

@@ -1,4 +1,4 @@
-//! Incoming packets and their effects.
+//! Handles incoming packets.
 
 use std::task::{Context, Poll};
 
@@ -16,7 +16,6 @@ use mqtt::{
 use super::{Client, ClientState, Phase, finish, put_subscribe};
 use crate::{counts::add, outbox::SentMessage, shared::DriverState};
 
-/// Maximum packet size.
 const MAX_PACKET: usize = 64 << 20;
 const READS: usize = 16;
 
@@ -59,7 +58,7 @@ impl Client {
         Ok(())
     }
 
-    /// Operation that incoming bytes count for: the subscription, or publishing.
+    /// Which operation incoming bytes count for: subscribing or publishing.
     fn label_of_reads(&self, shared: &DriverState, is_greeting: bool) -> LabelId {
         match &self.config.outgoing {
             _ if is_greeting => shared.labels.connect,
@@ -104,7 +103,6 @@ impl Client {
         match packet {
             Packet::Connack(connack) => return self.connack(state, shared, connack, now),
             Packet::Publish(message) => {
-                // Without aliases a topic is always present.
                 if message.topic.is_empty() {
                     shared
                         .worker
@@ -205,7 +203,7 @@ impl Client {
             add(&shared.counts.reconnected, 1);
         }
         let is_first = !std::mem::replace(&mut state.was_up, true);
-        // A leftover session is ignored if a clean one was requested.
+        // If a clean session was requested, an old one is ignored.
         let session_present = connack.session_present && !self.config.clean;
         if connack.session_present && self.config.clean {
             let line = "the server says that it kept a session, where a new one was asked for";
@@ -226,7 +224,7 @@ impl Client {
             );
         }
         self.keep_alive(shared);
-        // Subscriptions of an earlier run are unknown.
+        // The subscriptions of an earlier run are unknown.
         if self.config.filters.is_empty() || (session_present && !is_first) {
             self.is_up(state, shared, now);
             return Ok(());

@@ -1,4 +1,5 @@
-//! Encodes due messages as far as socket and session have room, and records when they are written.
+//! Encodes messages that are due, as far as socket and session allow, and records when they are
+//! written.
 
 use std::task::{Context, Poll};
 
@@ -36,7 +37,7 @@ impl Client {
             }
             let polled = line.write(cx, shared.flat_out);
             let now = shared.worker.clock.now();
-            // First, even after an error: written bytes count.
+            // Do this first, even after an error, because bytes that were written count.
             self.written(state, shared, now);
             let Some(line) = &mut state.line else {
                 return Ok(());
@@ -54,7 +55,7 @@ impl Client {
                 Poll::Ready(Err(error)) => return Err(socket_fault(&error)),
             }
             if shared.flat_out {
-                // Others are due too.
+                // Other tasks are due too.
                 cx.waker().wake_by_ref();
                 return Ok(());
             }
@@ -102,8 +103,8 @@ impl Client {
                 None => break,
             }
         }
-        // For QoS 0 only an answered PINGREQ shows that the server read earlier messages. Several
-        // may be in flight.
+        // For QoS 0, only a PINGREQ that was answered shows that the server has read earlier
+        // messages. Several may be in flight.
         if outbox.wants_to_ask(now, shared.is_over.get()) {
             outbox.ask(now);
             connect::put_ping(line.out());

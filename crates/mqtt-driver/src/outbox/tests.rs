@@ -1,5 +1,5 @@
-//! The ledger against a peer with its own records: broken connections at every byte, any order of
-//! events.
+//! Compares the ledger with the records of a peer. Connections break at every byte, and events come
+//! in any order.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,12 +13,10 @@ const BYTES: u64 = 7;
 struct Peer {
     outbox: Outbox,
     now: u64,
-    /// Of this connection.
     encoded: Vec<(u64, u16, u64)>,
     written: u64,
     taken: u64,
     arrived: BTreeMap<u64, u64>,
-    /// Of this connection, in order.
     unanswered: Vec<(u16, u64)>,
     released: Vec<(u16, u64)>,
     answered: BTreeSet<u64>,
@@ -149,7 +147,6 @@ impl Peer {
     }
 }
 
-/// Breaks at every possible byte, with and without session.
 #[test]
 fn wherever_a_connection_breaks_the_ledger_is_the_servers() {
     for qos in [Qos::AtMostOnce, Qos::AtLeastOnce, Qos::ExactlyOnce] {
@@ -160,7 +157,6 @@ fn wherever_a_connection_breaks_the_ledger_is_the_servers() {
             let mut peer = Peer::new(qos, 1000);
             (0..5).for_each(|_| peer.due());
             peer.encode();
-            // The second piece fails.
             peer.take(bytes / 2);
             peer.take(bytes - bytes / 2);
             peer.answer();
@@ -195,7 +191,6 @@ fn premature_acknowledgement_is_harmless() {
     peer.due();
     peer.due();
     peer.encode();
-    // An acknowledgement counts even if nothing was written.
     assert!(matches!(
         peer.ack(AckKind::Acknowledged, 1),
         Event::Done(sent, _) if sent.sequence == 0

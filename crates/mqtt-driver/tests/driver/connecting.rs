@@ -1,4 +1,4 @@
-//! Connections: many, refused, lost, silent; wrong session flags.
+//! Many connections, refused, lost and silent ones, and wrong session flags.
 
 use std::{io::Read, io::Write, net::TcpListener, time::Duration};
 
@@ -20,12 +20,10 @@ fn connections_are_arrivals_and_each_is_counted() {
             stream.read_exact(&mut head).unwrap();
             let mut rest = vec![0; usize::from(head[1])];
             stream.read_exact(&mut rest).unwrap();
-            // Every fourth is not authorized.
             let code = if n % 4 == 3 { 5 } else { 0 };
             stream.write_all(&[0x20, 2, 0, code]).unwrap();
             streams.push((stream, code));
         }
-        // Refused clients return to a closed listener.
         drop(listener);
         for (stream, code) in &mut streams {
             if *code == 0 {
@@ -75,7 +73,6 @@ fn a_lost_connection_is_tried_again_after_longer_and_longer() {
     let version = Version::V311;
     let stored = run_until(&stop, peer.port, load, version, publisher(1, 1));
     let came = peer.played().came;
-    // Never earlier; lateness depends on the machine.
     for (pair, at_least_ms) in came.windows(2).zip([200, 400]) {
         let gap = pair[1] - pair[0];
         assert!(gap >= Duration::from_millis(at_least_ms), "{gap:?}");

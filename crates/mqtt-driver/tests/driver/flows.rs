@@ -1,5 +1,3 @@
-//! Messages of each QoS, and errors of servers.
-
 use super::{peer::*, *};
 
 fn published(qos: u8, inflight: u16, count: u64, scripts: Vec<Vec<Do>>) -> (Kept, Played) {
@@ -64,7 +62,6 @@ fn exactly_once_survives_a_receipt_that_comes_twice() {
         Hear(publish(0x34, 1)),
         Say([ack(PUBREC, 1), ack(PUBREC, 1)].concat()),
         Hear([ack(PUBREL, 1), ack(PUBREL, 1)].concat()),
-        // Unknown identifier: answered and counted.
         Say(ack(PUBREC, 9)),
         Hear(ack(PUBREL, 9)),
         Say(ack(PUBCOMP, 1)),
@@ -118,7 +115,7 @@ fn exactly_once_whose_session_is_lost_after_its_receipt_is_read_and_incomplete()
 
 #[test]
 fn a_receive_maximum_of_1_is_heeded() {
-    // MQTT 5's CONNECT differs only by empty properties.
+    // The CONNECT of MQTT 5 differs only by its empty properties.
     let mut hello = vec![0x10, 15, 0, 4, b'M', b'Q', b'T', b'T', 5, 0, 0, 0, 0];
     hello.extend([0, 2, b'c', b'0']);
     let message = |id| Hear(vec![0x32, 7, 0, 1, b'a', 0, id, 0, b'm']);
@@ -129,7 +126,6 @@ fn a_receive_maximum_of_1_is_heeded() {
         Silence,
         Say(ack(PUBACK, 1)),
         message(2),
-        // Quota exceeded.
         Say(vec![PUBACK, 3, 0, 2, 0x97]),
     ];
     let peer = Peer::start(vec![script]);
@@ -161,7 +157,6 @@ fn deliveries_are_answered_and_counted_once() {
     let peer = Peer::ending(vec![script], stop.clone());
     let stored = stay(&stop, peer.port, subscriber(2));
     assert_eq!(peer.played().rest, DISCONNECT);
-    // Foreign messages.
     assert_eq!(stored.counts(["foreign", "filters_refused"]), [3, 0]);
     assert_eq!(stored.requests(), [2, 2, 0, 0]);
 }

@@ -1,5 +1,3 @@
-//! The public API, against a scripted server.
-
 #![allow(
     clippy::expect_used,
     clippy::unwrap_used,
@@ -92,7 +90,6 @@ impl Kept {
     }
 }
 
-/// MQTT 3.1.1 with a persistent session.
 fn client() -> Clients {
     Clients {
         count: 1,
@@ -142,7 +139,6 @@ fn subscriber(qos: u8) -> Clients {
     }
 }
 
-/// All at once, after time to connect.
 fn messages(count: u64) -> Load {
     let phases =
         [Shape::Pause, Shape::Count(count)].map(|shape| Phase::new(10 * MILLISECOND, shape));

@@ -1,4 +1,5 @@
-//! A scripted server: expected and sent bytes of each connection. Deviations fail the test.
+//! A scripted server: the bytes that each connection expects and sends. Any deviation fails the
+//! test.
 
 use std::{
     io::{ErrorKind, Read, Write},
@@ -19,7 +20,6 @@ pub use Do::{Hear, Say, Silence};
 
 pub struct Played {
     pub came: Vec<Instant>,
-    /// Bytes of the last connection after its script.
     pub rest: Vec<u8>,
 }
 
@@ -29,12 +29,10 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Each connection but the last is closed after its script.
     pub fn start(scripts: Vec<Vec<Do>>) -> Peer {
         Peer::ending(scripts, StopHandle::default())
     }
 
-    /// Like `start`, and stops the run at the end.
     pub fn ending(scripts: Vec<Vec<Do>>, stop: StopHandle) -> Peer {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -62,7 +60,6 @@ impl Peer {
     }
 }
 
-/// Fails if no client connects in time.
 fn accept(listener: &TcpListener) -> TcpStream {
     listener.set_nonblocking(true).unwrap();
     let begun = Instant::now();
@@ -101,17 +98,14 @@ fn play(stream: &mut TcpStream, script: Vec<Do>, connection: usize) {
     }
 }
 
-/// The client's answer shows that it read everything before.
 pub fn echo() -> [Do; 2] {
     [Say(publish(0x32, 7)), Hear(ack(PUBACK, 7))]
 }
 
-/// CONNACK of 3.1.1.
 pub fn connack(session_present: u8, code: u8) -> Do {
     Say(vec![0x20, 2, session_present, code])
 }
 
-/// A PUBLISH to `a` that says `m`, of 3.1.1.
 pub fn publish(first: u8, id: u8) -> Vec<u8> {
     if first & 6 == 0 {
         return vec![first, 4, 0, 1, b'a', b'm'];

@@ -1,5 +1,3 @@
-//! Complete flows: our session and codec as the client, mqtt-protocol-core as the server.
-
 use mqtt::{
     AckKind, Connect, Event, Filter, NextPacket, Packet, Publish, Qos, Reason, Session, Template,
     Version, packet, subscribe,
@@ -12,7 +10,6 @@ use mqtt_protocol_core::mqtt::{
 struct Line {
     version: Version,
     server: Connection<Server>,
-    /// Bytes from the server that are not read yet.
     down: Vec<u8>,
     came: Vec<theirs::packet::Packet>,
 }
@@ -73,7 +70,6 @@ impl Line {
         assert_eq!(used, 1);
     }
 
-    /// Sends bytes to the server, which may respond.
     fn up(&mut self, bytes: &[u8]) {
         let mut cursor = Cursor::new(bytes);
         while (cursor.position() as usize) < bytes.len() {

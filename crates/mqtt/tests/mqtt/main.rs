@@ -1,4 +1,3 @@
-//! Tests codec and session against two independent implementations.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,5 +1,3 @@
-//! Parses packets that mqtt-proto encodes as a server.
-
 use bytes::Bytes;
 use mqtt::{AckKind, Id, NextPacket, Packet, Qos, Reason, Version, packet};
 use mqtt_proto::{Pid, QoS, QosPid, TopicName, v3, v5};
@@ -123,7 +121,6 @@ fn full_connack_is_parsed() {
     assert_eq!(text(Id::AssignedClientId), Some("auto-1"));
     assert_eq!(text(Id::ReasonString), Some("welcome"));
     assert_eq!(read.properties.iter().count(), 17);
-    // A server without limits allows everything.
     let bytes = v5_bytes(v5::Connack::new(false, v5::ConnectReasonCode::Banned));
     let Packet::Connack(read) = whole(Version::V5, &bytes) else {
         panic!("no CONNACK")
@@ -160,7 +157,7 @@ fn suback_and_unsuback_are_parsed() {
     use v3::SubscribeReturnCode as Code;
     let codes = vec![Code::MaxLevel0, Code::MaxLevel2];
     let mut bytes = v3_bytes(v3::Suback::new(pid(5), codes));
-    // A refusal is 0x80 in 3.1.1. mqtt-proto 0.4.0 writes 3 there, so this one is set by hand.
+    // A refusal is 0x80 in 3.1.1. mqtt-proto 0.4.0 writes 3 here, so this byte is set by hand.
     bytes.push(0x80);
     bytes[1] += 1;
     let Packet::Suback(read) = whole(Version::V311, &bytes) else {

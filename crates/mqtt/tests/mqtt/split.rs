@@ -1,5 +1,3 @@
-//! Frames split at every byte, several in one read, and at the edges of the remaining length.
-
 use mqtt::{Malformed, NextPacket, Packet, Publish, Qos, Template, Version, packet};
 use proptest::prelude::*;
 
@@ -102,7 +100,6 @@ fn messages_at_length_edges_are_parsed() {
         let too_large = packet::next(Version::V311, &bytes[..10], bytes.len() - 1);
         assert_eq!(too_large, Err(Malformed::TooLarge(bytes.len())));
     }
-    // The maximum length. Only the head is parsed.
     let head = [0x30, 0xff, 0xff, 0xff, 0x7f];
     let longest = packet::next(Version::V311, &head, usize::MAX);
     assert_eq!(longest, Ok(NextPacket::Partial(268_435_460)));
@@ -114,7 +111,6 @@ fn messages_at_length_edges_are_parsed() {
 }
 
 proptest! {
-    /// Any bytes yield a result without panic, and a packet is the same with more bytes after it.
     #[test]
     fn any_bytes_are_handled(bytes in prop::collection::vec(any::<u8>(), 0..60), more in prop::collection::vec(any::<u8>(), 0..10)) {
         for version in [Version::V311, Version::V5] {

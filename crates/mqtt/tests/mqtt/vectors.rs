@@ -1,11 +1,9 @@
-//! Packets byte for byte from the specifications, and what they forbid.
-
 use mqtt::{
     Connect, Filter, Malformed, NextPacket, Packet, Qos, Version, Will, connect, packet,
     subscribe::put_subscribe,
 };
 
-/// The example of 3.1.1 §3.1.2, with the payload that its flags require.
+/// Uses the example of 3.1.1 §3.1.2, with the payload that its flags require.
 #[test]
 fn connect_3_1_1_matches_specification() {
     let connect = Connect {
@@ -31,7 +29,6 @@ fn connect_3_1_1_matches_specification() {
     );
 }
 
-/// The example of 3.1.1 §3.8.3.
 #[test]
 fn subscribe_3_1_1_matches_specification() {
     let filters = [
@@ -49,7 +46,6 @@ fn shortest_packets_of_5_are_parsed() {
     connect::put_ping(&mut out);
     connect::put_disconnect(&mut out, Version::V5, mqtt::Reason::SUCCESS, &[]).unwrap();
     assert_eq!(out, [0xc0, 0, 0xe0, 0]);
-    // A reason without properties, and both omitted.
     for (bytes, reason) in [
         (&b"\x40\x02\x00\x01"[..], 0),
         (b"\x40\x03\x00\x01\x10", 0x10),

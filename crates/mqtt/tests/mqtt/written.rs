@@ -1,5 +1,3 @@
-//! mqtt-proto parses the packets that we encode.
-
 use mqtt::{
     AckKind, Connect, Filter, Id, Property, Publish, Qos, Reason, Retained, Template, Version,
     Will, connect, packet, subscribe,
@@ -174,7 +172,6 @@ proptest! {
             Property::binary(Id::CorrelationData, &payload),
             Property::user("a", "b"),
         ];
-        // The alias replaces the topic.
         let publish = Publish { topic: "", qos, retain, properties: &properties };
         let template = Template::new(Version::V5, &publish).unwrap();
         template.put(&mut bytes, pid, again, &payload);

@@ -1,12 +1,7 @@
 //! Criteria, which must hold at the end of a run, and stop rules, which end it early.
 //!
-//! `metric [of "LABEL"] [in "PHASE"
-//!
-//! in steady] < value` and `… > 2s for 10s: stop [fail
-//!
-//! pass
-//!
-//! inconclusive]`. This module only parses them.
+//! A criterion is `metric [of "LABEL"] [in "PHASE" | in steady] < value`. A stop rule is
+//! `... > 2s for 10s: stop [fail | pass | inconclusive]`. This module only parses them.
 
 mod parse;
 
@@ -26,16 +21,16 @@ pub struct Criterion {
     pub at: Option<At>,
     /// The metric.
     pub metric: Metric,
-    /// Limits it to labels that match this pattern; `*` matches any text.
+    /// Only labels that match this pattern count; `*` matches any text.
     pub of: Option<String>,
-    /// Limits it to the phase of this name.
+    /// Only the phase with this name counts.
     pub phase: Option<String>,
-    /// Limits it to samples that ended in the steady state.
+    /// Only samples that ended in the steady state count.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub steady: bool,
     /// The comparison.
     pub op: Op,
-    /// The bound, with a unit that fits the metric.
+    /// The bound, in a unit that fits the metric.
     pub value: Quantity,
 }
 
@@ -44,7 +39,7 @@ pub struct Criterion {
 pub struct StopRule {
     /// The condition.
     pub when: Criterion,
-    /// How long it must hold, which is also the window of its percentiles.
+    /// How long the condition must hold. Also the window of its percentiles.
     pub for_ns: u64,
     /// How the run ends.
     pub ends: Ending,
@@ -56,7 +51,7 @@ pub struct StopRule {
 pub enum Ending {
     /// As failed; the default.
     Fail,
-    /// As passed (a search found its answer).
+    /// As passed. A search uses it when it has its result.
     Pass,
     /// Without a verdict.
     Inconclusive,
@@ -104,14 +99,14 @@ pub enum SpanFilter {
     Response,
     /// First byte written to last byte read.
     Service,
-    /// Intended arrival to the last response of the iteration.
+    /// Intended start to the last response of the iteration.
     Iteration,
     /// Due time of a group's first step to the end of its last.
     Transaction,
 }
 
 impl SpanFilter {
-    /// Whether the span covers several requests, not a single one.
+    /// Whether the time covers several requests instead of one.
     #[must_use]
     pub fn spans_requests(self) -> bool {
         matches!(self, SpanFilter::Iteration | SpanFilter::Transaction)
@@ -119,7 +114,7 @@ impl SpanFilter {
 }
 
 impl Metric {
-    /// The span, if it covers several requests.
+    /// The time, if it covers several requests.
     #[must_use]
     pub fn over_requests(&self) -> Option<SpanFilter> {
         match self {
@@ -182,7 +177,7 @@ impl Op {
     }
 }
 
-/// Whether a name matches a pattern in which `*` matches any text.
+/// Whether a name matches a pattern. `*` matches any text.
 #[must_use]
 pub fn fits(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');

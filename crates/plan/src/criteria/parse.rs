@@ -20,7 +20,7 @@ pub fn parse_criterion(text: &str) -> Result<Criterion, GrammarError> {
     Ok(criterion)
 }
 
-/// Parses a criterion without its bound: `p99 of "POST /x"`, `errors`.
+/// Parses a criterion without bound: `p99 of "POST /x"`, `errors`.
 ///
 /// Fails with the position of the error.
 pub fn parse_subject(text: &str) -> Result<(Metric, Option<String>), GrammarError> {
@@ -205,7 +205,7 @@ fn op(scan: &mut Scan) -> Result<Op, GrammarError> {
     Err(scan.error("expected < <= > or >= here"))
 }
 
-/// Converts the bound to the metric's unit. Fails with the unit it needs.
+/// Converts the bound to the metric's unit. Fails with the unit that is needed.
 fn fitting(metric: &Metric, value: Quantity, text: &str) -> Result<Quantity, String> {
     if let (Metric::Errors | Metric::Unsent | Metric::Messages(_), Quantity::Share(share)) =
         (metric, value)
@@ -286,7 +286,6 @@ impl<'a> Scan<'a> {
         found
     }
 
-    /// Takes a name in double quotes, with the escapes `\"` and `\\`.
     pub(crate) fn name(&mut self, what: &str) -> Result<String, GrammarError> {
         if !self.take("\"") {
             return Err(self.error(&format!("expected \"{what}\" in double quotes")));

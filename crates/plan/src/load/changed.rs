@@ -1,16 +1,16 @@
-//! Changes of a load during a run: what can be changed at a moment, and the resulting load.
+//! Changes of a load during a run: what can be changed at a time, and the load that results.
 
 use super::{ArrivalProcess, Load, Phase, Shape};
 use crate::{Rate, UserPhase};
 
-/// Why the load cannot be changed at a moment.
+/// Why the load cannot be changed at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fixed {
     /// The load has ended.
     Over,
     /// The load has no rate.
     NoRate,
-    /// The load has no users of its own.
+    /// The load has no fixed number of users.
     NoUsers,
     /// Arrivals are a Poisson process.
     Poisson,
@@ -37,8 +37,7 @@ impl std::fmt::Display for Fixed {
 }
 
 impl Load {
-    /// Returns the rate at a moment, if it can be changed: the phase has a constant rate and even
-    /// arrivals.
+    /// The rate at a time. Fails unless the phase has a constant rate and evenly spaced arrivals.
     pub fn constant_rate_at(&self, at_ns: u64) -> Result<Rate, Fixed> {
         let Load::Open { phases, .. } = self else {
             return Err(Fixed::NoRate);
@@ -58,7 +57,7 @@ impl Load {
         }
     }
 
-    /// Returns the number of users at a moment, if it can be changed: it is constant in the phase.
+    /// The number of users at a time. Fails unless it is constant in the phase.
     pub fn constant_users_at(&self, at_ns: u64) -> Result<u32, Fixed> {
         let mut end_ns = 0;
         let phases = self.user_phases().ok_or(Fixed::NoUsers)?;
@@ -74,7 +73,7 @@ impl Load {
         }
     }
 
-    /// Phases of a closed load, with an explicit one if the plan has none.
+    /// The phases of a closed load. A load without phases has one that covers all of it.
     #[must_use]
     pub fn user_phases(&self) -> Option<Vec<UserPhase>> {
         let Load::Closed {
@@ -97,8 +96,8 @@ impl Load {
         }])
     }
 
-    /// Returns the load with another rate from a moment to the end of its phase, which is split in
-    /// two. See [`crate::Schedule::with_rate`] for the arrivals.
+    /// Returns a load with another rate from a time to the end of its phase, which is split in two.
+    /// See [`crate::Schedule::with_rate`] for the arrivals.
     #[must_use]
     pub fn with_rate(&self, from_ns: u64, rate: Rate) -> Load {
         let Load::Open { phases, first } = self else {
@@ -120,8 +119,8 @@ impl Load {
         }
     }
 
-    /// Returns the load with another number of users from a moment to the end of its phase, which
-    /// is split in two. Users with lower numbers stay.
+    /// Returns a load with another number of users from a time to the end of its phase, which is
+    /// split in two. Users with lower numbers stay.
     #[must_use]
     pub fn with_users(&self, from_ns: u64, users: u32) -> Load {
         let (
@@ -150,8 +149,8 @@ impl Load {
     }
 }
 
-/// Splits the phase at a moment in two. `piece` creates a phase of a given length; the flag marks
-/// the second.
+/// Splits the phase at a time into two. `piece` creates a phase of a given length. Its flag is true
+/// for the second one.
 fn split<P: Clone>(
     phases: &[P],
     at_ns: u64,

@@ -1,5 +1,4 @@
-//! Faults of a mock, one line each: `at 2m for 30s: latency x5`. Moments are on the load's
-//! timeline.
+//! Faults of a mock, one line each: `at 2m for 30s: latency x5`. Times are on the load's timeline.
 
 use crate::units::{GrammarError, parse_duration};
 
@@ -19,18 +18,18 @@ pub struct Fault {
 pub enum FaultKind {
     /// Latencies are multiplied.
     Latency(f64),
-    /// A share of the responses has this status, in the usual time.
+    /// A share of the responses has this status, after the usual time.
     Errors(f64, u16),
-    /// A share of the connections is reset, in the usual time.
+    /// A share of the connections is reset, after the usual time.
     Resets(f64),
-    /// There are no responses.
+    /// The mock does not respond.
     Silence,
 }
 
 const FORM: &str = "write for example `at 2m for 30s: latency x5`, or after the colon `errors 20%`, `errors 20% 503`, `resets 5%`, `silence`";
 
 impl Fault {
-    /// Whether it is active at a moment of the timeline.
+    /// Whether the fault is active at a time of the timeline.
     #[must_use]
     pub fn holds(&self, at_ns: u64) -> bool {
         at_ns >= self.from_ns && at_ns - self.from_ns < self.for_ns

@@ -1,7 +1,7 @@
-//! Latencies of a mock: constants, percentiles, measurements, episodes, a queue.
+//! Latencies of a mock: constants, percentiles, measured values, episodes, a queue.
 //!
-//! The n-th delay is a function of the seed and n, drawn by strata: of 1,024 consecutive delays,
-//! each falls into another 1,024th of the distribution. So even short runs have the requested
+//! The n-th latency depends only on the seed and n. Draws are stratified: of 1,024 consecutive
+//! ones, each is in another 1,024th of the distribution. So even short runs have the requested
 //! percentiles.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
@@ -17,9 +17,9 @@ pub enum MockLatency {
     Curve(PercentileCurve),
     /// A measured distribution.
     Measured(Measured),
-    /// Periods of slow responses, with a given mean over all time.
+    /// Episodes of slow responses, with a given mean over all time.
     Episodes {
-        /// Distance between episodes; each is in the middle of its period.
+        /// Time from one episode to the next. Each is in the middle of such a period.
         every_ns: u64,
         /// Duration of an episode.
         for_ns: u64,
@@ -28,14 +28,13 @@ pub enum MockLatency {
         /// Latency outside of episodes.
         quick_ns: u64,
     },
-    /// A first-come, first-served queue.
     #[expect(missing_docs, reason = "the names say it")]
     Queue { workers: u32, service_ns: u64 },
 }
 
 impl MockLatency {
-    /// Creates episodes with this mean over evenly spaced requests. `None` if the episodes alone
-    /// exceed the mean.
+    /// Creates episodes that have this mean over evenly spaced requests. `None` if the slow
+    /// episodes alone exceed the mean.
     #[must_use]
     pub fn episodes(mean_ns: u64, every_ns: u64, for_ns: u64, slow_ns: u64) -> Option<MockLatency> {
         let share = for_ns as f64 / every_ns as f64;
@@ -48,7 +47,7 @@ impl MockLatency {
         })
     }
 
-    /// The intended mean, if it is independent of the load.
+    /// The intended mean. `None` if it depends on the load.
     #[must_use]
     pub fn mean_ns(&self) -> Option<f64> {
         match self {
@@ -73,7 +72,7 @@ impl MockLatency {
         }
     }
 
-    /// An intended percentile, if it is independent of the load.
+    /// An intended percentile. `None` if it depends on the load.
     #[must_use]
     pub fn percentile_ns(&self, q: f64) -> Option<u64> {
         match self {
@@ -94,8 +93,8 @@ impl MockLatency {
     }
 }
 
-/// A distribution through given percentiles, log-normal between each two. The outer pieces are
-/// extrapolated.
+/// A distribution through given percentiles, log-normal between each pair of neighbors. The outer
+/// parts are extrapolated.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PercentileCurve {
     /// (normal quantile, logarithm of nanoseconds).
@@ -104,11 +103,10 @@ pub struct PercentileCurve {
 }
 
 impl PercentileCurve {
-    /// Cuts the distribution at p99.99 and p0.01.
     const CUT: f64 = 0.9999;
 
-    /// Creates a curve through at least two increasing percentiles (share, nanoseconds). `is_cut`
-    /// limits its ends.
+    /// Creates a curve through at least two increasing percentiles, given as (share, nanoseconds).
+    /// `is_cut` limits its ends.
     #[must_use]
     pub fn through(percentiles: &[(f64, u64)], is_cut: bool) -> Option<PercentileCurve> {
         let grows = |pair: &[(f64, u64)]| pair[0].0 < pair[1].0 && pair[0].1 <= pair[1].1;
@@ -131,7 +129,7 @@ impl PercentileCurve {
         })
     }
 
-    /// The delay at a share of the distribution.
+    /// The latency at a share of the distribution.
     #[must_use]
     pub fn at(&self, share: f64) -> u64 {
         let z = normal_quantile(share.clamp(1e-12, 1.0 - 1e-12)).clamp(-self.ends, self.ends);
@@ -152,14 +150,15 @@ pub struct LatencySampler {
     busy_ns: u128,
 }
 
-/// Utilisation of a queue.
+/// How busy the workers of a queue are.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Busy {
     /// Number of workers.
     pub workers: u32,
     /// Capacity of all workers, in requests per second.
     pub per_second: f64,
-    /// Busy share of the workers, from the start of the timeline until the last one is free.
+    /// Share of time in which the workers are busy, from the start of the timeline until the last
+    /// one is free.
     pub utilisation: f64,
 }
 
@@ -180,7 +179,7 @@ impl LatencySampler {
         }
     }
 
-    /// The utilisation up to now. `None` if it is not a queue.
+    /// The utilisation until now. `None` without a queue.
     #[must_use]
     pub fn busy(&self) -> Option<Busy> {
         let MockLatency::Queue {
@@ -203,7 +202,7 @@ impl LatencySampler {
         })
     }
 
-    /// Draws the latency of a request at this moment of the timeline, multiplied by `times`.
+    /// Draws the latency of a request at a time of the timeline, multiplied by `times`.
     pub fn next(&mut self, at_ns: u64, times: f64) -> u64 {
         let n = self.drawn;
         self.drawn += 1;
@@ -248,7 +247,7 @@ pub(super) fn whole(ns: f64) -> u64 {
     whole
 }
 
-/// The n-th draw in [0, 1): of 1,024 consecutive draws, one is in each 1,024th, in pseudorandom
+/// The n-th draw in [0, 1). Of 1,024 consecutive draws, one is in each 1,024th, in pseudorandom
 /// order.
 #[must_use]
 pub fn stratum(seed: u64, n: u64) -> f64 {
@@ -265,8 +264,8 @@ pub fn stratum(seed: u64, n: u64) -> f64 {
     ((left * SIDE + right) as f64 + jitter) / (SIDE * SIDE) as f64
 }
 
-/// Quantile of the normal distribution, by Acklam's rational approximation (relative error below
-/// 1.2e-9).
+/// Quantile of the normal distribution, by Acklam's rational approximation. The relative error is
+/// below 1.2e-9.
 fn normal_quantile(p: f64) -> f64 {
     const A: [f64; 6] = [
         -3.969_683_028_665_376e1,
@@ -326,7 +325,6 @@ mod tests {
         drawn
     }
 
-    /// 100,000 delays have the requested percentiles.
     #[test]
     fn delays_have_requested_percentiles() {
         const N: usize = 100_000;
@@ -356,7 +354,6 @@ mod tests {
         }
     }
 
-    /// Each thousand delays has its 99th percentile, not only the long run.
     #[test]
     fn each_thousand_delays_has_requested_percentiles() {
         let curve = PercentileCurve::through(&[(0.5, 120 * MS), (0.99, 900 * MS)], true).unwrap();
@@ -413,7 +410,7 @@ mod tests {
         let waits: Vec<u64> = (0..4).map(|_| sampler.next(0, 1.0) / MS).collect();
         assert_eq!(waits, [8, 8, 16, 16]);
         assert_eq!(sampler.next(100 * MS, 2.0), 16 * MS);
-        // Four times 8 ms and once 16 ms, by two workers until 116 ms.
+        // Four services of 8 ms and one of 16 ms, by two workers until 116 ms.
         let busy = sampler.busy().unwrap();
         assert!((busy.utilisation - 48.0 / 232.0).abs() < 1e-9, "{busy:?}");
         assert!((busy.per_second - 250.0).abs() < 1e-9, "{busy:?}");
@@ -421,7 +418,7 @@ mod tests {
             LatencySampler::new(MockLatency::Constant(1), 1).busy(),
             None
         );
-        // 10 s of 1,400/s at a capacity of 1,000/s: the backlog is gone 4 s later.
+        // 10 s of 1,400/s with a capacity of 1,000/s. The backlog is processed 4 s later.
         let mut sampler = LatencySampler::new(
             MockLatency::Queue {
                 workers: 8,

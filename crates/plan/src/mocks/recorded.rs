@@ -4,12 +4,12 @@ use crate::{criteria::Scan, units::GrammarError};
 
 const FORM: &str = "write `from RUN of \"LABEL\"`, for example `from last of \"GET /x\"`";
 
-/// Requests of a recorded run.
+/// Refers to requests of a recorded run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reference {
     /// `last`, a run's name or its beginning, or a folder.
     pub run: String,
-    /// Pattern of labels; `*` matches any text.
+    /// Pattern for labels; `*` matches any text.
     pub label: String,
 }
 
@@ -56,7 +56,7 @@ pub fn parse_reference(text: &str) -> Result<Reference, GrammarError> {
 /// A measured distribution.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measured {
-    /// Description of its source.
+    /// Where it was measured.
     pub source: String,
     steps: Vec<HistogramStep>,
     count: u64,
@@ -82,7 +82,8 @@ struct HistogramStep {
 }
 
 impl Measured {
-    /// Creates a distribution from cells in order, exact ends and mean. `None` if empty.
+    /// Creates a distribution from ascending cells, the exact minimum and maximum, and the mean.
+    /// `None` if it is empty.
     #[must_use]
     pub fn new(
         source: String,
@@ -121,7 +122,7 @@ impl Measured {
         self.mean_ns
     }
 
-    /// The time at quantile `share` (0 to 1), in nanoseconds, interpolated.
+    /// The value at quantile `share` (0 to 1), in nanoseconds, interpolated.
     #[must_use]
     pub fn at(&self, share: f64) -> u64 {
         let rank = share.clamp(0.0, 1.0) * self.count as f64;
@@ -185,7 +186,7 @@ mod tests {
 
     #[test]
     fn shares_match_the_values() {
-        // Half at 10, nothing until 1,000, half evenly from there to 2,000.
+        // Half of the values are 10. The other half is spread evenly from 1,000 to 2,000.
         let measured = measured(&[(10, 10, 500), (1_000, 2_000, 500)]);
         let at = [0.0, 0.25, 0.5, 0.75, 1.0].map(|share| measured.at(share));
         assert_eq!(at, [10, 10, 10, 1_500, 2_000]);
@@ -199,7 +200,6 @@ mod tests {
         assert!(Measured::new("none".into(), [empty].into_iter(), 1, 2, 0.0).is_none());
     }
 
-    /// Draws as many delays as 3,000 recorded responses.
     #[test]
     fn draws_have_recorded_percentiles() {
         const MS: u64 = 1_000_000;

@@ -1,17 +1,17 @@
-//! Payloads in groups of equal messages, as in Pepeunit's load test.
+//! Payloads in groups of identical messages, as in Pepeunit's load test.
 
 use serde::Serialize;
 
 use crate::rng::{Purpose, Rng};
 
-/// Groups of equal messages.
+/// Groups of identical messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Groups {
     /// Texts or numbers.
     pub value: PayloadKind,
     /// Length of a text.
     pub letters: u32,
-    /// Number of consecutive equal messages of a client.
+    /// Number of consecutive identical messages of a client.
     pub copies: u32,
 }
 
@@ -29,7 +29,7 @@ const GROUP: usize = 6;
 const CLIENT: usize = 3;
 
 impl Groups {
-    /// The group of a client's message with this sequence number.
+    /// The group that a client's message with this sequence number belongs to.
     #[must_use]
     pub fn group(&self, sequence: u64) -> u64 {
         sequence / u64::from(self.copies.max(1))
@@ -49,7 +49,7 @@ impl Groups {
         out.resize_with(letters, || DIGITS[rng.below(62) as usize]);
     }
 
-    /// The payload as a text.
+    /// The payload as text.
     #[must_use]
     pub fn text(&self, client: u64, group: u64) -> String {
         let mut out = Vec::new();
@@ -58,7 +58,6 @@ impl Groups {
     }
 }
 
-/// Writes the last `count` digits of a number.
 fn digits(out: &mut Vec<u8>, mut number: u64, count: usize) {
     let at = out.len();
     out.resize(at + count, b'0');

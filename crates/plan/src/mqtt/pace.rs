@@ -4,25 +4,25 @@ use serde::Serialize;
 
 use crate::{FirstArrival, Load, Phase, Rate, Shape, units::SECOND};
 
-/// When the clients of a group publish, together.
+/// When the clients of a group, taken together, publish.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PublishPace {
     /// At a constant rate during the load.
     Rate(Rate),
-    /// By phases of their own.
+    /// By the group's own phases.
     Phases(Vec<Phase>),
     /// In proportion to the load.
     Follows {
-        /// Message rate at 1x.
+        /// Message rate at level 1x.
         volume: Rate,
-        /// Arrival rate of the load at 1x.
+        /// Arrival rate of the load at level 1x.
         full: Rate,
     },
 }
 
 impl PublishPace {
-    /// Returns the messages as a load that starts with the other one. `None` if there is nothing to
+    /// Returns the messages as a load on the timeline of `main_load`. `None` if there is nothing to
     /// follow.
     #[must_use]
     pub fn load(&self, main_load: &Load) -> Option<Load> {

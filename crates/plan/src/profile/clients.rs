@@ -7,11 +7,11 @@ use crate::{Plan, background::Publications};
 /// A group of MQTT clients.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ClientsRow {
-    /// `publish` or `subscribe`.
+    /// What the clients do: `publish` or `subscribe`.
     pub does: &'static str,
     /// Number of clients.
     pub clients: u32,
-    /// Topic that they publish to, or filter that they subscribe to.
+    /// Topic to publish to, or filter to subscribe to.
     pub topic: String,
     /// Quality of service.
     pub qos: u8,

@@ -1,10 +1,9 @@
-//! Columns of a load profile: the rates that the load holds or ramps between.
+//! Columns of a load profile: the rates that the load holds, or between which it ramps.
 
 use serde::Serialize;
 
 use crate::Load;
 
-/// Maximum number of columns in a terminal.
 const MOST: usize = 5;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -14,8 +13,8 @@ pub struct RateColumn {
     pub per_second: f64,
 }
 
-/// Returns the columns in ascending order, and the number omitted. With volumes, 1x is always
-/// included.
+/// Returns the columns in ascending order, and the number of omitted ones. With volumes, 1x is
+/// always included.
 pub(super) fn build(load: &Load, full: Option<f64>) -> (Vec<RateColumn>, usize) {
     let mut rates: Vec<f64> = full.into_iter().collect();
     if let Load::Open { phases, .. } = load {

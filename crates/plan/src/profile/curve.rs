@@ -1,8 +1,9 @@
-//! The load over time for a chart: the highest rate of each period, so that spikes stay visible.
+//! The load over time, for a chart. Shows the highest rate of each period, so that spikes stay
+//! visible.
 
 use crate::Load;
 
-/// The highest planned rate of each of `stretches` equal periods. `None` for a load without rate.
+/// The highest planned rate of each of `stretches` equal periods. `None` if the load has no rate.
 #[must_use]
 pub fn curve(load: &Load, end_ns: u64, stretches: usize) -> Option<Vec<f64>> {
     let Load::Open { phases, .. } = load else {
@@ -17,7 +18,6 @@ pub fn curve(load: &Load, end_ns: u64, stretches: usize) -> Option<Vec<f64>> {
             let end = start + phase.duration_ns;
             let (begin, stop) = (from.max(start), to.min(end));
             if begin < stop {
-                // Within a phase the rate is monotone.
                 let ends = [begin, stop - 1].map(|at| phase.rate_at(at - start));
                 most = most.max(ends[0]).max(ends[1]);
             }

@@ -1,5 +1,5 @@
 //! Average iteration of a scenario: calls per endpoint, and think time. Steps that depend on
-//! responses count once and make the result unknown.
+//! responses count once, and the result is then not exact.
 
 use crate::{
     Plan, Request, Scenario, Step, Variable,
@@ -40,7 +40,7 @@ impl Journey {
         self.is_known && self.is_certain
     }
 
-    /// Adds the calls of `coming` users at these steps. Returns how many continue after them.
+    /// Adds the calls of `coming` users at these steps. Returns how many users continue after them.
     fn walk(&mut self, plan: &Plan, steps: &[Step], coming: f64) -> f64 {
         let mut coming = coming;
         for step in steps {
@@ -59,7 +59,7 @@ impl Journey {
                     self.walk(plan, &inner.steps, coming);
                 }
                 Step::Block(inner) => match &inner.by {
-                    // The condition is known only at run time: everyone is counted.
+                    // The condition is known only at run time, so everyone is counted.
                     BlockKind::If(_) => {
                         self.is_known = false;
                         coming = self.walk(plan, &inner.steps, coming);
@@ -86,7 +86,7 @@ impl Journey {
         coming
     }
 
-    /// Each round has the users who did not exit in the one before.
+    /// Each round has the users who did not exit in the previous one.
     fn repeat(&mut self, plan: &Plan, steps: &[Step], coming: f64, rounds: u64) -> f64 {
         if rounds == 0 {
             return coming;
@@ -132,7 +132,7 @@ impl Journey {
     }
 }
 
-/// Number of rounds of a loop, if known before the run.
+/// Number of rounds of a loop. `None` if it is only known at run time.
 fn rounds(plan: &Plan, count: &LoopCount, over: Option<&Over>) -> Option<u64> {
     match over {
         Some(Over::List(items)) => return Some(items.len() as u64),
@@ -148,7 +148,7 @@ fn rounds(plan: &Plan, count: &LoopCount, over: Option<&Over>) -> Option<u64> {
     }
 }
 
-/// Length of a variable's list, if the plan defines it.
+/// Length of the list in a variable. `None` unless the plan defines it.
 fn length(plan: &Plan, name: &str) -> Option<u64> {
     let table = plan
         .payloads

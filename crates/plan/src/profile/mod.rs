@@ -1,8 +1,8 @@
 //! The load profile of a plan, computed without sending: arrivals per scenario and requests per
 //! endpoint at each level, concurrency, data rows, bandwidth and phases.
 //!
-//! Averages of iterations without failures. Response times and sizes come from the user's
-//! assumptions, or are unknown.
+//! The figures are averages of iterations without failures. Response times and sizes come from the
+//! user's assumptions; otherwise they are unknown.
 
 mod clients;
 mod columns;
@@ -32,11 +32,11 @@ pub struct Assumed {
 /// Bytes of a request on the wire.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestBytes {
-    /// Upper case.
+    /// Method in upper case.
     pub method: String,
-    /// Name of its label.
+    /// Name of the request's label.
     pub name: String,
-    /// Average of head and body.
+    /// Average size of head and body.
     pub bytes: u64,
 }
 
@@ -45,17 +45,17 @@ pub struct RequestBytes {
 pub struct Profile {
     /// The plan's name.
     pub name: String,
-    /// Arrivals per second at 1x. `None` without volumes.
+    /// Arrivals per second at level 1x. `None` without volumes.
     pub full_per_second: Option<f64>,
     /// The rates that have a column.
     pub columns: Vec<RateColumn>,
     /// Number of rates without a column.
     pub columns_left_out: usize,
-    /// By scenario.
+    /// Rows by scenario.
     pub scenarios: Vec<ScenarioRow>,
-    /// By endpoint.
+    /// Rows by endpoint.
     pub endpoints: Vec<EndpointRow>,
-    /// Total of all endpoints.
+    /// Total of all endpoints, by column.
     pub requests_per_second: Vec<f64>,
     /// Concurrency by column.
     pub in_flight: Vec<InFlightEstimate>,
@@ -75,18 +75,18 @@ pub struct Profile {
     pub requests: Option<f64>,
     /// Whether every iteration has the same number of requests.
     pub requests_are_exact: bool,
-    /// Whether loops, conditions and pauses are known before the run. Unknown ones count once.
+    /// Whether loops, conditions and pauses are known before the run. Unknown loops count once.
     pub is_known: bool,
-    /// Tables and the number of rows needed.
+    /// Tables, with the number of rows that the run needs.
     pub tables: Vec<TableRow>,
     /// Groups of background MQTT clients.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub clients: Vec<ClientsRow>,
-    /// Assumptions used.
+    /// The assumptions that were used.
     pub assumed: Assumed,
 }
 
-/// A scenario.
+/// A scenario in the profile.
 #[derive(Debug, Clone, Serialize)]
 pub struct ScenarioRow {
     /// Its name.
@@ -105,7 +105,7 @@ pub struct ScenarioRow {
     pub think_ns: u64,
 }
 
-/// An endpoint.
+/// An endpoint in the profile.
 #[derive(Debug, Clone, Serialize)]
 pub struct EndpointRow {
     /// Method and name as in the report.
@@ -114,25 +114,25 @@ pub struct EndpointRow {
     pub per_second: Vec<f64>,
 }
 
-/// Concurrency by Little's law: rate times duration.
+/// Average concurrency by Little's law: rate times duration.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct InFlightEstimate {
-    /// Virtual users; a lower bound if the latency is unknown.
+    /// Number of virtual users. A lower bound if the latency is unknown.
     pub users: f64,
-    /// Requests. `None` if the latency is unknown.
+    /// Number of requests in flight. `None` if the latency is unknown.
     pub requests: Option<f64>,
 }
 
 /// Bytes per second.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Bandwidth {
-    /// To the service. `None` if requests cannot be built before the run.
+    /// Sent to the service. `None` if some requests cannot be built before the run.
     pub sent: Option<f64>,
-    /// From the service. `None` if the size of responses is unknown.
+    /// Received from the service. `None` if the size of responses is unknown.
     pub received: Option<f64>,
 }
 
-/// A phase.
+/// A phase in the profile.
 #[derive(Debug, Clone, Serialize)]
 pub struct PhaseRow {
     /// Its name, or its number from 1.
@@ -145,28 +145,28 @@ pub struct PhaseRow {
     pub from_per_second: f64,
     /// Arrivals per second at its end.
     pub to_per_second: f64,
-    /// Its arrivals, with this seed if they are random.
+    /// Number of its arrivals. If they are random, with this run's seed.
     pub arrivals: u64,
-    /// Its requests, on average.
+    /// Number of its requests, on average.
     pub requests: f64,
 }
 
-/// A table.
+/// A table in the profile.
 #[derive(Debug, Clone, Serialize)]
 pub struct TableRow {
     /// The file.
     pub source: String,
     /// Its number of rows.
     pub rows: u64,
-    /// Rows used by arrivals. `None` if each arrival uses the whole table, or if their number is
-    /// unknown.
+    /// Number of rows that arrivals use. `None` if each arrival uses the whole table, or if the
+    /// number is unknown.
     pub needed: Option<u64>,
-    /// Whether rows are drawn at random and may repeat.
+    /// Whether rows are drawn at random, so that they may repeat.
     pub at_random: bool,
 }
 
 impl Profile {
-    /// Computes the profile of a plan. `sent` has the known sizes of requests.
+    /// Computes the profile of a plan. `sent` has the sizes of requests as far as they are known.
     #[must_use]
     pub fn new(plan: &Plan, seed: u64, assumed: Assumed, sent: &[RequestBytes]) -> Profile {
         let full = volume::full(plan.scenarios()).map(|rate| rate.as_f64());
@@ -313,7 +313,8 @@ fn endpoints(journeys: &[Journey], shares: &[f64], columns: &[RateColumn]) -> Ve
     rows.collect()
 }
 
-/// Average bytes sent per iteration. `None` if those of an endpoint are unknown.
+/// Average number of bytes sent per iteration. `None` if the size of an endpoint's requests is
+/// unknown.
 fn bytes_sent(journeys: &[Journey], shares: &[f64], sent: &[RequestBytes]) -> Option<f64> {
     let mut all = 0.0;
     for (journey, share) in journeys.iter().zip(shares) {

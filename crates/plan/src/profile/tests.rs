@@ -117,7 +117,6 @@ fn vets_api_check_in_profile_matches_its_tables() {
             ("POST /pre_check_ins", vec![20, 40]),
         ]
     );
-    // From the exact figures, not from the rounded rows.
     assert_eq!(rounded(&profile.requests_per_second), [105, 210]);
     assert!((profile.requests_per_second[1] - 210.083).abs() < 1e-3);
     // 180,260 an hour: 25.04 and 50.07 a second, for a minute each.

@@ -1,11 +1,12 @@
-//! Rate changes of a schedule during a run. Arrivals before the change keep their number and time.
+//! Changes of a schedule's rate during a run. Arrivals before the change keep their number and
+//! time.
 
 use super::{PartKind, RateSegment, Schedule, SchedulePart};
 use crate::Rate;
 
 impl Schedule {
-    /// Returns the schedule with another rate from a moment to the end of its phase, as a new piece
-    /// with even arrivals.
+    /// Returns the schedule with another rate from a time to the end of its phase. That part has
+    /// evenly spaced arrivals.
     ///
     /// Arrivals of later phases keep their times and get other numbers. A change after the end has
     /// no effect.
@@ -36,7 +37,7 @@ impl Schedule {
         changed
     }
 
-    /// Takes at most `most` arrivals of a part, from its first one on.
+    /// Appends at most `most` arrivals of a part, from its first one on.
     fn take(&mut self, part: &SchedulePart, most: u64) {
         let count = part.count.min(most);
         if count > 0 {

@@ -3,7 +3,6 @@ use proptest::prelude::*;
 use super::*;
 use crate::units::MILLISECOND;
 
-/// Phases of (seconds, arrivals per second).
 fn load(phases: &[(u64, u64)], first: FirstArrival) -> Load {
     let phase = |(seconds, rate): &(u64, u64)| {
         Phase::new(seconds * SECOND, Shape::Rate(Rate::per_second(*rate)))
@@ -22,8 +21,8 @@ fn arrivals(schedule: &Schedule) -> Vec<Arrival> {
 fn changed_rate_starts_a_new_piece() {
     let load = load(&[(10, 5), (10, 2)], FirstArrival::AtStart);
     let schedule = Schedule::new(&load, 1);
-    // Five a second for 3.1 s are 16 arrivals, the last at 3.0 s; then eight a second for 6.9 s are
-    // 55.
+    // Five a second for 3.1 s are 16 arrivals, the last one at 3.0 s. Eight a second for the other
+    // 6.9 s are 55.
     let changed = schedule.with_rate(3_100 * MILLISECOND, Rate::per_second(8));
     assert_eq!(changed.total(), 16 + 55 + 20);
     assert_eq!((changed.phase_total(0), changed.phase_total(1)), (71, 20));
@@ -32,7 +31,6 @@ fn changed_rate_starts_a_new_piece() {
     assert_eq!(at(16), Some(3_100 * MILLISECOND));
     assert_eq!(at(17), Some(3_225 * MILLISECOND));
     assert_eq!(at(71), Some(10 * SECOND));
-    // Stop, and resume.
     let none = changed.with_rate(5 * SECOND, Rate::per_second(0));
     assert_eq!((none.due(5 * SECOND), none.due(10 * SECOND)), (32, 32));
     let again = none.with_rate(9 * SECOND, Rate::per_second(3));
@@ -135,14 +133,12 @@ proptest! {
             let before = arrivals(&schedule);
             let changed = schedule.with_rate(from, rate);
             let after = arrivals(&changed);
-            // Arrivals that were due keep their number and time.
             let due = schedule.due(from) as usize;
             prop_assert_eq!(&before[..due], &after[..due]);
             prop_assert_eq!(changed.due(from) as usize, due);
             if from < schedule.end_ns() {
                 let phase = schedule.phase_at(from);
                 let end = schedule.phase_ends()[phase as usize];
-                // The piece has as many arrivals as its rate implies, all within its period.
                 let piece = after[due..].iter().filter(|arrival| arrival.phase == phase);
                 let times: Vec<u64> = piece.map(|arrival| arrival.intended_ns).collect();
                 prop_assert_eq!(times.len() as u64, rate.events_in(end - from));
@@ -158,7 +154,6 @@ proptest! {
             } else {
                 prop_assert_eq!(&before, &after);
             }
-            // Consecutive numbers, ordered times, consistent sums.
             prop_assert!(after.iter().enumerate().all(|(n, arrival)| arrival.number == n as u64));
             prop_assert!(after.is_sorted_by_key(|arrival| arrival.intended_ns));
             prop_assert_eq!(after.len() as u64, changed.total());

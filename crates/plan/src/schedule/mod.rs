@@ -1,8 +1,8 @@
-//! The schedule: intended start of every arrival, in closed form, in integer nanoseconds from the
-//! start of the run.
+//! The schedule: the intended start of every arrival, in integer nanoseconds from the start of the
+//! run.
 //!
-//! Arrival k is computed from k alone, without running sums, so nothing drifts and any shard can be
-//! computed independently.
+//! Arrival k is computed from k alone, without running sums. So nothing drifts, and any shard can
+//! be computed independently.
 
 mod changed;
 mod poisson;
@@ -12,14 +12,14 @@ use crate::{ArrivalProcess, FirstArrival, Load, Phase, Rate, Shape, Share, units
 use poisson::PoissonPhase;
 use segment::RateSegment;
 
-/// One intended arrival.
+/// An arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrival {
-    /// Its number, from 0.
+    /// Number of the arrival, from 0.
     pub number: u64,
-    /// Nanoseconds from the start of the run.
+    /// Intended start, in nanoseconds from the start of the run.
     pub intended_ns: u64,
-    /// Its phase.
+    /// Phase of the arrival.
     pub phase: u32,
 }
 
@@ -106,14 +106,14 @@ impl Schedule {
         schedule
     }
 
-    /// Truncates the schedule at a moment. Arrivals and phases from then on are removed; all others
-    /// keep time and number.
+    /// Truncates the schedule at a time. Later arrivals and phases are removed; all others keep
+    /// time and number.
     #[must_use]
     pub fn until(mut self, end_ns: u64) -> Schedule {
         if end_ns >= self.end_ns() {
             return self;
         }
-        // Includes an arrival at the new end, if a phase's last arrival is at its end.
+        // Includes an arrival at the new end if the last arrival of a phase is at its end.
         self.total = self.due(end_ns);
         let stored = self.part_of(self.total);
         if let Some(stored) = stored {
@@ -148,14 +148,14 @@ impl Schedule {
         &self.phase_ends
     }
 
-    /// The phase of a moment. Moments after the end belong to the last phase.
+    /// The phase at a time. Times after the end belong to the last phase.
     #[must_use]
     pub fn phase_at(&self, at_ns: u64) -> u32 {
         let index = self.phase_ends.partition_point(|end| *end <= at_ns);
         index.min(self.phase_ends.len().saturating_sub(1)) as u32
     }
 
-    /// Whether a phase's last arrival is at its end, which is the start of the next.
+    /// Whether the last arrival of a phase is at its end, which is the start of the next one.
     #[must_use]
     pub fn has_arrivals_at_ends(&self) -> bool {
         self.arrivals_at_ends
@@ -178,27 +178,28 @@ impl Schedule {
         Some(self.parts[part].arrival(number))
     }
 
-    /// Number of arrivals due until a moment. An arrival at the moment itself counts if a phase's
-    /// last arrival is at its end.
+    /// Number of arrivals due by a time. An arrival exactly at that time counts if the last arrival
+    /// of a phase is at its end.
     #[must_use]
     pub fn due(&self, until_ns: u64) -> u64 {
         self.first_not(|intended_ns| self.is_due(intended_ns, until_ns))
     }
 
-    /// Whether an arrival intended at one moment is due until another.
+    /// Whether an arrival with this intended start is due by a time.
     #[must_use]
     pub fn is_due(&self, intended_ns: u64, until_ns: u64) -> bool {
         intended_ns < until_ns || self.arrivals_at_ends && intended_ns == until_ns
     }
 
-    /// Number of arrivals intended before a moment, which is the number of the first one at or
-    /// after it.
+    /// Number of arrivals intended before a time. Also the number of the first arrival at or after
+    /// it.
     #[must_use]
     pub fn before(&self, at_ns: u64) -> u64 {
         self.first_not(|intended_ns| intended_ns < at_ns)
     }
 
-    /// First arrival for which `is_so` is false (binary search; must be monotone).
+    /// The first arrival for which `is_so` is false. Uses binary search, so `is_so` must be
+    /// monotone.
     fn first_not(&self, is_so: impl Fn(u64) -> bool) -> u64 {
         let (mut so, mut not_so) = (0, self.total);
         while so < not_so {
@@ -215,14 +216,14 @@ impl Schedule {
         so
     }
 
-    /// Number of a share's arrivals intended from `from_ns` on and due until `until_ns`.
+    /// How many arrivals of a share are intended at `from_ns` or later and due by `until_ns`.
     #[must_use]
     pub fn due_of_share(&self, share: Share, from_ns: u64, until_ns: u64) -> u64 {
         let first = share.of_first(self.before(from_ns));
         share.of_first(self.due(until_ns)).saturating_sub(first)
     }
 
-    /// Number of arrivals of one of `of` shards that are due until a moment.
+    /// Number of arrivals of one of `of` shards that are due by a time.
     #[must_use]
     pub fn due_of_shard(&self, shard: u64, of: u64, until_ns: u64) -> u64 {
         (self.due(until_ns) + of.max(1) - 1).saturating_sub(shard) / of.max(1)
@@ -239,7 +240,7 @@ impl Schedule {
         }
     }
 
-    /// A share's arrivals intended from `from_ns` on.
+    /// The arrivals of a share that are intended at `from_ns` or later.
     #[must_use]
     pub fn shard_from(&self, share: Share, from_ns: u64) -> Shard<'_> {
         let skipped = share.of_first(self.before(from_ns));
@@ -347,7 +348,7 @@ pub struct Shard<'a> {
     schedule: &'a Schedule,
     next: u64,
     step: u64,
-    /// Hint that saves the search, because arrivals are requested in order.
+    /// Where the last arrival was found. Saves the search, because arrivals are requested in order.
     part: usize,
 }
 
@@ -371,8 +372,8 @@ impl Iterator for Shard<'_> {
     }
 }
 
-/// Arrivals per second of Artillery's ramp: n one-second steps with raw rate `a + (b - a) i / (n -
-/// 1)`, rounded half up. A single step has the rounded mean of both ends.
+/// Arrivals per second of Artillery's ramp: n steps of one second with the rate `a + (b - a) i / (n
+/// - 1)`, rounded half up. A single step has the rounded mean of both ends.
 pub(crate) fn staircase(
     from: Rate,
     to: Rate,
@@ -404,7 +405,7 @@ pub(crate) fn staircase(
     })
 }
 
-/// Both rates over a common denominator, so that halves round the same way everywhere. `None` if
+/// Both rates with a common denominator, so that halves round the same way everywhere. `None` if
 /// the steps do not fit into 128 bits.
 fn common(from: Rate, to: Rate, steps: u64) -> Option<(i128, i128, i128)> {
     let of = |count: u64, other: u64| {

@@ -1,7 +1,8 @@
-//! Poisson arrivals: slots of 100 ms, each drawn from a stream keyed by (seed, phase, slot).
+//! Poisson arrivals. The time is divided into slots of 100 ms; each is drawn from a stream keyed by
+//! (seed, phase, slot).
 //!
 //! A Poisson process is memoryless, so each slot can be drawn independently. The planned number of
-//! arrivals is the number realised with this seed.
+//! arrivals is the actual number with this seed.
 
 use crate::{
     Phase, Shape,
@@ -17,11 +18,11 @@ pub(super) struct PoissonPhase {
     phase: u32,
     start_ns: u64,
     duration_ns: u64,
-    /// Events per nanosecond by second of the phase; a single entry for a constant rate.
+    /// Events per nanosecond for each second of the phase. A constant rate has a single entry.
     rates: Vec<f64>,
-    /// Cumulative arrivals before each slot, and the total.
+    /// Number of arrivals before each slot, and the total.
     before: Vec<u64>,
-    /// Cache of the last slot. Drawing a slot for each arrival would be quadratic.
+    /// Cache of the last slot. Drawing its slot for each arrival would take quadratic time.
     drawn: std::cell::RefCell<(usize, Vec<u64>)>,
 }
 

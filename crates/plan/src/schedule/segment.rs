@@ -1,5 +1,5 @@
-//! A period with evenly spaced arrivals: `start + (j + offset) × gap`, with an exact fraction of
-//! nanoseconds as gap.
+//! A period with evenly spaced arrivals: `start + (j + offset) × gap`. The gap is an exact fraction
+//! of nanoseconds.
 
 use crate::{Rate, units::SECOND};
 
@@ -41,7 +41,6 @@ impl RateSegment {
     }
 }
 
-/// The constant rate of one second, for slots of a Poisson process.
 pub(super) fn per_second(count: u64) -> f64 {
     count as f64 / SECOND as f64
 }

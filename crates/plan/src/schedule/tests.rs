@@ -30,7 +30,6 @@ fn ramp(from: u64, to: u64, seconds: u64) -> Schedule {
 fn per_second_counts(schedule: &Schedule) -> Vec<u64> {
     let mut counts = vec![0; (schedule.end_ns() / SECOND) as usize];
     for arrival in schedule.shard(0, 1) {
-        // Artillery's last arrival of a second is at its end.
         counts[((arrival.intended_ns - 1) / SECOND) as usize] += 1;
     }
     counts
@@ -251,7 +250,6 @@ proptest! {
             prop_assert!(arrival.intended_ns <= schedule.phase_ends()[arrival.phase as usize]);
         }
         prop_assert!(all.windows(2).all(|w| w[0].intended_ns <= w[1].intended_ns && w[0].phase <= w[1].phase));
-        // Arrivals and shards computed independently are equal.
         let other = Schedule::new(&load, seed);
         for arrival in all.iter().rev().step_by(7) {
             prop_assert_eq!(other.at(arrival.number), Some(*arrival));
@@ -273,7 +271,6 @@ proptest! {
         let first = if after { FirstArrival::AfterOneGap } else { FirstArrival::AtStart };
         let schedule = Schedule::new(&open(phases, first), seed);
         let at = |share: f64| (schedule.end_ns() as f64 * share) as u64;
-        // Also at an arrival, and at the end of a phase.
         let edges = schedule.shard(0, 1).step_by(97).map(|arrival| arrival.intended_ns);
         let edges: Vec<u64> = edges.take(5).chain(schedule.phase_ends().iter().copied()).chain([at(from)]).collect();
         let until_ns = at(until);
@@ -313,8 +310,8 @@ proptest! {
 
 #[test]
 fn staircase_of_unwieldy_fractions_matches_neighbours() {
-    // 180,260 an hour times 0.333333: the products of its fraction exceed 128 bits over a long
-    // ramp.
+    // 180,260 an hour times 0.333333: over a long ramp, products with this fraction exceed 128
+    // bits.
     let odd = Rate::ratio(180_260 * 333_333, 3_600_000_000_000_000_001).unwrap();
     let near = Rate::from_f64(odd.as_f64()).unwrap();
     let counts = |rate: Rate| -> Vec<u64> {

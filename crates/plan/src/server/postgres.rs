@@ -30,7 +30,7 @@ pub enum Listener {
     Socket(String),
 }
 
-/// Encryption of a connection, by the words of `sslmode`.
+/// Encryption of a connection. The values are those of `sslmode`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Encryption {
     /// Never.
@@ -39,7 +39,7 @@ pub enum Encryption {
     Prefer,
     /// Always. The certificate is not verified.
     Require,
-    /// Always, with a trusted certificate of that name.
+    /// Always. The certificate must be trusted and have that name.
     VerifyFull,
 }
 
@@ -53,7 +53,7 @@ impl Database {
         let rest = schemes.find_map(|scheme| url.strip_prefix(scheme));
         let rest = rest.ok_or("a PostgreSQL is postgres://USER:PASSWORD@HOST:PORT/DATABASE")?;
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
-        // Splits at the last @, because passwords may contain @ and slashes.
+        // Split at the last @, because passwords may contain @ and slashes.
         let (credentials, rest) = rest.rsplit_once('@').unwrap_or(("", rest));
         let (authority, name) = rest.split_once('/').unwrap_or((rest, ""));
         let (user, password) = match credentials.split_once(':') {
@@ -74,7 +74,7 @@ impl Database {
         let (host, port) = host_and_port(authority)?;
         let mut database = Database {
             at: Listener::Tcp(host, port),
-            // Default of PostgreSQL's own clients.
+            // PostgreSQL's own clients have this default too.
             name: if name.is_empty() { user.clone() } else { name },
             user,
             password,
@@ -117,7 +117,7 @@ impl Database {
                     }
                 }
             }
-            // Such a password would not be recognized as a secret.
+            // A password given this way would not be recognized as a secret.
             "password" => {
                 return Err(
                     "the password is before the @: postgres://USER:PASSWORD@HOST/DATABASE"

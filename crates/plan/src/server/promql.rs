@@ -1,8 +1,7 @@
-//! Parses Prometheus queries in one line. The query itself is not validated.
+//! Parses Prometheus queries that are written in one line. The query itself is not validated.
 
 use super::MetricLocation;
 
-/// Parses `URL QUERY`.
 pub(super) fn line(text: &str) -> Result<MetricLocation, String> {
     let (url, query) = text
         .trim()
@@ -12,7 +11,7 @@ pub(super) fn line(text: &str) -> Result<MetricLocation, String> {
 }
 
 pub(super) fn place(url: &str, query: &str) -> Result<MetricLocation, String> {
-    // The URL may contain a password, so it is not repeated.
+    // The URL may contain a password, so the message does not repeat it.
     if !url.starts_with("http://") && !url.starts_with("https://") {
         return Err("a Prometheus is asked at its http:// or https:// URL".to_owned());
     }

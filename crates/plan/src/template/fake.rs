@@ -1,6 +1,6 @@
-//! Fake data: the functions of Artillery's plugin `fake-data`, by faker's names (category and
-//! method joined) and the plugin's older names. The words come from a library and depend on the
-//! virtual user's random numbers only.
+//! Fake data: the functions of Artillery's plugin `fake-data`. They have faker's names (category
+//! and method joined) or the plugin's older names. The words come from a library and depend only on
+//! the virtual user's random numbers.
 
 use std::convert::Infallible;
 
@@ -24,7 +24,7 @@ pub struct Fakery {
 type Make = fn(&mut FakeRandom<'_>) -> String;
 
 impl Fakery {
-    /// The function with this name, without `$`, in new or old spelling.
+    /// The function with this name, without `$`. Knows new and old names.
     #[must_use]
     pub fn named(name: &str) -> Option<Fakery> {
         let known = |name: &str| FUNCTIONS.iter().find(|(known, _)| *known == name);
@@ -104,7 +104,6 @@ impl FakeRandom<'_> {
             .collect()
     }
 
-    /// A decimal number in `min..max`, without trailing zeros.
     fn decimal(&mut self, min: f64, max: f64, decimals: i32) -> String {
         let unit = 10f64.powi(decimals);
         let n = min + (max - min) * self.0.unit();

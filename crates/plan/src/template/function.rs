@@ -1,5 +1,5 @@
-//! Functions of templates. A new one is a variant, a line in [`FUNCTIONS`] and an arm in
-//! [`Function::write`].
+//! Functions of templates. To add one, add a variant, a line in [`FUNCTIONS`] and an arm in
+//! [`BuiltIn::write`].
 
 use std::fmt::Write as _;
 
@@ -17,20 +17,19 @@ pub enum BuiltIn {
     RandomNumber(i64, i64),
     /// Random characters of `a-zA-Z0-9`.
     RandomString(usize),
-    /// Fake data, if the plugin is enabled.
+    /// Fake data. Requires the plugin.
     Fake(Fakery),
 }
 
-/// Creates a function from its arguments. A non-number is `None`, as for JavaScript.
+/// Creates a function from its arguments. `None` is an argument that is not a number, as in
+/// JavaScript.
 type Read = fn(&[Option<i64>]) -> Result<BuiltIn, String>;
 
-/// All functions: name, syntax, argument parser.
 pub(super) const FUNCTIONS: &[(&str, &str, Read)] = &[
     ("$randomNumber", "$randomNumber(min, max)", random_number),
     ("$randomString", "$randomString(length)", random_string),
 ];
 
-/// Maximum length of a random text.
 const MAX_LENGTH: i64 = 1 << 20;
 
 fn random_number(arguments: &[Option<i64>]) -> Result<BuiltIn, String> {
@@ -51,7 +50,7 @@ fn random_string(arguments: &[Option<i64>]) -> Result<BuiltIn, String> {
 }
 
 impl BuiltIn {
-    /// The result with its type.
+    /// The result, with its type.
     #[must_use]
     pub fn value(&self, rng: &mut Rng) -> Value {
         let mut text = String::new();
@@ -69,7 +68,6 @@ impl BuiltIn {
         match *self {
             BuiltIn::RandomNumber(min, max) => {
                 let offset = rng.below(max.abs_diff(min).saturating_add(1));
-                // Writing into a String cannot fail.
                 let _ = write!(out, "{}", min.saturating_add_unsigned(offset));
             }
             BuiltIn::Fake(fakery) => fakery.write(rng, out),

@@ -1,7 +1,7 @@
 //! Parser of the template dialect.
 //!
 //! `{{ x }}` and `{{{ x }}}` are variables if only word characters, white space and `$ . [ ] ' " -`
-//! are between the braces; `{{ $f(1, a) }}` is a call. Other braces are text.
+//! are between the braces. `{{ $f(1, a) }}` is a call. Other braces are plain text.
 
 use super::{
     Fakery, Piece, Template,
@@ -9,14 +9,14 @@ use super::{
 };
 use query::{path::Path, value::is_js_space};
 
-/// An invalid call.
+/// Why a call in a template is invalid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TemplateError {
-    /// Bytes from the start of the text to the braces.
+    /// Offset of the braces, in bytes from the start of the text.
     pub offset: usize,
     /// The function with its `$`.
     pub function: String,
-    /// One line: what is wrong, and what is valid.
+    /// What is wrong and what is valid, in one line.
     pub message: String,
 }
 
@@ -41,11 +41,12 @@ pub(super) fn text(text: &str) -> Result<Template, TemplateError> {
 }
 
 pub(super) fn variables_only(text: &str) -> Vec<Piece> {
-    // Fails only for calls.
+    // Splitting fails only for calls, which are not read here.
     split(text, false).unwrap_or_default()
 }
 
-/// Content of double braces that is neither variable nor call, for a warning by the reader.
+/// Content of the first double braces that are neither a variable nor a call. The reader warns
+/// about it.
 #[must_use]
 pub fn unread_braces(text: &str) -> Option<&str> {
     let mut rest = text;
@@ -117,7 +118,6 @@ fn variable<'a>(text: &'a str, inside: &'a str) -> Option<(Brace<'a>, usize)> {
     })
 }
 
-/// Parses `$name ( arguments ) }}` after the braces.
 fn call_syntax(inside: &str) -> Option<(Brace<'_>, &str)> {
     let space = |text: &'static str| move |c: char| is_js_space(c) || text.contains(c);
     let inside = inside.trim_start_matches(is_js_space);
@@ -166,7 +166,8 @@ fn call(name: &str, arguments: &str, offset: usize) -> Result<Piece, TemplateErr
             known.join(" and ")
         )));
     };
-    // Missing arguments are the function's decision. Non-integers are ambiguous and rejected.
+    // The function decides about missing arguments. A number that is not an integer would be
+    // ambiguous and is rejected.
     let argument = |text: &str| match text.trim_matches(is_js_space) {
         "" => Ok(None),
         text => text.parse().map(Some).map_err(|_| {

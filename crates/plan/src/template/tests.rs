@@ -1,5 +1,3 @@
-//! Test vectors of the dialect.
-
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -222,13 +220,11 @@ fn single_function_keeps_its_type_if_typed() {
     let mut written = String::new();
     typed.write_json(&scope, &mut rng, &mut written).unwrap();
     assert_eq!(serde_json::from_str::<Value>(&written).unwrap(), expected);
-    // Artillery's results are text.
     let as_text = template.eval(&scope, &mut rng).unwrap();
     assert_eq!(
         (&as_text["n"], &as_text["list"][0]),
         (&json!("3"), &json!("4"))
     );
-    // Without functions nothing changes.
     let plain = Template::parse(&json!({ "a": ["{{ yes }}", 1, "x {{ yes }}"] })).unwrap();
     assert_eq!(plain.clone().typed(), plain);
 }

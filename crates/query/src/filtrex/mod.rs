@@ -1,6 +1,6 @@
-//! Expressions of filtrex 2, used by Artillery's conditions: arithmetic, comparisons, `and or not`,
-//! `x in (a, b)`, `prop of object`, `? :`, and a few functions. Values convert as in JavaScript
-//! ([`operand`]). Comparisons yield 1 and 0.
+//! Expressions of filtrex 2, as used in Artillery's conditions: arithmetic, comparisons, `and or
+//! not`, `x in (a, b)`, `prop of object`, `? :`, and a few functions. Values are converted as in
+//! JavaScript ([`operand`]). Comparisons yield 1 and 0.
 
 mod operand;
 mod parse;
@@ -92,7 +92,7 @@ const FUNCTIONS: [(&str, FiltrexFunction); 9] = [
 /// Whether an expression over metrics is 1, as evaluated by Artillery's `ensure`. The caller
 /// resolves names of metrics, which may contain any characters. Other names are undefined.
 ///
-/// Fails with the position of a parse error.
+/// Fails with the position of a syntax error.
 pub fn holds(text: &str, figures: parse::FigureResolver<'_>) -> Result<bool, Misread> {
     let expression = Expression::parse(text, NameSource::Figures(figures))?;
     let scope = NoVariables::default();
@@ -147,7 +147,7 @@ impl Expression {
     }
 
     /// Like `is_true`, but converts each side of `and`, `or` and `not` to a boolean. Filtrex
-    /// converts them to numbers, so that a text is never true after `and`.
+    /// converts them to numbers, so a text after `and` is never true.
     pub fn holds(&self, scope: &dyn Scope, rng: &mut dyn Chance) -> bool {
         self.root.holds(scope, rng)
     }

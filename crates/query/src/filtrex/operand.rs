@@ -1,4 +1,4 @@
-//! JavaScript values and the conversions that filtrex uses.
+//! JavaScript values, and the conversions that filtrex uses.
 
 use std::{borrow::Cow, cmp::Ordering};
 
@@ -43,7 +43,6 @@ impl<'v> Operand<'v> {
         }
     }
 
-    /// JavaScript's `Number(x)`.
     pub fn number(&self) -> f64 {
         match self {
             Operand::Undefined => f64::NAN,
@@ -54,7 +53,6 @@ impl<'v> Operand<'v> {
         }
     }
 
-    /// JavaScript's `String(x)`.
     pub fn text(&self) -> Cow<'_, str> {
         match self {
             Operand::Undefined => "undefined".into(),
@@ -75,7 +73,6 @@ impl<'v> Operand<'v> {
         }
     }
 
-    /// JavaScript's `==`.
     pub fn equals(&self, other: &Operand<'_>) -> bool {
         use Operand::{Bool, Json, List, Null, Number, Text, Undefined};
         match (self, other) {
@@ -90,12 +87,13 @@ impl<'v> Operand<'v> {
         }
     }
 
-    /// JavaScript's `===`, by which lists are searched.
+    /// JavaScript's `===`, which is used to search lists.
     pub fn is_same(&self, other: &Operand<'_>) -> bool {
         std::mem::discriminant(self) == std::mem::discriminant(other) && self.equals(other)
     }
 
-    /// Compares two texts by characters, and other values as numbers. `None` if not comparable.
+    /// Compares two texts by characters, and other values as numbers. `None` if they cannot be
+    /// compared.
     pub fn order(&self, other: &Operand<'_>) -> Option<Ordering> {
         let textual = |operand: &Operand<'_>| {
             matches!(
@@ -130,7 +128,6 @@ impl<'v> Operand<'v> {
         }
     }
 
-    /// The operands of `in`: a list's items, or the single value.
     pub fn into_items(self) -> Vec<Operand<'v>> {
         match self {
             Operand::List(items) => items,
@@ -143,7 +140,6 @@ impl<'v> Operand<'v> {
     }
 }
 
-/// Items joined by commas. Null and undefined are empty.
 fn joined<'a>(items: impl Iterator<Item = Operand<'a>>) -> String {
     let texts: Vec<String> = items
         .map(|item| match item {

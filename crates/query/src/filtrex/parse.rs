@@ -1,22 +1,22 @@
-//! Parses expressions. All operators are left-associative, in ascending precedence: `? :`, `or`,
+//! Parses expressions. All operators are left-associative. In ascending precedence: `? :`, `or`,
 //! `and`, `in`, `== != ~=`, `< <= > >=`, `+ -`, `* / %`, `^`, `not` and `-`, `of`.
 
 use super::{ExpressionNode, FUNCTIONS, FiltrexOperator};
 use crate::{Misread, cursor::Cursor};
 
-/// Resolves a metric whose name is at the start of a text: length of the name in bytes, and value.
+/// Resolves a metric whose name starts a text. Returns the length of the name in bytes, and the
+/// value.
 pub type FigureResolver<'a> = &'a dyn Fn(&str) -> Option<(usize, f64)>;
 
 #[derive(Clone, Copy)]
 pub enum NameSource<'a> {
-    /// Variables: letters, digits, `_`, `$` and dots, or anything in single quotes.
+    /// Names are variables: letters, digits, `_`, `$` and dots, or anything in single quotes.
     Variables,
-    /// Metrics, whose names may contain any characters. Other names are undefined. Other functions
-    /// fail when called.
+    /// Names are metrics and may contain any characters. Other names are undefined, and other
+    /// functions fail when they are called.
     Figures(FigureResolver<'a>),
 }
 
-/// Maximum nesting.
 const DEEPEST: usize = 64;
 
 type ParseResult = Result<ExpressionNode, Misread>;
@@ -105,7 +105,7 @@ impl ExpressionParser<'_> {
     }
 
     fn relation(&mut self) -> ParseResult {
-        // Longer symbols first: `<=` starts with `<`.
+        // Longer symbols come first: `<=` starts with `<`.
         const SYMBOLS: [(&str, FiltrexOperator); 4] = [
             ("<=", FiltrexOperator::AtMost),
             (">=", FiltrexOperator::AtLeast),
@@ -188,7 +188,7 @@ impl ExpressionParser<'_> {
         if let NameSource::Figures(resolve) = self.names
             && let Some((length, value)) = resolve(self.c.rest())
         {
-            // A metric may start with digits or brackets, so it is tried first.
+            // A metric may start with digits or brackets, so try it first.
             self.c.at += length;
             return Ok(ExpressionNode::Number(value));
         }

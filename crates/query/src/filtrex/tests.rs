@@ -27,7 +27,6 @@ fn variables() -> Map<String, Value> {
     .clone()
 }
 
-/// The value as JSON, or as JavaScript text if JSON cannot represent it.
 fn value(text: &str) -> Value {
     let vars = variables();
     let expression = Expression::parse(text, NameSource::Variables).unwrap();
@@ -46,7 +45,7 @@ fn value(text: &str) -> Value {
 
 #[test]
 fn values_match_filtrex() {
-    // All lines checked with filtrex 2.2.3 in node.
+    // All lines were checked with filtrex 2.2.3 in Node.js.
     for (text, wanted) in [
         ("a", json!(1)),
         ("a == \"1\"", json!(1)),
@@ -156,7 +155,7 @@ fn metrics_may_have_any_name() {
         ("http.requests > 20 and x == 2", Ok(false)),
         ("vusers.created_by_name.My scenario (a) == 3", Ok(true)),
         ("max(1, x, 3) == 3", Ok(true)),
-        // As in Artillery's plugin, for missing metrics and values other than 1.
+        // Missing metrics and values other than 1, as in Artillery's plugin.
         ("http.nothing > 1", Ok(false)),
         ("http.nothing < 1", Ok(false)),
         ("http.nothing == 0", Ok(false)),

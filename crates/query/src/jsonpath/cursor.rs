@@ -42,7 +42,7 @@ impl<'a> Cursor<'a> {
         &rest[..end]
     }
 
-    /// A quoted text after its opening quote. A backslash escapes the next character.
+    /// Parses a quoted text after its opening quote. A backslash escapes the next character.
     pub fn quoted(&mut self, quote: char) -> Result<String, JsonPathError> {
         let mut out = String::new();
         let start = self.at;

@@ -1,4 +1,4 @@
-//! Expressions in filters and computed names: a subset of JavaScript without calls, assignments or
+//! Expressions in filters and computed names: a subset of JavaScript without calls, assignments and
 //! regular expressions.
 
 use std::{borrow::Cow, cmp::Ordering};
@@ -8,23 +8,16 @@ use serde_json::Value;
 use super::{JsonPathError, cursor::Cursor, trace::TracedValue};
 use crate::value;
 
-/// Maximum nesting of parentheses.
 const MAX_DEPTH: usize = 32;
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Expression {
     Literal(Option<Value>),
-    /// `@`
     This,
-    /// `@root`
     Root,
-    /// `@parent`
     Parent,
-    /// `@property`
     Property,
-    /// `@parentProperty`
     ParentProperty,
-    /// `a.b`, `a['b']`, `a[0]`
     Member(Box<Expression>, Box<Expression>),
     Not(Box<Expression>),
     Negated(Box<Expression>),
@@ -50,7 +43,7 @@ pub(super) enum Operator {
     Remainder,
 }
 
-/// By ascending precedence; longer tokens before their prefixes.
+/// Operators by ascending precedence. Longer tokens come before their prefixes.
 const LEVELS: &[&[(&str, Operator)]] = &[
     &[("||", Operator::Or)],
     &[("&&", Operator::And)],
@@ -74,7 +67,7 @@ const LEVELS: &[&[(&str, Operator)]] = &[
     ],
 ];
 
-/// Parses an expression, and stops at what does not belong to it.
+/// Parses an expression. Stops at the first token that does not belong to it.
 pub(super) fn parse(cursor: &mut Cursor<'_>, depth: usize) -> Result<Expression, JsonPathError> {
     if depth > MAX_DEPTH {
         return cursor.error("this expression is nested too deeply");
@@ -227,8 +220,8 @@ fn primary(cursor: &mut Cursor<'_>, depth: usize) -> Result<Expression, JsonPath
     }
 }
 
-/// A JavaScript value; `None` is `undefined`. NaN and infinities are `undefined` too, because they
-/// equal nothing.
+/// A JavaScript value. `None` is `undefined`. NaN and infinities are `undefined` too, because
+/// nothing equals them.
 type Js<'a> = Option<Cow<'a, Value>>;
 
 impl Expression {
@@ -332,7 +325,7 @@ fn to_number(value: Option<&Value>) -> f64 {
     }
 }
 
-/// `===`. Lists and mappings equal nothing, like two JavaScript objects.
+/// JavaScript's `===`. A list or mapping equals nothing, like two objects in JavaScript.
 fn same(a: Option<&Value>, b: Option<&Value>) -> bool {
     match (a, b) {
         (Some(Value::Number(a)), Some(Value::Number(b))) => a.as_f64() == b.as_f64(),
@@ -341,7 +334,6 @@ fn same(a: Option<&Value>, b: Option<&Value>) -> bool {
     }
 }
 
-/// `==`
 fn equal(a: Option<&Value>, b: Option<&Value>) -> bool {
     let nothing = |value: Option<&Value>| matches!(value, None | Some(Value::Null));
     let object = |value: Option<&Value>| matches!(value, Some(Value::Array(_) | Value::Object(_)));

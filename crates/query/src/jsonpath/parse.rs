@@ -10,7 +10,6 @@ pub(super) fn path(text: &str) -> Result<Vec<PathSegment>, JsonPathError> {
     }
     cursor.space();
     if !cursor.eat("$") && !matches!(cursor.peek(), Some('.' | '[' | '^' | '~')) {
-        // `id` is `$.id`.
         segments.push(name(&mut cursor)?);
     }
     while let Some(c) = cursor.peek() {
@@ -54,7 +53,6 @@ pub(super) fn path(text: &str) -> Result<Vec<PathSegment>, JsonPathError> {
     Ok(segments)
 }
 
-/// A name after a dot.
 fn name(cursor: &mut Cursor<'_>) -> Result<PathSegment, JsonPathError> {
     let escaped = cursor.eat("`");
     let start = cursor.at;
@@ -112,7 +110,6 @@ fn slice(text: &str) -> Option<PathSegment> {
     })
 }
 
-/// Content of brackets, after the opening one.
 fn bracket(cursor: &mut Cursor<'_>) -> Result<PathSegment, JsonPathError> {
     let mut members = Vec::new();
     loop {

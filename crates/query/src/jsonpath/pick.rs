@@ -1,5 +1,5 @@
 //! Extracts the results of plain paths from JSON text in one pass, without building the document.
-//! Equal to [`JsonPath::find`]; the rest is only checked to be JSON.
+//! Results equal those of [`JsonPath::find`]. The rest of the text is only checked for valid JSON.
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
@@ -7,13 +7,12 @@ use serde_json::Value;
 use super::{JsonPath, PathSegment, trace};
 use crate::path::canonical_index;
 
-/// Maximum number of paths per pass.
 pub const MOST: usize = 8;
 
-/// Returns the result of each path in a list or mapping. `None` if the text is something else or
+/// Returns the result of each path in a list or mapping. `None` if the text is something else, or
 /// not JSON.
 ///
-/// Paths after the first [`MOST`] yield nothing.
+/// Paths after the first [`MOST`] have no result.
 #[must_use]
 pub fn pick<'p>(
     text: &str,
@@ -39,7 +38,7 @@ pub fn pick<'p>(
 }
 
 impl JsonPath {
-    /// Whether it has only properties and items, and so at most one result.
+    /// Whether the path has only properties and items. It then has at most one result.
     #[must_use]
     pub fn is_plain(&self) -> bool {
         let is_child = |segment: &PathSegment| matches!(segment, PathSegment::Child(_));
@@ -76,7 +75,7 @@ impl Walk<'_> {
         each.fold(0, |these, remaining| these | 1 << remaining)
     }
 
-    /// Advances some paths. Resets earlier results, because the last duplicate property counts.
+    /// Advances some paths. Drops earlier results, because the last of duplicate properties counts.
     fn further(&mut self, these: Some8) -> Walk<'_> {
         for remaining in (0..MOST).filter(|remaining| these & 1 << remaining != 0) {
             self.found[remaining] = None;
@@ -168,7 +167,6 @@ impl<'de> Visitor<'de> for Walk<'_> {
         Ok(false)
     }
 
-    // Scalars have no children.
     fn visit_bool<E>(self, _: bool) -> Result<bool, E> {
         Ok(false)
     }

@@ -1,5 +1,3 @@
-//! Compares paths with the original library, and tests arbitrary paths.
-
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -25,7 +23,7 @@ fn find(path: &str) -> Value {
         .collect()
 }
 
-/// Path, results of jsonpath-plus 10.4, and its result with `wrap: false` (null for none).
+/// Vectors: path, results of jsonpath-plus 10.4, and its result with `wrap: false` (null for none).
 const ORIGINAL: &str = include_str!("vectors.json");
 
 #[test]
@@ -44,7 +42,6 @@ fn results_match_jsonpath_plus() {
 
 #[test]
 fn missing_properties_do_not_fail_the_query() {
-    // Quoted unions, spaces, properties with @, items without the filtered property.
     assert_eq!(find("$.nest['a', 'b'].id"), json!([10, 20]));
     assert_eq!(find("$.list[ 0 , 1 ].id"), json!([1, 2]));
     assert_eq!(find("$['@type']"), json!(["T"]));
@@ -119,7 +116,6 @@ fn depth_and_work_are_bounded() {
         tower = Value::Array(vec![tower]);
     }
     assert!(!JsonPath::parse("$..*").unwrap().find(&tower).is_empty());
-    // A query that would take hours ends without result.
     let tree = (0..12).fold(json!(1), |below, _| json!([below, below]));
     assert!(JsonPath::parse("$..*").unwrap().find(&tree).len() > 4_000);
     assert_eq!(
@@ -128,7 +124,6 @@ fn depth_and_work_are_bounded() {
             .find(&tree),
         Vec::<JsonMatch>::new()
     );
-    // Dropping the tower would recurse through it.
     std::mem::forget(tower);
 }
 

@@ -1,4 +1,4 @@
-//! Evaluates a path. Ancestors are kept on the stack for `^`, `~` and `@parent`. Work and depth are
+//! Evaluates a path. Ancestors are on the stack, for `^`, `~` and `@parent`. Steps and depth are
 //! limited.
 
 use std::borrow::Cow;
@@ -8,9 +8,8 @@ use serde_json::Value;
 use super::{JsonMatch, PathSegment};
 use crate::path::canonical_index;
 
-/// Maximum number of places per search. Beyond it there is no result.
+/// Maximum number of places that a search visits. Beyond it there is no result.
 const MAX_STEPS: usize = 1_000_000;
-/// Maximum depth. JSON is parsed to 128.
 const MAX_DEPTH: usize = 160;
 
 pub(super) struct Hit<'a> {
@@ -137,7 +136,7 @@ impl<'a> Search<'a> {
                     );
                 }
             }
-            // A name ends a path, because it has no children.
+            // A name ends the path, because it has no children.
             PathSegment::Name => {
                 let name = place.name_value().unwrap_or(Value::Null);
                 self.hits.push(Hit {
@@ -178,7 +177,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// `..`: continues here, and in every list and mapping below.
+    /// Handles `..`: continues here, and in every list and mapping below.
     fn descend(&mut self, remaining: RemainingPath<'a>, place: &TracedValue<'a, '_>) {
         self.follow(remaining, place);
         let below = RemainingPath {
@@ -220,7 +219,6 @@ impl<'a> Search<'a> {
         place: &TracedValue<'a, '_>,
         mut visit: impl FnMut(&mut Self, &TracedValue<'a, '_>),
     ) {
-        // Names and lengths have no children.
         let Cow::Borrowed(value) = place.value else {
             return;
         };
@@ -250,7 +248,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// A property in JavaScript's sense: keys, indices, and the length of lists and texts.
+/// The value of a property as in JavaScript: keys, indices, and the length of lists and texts.
 pub(super) fn child<'a>(value: &JsonMatch<'a>, name: &str) -> Option<JsonMatch<'a>> {
     match value {
         Cow::Borrowed(value) => match value {

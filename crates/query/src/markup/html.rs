@@ -1,4 +1,4 @@
-//! Parses HTML by the standard's algorithm.
+//! Parses HTML by the algorithm of the standard.
 
 use std::{
     borrow::Cow,
@@ -54,7 +54,7 @@ impl HtmlSink {
         }
     }
 
-    /// Inserts a node or text into a parent, before the child at this index.
+    /// Inserts a node or text before the child of `parent` with index `at`.
     fn insert(&self, parent: NodeId, at: usize, child: NodeOrText<NodeId>) {
         let id = match child {
             NodeOrText::AppendNode(id) => {
@@ -155,7 +155,6 @@ impl TreeSink for HtmlSink {
     fn append_doctype_to_document(&self, _: StrTendril, _: StrTendril, _: StrTendril) {}
 
     fn get_template_contents(&self, target: &NodeId) -> NodeId {
-        // Content of templates is searchable.
         *target
     }
 

@@ -1,4 +1,5 @@
-//! Document trees for HTML (CSS selectors, [`selector`]) and XML (XPath, [`xpath`]).
+//! Trees of HTML documents (for CSS selectors, [`selector`]) and XML documents (for XPath,
+//! [`xpath`]).
 
 mod html;
 mod selector;
@@ -8,7 +9,6 @@ mod xpath;
 pub use selector::Selector;
 pub use xpath::{XPath, XPathResult};
 
-/// A node's number; 0 is the document.
 pub(crate) type NodeId = usize;
 
 const ROOT: NodeId = 0;
@@ -29,7 +29,7 @@ struct MarkupNode {
 enum NodeKind {
     Document,
     Element {
-        /// With its prefix as written. Lower case for HTML.
+        /// Name with its prefix, as written. Lower case for HTML.
         name: String,
         attributes: Vec<(String, String)>,
     },

@@ -1,5 +1,5 @@
-//! Points over time with a maximum number: widths double when exceeded. Finished points are packed,
-//! wide ones at lower resolution to limit memory.
+//! Points over time, with a maximum number. If there are more, widths double. Finished points are
+//! packed, wide ones at a lower resolution to limit memory.
 
 use std::collections::BTreeMap;
 
@@ -10,11 +10,10 @@ use crate::LabelTotals;
 #[derive(Debug, Clone)]
 pub struct Curve {
     most: usize,
-    /// Halvings of the cells of points wider than a second.
+    /// Number of halvings of the resolution, for points that are wider than a second.
     halvings: u32,
-    /// In whole seconds of the wall clock.
+    /// Width of a point, in whole seconds of the wall clock.
     width_s: u64,
-    /// By first second divided by width.
     finished: BTreeMap<u64, PackedPoint>,
     open: Option<(u64, Point)>,
 }
@@ -33,8 +32,8 @@ struct PackedPoint {
 }
 
 impl Curve {
-    /// At most `most` points. Halving the cells of wide points moves percentiles by at most 0.2 %
-    /// (2 halvings) or 0.8 % (4).
+    /// Creates a curve of at most `most` points. Halving the resolution of wide points moves
+    /// percentiles by at most 0.2 % (2 halvings) or 0.8 % (4).
     #[must_use]
     pub fn new(most: usize, halvings: u32) -> Curve {
         Curve {
@@ -56,7 +55,6 @@ impl Curve {
         second / self.width_s
     }
 
-    /// The point of an interval that starts in this second.
     pub fn reach(&mut self, second: u64, span: TimeSpan) -> &mut Slot {
         while self.is_elsewhere(second) {
             self.pack();
@@ -80,7 +78,7 @@ impl Curve {
     }
 
     pub fn points(&self) -> impl Iterator<Item = (u64, Point)> + '_ {
-        // With several processes the open point need not be the last.
+        // With several processes, the open point is not always the last.
         let before = |number: u64| self.open.as_ref().is_none_or(|(open, _)| number < *open);
         let open = self
             .open
@@ -122,7 +120,6 @@ impl Curve {
             point.part.slot.add(&narrow.part.slot);
         }
         let halvings = self.resolution();
-        // The last point stays open.
         self.open = wider.pop_last();
         let packed = wider
             .iter()
@@ -241,12 +238,11 @@ mod tests {
             let mut line = Curve::new(16, 0);
             for (i, values) in seconds.iter().enumerate() {
                 let i = i as u64;
-                add(&mut line, start + i, TimeSpan::new(i * S, (i + 1) * S), &part(values));
+                add(&mut line, start + i, TimeSpan::new (i * S, (i + 1) * S), &part(values));
             }
             let points: Vec<_> = line.points().collect();
             prop_assert!(points.len() <= 16);
             prop_assert!(seconds.len() < 16 || points.len() >= 8);
-            // Without gaps, in order.
             prop_assert_eq!(points.first().map(|(_, p)| p.span.from_ns), Some(0));
             prop_assert_eq!(points.last().map(|(_, p)| p.span.to_ns), Some(seconds.len() as u64 * S));
             prop_assert!(points.windows(2).all(|pair| pair[0].1.span.to_ns == pair[1].1.span.from_ns));

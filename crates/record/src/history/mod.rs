@@ -1,5 +1,5 @@
-//! The run over time in at most 720 points (60 per label), with distributions, so that percentiles
-//! are never averaged.
+//! The run over time, in at most 720 points (60 for each label). Points have distributions, so
+//! percentiles are never averaged.
 
 mod curve;
 
@@ -14,8 +14,8 @@ use crate::{IntervalRecord, LabelTotals};
 pub const POINTS: usize = 720;
 pub const SPARK_POINTS: usize = 60;
 
-/// Resolution of wide points, for all requests and for a label ([`Curve::new`]). A run may have a
-/// thousand labels.
+/// Resolution of wide points for all requests. Labels have a lower one ([`Curve::new`]), because a
+/// run may have a thousand of them.
 const HALVINGS_OF_ALL: u32 = 2;
 const HALVINGS_OF_LABEL: u32 = 4;
 
@@ -31,7 +31,7 @@ const OF_LABEL: [TimeKind; 3] = [TimeKind::Service, TimeKind::Response, TimeKind
 
 #[derive(Debug, Clone)]
 pub struct History {
-    /// Points are cut at whole seconds of the wall clock.
+    /// Wall clock at the start. Points end at whole seconds of the wall clock.
     zero_wall_ns: u64,
     pub all: Curve,
     pub iterations: Curve,
@@ -55,13 +55,11 @@ impl History {
         }
     }
 
-    /// Second of the wall clock of a moment.
     #[must_use]
     pub fn second(&self, at_ns: u64) -> u64 {
         (self.zero_wall_ns + at_ns) / 1_000_000_000
     }
 
-    /// `labels` identify iterations.
     pub fn add(&mut self, frame: &IntervalRecord, labels: &[Label]) {
         let second = self.second(frame.span.from_ns);
         // An empty interval is a point too.
@@ -84,7 +82,6 @@ impl History {
     }
 }
 
-/// Failures by reason are in the totals.
 fn add(point: &mut Slot, part: &LabelTotals, kinds: &[TimeKind]) {
     point.counters.add(&part.slot.counters);
     for kind in kinds {

@@ -1,6 +1,6 @@
 //! Hides secrets in everything that is written: known values, and values of names such as
-//! `Authorization` or `token`. Shown as `‹redacted:6 hex›`, equal within a run and salted against
-//! guessing.
+//! `Authorization` or `token`. They are replaced by `‹redacted:6 hex›`. The digits are equal for
+//! equal secrets of a run, and salted against guessing.
 
 mod scan;
 mod tree;
@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 
 use values::Values;
 
-/// Salt of the marks: random per run, shared by its parts, never written.
+/// Salt of these marks. It is random for each run, shared by its parts, and never written.
 #[derive(Clone, Copy, Default)]
 pub struct Salt([u8; 16]);
 
@@ -48,7 +48,7 @@ pub struct Redactor {
 }
 
 impl Redactor {
-    /// Knows the plan's secrets, secret names, and `extra_names`.
+    /// Creates a redactor that knows the plan's secrets, secret names, and `extra_names`.
     #[must_use]
     pub fn new(plan: &Plan, extra_names: &[String], salt: Salt) -> Redactor {
         let extra = extra_names.iter().chain(&plan.secret_names);
@@ -71,7 +71,7 @@ impl Redactor {
         }
     }
 
-    /// Without a plan: secret names and typical secrets.
+    /// Creates a redactor without a plan. It knows secret names and typical secrets.
     #[must_use]
     pub fn of_names(names: &[String], salt: Salt) -> Redactor {
         Redactor {
@@ -97,7 +97,7 @@ impl Redactor {
         self.values.hide(text) != text
     }
 
-    /// Also hides a virtual user's secrets, which are not stored.
+    /// Hides further secrets, those of a virtual user. They are not stored.
     #[must_use]
     pub fn text_without(&self, text: &str, secrets: &[String]) -> String {
         let mut own = Values::default();
@@ -107,7 +107,7 @@ impl Redactor {
         self.text(&own.hide(text))
     }
 
-    /// `--token X`, `--token=X`, and secrets in any text.
+    /// Hides the values of `--token X` and `--token=X`, and secrets in any argument.
     #[must_use]
     pub fn command(&self, arguments: &[String]) -> Vec<String> {
         let mut hide_next = false;
@@ -139,8 +139,8 @@ impl Redactor {
     }
 }
 
-/// Limit for values of secret columns, since each takes time and memory; beyond it names alone
-/// protect.
+/// Maximum number of values of secret columns that are searched for, because each takes time and
+/// memory. With more, only names protect values.
 const MAX_COLUMN_VALUES: usize = 1_000;
 
 fn collect_columns(plan: &Plan, names: &SecretNames, found: &mut Vec<String>) {
@@ -168,7 +168,6 @@ impl SecretNames {
         plan::is_secret_name(name) || self.extra.contains(&name.to_lowercase())
     }
 
-    /// `--secret NAME` takes a name.
     fn is_secret_flag(&self, name: &str) -> bool {
         name != "secret" && self.is_secret(name)
     }

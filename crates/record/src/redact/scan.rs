@@ -53,7 +53,7 @@ fn spans(text: &str, names: &SecretNames) -> Vec<Span> {
     spans
 }
 
-/// JSON Web Token: three parts in base64url, the first two of JSON.
+/// Whether a word is a JSON Web Token: three parts in base64url, of which the first two are JSON.
 fn is_signed_token(word: &str) -> bool {
     let parts: Vec<&str> = word.split('.').collect();
     let is_part = |part: &&str| {
@@ -65,7 +65,6 @@ fn is_signed_token(word: &str) -> bool {
         && parts[..2].iter().all(|part| part.starts_with("eyJ"))
 }
 
-/// OAuth code in a redirect: `?code=…`.
 fn is_code_of_redirect(text: &str, start: usize, word: &str) -> bool {
     word == "code"
         && text[..start].ends_with(['?', '&'])
@@ -77,11 +76,10 @@ fn is_word(c: char) -> bool {
 }
 
 fn is_secret_value(value: &str) -> bool {
-    // Export hints use `…` as a value.
+    // Advice to export a variable uses `…` as its value.
     !value.is_empty() && value != "…" && !value.starts_with(MARK) && !value.contains("{{")
 }
 
-/// `user:password@` after `://`.
 fn password_in_url(text: &str, at: usize) -> Option<Span> {
     let end = text[at..]
         .find(|c: char| c.is_whitespace() || "/?#\"'".contains(c))
@@ -98,8 +96,8 @@ fn value_after(text: &str, word: Span, names: &SecretNames) -> Option<Span> {
     let was_quoted = unquoted.len() < text.len() - end;
     let rest = unquoted.trim_start_matches(' ');
     let separator = rest.chars().next()?;
-    // `unknown key: foo` and `api-key.yml: foo` are text; `x-api-key: foo` and `"key": "foo"` are
-    // not.
+    // `unknown key: foo` and `api-key.yml: foo` are plain text. `x-api-key: foo` and `"key": "foo"`
+    // are not.
     let last_part = name.rsplit('.').next().unwrap_or(name);
     let is_header = (name.contains(['-', '_']) && names.is_secret(last_part))
         || ["authorization", "cookie"]
@@ -119,7 +117,8 @@ fn value_after(text: &str, word: Span, names: &SecretNames) -> Option<Span> {
     Some(nested_value(text, from).unwrap_or_else(|| bare_value(text, from)))
 }
 
-/// Trace lines start with `> ` or `< `; names there are headers.
+/// Whether a line of a trace starts here. Such lines start with `> ` or `< `, and names in them are
+/// headers.
 fn begins_trace_line(text: &str, start: usize) -> bool {
     let line = text[..start].rsplit('\n').next().unwrap_or_default();
     matches!(line, "> " | "< ")
@@ -144,7 +143,8 @@ fn nested_value(text: &str, from: usize) -> Option<Span> {
     Some((from, text.len()))
 }
 
-/// Quotes may be escaped, as in nested JSON: the value ends at a quote with equal escaping.
+/// Finds a value in quotes. Quotes may be escaped, as in nested JSON: the value ends at a quote
+/// that is escaped equally.
 fn quoted_value(text: &str, from: usize) -> Option<Span> {
     let escapes = text[from..]
         .bytes()

@@ -57,13 +57,11 @@ fn marks_are_equal_within_a_run_only() {
     let (one, other) = (salted(Salt::new([1; 16])), salted(Salt::new([2; 16])));
     let mark = one.text("abc123abc123");
     assert_eq!(one.text("x abc123abc123"), format!("x {mark}"));
-    // One mark by name, by value, and learned later.
     assert_eq!(one.text("pin=abc123abc123"), format!("pin={mark}"));
     let mut learning = Redactor::new(&plan(&[]), &[], Salt::new([1; 16]));
     learning.learn("abc123abc123");
     assert_eq!(learning.text("abc123abc123"), mark);
     assert_ne!(other.text("abc123abc123"), mark);
-    // printf %s abc123abc123 | sha256sum
     assert_ne!(mark, "‹redacted:943efe›");
     assert_eq!(format!("{:?}", Salt::new([1; 16])), "Salt");
 }

@@ -1,11 +1,10 @@
-//! Hides secrets in JSON: under secret keys, in `[name, value]` pairs, and in texts. Plan templates
-//! stay readable.
+//! Hides secrets in JSON: under secret keys, in `[name, value]` pairs, and in texts. Templates of
+//! plans stay readable.
 
 use serde_json::{Map, Value};
 
 use super::{Redactor, SecretNames, scan};
 
-/// `secret`: the tree is below a secret name.
 pub(super) fn hide(redactor: &Redactor, value: &Value, secret: bool) -> Value {
     match value {
         Value::String(text) if secret && !is_template(text) => {
@@ -30,7 +29,7 @@ pub(super) fn hide(redactor: &Redactor, value: &Value, secret: bool) -> Value {
 
 fn hide_map(redactor: &Redactor, map: &Map<String, Value>, secret: bool) -> Map<String, Value> {
     let entry = |(key, item): (&String, &Value)| {
-        // References are not values.
+        // References to variables are not values.
         let plain = secret && (key == "variable" || key == "call");
         let item = if plain {
             item.clone()
@@ -46,7 +45,6 @@ fn hide_map(redactor: &Redactor, map: &Map<String, Value>, secret: bool) -> Map<
     map.iter().map(entry).collect()
 }
 
-/// `Bearer X` keeps its first word.
 fn hidden_text(redactor: &Redactor, text: &str) -> String {
     let known = redactor.values.hide(text);
     if known != text {

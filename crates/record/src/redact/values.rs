@@ -1,5 +1,5 @@
-//! Finds known secrets in all forms: plain, percent-encoded, JSON-escaped, base64 at any offset.
-//! Longest first, in one pass.
+//! Finds known secrets in all forms: plain, percent-encoded, JSON-escaped, and base64 at any
+//! offset. Longer ones come first, in one pass.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,12 @@ use plan::secret::MIN_LENGTH;
 
 use super::Salt;
 
-/// Base64 characters that depend on a four-byte secret alone.
+/// Minimum number of base64 characters that depend on the secret alone. A secret of four bytes has
+/// this number.
 const MIN_BASE64: usize = 4;
 
-/// Forms learned recently are searched one by one, up to this number or a quarter of all.
+/// Forms that were learned recently are searched for one by one, up to this number or a quarter of
+/// all.
 const MOST_RECENT: usize = 256;
 
 #[derive(Debug, Default)]
@@ -82,7 +84,7 @@ impl Values {
 
 fn forms_of(secret: &str) -> Vec<String> {
     let mut forms = vec![secret.to_owned()];
-    // Encoders differ: letters only, RFC 3986, and JavaScript's two.
+    // Encoders differ: only letters and digits, RFC 3986, and JavaScript's two functions.
     for stored in ["", "-_.~", "-_.~!*'()", "-_.~!*'();/?:@&=+$,#"] {
         let keep = |byte: u8| byte.is_ascii_alphanumeric() || stored.as_bytes().contains(&byte);
         for hex in [
@@ -108,7 +110,7 @@ fn forms_of(secret: &str) -> Vec<String> {
         forms.extend(base64_core(secret.as_bytes(), offset));
     }
     forms.retain(|form| form.len() >= MIN_LENGTH);
-    // Longest first, since one form may contain another.
+    // Longer forms come first, because one form may contain another.
     forms.sort_by_key(|form| std::cmp::Reverse(form.len()));
     forms.dedup();
     forms
@@ -126,7 +128,7 @@ fn percent_encoded(text: &str, keep: impl Fn(u8) -> bool, hex: fn(u8) -> String)
     out
 }
 
-/// Base64 characters that depend only on the secret, at this offset.
+/// The base64 characters that depend only on the secret, if it is at this offset.
 fn base64_core(secret: &[u8], offset: usize) -> Vec<String> {
     let mut bytes = vec![0; offset];
     bytes.extend_from_slice(secret);

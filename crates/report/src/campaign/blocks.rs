@@ -1,4 +1,4 @@
-//! Content of a campaign's report, independent of its layout.
+//! Content of a campaign's report, independent of layout.
 
 use analysis::series::Constant;
 use decisions::campaign::{Campaign, Comparison, Planned, StageRow, VolumeRate, recovered};
@@ -286,7 +286,7 @@ fn recovery(rows: &[StageRow]) -> SheetTable {
     table
 }
 
-/// Metrics without a chart because they were constant.
+/// Describes metrics that have no chart because they were constant.
 fn throughout(constants: &[Constant]) -> Option<String> {
     let reported = constants.iter();
     let reported: Vec<String> = reported

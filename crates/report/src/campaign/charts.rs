@@ -1,5 +1,5 @@
-//! Charts of a campaign: all stages on one axis, one chart per server metric with a line per
-//! instance.
+//! Charts of a campaign: all stages on one axis. Each server metric has a chart with a line for
+//! each instance.
 
 use std::collections::BTreeMap;
 
@@ -19,12 +19,11 @@ const OWN: &str = "host.";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunSpan {
-    /// `None` for a cool-down probe between stages.
+    /// Name of the stage. `None` for a probe of the cool-down between stages.
     pub stage: Option<String>,
 }
 
 struct Placed<'a> {
-    /// From the campaign's start to the run's.
     from_ns: u64,
     page: &'a Page,
 }
@@ -43,7 +42,7 @@ impl TimeAxis {
             Some(run.from_ns + last)
         });
         let marks = runs.iter().zip(placed).map(|((span, _), run)| {
-            // A cool-down probe is short, so its mark has no text.
+            // A probe of the cool-down is short, so its mark has no text.
             (run.from_ns as f64, span.stage.clone().unwrap_or_default())
         });
         Some(TimeAxis {
@@ -159,7 +158,7 @@ fn server(axis: &TimeAxis, number: usize, name: &str, (unit, lines): Panel) -> F
         0 => format!("{name}{by}"),
         more => format!("{name}{by} ({more} more are not shown)"),
     };
-    // The title names the common labels.
+    // The title contains the labels that all have in common.
     let short = |of: String| match labels(&of).filter(|_| common.is_some()) {
         Some((_, values)) => values.join(" "),
         None => of,

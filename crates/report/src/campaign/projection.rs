@@ -1,4 +1,4 @@
-//! Estimate for another service, as a table with its assumptions.
+//! The estimate for another service, as a table with its assumptions.
 
 use decisions::campaign::Projection;
 

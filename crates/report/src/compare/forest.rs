@@ -1,5 +1,5 @@
-//! Forest plot: one row per figure with its change and interval, next to no change and the margin.
-//! Quantiles have a plot of their own.
+//! Forest plot: a row for each figure with its change and interval, compared with no change and
+//! with the margin. Quantiles have a separate plot.
 
 use std::fmt::Write;
 
@@ -147,7 +147,6 @@ fn line(out: &mut String, row: &ForestRow, y: f64, x: impl Fn(f64) -> f64, reach
     let (low, high) = change
         .interval
         .unwrap_or((change.estimate, change.estimate));
-    // The shape distinguishes them without colour.
     let (colour, shape) = match row.tone {
         Tone::Unknown => ("#777777", "circle"),
         Tone::Worse => ("#d55e00", "square"),

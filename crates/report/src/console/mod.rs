@@ -1,4 +1,4 @@
-//! Terminal text of a summary, uncoloured and within the given width.
+//! Terminal text of a summary, without colours and within the given width.
 
 mod campaign;
 mod compare;
@@ -122,13 +122,12 @@ fn identity(summary: &Summary, columns: Columns) -> String {
     let cut = run.record_ends_ns.map_or_else(String::new, |ns| {
         format!(" · the record ends at {}", units::duration(ns))
     });
-    // A URL given as the test is its own name.
+    // If the test is a URL, that is also its name.
     let what = if run.target.is_empty() || run.name.starts_with(&run.target) {
         run.name.clone()
     } else {
         format!("{} → {}", run.name, run.target)
     };
-    // Imported files may have no timestamp.
     let when = if run.started_wall_ns > 0 {
         format!(" · {when} UTC")
     } else {
@@ -258,7 +257,7 @@ fn facts(summary: &Summary, columns: Columns) -> String {
         .join("\n")
 }
 
-/// The part of a first sample that its line does not show yet.
+/// The part of a first sample that its line does not contain yet.
 fn news<'a>(detail: &'a str, label: &str, reason: &str) -> &'a str {
     let line = detail.lines().next().unwrap_or_default();
     let rest = line.strip_prefix(label).unwrap_or(line);
@@ -304,12 +303,12 @@ fn errors(summary: &Summary, columns: Columns) -> String {
             format!("{:INDENT$}{line}", "")
         };
         let answered = |first: &FirstError| {
-            // Line breaks are escaped here.
+            // Line breaks are escaped in this text.
             let body = first.body.as_ref()?.replace("\\n", " ");
             Some(below(&format!("answered {body}")))
         };
         lines.extend(row.first.as_ref().and_then(answered));
-        // A check or capture may have found other values elsewhere.
+        // A check or capture may have found other values under other labels.
         let elsewhere = row.by_label.iter().filter_map(|part| part.first.as_ref());
         let elsewhere: Vec<&FirstError> = elsewhere
             .filter(|first| !first.found.is_empty() && Some(*first) != row.first.as_ref())

@@ -1,11 +1,11 @@
-//! One line about the newest second.
+//! Formats one line about the newest second.
 
 use measure::{Interval, TimeKind, TimeSpan, label, summary::KindTimes, summary::Quantile};
 
 use record::units::{count, duration, rate, time};
 
-/// Elapsed and total time; rate, percentiles, requests in flight and errors of the newest second.
-/// After the load, what the run waits for.
+/// Shows elapsed and total time, and for the newest second rate, percentiles, requests in flight
+/// and errors. After the load, shows what the run waits for.
 #[must_use]
 pub fn progress_line(interval: &Interval, load_end_ns: u64, errors_so_far: u64) -> String {
     let all = interval.label(label::ALL);

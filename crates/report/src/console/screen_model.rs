@@ -1,4 +1,4 @@
-//! Figures of the terminal view, computed every second.
+//! Figures of the terminal view. They are computed every second.
 
 use crate::nodes;
 use measure::{
@@ -23,34 +23,30 @@ const PAST: usize = 60;
 pub struct ScreenModel {
     pub title: String,
     pub load: String,
-    /// From the run's start.
     pub elapsed_ns: u64,
-    /// 0 if unknown.
     pub end_ns: u64,
-    /// Name, number from 1, and count; `None` with one phase.
+    /// Name of the phase, its number from 1, and the number of phases. `None` if there is only one.
     pub phase: Option<(String, usize, usize)>,
-    /// `None` in a closed loop.
+    /// Planned arrivals. `None` in a closed loop.
     pub planned: Option<u64>,
     pub arrivals: (u64, u64, u64),
     pub issued: u64,
     pub ended: u64,
-    /// Failed or unanswered.
     pub errors: u64,
     pub causes: Vec<(u64, String)>,
     pub in_flight_now: (u64, u64),
-    /// Finished requests per second by interval; the last is the newest.
+    /// Finished requests per second in each interval, the newest one last.
     pub rates: Vec<f64>,
     pub time: &'static str,
     /// p50, p95, p99 and maximum of the newest interval.
     pub now: Option<[Figure; 4]>,
-    /// Of the run, without those with too few samples.
+    /// The same percentiles for the whole run. `None` for those with too few samples.
     pub so_far: Option<[Figure; 4]>,
     pub labels: Vec<Busy>,
-    /// Verdict and p99 lateness so far.
+    /// Verdict and p99 lateness until now.
     pub measurement: Option<(String, Option<u64>)>,
     pub cpu: f64,
     pub nodes: Vec<String>,
-    /// As if the run ended now.
     pub criteria: Vec<Judged>,
 }
 
@@ -58,9 +54,7 @@ pub struct ScreenModel {
 pub struct Busy {
     pub text: String,
     pub count: u64,
-    /// In the newest interval.
     pub per_second: f64,
-    /// Failed or unanswered.
     pub errors: u64,
     pub p95: Option<Figure>,
 }
@@ -103,6 +97,7 @@ impl ScreenModel {
         self.phase = live_snapshot::phase(run, interval.phase as usize)
             .map(|phase| (phase.name, phase.number, phase.of));
         let rows = &run.totals.rows;
+
         self.arrivals = (rows.due, rows.started, rows.skipped);
         let counters = &all.slot.counters;
         self.issued = counters.issued;
@@ -167,7 +162,7 @@ fn causes(all: &LabelTotals) -> Vec<(u64, String)> {
     causes
 }
 
-/// The labels with the most requests. Merges distributions for these only.
+/// The labels with the most requests. Distributions are merged only for these.
 fn busiest(run: &Run, interval: &Interval) -> Vec<Busy> {
     let ended = |id: LabelId| {
         let parts = run.totals.parts.range((id, 0)..=(id, u32::MAX));

@@ -1,4 +1,5 @@
-//! Table of labels. Columns fit their content; labels get the rest of the line.
+//! Formats the table of labels. Columns are as wide as their content, and labels get the rest of
+//! the line.
 
 use analysis::summary::{Figure, Row, Stats, Summary};
 use record::units;
@@ -8,10 +9,9 @@ use super::text::{Columns, cut, wrap};
 const HEADS: [&str; 9] = [
     "requests", "errors", "rps", "p50", "p90", "p95", "p99", "p99.9", "max",
 ];
-/// Maximum number of rows with intervals.
 const MOST_THIN: usize = 6;
 const MIN_LABEL: usize = 12;
-/// Columns are dropped before labels get shorter than this.
+/// Columns are dropped before labels become shorter than this.
 const GOOD_LABEL: usize = 20;
 const LEFT_OUT: [usize; 3] = [7, 4, 2];
 const RESPONSE: &str = "  response";
@@ -156,7 +156,6 @@ impl TableLine {
     }
 }
 
-/// A bound equal to the maximum is shortened.
 fn percentile(figure: Figure, max: Figure) -> String {
     let largest = max.ns.or(max.at_least_ns);
     match figure.thin {

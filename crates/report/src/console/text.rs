@@ -1,12 +1,11 @@
-//! Cuts and wraps text, counted in characters.
+//! Cuts and wraps texts. Lengths are counted in characters.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Columns(usize);
 
 impl Columns {
-    /// Maximum width, and the width without a terminal.
+    /// Maximum width. Also the width without a terminal.
     pub const MOST: Columns = Columns(100);
-    /// Minimum width.
     const LEAST: usize = 72;
 
     #[must_use]
@@ -48,7 +47,7 @@ pub(crate) fn wrap(text: &str, indent: usize, columns: Columns) -> String {
                 .char_indices()
                 .nth(room + 1)
                 .map_or(rest.len(), |(at, _)| at);
-            // A word longer than a line is cut.
+            // A word that is longer than a line is cut.
             let hard = rest
                 .char_indices()
                 .nth(room)

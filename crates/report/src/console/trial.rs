@@ -1,4 +1,4 @@
-//! Result of a single iteration.
+//! Formats the result of a single iteration.
 
 use analysis::summary::Summary;
 use record::units;

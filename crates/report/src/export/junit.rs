@@ -1,7 +1,8 @@
-//! JUnit XML: a test case per criterion, and one for the measurement.
+//! JUnit XML: a test case for each criterion, and one for the measurement.
 //!
-//! FAIL is a *failure*. INCONCLUSIVE, INVALID, and a FAIL that may be the generator's are *errors*:
-//! the result is unknown. Both fail a build, as the exit code does; `skipped` would not.
+//! FAIL is a *failure*. INCONCLUSIVE, INVALID, and a FAIL that the generator may have caused are
+//! *errors*, because the result is unknown. Both fail a build, like the exit code does; `skipped`
+//! would not.
 
 use std::fmt::Write as _;
 
@@ -201,7 +202,7 @@ fn class_name(run: &str) -> String {
     format!("loadline.{}", run.replace('.', "_"))
 }
 
-/// UTC in whole seconds without a zone, as the schema requires.
+/// Formats UTC in whole seconds without a zone, as the schema requires.
 pub(super) fn timestamp(utc: &str) -> String {
     utc.split(['.', 'Z']).next().unwrap_or_default().to_owned()
 }

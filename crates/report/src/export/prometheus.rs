@@ -1,4 +1,4 @@
-//! Prometheus text (version 0.0.4) of a run so far. See `docs/reference/exports.md`.
+//! Prometheus text (version 0.0.4) of a run until now. See `docs/reference/exports.md`.
 
 use std::fmt::Write as _;
 
@@ -55,7 +55,7 @@ type ByWorker = fn(&IntervalRow) -> &Vec<u64>;
 type Tags<'a> = &'a [(&'a str, &'a str)];
 
 impl Page {
-    /// Starts a metric. Samples of one name must be adjacent.
+    /// Starts a metric. All samples of a name must follow it directly.
     fn metric(&mut self, name: &str, kind: &str, help: &str) {
         let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
     }
@@ -266,7 +266,7 @@ impl Page {
         }
     }
 
-    /// Lines of one histogram; `count` and `sum` include values above the last bound.
+    /// Writes the lines of a histogram. `count` and `sum` include values above the last bound.
     fn buckets(
         &mut self,
         metric: &str,
@@ -376,8 +376,8 @@ impl Page {
     }
 }
 
-/// Counts by name, merging labels with equal text. Without the total, which sums over labels would
-/// count twice.
+/// Counts by name. Labels with equal text are merged. Omits the total, because sums over labels
+/// would count it twice.
 fn parts(run: &Run, wanted: fn(LabelGroup) -> bool) -> Vec<(String, LabelTotals)> {
     let mut parts: Vec<(String, LabelTotals)> = Vec::new();
     let labels = run.labels.iter();

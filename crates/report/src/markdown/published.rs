@@ -1,4 +1,4 @@
-//! Optional tables: requests, percentiles as in Locust, and rates by phase.
+//! Tables on request: requests, percentiles as in Locust, and rates by phase.
 
 use super::table::MarkdownTable;
 use analysis::summary::{Figure, Row, SHARES, Summary};
@@ -30,7 +30,7 @@ fn milliseconds(ns: f64) -> String {
     }
 }
 
-/// A dash if the tool did not report the figure.
+/// The text, or a dash if the tool did not report the figure.
 fn marked(row: &Row, figure: &str, text: String) -> String {
     if row.reports(figure) {
         text

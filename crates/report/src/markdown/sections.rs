@@ -1,4 +1,4 @@
-//! Sections of `report.md`, in order. A section without content is empty.
+//! The sections of `report.md`, in order. A section without content is empty.
 
 use super::table::{MarkdownTable, escaped};
 use crate::{about, console};
@@ -74,7 +74,7 @@ pub fn head(summary: &Summary) -> String {
     }
     let when = run.started_utc.replace('T', " ");
     let when = when.split('.').next().unwrap_or_default();
-    // Imported files may have no target or timestamp.
+    // An imported file may have no target or timestamp.
     let what = [
         (!run.target.is_empty()).then(|| escaped(&run.target)),
         (run.started_wall_ns > 0).then(|| format!("{when} UTC")),
@@ -280,7 +280,6 @@ pub fn latency(summary: &Summary) -> String {
     section("Latency", &parts.join("\n\n"))
 }
 
-/// Maximum characters of a response excerpt.
 const EXCERPT: usize = 200;
 
 pub fn errors(summary: &Summary) -> String {

@@ -1,4 +1,4 @@
-//! Aligned tables in GitHub Markdown.
+//! Tables in GitHub Markdown with aligned columns.
 
 pub struct MarkdownTable {
     rows: Vec<Vec<String>>,
@@ -7,7 +7,8 @@ pub struct MarkdownTable {
 }
 
 impl MarkdownTable {
-    /// Columns are numbers, except the first and those whose head begins with `<`.
+    /// Creates a table. Columns contain numbers, except the first one and those whose head begins
+    /// with `<`.
     pub fn new(heads: &[&str]) -> MarkdownTable {
         let is_figure = |(i, head): (usize, &&str)| i > 0 && !head.starts_with('<');
         let names = heads
@@ -45,7 +46,7 @@ impl MarkdownTable {
     }
 }
 
-/// Columns are padded up to this width. Format widths are limited to 65,535.
+/// Columns are padded up to this width, because the width of a format is limited to 65,535.
 const MOST_PADDED: usize = 200;
 
 impl std::fmt::Display for MarkdownTable {

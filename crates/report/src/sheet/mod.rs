@@ -1,4 +1,4 @@
-//! Reports for reading top to bottom: blocks, rendered as a page and as Markdown.
+//! Reports that are read from top to bottom: blocks that are rendered as a page and as Markdown.
 
 mod page;
 mod paper;
@@ -37,7 +37,7 @@ pub(crate) enum Block<'a> {
     Chart(&'a svg::File),
 }
 
-/// Columns are numbers, except the first and those whose head begins with `<`.
+/// A table. Columns contain numbers, except the first one and those whose head begins with `<`.
 pub(crate) struct SheetTable {
     pub heads: Vec<String>,
     pub rows: Vec<Vec<String>>,

@@ -31,7 +31,7 @@ fn block(block: &Block<'_>) -> String {
 }
 
 fn grid(grid: &SheetTable) -> String {
-    // `<` in a Markdown head stays.
+    // In Markdown, `<` in a head stays.
     let heads = grid.heads.iter().map(|head| match head.strip_prefix('<') {
         Some(head) => format!("<{}", escaped(head)),
         None => escaped(head),

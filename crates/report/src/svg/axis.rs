@@ -1,4 +1,4 @@
-//! Axes: pixels and ticks.
+//! Axes of charts: pixels and ticks.
 
 use record::units;
 
@@ -12,7 +12,6 @@ pub enum Scale {
 pub enum AxisUnit {
     Time,
     Number,
-    /// 1/(1 − share).
     Nines,
 }
 
@@ -128,7 +127,7 @@ impl Axis {
     }
 }
 
-/// At most nine characters: `200 M`, `1.5 G`.
+/// Formats a large number with at most nine characters: `200 M`, `1.5 G`.
 fn large(value: f64) -> String {
     const PREFIXES: [(f64, &str); 5] = [
         (1e18, "E"),
@@ -146,7 +145,7 @@ fn large(value: f64) -> String {
     format!("{} {letter}", units::decimal(scaled))
 }
 
-/// Step for four to eight ticks: 1, 2 or 5 times a power of ten, or usual units of time.
+/// The step for four to eight ticks: 1, 2 or 5 times a power of ten, or a usual unit of time.
 fn step(range: f64, unit: AxisUnit) -> f64 {
     const SECOND: f64 = 1e9;
     let rough = range / 7.0;

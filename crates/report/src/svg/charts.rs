@@ -148,7 +148,7 @@ pub const LINES: [(&str, &str); 8] = [
     (RED, DASHED),
 ];
 
-/// Classes after the eighth share a style.
+/// Styles of classes. Those after the eighth share one.
 const ERRORS: [(&str, &str); 8] = [
     (RED, ""),
     (ORANGE, ""),
@@ -160,7 +160,7 @@ const ERRORS: [(&str, &str); 8] = [
     (BLACK, DASHED),
 ];
 
-/// Errors per second by class; `None` without errors.
+/// Errors per second by class. `None` if there are none.
 fn errors(summary: &Summary, series: &Series) -> Option<File> {
     let points = &series.points;
     let came = points

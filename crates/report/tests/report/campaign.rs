@@ -1,5 +1,3 @@
-//! Campaigns with their page and Markdown.
-
 use analysis::{
     page::{self, Page},
     summary::Stopped,
@@ -77,7 +75,6 @@ fn cool_down(recovered_ns: Option<u64>) -> CoolDown {
     }
 }
 
-/// Stages by exit code; `None` did not run.
 fn campaign(codes: &[(&str, Option<u8>)], cool_down: Option<&CoolDown>) -> Campaign {
     of_services(codes, cool_down, &[])
 }
@@ -252,7 +249,6 @@ fn services_are_spoken_of_one_by_one_and_what_was_mended_no_longer_counts() {
         .map(|pair| (pair.before.as_str(), pair.after.as_str()))
         .collect();
     assert_eq!(pairs, [("small", "large"), ("stress", "larger")]);
-    // The same run in this test.
     let figures = &mended.comparisons[0].figures;
     let requests = figures.iter().find(|figure| figure.name == "Requests");
     assert_eq!(requests.unwrap().change.as_deref(), Some("±0 %"));
@@ -271,7 +267,6 @@ fn services_are_spoken_of_one_by_one_and_what_was_mended_no_longer_counts() {
         "{:?}",
         not_mended.recommendations
     );
-    // A stage without criteria, or with others, repairs nothing.
     let nothing = of_services(&stages(0), None, &own);
     assert_eq!(nothing.verdict, Some(Judgement::Fail));
     let criteria = ["p95 < 1s", "p95 < 1s", "p95 < 1s", "p99 < 9s"];
@@ -367,7 +362,7 @@ fn page_and_paper_say_the_same() {
         assert!(report.page.contains(text), "the page lacks {text}");
         assert!(report.markdown.contains(text), "the paper lacks {text}");
     }
-    // As in the case study: 9.79 is 10, 40.28 is 40, 209.8 is 210.
+    // As in the case study: 9.79 becomes 10, 40.28 becomes 40, 209.8 becomes 210.
     let paper: Vec<&str> = report.markdown.split_whitespace().collect();
     let paper = paper.join(" ");
     for row in [

@@ -1,5 +1,3 @@
-//! Conclusions of summaries that break one assumption of a sentence.
-
 use analysis::{
     conclusions,
     summary::{
@@ -25,7 +23,6 @@ fn message(summary: &Summary, kind: &str) -> Option<String> {
     found.map(|c| c.text)
 }
 
-/// Percentiles in milliseconds.
 fn endpoint(summary: &Summary, id: u16, text: &str, [p50, p95]: [Option<u64>; 2]) -> Row {
     let figure = |ms: Option<u64>| match ms {
         Some(ms) => Figure::from_ns(ms * 1_000_000),
@@ -133,7 +130,6 @@ fn summary_of_trend(first: TrendSpan, last: TrendSpan) -> Summary {
 
 #[test]
 fn accumulating_users_are_not_overload() {
-    // Users accumulate, so requests grow under constant arrivals.
     let gathering = summary_of_trend(stretch(100.0, 10.0), stretch(400.0, 40.0));
     assert_eq!(message(&gathering, "overload"), None);
     let overload = summary_of_trend(stretch(100.0, 10.0), stretch(100.0, 40.0));
@@ -339,7 +335,6 @@ fn overload_is_reported_once() {
     let text = message(&summary, "overload").unwrap();
     assert!(text.ends_with(" There was no steady state."), "{text}");
     assert_eq!(message(&summary, "steady"), None);
-    // Too short for a trend.
     summary.trend = None;
     assert_eq!(message(&summary, "overload"), Some(found.sentence));
     assert_eq!(message(&summary, "healthy"), None);

@@ -1,5 +1,3 @@
-//! Damaged records: what is left is reported as incomplete.
-
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -26,7 +24,6 @@ fn changed(name: &str, change: impl Fn(&mut Vec<u8>)) -> (Folder, PathBuf) {
     (folder, dir)
 }
 
-/// Offset after the end line of the interval before the last `n`.
 fn before_last(content: &[u8], n: usize, end: &str) -> usize {
     let text = std::str::from_utf8(content).unwrap();
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
@@ -157,7 +154,6 @@ fn lines_of_the_doors_books_that_cannot_be_read() {
 fn full_disk_is_neither_damage_nor_loss() {
     let folder = Folder::new();
     let mut broken = writer(&folder.0, &plan(&["unsent < 1%"]), labels().all());
-    // The disk is full for a file first written in the fourth interval.
     let dir = broken.dir().unwrap().to_owned();
     std::os::unix::fs::symlink("/dev/full", dir.join("door.jsonl")).unwrap();
     let mut warned = 0;

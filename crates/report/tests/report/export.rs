@@ -1,5 +1,3 @@
-//! Exports, read back by independent parsers.
-
 use std::{collections::BTreeMap, fs};
 
 use analysis::{
@@ -153,7 +151,7 @@ fn csv_adds_up_to_the_summary() {
 
     let first = &rows[0];
     assert_eq!(first["time_s"], "0.000000000");
-    // The run starts at .3 s of the wall clock; intervals are cut at whole seconds.
+    // The run starts at .3 s of the wall clock. Intervals end at whole seconds.
     assert_eq!(first["length_s"], "0.700000000");
     assert_eq!(first["wall_utc"], "2026-11-20T13:15:00.300Z");
     assert_eq!(
@@ -161,7 +159,6 @@ fn csv_adds_up_to_the_summary() {
         ("warm", "all")
     );
     let cart = rows.iter().find(|row| row["label"] == "GET /cart").unwrap();
-    // Arrivals belong to the run, not to a label.
     assert_eq!(
         (cart["planned"].as_str(), cart["in_flight_max"].as_str()),
         ("", "")
@@ -170,7 +167,6 @@ fn csv_adds_up_to_the_summary() {
     assert!(
         cart["response_p50_ms"].parse::<f64>().unwrap() > cart["service_p50_ms"].parse().unwrap()
     );
-    // Unscheduled, so there is no response time.
     let order = rows
         .iter()
         .find(|row| row["label"] == "POST /order")
@@ -221,7 +217,6 @@ fn csv_adds_processes_up_and_holds_any_name() {
         .finish(RunState::Complete, end())
         .0;
     let dir = whole.dir.clone().unwrap();
-    // Two processes; the third label differs.
     for (number, labels) in [(0, labels().all()), (1, names.all())] {
         let mut writer = writer_of_part(&dir, &plan(&[]), labels, number, 2);
         for interval in intervals() {
@@ -245,8 +240,8 @@ type Samples = BTreeMap<(String, Tags), f64>;
 
 type Tags = Vec<(String, String)>;
 
-/// Strict Prometheus parser: refuses invalid names, labels and numbers, duplicate or late types,
-/// separated or duplicate samples.
+/// A strict Prometheus parser. It rejects invalid names, labels and numbers, types that are late or
+/// repeated, and samples that are separated or repeated.
 fn scraped(text: &str) -> (Samples, BTreeMap<String, String>) {
     assert!(text.ends_with('\n'));
     let (mut samples, mut types) = (Samples::new(), BTreeMap::new());
@@ -388,7 +383,6 @@ fn prometheus_reads_what_the_summary_says() {
         cpu_ns as f64 / 1e9
     );
     assert_eq!(types["loadline_request_duration_seconds"], "histogram");
-    // Unanswered requests exceed every bound and are counted.
     let bucket = |le| {
         value(
             "loadline_request_duration_seconds_bucket",

@@ -1,5 +1,3 @@
-//! Transactions have rows of their own and change no other figure.
-
 use analysis::{
     series,
     summary::Summary,
@@ -154,14 +152,13 @@ fn criteria_are_of_transactions_or_of_iterations_and_never_of_both() {
         .unwrap()
         .mean();
     assert_eq!(values[0], mean);
-    // Unanswered ones rank above all.
     assert_eq!((judged[1].judgement, values[1]), (Judgement::Pass, None));
     assert_eq!(judged[2].judgement, judged[3].judgement);
     assert_eq!(
         (values[2], &judged[2].measured),
         (values[3], &judged[3].measured)
     );
-    // Requests only: 80, of which 2 failed and 2 were unanswered.
+    // Only requests: 80, of which 2 failed and 2 were unanswered.
     assert_eq!(values[4], Some(4.0));
     let of_requests = 80.0 / (3.0 + 0.01);
     assert!(
@@ -223,7 +220,6 @@ fn every_rendering_of_the_crate_has_a_row() {
     assert!(line(
         "loadline_iterations_total{scenario=\"checkout\",outcome=\"ok\"} 36"
     ));
-    // Sums over labels exclude transactions.
     assert!(!text.contains("label=\"pay\""));
     assert!(!text.contains("scenario=\"pay\""));
     let without = write(&Folder::new().0, &plan(&[]));
@@ -234,7 +230,6 @@ fn every_rendering_of_the_crate_has_a_row() {
     let rows = csv
         .lines()
         .filter(|line| line.contains(",transaction,pay,"));
-    // Nothing sent, and the number finished.
     let done = rows.map(|line| {
         let cells: Vec<&str> = line.split(',').collect();
         assert_eq!(cells[9], "", "{line}");

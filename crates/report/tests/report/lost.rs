@@ -1,5 +1,3 @@
-//! A run with a lost node: its arrivals, excluded seconds and notes.
-
 use std::path::{Path, PathBuf};
 
 use analysis::summary::Summary;
@@ -49,7 +47,7 @@ fn lost_node(plan: &Plan, how: How) -> NodeLost {
     lost.counted(&plan.schedule(1), &[(LOST, 0)])
 }
 
-/// Every 0.1 s up to 2 s, then every 0.05 s: 40 arrivals.
+/// An arrival every 0.1 s up to 2 s, then every 0.05 s: 40 arrivals.
 fn lose(folder: &Path, plan: &Plan, how: How) -> PathBuf {
     let schedule = plan.schedule(1);
     let mut whole = writer_of_all(folder, plan, 3);
@@ -118,8 +116,8 @@ fn ledger(summary: &Summary) -> (u64, u64, u64, u64) {
 
 #[test]
 fn every_planned_arrival_is_started_unsent_or_unknown() {
-    // Its arrivals 2, 5, 8, 11, 14, ... are 0.1 s apart: 2 and 5 recorded, 8 and 11 unknown, 14
-    // unsent.
+    // The node's arrivals 2, 5, 8, 11, 14, … are 0.1 s apart: 2 and 5 are recorded, 8 and 11
+    // unknown, 14 is unsent.
     let (run, reported) = summary(HOW, &[]);
     assert_eq!(ledger(&reported), (40, 37, 1, 2));
     assert_eq!(
@@ -132,10 +130,9 @@ fn every_planned_arrival_is_started_unsent_or_unknown() {
         (loss.from_ns, loss.to_ns, loss.unsent, loss.unknown),
         (700 * MS, 1_500 * MS, 1, 2)
     );
-    // Its part arrives later without the last interval: 8 and 11 are around it.
+    // The node's part is copied later and lacks the last interval. 8 and 11 are close to it.
     let (_, later) = summary(How { recorded: 2, ..HOW }, &[]);
     assert_eq!(ledger(&later), (40, 39, 1, 0));
-    // It closed its ledger, so nothing is unknown.
     let closed = How {
         recorded: usize::MAX,
         closes: true,
@@ -195,7 +192,6 @@ fn it_is_degraded_with_the_node_named_and_said_once() {
             .text
             .contains("2 unknown")
     );
-    // Killed without notice: everything after its record is unknown.
     let silent = How {
         lost: false,
         taken_over_from_ns: None,
@@ -211,7 +207,6 @@ fn unsent_arrivals_of_other_nodes_still_count() {
     let folder = Folder::new();
     let plan = plan(&[]);
     let dir = lose(&folder.0, &plan, HOW);
-    // Another node has five more arrivals due.
     let path = dir.join("parts/0/counters.jsonl");
     let text = std::fs::read_to_string(&path).unwrap();
     let due = text.find("\"due\":").unwrap();
@@ -285,7 +280,6 @@ fn criteria_leave_out_the_seconds_that_it_touched_and_say_so() {
         of_warm(true),
         of_warm(false)
     );
-    // Rates refer to the remaining time.
     let value = |text: &str| {
         let mut judged = reported.criteria.iter();
         judged
@@ -297,7 +291,6 @@ fn criteria_leave_out_the_seconds_that_it_touched_and_say_so() {
     let elapsed = reported.run.elapsed_ns as f64 / 1e9 - 1.0;
     let ended = run.totals.judged(|id, _| id == 0).slot.counters.ended() as f64;
     assert!((value("rate < 1000/s") - ended / elapsed).abs() < 1e-9);
-    // Everything is excluded if lost immediately and not taken over.
     let never = How {
         taken_over_from_ns: None,
         ..HOW
@@ -311,7 +304,6 @@ fn criteria_leave_out_the_seconds_that_it_touched_and_say_so() {
 
 #[test]
 fn a_run_that_ended_early_plans_what_was_due_by_then() {
-    // Due arrivals of others are recorded; those of the lost node are in its event.
     let ended = How {
         ends: RunState::Interrupted,
         ..HOW
@@ -326,7 +318,6 @@ fn a_run_that_ended_early_plans_what_was_due_by_then() {
     let (_, not_taken_over) = summary(not_taken_over, &[]);
     let (planned, started, unsent, unknown) = ledger(&not_taken_over);
     assert_eq!((started, unknown), (29, 2));
-    // An equal share, within one interval.
     assert!(
         planned.abs_diff(40) <= 2 && unsent.abs_diff(9) <= 2,
         "{planned} {unsent}"
@@ -385,7 +376,6 @@ proptest! {
         let recorded = run.processes.iter().find(|process| process.share == LOST).map_or(0, |process| process.due);
         prop_assert_eq!(planned, 40);
         prop_assert_eq!(started, 40 - all + recorded + taken_over);
-        // Complete if it closed its ledger: it had reached the end of its lease.
         let is_closed = closes && is_there;
         if !is_closed {
             prop_assert_eq!(unknown, due - recorded);

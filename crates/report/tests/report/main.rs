@@ -1,4 +1,3 @@
-//! Tests through the public API: hand-made runs are written, read and rendered.
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
 mod campaign;

@@ -1,5 +1,3 @@
-//! Page data and incremental updates.
-
 use analysis::page;
 use serde_json::Value;
 

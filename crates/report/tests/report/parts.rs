@@ -1,5 +1,3 @@
-//! Records of several processes: matching and missing parts.
-
 use std::{fs, path::Path};
 
 use measure::Interval;
@@ -65,7 +63,6 @@ fn what_is_of_another_run_is_refused() {
             "{refused}"
         );
     }
-    // Clocks of unknown accuracy may differ.
     let folder = Folder::new();
     let dir = run(&folder.0, RunState::Complete);
     change(&dir.join("parts/1/manifest.json"), |manifest| {

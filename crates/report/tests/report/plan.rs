@@ -1,5 +1,3 @@
-//! Planned and achieved load, and recovery.
-
 use analysis::{
     page,
     summary::{PeakRecovery, ScenarioRow},
@@ -26,7 +24,6 @@ fn a_scenario_is_asked_for_what_its_weight_gives_it() {
     assert_eq!(row.planned_per_second, Some(100.0));
     assert_eq!((row.completed, row.of_plan), (RATE * SECONDS, Some(1.0)));
     assert_eq!((row.failed, row.unfinished), (0, Some(0)));
-    // Late completions count, and all rates refer to the same period.
     let late = analysis::summarise(&run(World::Overloaded, &[]));
     let seconds = late.run.elapsed_ns as f64 / SECOND as f64;
     assert!(seconds > SECONDS as f64);
@@ -62,7 +59,7 @@ fn requests_in_flight_at_end_of_load_are_reported() {
         .unwrap();
     assert_eq!(recovery.peak, None);
     let after = recovery.after_load.unwrap();
-    // The queue grew by a quarter of 40 s: arrivals of the last 8 s wait past the end.
+    // The queue grew by a quarter for 40 s, so arrivals of the last 8 s wait beyond the end.
     assert_eq!(after.from_ns, SECONDS * SECOND);
     assert!(
         (790..=801).contains(&after.in_flight),
@@ -125,7 +122,8 @@ fn server_slow_after_peak_is_not_healthy() {
 #[test]
 fn a_backlog_drains_for_as_long_as_the_arithmetic_says() {
     let (found, kinds) = peak_of(World::Queue { tires: false });
-    // Of 200/s for 10 s a server of 1/7 ms answers 143/s: 571 wait, and 43/s are drained.
+    // With 200/s for 10 s, a server that takes 7 ms answers 143/s. 571 requests wait, and 43/s are
+    // drained.
     let drain_ns = 40.0 / 3.0 * 1e9;
     let within = |ns: Option<u64>| (ns.unwrap() as f64 / drain_ns - 1.0).abs() < 0.1;
     assert!(within(found.settled_ns), "{:?}", found.settled_ns);

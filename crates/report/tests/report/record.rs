@@ -1,5 +1,3 @@
-//! Writing and reading records.
-
 use std::{collections::BTreeSet, fs, path::Path};
 
 use measure::{Interval, accumulator::Tally};
@@ -144,7 +142,6 @@ fn a_record_cut_off_anywhere_keeps_every_finished_interval() {
         "door.jsonl",
     ] {
         let content = fs::read_to_string(dir.join(name)).unwrap();
-        // Offsets from which interval i is complete.
         let is_end = |line: &str| {
             if name == "counters.jsonl" {
                 line.contains("\"end\":true")
@@ -165,7 +162,6 @@ fn a_record_cut_off_anywhere_keeps_every_finished_interval() {
             holds_intervals,
             name == "counters.jsonl" || name == "intervals.hlog"
         );
-        // Around the end of every interval, and spread over the file.
         let near = ends
             .iter()
             .flat_map(|end| [end - 1, *end, (end + 1).min(content.len())]);
@@ -213,7 +209,6 @@ fn processes_add_up() {
     let folder = Folder::new();
     let plan = plan(&[]);
     let whole = write(&folder.0.join("whole"), &plan);
-    // A coordinator, and two processes with half of the arrivals each.
     let dir = writer_of_all(&folder.0.join("runs"), &plan, 2)
         .finish(RunState::Complete, end())
         .0
@@ -289,7 +284,7 @@ fn a_process_with_other_numbers_for_its_labels() {
             .counters
             .failed
     };
-    // In the part, number 3 is GET /cart.
+    // In the part, label 3 is GET /cart.
     assert_eq!((count("GET /cart"), count("POST /order")), (2, 2));
     assert_eq!(run.totals.label(0).slot.counters.issued, 160);
 }
@@ -306,7 +301,6 @@ fn the_newest_fifty_are_kept_and_nothing_else_is_touched() {
                 ..support::started()
             },
         );
-        // No such process.
         manifest.pid = u32::MAX;
         let place = RunLocation::new(Some(folder.0.clone()), 1);
         Writer::create(&place, &manifest, &plan, &[], Redactor::default())
@@ -317,7 +311,6 @@ fn the_newest_fifty_are_kept_and_nothing_else_is_touched() {
         fs::create_dir(folder.0.join(stranger)).unwrap();
     }
     fs::write(folder.0.join("20200101T000000Z-zzzz/manifest.json"), "{}").unwrap();
-    // This process writes it.
     let alive = Manifest::new(
         &plan,
         RunContext {
@@ -378,7 +371,6 @@ fn a_run_goes_on_without_its_record() {
     assert!(error.to_string().contains("--runs"), "{error}");
     let mut memory = Writer::in_memory(&manifest, labels().all(), Redactor::default());
     let mut broken = writer(&folder.0.join("runs"), &plan, labels().all());
-    // The disk is full for a file first written in the fourth interval.
     std::os::unix::fs::symlink("/dev/full", broken.dir().unwrap().join("door.jsonl")).unwrap();
     let mut warnings = Vec::new();
     for (i, mut interval) in support::intervals().into_iter().enumerate() {

@@ -1,5 +1,3 @@
-//! The terminal view at two widths.
-
 use measure::Interval;
 use plan::Plan;
 use record::{
@@ -85,6 +83,5 @@ POST /order                                                                     
 Generator  too early
 ";
     assert_eq!(render(&ScreenModel::new(&run, Some(&interval)), 120), text);
-    // A wider terminal shows no more.
     assert_eq!(render(&ScreenModel::new(&run, Some(&interval)), 300), text);
 }

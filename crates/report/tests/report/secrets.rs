@@ -1,5 +1,3 @@
-//! No file of a record holds a secret, in any form.
-
 use std::{fs, path::Path};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -162,7 +160,6 @@ proptest! {
     #[test]
     fn no_file_holds_a_secret(secret in "[A-Za-z0-9/+&=?\"\\\\é{} ]{6,24}", listed: bool) {
         prop_assume!(secret.trim() == secret && !secret.contains("{{") && secret.bytes().any(|b| b.is_ascii_uppercase()));
-        // Secret names are known without a list.
         let text = run_with(&secret, listed, &["pin".into()]);
         for form in forms(&secret) {
             prop_assert!(!text.contains(&form), "{form} in {}", text.lines().find(|line| line.contains(&form)).unwrap_or_default());

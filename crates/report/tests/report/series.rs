@@ -1,5 +1,3 @@
-//! Series: length, and agreement with the summary.
-
 use record::Run;
 
 use analysis::series;
@@ -89,7 +87,7 @@ fn a_lane_shows_when_a_criterion_did_not_hold() {
         &["p95 < 5s", "p95 of \"GET /cart\" < 5s", "unsent < 1%"],
     );
     let (series, summary) = (of(&run), analysis::summarise(&run));
-    // A quarter of arrivals is unanswered: after 20 s the wait is 5 s.
+    // A quarter of the arrivals is not answered, so after 20 s the wait is 5 s.
     let first = summary.criteria[0].first_violation_ns.unwrap();
     assert!((23_000_000_000..27_000_000_000).contains(&first), "{first}");
     let number = &series.criteria_timeline[0];
@@ -97,7 +95,6 @@ fn a_lane_shows_when_a_criterion_did_not_hold() {
     assert_eq!(number.last(), Some(&Some(false)));
     assert_eq!(series.criteria_timeline[1][5], Some(true));
     assert_eq!(series.criteria_timeline[1].last(), Some(&Some(false)));
-    // Unsent is known at the end only.
     assert!(series.criteria_timeline[2].iter().all(Option::is_none));
     assert_eq!(summary.criteria[2].first_violation_ns, None);
 }

@@ -1,5 +1,3 @@
-//! Server metrics: written, torn, read, judged and drawn.
-
 use std::{fs::OpenOptions, io::Write as _, path::Path};
 
 use analysis::{series, verdict::Judgement};
@@ -11,7 +9,7 @@ use record::{
 
 use crate::support::{Folder, SECOND, end, intervals, labels, plan, started};
 
-/// A busy second, a gap, an idle second; constant disk reads.
+/// A busy second, a gap and an idle second. Disk reads are constant.
 fn looks() -> Vec<SourceReading> {
     let look = |tenths: u64, cpu: f64| SourceReading {
         at_ns: tenths * SECOND / 10,
@@ -56,7 +54,6 @@ fn run(folder: &Path, criteria: &[&str]) -> Run {
     let (written, warning) = writer.finish(RunState::Complete, end());
     assert!(warning.is_none());
     let dir = written.dir.clone().unwrap();
-    // The process died within a line.
     let file = OpenOptions::new()
         .append(true)
         .open(dir.join("server.jsonl"));
@@ -101,7 +98,6 @@ fn criteria_are_judged_by_the_time_for_which_something_is_known() {
             (Pass, Some("20 %")),
             (Pass, Some("1.00 kB/s")),
             (Inconclusive, None),
-            // The worst instance decides.
             (Fail, Some("8 of \"b\"")),
             (Pass, Some("3")),
             (Pass, Some("3 of \"a\"")),
@@ -121,7 +117,6 @@ fn criteria_are_judged_by_the_time_for_which_something_is_known() {
         (Some(60.0), "host.read", Some("sda"))
     );
     assert_eq!(&cpu.values[..3], [Some(90.0), None, Some(20.0)]);
-    // A counter's growth over a gap is unknown.
     assert_eq!(&read.values[..3], [Some(1000.0), None, None]);
 }
 

@@ -1,4 +1,4 @@
-//! Memory of a long run in simulated time: 2,000 requests/s, 200 labels, with server metrics.
+//! Memory of a long run in simulated time, with 2,000 requests/s, 200 labels and server metrics.
 
 use std::fs;
 
@@ -133,7 +133,6 @@ fn look(second: u64) -> SourceReading {
     }
 }
 
-/// Returns memory in use at these moments and after the report, in bytes.
 fn soak(seconds: u64, moments: &[u64]) -> (Vec<u64>, u64) {
     let plan = plan(seconds);
     let manifest = Manifest::new(&plan, started());
@@ -170,7 +169,6 @@ fn soak(seconds: u64, moments: &[u64]) -> (Vec<u64>, u64) {
 fn a_run_of_an_hour_holds_little_more_than_one_of_five_minutes() {
     let (held, report) = soak(HOUR_S, &[300, 900, HOUR_S]);
     println!("after 5 min, 15 min, 1 h: {held:?}; with the report: {report}");
-    // Points and windows still gain distinct values.
     assert!(held[2] <= held[0] + 32 * MB, "{held:?}");
     assert!(report < 400 * MB, "{report}");
 }

@@ -1,5 +1,3 @@
-//! Conclusions of four different runs.
-
 use std::collections::BTreeSet;
 
 use report::markdown;
@@ -162,7 +160,6 @@ fn headline_has_main_conclusions_without_repetition() {
         let kinds: Vec<String> = telling.iter().map(|c| c.kind.clone()).collect();
         (kinds, summary)
     };
-    // The sentence already names the failure.
     let (kinds, summary) = head(World::Erring, &["errors < 1%", "errors < 2%"]);
     assert_eq!(kinds[0], "errors");
     assert_eq!(summary.conclusions[0].kind, "criteria");
@@ -170,7 +167,6 @@ fn headline_has_main_conclusions_without_repetition() {
         summary.conclusions[0].text,
         "2 of 2 criteria failed: errors < 1%, measured 20.0 % (800 of 4,000); errors < 2%, measured 20.0 % (800 of 4,000)."
     );
-    // For an invalid measurement the sentence says so, and lists criteria separately.
     let (kinds, summary) = head(World::Starved, &["rate > 1000/s"]);
     assert!(
         summary

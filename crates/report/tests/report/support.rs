@@ -1,5 +1,3 @@
-//! A hand-made run: plan, labels, and intervals from the recorder.
-
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -25,7 +23,6 @@ use record::{
 
 pub const SECOND: u64 = 1_000_000_000;
 pub const MS: u64 = 1_000_000;
-/// 20 November 2026, 13:15:00.3 UTC.
 pub const WALL: u64 = 1_795_180_500_300_000_000;
 
 pub struct Folder(pub PathBuf);
@@ -46,7 +43,6 @@ impl Drop for Folder {
     }
 }
 
-/// 10/s for 2 s, then 20/s for 1 s.
 pub fn plan(criteria: &[&str]) -> Plan {
     let mut warm = Phase::new(2 * SECOND, Shape::Rate(Rate::per_second(10)));
     warm.name = Some("warm".into());
@@ -279,7 +275,6 @@ pub fn writer_of_part(run: &Path, plan: &Plan, labels: &[Label], index: u64, of:
         share: Some(Share { index, of }),
         ..started()
     };
-    // Its salt is its own.
     let redactor = Redactor::new(plan, &[], Salt::new([index as u8; 16]));
     let manifest = Manifest::new(plan, started);
     Writer::create_part(run, &manifest, plan, labels, redactor, None).unwrap()

@@ -1,5 +1,3 @@
-//! Summary, verdict and text.
-
 use analysis::{
     summary::Summary,
     verdict::{Judged, Judgement},
@@ -20,7 +18,6 @@ fn in_memory(plan: &Plan, intervals: &[Interval], state: RunState) -> Run {
     writer.finish(state, end()).0
 }
 
-/// Requests `GET /cart`, a millisecond apart, all with this result and duration.
 fn alike(n: u64, took_ns: u64, ended: RequestOutcome) -> Interval {
     let mut recorder = Recorder::new(0, Cuts::new(0, &[2 * SECOND, 3 * SECOND]), 5, None);
     for i in 0..n {
@@ -123,7 +120,6 @@ fn requests_without_an_answer_are_slower_than_any_bound() {
         Some("no answer")
     );
 
-    // One in a hundred fails before the first byte and still counts.
     let mixed = [
         alike(990, 2 * MS, RequestOutcome::Ok),
         alike(10, 2 * MS, RequestOutcome::Unanswered(Fault::Refused)),
@@ -267,7 +263,6 @@ fn killed_run_has_requests_in_flight() {
         "{text}"
     );
     assert!(text.contains("the first 2 s"), "{text}");
-    // At the end of a complete run this is a fault.
     let run = in_memory(&plan(&[]), &intervals, RunState::Complete);
     let text = console::summary_text(&analysis::summarise(&run));
     assert_eq!(text.matches("DOES NOT ADD UP").count(), 2, "{text}");

@@ -1,4 +1,5 @@
-//! Judgement of flawed measurements: stalled closed loops, robust criteria, phases, young runs.
+//! Verdicts on flawed measurements: closed loops that stalled, robust criteria, phases, runs that
+//! have just started.
 
 use analysis::verdict::{Judgement, Measurement};
 use measure::{Intended, Interval, Recorder, TimeSpan, cuts::Cuts, sample::RequestOutcome};
@@ -100,7 +101,6 @@ fn a_closed_loop_whose_worker_was_held_up_is_not_valid() {
     let healthy = measurement(&HEALTHY.run(&closed(&[]), &HostSample::default()));
     assert_eq!(healthy.verdict, "VALID", "{healthy:?}");
     assert!(healthy.reasons[0].starts_with("stall p99 40.0 µs"));
-    // One second in five is stolen, which requests do not show.
     let stolen = Measured {
         stall_ns: |look| {
             if look % 500 < 90 {
@@ -111,7 +111,6 @@ fn a_closed_loop_whose_worker_was_held_up_is_not_valid() {
         },
         ..HEALTHY
     };
-    // The host sample was late too: two seconds of steal are in one interval.
     let host = HostSample {
         steal_ns: vec![1_900 * MS],
         throttled_ns: 0,
@@ -124,7 +123,6 @@ fn a_closed_loop_whose_worker_was_held_up_is_not_valid() {
         reason.starts_with("the hypervisor took 95.0 % of the CPU") && reason.contains("stall p99"),
         "{reason}"
     );
-    // In an open run lateness decides.
     let open = measurement(&stolen.run(&plan(&[]), &host));
     assert_eq!(open.verdict, "VALID", "{open:?}");
 }
@@ -173,7 +171,7 @@ fn no_share_of_the_time_is_above_one() {
 
 #[test]
 fn criterion_holds_if_generator_could_not_change_it() {
-    // Three milliseconds late, once in six: 25 ms against 150 ms is still decided.
+    // Every sixth request is three milliseconds late. 25 ms compared with 150 ms is still decided.
     let late = Measured {
         late_ns: |k| {
             if k.is_multiple_of(6) { 3 * MS } else { 20 * US }
@@ -210,7 +208,6 @@ fn criterion_holds_if_generator_could_not_change_it() {
             (Pass, Some(true)),
             (Pass, Some(true)),
             (Pass, Some(false)),
-            // Sampling once a second cannot show the difference.
             (Pass, Some(true)),
         ],
         "{:?}",
@@ -253,7 +250,7 @@ fn criterion_holds_if_generator_could_not_change_it() {
 
 #[test]
 fn what_touched_few_requests_cannot_have_moved_the_others() {
-    // A quarter second in ten matters to p99, not to the median.
+    // A quarter of a second in ten affects p99, but not the median.
     let held_up = Measured {
         late_ns: |k| {
             if k % 2000 < 50 {
@@ -291,7 +288,6 @@ fn what_touched_few_requests_cannot_have_moved_the_others() {
 
 #[test]
 fn harm_counts_where_it_was_done() {
-    // All in the first of two phases.
     let held_up = Measured {
         late_ns: |k| if k < 400 { 60 * MS } else { 20 * US },
         took_ns: |k| 20 * MS + k % 100 * 50 * US,
@@ -315,7 +311,6 @@ fn harm_counts_where_it_was_done() {
         .collect();
     assert_eq!(
         is_robust,
-        // Send times of one label are unknown; generator metrics need no note.
         [Some(false), Some(true), Some(true), Some(true), None],
         "{:?}",
         summary.criteria
@@ -324,7 +319,6 @@ fn harm_counts_where_it_was_done() {
 
 #[test]
 fn a_criterion_far_from_its_bound_is_decided_by_its_own_samples() {
-    // A calm phase with drift, then a peak a hundred times slower.
     let reported = Measured {
         seconds: 6,
         each_second: 200,
@@ -338,9 +332,7 @@ fn a_criterion_far_from_its_bound_is_decided_by_its_own_samples() {
     let run = reported.run(&plan(&criteria), &HostSample::default());
     let judged = analysis::summarise(&run).criteria;
     assert_eq!(judged[0].judgement, Judgement::Pass, "{judged:?}");
-    // Near the bound the drift of the peak matters.
     assert_eq!(judged[1].judgement, Judgement::Inconclusive, "{judged:?}");
-    // The maximum is a tenth of the limit.
     let reported = Measured {
         seconds: 3,
         took_ns: |k| 7 * MS + (k / 200) * MS + k % 7 * 300 * US,
@@ -356,7 +348,6 @@ fn a_criterion_far_from_its_bound_is_decided_by_its_own_samples() {
 #[test]
 fn lateness_belongs_to_the_phase_of_what_was_late() {
     let mut recorder = Recorder::new(0, Cuts::new(WALL, &[2 * SECOND, 3 * SECOND]), 5, None);
-    // Due in the first phase, started in the second.
     let intended = Intended::scheduled(2 * SECOND - MS);
     let mut late = sample(2, intended, MS, RequestOutcome::Ok, Some(200));
     for moment in [&mut late.started_ns, &mut late.done_ns] {
@@ -381,7 +372,6 @@ fn lateness_belongs_to_the_phase_of_what_was_late() {
     let judged = analysis::summarise(&run).criteria;
     assert_eq!(judged[0].measured.as_deref(), Some("50.0 ms"), "{judged:?}");
     assert_eq!(judged[1].measured, None, "{judged:?}");
-    // The interval of the start is late, whatever its phase.
     let rows: Vec<_> = run.totals.rows.iter().collect();
     assert!(
         rows.iter()

@@ -18,9 +18,7 @@ use super::support::{MS, SECOND, WALL, started};
 pub const SECONDS: u64 = 40;
 pub const RATE: u64 = 100;
 
-/// Start and end in seconds, arrivals per second.
 const PEAK: (u64, u64, u64) = (16, 24, 125);
-/// Twice the arrivals, which are 0.7 of the server's capacity.
 const FLOOD: (u64, u64, u64) = (10, 20, 200);
 const QUEUE_SERVICE_NS: u64 = 7 * MS;
 const TIRED_NS: u64 = 10 * MS + MS / 10;
@@ -77,7 +75,6 @@ fn answer(world: World, k: u64) -> Answer {
             service_ns = 5 * quick;
         }
         World::Peak(_) | World::Queue { .. } => {}
-        // The queue grows by a quarter of the arrivals.
         World::Overloaded => wait_ns = k * SECOND / RATE / 4,
         World::Erring if k.is_multiple_of(5) => {
             ended = RequestOutcome::Failed(Failure::Status(503))

@@ -1,5 +1,5 @@
-//! Safe interface to LuaJIT: states, values, protected calls, and Rust functions callable from
-//! scripts.
+//! Safe interface to LuaJIT: states, values, protected calls, and Rust functions that scripts can
+//! call.
 
 #![allow(
     unsafe_code,
@@ -17,11 +17,9 @@ use sys::lua_State;
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum LuaValue {
-    /// `nil`
     Nil,
     Bool(bool),
     Number(f64),
-    /// A string of any bytes.
     Text(Vec<u8>),
     Table(Vec<(LuaValue, LuaValue)>),
     Other(String),
@@ -32,7 +30,6 @@ impl LuaValue {
         LuaValue::Text(text.as_bytes().to_vec())
     }
 
-    /// The string, if it is one (numbers are not).
     pub fn as_text(&self) -> Option<String> {
         match self {
             LuaValue::Text(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
@@ -49,8 +46,8 @@ pub type Header<'a> = (&'a [u8], Cow<'a, [u8]>);
 #[derive(Debug, Clone, Copy)]
 pub struct LuaRef(c_int);
 
-/// A Lua state. Never closed, like in wrk: scripts may have started what only the end of the
-/// process stops.
+/// A Lua state. As in wrk it is never closed, because a script may have started something that only
+/// the end of the process stops.
 #[derive(Debug)]
 pub struct LuaState(*mut lua_State);
 
@@ -58,11 +55,10 @@ pub struct LuaState(*mut lua_State);
 // passed to our functions do not outlive the call on the same thread.
 unsafe impl Send for LuaState {}
 
-/// Maximum depth of tables passed.
 const DEPTH: u32 = 100;
 
 impl LuaState {
-    /// Creates a state with all standard libraries. `None` if out of memory.
+    /// Creates a state with all standard libraries. `None` if there is no memory.
     pub fn new() -> Option<LuaState> {
         // SAFETY: no preconditions; a null pointer is rejected before use.
         unsafe {
@@ -85,8 +81,8 @@ impl LuaState {
         }
     }
 
-    /// Creates a table of Rust functions by name, with an additional value. The functions live as
-    /// long as the process.
+    /// Creates a table of Rust functions by name, and one more value. The functions live as long as
+    /// the process.
     pub fn functions(
         &self,
         functions: Vec<(&'static CStr, Function)>,
@@ -164,8 +160,8 @@ impl LuaState {
         unsafe { sys::lua_rawset(self.0, sys::LUA_GLOBALSINDEX) };
     }
 
-    /// Calls a global function that returns bytes, or `instead` if there is none. The bytes replace
-    /// `out`, which is empty for other results.
+    /// Calls a global function that returns bytes, or calls `instead` if there is none. The bytes
+    /// replace `out`; for other results `out` is empty.
     #[inline]
     pub fn bytes(&self, name: LuaRef, instead: LuaRef, out: &mut Vec<u8>) -> Result<(), String> {
         // SAFETY: as in `call`; the text's pointer is used before its value leaves the stack.
@@ -185,7 +181,7 @@ impl LuaState {
         }
     }
 
-    /// Calls a global function that returns a number. 0 for another result, or without such a
+    /// Calls a global function that returns a number. 0 for other results, or if there is no such
     /// function.
     pub fn number(&self, name: LuaRef) -> Result<f64, String> {
         // SAFETY: as in `bytes`.
@@ -200,7 +196,8 @@ impl LuaState {
         }
     }
 
-    /// Identity of a global function. `None` if it is not a function.
+    /// Identifies a global function, so that a change can be noticed. `None` if it is not a
+    /// function.
     #[inline]
     pub fn identity(&self, name: LuaRef) -> Option<usize> {
         // SAFETY: the pointer is only compared, never dereferenced.
@@ -289,7 +286,7 @@ impl LuaState {
         LuaRef(unsafe { sys::luaL_ref(self.0, sys::LUA_REGISTRYINDEX) })
     }
 
-    /// Returns the error message; `?` if it is not a text, like LuaJIT.
+    /// Returns the error message. `?` if it is not a text, as in LuaJIT.
     #[cold]
     fn pop_error(&self) -> String {
         // SAFETY: a failed call leaves its error on top of the stack.
@@ -407,7 +404,7 @@ unsafe extern "C" {
     fn dup2(from: c_int, to: c_int) -> c_int;
 }
 
-/// Redirects output of scripts to standard error, because standard output is reserved. Scripts
+/// Redirects the output of scripts to standard error, because standard output is reserved. Scripts
 /// print through C's buffers.
 ///
 /// Fails if the system refuses.

@@ -1,5 +1,5 @@
-//! Functions for wrk's prelude that Lua lacks: name lookup, connecting, access to other threads'
-//! states, and figures of a finished run.
+//! Functions that wrk's prelude needs and Lua lacks: name lookup, connecting, access to the states
+//! of other threads, and figures of a finished run.
 
 use std::{
     ffi::CStr,
@@ -24,7 +24,7 @@ const TRY: Duration = Duration::from_secs(10);
 
 pub(super) struct ScriptState {
     pub threads: Vec<Thread>,
-    /// Figures for `done`: latency, requests.
+    /// Figures for `done`: first latencies, then requests.
     pub figures: Mutex<Vec<DistributionFigures>>,
     pub fatal: Mutex<Option<String>>,
     pub unreachable: Mutex<Option<String>>,
@@ -37,24 +37,22 @@ pub(super) const HOOKS: [&str; 3] = ["request", "response", "delay"];
 #[derive(Default)]
 #[repr(align(128))]
 pub(super) struct Thread {
-    /// Its state, while not running.
+    /// The thread's state, while it is not running.
     pub machine: Mutex<Option<Machine>>,
     pub address: Mutex<Option<SocketAddr>>,
     pub stopped: AtomicBool,
-    /// The hook that is running: index in [`HOOKS`] from 1; 0 for none.
+    /// The hook that is running, as index into [`HOOKS`] from 1. 0 means none.
     pub hook: AtomicU8,
 }
 
-/// Figures of a distribution, for `done`.
 pub struct DistributionFigures {
     pub min: f64,
     pub max: f64,
     pub mean: f64,
     pub stdev: f64,
-    /// Result of `#`.
     pub length: f64,
     pub percentile: Box<dyn Fn(f64) -> f64 + Send>,
-    /// The n-th distinct value, from 1, with its count.
+    /// Returns the n-th distinct value, counted from 1, and how often it occurs.
     pub nth: Box<dyn Fn(usize) -> Option<(u64, u64)> + Send>,
 }
 
@@ -94,7 +92,7 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 type Called = Result<Vec<LuaValue>, String>;
 
-/// Functions of a state: of the main one, or of a thread.
+/// Creates the functions of a state: the main one, or that of a thread.
 pub(super) fn functions(
     shared: &Arc<ScriptState>,
     own: Option<usize>,
@@ -210,7 +208,6 @@ pub(super) fn context(context: &ScriptContext) -> LuaValue {
 
 const JSON: &str = include_str!("json.lua");
 
-/// Additional module paths: the script's folder, then Debian's.
 fn path_more(context: &ScriptContext) -> Vec<u8> {
     let mut path = Vec::new();
     let folder = context.script.as_deref().and_then(Path::parent);
@@ -257,7 +254,7 @@ fn of_figures(
     Ok(wanted.map_or_else(Vec::new, |figures| answer(figures, number(1))))
 }
 
-/// A thread's global, from the calling state or one that is not running.
+/// Reads a global of a thread, from the calling state or from one that is not running.
 fn get(
     shared: &ScriptState,
     own: Option<usize>,
@@ -333,7 +330,7 @@ fn look_up(shared: &ScriptState, arguments: &[LuaValue]) -> Called {
             Ok(vec![LuaValue::Table(pairs.collect())])
         }
         Err(reason) => {
-            // wrk ends here, whatever the script does.
+            // Here wrk ends, whatever the script does.
             let line = format!("unable to resolve {name}:{service} {reason}");
             *lock(&shared.fatal) = Some(line.clone());
             Err(line)
@@ -354,7 +351,7 @@ fn port_of(service: &str) -> Result<u16, String> {
     });
     match (listed, service.to_ascii_lowercase().as_str()) {
         (Some(port), _) => Ok(port),
-        // Small containers lack the file.
+        // The file that lists services is missing in small containers.
         (None, "http") => Ok(80),
         (None, "https") => Ok(443),
         _ => Err("Servname not supported for ai_socktype".into()),

@@ -1,6 +1,6 @@
-//! wrk's Lua scripts: a main state and one per thread, each running the whole script, with `setup`,
-//! `init`, `request`, `response`, `delay` and `done`. A script without hooks costs nothing during
-//! the run.
+//! wrk's Lua scripts: a main state and a state for each thread. Each runs the whole script, with
+//! `setup`, `init`, `request`, `response`, `delay` and `done`. A script without hooks costs nothing
+//! during the run.
 
 mod ffi;
 mod host;
@@ -29,11 +29,10 @@ const PRELUDE: &str = include_str!("prelude.lua");
 pub struct ScriptContext {
     pub scheme: String,
     pub host: String,
-    /// Port of the URL, if any.
     pub port: Option<String>,
     pub path: String,
     pub headers: Vec<(String, String)>,
-    /// Arguments of the command line that are not options, the URL first.
+    /// Arguments of the command line that are not options. The URL comes first.
     pub arguments: Vec<String>,
     pub script: Option<PathBuf>,
     pub must_load: bool,
@@ -43,7 +42,7 @@ pub struct ScriptContext {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ScriptError {
     Script(String),
-    /// The script could not be loaded, with LuaJIT's message.
+    /// The script could not be loaded. Has LuaJIT's message.
     Load(String),
     Place(String),
     Request(Flaw),
@@ -53,7 +52,7 @@ pub enum ScriptError {
 impl std::fmt::Display for ScriptError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            // LuaJIT's words for an unprotected call, which wrk uses.
+            // LuaJIT's words for an unprotected call, as wrk prints them.
             ScriptError::Script(message) => {
                 write!(f, "PANIC: unprotected error in call to Lua API ({message})")
             }
@@ -66,7 +65,7 @@ impl std::fmt::Display for ScriptError {
 
 impl std::error::Error for ScriptError {}
 
-/// Hooks of a script, as seen in thread 0 after `init`.
+/// The hooks of a script, as defined in thread 0 after `init`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Hooks {
     pub request: bool,
@@ -78,7 +77,6 @@ pub struct Hooks {
 struct Machine {
     state: LuaState,
     calls: LuaRef,
-    /// Current `wrk.request`.
     usual_request: LuaRef,
     request: LuaRef,
     response: LuaRef,
@@ -86,8 +84,8 @@ struct Machine {
 }
 
 impl Machine {
-    /// Creates a state and runs the script. Reports and ignores a script that cannot be loaded,
-    /// like wrk.
+    /// Creates a state and runs the script. As in wrk, a script that cannot be loaded is reported
+    /// and ignored.
     fn new(
         context: &ScriptContext,
         shared: &Arc<ScriptState>,
@@ -115,7 +113,8 @@ impl Machine {
             machine.call(shared, c"own_thread", &[LuaValue::Number(own as f64)], 0)?;
         }
         if let Some(script) = &context.script {
-            // A path with a null is invalid; the empty name will not be found.
+            // A path that contains a null byte is invalid. The empty name used instead does not
+            // exist.
             let path = CString::new(script.as_os_str().as_bytes()).unwrap_or_default();
             if let Err(cause) = machine.state.run_file(&path) {
                 machine.trouble(shared)?;
@@ -140,7 +139,7 @@ impl Machine {
         called.map_err(ScriptError::Script)
     }
 
-    /// A failed name lookup ends the run, even if the script handles it.
+    /// A name lookup that failed ends the run, even if the script catches the error.
     #[allow(clippy::unused_self, reason = "asked after every call into this state")]
     fn trouble(&self, shared: &ScriptState) -> Result<(), ScriptError> {
         match lock(&shared.fatal).clone() {
@@ -155,7 +154,6 @@ pub struct Script {
     main: Machine,
     shared: Arc<ScriptState>,
     hooks: Hooks,
-    /// First request of thread 0.
     first: Requests,
 }
 
@@ -195,9 +193,9 @@ impl Script {
     }
 
     /// Creates the threads' states: loads the script, calls `setup` in the main state and `init`,
-    /// and validates a first request of thread 0.
+    /// and validates a first batch of thread 0.
     ///
-    /// Fails if the script fails or the request is invalid.
+    /// Fails if the script fails or the requests are invalid.
     pub fn prepare(&mut self, say: &mut dyn FnMut(&str)) -> Result<Hooks, ScriptError> {
         for number in 0..self.context.threads {
             let machine = Machine::new(&self.context, &self.shared, Some(number), say)?;
@@ -206,7 +204,8 @@ impl Script {
             *lock(slot) = Some(machine);
             let id = LuaValue::Number(number as f64);
             self.main.call(&self.shared, c"setup", &[id], 0)?;
-            // Taken out while it runs. Access to its own globals uses the calling state.
+            // The state is taken out while it runs. Access to its own globals uses the calling
+            // state.
             let Some(machine) = lock(slot).take() else {
                 return Err(ScriptError::Memory);
             };
@@ -214,7 +213,7 @@ impl Script {
             *lock(slot) = Some(machine);
             prepared?;
         }
-        // A stop before the run has no effect, as in wrk.
+        // As in wrk, a stop before the run has no effect.
         for thread in &self.shared.threads {
             thread.stopped.store(false, Ordering::Relaxed);
         }
@@ -261,7 +260,7 @@ impl Script {
         lock(&self.shared.failure).clone().map(ScriptError::Script)
     }
 
-    /// Calls the script's `done`, if any. Fails if the script fails.
+    /// Calls the script's `done`, if it has one. Fails if the script fails.
     pub fn done(
         &self,
         summary: &Summary,
@@ -287,7 +286,6 @@ impl Script {
     }
 }
 
-/// Totals for `done`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Summary {
     pub duration_us: u64,
@@ -296,7 +294,6 @@ pub struct Summary {
     pub connect: u64,
     pub read: u64,
     pub write: u64,
-    /// Statuses above 399.
     pub status: u64,
     pub timeout: u64,
 }

@@ -1,5 +1,5 @@
-//! Counts requests in the bytes that a script returns, and finds HEAD requests. Strict once before
-//! the run, fast afterwards.
+//! Counts the requests in the bytes that a script returns, and finds HEAD requests. Validates once
+//! before the run, and is fast afterwards.
 
 use std::sync::LazyLock;
 
@@ -10,11 +10,10 @@ static HEAD_END: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\r\n
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Requests {
     pub count: u32,
-    /// Indices of HEAD requests, from 0.
     pub heads: Vec<u32>,
 }
 
-/// Why bytes are not complete requests. Line and column count from 1.
+/// Why bytes are not complete requests. Line and column are counted from 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flaw {
     reason: &'static str,
@@ -72,7 +71,8 @@ pub fn check(bytes: &[u8]) -> Result<Requests, Flaw> {
     Ok(found)
 }
 
-/// Counts requests without validation. `None` if they do not end at the end of the bytes.
+/// Counts requests without validating them. `None` if the last one does not end at the end of the
+/// bytes.
 #[inline]
 pub fn count(bytes: &[u8], found: &mut Requests) -> Option<()> {
     found.count = 0;
@@ -85,7 +85,7 @@ pub fn count(bytes: &[u8], found: &mut Requests) -> Option<()> {
         if rest.starts_with(b"HEAD ") {
             found.heads.push(found.count);
         }
-        // Without framing headers there is no body; the next request follows.
+        // Without headers that frame a body there is none, and the next request follows.
         at += match body(&rest[..head]) {
             _ if head == rest.len() => head,
             RequestFraming::Length(length) => head.checked_add(length)?,
@@ -107,7 +107,7 @@ fn body(head: &[u8]) -> RequestFraming {
     while let Some(end) = memchr::memchr(b'\n', rest) {
         let line = &rest[..end];
         rest = &rest[end + 1..];
-        // A fast first check, because most lines are neither.
+        // A fast test, because most lines are neither.
         match line.first() {
             Some(b'c' | b'C') => {
                 if let Some(value) = value_of(line, b"content-length:") {
@@ -143,7 +143,7 @@ fn chunks(bytes: &[u8]) -> Option<usize> {
         let size = usize::from_str_radix(line.split(';').next()?.trim(), 16).ok()?;
         at = line_end + 2;
         if size == 0 {
-            // Trailers, up to an empty line.
+            // Trailers, until an empty line.
             loop {
                 let line = memmem::find(bytes.get(at..)?, b"\r\n")?;
                 at += line + 2;
@@ -159,7 +159,7 @@ fn chunks(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// Validates every line of the head at `begin`. Returns its end.
+/// Validates every line of the head that starts at `begin`. Returns where the head ends.
 fn check_head(bytes: &[u8], begin: usize) -> Result<usize, Flaw> {
     let mut at = begin;
     let mut first = true;
@@ -230,7 +230,7 @@ fn check_request_line(line: &[u8], whole: bool) -> Wrong {
     let known = METHODS.iter().any(|m| m.as_bytes() == &line[..method]);
     let begins = |n: usize| METHODS.iter().any(|m| m.as_bytes().starts_with(&line[..n]));
     if !known && (whole || method < line.len() || !begins(method)) {
-        // The first byte at which it can no longer be a known method.
+        // Finds the first byte at which it can no longer be a known method.
         let fits = (0..=method).rev().find(|n| begins(*n)).unwrap_or(0);
         return Some((fits, "invalid HTTP method"));
     }
@@ -250,8 +250,8 @@ fn check_request_line(line: &[u8], whole: bool) -> Wrong {
     wrong.map(|(offset, reason)| (at + length + blanks + offset, reason))
 }
 
-/// Position of an error in a request target. `None` for a path, a whole URL or, after CONNECT, a
-/// host.
+/// Position of an error in the target of a request. `None` if it is a path, a whole URL or, after
+/// CONNECT, a host.
 fn flaw_of_url(target: &[u8], is_connect: bool, cut: bool) -> Option<usize> {
     let end = (!cut).then_some(target.len());
     let path = match target.first() {

@@ -1,5 +1,5 @@
-//! Requests of a thread from its state: the hot path between the batch driver and a script. Keeps
-//! only those parts of a response that the script's `response` can see.
+//! Gets the requests of a thread from its state: the hot path between the batch driver and a
+//! script. Keeps only those parts of a response that the script's `response` can access.
 
 use std::{
     borrow::Cow,
@@ -19,7 +19,6 @@ use super::{
 
 const MS: f64 = 1_000_000.0;
 
-/// A hook, by its index in [`host::HOOKS`](super::host::HOOKS).
 #[derive(Debug, Clone, Copy)]
 #[repr(u8)]
 enum Hook {
@@ -31,14 +30,14 @@ enum Hook {
 pub struct LuaSource {
     shared: Arc<ScriptState>,
     thread: usize,
-    /// `None` only if the state could not be created.
+    /// The thread's state. `None` only if it could not be created.
     machine: Option<Machine>,
     hooks: Hooks,
-    /// Assumed for bytes that cannot be counted.
+    /// Assumed for bytes whose requests cannot be counted.
     usual: Requests,
     found: Requests,
     fixed: Vec<u8>,
-    /// The last `response` function seen, and what it needs.
+    /// The last `response` function that was found, and what it needs.
     looked_at: (usize, Keep),
 }
 
@@ -75,7 +74,7 @@ impl LuaSource {
         source
     }
 
-    /// Gets a request from the script. Returns false if it failed.
+    /// Gets the next bytes from the script. Returns false if the script failed.
     #[inline]
     fn ask(&self, bytes: &mut Vec<u8>) -> bool {
         let Some(machine) = &self.machine else {
@@ -101,8 +100,8 @@ impl LuaSource {
         }
     }
 
-    /// Marks a running hook, so that the watchdog can name it. A plain store to the thread's own
-    /// cell.
+    /// Marks which hook is running, so that the watchdog can name it. A plain store to the thread's
+    /// own cell.
     #[inline]
     fn enters(&self, hook: Hook) {
         let cell = &self.shared.threads[self.thread].hook;
@@ -122,7 +121,7 @@ impl LuaSource {
             .load(Ordering::Relaxed)
     }
 
-    /// Parts of a response that the script's `response` can see.
+    /// Returns the parts of a response that the script's `response` can access.
     #[inline]
     fn wanted(&mut self) -> Keep {
         let Some(machine) = self.machine.as_ref().filter(|_| self.hooks.response) else {
@@ -220,7 +219,7 @@ impl BatchSource for LuaSource {
 
 impl Drop for LuaSource {
     fn drop(&mut self) {
-        // Returned for `done`, which may read its globals.
+        // Returned for `done`, which may read the globals of threads.
         if let Some(thread) = self.shared.threads.get(self.thread) {
             *lock(&thread.machine) = self.machine.take();
         }

@@ -1,5 +1,5 @@
-//! Streams the intervals so far as CSV, read from the record on a thread of its own and no faster
-//! than the client reads.
+//! Streams the intervals so far as CSV. A thread of its own reads them from the record, no faster
+//! than the client does.
 
 use std::{
     io::{self, BufWriter, Write},
@@ -21,7 +21,7 @@ use super::state::LatestState;
 const PIECE: usize = 64 * 1024;
 const PIECES: usize = 4;
 
-/// The response: all finished intervals.
+/// Returns a response with all finished intervals.
 pub async fn stream(newest: &Arc<LatestState>, seat: OwnedSemaphorePermit) -> Response {
     let mut states = newest.watch();
     let Some(state) = newest.newer(&mut states, None).await else {
@@ -38,7 +38,6 @@ pub async fn stream(newest: &Arc<LatestState>, seat: OwnedSemaphorePermit) -> Re
         let mut out = BufWriter::with_capacity(PIECE, Pieces(&sender));
         let written = export::csv(&state.run, &mut out).and_then(|_| out.flush());
         if let Err(reason) = written {
-            // The connection is cut, because the CSV is incomplete.
             let _ = sender.blocking_send(Err(reason));
         }
         drop(seat);

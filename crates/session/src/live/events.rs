@@ -1,5 +1,5 @@
-//! Server-sent events of the live view for one page: first the whole page, then changes and `now`
-//! after each interval, finally `end`. Nothing is queued per page.
+//! Server-sent events of the live view for one page. First the whole page, then changes and `now`
+//! after each interval, finally `end`. No events are queued for a page.
 
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
@@ -9,8 +9,8 @@ use tokio::sync::watch;
 
 use super::state::{LatestState, LiveState};
 
-/// Limits the CPU share of computing pages: after a page that took `t`, the next one waits this
-/// many times `t`.
+/// Limits the share of CPU time for computing pages. After a page that took `t`, the next one waits
+/// this many times `t`.
 const REST: u64 = 50;
 const INTERVAL_NS: u64 = 1_000_000_000;
 
@@ -18,7 +18,6 @@ struct Watcher {
     newest: Arc<LatestState>,
     states: watch::Receiver<Option<Arc<LiveState>>>,
     sent: Option<SentState>,
-    /// `now` of the sent state is still to be sent.
     now: Option<Arc<LiveState>>,
     stage: StreamStage,
     _seat: tokio::sync::OwnedSemaphorePermit,
@@ -34,7 +33,7 @@ struct SentState {
 
 enum StreamStage {
     Following,
-    /// The last figures are sent; `end` with the report's location follows.
+    /// The last figures have been sent. `end` with the report's location follows.
     Reported(Arc<LiveState>),
     Done,
 }
@@ -84,14 +83,13 @@ impl Watcher {
         let rest_ns = cpu_ns.saturating_mul(REST);
         if rest_ns > INTERVAL_NS {
             let rest = Duration::from_nanos(rest_ns - INTERVAL_NS);
-            // The end interrupts the rest.
             let _ = tokio::time::timeout(rest, self.newest.ended()).await;
         }
     }
 
     fn event(&mut self, state: &LiveState) -> Event {
         let (width_ns, points) = state.extent();
-        // All points are final except the last, which still grows.
+        // All points are final except the last one, which still grows.
         let known = self
             .sent
             .filter(|sent| sent.width_ns == width_ns && sent.points > 0 && sent.points <= points);

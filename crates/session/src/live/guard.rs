@@ -1,5 +1,5 @@
-//! Protects the live view and the endpoint against other sites: requests under their name
-//! (`Origin`), or DNS rebinding (`Host`).
+//! Protects the live view and the endpoint against other websites: requests from their pages
+//! (`Origin`) and DNS rebinding (`Host`).
 
 use axum::{
     extract::{Request, State},
@@ -51,7 +51,6 @@ impl AllowedNames {
             let first = values
                 .next()
                 .map(|value| value.to_str().unwrap_or_default());
-            // Duplicate headers are ambiguous.
             if values.next().is_some() {
                 Some("")
             } else {
@@ -78,10 +77,11 @@ pub async fn local(State(names): State<AllowedNames>, request: Request, next: Ne
     }
 }
 
-/// Whether a changing request was sent by our page, or by a program that declares it.
+/// Whether a request that changes something comes from our page, or from a program that says so
+/// explicitly.
 pub fn is_meant(headers: &HeaderMap) -> bool {
     let is = |name: &str, wanted: &str| headers.get(name).is_some_and(|value| value == wanted);
-    // An Origin that came this far is our own.
+    // An `Origin` that passed the check above is our own.
     is("sec-fetch-site", "same-origin")
         || !headers.contains_key("sec-fetch-site") && headers.contains_key(header::ORIGIN)
         || headers.contains_key("x-loadline")

@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::messages::{MessageSink, SharedMessageSink};
 
 const MOST_LINES: usize = 200;
-/// Longer lines are cut: a test may print whole responses.
+/// Maximum length of a line. A test may print whole responses.
 const LONGEST: usize = 500;
 
 #[derive(Debug, Clone)]
@@ -30,9 +30,8 @@ struct LogLines {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LogEntry {
-    /// When, in nanoseconds from the start.
     at_ns: u64,
-    /// `message` (the test's own), `remark`, `warning`, `error`, `phase`, `stop`.
+    /// `message` (printed by the test), `remark`, `warning`, `error`, `phase` or `stop`.
     kind: &'static str,
     text: String,
 }
@@ -56,7 +55,7 @@ impl Log {
             OutputLine::Log { text, .. } | OutputLine::Trace(text) | OutputLine::Text(text) => {
                 self.add("message", text);
             }
-            // Remarks arrive as events; the others are not logged.
+            // Remarks arrive as events. The others are not logged.
             OutputLine::Step(_)
             | OutputLine::Error(_)
             | OutputLine::Secret(_)
@@ -155,7 +154,7 @@ impl MessageSink for Overheard {
         self.sink.document(text);
     }
 
-    // Must not block, so it is not logged.
+    // This must not block, so it is not logged.
     fn last_words(&self, line: &dyn Display) {
         self.sink.last_words(line);
     }

@@ -1,6 +1,6 @@
-//! Live view in a browser (`--ui`) and Prometheus endpoint (`--export prometheus`), on a
-//! low-priority thread with its own runtime. Nothing is computed without clients, and the run never
-//! waits. After the run the process waits at most a second to send its end.
+//! Live view in a browser (`--ui`) and Prometheus endpoint (`--export prometheus`). They have a
+//! low-priority thread with its own runtime. Without clients nothing is computed, and the run never
+//! waits for them. After the run, the process takes at most a second to send the end.
 
 mod csv;
 mod events;
@@ -30,24 +30,24 @@ pub(crate) use steer::Steering;
 use crate::{exports::Exports, messages::SharedMessageSink};
 
 const GRACE: Duration = Duration::from_secs(1);
-/// Lower priority than the collector: a page may be late, a record may not.
+/// Lower priority than the collector. A page may be late, a record may not.
 const NICENESS: i32 = 15;
 
-/// What is to be looked at.
+/// Which live views and endpoints are requested.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LiveOptions {
-    /// Port of the live view; 0 takes a free one.
+    /// Port of the live view. 0 means any free one.
     pub view: Option<u16>,
     /// Address of the Prometheus endpoint.
     pub metrics: Option<SocketAddr>,
 }
 
-/// Reads `LOADLINE_EXPORT`, `LOADLINE_UI` and `LOADLINE_UI_PORT`, for front ends with the original
-/// tool's flags.
+/// Reads `LOADLINE_EXPORT`, `LOADLINE_UI` and `LOADLINE_UI_PORT`. For front ends that have only the
+/// flags of the original tool.
 ///
 /// # Errors
 ///
-/// A line about an invalid value, or a file that cannot be written.
+/// One line about an invalid value, or a file that cannot be written.
 pub fn options_from_env() -> Result<(Exports, LiveOptions), String> {
     let set = |name| std::env::var(name).ok().filter(|text| !text.is_empty());
     let exports = Exports::from_environment()?;
@@ -63,7 +63,7 @@ pub fn options_from_env() -> Result<(Exports, LiveOptions), String> {
     Ok((exports, LiveOptions { view, metrics }))
 }
 
-/// Listening ports, taken before the run.
+/// Ports that were opened before the run.
 pub(crate) struct Bound {
     view: Option<LiveView>,
     metrics: Option<TcpListener>,
@@ -91,11 +91,11 @@ impl LiveView {
 }
 
 impl Bound {
-    /// Takes the ports.
+    /// Opens the ports.
     ///
     /// # Errors
     ///
-    /// A line about the port that is not available.
+    /// One line about a port that is not available.
     pub fn bind(options: LiveOptions) -> Result<Bound, String> {
         let metrics = |address| bind("--export prometheus", address);
         Ok(Bound {
@@ -109,7 +109,7 @@ impl Bound {
         self.view.as_ref().map(LiveView::address)
     }
 
-    /// Reports the addresses and starts serving. Failures are warnings; the run continues.
+    /// Reports the addresses and starts serving. Failures are only warnings; the run continues.
     pub fn serve(
         self,
         zero: Zero,
@@ -190,14 +190,14 @@ impl Live {
         }
     }
 
-    /// A line of the test's own, without secrets.
+    /// Receives a line that the test printed, without secrets.
     pub fn line(&self, line: &OutputLine) {
         if self.thread.is_some() {
             self.newest.log().line(line);
         }
     }
 
-    /// A message sink that also writes to the live view's log.
+    /// Wraps a message sink so that messages also go to the live view's log.
     pub fn overheard(&self, sink: &SharedMessageSink) -> SharedMessageSink {
         if self.thread.is_some() {
             self.newest.log().overhear(sink)
@@ -206,7 +206,7 @@ impl Live {
         }
     }
 
-    /// Sends the end of the run to all clients, within [`GRACE`].
+    /// Sends the end of the run to all clients. Takes at most [`GRACE`].
     pub fn end(self, run: &Run) {
         if let Some(thread) = self.thread {
             self.newest.over(run);
@@ -231,7 +231,7 @@ fn local(listener: &TcpListener) -> Result<SocketAddr, String> {
     listener.local_addr().map_err(|reason| reason.to_string())
 }
 
-/// 128 random bits in hex.
+/// 128 random bits as hex digits.
 fn token() -> io::Result<String> {
     let mut bytes = [0; 16];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
@@ -240,7 +240,7 @@ fn token() -> io::Result<String> {
 
 fn work(servers: Vec<LiveServer>, newest: &Arc<LatestState>, sink: &SharedMessageSink) {
     let thread = rustix::thread::gettid();
-    // Continues at normal priority.
+    // If this fails, continues with normal priority.
     let _ = rustix::process::setpriority_process(Some(thread), NICENESS);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -268,7 +268,7 @@ fn work(servers: Vec<LiveServer>, newest: &Arc<LatestState>, sink: &SharedMessag
 
 async fn serve(server: LiveServer, newest: Arc<LatestState>, sink: SharedMessageSink) {
     let listener = match tokio::net::TcpListener::from_std(server.listener) {
-        // Sends small events without delay.
+        // Small events are sent without delay.
         Ok(listener) => listener.tap_io(|stream| drop(stream.set_nodelay(true))),
         Err(reason) => return sink.warning(&format_args!("no live view: {reason}")),
     };

@@ -21,9 +21,7 @@ use super::{
     state::LatestState,
 };
 
-/// Maximum number of connected pages.
 const SEATS: usize = 16;
-/// Maximum number of CSV downloads, which read the record.
 const CSV_SEATS: usize = 2;
 
 #[derive(Clone)]
@@ -52,7 +50,7 @@ pub fn view(newest: Arc<LatestState>, stop: StopHandle, token: &str, port: u16) 
         .route(&format!("{home}run.csv"), get(so_far))
         .route(&format!("{home}stop"), post(stop_run))
         .route(&format!("{home}load"), post(change_load))
-        // Browsers request it; a 404 would appear in the console.
+        // Browsers request it. A 404 would appear in the console.
         .route("/favicon.ico", get(|| async { StatusCode::NO_CONTENT }))
         .fallback(nothing_here)
         .layer(middleware::map_response(private))
@@ -122,7 +120,7 @@ async fn change_load(
     } else {
         Err("the test was asked to stop: nothing begins any more".to_owned())
     };
-    // A refusal is still status 200: browsers log other statuses as errors.
+    // A refusal has status 200 too, because browsers log other statuses as errors.
     let changed = message.is_ok();
     let text = message.unwrap_or_else(|reason| reason);
     Json(json!({"changed": changed, "text": text})).into_response()

@@ -1,5 +1,6 @@
 //! Passes the newest state from the collector to live clients. The collector copies the run only if
-//! a client waits. Results are computed once on the clients' thread, and slow clients skip states.
+//! a client waits for it. Results are computed once, on the clients' thread. Slow clients skip
+//! states.
 
 use std::{
     collections::BTreeMap,
@@ -24,7 +25,6 @@ use super::{log::Log, steer::Steering};
 pub struct LatestState {
     states: watch::Sender<Option<Arc<LiveState>>>,
     intervals: AtomicU64,
-    /// The newest second, shown to clients.
     recent: Mutex<Recent>,
     waiting: AtomicUsize,
     log: Log,
@@ -36,7 +36,7 @@ pub struct LiveState {
     pub number: u64,
     pub over: bool,
     pub run: Run,
-    /// The interval that ended; `None` before the first.
+    /// The interval that has just ended. `None` before the first one.
     interval: Option<Arc<Interval>>,
     log: Log,
     steering: Steering,
@@ -53,7 +53,7 @@ struct Worked {
 }
 
 impl LatestState {
-    /// An empty state for this log and load control.
+    /// Creates an empty state for this log and load control.
     pub fn with(log: Log, steering: Steering) -> LatestState {
         LatestState {
             states: watch::Sender::new(None),
@@ -86,7 +86,7 @@ impl LatestState {
         }
     }
 
-    /// The run is over, and will not change again.
+    /// Marks the run as finished. It will not change again.
     pub fn over(&self, run: &Run) {
         let newest = self.states.borrow();
         let interval = newest.as_ref().and_then(|state| state.interval.clone());
@@ -113,8 +113,8 @@ impl LatestState {
         self.states.subscribe()
     }
 
-    /// The state after `than`, at the latest when the current interval ends. `None` if there will
-    /// be none.
+    /// The next state after `than`, at the latest when the current interval ends. `None` if there
+    /// will be none.
     pub async fn newer(
         &self,
         states: &mut watch::Receiver<Option<Arc<LiveState>>>,
@@ -134,7 +134,7 @@ impl LatestState {
         }
     }
 
-    /// Returns when the run has ended or will not take place.
+    /// Waits until the run has ended or will not take place.
     pub async fn ended(&self) {
         let mut states = self.states.subscribe();
         let over = |state: &Option<Arc<LiveState>>| state.as_ref().is_some_and(|state| state.over);
@@ -155,7 +155,7 @@ impl LiveState {
         self.worked().page.extent()
     }
 
-    /// Changes for a client that has the points up to `from`, as JSON.
+    /// Changes for a client that already has the points up to `from`, as JSON.
     pub fn tick(&self, from: usize) -> Arc<str> {
         let mut ticks = self.ticks.lock().unwrap_or_else(PoisonError::into_inner);
         let text = ticks.entry(from).or_insert_with(|| {
@@ -167,7 +167,7 @@ impl LiveState {
         Arc::clone(text)
     }
 
-    /// Locations of record and report, as JSON, if they were written.
+    /// Where record and report are, as JSON, if they were written.
     pub fn end(&self) -> String {
         let dir = self.run.dir.as_deref().map(|dir| {
             let whole = std::path::absolute(dir);

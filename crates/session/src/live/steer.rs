@@ -1,5 +1,5 @@
-//! Load changes from the live view: validation and current values. Workers apply them in the
-//! engine.
+//! Load changes from the live view: validates them and reports current values. The engine's workers
+//! apply them.
 
 use engine::{
     LoadControl, Zero,
@@ -22,12 +22,13 @@ enum SteeringKind {
 }
 
 impl Steering {
-    /// For a load that can be changed.
+    /// Creates the control of a load that can be changed.
     pub fn new(load_control: LoadControl, zero: Zero) -> Steering {
         Steering(SteeringKind::LoadControl(load_control, zero))
     }
 
-    /// For a load that cannot: front ends, parts of a run, and external drivers.
+    /// Creates the control of a load that cannot be changed: front ends, parts of a run, and
+    /// external drivers.
     pub fn fixed(frontend: &str, plan: &Plan, is_part: bool) -> Steering {
         let tool = match frontend {
             "artillery" => Some("Artillery's"),
@@ -52,7 +53,8 @@ impl Steering {
         Steering(SteeringKind::Fixed(reason))
     }
 
-    /// State for the page: what can be changed, value and maximum, or why nothing can.
+    /// State for the page: what can be changed, its value and maximum, or why nothing can be
+    /// changed.
     pub fn render(&self) -> Value {
         match &self.0 {
             SteeringKind::Fixed(reason) => json!({"what": null, "why": reason}),
@@ -75,7 +77,7 @@ impl Steering {
     ///
     /// # Errors
     ///
-    /// One line that says why it stays unchanged.
+    /// One line with the reason why the load stays unchanged.
     pub fn ask(&self, wanted: &str) -> Result<String, String> {
         let (load_control, zero) = match &self.0 {
             SteeringKind::LoadControl(load_control, zero) => (load_control, *zero),
@@ -83,7 +85,7 @@ impl Steering {
         };
         let wanted = read(wanted)?;
         let clock = Clock::system(zero);
-        // This thread has the lowest priority, so a change may be too late once.
+        // This thread has the lowest priority, so the first attempt may be too late.
         let tries = (0..TRIES).map(|_| load_control.change(wanted, || clock.now()));
         let mut tries = tries.skip_while(|change| *change == Err(ChangeRefusal::TooLate));
         let change = tries.next().unwrap_or(Err(ChangeRefusal::TooLate));

@@ -1,4 +1,5 @@
-//! Sources that are polled: a URL, a Redis server, a command. A source that is down is a gap.
+//! Sources that are polled: a URL, a Redis server, a command. While a source is down, there is a
+//! gap.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -17,12 +18,10 @@ use crate::{
 
 const PATIENCE: Duration = Duration::from_secs(2);
 const MOST: usize = 200;
-/// Maximum response of a URL.
 const MOST_ANSWER: usize = 16 << 20;
-/// Maximum response of Redis or output of a command.
+/// Maximum size of a response from Redis, or of a command's output.
 const MOST_BYTES: usize = 1 << 20;
 
-/// Maximum standard error of a command.
 const MOST_ERRORS: u64 = 4 << 10;
 
 enum EndpointQuery {
@@ -37,7 +36,6 @@ enum EndpointQuery {
     Command(String),
 }
 
-/// A source that is polled once a second.
 pub(super) struct Endpoint {
     source: MetricSource,
     asked: EndpointQuery,
@@ -47,14 +45,14 @@ pub(super) struct Endpoint {
 }
 
 impl Endpoint {
-    /// A URL that returns metrics.
+    /// Creates a source from a URL that returns metrics.
     pub fn url(source: MetricSource, url: &str) -> Result<Endpoint, String> {
         let (base, path) = Base::of_url(url)?;
         let base = base.patient_for(PATIENCE).at_most(MOST_ANSWER);
         Ok(Endpoint::new(source, EndpointQuery::Url { base, path }))
     }
 
-    /// A Redis: `redis://[[user]:password@]host[:port]`.
+    /// Creates a source from a Redis URL: `redis://[[user]:password@]host[:port]`.
     pub fn redis(source: MetricSource, url: &str) -> Endpoint {
         let password = plan::server::password_of(url).map(ToOwned::to_owned);
         let rest = url.trim_start_matches("redis://");
@@ -71,7 +69,7 @@ impl Endpoint {
         Endpoint::new(source, EndpointQuery::Redis { address, password })
     }
 
-    /// A command that prints metrics.
+    /// Creates a source from a command that prints metrics.
     pub fn command(source: MetricSource, line: &str) -> Endpoint {
         Endpoint::new(source, EndpointQuery::Command(line.to_owned()))
     }
@@ -86,7 +84,7 @@ impl Endpoint {
         }
     }
 
-    /// Polls for the first time. Returns the number of metrics over the limit.
+    /// Polls for the first time. Returns how many metrics exceed the limit.
     pub fn probe(&mut self) -> Result<usize, String> {
         let all = self.ask()?;
         self.has_answered = true;
@@ -208,8 +206,8 @@ fn info(address: &str, password: Option<&str>) -> Result<String, String> {
     Err("its answer is not Redis'".to_owned())
 }
 
-/// Runs a command and returns its output. `timeout` ends a slow one, even after this process ended.
-/// Output over the limit ends it with its next write.
+/// Runs a command and returns its output. `timeout` ends a slow command even after this process has
+/// ended. A command with too much output ends at its next write.
 fn output(line: &str) -> Result<String, String> {
     let failed = |reason: std::io::Error| format!("`{line}`: {reason}");
     let seconds = PATIENCE.as_secs().to_string();

@@ -1,5 +1,6 @@
-//! Runtime-independent names for metrics of common exporters: `event-loop-lag-p99` for
-//! `nodejs_eventloop_lag_p99_seconds`. Existing names are kept and not replaced.
+//! Adds runtime-independent names to metrics of common exporters: `event-loop-lag-p99` for
+//! `nodejs_eventloop_lag_p99_seconds`. The original metrics are kept, and existing names are not
+//! replaced.
 
 use std::collections::BTreeMap;
 
@@ -9,19 +10,17 @@ use record::server::{Descriptor, MetricReading};
 enum Aggregate {
     Sum,
     Most,
-    /// One per value of a label.
     Each(&'static str),
 }
 
 #[derive(Clone, Copy)]
 enum NumberUse {
-    /// A level in this unit.
     Level(&'static str),
-    /// A counter's growth per second times a factor, in this unit.
+    /// The growth of a counter per second, times a factor, in this unit.
     Growth(f64, &'static str),
 }
 
-/// A name, and the metrics it comes from: the first that exists, filtered by label.
+/// A name, and the metrics it comes from. The first one that exists is used, filtered by label.
 struct Rule {
     name: &'static str,
     use_as: NumberUse,
@@ -149,7 +148,7 @@ pub(super) struct ExporterNames {
 }
 
 impl ExporterNames {
-    /// Returns the readings with added names. `now_ns` is of any monotonic clock.
+    /// Returns the readings with names added. `now_ns` is the time of any monotonic clock.
     pub fn given(&mut self, readings: Vec<MetricReading>, now_ns: u64) -> Vec<MetricReading> {
         let mut named: Vec<MetricReading> = Vec::new();
         for rule in &RULES {
@@ -180,7 +179,6 @@ impl ExporterNames {
                     let seconds = now_ns.saturating_sub(at).max(1) as f64 / 1e9;
                     (value - before) * scale / seconds
                 });
-                // The counter was reset.
                 (
                     unit,
                     grown.filter(|grown| *grown >= 0.0).unwrap_or(f64::NAN),
@@ -202,7 +200,7 @@ impl Rule {
             let fits = |reading: &&MetricReading| {
                 let wanted =
                     label.is_none_or(|(name, value)| label_of(reading, name) == Some(value));
-                // The JVM reports -1 for an unlimited pool.
+                // The JVM reports -1 for a pool without limit.
                 reading.of.metric == *metric && wanted && reading.value >= 0.0
             };
             let all: Vec<&MetricReading> = readings.iter().filter(fits).collect();
@@ -226,7 +224,7 @@ impl Rule {
     }
 }
 
-/// Value of a label: `heap` for `area` in `area=heap,id=Eden`.
+/// Value of a label. In `area=heap,id=Eden`, the value of `area` is `heap`.
 fn label_of<'a>(reading: &'a MetricReading, name: &str) -> Option<&'a str> {
     let labels = reading.of.instance.as_deref()?.split(',');
     let mut pairs = labels.filter_map(|label| label.split_once('='));
@@ -239,7 +237,6 @@ fn label_of<'a>(reading: &'a MetricReading, name: &str) -> Option<&'a str> {
 mod tests {
     use super::{super::exposition, *};
 
-    /// Default metrics of prom-client 15, in part, twice a second apart.
     const NODE: &str = r#"# HELP process_cpu_seconds_total Total user and system CPU time spent in seconds.
 # TYPE process_cpu_seconds_total counter
 process_cpu_seconds_total CPU
@@ -265,7 +262,6 @@ nodejs_gc_duration_seconds_sum{kind="minor"} GC
 nodejs_gc_duration_seconds_count{kind="minor"} 2
 nodejs_gc_duration_seconds_sum{kind="major"} 0.5
 "#;
-    /// Micrometer's metrics of a JVM with G1 and Hikari, in part.
     const MICROMETER: &str = r#"# TYPE jvm_memory_used_bytes gauge
 jvm_memory_used_bytes{area="heap",id="G1 Eden Space"} 20.0
 jvm_memory_used_bytes{area="heap",id="G1 Old Gen"} 30.0
@@ -290,7 +286,6 @@ hikaricp_connections_max{pool="main"} 10.0
 # TYPE hikaricp_connections_pending gauge
 hikaricp_connections_pending{pool="main"} 3.0
 "#;
-    /// Metrics of client_java (before 1.0) or jmx_exporter.
     const CLIENT_JAVA: &str = r#"# TYPE jvm_memory_bytes_used gauge
 jvm_memory_bytes_used{area="heap",} 50.0
 jvm_memory_bytes_used{area="nonheap",} 70.0
@@ -303,7 +298,7 @@ jvm_gc_collection_seconds_count{gc="PS Scavenge",} 3
 jvm_gc_collection_seconds_sum{gc="PS Scavenge",} GC
 "#;
 
-    /// The added names at the second of two polls, a second apart.
+    /// Returns the added names at the second of two polls, which are a second apart.
     fn readings(text: &str, [cpu, gc]: [[&str; 2]; 2]) -> BTreeMap<String, (f64, String)> {
         let mut names = ExporterNames::default();
         let mut reported = BTreeMap::new();
@@ -393,7 +388,6 @@ jvm_gc_collection_seconds_sum{gc="PS Scavenge",} GC
             assert!(given.len() > 1000);
         }
         let each = (engine::clock::thread_cpu_ns() - before) / 20;
-        // Half a core at one poll a second; unoptimised code takes a small part of it.
         assert!(each < 500_000_000, "{each} ns");
     }
 

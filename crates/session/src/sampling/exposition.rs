@@ -1,6 +1,4 @@
-//! Parses metrics: Prometheus and OpenMetrics text, JSON, nginx stub status.
-
-use std::fmt;
+//! Parses metrics: Prometheus and OpenMetrics text, JSON, nginx's stub status.
 
 use plan::server::MetricSource;
 use record::server::{Descriptor, MetricReading};
@@ -8,6 +6,7 @@ use serde::{
     Deserializer,
     de::{DeserializeSeed, MapAccess, SeqAccess, Visitor},
 };
+use std::fmt;
 
 use super::LONGEST_NAME;
 
@@ -45,8 +44,8 @@ pub(super) fn wanted(readings: Vec<MetricReading>, source: &MetricSource) -> Vec
         .collect()
 }
 
-/// Parses Prometheus text format 0.0.4 and OpenMetrics. Skips buckets and quantiles: the load
-/// measures response times.
+/// Parses Prometheus text format 0.0.4 and OpenMetrics. Skips buckets and quantiles, because the
+/// load measures response times.
 fn prometheus(text: &str) -> Result<Vec<MetricReading>, String> {
     let mut counters = std::collections::BTreeSet::new();
     let mut gauges = std::collections::BTreeSet::new();
@@ -79,7 +78,7 @@ fn prometheus(text: &str) -> Result<Vec<MetricReading>, String> {
         let base = ["_total", "_sum", "_count"].into_iter();
         let base = base.filter_map(|end| name.strip_suffix(end));
         let is_counter = counters.contains(name)
-            // Some gauges end in `_total` and are declared as gauges.
+            // Some metrics end in `_total` but are declared as gauges.
             || name.ends_with("_total") && !gauges.contains(name)
             || base.into_iter().any(|base| counters.contains(base));
         let of = if is_counter {
@@ -162,8 +161,7 @@ fn labels(mut rest: &str) -> Option<(Vec<(String, String)>, &str)> {
     }
 }
 
-/// All numbers of a JSON response by path; list elements are instances. Booleans are 0 and 1. The
-/// response is read as a stream, because a generic value takes many times the memory of its text.
+/// All numbers of a JSON response, by path. List elements become instances. Booleans are 0 and 1.
 fn json(text: &str) -> Result<Vec<MetricReading>, String> {
     let mut readings = Readings::default();
     let node = JsonNode {
@@ -312,7 +310,6 @@ impl<'de> Visitor<'de> for JsonNode<'_> {
         }
         Ok(())
     }
-
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut list: A) -> Result<(), A::Error> {
         for place in 0u64.. {
             let place = match self.instance {
@@ -331,7 +328,7 @@ impl<'de> Visitor<'de> for JsonNode<'_> {
     }
 }
 
-/// nginx's stub status: four lines of fixed form.
+/// Parses nginx's stub status: four lines in a fixed format.
 fn nginx(text: &str) -> Vec<MetricReading> {
     let numbers = |line: usize| {
         let words = text
@@ -397,7 +394,7 @@ pub(super) fn redis(text: &str) -> Vec<MetricReading> {
         .collect()
 }
 
-/// Parses lines `NAME VALUE`, as commands print.
+/// Parses lines of the form `NAME VALUE`, as printed by commands.
 pub(super) fn lines(text: &str) -> Result<Vec<MetricReading>, String> {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     lines

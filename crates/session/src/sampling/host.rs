@@ -11,7 +11,7 @@ const INSTANCES: [&str; 2] = ["lo", "others"];
 /// Measures this machine.
 #[derive(Debug, Default)]
 pub struct Host {
-    /// CPU ticks: busy and total.
+    /// CPU ticks of the last sample: busy and total.
     before: Option<(u64, u64)>,
 }
 
@@ -76,10 +76,10 @@ fn read(path: &str) -> Result<String, String> {
 }
 
 impl Host {
-    /// CPU share since the last sample that was neither idle nor waiting for a disk.
+    /// Share of CPU time since the last sample that was neither idle nor waiting for a disk.
     fn busy(&mut self, stat: &str) -> Option<f64> {
         let line = stat.lines().find(|line| line.starts_with("cpu "))?;
-        // Guest time is included in user time.
+        // User time includes guest time.
         let ticks: Vec<u64> = line
             .split_whitespace()
             .skip(1)
@@ -96,7 +96,6 @@ impl Host {
     }
 }
 
-/// The number after a word at the start of a line.
 fn number(text: &str, word: &str) -> Option<f64> {
     let mut lines = text.lines();
     let rest = lines.find_map(|line| line.strip_prefix(word)?.strip_prefix([' ', ':']))?;
@@ -107,7 +106,6 @@ fn first_number(text: &str) -> Option<f64> {
     text.split_whitespace().next()?.parse().ok()
 }
 
-/// Share of memory that is not available.
 fn used(meminfo: &str) -> Option<f64> {
     let all = number(meminfo, "MemTotal").filter(|all| *all > 0.0)?;
     let available = number(meminfo, "MemAvailable")?;
@@ -160,7 +158,6 @@ mod tests {
             message = host.look().unwrap();
         }
         let each = (engine::clock::thread_cpu_ns() - before) / 20;
-        // Once a second that is half a percent of a core; actual use is a fiftieth.
         assert!(each < 5_000_000, "{each} ns");
         let promised = host.metrics();
         let message: Vec<_> = message.into_iter().map(|reading| reading.of).collect();

@@ -1,5 +1,5 @@
-//! Samplers: measure the machine and servers on low-priority threads, on the run's clock. The
-//! collector receives the readings and never waits.
+//! Samplers measure the machine and servers on low-priority threads, with the run's clock. The
+//! collector receives the readings and never waits for them.
 
 mod answers;
 mod endpoints;
@@ -36,31 +36,26 @@ use record::{
 use crate::messages::SharedMessageSink;
 
 const NICENESS: i32 = 19;
-/// Minimum time since the previous sample for a last sample.
 const LEAST_NS: u64 = SECOND / 4;
 const LAST: Duration = Duration::from_millis(200);
 
-/// Maximum length of a metric name with instance, in bytes.
+/// Maximum length of a metric's name with its instance, in bytes.
 const LONGEST_NAME: usize = 1024;
 const LONGEST_REASON: usize = 300;
 
 /// A source of measurements.
 pub trait Sampler: Send {
-    /// Its name: the first part of metric names.
+    /// Name of the source, which is the first part of its metrics' names.
     fn source(&self) -> &str;
     /// Metrics that are known before the run.
     fn metrics(&self) -> Vec<Descriptor>;
-    /// Whether these are all; otherwise metrics may appear later.
+    /// Whether these are all metrics. Otherwise more may appear later.
     fn is_all_known(&self) -> bool {
         true
     }
-    /// Takes a sample of everything, about once a second and at the end.
-    ///
-    /// # Errors
-    ///
-    /// Why there is no sample: a gap. Only the first gap is reported.
+    /// Takes a sample of everything. Called about once a second and at the end.
     fn look(&mut self) -> Result<Vec<MetricReading>, String>;
-    /// The readings at a moment. Sources with their own clock return several or none.
+    /// Returns the readings at a time. Sources with their own clock return several or none.
     fn looks(&mut self, now: &Moment) -> Vec<SourceReading> {
         let look = SourceReading {
             at_ns: now.at_ns,
@@ -69,18 +64,18 @@ pub trait Sampler: Send {
         };
         vec![look]
     }
-    /// Time between samples, if it is not a second.
+    /// Time between samples. `None` means a second.
     fn step_ns(&self) -> Option<u64> {
         None
     }
 }
 
-/// The moment of a sample.
+/// Time of a sample.
 #[derive(Debug, Clone, Copy)]
 pub struct Moment {
     /// In nanoseconds from the start of the test.
     pub at_ns: u64,
-    /// This machine's clock, in nanoseconds since 1970.
+    /// By this machine's clock, in nanoseconds since 1970.
     pub wall_ns: u64,
     /// Whether this is the last sample.
     pub is_last: bool,
@@ -107,14 +102,14 @@ pub(crate) fn too_short(rule: &StopRule, samplers: &[Box<dyn Sampler>]) -> Optio
     })
 }
 
-/// Default samplers: the load generator's machine.
+/// The default samplers. They measure the load generator's machine.
 #[must_use]
 pub fn usual() -> Vec<Box<dyn Sampler>> {
     vec![Box::new(Host::default())]
 }
 
-/// Samplers for the plan's sources, with warnings about sources without a response or with too many
-/// metrics.
+/// Creates samplers for the plan's sources. Warns about sources that do not respond or have too
+/// many metrics.
 pub(crate) fn samplers(
     sources: &[MetricSource],
     sink: &SharedMessageSink,
@@ -182,7 +177,7 @@ fn sampler(source: MetricSource, sink: &SharedMessageSink) -> Result<Box<dyn Sam
     Ok(Box::new(endpoint))
 }
 
-/// Polls once before the run and reports missing sources.
+/// Polls once before the run and reports a source that does not respond.
 fn looked_at_once(
     mut sampler: impl Sampler + 'static,
     sink: &SharedMessageSink,
@@ -246,7 +241,7 @@ pub(crate) struct Sampling {
 }
 
 impl Sampling {
-    /// Starts a thread for each source, so that one that hangs does not delay others.
+    /// Starts a thread for each source, so that one that hangs does not delay the others.
     pub fn begin(samplers: Vec<Box<dyn Sampler>>, zero: Zero) -> Sampling {
         let (sender, looks) = channel();
         let mut go_on = Vec::new();
@@ -258,7 +253,7 @@ impl Sampling {
             match begun {
                 Ok(_) => go_on.push(held),
                 Err(reason) => {
-                    // Handled as any other failure.
+                    // Handled like any other failure.
                     let _ = sender.send(SourceReading {
                         at_ns: 0,
                         source,
@@ -289,7 +284,7 @@ impl Sampling {
         last
     }
 
-    /// The warning for a source's first failure.
+    /// Returns the warning for the first failure of a source.
     pub fn warning(&mut self, look: &SourceReading) -> Option<String> {
         let reason = look.readings.as_ref().err()?;
         let first = self.warned.insert(look.source.clone());
@@ -303,8 +298,8 @@ impl Sampling {
     }
 }
 
-/// Drops names that are too long and excess readings. Names are kept in memory, so a source that
-/// invents names would take memory and disk without limit.
+/// Drops names that are too long, and readings beyond the limit. Names stay in memory. Without a
+/// limit, a source that keeps inventing names would fill memory and disk.
 fn bounded(mut look: SourceReading) -> SourceReading {
     let fits = |reading: &MetricReading| exposition::has_short_name(&reading.of);
     match &mut look.readings {
@@ -323,8 +318,7 @@ fn bounded(mut look: SourceReading) -> SourceReading {
     look
 }
 
-/// Samples at whole seconds of the wall clock, where intervals are cut, until the other end is
-/// dropped.
+/// Samples at whole seconds of the wall clock, where intervals end, until the receiver is dropped.
 fn work(
     mut sampler: Box<dyn Sampler>,
     clock: &Clock,
@@ -332,7 +326,7 @@ fn work(
     stop: &Receiver<()>,
 ) {
     let thread = rustix::thread::gettid();
-    // Continues at normal priority.
+    // If this fails, continues with normal priority.
     let _ = rustix::process::setpriority_process(Some(thread), NICENESS);
     let mut look = |at_ns, is_last| {
         let now = Moment {

@@ -8,9 +8,8 @@ use record::server::{Descriptor, MetricReading};
 
 use super::Sampler;
 
-/// Kernel ticks are hundredths of a second to user space on every Linux.
+/// On Linux, kernel ticks are always hundredths of a second in user space.
 const TICKS_PER_SECOND: f64 = 100.0;
-/// Default page size of the kernel.
 const PAGE: f64 = 4096.0;
 
 #[derive(Debug, Default)]
@@ -27,8 +26,8 @@ impl Cores {
     }
 }
 
-/// Context switches of all threads, as the sum of increments: the kernel drops the counts of
-/// threads that ended.
+/// Sums up the context switches of all threads, because the kernel drops the counts of threads that
+/// have ended.
 #[derive(Debug, Default)]
 struct Switches {
     by_thread: BTreeMap<(u32, u32), f64>,
@@ -36,11 +35,11 @@ struct Switches {
 }
 
 impl Switches {
-    /// Returns the total, with the counts of these threads (process, thread).
+    /// Adds the current counts of these threads (process, thread) and returns the total.
     fn add(&mut self, threads: BTreeMap<(u32, u32), f64>) -> f64 {
         for (thread, count) in &threads {
             let before = self.by_thread.get(thread).copied().unwrap_or(0.0);
-            // A reused thread number starts at 0.
+            // A reused thread id starts at 0.
             self.total += if *count < before {
                 *count
             } else {
@@ -117,7 +116,6 @@ impl Sampler for Processes {
         let mut is_there = false;
         let mut threads = BTreeMap::new();
         for pid in self.pids()? {
-            // The process has ended.
             let Some(figures) = figures(pid) else {
                 continue;
             };
@@ -156,7 +154,7 @@ fn descriptors() -> Vec<Descriptor> {
 fn figures(pid: u32) -> Option<Vec<(&'static str, f64)>> {
     let read = |name: &str| fs::read_to_string(format!("/proc/{pid}/{name}")).ok();
     let stat = read("stat")?;
-    // The name in parentheses may hold anything.
+    // The name in parentheses may contain anything.
     let after = stat.rsplit_once(')')?.1;
     let fields: Vec<&str> = after.split_whitespace().collect();
     let number = |place: usize| fields.get(place)?.parse::<f64>().ok();
@@ -178,7 +176,7 @@ fn by_name(name: &str) -> Vec<u32> {
         if comm.trim_end() == name {
             return true;
         }
-        // The kernel keeps 15 bytes of a name, and the interpreter's for scripts.
+        // The kernel keeps only 15 bytes of a name. For scripts, it keeps the interpreter's name.
         let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         let mut words = line.split(|byte| *byte == 0).map(String::from_utf8_lossy);
         words
@@ -225,7 +223,6 @@ fn listener(line: &str, port: u16) -> Option<u64> {
     is_it.then(|| fields.get(9)?.parse().ok()).flatten()
 }
 
-/// A control group of version 2.
 pub(super) struct Cgroup {
     source: MetricSource,
     folder: String,
@@ -343,9 +340,7 @@ mod tests {
         };
         let mut all = Switches::default();
         assert_eq!(all.add(threads(&[(1, 5.0), (2, 100.0)])) as u64, 105);
-        // The second thread ended, and a third began.
         assert_eq!(all.add(threads(&[(1, 7.0), (3, 40.0)])) as u64, 147);
-        // Its number was given to another thread.
         assert_eq!(all.add(threads(&[(1, 7.0), (3, 2.0)])) as u64, 149);
     }
 

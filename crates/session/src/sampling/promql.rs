@@ -1,5 +1,5 @@
-//! Repeats a Prometheus query during the run. Samples keep the timestamps of Prometheus, at steps
-//! no finer than its scrape interval.
+//! Repeats a Prometheus query during the run. Samples keep Prometheus' timestamps. Steps are no
+//! finer than its scrape interval.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -22,35 +22,33 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const SETTLED_NS: u64 = SECOND;
 /// Default scrape interval, as in Prometheus' examples.
 const USUAL_NS: u64 = 15 * SECOND;
-/// Prometheus returns at most 11,000 points.
+/// Maximum number of steps of a query. Prometheus returns at most 11,000 points.
 const MOST_STEPS: u64 = 10_000;
-/// Maximum response; 200 series of all steps take less.
+/// Maximum size of a response. 200 series with all steps are smaller.
 const MOST_ANSWER: usize = 8 << 20;
 const METRIC: &str = "value";
 
 pub(super) struct Promql {
     source: MetricSource,
     base: Base,
-    /// Path before `/api`.
+    /// Part of the path before `/api`.
     prefix: String,
     query: String,
     step_ns: u64,
-    /// The last step that was reported, in nanoseconds since 1970; initially the start of the run.
+    /// The last step that was reported, in nanoseconds since 1970. Initially the start of the run.
     reported_to_ns: Option<u64>,
-    /// Wall-clock time of the run's zero, taken once so that steps stay equidistant.
+    /// Wall-clock time of the run's start. It is read once, so that steps stay evenly spaced.
     began: u64,
     known: Vec<Descriptor>,
 }
 
 enum QueryError {
-    /// The query is invalid.
     Question(String),
-    /// Any other failure.
     Now(String),
 }
 
 impl Promql {
-    /// A query to the Prometheus at a URL.
+    /// Creates a sampler for a query to the Prometheus server at a URL.
     pub fn new(source: MetricSource, url: &str, query: &str) -> Result<Promql, String> {
         let (base, prefix) = Base::of_url(url)?;
         Ok(Promql {
@@ -109,7 +107,7 @@ impl Promql {
         Ok(remarks)
     }
 
-    /// Scrape interval of the series; the longest of all targets if the series has no labels.
+    /// Scrape interval of the series. If the series has no labels, the longest of all targets.
     fn scrape_interval(&self, series: &[answers::AnsweredSeries]) -> Option<u64> {
         let targets = self.ask::<TargetData>("targets", "state=active").ok();
         let of_targets = targets.and_then(|data| answers::interval_of_targets(&data, series));
@@ -119,7 +117,6 @@ impl Promql {
         })
     }
 
-    /// Warns if its clock and ours differ.
     fn clock(&self) -> Option<String> {
         let before = engine::clock::wall_ns();
         let data: QueryData = self.ask("query", "query=time()").ok()?;
@@ -151,6 +148,7 @@ impl Promql {
         {
             return Ok(data);
         }
+
         match (answer.status, why) {
             (400 | 422, Some(why)) => {
                 Err(QueryError::Question(format!("the Prometheus says: {why}")))
@@ -160,7 +158,7 @@ impl Promql {
         }
     }
 
-    /// Complete steps that are not reported yet.
+    /// The complete steps that are not reported yet, as (first, last).
     fn due(&self, now: &Moment, reported_to_ns: u64) -> Option<RangeInclusive<u64>> {
         let settled = if now.is_last { 0 } else { SETTLED_NS };
         let to = now.wall_ns.saturating_sub(settled) / self.step_ns * self.step_ns;
@@ -198,7 +196,6 @@ impl Sampler for Promql {
     }
 
     fn look(&mut self) -> Result<Vec<MetricReading>, String> {
-        // The samples have their own timestamps.
         Ok(Vec::new())
     }
 
@@ -209,7 +206,6 @@ impl Sampler for Promql {
             readings,
         };
         let Some(reported_to_ns) = self.reported_to_ns else {
-            // The first sample covers the time since this moment.
             let begun = look(now.at_ns, Ok(Vec::new()));
             self.reported_to_ns = Some(now.wall_ns);
             self.began = now.wall_ns.saturating_sub(now.at_ns);
@@ -221,7 +217,8 @@ impl Sampler for Promql {
         let began = self.began;
         let at = |wall_ns: u64| wall_ns.saturating_sub(began);
         match self.steps(&due) {
-            // Just after the last reported step, since later steps may still be answered.
+            // Report the failure just after the last reported step, because the server may still
+            // return later steps.
             Err(reason) => vec![look(at(reported_to_ns) + 1, Err(reason))],
             Ok(steps) => {
                 let reported = due
@@ -259,7 +256,7 @@ fn from_instance(instance: &str) -> Descriptor {
     }
 }
 
-/// Whole milliseconds, as a Prometheus counts.
+/// Formats a time in seconds with whole milliseconds, as Prometheus counts them.
 fn seconds(ns: u64) -> String {
     format!("{}.{:03}", ns / SECOND, ns % SECOND / 1_000_000)
 }
@@ -305,7 +302,6 @@ mod tests {
         assert_eq!(due(105, 101, true), Some(105 * SECOND..=105 * SECOND));
         assert_eq!(due(117, 105, false), Some(110 * SECOND..=115 * SECOND));
         assert_eq!(due(117, 115, true), None);
-        // After days of absence the number of steps is limited.
         let steps = due(1_000_000, 5, false).unwrap();
         assert_eq!((steps.end() - steps.start()) / asked.step_ns, MOST_STEPS);
     }

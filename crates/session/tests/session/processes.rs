@@ -1,5 +1,3 @@
-//! One run in several processes: each is this test's binary, with its part on standard input.
-
 use std::{
     io::{Read, Write},
     path::Path,
@@ -23,8 +21,8 @@ use session::{Coordinator, Job, RunPartOrder, divide, prepare};
 
 use crate::{Conductor, Runs, at_a_rate, sink};
 
-/// A driver that assigns users itself and sends nothing: process `n` gets ten for each process up
-/// to it.
+/// A driver that assigns users itself and sends nothing. Process `n` gets ten users for each
+/// process up to it.
 struct Dealt(u64);
 
 impl Driver for Dealt {
@@ -53,7 +51,6 @@ impl Driver for Dealt {
     }
 }
 
-/// The job of each process; `number` is set if users are assigned.
 fn job(target: &str, seconds: u64, number: Option<u64>) -> Job {
     let mut plan: Plan = at_a_rate(target, seconds);
     let mut options = EngineOptions {
@@ -75,7 +72,6 @@ type StartedPart = (RunPartOrder, String, u64, bool);
 fn one_process() {
     let mut reported = String::new();
     std::io::stdin().read_to_string(&mut reported).unwrap();
-    // Not started by the test.
     let Ok((part, target, seconds, dealt)) = serde_json::from_str::<StartedPart>(&reported) else {
         return;
     };
@@ -149,7 +145,6 @@ fn processes_share_arrivals_and_one_finishes_for_all() {
     assert_eq!((arrivals.planned, arrivals.started), (Some(50), 50));
     assert_eq!((summary.requests.ok, ended.run.processes.len()), (50, 3));
     assert!(summary.notes.is_empty(), "{:?}", summary.notes);
-    // The coordinator alone samples the machine.
     let series = &ended.run.server.series;
     assert!(!series.is_empty() && series.iter().all(|series| series.source == "host"));
     let mut frontend = Conductor::default();
@@ -225,18 +220,14 @@ fn killed_process_is_named_and_what_it_may_have_sent_is_unknown() {
             .line()
             .contains("1 of 2 processes did not finish their part")
     );
-    // Later readers get the same results.
     let again = Run::find(&runs.0, "last").unwrap();
     assert_eq!(again.lost().count(), 1);
 }
 
-/// Waits for arrivals in the record of this part; a late process first records intervals without
-/// arrivals.
 fn until_arrivals_are_told(part: &Path) {
     let until = clock::monotonic_ns() + 30 * SECOND;
     while clock::monotonic_ns() < until {
         let counters = std::fs::read_to_string(part.join("counters.jsonl")).unwrap_or_default();
-        // The last line may be incomplete.
         let lines = counters
             .lines()
             .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());

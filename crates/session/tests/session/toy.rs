@@ -1,5 +1,5 @@
-//! A protocol and a front end built only with what docs/how-to/extend-loadline.md names. If this
-//! does not compile, that page is wrong.
+//! A protocol and a front end, built only with what docs/how-to/extend-loadline.md mentions. If
+//! this does not compile, that page is wrong.
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -32,10 +32,7 @@ use session::{
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-// The protocol: one line out, one line in.
-
-/// Sends `TOPIC\n` at each arrival over one connection, and waits for a line. One driver per
-/// worker.
+/// Sends `TOPIC\n` over one connection at each arrival, and waits for a line. Each worker has one.
 struct Ping {
     schedule: Schedule,
     to: SocketAddr,
@@ -104,9 +101,6 @@ async fn ping(
     worker.record(&sample, String::new);
 }
 
-// The front end: a file, a command, a report.
-
-/// Reads `.ping` files: `ADDRESS RATE SECONDS`.
 struct Files;
 
 impl TestFileReader for Files {
@@ -146,7 +140,6 @@ impl TestFileReader for Files {
     }
 }
 
-/// The command `ping FILE`.
 struct Toy {
     runs: PathBuf,
 }
@@ -233,7 +226,6 @@ impl RunObserver for Pinged {
     }
     fn code(&mut self, outcome: &RunOutcome<'_>) -> u8 {
         assert!(self.intervals > 0);
-        // The front end has its own definition of success.
         if outcome.summary.requests.ok == outcome.summary.requests.issued {
             exit::PASS
         } else {
@@ -241,8 +233,6 @@ impl RunObserver for Pinged {
         }
     }
 }
-
-// A run through it.
 
 fn server() -> (SocketAddr, Arc<Mutex<u64>>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -271,7 +261,6 @@ fn a_protocol_and_a_door_from_outside_come_to_a_report() {
     let file = folder.0.join("test.ping");
     std::fs::write(&file, format!("{address} 50 1")).expect("a file");
 
-    // How the command line registers it.
     let frontends: [&dyn FrontEnd; 1] = [&Toy {
         runs: runs.0.clone(),
     }];
@@ -292,7 +281,6 @@ fn a_protocol_and_a_door_from_outside_come_to_a_report() {
     let summary = analysis::summarise(&run);
     assert_eq!((summary.requests.issued, summary.requests.ok), (50, 50));
     assert_eq!(*counted.lock().expect("no panic"), 50);
-    // Labels that appeared during the run have rows, and the total is their sum.
     let rows: Vec<(&str, u64)> = summary
         .labels
         .iter()

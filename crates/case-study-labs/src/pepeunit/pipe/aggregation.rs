@@ -1,4 +1,5 @@
-//! Policy Aggregation: a number per node and window, aligned to UTC, visible after the window.
+//! The policy Aggregation: a number for each node and window. Windows are aligned to UTC, and
+//! visible when they have ended.
 
 use super::{
     config::AggregateFunction,

@@ -1,4 +1,4 @@
-//! Configuration of a pipe, from YAML, validated as by the platform.
+//! Configuration of a pipe in YAML, validated like the platform does.
 
 use serde::{Deserialize, Deserializer, de::Error};
 
@@ -68,11 +68,11 @@ pub(crate) struct Filters {
     pub threshold_min: Option<i64>,
     #[serde(default)]
     pub threshold_max: Option<i64>,
-    /// 0 disables.
+    /// Maximum rate. 0 means no limit.
     pub max_rate: u32,
     #[serde(default)]
     pub last_unique_check: bool,
-    /// 0 means any.
+    /// Maximum size. 0 means no limit.
     pub max_size: usize,
 }
 
@@ -161,7 +161,6 @@ impl Config {
         Ok(config)
     }
 
-    /// Default of a new node.
     pub fn of_the_house() -> Config {
         Config {
             active_period: ActivePeriod {

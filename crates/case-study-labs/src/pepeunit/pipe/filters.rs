@@ -1,4 +1,4 @@
-//! Filters and transforms a message: period, filters, transformations, in this order.
+//! Filters and transforms a message: first the period, then filters, then transformations.
 
 use super::{
     config::{
@@ -13,9 +13,7 @@ pub(crate) struct Before {
     last: Option<String>,
 }
 
-/// # Errors
-///
-/// The rule that dropped it.
+/// Passes a message through the pipe.
 pub(crate) fn pass(
     config: &Config,
     rules: RuleSet,
@@ -123,7 +121,7 @@ fn turned(how: &Transformations, rules: RuleSet, text: &str, number: f64) -> Str
         (None, Some(decimals)) => format!("{number:.decimals$}"),
         (Some(ratio), decimals) => {
             let decimals = decimals.unwrap_or(6);
-            // Six decimals first, as on the platform.
+            // Rounds to six decimals first, as the platform does.
             let six = format!("{:.6}", number * ratio);
             let six = six.parse::<f64>().unwrap_or(number * ratio);
             format!("{six:.decimals$}")

@@ -1,4 +1,4 @@
-//! Policy LastValue: the newest flushed value.
+//! The policy LastValue: the newest value that was flushed.
 
 use super::rules::{BrokenRule, RuleSet};
 

@@ -1,4 +1,5 @@
-//! Policy NRecords: the newest flushed records; excess ones go at the next cleaning.
+//! The policy NRecords: the newest records that were flushed. Excess ones are removed at the next
+//! cleaning.
 
 use std::collections::VecDeque;
 

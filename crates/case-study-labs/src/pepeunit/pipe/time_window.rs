@@ -1,4 +1,5 @@
-//! Policy TimeWindow: a row per message, visible after a flush until some time after its window.
+//! The policy TimeWindow: a row for each message, visible from a flush until some time after its
+//! window.
 
 use std::collections::VecDeque;
 

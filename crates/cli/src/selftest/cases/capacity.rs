@@ -1,4 +1,4 @@
-//! Searches of simulated services: answers and intervals against known load lines.
+//! Searches on simulated services. Compares results and intervals with known load lines.
 
 use std::thread;
 
@@ -8,13 +8,12 @@ use decisions::find::simulated::{
 
 use super::super::{Assertion, Depth};
 
-/// Minimum coverage of intervals.
+/// Minimum share of intervals that contain the load line.
 const COVERED: f64 = 0.95;
-/// Maximum median error.
 const ERROR: f64 = 0.03;
-/// Minimum share of drifting searches without an answer.
+/// Minimum share of searches on a drifting service that must end without a result.
 const DRIFTS: f64 = 0.8;
-/// Default search: seconds in total, and per probe.
+/// Default search: total budget and length of a probe, in seconds.
 const USUAL: (f64, f64) = (300.0, 15.0);
 
 pub fn load_lines(depth: Depth) -> Result<Vec<Assertion>, String> {
@@ -37,7 +36,7 @@ pub fn load_lines(depth: Depth) -> Result<Vec<Assertion>, String> {
             holds: found.covered as u64 >= least,
         });
     }
-    // The deterministic pool has no closed form: it is found where it is full.
+    // The deterministic pool has no closed form. Its load line is where it is full.
     let name = format!("{}: {}/s", FULL_POOL.name, FULL_POOL.load_line);
     findings.push(near(&name, &searches(&FULL_POOL, 10)));
     let slowing = searches(&SLOWING, depth.searches);
@@ -65,13 +64,14 @@ fn near(name: &str, found: &SearchStatistics) -> Assertion {
     }
 }
 
-/// Minimum coverage count: the share itself for a thousand, otherwise the 2.5 % quantile.
+/// Minimum number of searches whose interval must contain the load line: the share itself for a
+/// thousand, otherwise the 2.5 % quantile.
 fn least(searches: u64) -> u64 {
     if searches >= 1_000 {
         return (COVERED * searches as f64).ceil() as u64;
     }
     let n = searches as f64;
-    // Binomial distribution, from 0.
+    // Binomial distribution, starting from 0.
     let mut share = (1.0 - COVERED).powf(n);
     let (mut below, mut count) = (share, 0);
     while below <= 0.025 && count < searches {
@@ -89,7 +89,6 @@ mod tests {
 
     #[test]
     fn of_few_searches_fewer_intervals_must_hold_the_truth() {
-        // From binomial tables.
         assert_eq!([25, 100, 1_000].map(least), [21, 90, 950]);
     }
 }

@@ -1,4 +1,4 @@
-//! False positives and detection of comparisons, on computed groups of runs.
+//! False positives and detection rate of comparisons, on computed groups of runs.
 
 use decisions::compare::{
     CONFIDENCE, Change, CompareConfig, FigureOutcome, FigureUnit, one_figure,
@@ -11,11 +11,8 @@ use super::super::{Assertion, Depth};
 const COMPARISONS: u64 = 100;
 const RUNS: usize = 5;
 const VARIATION: f64 = 0.02;
-/// p99 in nanoseconds.
 const USUAL_NS: f64 = 1e8;
-/// p99 of a run paused for half a minute.
 const PAUSED_NS: f64 = 3e10;
-/// Default settings of `loadline compare`.
 const ASKED: CompareConfig = CompareConfig {
     subjects: Vec::new(),
     margin: 0.05,

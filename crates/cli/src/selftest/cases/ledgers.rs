@@ -1,4 +1,4 @@
-//! Ledgers under failures: they add up, and match the server's counts.
+//! Ledgers under failures. They must add up and match the server's counts.
 
 use super::{
     super::{
@@ -32,7 +32,7 @@ pub fn ledgers(depth: Depth) -> Result<Vec<Assertion>, String> {
         unanswered,
         class(&never, "timeout"),
     ));
-    // Among unanswered requests a percentile is a lower bound.
+    // If its rank falls among unanswered requests, a percentile is a lower bound.
     findings.push(Assertion::same(
         "never answered: p90 is at least the time-out",
         true,

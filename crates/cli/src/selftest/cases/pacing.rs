@@ -1,4 +1,4 @@
-//! Timing of arrivals, and content of histograms.
+//! Timing of arrivals, and contents of histograms.
 
 use super::super::{
     Assertion, Depth,
@@ -19,7 +19,7 @@ pub fn pacing(depth: Depth) -> Result<Vec<Assertion>, String> {
             rate * seconds,
             count,
         ));
-        // Short runs and busy machines may be less exact, but all arrivals must come.
+        // On short runs and busy machines timing may be less exact, but all arrivals must occur.
         let tolerance = if depth.microseconds { 0.001 } else { 0.01 };
         if depth.microseconds || rate == 1_000 {
             findings.push(actual_rate(&pairs, rate, tolerance));
@@ -32,7 +32,7 @@ pub fn pacing(depth: Depth) -> Result<Vec<Assertion>, String> {
         }
         let p50 = pairs.median_bare(0.5);
         if !depth.microseconds && rate == 1_000 {
-            // Half a millisecond at the median indicates a wrong timer.
+            // Half a millisecond at the median would mean that the wrong timer is used.
             let what = format!("{rate}/s: lateness p50, coarsely");
             findings.push(Assertion::at_most(
                 what,
@@ -60,7 +60,7 @@ pub fn pacing(depth: Depth) -> Result<Vec<Assertion>, String> {
     Ok(findings)
 }
 
-/// The default slack adds only itself to the lateness.
+/// Checks that the default slack adds no more than itself to the lateness.
 fn with_slack(depth: Depth) -> Result<Assertion, String> {
     let pairs = Pairs::measure(10_000, "100us", depth)?;
     Ok(Assertion::at_most(
@@ -73,7 +73,7 @@ fn with_slack(depth: Depth) -> Result<Assertion, String> {
 struct Pairs {
     seconds: u64,
     runs: Vec<Paced>,
-    /// Sorted, in nanoseconds.
+    /// Sorted lateness, in nanoseconds.
     bare: Vec<Vec<u64>>,
 }
 
@@ -87,7 +87,7 @@ struct Paced {
 
 impl Pairs {
     fn measure(rate: u64, pacing_slack: &'static str, depth: Depth) -> Result<Pairs, String> {
-        // At the lower rate the start of a run has more weight.
+        // At the lower rate, the start of a run has more weight.
         let (number, seconds) = match (depth.microseconds, rate) {
             (false, _) => (1, 2),
             (true, 10_000..) => (5, 2),
@@ -99,7 +99,8 @@ impl Pairs {
             let results = Experiment {
                 rate,
                 seconds,
-                // As for a URL. A connection per arrival would measure connecting.
+                // The same number as for a URL. A connection for each arrival would measure
+                // connecting.
                 connections: Some(100),
                 witness: false,
                 pacing_slack,
@@ -152,8 +153,8 @@ fn actual_rate(pairs: &Pairs, rate: u64, tolerance: f64) -> Assertion {
     }
 }
 
-/// Delay of the last tenth relative to the first, by the least delayed of each, in milliseconds:
-/// shows a slipping schedule, not a hiccup.
+/// How much later the last tenth is than the first, in milliseconds. Uses the smallest delay of
+/// each, so it shows a schedule that slips, but not a hiccup.
 fn drift_ms(results: &Results) -> f64 {
     let delays = results.delays();
     let tenth = (delays.len() / 10).max(1);
@@ -166,7 +167,7 @@ fn drift_ms(results: &Results) -> f64 {
     }
 }
 
-/// Sorted lateness of a waiting loop: the limit of this machine.
+/// Sorted lateness of a loop that only waits. It is the limit of this machine.
 pub fn bare_loop(rate: u64, seconds: u64) -> Vec<u64> {
     let _core = OnCore::number(1);
     let mut lateness = engine::clock::bare_timer_loop(1_000_000_000 / rate, rate * seconds);

@@ -1,4 +1,4 @@
-//! Sweeps on computed or simulated levels: peak, no peak, pool.
+//! Sweeps on computed or simulated levels: with a peak, without one, and with a pool.
 
 use decisions::find::{
     simulated::POOL,
@@ -21,9 +21,10 @@ const GROWS: Law = Law {
     crosstalk: 0.0,
     ..PEAKS
 };
-/// Users and throughput at the peak: √((1 − s) / k), and the law there.
+/// Users and throughput at the peak. The peak is at √((1 − s) / k) users; its throughput follows
+/// from the law.
 const PEAK: (f64, f64) = (21.8, 739.8);
-/// Eight slots of 50 ms.
+/// Capacity of eight slots that take 50 ms each.
 const PLATEAU: f64 = 160.0;
 
 pub fn peaks(_: Depth) -> Result<Vec<Assertion>, String> {
@@ -51,7 +52,6 @@ pub fn peaks(_: Depth) -> Result<Vec<Assertion>, String> {
 }
 
 pub fn pool_of_eight(_: Depth) -> Result<Vec<Assertion>, String> {
-    /// Levels up to 24 users, and their duration.
     const LEVELS: usize = 9;
     const COUNTED_S: f64 = 15.0;
     let levels: Vec<(f64, f64)> = (0..LEVELS)

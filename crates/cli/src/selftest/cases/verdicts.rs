@@ -1,4 +1,4 @@
-//! Whether the measurement verdict detects generator faults, and only those.
+//! Whether the verdict on the measurement detects faults of the generator, and nothing else.
 
 use super::super::{
     Assertion, Depth,
@@ -55,7 +55,7 @@ pub fn verdicts(depth: Depth) -> Result<Vec<Assertion>, String> {
     Ok(findings)
 }
 
-/// A closed loop has no lateness: faults appear as stalls.
+/// Tests closed loops. They have no lateness, so faults appear as stalls.
 fn closed_loops(depth: Depth) -> Result<Vec<Assertion>, String> {
     let (healthy, stolen, neighbours) = depth.closed;
     let closed = Experiment {
@@ -73,7 +73,7 @@ fn closed_loops(depth: Depth) -> Result<Vec<Assertion>, String> {
         let results = results?;
         Ok(verdict(&results) == "INVALID" && results.exit == Some(4))
     })?;
-    // A neighbour may take little CPU; if figures moved, that must be reported.
+    // A neighbouring process may take little CPU time. If figures changed, the verdict must say so.
     let unsaid = count(neighbours, || {
         let running = closed.start()?;
         let neighbour = Neighbour::on_core(1);
@@ -95,9 +95,9 @@ fn closed_loops(depth: Depth) -> Result<Vec<Assertion>, String> {
     ])
 }
 
-/// Relative deviation of p99 that counts as moved.
+/// Relative change from which p99 counts as changed.
 const MOVED: f64 = 0.05;
-/// And at least this many milliseconds.
+/// It must also change by at least this many milliseconds.
 const MOVED_MS: f64 = 2.0;
 
 fn count(runs: usize, mut run: impl FnMut() -> Result<bool, String>) -> Result<usize, String> {
@@ -133,13 +133,14 @@ impl RunVerdicts {
             what: what.to_owned(),
             expected: self.decided.to_string(),
             measured: format!("{}{remarks}", self.well),
-            // A busy machine does not fail a short battery; a long one needs results.
+            // A busy machine does not fail a short battery of cases. A long one needs results.
             holds: self.well == self.decided && (self.decided > 0 || !depth.microseconds),
         }
     }
 }
 
-/// Repeats an experiment. If it fails while the witness was late too, the flag was right.
+/// Repeats an experiment. If the verdict is bad while the witness was late too, the verdict was
+/// right.
 fn on_a_healthy_machine(runs: usize, experiment: &Experiment) -> Result<RunVerdicts, String> {
     let mut reported = RunVerdicts::default();
     for _ in 0..runs {

@@ -229,7 +229,6 @@ fn nothing_is_estimated_that_was_not_measured() {
 #[test]
 fn nothing_is_estimated_far_from_what_was_tested() {
     let rows = half_and_whole();
-    // At most four times the tested capacity, by remaining share and by instances.
     assert!(
         projection(scaling(instances(6, 0.0), instances(24, 0.0)), &rows)
             .estimate

@@ -1,5 +1,5 @@
-//! Detects a service that changes during the search. Later failures below earlier successes trigger
-//! a repeated probe.
+//! Detects a service that changes during the search. If levels fail below earlier successes, a
+//! probe is repeated.
 
 use statistics::{Movement, Observation, movement};
 
@@ -8,9 +8,9 @@ use super::{ProbeReason, ProbeResult};
 const SUSPECTED: f64 = 1.5;
 const SURE: f64 = 5.0;
 const LIKELY: f64 = 3.0;
-/// Long probes after which a held level is always repeated.
+/// After this many long probes, a level that held is always repeated.
 const UNTIL_AGAIN: usize = 5;
-/// Maximum repeats for suspicion, and minimum distance.
+/// Maximum number of repeats because of a suspicion.
 const MOST_AGAIN: usize = 5;
 const BETWEEN_AGAIN: usize = 2;
 const LEAST: f64 = 0.06;
@@ -23,7 +23,7 @@ pub(super) enum Drift {
     None,
     Suspected {
         level: f64,
-        /// The likely shift, if the search ends now.
+        /// The likely shift if the search ends now.
         likely: Option<f64>,
     },
     Likely(f64),
@@ -71,7 +71,8 @@ pub(super) fn drift(complete: &[&ProbeResult], around: f64) -> Drift {
     }
 }
 
-/// Drop of throughput compared to the same level before, in logarithms; `None` within chance.
+/// How much lower throughput is than before at the same level, in logarithms. `None` if chance can
+/// explain it.
 fn fell_by(complete: &[&ProbeResult], number: usize) -> Option<f64> {
     let rate = |probe: &ProbeResult| {
         let seconds = probe.tallies.first()?.seconds.len() as f64;
@@ -118,7 +119,7 @@ fn moves(complete: &[&ProbeResult], around: f64) -> Option<Movement> {
     movement(&looks, 0.5, around)
 }
 
-/// The highest held level that later probes have not confirmed.
+/// The highest level that held and that later probes have not confirmed.
 fn highest_held(complete: &[&ProbeResult]) -> Option<f64> {
     let held = complete.iter().enumerate().filter(|(number, probe)| {
         let known_now = |other: &&ProbeResult| {

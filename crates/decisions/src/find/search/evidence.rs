@@ -1,5 +1,5 @@
-//! Evidence of probes: effective number of independent samples, and conclusions from a growing
-//! backlog.
+//! Weight of evidence from probes: the effective number of independent samples, and what a growing
+//! backlog implies.
 
 use measure::confidence::inflation_of;
 use plan::mutant::{self, Mutant};
@@ -7,8 +7,9 @@ use statistics::{Observation, Observations};
 
 use super::{ProbeResult, ViolationTally};
 
-/// Probes show only part of the correlation, since bursts are rare and long. Simulated, so that
-/// intervals contain the load lines of `simulated::KNOWN` in 95 of 100 searches.
+/// Factor for the correlation that probes do not show, because bursts are rare and long. It was
+/// found by simulation, so that intervals contain the load lines of `simulated::KNOWN` in 95 of 100
+/// searches.
 const DOUBT: f64 = 2.5;
 
 pub(super) fn bounds(complete: &[&ProbeResult], around: f64) -> Vec<Observations> {
@@ -60,7 +61,7 @@ pub(super) fn bounds(complete: &[&ProbeResult], around: f64) -> Vec<Observations
         .collect()
 }
 
-/// A growing backlog is a clear failure. It counts for one criterion only.
+/// A backlog that grew, which is a clear failure. It counts for one criterion only.
 struct Grew {
     lowest: Option<f64>,
 }
@@ -93,7 +94,8 @@ impl Grew {
     }
 }
 
-/// Correlation of samples as a function of level, because busier services correlate more.
+/// Correlation of samples as a function of the level. The busier a service is, the more samples are
+/// correlated.
 struct Together {
     around: f64,
     log_inflation: f64,
@@ -102,7 +104,7 @@ struct Together {
 
 impl Together {
     const ALIKE: f64 = 0.2;
-    /// Prior slope with weight, and maximum slope.
+    /// Prior slope, its weight, the maximum slope, and the prior inflation with its weight.
     const SLOPE: f64 = 10.0;
     const EXPECTED: f64 = 0.3;
     const STEEPEST: f64 = 15.0;
@@ -132,7 +134,8 @@ impl Together {
         }
         // Correlation does not decrease with load.
         let slope = (xy / xx).clamp(0.0, Self::STEEPEST);
-        // Mean rather than mean of logarithms: most probes see less than there is.
+        // Use the mean, not the mean of logarithms, because most probes see less correlation than
+        // there is.
         let inflations = seen
             .iter()
             .map(|(at, log, weight)| weight * (log - slope * at).exp());

@@ -227,6 +227,7 @@ impl Connection {
     }
 }
 
+/// An exchange that failed before all of its responses had arrived.
 struct BrokenBatch<'r> {
     error: TransportError,
     /// Responses that had not arrived completely.

@@ -1,4 +1,4 @@
-//! `cool-down`: wait between stages, and how the service is tested during it.
+//! Reads `cool-down`: how to wait between stages, and how the service is probed during that time.
 
 use plan::{Rate, units};
 
@@ -11,7 +11,7 @@ use crate::{
     findings::Findings,
 };
 
-/// Returns the default if absent. `None` if disabled or invalid.
+/// Reads the cool-down. If it is absent, returns the default. `None` if it is disabled or invalid.
 pub(super) fn read(
     entry: Option<&Entry>,
     names: &[(String, Mark)],

@@ -1,4 +1,4 @@
-//! `tested` and `meant`: the tested service, and the one whose capacity the report estimates.
+//! Reads `tested` and `meant`: the tested service, and the one whose capacity the report estimates.
 
 use plan::{
     deployment::{Deployment, Scaling},
@@ -14,7 +14,7 @@ use crate::{
     findings::Findings,
 };
 
-/// `None` if both are absent, or one is invalid.
+/// Reads both. `None` if they are absent or one is invalid.
 pub(super) fn read(root: &Node, findings: &mut Findings) -> Option<Scaling> {
     let alone = match (root.entry("tested"), root.entry("meant")) {
         (Some(tested), Some(target)) => {
@@ -60,7 +60,6 @@ fn deployment(entry: &Entry, findings: &mut Findings) -> Option<Deployment> {
     })
 }
 
-/// A share below 1.
 fn share(node: &Node, findings: &mut Findings) -> Option<f64> {
     let what = match read::quantity(node, "background", findings)? {
         Quantity::Share(share) if share < 1.0 => return Some(share),

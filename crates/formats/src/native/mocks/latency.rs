@@ -1,5 +1,5 @@
-//! `latency`: a duration, percentiles, `lognormal`, `queue`, a mean with episodes, or a recorded
-//! run.
+//! Reads `latency`: a duration, percentiles, `lognormal`, `queue`, a mean with episodes, or a
+//! recorded run.
 
 use plan::mocks::{MockLatency, PercentileCurve, is_reference, parse_reference};
 
@@ -56,7 +56,6 @@ pub(super) fn read(
     }
 }
 
-/// `p50` is 0.5.
 fn share(key: &str) -> Option<f64> {
     let number = key.strip_prefix('p')?;
     let is_plain = number
@@ -177,7 +176,6 @@ fn of_episodes(node: &Node, key: &str, findings: &mut Findings) -> Option<u64> {
     }
 }
 
-/// A duration of at most a day, or `0`.
 fn time(node: &Node, what: &str, findings: &mut Findings) -> Option<u64> {
     const DAY_NS: u64 = 86_400_000_000_000;
     if matches!(node.text().as_str(), "0" | "0s" | "0ms") {

@@ -1,4 +1,4 @@
-//! Schema of `mqtt` and its groups.
+//! JSON schema of `mqtt` and its groups.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Schema of steps other than requests.
+//! JSON schema of steps other than requests.
 
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ fn step_object() -> Value {
     let mut step = object(&keys, step, &[]);
     step["minProperties"] = 1.into();
     step["maxProperties"] = 3.into();
-    // A step, optionally with `if` or, for a group, a name.
+    // A step may also have `if` or, if it is a group, a name.
     step["if"] = json!({ "minProperties": 2 });
     step["then"] = json!({ "anyOf": [{ "required": ["if"] }, { "required": ["group"] }] });
     step["allOf"] =

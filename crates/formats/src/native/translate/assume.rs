@@ -1,4 +1,4 @@
-//! `assume`: the user's assumptions for the load profile.
+//! Reads `assume`: the user's assumptions for the load profile.
 
 use plan::{profile::Assumed, units::parse_size};
 

@@ -1,4 +1,4 @@
-//! `capture` and `check`.
+//! Reads `capture` and `check`.
 
 use plan::{
     Request, Template,
@@ -18,7 +18,7 @@ use crate::{
 };
 
 impl Translator<'_> {
-    /// `{ id: $.id, etag: { header: etag } }`
+    /// Reads captures: `{ id: $.id, etag: { header: etag } }`.
     pub(super) fn captures(&mut self, node: &Node) -> Vec<Capture> {
         let mut captures = Vec::new();
         for entry in read::map(node, "capture", self.findings) {
@@ -143,7 +143,7 @@ impl Translator<'_> {
         match entry.key.as_str() {
             "status" => {
                 let statuses = self.statuses(node, "status");
-                // A step that checks for 404 expects it.
+                // A step that checks for a 404 expects it.
                 request
                     .expected_status
                     .extend(statuses.iter().filter(|status| **status >= 400));

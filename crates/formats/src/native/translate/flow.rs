@@ -1,5 +1,5 @@
-//! Steps: mappings with one key (the method, `think`, `loop`, `log`, `leave`, `choose`) and
-//! optionally `if`. `steps` with `if` or `group` forms a block.
+//! Reads steps: mappings with one key (the method, `think`, `loop`, `log`, `leave`, `choose`) and
+//! optionally `if`. A mapping with `steps` and `if` or `group` is a block.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,8 @@ use crate::{
 };
 
 impl Translator<'_> {
-    /// Steps of a scenario, or of setup or teardown. Variables that they capture are unset before.
+    /// Reads the steps of a scenario, or of setup or teardown. Variables that they capture are
+    /// unset before.
     pub(super) fn flow(&mut self, node: &Node) -> Vec<Step> {
         self.later = captured(node).difference(&self.given).cloned().collect();
         let steps = self.steps(node);
@@ -37,7 +38,6 @@ impl Translator<'_> {
         items.iter().flat_map(|item| self.step(item)).collect()
     }
 
-    /// A step. A request with `times` may become several.
     fn step(&mut self, node: &Node) -> Vec<Step> {
         let all = node.entries();
         let condition = node.entry("if");
@@ -120,7 +120,6 @@ impl Translator<'_> {
         );
     }
 
-    /// `{ group: NAME, steps: [...] }`
     fn group(&mut self, node: &Node) -> Vec<Step> {
         let known = |entry: &&Entry| !model::KEYS_WITH_STEPS.contains(&entry.key.as_str());
         let strangers: Vec<&Entry> = node.entries().iter().filter(known).collect();
@@ -142,7 +141,7 @@ impl Translator<'_> {
             }
             return Vec::new();
         };
-        // Its steps are read even without a name, because other steps use their captures.
+        // Its steps are read even without a name, because other steps may use their captures.
         let Some(name) = name else {
             return self.steps(steps);
         };
@@ -153,7 +152,7 @@ impl Translator<'_> {
         vec![Step::Block(Block { by, steps })]
     }
 
-    /// A constant name, because it names a row.
+    /// Reads the name of a group. It must be constant, because it is the name of a row.
     fn group_name(&mut self, node: &Node) -> Option<String> {
         let name = read::text(node, "group", self.findings)?;
         let problem = if self.is_beside_load {
@@ -197,7 +196,6 @@ impl Translator<'_> {
         Some(expression)
     }
 
-    /// `[{ weight: 3, steps: [...] }, { steps: [...] }]`
     fn choice(&mut self, node: &Node) -> Vec<Branch> {
         let items = list(node, "choose", self.findings);
         if node.as_list().is_some_and(<[Node]>::is_empty) {

@@ -1,8 +1,9 @@
-//! `http` and `target`: connection settings and the base URL.
+//! Reads `http` and `target`: connection settings and the base URL.
 
 use std::path::Path;
 
 use codec::url::Zoned;
+
 use plan::{Http, PoolPolicy, Template};
 use serde_json::Value;
 use url::Url;
@@ -34,7 +35,7 @@ impl Translator<'_> {
             return None;
         };
         match self.constant(node)? {
-            // The address of an embedded target is known at run time.
+            // The address of an embedded target is known only at run time.
             Value::String(text) if text.starts_with("lab:") => Some(text),
             Value::String(text) => {
                 self.check_url(&text, node.mark, "target");
@@ -107,7 +108,6 @@ impl Translator<'_> {
         http
     }
 
-    /// Additional hosts that may be loaded. `*.` matches subdomains.
     pub(super) fn allowed_hosts(&mut self, node: Option<&Node>) -> Vec<String> {
         let Some(node) = node else { return Vec::new() };
         let mut hosts = Vec::new();
@@ -116,7 +116,7 @@ impl Translator<'_> {
                 continue;
             };
             let name = text.strip_prefix("*.").unwrap_or(&text);
-            // IPv6 addresses have brackets in URLs only.
+            // IPv6 addresses have brackets only in URLs.
             let address = name.split('%').next().unwrap_or(name);
             let is_bare_v6 = address.parse::<std::net::Ipv6Addr>().is_ok();
             let authority = if is_bare_v6 {
@@ -178,7 +178,7 @@ impl Translator<'_> {
     }
 }
 
-/// Whether it is a valid header name by RFC 9110.
+/// Whether a text is a valid header name by RFC 9110.
 fn is_token(name: &str) -> bool {
     !name.is_empty()
         && name

@@ -1,4 +1,4 @@
-//! `load`: one phase, a list of phases, or users.
+//! Reads `load`: one phase, a list of phases, or users.
 
 use plan::{ArrivalProcess, FirstArrival, Load, Phase, Shape};
 

@@ -1,4 +1,4 @@
-//! Translates a native plan's tree to a [`Plan`].
+//! Translates the tree of a native plan to a [`Plan`].
 
 mod assume;
 mod capture;
@@ -44,18 +44,16 @@ struct Translator<'a> {
     inputs: &'a Inputs,
     read: ReadFile<'a>,
     templates: Templates,
-    /// The environment, for `$env`.
     env: Value,
     env_used: BTreeSet<String>,
-    /// Default headers of every request.
     headers: Vec<(String, Template)>,
     follow_redirects: bool,
     volumes: Volumes,
     mocks: Map<String, Value>,
     asides: Vec<(&'static str, Templates)>,
-    /// Variables that exist before any step.
+    /// Variables that exist before the first step.
     given: BTreeSet<String>,
-    /// Variables captured only by later steps.
+    /// Variables that only later steps capture.
     later: BTreeSet<String>,
     groups: Vec<String>,
     is_beside_load: bool,
@@ -94,7 +92,6 @@ pub(super) fn translate(
     t.plan(root)
 }
 
-/// Texts of valid criteria (or stop rules).
 pub(super) fn rule_texts(node: Option<&Node>, key: &str, findings: &mut Findings) -> Vec<String> {
     let Some(node) = node else { return Vec::new() };
     let mut texts = Vec::new();
@@ -115,7 +112,7 @@ pub(super) fn rule_texts(node: Option<&Node>, key: &str, findings: &mut Findings
     texts
 }
 
-/// An unquoted stop rule contains `: ` and is a mapping for YAML.
+/// Repairs a stop rule that is not quoted. It contains `: `, so YAML reads it as a mapping.
 pub(super) fn rule(item: &Node) -> Node {
     match &item.data {
         NodeData::Map(pairs) if pairs.len() == 1 => {
@@ -181,7 +178,7 @@ impl Translator<'_> {
             .iter()
             .flat_map(|table| table.fields.iter().chain(&table.all_as));
         self.given.extend(fields.cloned());
-        // A variable with a problem counts as set, so that its uses are not reported as well.
+        // A variable with a problem counts as set, so that its uses are not reported too.
         self.given.extend(self.templates.sets.iter().cloned());
         let before = self.aside(root, "setup");
         self.given.extend(self.templates.sets.iter().cloned());
@@ -210,7 +207,7 @@ impl Translator<'_> {
         plan.stop = self.stop_rules(root.get("stop"));
         plan.server = self.server(root.get("server"));
         plan.secrets.extend(passwords(background.as_ref()));
-        // A single iteration has no background work.
+        // A single iteration runs without background work.
         plan.background = background.filter(|_| !self.inputs.solo);
         self.judged_together(&plan);
         plan.assumed = self.assumed(root.get("assume"));
@@ -235,7 +232,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Addresses of the plan's mocks, with a placeholder for those not running.
+    /// Addresses of the plan's mocks. Those that are not running get a placeholder.
     fn places_of_mocks(&mut self, node: Option<&Node>) -> Map<String, Value> {
         let names = mocks::names_of(node, self.findings).into_iter();
         let started = &self.inputs.mocks;
@@ -266,7 +263,6 @@ impl Translator<'_> {
         }
     }
 
-    /// `scenarios`, or `steps` for a single one.
     fn scenarios(&mut self, root: &Node) -> Vec<Scenario> {
         match (root.entry("scenarios"), root.entry("steps")) {
             (None, Some(steps)) => vec![Scenario {
@@ -439,7 +435,7 @@ impl Translator<'_> {
         self.templates.parse(node, self.findings)
     }
 
-    /// A value known before the run: only `$env` and `$testId` may be used.
+    /// Reads a value that is known before the run. It may use only `$env` and `$testId`.
     fn constant(&mut self, node: &Node) -> Option<Value> {
         let mut templates = Templates {
             strict: true,

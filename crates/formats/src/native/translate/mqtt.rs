@@ -1,4 +1,4 @@
-//! `mqtt`: clients that publish and subscribe in the background.
+//! Reads `mqtt`: clients that publish and subscribe in the background.
 
 use std::path::Path;
 
@@ -18,13 +18,10 @@ use crate::{
     native::read::{self, entries},
 };
 
-/// Maximum number of clients, by available ports.
 const MOST_CLIENTS: u32 = 1_000_000;
-/// Default size of a payload.
 const PAYLOAD: u32 = 256;
-/// Maximum size of a payload: a packet without its topic.
+/// Maximum size of a payload in bytes: that of a packet, less its topic.
 const MOST_BYTES: u32 = 268_000_000;
-/// Default time between connects.
 const CONNECT_EVERY_NS: u64 = 10 * MILLISECOND;
 const KEEP_ALIVE_S: u16 = 300;
 const LAB: &str = "lab:";
@@ -62,7 +59,7 @@ impl Translator<'_> {
         let connect_every_ns = connect_rate.map_or(CONNECT_EVERY_NS, |rate| {
             (SECOND as f64 / rate.as_f64().max(1e-9)) as u64
         });
-        // Receivers connect first.
+        // Receivers connect before publishers.
         let mut groups = Vec::new();
         for (kind, key) in [("sub", "subscribe"), ("pub", "publish")] {
             for (nth, item) in items(node, key).iter().enumerate() {
@@ -107,7 +104,7 @@ impl Translator<'_> {
         };
         let text = self.text_of(host, "host")?;
         if text.starts_with(LAB) {
-            // The address is known at run time.
+            // The address is known only at run time.
             return Some(ServerAddress {
                 host: text,
                 port: None,
@@ -277,8 +274,8 @@ impl Translator<'_> {
         let client_id = self.word(node, "client-id");
         let username = self.word(node, "user").or_else(|| common.username.clone());
         let password = self.secret_word(node).or_else(|| common.password.clone());
-        // Client identifiers must be unique among concurrent runs and equal in all processes of
-        // one.
+        // Client identifiers must be unique among concurrent runs, and the same in all processes of
+        // a run.
         let run = self.inputs.run_name.unwrap_or_else(std::process::id);
         let usual = || format!("loadline-{run}-{kind}-%i");
         Some(Clients {
@@ -318,7 +315,6 @@ impl Translator<'_> {
             .unwrap_or(0)
     }
 
-    /// A number from 1 to `most`.
     fn at_most(&mut self, node: &Node, key: &str, most: u32, usual: u32) -> u32 {
         let Some(value) = node.get(key) else {
             return usual;
@@ -457,13 +453,11 @@ fn items<'n>(node: &'n Node, key: &str) -> &'n [Node] {
     node.as_list().unwrap_or(std::slice::from_ref(node))
 }
 
-/// Whether `tls` enables TLS.
 fn tls_is_meant(node: &Node) -> bool {
     node.get("tls")
         .is_some_and(|tls| tls.is_map() || tls.as_bool() == Some(true))
 }
 
-/// `HOST`, `HOST:PORT`, `[ADDRESS]:PORT`.
 fn place_of(text: &str) -> Option<(String, Option<u16>)> {
     let (host, port) = match text.strip_prefix('[') {
         Some(rest) => {

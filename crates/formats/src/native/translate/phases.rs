@@ -1,15 +1,14 @@
-//! Shapes of phases: constant, ramps, stairs, spikes, as rates or levels. Stairs and spikes become
-//! several named phases, so that each has a row in the report.
+//! Reads shapes of phases: constant, ramps, stairs and spikes, as rates or levels. Stairs and
+//! spikes become several named phases, so that each has a row in the report.
 
 use plan::{LoadLevel, Rate, Shape, units};
 
 use super::{Translator, model};
 use crate::{document::Node, native::read};
 
-/// Maximum number of stairs.
 const MOST_STAIRS: u64 = 1000;
 
-/// Part of a phase: all of it, a stair, or a part of a spike.
+/// A part of a phase: all of it, a stair, or a part of a spike.
 pub(super) struct PhasePart {
     part: Option<String>,
     pub(super) duration_ns: u64,
@@ -56,7 +55,6 @@ impl Amount {
     }
 }
 
-/// A rate of zero is a pause.
 fn steady(rate: Rate) -> Shape {
     if rate.is_zero() {
         Shape::Pause
@@ -100,7 +98,6 @@ impl Translator<'_> {
         Some(PhasePart::single(ns, text, shape))
     }
 
-    /// Equal stairs from `from` to `to`.
     pub(super) fn stairs(&mut self, node: &Node) -> Option<Vec<PhasePart>> {
         let ends = self.ends(node);
         let steps = node.get("steps")?;
@@ -136,8 +133,8 @@ impl Translator<'_> {
         stairs
     }
 
-    /// From the base to the peak and back, immediately or by ramps, in the middle of the phase or
-    /// at a given time.
+    /// Reads a spike: from the base to the peak and back, immediately or by ramps, in the middle of
+    /// the phase or at a given time.
     pub(super) fn spike(&mut self, node: &Node) -> Option<Vec<PhasePart>> {
         let base = match node.get("base") {
             Some(base) => self.amount(base, "base"),
@@ -234,7 +231,6 @@ impl Translator<'_> {
         Some((from?, to?))
     }
 
-    /// `10/s` or `0.5x`.
     fn amount(&mut self, node: &Node, what: &str) -> Option<Amount> {
         let text = read::scalar(node, what, self.findings)?;
         if LoadLevel::is_meant(&text) {
@@ -248,7 +244,7 @@ impl Translator<'_> {
         let text = read::scalar(node, "level", self.findings)?;
         let level = read::grammar(node, LoadLevel::read(&text), self.findings)?;
         let Some(full) = self.volumes.full() else {
-            // Invalid volumes were reported already.
+            // Invalid volumes have already been reported.
             if !self.volumes.are_said() {
                 let text = format!(
                     "`{}` of what? Give each scenario a `volume`, for example volume: 35260/h; or write a rate, for example 10/s",
@@ -270,7 +266,6 @@ impl Translator<'_> {
     }
 }
 
-/// The rate of a step on the line from `from` to `to`.
 fn between(from: Rate, to: Rate, step: u64, steps: u64) -> Option<Rate> {
     let (rest, gone) = (from.times(steps - step, steps)?, to.times(step, steps)?);
     rest.plus(gone)

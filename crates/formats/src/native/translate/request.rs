@@ -1,4 +1,4 @@
-//! Request steps: `- get: /path`, or the method with a mapping.
+//! Reads request steps: `- get: /path`, or the method with a mapping.
 
 use plan::{
     Request, Step, Template,
@@ -12,14 +12,14 @@ use crate::{
     native::read::{self, entries},
 };
 
-/// Loop variable of repeated requests. It has a name of its own so that it hides no loop counter.
+/// Loop variable of repeated requests. It has a name of its own, so that it does not hide a loop
+/// counter.
 const TIMES: &str = "$times";
-/// Maximum of `times`. More needs a loop.
 const MOST_TIMES: f64 = 10_000.0;
 
 impl Translator<'_> {
-    /// Repeats a request: `times: 3` is three in a row, `0.1` one in ten, `2.5` two, and a third in
-    /// every other iteration.
+    /// Reads a request and repeats it: `times: 3` is three in a row, `0.1` one in ten iterations,
+    /// `2.5` two, and a third one in every other iteration.
     pub(super) fn requests(&mut self, step: &Entry) -> Vec<Step> {
         let times = self.times(step.value.get("times"));
         let (Some(request), Some(times)) = (self.request(step), times) else {
@@ -155,7 +155,6 @@ impl Translator<'_> {
                 RequestBody::Multipart(self.multipart(value))
             }
             Some(Entry { value, .. }) => {
-                // A number as body is probably meant as `json`.
                 let _ = read::text(value, "body", self.findings);
                 RequestBody::Text(self.template(value))
             }
@@ -185,7 +184,7 @@ impl Translator<'_> {
         node: Option<&Node>,
         body: &RequestBody,
     ) -> Vec<(String, Template)> {
-        // A login is sent before the token exists that is a default header.
+        // A login is sent before the token exists that the default header contains.
         let is_known = |value: &Template| {
             value
                 .variables()

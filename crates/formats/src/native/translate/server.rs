@@ -1,4 +1,4 @@
-//! `server`: server metrics, as `NAME=PLACE` or as a mapping.
+//! Reads `server`: server metrics, as `NAME=PLACE` or as a mapping.
 
 use plan::server::{self, MetricSource, PoolMetrics};
 

@@ -1,4 +1,4 @@
-//! Steps of native plans other than requests: `think`, `loop`, `leave`.
+//! Reads steps other than requests: `think`, `loop`, `leave`.
 
 use plan::{
     Template,
@@ -28,7 +28,7 @@ impl Translator<'_> {
         }
     }
 
-    /// `1s`, or `{ time: 1s, jitter: 20% }`.
+    /// Reads `1s`, or `{ time: 1s, jitter: 20% }`.
     pub(super) fn think(&mut self, node: &Node) -> Option<Think> {
         let (time, jitter) = if node.is_map() {
             entries(node, "think", model::THINK, self.findings);

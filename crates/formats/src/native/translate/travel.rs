@@ -1,4 +1,4 @@
-//! `http.tls`, `http.resolve`, `http.unix`: certificates and address overrides.
+//! Reads `http.tls`, `http.resolve` and `http.unix`: certificates and address overrides.
 
 use std::path::Path;
 
@@ -35,7 +35,7 @@ impl Translator<'_> {
         if let Some(socket) = node.get("unix")
             && let Some(path) = read::text(socket, "unix", self.findings)
         {
-            // The plan's folder is UTF-8 if its text refers to it.
+            // The folder of a plan is UTF-8 if its text refers to it.
             http.route.unix = Some(folder.join(path).to_string_lossy().into_owned());
         }
     }
@@ -54,7 +54,6 @@ impl Translator<'_> {
         let key = node.get("key").map(|key| self.pem(key, "key", folder));
         http.tls.identity = match (certificate, key) {
             (Some(Some(certificate)), Some(Some(key))) => Some((certificate, key)),
-            // Certificate and key may be in one file.
             (Some(Some(both)), None) if both.contains("PRIVATE KEY-----") => {
                 Some((both.clone(), both))
             }

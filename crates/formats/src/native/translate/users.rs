@@ -1,4 +1,4 @@
-//! Closed loads: a constant number of users, or phases in which it changes.
+//! Reads closed loads: a constant number of users, or phases in which it changes.
 
 use plan::{Load, UserPhase};
 
@@ -9,7 +9,6 @@ use crate::{
 };
 
 impl Translator<'_> {
-    /// Phases of users. At least one has `users`.
     pub(super) fn closed(&mut self, items: &[Node]) -> Option<Load> {
         let read: Vec<Option<UserPhase>> = items.iter().map(|item| self.users(item)).collect();
         let phases: Vec<UserPhase> = read.into_iter().collect::<Option<_>>()?;
@@ -25,7 +24,6 @@ impl Translator<'_> {
         }
         let is_plain = |phase: &UserPhase| phase.from == phase.to && phase.name.is_none();
         Some(match phases.as_slice() {
-            // A constant number needs no phases.
             [only] if is_plain(only) => Load::users(only.to, duration_ns),
             _ => Load::Closed {
                 users: most?,
@@ -68,7 +66,6 @@ impl Translator<'_> {
         })
     }
 
-    /// `50`, or `{ from: 0, to: 50 }`.
     fn number_of_users(&mut self, node: &Node) -> Option<(u32, u32)> {
         if !node.is_map() {
             let users = read::whole_u32(node, "users", 1, self.findings)?;

@@ -1,4 +1,4 @@
-//! `variables` and `csv`: initial variables of virtual users.
+//! Reads `variables` and `csv`: the initial variables of virtual users.
 
 use std::{collections::BTreeSet, path::Path};
 
@@ -20,8 +20,8 @@ use crate::{
 const BUILT_IN: &[&str] = &["$uuid", "$loopCount", "$loopElement"];
 
 impl Translator<'_> {
-    /// `variables`: any value, the same for all users. `{ one-of: [a, b] }` gives each user one of
-    /// them.
+    /// Reads `variables`: any value, the same for all users. `{ one-of: [a, b] }` gives each user
+    /// one of the values.
     pub(super) fn constants(&mut self, node: Option<&Node>) -> Vec<(String, Variable)> {
         let mut variables = Vec::new();
         for entry in node
@@ -33,7 +33,7 @@ impl Translator<'_> {
                 _ => self.constant(&entry.value).map(Variable::Constant),
             };
             if variable.is_none() {
-                // It counts as set, so that its uses are not reported as well.
+                // It counts as set, so that its uses are not reported too.
                 self.templates.sets(&entry.key);
             }
             variables.extend(variable.map(|variable| (entry.key.clone(), variable)));
@@ -135,7 +135,7 @@ impl Translator<'_> {
         variables
     }
 
-    /// Environment variables used by steps. Each must be set.
+    /// Environment variables that steps use. Each must be set.
     fn used_env(&mut self) -> Value {
         let uses = std::mem::take(&mut self.templates.uses);
         for (path, mark) in uses.iter().filter(|(path, _)| path.root() == "$env") {
@@ -153,7 +153,6 @@ impl Translator<'_> {
         self.templates.environment("$env", &self.env)
     }
 
-    /// `csv`: one table or a list of them.
     pub(super) fn tables(&mut self, node: Option<&Node>, folder: &Path) -> Vec<Payload> {
         let Some(node) = node else { return Vec::new() };
         let items = node.as_list().unwrap_or(std::slice::from_ref(node));
@@ -180,7 +179,7 @@ impl Translator<'_> {
         let columns = node
             .get("columns")
             .map(|_| self.texts(node.get("columns"), "columns"));
-        // Without column names, the first line has them.
+        // Without names of columns, the first line has them.
         let header = match node.get("header") {
             Some(header) => read::boolean(header, "header", self.findings)?,
             None => columns.is_none(),

@@ -1,5 +1,5 @@
-//! `volume`: how often a scenario starts at 1x. Either all scenarios have one or none. Weights
-//! follow from volumes.
+//! Reads `volume`: how often a scenario starts at 1x. Either all scenarios have one or none has.
+//! Weights follow from volumes.
 
 use plan::{
     Rate, Scenario,
@@ -16,12 +16,10 @@ use crate::{
 #[derive(Debug, Default)]
 pub(super) struct Volumes {
     each: Vec<Option<Volume>>,
-    /// Whether any scenario has a volume, valid or not.
     has_volumes: bool,
 }
 
 impl Volumes {
-    /// Sum of all volumes: the rate at 1x.
     pub(super) fn full(&self) -> Option<Rate> {
         let mut rates = self.each.iter().map(|volume| Some(volume.as_ref()?.rate));
         let first = rates.next()??;
@@ -49,7 +47,7 @@ impl Volumes {
 }
 
 impl Translator<'_> {
-    /// Reads the volumes before the load, which may refer to them.
+    /// Reads the volumes. The load may refer to them, so they are read before it.
     pub(super) fn volumes(&mut self, scenarios: Option<&Node>) -> Volumes {
         let items = scenarios.and_then(Node::as_list).unwrap_or_default();
         let has_volumes = items.iter().any(|item| item.get("volume").is_some());
@@ -86,7 +84,7 @@ impl Translator<'_> {
             );
         }
         let keys = entries(node, "volume", model::VOLUME, self.findings);
-        // An unknown key may be the missing one.
+        // The key may only be misspelled.
         if keys
             .iter()
             .any(|entry| !model::VOLUME.contains(&entry.key.as_str()))
@@ -103,7 +101,7 @@ impl Translator<'_> {
         read::grammar(number, Volume::read(&text, peak?), self.findings)
     }
 
-    /// Conversion from mean to peak. `None` if a part is invalid.
+    /// Reads how to convert a mean to a peak. `None` if any part is invalid.
     fn peak_of(&mut self, node: &Node) -> Option<PeakRate> {
         let hours = node.get("hours").map(|hours| {
             self.number(

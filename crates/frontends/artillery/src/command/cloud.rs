@@ -1,4 +1,4 @@
-//! Flags about Artillery's cloud. Loads run on this machine, and results are not sent.
+//! Flags for Artillery's cloud. Loads run on this machine, and results are not sent anywhere.
 
 use session::SharedMessageSink;
 
@@ -8,11 +8,7 @@ const FAILED: u8 = 1;
 const NO_KEY: u8 = 7;
 const MOST_TAGS: usize = 10;
 
-/// Checks the flags first.
-///
-/// # Errors
-///
-/// The exit code; the reason has been printed.
+/// Checks these flags before anything else.
 pub fn check(
     args: &RunFlags,
     environment: &[(String, String)],
@@ -39,7 +35,7 @@ pub fn check(
     check_record(args, environment, sink)
 }
 
-/// `NAME:VALUE,…`; warns about anything else.
+/// Reads `NAME:VALUE,…`. Warns about anything else.
 fn check_tags(tags: &str, sink: &SharedMessageSink) -> Result<(), u8> {
     let tags: Vec<&str> = tags.split(',').map(str::trim).collect();
     let is_tag = |tag: &&str| {
@@ -60,7 +56,7 @@ fn check_tags(tags: &str, sink: &SharedMessageSink) -> Result<(), u8> {
     Ok(())
 }
 
-/// Results are not sent, but a missing key is still an error, as in pipelines.
+/// Results are not sent, but a missing key is still an error, because pipelines rely on it.
 fn check_record(
     args: &RunFlags,
     environment: &[(String, String)],

@@ -1,4 +1,4 @@
-//! Environment of a script: the process's own and `--dotenv`.
+//! Environment variables of a script: those of the process, and those from `--dotenv`.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use session::inputs;
 
 use session::SharedMessageSink;
 
-/// Adds variables of a file that are not set yet. An unreadable file is a warning.
+/// Adds variables from a file unless they are already set. Warns if the file cannot be read.
 pub fn with(file: Option<&Path>, sink: &SharedMessageSink) -> Vec<(String, String)> {
     let mut environment = inputs::environment();
     let Some(file) = file else {

@@ -74,10 +74,9 @@ pub struct Quick {
     /// Quiet mode
     #[arg(short, long)]
     pub quiet: bool,
-    /// Artillery 1's flags, to be refused in its own words.
+    /// Artillery 1's flags. They are refused with Artillery's message.
     #[arg(short, long, hide = true, value_name = "SECONDS")]
     pub duration: Option<String>,
-    /// The other one.
     #[arg(short, long, hide = true, value_name = "RATE")]
     pub rate: Option<String>,
 }

@@ -56,9 +56,8 @@ impl FrontEnd for Artillery {
         match Flags::try_parse_from(arguments) {
             Ok(flags) => command(flags, sink),
             Err(error) => {
-                // Ignores a closed terminal.
                 let _ = error.print();
-                // Help is printed to standard output with success.
+                // Help goes to standard output and is a success.
                 if error.use_stderr() {
                     FAILED
                 } else {

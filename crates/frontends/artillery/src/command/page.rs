@@ -1,5 +1,5 @@
-//! `artillery report FILE`: creates a page from Artillery's report file. Its location goes to
-//! standard output, the summary to standard error.
+//! `artillery report FILE`: creates a page from Artillery's report file. Prints the page's path to
+//! standard output and the summary to standard error.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,6 @@ use session::SharedMessageSink;
 
 use super::terminal;
 
-/// The page is next to the file unless a path is given.
 pub fn command(file: &Path, output: Option<PathBuf>, sink: &SharedMessageSink) -> u8 {
     match page(file, output, sink) {
         Ok(()) => 0,
@@ -28,7 +27,7 @@ fn page(file: &Path, output: Option<PathBuf>, sink: &SharedMessageSink) -> Resul
     let text = String::from_utf8_lossy(&bytes);
     let reported = rerendered(&text, &Zone::of_machine(), terminal::columns())
         .map_err(|error| format!("{name}{error}"))?;
-    // Artillery 1 has other fields. Only those that the terminal shows are understood.
+    // Artillery 1's files have other fields. Only those that the terminal shows are read.
     let import = import::read(&text)
         .or_else(|_| import::read(&reported))
         .map_err(|unknown| format!("{name}: {unknown}"))?;

@@ -1,4 +1,4 @@
-//! `artillery quick URL`: a script built from flags.
+//! `artillery quick URL`: builds a script from flags.
 
 use serde_json::json;
 
@@ -9,10 +9,6 @@ use session::SharedMessageSink;
 use super::flags::Quick;
 
 /// Returns the script as JSON.
-///
-/// # Errors
-///
-/// The exit code; the reason has been printed.
 pub fn script(args: &Quick, sink: &SharedMessageSink) -> Result<String, u8> {
     for (flag, given) in [("-d", &args.duration), ("-r", &args.rate)] {
         if given.is_some() {

@@ -1,4 +1,4 @@
-//! Checks of the plugin `expect`, with their messages. Templates are already expanded.
+//! The checks of the plugin `expect`, with their messages. Templates have already been expanded.
 
 use engine::hook::Inspection;
 use query::{
@@ -40,7 +40,6 @@ pub fn finding(
     }
 }
 
-/// Compares as numbers, also `"200"`.
 fn is_one_of(status: u16, wanted: Option<&Value>) -> bool {
     let status = f64::from(status);
     let same = |value: &Value| match value {
@@ -146,7 +145,7 @@ pub fn content_type(
         ExpectBody::Json(value) if value.is_object() || value.is_array() => {
             return finding("contentType", true, wanted, Some("json".into()));
         }
-        // A `null` body counts as none.
+        // A body that is `null` counts as no body.
         ExpectBody::Broken | ExpectBody::Json(Value::Null) => {
             "could not parse response body as JSON".to_owned()
         }
@@ -221,7 +220,7 @@ pub fn cdn(hit: bool, inspection: &Inspection<'_>) -> ExpectedCheck {
     finding("cdnHit", ok, Some(expected.into()), Some(actual.into()))
 }
 
-/// Headers of which Node keeps only the first.
+/// Headers of which Node.js keeps only the first value.
 const ONCE: [&str; 12] = [
     "age",
     "content-length",
@@ -237,7 +236,7 @@ const ONCE: [&str; 12] = [
     "user-agent",
 ];
 
-/// Headers as in Node: lower-case names, joined values.
+/// Headers as Node.js returns them: names in lower case, values of repeated ones joined.
 pub fn node_headers(headers: &[(String, String)]) -> Vec<(String, String)> {
     let mut joined: Vec<(String, String)> = Vec::new();
     for (name, value) in headers {
@@ -252,7 +251,7 @@ pub fn node_headers(headers: &[(String, String)]) -> Vec<(String, String)> {
 
 fn join(name: &str, known: &mut String, value: &str) {
     if !ONCE.contains(&name) {
-        // JavaScript prints lists with bare commas.
+        // JavaScript prints lists with commas and no spaces.
         known.push_str(if name == "set-cookie" { "," } else { ", " });
         known.push_str(value);
     }

@@ -1,5 +1,5 @@
-//! Hook for responses: evaluates `expect`, and names endpoints by sent URLs for
-//! `metrics-by-endpoint`.
+//! Hook for responses. Evaluates `expect`. For `metrics-by-endpoint`, names endpoints if names
+//! depend on what was sent.
 
 use std::sync::Arc;
 
@@ -20,9 +20,7 @@ use super::{
 };
 use crate::{endpoints::Endpoints, plugins::Plugins, print::judged_text};
 
-/// Failure kind in the ledger.
 const KIND: &str = "expect";
-/// Maximum bytes of a body that are shown.
 const SHOWN: usize = 512;
 const BUILT_IN: [&str; 5] = [
     "target",
@@ -32,11 +30,7 @@ const BUILT_IN: [&str; 5] = [
     "$scenarioFile",
 ];
 
-/// Hooks of a plan; `None` if there is nothing to do.
-///
-/// # Errors
-///
-/// One line, for settings of another front end.
+/// The hooks of a plan. `None` if they would have nothing to do.
 pub fn hooks(plan: &Plan) -> Result<Option<Arc<dyn Hooks>>, String> {
     let plugins = Plugins::from_settings(&plan.frontend_settings)?;
     let hook = Hook {
@@ -58,7 +52,7 @@ impl HookInterest for Hook {
         let expectations = expectations(request);
         let expects = !expectations.is_empty();
         let is = |options: fn(&Expect) -> bool| self.expect.as_ref().is_some_and(options);
-        // JSON output has a line per answer; otherwise only steps with expectations matter.
+        // JSON output has a line for each response. Otherwise only steps with expectations matter.
         let answers = is(|e| e.print == Some(Print::Json)) || expects && self.expect.is_some();
         Interest {
             headers: expects,
@@ -87,7 +81,7 @@ impl Hooks for Hook {
 }
 
 impl AnswerHook for Hook {
-    /// Endpoint name, if it depends on the sent URL.
+    /// Name of the endpoint, if it depends on the URL that is sent.
     fn call(&mut self, options: &mut RequestContext<'_>) -> Option<String> {
         let naming = self.endpoints.as_ref()?;
         let step = options.step;
@@ -159,7 +153,7 @@ fn unexpected(
             let name = step.spec.name.as_deref();
             let named = name.filter(|_| expect.names_only);
             let url = &step.spec.url_text;
-            // As in the file: expanded templates would give each user a name.
+            // Use the text in the file. Expanded templates would give each user a name of its own.
             let rendered = match named {
                 Some(name) => name.to_owned(),
                 None if url.starts_with('/') => format!("{base}{url}"),

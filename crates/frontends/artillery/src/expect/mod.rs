@@ -1,5 +1,5 @@
-//! Expectations of a step for the plugin `expect`, stored in the plan. [`hook`] evaluates them,
-//! [`crate::print`] prints them.
+//! Expectations of a step for the plugin `expect`. The plan stores them, [`hook`] evaluates them,
+//! and [`crate::print`] prints them.
 
 use serde::Serialize;
 
@@ -26,9 +26,7 @@ pub fn expectations(request: &Request) -> &[Expectation] {
     stored.map_or(&[], |stored| &stored.0)
 }
 
-/// # Errors
-///
-/// They cannot be serialized.
+/// Stores expectations with their step.
 pub(crate) fn keep(expectations: Vec<Expectation>) -> Result<Option<Extension>, serde_json::Error> {
     if expectations.is_empty() {
         return Ok(None);
@@ -41,11 +39,10 @@ pub(crate) fn keep(expectations: Vec<Expectation>) -> Result<Option<Extension>, 
 pub enum Expectation {
     StatusCode(Template),
     NotStatusCode(Template),
-    /// `json`, or the whole header.
     ContentType(Template),
     HasProperty(Template),
     NotHasProperty(Template),
-    /// Present and not empty; lower-case name.
+    /// The header is present and not empty. Its name is in lower case.
     HasHeader(Template),
     HeaderEquals(Template, Template),
     Equals(Vec<Template>),
@@ -56,7 +53,7 @@ pub enum Expectation {
         path: JmesPath,
         description: Option<String>,
     },
-    /// Unknown check: the plugin reports it for each answer.
+    /// A check that the plugin does not know. It reports this for each response.
     Unsupported(String),
 }
 
@@ -86,7 +83,7 @@ impl Expectation {
     #[must_use]
     pub fn reads_body(&self) -> bool {
         match self {
-            // `json` needs a valid body; a template may expand to it.
+            // `json` needs a valid body. A template may expand to `json`.
             Expectation::ContentType(_)
             | Expectation::HasProperty(_)
             | Expectation::NotHasProperty(_)

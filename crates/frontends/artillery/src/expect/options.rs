@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Expect {
-    /// `None` for native runs.
+    /// How results are printed. `None` for native runs.
     pub print: Option<Print>,
     pub on_failure: OnFailure,
-    /// Whether errors use request names only.
+    /// Whether errors show only the names of requests.
     pub names_only: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Output of `ensure` and `apdex`, from Artillery's figures.
+//! Output of the plugins `ensure` and `apdex`. It is computed from Artillery's figures.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ pub(super) fn evaluate(plugins: &Plugins, metrics: &Metrics<'_>) -> CheckReport 
     let mut text = String::new();
     if !checks.is_empty() {
         text.push_str("\nChecks:\n");
-        // Passed checks first, as in the original.
+        // Passed checks come first, as in the original.
         for check in checks
             .iter()
             .filter(|c| c.holds)
@@ -64,7 +64,6 @@ struct CheckLine {
 
 type MetricFigures = BTreeMap<String, f64>;
 
-/// Counters, rates, and `histogram.aggregation`.
 fn figures(metrics: &Metrics<'_>) -> MetricFigures {
     let mut figures = MetricFigures::new();
     for (name, metric) in metrics.sorted() {
@@ -82,7 +81,6 @@ fn figures(metrics: &Metrics<'_>) -> MetricFigures {
 }
 
 fn judged(ensure: &Ensure, figures: &MetricFigures) -> Vec<CheckLine> {
-    // A missing figure fails its check.
     let below = |name: &str, bound: f64| figures.get(name).is_some_and(|value| *value < bound);
     let strict = |text: String, holds: bool| CheckLine {
         text,
@@ -98,7 +96,7 @@ fn judged(ensure: &Ensure, figures: &MetricFigures) -> Vec<CheckLine> {
         let count = |name: &str| figures.get(name).copied().unwrap_or(0.0);
         let created = count("vusers.created");
         let rate = (created - count("vusers.completed")) / created * 100.0;
-        // Printed as `<`, evaluated as `<=`, as in the original.
+        // It is printed as `<` but evaluated as `<=`, as in the original.
         checks.push(strict(
             format!("maxErrorRate < {}", number::decimal(most)),
             rate <= most,

@@ -1,5 +1,5 @@
-//! Output of the plugin `expect`: a block with the exchange on failure, or JSON. Printed with
-//! secrets, as requested; never recorded.
+//! Output of the plugin `expect`: a block that includes the exchange on failure, or a line of JSON.
+//! It contains secrets, as the script requests, and is never recorded.
 
 use query::value::{self, string_of};
 use serde_json::{Map, Value, json};
@@ -9,7 +9,6 @@ use crate::expect::{
     results::{Exchange, ExpectedAnswer},
 };
 
-/// Empty if nothing is printed.
 #[must_use]
 pub fn judged_text(judged: &ExpectedAnswer, print: Print) -> String {
     let mut text = String::new();
@@ -38,7 +37,6 @@ pub fn error_text(error: &str, print: Print) -> String {
 fn line(judged: &ExpectedAnswer) -> String {
     let mut object = Map::new();
     let set = |name: &str, value: Option<Value>, object: &mut Map<String, Value>| {
-        // JavaScript omits undefined.
         object.extend(value.map(|value| (name.to_owned(), value)));
     };
     set("name", judged.name.clone().map(Value::from), &mut object);

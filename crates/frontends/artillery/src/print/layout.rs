@@ -1,4 +1,4 @@
-//! Exact console layout.
+//! The layout of Artillery's console, to the character.
 
 use report::printable;
 
@@ -52,7 +52,7 @@ impl Layout<'_> {
             match figure {
                 ShownMetric::Value(value) => self.line(&format!("{name}:"), value, &mut out),
                 ShownMetric::Statistics(statistics) => {
-                    // Only labels with a value are cut.
+                    // Only labels that are followed by a value are cut.
                     out.push_str(&format!("{name}:\n"));
                     for (of, value) in statistics {
                         self.line(&format!("  {of}:"), value, &mut out);

@@ -1,4 +1,4 @@
-//! Metrics of a period by name: counters, rate, histogram statistics.
+//! Metrics of a period by name: counters, request rate, statistics of histograms.
 
 use measure::accumulator::{Sketch, Tally};
 
@@ -22,7 +22,7 @@ impl<'a> Metrics<'a> {
         Metrics { part }
     }
 
-    /// By UTF-16 code units of names.
+    /// All metrics, ordered by the UTF-16 code units of their names.
     pub(super) fn sorted(&self) -> Vec<(&'a str, Metric<'a>)> {
         let counters = self
             .part
@@ -43,7 +43,7 @@ impl<'a> Metrics<'a> {
         all
     }
 
-    /// Requests/s between first and last, over at least a second.
+    /// Requests per second between the first and the last one, over at least a second.
     pub(super) fn rates(&self) -> Vec<(&'static str, u64)> {
         let (Some(requests), Some(first), Some(last)) = (
             self.part.counters.get(REQUESTS),
@@ -56,7 +56,7 @@ impl<'a> Metrics<'a> {
         vec![(REQUEST_RATE, (requests * 1000 + ms / 2) / ms)]
     }
 
-    /// In the file's order, which is that of first use.
+    /// Counters in the order of the file, which is that of their first use.
     pub(super) fn counters(&self) -> Vec<(&'a str, u64)> {
         let mut counters: Vec<(&str, u64)> = self
             .part
@@ -75,7 +75,7 @@ impl<'a> Metrics<'a> {
             .map(|(name, sketch)| (name.as_str(), sketch))
     }
 
-    /// First or last moment of a kind, in milliseconds since 1970.
+    /// When a kind of metric first or last occurred, in milliseconds since 1970.
     pub(super) fn at(&self, first: bool, kind: &str) -> Option<u64> {
         if first {
             self.part.firsts.get(kind).copied()

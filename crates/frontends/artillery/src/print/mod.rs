@@ -1,5 +1,5 @@
-//! Exact console output and `-o` file from the front end's figures, which have other definitions
-//! than native ones.
+//! Artillery's console output and `-o` file, to the character. They come from the front end's
+//! figures, whose definitions differ from the native ones.
 
 mod checks;
 mod expect;
@@ -27,7 +27,7 @@ pub use zone::Zone;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PrintOptions {
-    /// 79, or a narrower terminal's width, at least 50.
+    /// Width in columns: 79, or that of a narrower terminal, but at least 50.
     pub width: usize,
     pub hidden: Vec<String>,
     pub quiet: bool,
@@ -43,7 +43,7 @@ impl Default for PrintOptions {
     }
 }
 
-/// Console of one run: receives intervals, returns text.
+/// Artillery's console for one run. Receives intervals and returns text.
 pub struct Console {
     zone: Zone,
     options: PrintOptions,
@@ -82,7 +82,7 @@ impl Console {
         self.spoken(first.unwrap_or_default())
     }
 
-    /// Returns the text for a finished interval: phases and complete periods.
+    /// Returns the text that is due after an interval: starts of phases, and complete periods.
     pub fn interval(&mut self, interval: &Interval) -> String {
         self.take(interval.span, &interval.frontend)
     }
@@ -123,11 +123,7 @@ impl Console {
         }
     }
 
-    /// Output of a recorded run.
-    ///
-    /// # Errors
-    ///
-    /// One line, for settings of another front end.
+    /// Returns the output of a recorded run.
     pub fn replay(
         run: &Run,
         zone: Zone,

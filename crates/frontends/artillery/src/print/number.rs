@@ -1,14 +1,13 @@
-//! Number format: one decimal, halves rounded up.
+//! Number format with one decimal. Halves are rounded up.
 
 use serde_json::Value;
 
-/// As JavaScript's `Math.round`.
 pub(super) fn rounded(value: f64) -> f64 {
     (value * 10.0 + 0.5).floor() / 10.0
 }
 
 pub(super) fn decimal(value: f64) -> String {
-    // Rust prints whole floats without a point, and the shortest exact digits.
+    // Rust prints whole floats without a decimal point, and otherwise the shortest exact digits.
     format!("{value}")
 }
 
@@ -20,7 +19,7 @@ pub(super) fn json(value: f64) -> Value {
     }
 }
 
-/// `1 minute, 5 seconds`; larger units only if not zero.
+/// Formats `1 minute, 5 seconds`. Larger units are omitted if they are zero.
 pub(super) fn total_time(ms: u64) -> String {
     let seconds = ms / 1000;
     let parts = [

@@ -1,4 +1,4 @@
-//! Ten-second periods of wall-clock time, merged from intervals.
+//! Periods of ten seconds of wall-clock time, merged from intervals.
 
 use measure::{TimeSpan, accumulator::Tally};
 

@@ -1,4 +1,4 @@
-//! Renders a report file of Artillery 2 or 1 in the console's layout.
+//! Renders a report file of Artillery 2 or 1 in the layout of the console.
 
 use serde_json::{Map, Value};
 
@@ -30,9 +30,7 @@ impl std::fmt::Display for RerenderError {
 
 impl std::error::Error for RerenderError {}
 
-/// # Errors
-///
-/// The text is not a report.
+/// Renders a report file.
 pub fn rerendered(text: &str, zone: &Zone, width: usize) -> Result<String, RerenderError> {
     let report: Value = serde_json::from_str(text).map_err(|error| {
         let reason = error.to_string();
@@ -61,7 +59,6 @@ pub fn rerendered(text: &str, zone: &Zone, width: usize) -> Result<String, Reren
         width: width.clamp(50, 79),
         hidden: &[],
     };
-    // Dates out of range are ignored.
     let time = at_ms.filter(|ms| (0.0..1e13).contains(ms));
     let time = time.map_or_else(
         || "unknown time".to_owned(),
@@ -88,7 +85,7 @@ fn newer(aggregate: &Map<String, Value>) -> Result<RenderedFigures, RerenderErro
             ShownMetric::Value(format!("{}/sec", text(value))),
         ));
     }
-    // Both hold the same data; older files have one.
+    // Both have the same data. Older files have only one of them.
     let summaries = if aggregate.contains_key("summaries") {
         section(aggregate, "summaries")?
     } else {
@@ -105,7 +102,6 @@ fn newer(aggregate: &Map<String, Value>) -> Result<RenderedFigures, RerenderErro
     Ok(figures)
 }
 
-/// A missing section is empty.
 fn section<'a>(
     aggregate: &'a Map<String, Value>,
     key: &str,
@@ -129,7 +125,7 @@ fn summary(statistics: &Map<String, Value>) -> ShownMetric {
     )
 }
 
-/// Artillery 1 has fields instead of counters.
+/// Reads figures of Artillery 1, which has fields instead of counters.
 fn older(aggregate: &Map<String, Value>) -> RenderedFigures {
     let mut figures = RenderedFigures::new();
     for (key, name) in [
@@ -139,7 +135,7 @@ fn older(aggregate: &Map<String, Value>) -> RenderedFigures {
         ("requestsCompleted", "http.responses"),
     ] {
         let value = aggregate.get(key).filter(|value| value.is_number());
-        // Zero skipped was not reported.
+        // If zero scenarios were skipped, Artillery 1 did not report it.
         if let Some(value) = value.filter(|n| key != "scenariosAvoided" || n.as_f64() != Some(0.0))
         {
             figures.push((name.to_owned(), ShownMetric::Value(text(value))));
@@ -190,7 +186,6 @@ fn members<'a>(
         .flatten()
 }
 
-/// In milliseconds, from a number or a date.
 fn at_of_older(aggregate: &Map<String, Value>) -> Option<f64> {
     match aggregate.get("timestamp")? {
         Value::Number(ms) => ms.as_f64(),

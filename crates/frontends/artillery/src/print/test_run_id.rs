@@ -1,4 +1,4 @@
-//! Run identifier: `t`, 4 characters, `_`, 29 characters, `_`, 4 characters.
+//! Identifier of a test run: `t`, 4 characters, `_`, 29 characters, `_`, 4 characters.
 
 const ALPHABET: &[u8; 27] = b"3456789abcdefghjkmnpqrtwxyz";
 

@@ -1,4 +1,4 @@
-//! Time of day as in Artillery: `12:33:20(+0000)`.
+//! Time of day in Artillery's format: `12:33:20(+0000)`.
 
 use jiff::{
     Timestamp,
@@ -14,13 +14,12 @@ impl Zone {
         Zone(TimeZone::try_system().unwrap_or(TimeZone::UTC))
     }
 
-    /// Offset in seconds; UTC if invalid.
     #[must_use]
     pub fn fixed(seconds: i32) -> Zone {
         Zone(Offset::from_seconds(seconds).map_or(TimeZone::UTC, TimeZone::fixed))
     }
 
-    /// Nanoseconds since 1970.
+    /// Formats a time, given in nanoseconds since 1970.
     pub(super) fn time(&self, wall_ns: u64) -> String {
         let moment = Timestamp::from_nanosecond(i128::from(wall_ns)).unwrap_or_default();
         moment
@@ -29,7 +28,6 @@ impl Zone {
             .to_string()
     }
 
-    /// `YYYYMMDD_HHmmss`.
     #[must_use]
     pub fn file_stamp(&self, wall_ns: u64) -> String {
         let moment = Timestamp::from_nanosecond(i128::from(wall_ns)).unwrap_or_default();

@@ -1,7 +1,7 @@
-//! First template pass: expands `config` once before the run.
+//! First pass of templates: expands `config` once before the run.
 //!
-//! Values of virtual users are undefined here. Only default headers and cookies keep such templates
-//! for the second pass.
+//! Values of virtual users are undefined in this pass. Only default headers and cookies keep such
+//! templates for the second pass.
 
 use plan::{
     Template,
@@ -49,9 +49,8 @@ pub(super) fn config(config: &Node, known: &mut KnownValues, findings: &mut Find
 enum ExpandScope {
     Config,
     Defaults,
-    /// Default headers and cookies: unknown values stay.
+    /// Default headers and cookies, whose unknown values are kept.
     Kept,
-    /// Environments: already merged.
     Left,
 }
 
@@ -72,7 +71,7 @@ struct FirstPass<'a> {
 }
 
 impl FirstPass<'_> {
-    /// `None` if undefined; then its key is dropped.
+    /// Expands a node. `None` if the result is undefined; its key is then dropped.
     fn node(&mut self, node: &Node, place: ExpandScope) -> Option<Node> {
         let data = match &node.data {
             _ if place == ExpandScope::Left => node.data.clone(),

@@ -1,9 +1,8 @@
-//! Headers as in Artillery's client: default names and JavaScript's key order.
+//! Headers as Artillery's client sends them: default names, and JavaScript's order of keys.
 
 use plan::Template;
 
 pub const USER_AGENT: &str = "Artillery (https://artillery.io)";
-/// User agent when the script has default headers.
 pub const CLIENT_USER_AGENT: &str = "got (https://github.com/sindresorhus/got)";
 
 pub fn set_header(headers: &mut Vec<(String, Template)>, name: String, value: Template) {

@@ -1,7 +1,8 @@
-//! Artillery's schema validation in its words: the first problem with its location.
+//! Validates a script by Artillery's schema, with its messages. Reports the first problem and its
+//! position.
 //!
-//! Accepts two things that the engine supports and the schema forbids: `think` with `jitter`,
-//! `parallel` with `limit`.
+//! Two things are accepted that the engine supports and the schema forbids: `think` with `jitter`,
+//! and `parallel` with `limit`.
 
 use serde_json::Value;
 
@@ -82,7 +83,6 @@ fn flow(node: &Node, path: &str) -> Checked {
     }
     for (i, item) in items.iter().enumerate() {
         match &item.data {
-            // Artillery flattens one level.
             NodeData::List(inner) => inner
                 .iter()
                 .try_for_each(|step| self::step(step, &format!("{path}[{i}]"), engine))?,

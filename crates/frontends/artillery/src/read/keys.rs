@@ -1,5 +1,5 @@
-//! All keys of Artillery scripts with their support. Checks and documentation use it. Artillery
-//! ignores other keys.
+//! All keys of Artillery scripts, and how they are supported. Validation and documentation use this
+//! list. Artillery ignores other keys.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyLevel {
@@ -27,7 +27,6 @@ pub enum KeyLevel {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Support {
     Yes,
-    /// With advice.
     No(&'static str),
     Noted(&'static str),
 }

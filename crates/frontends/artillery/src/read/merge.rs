@@ -1,10 +1,9 @@
-//! lodash's `merge`: maps by key, lists by index, other values replaced.
+//! Merges like lodash's `merge`: maps by key, lists by index. Other values are replaced.
 
 use formats::document::{Entry, Node, NodeData};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lists {
-    /// By index.
     ByIndex,
     Replaced,
 }
@@ -30,7 +29,7 @@ pub(super) fn merge(lower: &mut Node, upper: &Node, lists: Lists) {
                 }
             }
         }
-        // A map over a list uses its keys as indexes.
+        // A map that is merged over a list uses its keys as indexes.
         (NodeData::List(items), NodeData::Map(upper)) => merge_numbered(items, upper, lists),
         _ => *lower = upper.clone(),
     }
@@ -41,7 +40,7 @@ fn merge_numbered(items: &mut Vec<Node>, upper: &[Entry], lists: Lists) {
         match entry.key.parse::<usize>() {
             Ok(i) if i < items.len() => merge(&mut items[i], &entry.value, lists),
             Ok(i) if i == items.len() => items.push(entry.value.clone()),
-            // Artillery never reads named properties of a list.
+            // Artillery never reads the named properties of a list.
             _ => {}
         }
     }
@@ -62,7 +61,6 @@ mod tests {
 
     #[test]
     fn as_lodash_merges() {
-        // Verified against lodash.
         let by_index = |lower, upper| merged(lower, upper, Lists::ByIndex);
         assert_eq!(
             by_index("{a: {b: 1, c: 2}}", "{a: {c: 3}, d: 4}"),

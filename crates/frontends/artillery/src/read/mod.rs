@@ -1,5 +1,5 @@
-//! Artillery scripts: [`prepare`] reads, merges and expands them, [`joi`] validates, [`translate`]
-//! converts by [`keys`].
+//! Reads Artillery scripts. [`prepare`] reads, merges and expands them, [`joi`] validates them,
+//! [`translate`] translates them according to [`keys`].
 
 pub mod differences;
 mod expand;
@@ -24,7 +24,7 @@ use formats::{
     findings::Findings,
 };
 
-/// A map with `scenarios` or `config`.
+/// Reader of scripts. A script is a map with `scenarios` or `config`.
 #[derive(Debug)]
 pub struct ArtilleryScripts;
 
@@ -36,7 +36,7 @@ impl TestFileReader for ArtilleryScripts {
     fn detects(&self, file: &FileSample<'_>) -> bool {
         match file.root() {
             Some(root) => root.get("scenarios").is_some() || root.get("config").is_some(),
-            // Broken files still go to this reader, which reports the location.
+            // A file with syntax errors still goes to this reader, which reports their position.
             None => file.is_broken() && file.has_suffix(&["yml", "yaml", "json"]),
         }
     }
@@ -50,27 +50,19 @@ impl TestFileReader for ArtilleryScripts {
     }
 }
 
-/// # Errors
-///
-/// All problems, or the first in Artillery's words.
+/// Loads a script.
 pub fn load(given: impl Into<ArtilleryInputs>) -> Result<Plan, LoadErrors> {
     let noting = Noting::default();
     let plan = load_with(&given.into(), &|path| noting.read(path))?;
     Ok(noting.apply(plan))
 }
 
-/// Translates text without reading files, for tests and fuzzing.
-///
-/// # Errors
-///
-/// As [`load`]; tables are a problem.
+/// Translates a text without reading files, for tests and fuzzing.
 pub fn translate_text(name: &str, text: &str) -> Result<Plan, LoadErrors> {
     load_text(Inputs::default(), name, text)
 }
 
-/// # Errors
-///
-/// As [`load`].
+/// Like [`load`], for the text of a script.
 pub fn load_text(inputs: Inputs, name: &str, text: &str) -> Result<Plan, LoadErrors> {
     let inputs = Inputs {
         files: vec![name.into()],

@@ -1,5 +1,5 @@
-//! Artillery's preparation, step by step in its order: files, environment, target, `-k`, payloads,
-//! overrides, variables, first template pass.
+//! Prepares a script as Artillery does, step by step in its order: files, environment, target,
+//! `-k`, payloads, overrides, variables, first pass of templates.
 
 use std::{
     collections::BTreeSet,
@@ -25,14 +25,14 @@ use formats::{
 pub(super) struct Script {
     pub root: Node,
     pub path: PathBuf,
-    /// `$dirname`: folder of `--config` or of the script, as given.
+    /// `$dirname`: folder of `--config` or of the script, as the user wrote it.
     pub dirname: String,
     pub cli_variables: Map<String, Value>,
     pub process_env: Value,
     pub env_used: BTreeSet<String>,
 }
 
-/// `None` if nothing is left to check.
+/// Prepares a script. `None` if nothing is left to check.
 pub(super) fn prepare(
     inputs: &ArtilleryInputs,
     read: ReadFile<'_>,
@@ -118,7 +118,7 @@ fn ensure_config(root: &mut Node) {
     }
 }
 
-/// Step 2: environment over configuration, lists by index.
+/// Step 2: merges the environment over the configuration, lists by index.
 fn merge_environment(root: &mut Node, inputs: &ArtilleryInputs, findings: &mut Findings) {
     let Some(name) = &inputs.environment else {
         return;
@@ -167,7 +167,7 @@ fn set_insecure(root: &mut Node, inputs: &ArtilleryInputs, findings: &mut Findin
     }
 }
 
-/// Step 5a: a single payload becomes a list; `-p` sets its file.
+/// Step 5a: turns a single payload into a list. `-p` sets its file.
 fn list_payloads(root: &mut Node, inputs: &ArtilleryInputs, findings: &mut Findings) {
     let Some(payload) = root
         .get_mut("config")
@@ -211,7 +211,6 @@ fn list_payloads(root: &mut Node, inputs: &ArtilleryInputs, findings: &mut Findi
     payload.data = NodeData::List(vec![one]);
 }
 
-/// Step 5b: paths are relative to the script.
 fn resolve_payload_paths(root: &mut Node, script: &Path) {
     let payloads = root
         .get_mut("config")

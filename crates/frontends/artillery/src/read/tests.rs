@@ -1,5 +1,3 @@
-//! Internals of the reader: schema messages, CSV cast, preparation order.
-
 use serde_json::Value;
 
 use super::*;
@@ -7,7 +5,7 @@ use formats::document::{self, Dialect};
 
 #[test]
 fn the_schema_speaks_as_the_original_does() {
-    // [script, first message of Artillery 2.0.21's schema or null]
+    // Each vector is a script and the first message of Artillery 2.0.21's schema, or null.
     let vectors: Value = serde_json::from_str(include_str!("../../tests/golden/joi.json")).unwrap();
     for vector in vectors.as_array().unwrap() {
         let script = vector[0].as_str().unwrap();

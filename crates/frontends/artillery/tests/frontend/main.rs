@@ -1,4 +1,5 @@
-//! The front end through its public API: scripts to plans or problems, figures to reports.
+//! Tests the front end through its public API: scripts become plans or problems, figures become
+//! reports.
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
 mod detect;

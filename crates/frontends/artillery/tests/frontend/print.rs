@@ -1,5 +1,5 @@
-//! Artillery's transcripts rebuilt from its JSON files. Differences: the definition of the request
-//! rate, and a stray null.
+//! Rebuilds Artillery's transcripts from its JSON files. They differ in the definition of the
+//! request rate and in a stray null.
 
 use std::collections::BTreeMap;
 
@@ -85,7 +85,6 @@ fn part(period: &Value) -> Tally {
             part.lasts.insert(kind.into(), last);
         }
     }
-    // Request moments are not in the file; chosen to give the rate.
     let (requests, rate) = (
         part.counters["http.requests"],
         period["rates"]["http.request_rate"].as_u64().unwrap(),
@@ -317,7 +316,6 @@ fn two_phases_over_a_period_border() {
         1_795_178_002_900,
         true,
     );
-    // Only the overall rate and statistics merged from periods differ.
     assert_eq!(differing(&golden), ["http.request_rate", "mean", "median"]);
     check_json(&golden);
 }
@@ -378,7 +376,6 @@ fn settings_of_older_records_and_of_none_are_read() {
     let run = write_all(&folder.0, &plan(&[]), intervals_with(accumulator()));
     let mut json = serde_json::to_value(&run.manifest).unwrap();
     assert_eq!(json.get("door_settings"), None);
-    // The old location of plugin settings.
     json["plugins"] = serde_json::json!({
         "ensure": null, "apdex_ms": 50.0, "extended_metrics": false, "endpoints": null, "hidden": ["h"], "expect": null,
     });

@@ -1,4 +1,5 @@
-//! Accepted and refused responses apart, from native figures. wrk combines them.
+//! Accepted and refused responses as separate figures, from the native ones. wrk counts them
+//! together.
 
 use measure::{OutcomeClass, TimeKind, label};
 
@@ -19,7 +20,7 @@ struct Side {
 }
 
 impl Goodput {
-    /// `None` if nothing was refused.
+    /// `None` if no response was a refusal.
     #[must_use]
     pub fn from_run(run: &Run, runtime_ns: u64) -> Option<Goodput> {
         let all = run.totals.label(label::ALL);

@@ -1,4 +1,4 @@
-//! The figures as JSON: exact, and as wrk shows them.
+//! The figures as JSON, both exact and as wrk shows them.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,6 @@ const PERCENTILES: [(&str, f64); 6] = [
 ];
 
 impl WrkReport {
-    /// Times in microseconds.
     #[must_use]
     pub fn json(&self) -> Value {
         let latency = match &self.latency {

@@ -1,4 +1,4 @@
-//! Exact output of wrk and wrk2. Corrected latencies exist only here and in `done`.
+//! The output of wrk and wrk2, to the character. Corrected latencies exist only here and in `done`.
 
 mod extended;
 mod goodput;
@@ -20,7 +20,6 @@ pub struct WrkReport {
     url: String,
     pub requests: u64,
     pub bytes: u64,
-    /// From the start to the end.
     pub runtime_us: u64,
     pub errors: Errors,
     pub late: u64,
@@ -34,7 +33,6 @@ pub struct Errors {
     pub connect: u64,
     pub read: u64,
     pub write: u64,
-    /// Above 399.
     pub status: u64,
     pub timeout: u64,
 }
@@ -46,9 +44,7 @@ pub enum PrintedLatency {
         rendered: Statistics,
     },
     Wrk2 {
-        /// From the planned start.
         corrected: Spectrum,
-        /// From the first byte written.
         uncorrected: Spectrum,
     },
 }
@@ -113,7 +109,7 @@ fn calibrations_of(part: &Tally) -> Vec<(u64, u64)> {
 }
 
 impl WrkReport {
-    /// `url` is as typed; the record's is redacted.
+    /// Creates the report of a run. `url` is the URL as typed; the record has it without secrets.
     #[must_use]
     pub fn from_run(run: &Run, url: Option<&str>) -> WrkReport {
         let mut part = Tally::default();
@@ -262,7 +258,8 @@ impl WrkReport {
         ));
     }
 
-    /// Change of p99 by wrk's correction, if over a tenth: measured and shown, in microseconds.
+    /// How wrk's correction changes p99: measured and shown, in microseconds. `None` if it changes
+    /// by less than a tenth.
     #[must_use]
     pub fn moved_p99(&self) -> Option<(u64, u64)> {
         let PrintedLatency::Wrk { measured, rendered } = &self.latency else {

@@ -1,4 +1,4 @@
-//! HdrHistogram's figures and percentile table as in wrk2: 3 digits, microseconds.
+//! Figures and percentile table of wrk2's HdrHistogram, with 3 digits and in microseconds.
 
 use measure::{accumulator::ValueCounts, histogram};
 
@@ -24,7 +24,7 @@ impl Spectrum {
         self.count
     }
 
-    /// Lowest value of the lowest cell; the maximum integer if empty.
+    /// Lowest value of the lowest cell. The maximum integer if there are no values.
     #[must_use]
     pub fn min(&self) -> u64 {
         self.cells.pairs().first().map_or(u64::MAX, |pair| pair.0)
@@ -35,7 +35,6 @@ impl Spectrum {
         self.cells.pairs().last().map_or(0, |pair| pair.0)
     }
 
-    /// (Median of the cell, count).
     fn medians(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
         let pairs = self.cells.pairs().iter();
         pairs.map(|(low, n)| {
@@ -44,7 +43,6 @@ impl Spectrum {
         })
     }
 
-    /// 0 if empty.
     #[must_use]
     pub fn mean(&self) -> f64 {
         if self.count == 0 {
@@ -53,7 +51,7 @@ impl Spectrum {
         self.medians().map(|(value, n)| value * n).sum::<f64>() / self.count as f64
     }
 
-    /// 0 if empty.
+    /// The standard deviation. 0 if there are no values.
     #[must_use]
     pub fn stdev(&self) -> f64 {
         if self.count == 0 {
@@ -67,7 +65,7 @@ impl Spectrum {
         (sum / self.count as f64).sqrt()
     }
 
-    /// Percentage within one standard deviation; NaN if empty.
+    /// Percentage of values within one standard deviation of the mean. NaN if there are none.
     #[must_use]
     pub fn within_stdev(&self) -> f64 {
         let (mean, stdev) = (self.mean(), self.stdev());
@@ -80,7 +78,7 @@ impl Spectrum {
         n as f64 / self.count as f64 * 100.0
     }
 
-    /// Highest value of the cell; 0 if empty.
+    /// Highest value of the cell that contains the percentile. 0 if there are no values.
     #[must_use]
     pub fn percentile(&self, p: f64) -> u64 {
         let wanted = ((p.min(100.0) / 100.0 * self.count as f64 + 0.5) as u64).max(1);
@@ -148,7 +146,8 @@ impl Spectrum {
                 line(last, next, seen);
                 let halvings = (100.0 / (100.0 - next)).log2() as i32 + 1;
                 next += 100.0 / (TICKS * 2f64.powi(halvings));
-                // The last cell would have endless ticks: it has one more line.
+                // The last cell would have infinitely many ticks, so the table ends with one more
+                // line.
                 if seen == self.count {
                     break;
                 }

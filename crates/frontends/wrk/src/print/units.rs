@@ -1,8 +1,8 @@
-//! Exact formatting with units.
+//! Formats numbers with units, to the character.
 
 use super::extended::Extended;
 
-/// Units go up from 0.85 of the next one. The last is never reached, as in the original.
+/// Moves to the next unit from 0.85 of it on. The last unit is never reached, as in the original.
 struct PercentileRow {
     step: u32,
     names: &'static [&'static str],
@@ -30,7 +30,6 @@ impl PercentileRow {
         self.from(Extended::from_f64(value), value, decimals)
     }
 
-    /// `amount` is the nearest double, for comparisons.
     fn from(&self, mut exact: Extended, mut amount: f64, decimals: usize) -> String {
         let mut rung = 0;
         while rung + 2 < self.names.len() && amount >= f64::from(self.step) * 0.85 {
@@ -49,7 +48,6 @@ pub(super) fn number(value: f64, decimals: usize) -> String {
     format!("{value:.decimals$}")
 }
 
-/// Microseconds to minutes.
 pub(super) fn time_us(us: f64) -> String {
     if us >= 1_000_000.0 {
         let seconds = Extended::from_f64(us).divided_by(1_000_000);
@@ -67,12 +65,11 @@ pub(super) fn metric(value: f64) -> String {
     METRIC.format(value, 2)
 }
 
-/// Without the B.
 pub(super) fn binary(bytes: f64) -> String {
     BINARY.format(bytes, 2)
 }
 
-/// Right-aligned with trailing blanks for shorter units; cut if too wide.
+/// Right-aligned, with trailing blanks for shorter units. Cut if it is too wide.
 pub(super) fn column(text: &str, width: usize) -> String {
     let letters = text
         .bytes()

@@ -1,4 +1,4 @@
-//! Command lines of wrk and wrk2: options, units and URL. Scripts are not read here.
+//! Parses command lines of wrk and wrk2: options, units and URL. Scripts are not read here.
 
 mod options;
 mod plan;
@@ -33,7 +33,7 @@ pub struct WrkCommand {
     pub timeout_ns: u64,
     pub rate: Option<u64>,
     pub at_random: bool,
-    /// Our own option: exact figures.
+    /// Loadline's own option: writes exact figures.
     pub json: Option<PathBuf>,
     pub arguments: Vec<String>,
 }
@@ -44,7 +44,7 @@ impl WrkCommand {
         self.connections / self.threads.max(1)
     }
 
-    /// `None` for headers that wrk drops: a colon and a blank after it are required.
+    /// Parses a header. `None` for headers that wrk drops, which lack a colon followed by a space.
     #[must_use]
     pub fn header(text: &str) -> Option<(String, String)> {
         let (name, rest) = text.split_once(':')?;
@@ -55,16 +55,16 @@ impl WrkCommand {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReadOutcome {
-    /// For standard output, first.
+    /// Text to print to standard output first.
     pub out: String,
     pub err: String,
-    /// `None` if only texts are printed, with exit code 1.
+    /// The command to run. `None` if only text is printed, with exit code 1.
     pub command: Option<WrkCommand>,
 }
 
 const SECOND: u64 = 1_000_000_000;
 
-/// Without the program's name. Options of wrk2, such as a rate, select wrk2.
+/// Parses arguments, without the program's name. Options of wrk2, such as a rate, select wrk2.
 #[must_use]
 pub fn read(arguments: &[String], named: Persona) -> ReadOutcome {
     let scanned = options::scan(arguments, &SPECS);
@@ -110,7 +110,7 @@ const fn long_only(letter: char, long: &'static str, value: bool) -> Spec {
     }
 }
 
-/// `-h` is missing, and `-r` is refused silently, as in the original.
+/// The options. As in the original, `-h` is missing and `-r` is refused without a message.
 const SPECS: [Spec; 15] = [
     spec('c', "connections", true),
     spec('d', "duration", true),
@@ -169,7 +169,7 @@ impl Default for CommandOptions {
 }
 
 impl CommandOptions {
-    /// Returns false if usage is to be printed.
+    /// Applies an option. Returns false if usage must be printed.
     fn take(&mut self, found: &ScannedOption, persona: Persona, reading: &mut ReadOutcome) -> bool {
         let (letter, value) = match found {
             ScannedOption::Option(letter, value) => (*letter, value.as_deref().unwrap_or_default()),
@@ -205,7 +205,6 @@ impl CommandOptions {
             'U' => (self.latency, self.uncorrected) = (true, true),
             'B' => self.batch_latency = true,
             'j' => self.json = Some(value.into()),
-            // Continues, as in the original.
             'v' => reading.out.push_str(&usage::version(persona)),
             _ => return false,
         }

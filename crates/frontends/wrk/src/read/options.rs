@@ -1,5 +1,5 @@
-//! Emulates glibc's `getopt_long`: options anywhere, `--`, joined short options, abbreviated long
-//! ones.
+//! Emulates glibc's `getopt_long`: options in any place, `--`, joined short options, abbreviated
+//! long ones.
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Spec {
@@ -12,7 +12,6 @@ pub(super) struct Spec {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ScannedOption {
     Option(char, Option<String>),
-    /// In the C library's words.
     Wrong(String),
 }
 
@@ -66,7 +65,6 @@ fn long_option(text: &str, specs: &[Spec], rest: &mut Rest<'_>) -> ScannedOption
     }
 }
 
-/// By long name or prefix.
 fn find<'a>(name: &str, specs: &'a [Spec]) -> Result<&'a Spec, String> {
     let begin = |spec: &&&Spec| spec.long.is_some_and(|long| long.starts_with(name));
     let fitting: Vec<&Spec> = specs.iter().filter(|spec| begin(&spec)).collect();
@@ -190,7 +188,6 @@ mod tests {
         let scanned = scan(&["-L", "-", "--", "-t", "x"]);
         assert_eq!(scanned.found, [option('L', None)]);
         assert_eq!(scanned.operands, ["-", "-t", "x"]);
-        // A value may look like an option.
         assert_eq!(scan(&["-t", "--"]).found, [option('t', Some("--"))]);
     }
 

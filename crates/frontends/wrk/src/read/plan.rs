@@ -1,4 +1,5 @@
-//! A wrk command as a plan. The request bytes come from the script, or from URL and headers.
+//! Turns a wrk command into a plan. The bytes of requests come from the script, or from URL and
+//! headers.
 
 use plan::{
     ArrivalProcess, FirstArrival, Format, Load, Note, Phase, Plan, PoolPolicy, Rate, Shape,
@@ -32,13 +33,11 @@ impl WrkCommand {
                 }
             }
         };
-        // The title has no folders.
         let script = self.script.as_ref().map(|path| {
             let name = path.file_name().unwrap_or(path.as_os_str());
             name.to_string_lossy().into_owned()
         });
         let (method, name) = match &script {
-            // Only the script knows its requests.
             Some(script) => ("", format!("requests of {script}")),
             None => ("GET", self.parts.path.clone()),
         };

@@ -1,4 +1,4 @@
-//! Numbers on wrk's command line, parsed as by `sscanf`.
+//! Numbers on wrk's command line, parsed like `sscanf` does.
 
 const METRIC: Units = Units {
     step: 1000,
@@ -11,16 +11,14 @@ const TIME: Units = Units {
 
 struct Units {
     step: u64,
-    /// Lower case; the first is 1, each further one a step more.
+    /// Names in lower case. The first is the unit 1; each further one is larger by the step.
     names: &'static [&'static str],
 }
 
-/// `12` or `2k`.
 pub(super) fn metric(text: &str) -> Option<u64> {
     scan(text, &METRIC)
 }
 
-/// `30`, `30s`, `5m` or `2h`.
 pub(super) fn seconds(text: &str) -> Option<u64> {
     scan(text, &TIME)
 }
@@ -28,7 +26,7 @@ pub(super) fn seconds(text: &str) -> Option<u64> {
 fn scan(text: &str, units: &Units) -> Option<u64> {
     let (number, rest) = whole_number(text)?;
     let rest = rest.trim_start_matches(is_blank);
-    // The original reads two characters, up to a blank.
+    // The original reads at most two characters, until a blank.
     let unit: String = rest.chars().take(2).take_while(|c| !is_blank(*c)).collect();
     if unit.is_empty() {
         return Some(number);
@@ -43,7 +41,7 @@ fn is_blank(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\n' | '\r' | '\x0b' | '\x0c')
 }
 
-/// As in C: leading blanks and sign; negative numbers wrap.
+/// Parses a whole number like C: leading blanks and a sign are allowed, and negative numbers wrap.
 fn whole_number(text: &str) -> Option<(u64, &str)> {
     let text = text.trim_start_matches(is_blank);
     let (negative, digits) = match text.strip_prefix('-') {
@@ -57,7 +55,7 @@ fn whole_number(text: &str) -> Option<(u64, &str)> {
     if digits.is_empty() {
         return None;
     }
-    // Overflow gives the maximum, without sign.
+    // On overflow, the result is the maximum, without sign.
     let number = match digits.parse::<u64>() {
         Ok(number) if negative => number.wrapping_neg(),
         Ok(number) => number,

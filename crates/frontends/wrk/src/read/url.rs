@@ -1,12 +1,11 @@
-//! URL parts as in wrk: slices, without decoding.
+//! Parts of a URL as wrk sees them: slices of the text, not decoded.
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UrlParts {
     pub scheme: String,
-    /// Without brackets.
     pub host: String,
     pub port: Option<String>,
-    /// With query and fragment; `/` without a path.
+    /// The path with query and fragment. `/` if there is none.
     pub path: String,
 }
 
@@ -24,7 +23,7 @@ impl UrlParts {
     }
 }
 
-/// `None` without scheme or host, or if invalid.
+/// Splits a URL. `None` if scheme or host is missing, or if it is invalid.
 #[must_use]
 pub fn parts(text: &str) -> Option<UrlParts> {
     if text.bytes().any(|b| b <= b' ' || b == 0x7f) {
@@ -89,7 +88,6 @@ mod tests {
         for (text, host, port, path) in [
             ("http://h", "h", None, "/"),
             ("http://h:81/a?b=c#d", "h", Some("81"), "/a?b=c#d"),
-            // Without a path the query is lost, as in the original.
             ("http://h?x=1", "h", None, "/"),
             ("https://[::1]:1/", "::1", Some("1"), "/"),
             ("http://u:p@h/../x", "h", None, "/../x"),

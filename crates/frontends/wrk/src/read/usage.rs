@@ -1,4 +1,4 @@
-//! Usage text of wrk and wrk2, in the original order of options.
+//! Usage text of wrk and wrk2. Options are in the original order.
 
 use super::Persona;
 

@@ -1,4 +1,3 @@
-//! The front end through its public API: exact reports from figures.
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
 use frontend_wrk::print::{Spectrum, WrkReport};
@@ -83,7 +82,6 @@ fn part_of_nothing() -> Tally {
 
 #[test]
 fn correction_is_reported_if_p99_moved() {
-    // One stall of a second among two thousand responses: wrk adds a thousand.
     let mut stalled = part(false, &[(100, 19_900), (1_000_000, 12)], &[]);
     stalled.counters.insert("requests".into(), 19_912);
     let report = WrkReport::from_part(stalled, 14_000_000_000, "http://h/");
@@ -104,7 +102,6 @@ fn table(text: &str) -> (Vec<&str>, ValueCounts) {
         let words: Vec<&str> = line.split_whitespace().collect();
         let ms: f64 = words[0].parse().unwrap();
         let seen: u64 = words[2].parse().unwrap();
-        // The table shows highest values, cells use lowest.
         let high = (ms * 1000.0).round() as u64;
         let low = if high < 2048 { high } else { high - 1 };
         if seen > before {
@@ -124,7 +121,6 @@ fn the_spectrum_is_hdr_histograms() {
     for golden in [RATE_LATENCY, SHORT, UNCORRECTED, second] {
         let (lines, cells) = table(golden);
         assert!(lines.len() > 40);
-        // Values between lines are unknown and irrelevant.
         let text = Spectrum::new(cells).text("Recorded Latency");
         assert_eq!(table(&text).0, lines);
         for line in golden

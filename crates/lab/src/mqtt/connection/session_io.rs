@@ -20,7 +20,7 @@ pub(super) struct Greeting {
     pub is_brief: bool,
     pub window: Option<u16>,
     pub will: Option<BrokerMessage>,
-    /// One and a half times the keep-alive. `None` for no limit.
+    /// One and a half times the keep-alive. `None` means no limit.
     pub keep_alive: Option<Duration>,
 }
 
@@ -67,7 +67,7 @@ fn id_of(pid: QosPid) -> (QoS, u16) {
 }
 
 fn pid(id: u16) -> Pid {
-    // Identifiers are never 0: they come from a codec that rejects it, or count from 1.
+    // An identifier is never 0: it comes from a codec that rejects 0, or it is counted from 1.
     Pid::try_from(id.max(1)).unwrap_or_default()
 }
 

@@ -1,5 +1,3 @@
-//! Tests of whole, split, pipelined and malformed requests.
-
 use proptest::prelude::*;
 
 use super::*;
@@ -19,7 +17,6 @@ fn read(bytes: &[u8]) -> Result<Vec<FinishedRequest>, ReadRefusal> {
     Ok(requests)
 }
 
-/// Three pipelined requests: without a body, with a length, in chunks.
 const THREE: &[u8] = b"GET /a HTTP/1.1\r\nHost: x\r\nX-Request-ID: one\r\n\r\n\
     POST /b?q=1 HTTP/1.1\r\ncontent-length: 5\r\n\r\nhello\
     PUT /__lab/stats?x HTTP/1.1\r\nTransfer-Encoding: Chunked\r\nConnection: close\r\n\r\n3\r\nabc\r\n0\r\n\r\n";

@@ -1,4 +1,4 @@
-//! Incoming connections, bytes and requests. Assigns arrival and result to each request.
+//! Accepts connections, reads requests, and assigns an arrival and a result to each request.
 
 use std::cmp::Reverse;
 use std::io;
@@ -23,7 +23,7 @@ impl Serve {
             };
             match accept_with(listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) {
                 Ok(socket) => {
-                    // Fails only on a closed connection, which reading will detect.
+                    // This fails only if the connection is closed, which reading will notice.
                     let _ = sockopt::set_tcp_nodelay(&socket, true);
                     let token = self.conns.insert(|number| Conn::new(number, socket));
                     if let Some(conn) = self.conns.get(token)
@@ -35,7 +35,7 @@ impl Serve {
                 }
                 Err(Errno::AGAIN) => return Ok(()),
                 Err(Errno::INTR | Errno::CONNABORTED) => {}
-                // Mostly "too many open files". Waiting connections stay in the backlog.
+                // Usually "too many open files". Connections wait in the backlog.
                 Err(_) => {
                     self.accept_again = Some(self.now + ACCEPT_PAUSE);
                     return self.poll.change(listener, LISTENER, EventFlags::empty());
@@ -103,7 +103,6 @@ impl Serve {
                 entry: None,
             });
         } else if conn.reader.wants_continue() && conn.queue.is_empty() && !conn.muted {
-            // Too short for a partial write.
             conn.send(CONTINUE);
         }
     }
@@ -150,7 +149,7 @@ impl Serve {
     }
 
     fn enqueue(&mut self, token: u64, due: u64, make: impl FnOnce(u64) -> Pending) {
-        // After a request that is never answered, no response can be matched.
+        // After a request that is never answered, no response could be matched to its request.
         let Some(conn) = self.conns.get(token).filter(|conn| !conn.muted) else {
             return;
         };

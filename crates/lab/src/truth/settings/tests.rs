@@ -1,5 +1,3 @@
-//! Tests of all options and error messages.
-
 use super::*;
 use proptest::prelude::*;
 

@@ -1,5 +1,5 @@
-//! The lab `truth`: compares a client's measurements with the log on one clock. Moments are
-//! compared by order, durations only if hundreds of times larger than the noise.
+//! Tests the lab `truth`: compares what a client measures with the log, on one clock. Times are
+//! compared by their order, and durations only if they are hundreds of times larger than the noise.
 
 mod modes;
 mod stall;
@@ -32,7 +32,6 @@ struct Truth {
 }
 
 impl Truth {
-    /// Starts the lab with options such as `mode=slow share=10%`.
     fn start(options: &str) -> Self {
         Self::seeded(7, options)
     }
@@ -68,7 +67,7 @@ impl Truth {
         crate::client::stats(self.address())
     }
 
-    /// Waits for these stats. Fails the test if they never come.
+    /// Waits for stats that meet a condition. Fails the test if they do not appear.
     fn stats_when(&self, wanted: impl Fn(&Value) -> bool) -> Value {
         for _ in 0..20_000 {
             let stats = self.stats();
@@ -109,7 +108,6 @@ struct LoggedRequest {
 struct Log {
     start: Option<u64>,
     stalls: Vec<(u64, u64)>,
-    /// In the order of the file.
     requests: Vec<LoggedRequest>,
 }
 
@@ -181,7 +179,6 @@ impl Log {
         requests
     }
 
-    /// The counts that `/__lab/stats` must have shown.
     fn counts(&self) -> Value {
         let mut by_code = BTreeMap::<String, u64>::new();
         for code in self.requests.iter().filter_map(|reported| reported.code) {
@@ -236,7 +233,6 @@ fn requests(to: SocketAddr, name: &str, n: usize) -> Vec<Seen> {
     (0..n).map(request).collect()
 }
 
-/// Like `requests`, from several concurrent clients.
 fn requests_of_many(to: SocketAddr, clients: usize, n: usize) -> Vec<Seen> {
     std::thread::scope(|scope| {
         let clients: Vec<_> = (0..clients)
@@ -249,7 +245,6 @@ fn requests_of_many(to: SocketAddr, clients: usize, n: usize) -> Vec<Seen> {
     })
 }
 
-/// Checks that the log lies within the client's moments, and not seconds away.
 fn assert_same(log: &Log, seen: &[Seen]) {
     assert_eq!(log.requests.len(), seen.len());
     for seen in seen {

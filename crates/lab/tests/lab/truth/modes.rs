@@ -1,5 +1,3 @@
-//! The modes without state, and the queue: the client's view matches options and log.
-
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::time::Duration;
@@ -72,7 +70,6 @@ fn exponential_is_a_queue_in_virtual_time() {
         assert_same(&log, &seen);
         let mut free = vec![0; servers];
         for reported in log.in_order_of_arrival() {
-            // The definition, independent of the lab's code.
             let earliest = free.iter_mut().min().unwrap();
             *earliest = reported.arrival.max(*earliest) + reported.service;
             assert_eq!(reported.due, Some(*earliest), "{reported:?}");
@@ -151,7 +148,6 @@ fn never_keeps_the_connection_open() {
     let mut client = lab.client().with_header("X-Request-Id", "lost");
     client.send("GET", "/", "");
     assert!(client.is_silent_for(Duration::from_millis(100)));
-    // Later requests cannot be answered either.
     client.send("POST", "/", "body");
     client.send("GET", "/__lab/stats", "");
     assert!(client.is_silent_for(Duration::from_millis(100)));
@@ -214,7 +210,6 @@ fn connection_is_reset_before_response() {
 fn connection_is_reset_halfway_through_response() {
     let lab = Truth::start("mode=reset share=100% when=half service=5ms body=10");
     let mut client = lab.client();
-    // Two at once: the second is reset with the first.
     client.send_raw(&b"GET / HTTP/1.1\r\nHost: lab\r\n\r\n".repeat(2));
     let (bytes, ended) = client.receive_all();
     let text = String::from_utf8(bytes).unwrap();

@@ -1,5 +1,3 @@
-//! The mode `stall`: stall windows, held requests, and both ways of draining.
-
 use super::*;
 
 fn assert_follows(log: &Log, service: u64) {
@@ -36,7 +34,6 @@ fn first_request_starts_a_stall_that_holds_everything() {
         assert_eq!(end, begin + 100 * MS);
     }
     assert_follows(&log, 2 * MS);
-    // Each client of a closed loop meets each stall once.
     let held = log
         .requests
         .iter()
@@ -51,8 +48,6 @@ fn backlog_drains_immediately_or_at_its_rate() {
         let lab = Truth::start(&format!(
             "mode=stall stall=200ms every=10s first=0 service=1ms {drain}"
         ));
-        // The first request starts the stall. Two connections are held in it, one of them a
-        // pipeline.
         let mut clients = [lab.client(), lab.client()];
         for k in [0, 1, 1, 0, 1, 1] {
             clients[k].send("GET", "/", "");
@@ -70,7 +65,6 @@ fn backlog_drains_immediately_or_at_its_rate() {
         );
         let mut turn = end;
         for reported in log.in_order_of_arrival() {
-            // On a machine that paused, some may have arrived after the stall.
             if reported.arrival >= turn {
                 turn = reported.arrival;
             }

@@ -1,4 +1,5 @@
-//! HTTP on the wire: framing, pipelining, large responses, many connections, vanishing clients.
+//! Tests HTTP on the wire: framing, pipelining, large responses, many connections, clients that
+//! disappear.
 
 use super::*;
 
@@ -91,7 +92,6 @@ fn connection_closes_as_requested() {
         assert!(text.contains("\r\nconnection: close\r\n"), "{text}");
         assert_eq!(text.matches("content-length").count(), 1, "{text}");
     }
-    // Invalid requests are neither counted nor logged.
     assert_eq!(lab.stats()["received"]["total"], 2);
     assert_eq!(lab.stop().requests.len(), 2);
 }
@@ -102,7 +102,6 @@ fn response_larger_than_socket_buffer_arrives_whole() {
     let mut client = lab.client();
     client.send("GET", "/", "");
     client.send("GET", "/", "");
-    // Counted before anything is read, so the lab writes against a full socket.
     lab.stats_when(|stats| stats["answered"]["total"] == 1);
     for _ in 0..2 {
         assert_eq!(client.receive("GET").body.len(), 16 * 1024 * 1024);

@@ -153,7 +153,8 @@ impl SelectorParser<'_> {
         })
     }
 
-    /// Takes a symbol after space. Space after it may be a combinator and stays.
+    /// Takes a symbol. Skips white space before it, but not after it, because that may be a
+    /// combinator.
     fn take_tight(&mut self, symbol: &str) -> bool {
         self.c.space();
         let found = self.c.rest().starts_with(symbol);
@@ -231,7 +232,6 @@ impl SelectorParser<'_> {
         }))
     }
 
-    /// Content of `:not()`.
     fn negated(&mut self) -> Result<Vec<Simple>, Misread> {
         self.c.down()?;
         let mut pick = None;
@@ -239,7 +239,7 @@ impl SelectorParser<'_> {
         self.c.up();
         match pick {
             None => Ok(simples),
-            // It would select among elements that are not searched for.
+            // It would select among elements that are not searched.
             Some(_) => Err(self
                 .c
                 .error("`:first`, `:last` and `:eq()` are not allowed in `:not()`")),
@@ -283,7 +283,7 @@ impl SelectorParser<'_> {
         Ok(number)
     }
 
-    /// `odd`, `even`, `3`, `2n`, `-n+3`.
+    /// Parses `odd`, `even`, `3`, `2n`, `-n+3`.
     fn steps(&mut self) -> Result<(i64, i64), Misread> {
         let end = self.c.rest().find(')').unwrap_or(self.c.rest().len());
         let text: String = self.c.rest()[..end]
@@ -294,7 +294,7 @@ impl SelectorParser<'_> {
             self.c
                 .error("expected odd, even, a number, or something like 2n+1")
         };
-        // Larger than any position, and safe from overflow.
+        // Larger than any position, and small enough to prevent overflow.
         const MOST: i64 = 1_000_000;
         let number = |text: &str| {
             let n = text.parse::<i64>().map_err(|_| wrong())?;

@@ -25,13 +25,13 @@ enum XPathValue {
 
 struct Context<'t> {
     tree: &'t Tree,
-    /// By node.
+    /// Position in document order, by node.
     order: Vec<usize>,
     budget: Cell<usize>,
     exhausted: Cell<bool>,
 }
 
-/// Maximum number of nodes visited per expression. Beyond it nothing is found. Nested conditions
+/// Maximum number of nodes that an expression visits. Beyond it nothing is found. Nested conditions
 /// multiply, and a response must not block a worker.
 const BUDGET: usize = 2_000_000;
 
@@ -144,7 +144,7 @@ impl Context<'_> {
         }
     }
 
-    /// Node sets compare as true if any of their texts does.
+    /// Compares values. Node sets compare as true if any of their texts does.
     fn compare(&self, left: &XPathValue, right: &XPathValue, operator: Operator) -> bool {
         let equality = matches!(operator, Operator::Equal | Operator::Unequal);
         match (left, right) {
@@ -264,7 +264,7 @@ impl Context<'_> {
         items
     }
 
-    /// Filters items. Positions count from 1 in the order given.
+    /// Filters items. Positions count from 1, in the order given.
     fn filtered(&self, items: Vec<NodeItem>, predicate: &Expression) -> Vec<NodeItem> {
         let last = items.len();
         let holds = |(at, item): &(usize, NodeItem)| {
@@ -385,7 +385,7 @@ impl Context<'_> {
     fn call(&self, function: XPathFunction, arguments: &[Expression], here: Here) -> XPathValue {
         let value = |index: usize| arguments.get(index).map(|a| self.value(a, here));
         let myself = || XPathValue::Nodes(vec![here.item]);
-        // Functions without argument use the context node.
+        // Functions without an argument use the context node.
         let subject = || value(0).unwrap_or_else(myself);
         let text = |index: usize| value(index).map_or_else(String::new, |v| self.string(&v));
         let number = |index: usize| value(index).map_or(f64::NAN, |v| self.number(&v));
@@ -460,7 +460,8 @@ fn nodes(value: XPathValue) -> Vec<NodeItem> {
     }
 }
 
-/// The characters at positions p, from 1, with round(start) ≤ p < round(start) + round(length).
+/// The characters at positions p, counted from 1, with round(start) ≤ p < round(start) +
+/// round(length).
 fn substring(text: &str, start: f64, length: Option<f64>) -> String {
     let round = |n: f64| (n + 0.5).floor();
     let begin = round(start);

@@ -1,5 +1,5 @@
-//! XPath 1.0, without variables, `id()` and the namespace axis. Names are compared as written,
-//! including prefixes.
+//! XPath 1.0 without variables, `id()` and the namespace axis. Names are compared as written, with
+//! their prefixes.
 
 mod evaluate;
 mod parse;
@@ -93,16 +93,11 @@ const AXES: [(&str, Axis); 12] = [
 
 #[derive(Debug, Clone, PartialEq)]
 enum NodeTest {
-    /// `*`
     Any,
-    /// `prefix:*`
     Prefix(String),
     Name(String),
-    /// `node()`
     Node,
-    /// `text()`
     Text,
-    /// `comment()`
     Comment,
 }
 
@@ -152,7 +147,6 @@ enum XPathFunction {
     Round,
 }
 
-/// Name, function, minimum and maximum number of arguments.
 const FUNCTIONS: [(&str, XPathFunction, usize, usize); 24] = [
     ("last", XPathFunction::Last, 0, 0),
     ("position", XPathFunction::Position, 0, 0),

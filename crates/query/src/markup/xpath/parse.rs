@@ -3,7 +3,6 @@
 use super::{AXES, Axis, Expression, FUNCTIONS, LocationStep, NodeTest, Operator, Path, Start};
 use crate::{Misread, cursor::Cursor};
 
-/// Maximum nesting.
 const DEEPEST: usize = 32;
 
 type Parsed = Result<Expression, Misread>;
@@ -156,7 +155,7 @@ impl<'a> XPathParser<'a> {
             .starts_with(|c: char| begins_name(c) || "@.*".contains(c))
     }
 
-    /// Text, number, bracket or call. `None` if a step follows.
+    /// Parses a text, number, bracket or call. `None` if a step follows.
     fn primary(&mut self) -> Result<Option<Expression>, Misread> {
         let rest = self.rest_after_space();
         let Some(first) = rest.chars().next() else {

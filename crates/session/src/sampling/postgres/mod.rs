@@ -1,5 +1,5 @@
-//! Samples a PostgreSQL database: counters, sessions, locks, connections. Keeps one connection and
-//! reopens it when lost.
+//! Samples a PostgreSQL database: counters, sessions, locks, connections. Keeps one connection open
+//! and reopens it if it is lost.
 
 mod wire;
 
@@ -44,7 +44,8 @@ const CONNECTIONS: [&str; 2] = ["connections-used", "connections-max"];
 const HIT_SHARE: &str = "hit-share";
 const WAITING: &str = "waiting";
 
-/// One transaction, so all values are of one moment. It times out if the server is too busy.
+/// The statements run in one transaction, so all values are from one point in time. It times out if
+/// the server is too busy.
 const QUESTION: &str = "BEGIN READ ONLY; SET LOCAL statement_timeout = 1500;
 SELECT xact_commit, xact_rollback, blks_hit, blks_read, tup_returned, tup_fetched, tup_inserted, tup_updated, tup_deleted,
   deadlocks, conflicts, temp_bytes, temp_files FROM pg_stat_database WHERE datname = current_database();
@@ -66,13 +67,13 @@ pub(super) struct Postgres {
     source: MetricSource,
     database: Database,
     connection: Option<Connection>,
-    /// Wait events seen; those without sessions report 0.
+    /// Wait events seen so far. Those without sessions are reported as 0.
     kinds: Vec<String>,
     before: Option<(f64, f64)>,
 }
 
 impl Postgres {
-    /// The database of a URL.
+    /// Creates the sampler for the database of a URL.
     pub fn new(source: MetricSource, url: &str) -> Result<Postgres, String> {
         Ok(Postgres {
             source,
@@ -97,7 +98,7 @@ impl Postgres {
     }
 
     fn ask(&mut self) -> Result<Vec<MetricReading>, String> {
-        // Retries once: the server may have closed an idle connection or restarted.
+        // Retry once, because the server may have closed an idle connection or restarted.
         let had_one = self.connection.is_some();
         let answers = match self.answers() {
             Err(reason) if had_one && reason != "no answer in time" => self.answers(),
@@ -122,7 +123,7 @@ impl Postgres {
     }
 
     fn answers(&mut self) -> Result<Vec<Vec<TextRow>>, String> {
-        // After an error the connection's state is unknown.
+        // After an error, the state of the connection is unknown.
         let mut connection = match self.connection.take() {
             Some(connection) => connection,
             None => Connection::open(&self.database, PATIENCE)?,
@@ -156,7 +157,7 @@ impl Postgres {
         }
     }
 
-    /// Number of waiting sessions by wait event, including 0 for earlier ones.
+    /// Number of waiting sessions by wait event. Reports 0 for events seen earlier.
     fn waits(&mut self, rows: &[TextRow]) -> Vec<MetricReading> {
         let count = |row: &TextRow| row.get(1).cloned().flatten()?.parse::<f64>().ok();
         let by_kind = |kind: &str| {

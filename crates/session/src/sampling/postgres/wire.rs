@@ -24,9 +24,7 @@ use tokio_rustls::rustls::{ClientConnection, StreamOwned, pki_types::ServerName}
 
 use crate::bounded::{self, Bounded, Deadline, io_error_text};
 
-/// Maximum length of a message.
 const LONGEST: i32 = 1 << 20;
-/// Maximum size of all rows of a response.
 const MOST_BYTES: usize = 4 << 20;
 const ROW_BYTES: usize = 64;
 const NAME: &str = "loadline";
@@ -34,10 +32,9 @@ const NAME: &str = "loadline";
 trait Stream: Read + Write + Send {}
 impl<T: Read + Write + Send> Stream for T {}
 
-/// Text of each column; `None` for null.
+/// Text of each column. `None` for null.
 pub(super) type TextRow = Vec<Option<String>>;
 
-/// A connection after login.
 pub(super) struct Connection {
     stream: Box<dyn Stream>,
     came: BytesMut,
@@ -46,7 +43,7 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Connects and logs in. The limit also holds for each later query.
+    /// Connects and logs in. The time limit also applies to each later query.
     pub fn open(database: &Database, patience: Duration) -> Result<Connection, String> {
         let deadline = Deadline::default();
         deadline.set(patience);
@@ -166,7 +163,7 @@ impl Connection {
     fn next(&mut self) -> Result<Message, String> {
         let mut piece = [0; 8192];
         loop {
-            // A message states its length: memory is not reserved on its word.
+            // A message states its length. Do not reserve memory before the data arrives.
             let head = Header::parse(&self.came).map_err(|_| STRANGE)?;
             if head.is_some_and(|head| head.len() > LONGEST) {
                 return Err(STRANGE.to_owned());
@@ -231,7 +228,7 @@ fn encrypted(
         verify_tls: how == Encryption::VerifyFull,
         ..plan::Http::default()
     };
-    // It speaks no HTTP.
+    // This protocol is not HTTP.
     http.tls.no_alpn = true;
     let config = engine::net::tls::config(&http)?;
     let name = ServerName::try_from(host.to_owned()).map_err(|reason| reason.to_string())?;

@@ -1,4 +1,4 @@
-//! `capture` and `match`.
+//! Translates `capture` and `match`.
 
 use plan::{
     Template,
@@ -62,7 +62,7 @@ impl Translator<'_> {
         }
         let from = self.source(spec)?;
         let says_no = spec.get("strict").and_then(Node::as_bool) == Some(false);
-        // Only captures use the default; a match is strict unless it sets `strict`.
+        // Only captures use the default for `strict`. A match is strict unless it sets `strict`.
         let strict = if equals.is_some() || spec.get("strict").is_some() {
             !says_no
         } else {

@@ -1,4 +1,4 @@
-//! `config.plugins.expect`, and `expect` of requests.
+//! Translates `config.plugins.expect`, and `expect` of requests.
 
 use plan::{Extension, Template};
 use query::jmespath::JmesPath;
@@ -14,7 +14,6 @@ use formats::{
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ExpectPlugin {
     pub options: Expect,
-    /// Whether requests without expectations expect a 200.
     pub default_200: bool,
 }
 
@@ -40,7 +39,7 @@ impl Translator<'_> {
             }
         }
         let option = |name: &str| entry.value.get(name).filter(|node| node.is_truthy());
-        // Only these two values are true.
+        // Only these two values count as true.
         let yes = |name: &str| {
             option(name)
                 .is_some_and(|node| node.as_bool() == Some(true) || node.as_str() == Some("true"))
@@ -192,7 +191,7 @@ impl Translator<'_> {
         })
     }
 
-    /// Values that are not numbers never match.
+    /// The expected statuses. Values that are not numbers never match.
     fn statuses(&mut self, node: &Node) -> Template {
         for one in node.as_list().unwrap_or(std::slice::from_ref(node)) {
             let text = one.text();

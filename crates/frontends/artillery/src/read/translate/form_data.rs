@@ -1,5 +1,6 @@
-//! `formData`: multipart parts. Files are read before the run; a missing one fails its request.
-//! Files named by variables are read when sent, but never if a response sets the name.
+//! Translates `formData` to multipart parts. Files are read before the run, and a missing one fails
+//! its request. A file named by a variable is read when its request is sent, but never if a
+//! response can set the name.
 
 use std::path::Path;
 
@@ -47,7 +48,8 @@ impl Translator<'_> {
         parts
     }
 
-    /// A response must not choose files of this machine.
+    /// Rejects uploads whose file name comes from a response. A server must not choose files of
+    /// this machine.
     pub(super) fn check_uploads(&mut self) {
         loop {
             let before = self.captured.len();
@@ -92,7 +94,7 @@ impl Translator<'_> {
             }),
             Err(reason) => {
                 self.missing_files.push(format!("{text}: {reason}"));
-                // Placeholder; the request is never sent.
+                // A placeholder, because the request is never sent.
                 Some(PartContent::Text(Template::from("")))
             }
         }

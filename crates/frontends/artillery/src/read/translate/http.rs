@@ -1,4 +1,4 @@
-//! `config.http`, `config.tls`, `config.defaults` and `config.target`.
+//! Translates `config.http`, `config.tls`, `config.defaults` and `config.target`.
 
 use plan::{
     CookiePrefixes, CookieRules, Http, PoolPolicy, Scenario, Step, Template,
@@ -42,13 +42,13 @@ impl Translator<'_> {
         if let Some(tls) = config.get("tls").filter(|node| node.is_truthy()) {
             self.map(tls, "tls");
             self.check_keys(tls, KeyLevel::Tls);
-            // As in Node.js, any value except `false` verifies.
+            // As in Node.js, any value other than `false` turns verification on.
             http.verify_tls = tls
                 .get("rejectUnauthorized")
                 .is_none_or(|node| node.as_bool() != Some(false));
             http.tls = self.tls(tls);
         }
-        // Node's client sends no ALPN.
+        // Node.js' client does not send ALPN.
         http.tls.no_alpn = !self.inputs.native;
         http.proxies = self.proxies();
         self.read_defaults(in_http("defaults"), config.get("defaults"));
@@ -92,7 +92,7 @@ impl Translator<'_> {
     fn timeout(&mut self, node: &Node, http: &mut Http) {
         let seconds = to_number(node);
         match nanoseconds(seconds) {
-            // 0 is falsy in JavaScript.
+            // 0 counts as false in JavaScript.
             Some(0) => {}
             Some(ns) => {
                 if seconds >= 1000.0 {
@@ -113,7 +113,6 @@ impl Translator<'_> {
         }
     }
 
-    /// The older `defaults` fills missing keys.
     fn read_defaults(&mut self, new: Option<&Node>, old: Option<&Node>) {
         for node in [new, old]
             .into_iter()
@@ -185,7 +184,6 @@ impl Translator<'_> {
         headers
     }
 
-    /// `20%`, or milliseconds.
     pub(super) fn jitter(&mut self, node: &Node) -> Option<Jitter> {
         let text = node.text();
         let digits = text
@@ -206,7 +204,7 @@ impl Translator<'_> {
         }
     }
 
-    /// `None` if it is invalid or unused.
+    /// Reads the target. `None` if it is invalid or unused.
     pub(super) fn target<'s>(
         &mut self,
         config: &Node,

@@ -1,5 +1,5 @@
-//! Translates a prepared script to a [`Plan`]. Shared parts: key checks and templates with
-//! locations.
+//! Translates a prepared script to a [`Plan`]. This module checks keys, and reads templates with
+//! their positions.
 
 mod capture;
 mod expect;
@@ -42,7 +42,6 @@ struct Translator<'a> {
     findings: &'a mut Findings,
     inputs: &'a ArtilleryInputs,
     read: ReadFile<'a>,
-    /// Base of relative file names.
     folder: PathBuf,
     pooled: bool,
     missing_files: Vec<String>,
@@ -54,10 +53,9 @@ struct Translator<'a> {
     expect: Option<expect::ExpectPlugin>,
 }
 
-/// `http.defaults`, or the older `defaults`.
 #[derive(Default)]
 struct Defaults {
-    /// `None` without default headers; then Artillery's user agent is sent.
+    /// `None` without default headers. Artillery's user agent is then sent.
     headers: Option<Vec<(String, Template)>>,
     cookies: Vec<(String, Template)>,
     lenient_captures: bool,
@@ -140,7 +138,6 @@ impl Translator<'_> {
                 Some(Support::Noted(reason)) => self
                     .findings
                     .note(entry.key_mark, format!("`{name}` has no effect: {reason}")),
-                // `x-…` keys hold anchors.
                 None if level == KeyLevel::Root && name.starts_with("x-") => {}
                 None => {
                     let hint = hint(name, keys::at_level(level).map(|key| key.name));
@@ -153,7 +150,8 @@ impl Translator<'_> {
         }
     }
 
-    /// Functions are refused where used. Artillery fails if the file is missing.
+    /// Checks the processor's file. Its functions are refused where they are used. Artillery fails
+    /// if the file is missing.
     fn processor(&mut self, config: &Node) {
         let Some(node) = config.get("processor").filter(|node| node.is_truthy()) else {
             return;
@@ -192,7 +190,6 @@ impl Translator<'_> {
     }
 }
 
-/// lodash's `toNumber`.
 fn to_number(node: &Node) -> f64 {
     match node.as_scalar() {
         Some(Value::Number(n)) => n.as_f64().unwrap_or(f64::NAN),
@@ -203,7 +200,7 @@ fn to_number(node: &Node) -> f64 {
     }
 }
 
-/// `None` if negative or too large.
+/// Converts seconds. `None` if they are negative or too large.
 fn nanoseconds(seconds: f64) -> Option<u64> {
     let ns = (seconds * plan::units::SECOND as f64).round();
     (0.0..=plan::units::MAX_DURATION as f64)

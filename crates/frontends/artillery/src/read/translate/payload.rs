@@ -1,4 +1,4 @@
-//! `config.payload`: tables, parsed as by csv-parse.
+//! Translates `config.payload`: tables in CSV, parsed like csv-parse does.
 
 use std::path::Path;
 
@@ -9,10 +9,9 @@ use super::Translator;
 use crate::read::{keys::KeyLevel, prepare};
 use formats::{document::Node, files, open, table::TableOptions};
 
-/// Value of the variable that `name` sets with `loadAll`.
 enum Whole {
     Table(String),
-    /// With `order`: one row as a list.
+    /// With `order`: one row, as a list.
     Row(String),
 }
 

@@ -1,4 +1,4 @@
-//! `config.phases`, with Artillery's parsing and messages.
+//! Translates `config.phases`, with Artillery's parsing and messages.
 
 use plan::{
     ArrivalProcess, FirstArrival, Load, Phase, Rate, Shape,
@@ -60,7 +60,7 @@ impl Translator<'_> {
         let ramp = self.rate(node, "rampTo")?;
         let count = self.count(node)?;
         let arrivals = self.arrivals(node, mode)?;
-        // Precedence of keys as in Artillery.
+        // Keys take precedence in the same order as in Artillery.
         let (duration, shape) = match (pause, count, rate, ramp) {
             (Some(pause), ..) => (Some(pause), Shape::Pause),
             (None, Some(count), ..) => (duration, Shape::Count(count)),
@@ -107,7 +107,7 @@ impl Translator<'_> {
         None
     }
 
-    /// Outer `None` after a problem, inner `None` if absent.
+    /// Reads a duration. The outer `None` means a problem, the inner one that the key is absent.
     fn duration(&mut self, phase: &Node, key: &str) -> Option<Option<(u64, String)>> {
         let Some(node) = phase.get(key) else {
             return Some(None);
@@ -209,7 +209,7 @@ impl Translator<'_> {
     }
 }
 
-/// Whole numbers are seconds; otherwise the grammar of `ms`.
+/// Whole numbers are seconds. Other values use the grammar of `ms`.
 fn seconds(node: &Node) -> Option<f64> {
     let n = to_number(node);
     if n.is_finite() && n.fract() == 0.0 {

@@ -1,5 +1,5 @@
-//! `config.plugins`: publishing plugins are noted, unknown ones get Artillery's warning, and those
-//! that shape traffic are refused.
+//! Translates `config.plugins`. Publishing plugins are noted, unknown ones get Artillery's warning,
+//! and plugins that shape traffic are refused.
 
 use super::Translator;
 use crate::{
@@ -11,7 +11,6 @@ use formats::{
     nearest::hint,
 };
 
-/// Default threshold in milliseconds.
 const APDEX_MS: f64 = 500.0;
 
 const ENDPOINT_OPTIONS: [&str; 6] = [
@@ -46,7 +45,6 @@ impl Translator<'_> {
         }
         for entry in self.map(plugins, "plugins") {
             let name = entry.key.as_str();
-            // For any plugin.
             if entry.value.get("suppressOutput").and_then(Node::as_bool) == Some(true) {
                 wanted.hidden.push(format!("plugins.{name}"));
             }
@@ -101,7 +99,6 @@ impl Translator<'_> {
             entry.key_mark,
             format!("the plugin `{name}` has no effect: plugins of others are not supported"),
         );
-        // Artillery's message for missing plugins.
         let words = [
             format!("WARNING: Could not load plugin: {name} warn"),
             format!(
@@ -118,7 +115,7 @@ impl Translator<'_> {
         environment.any(|(known, value)| known == name && !value.is_empty())
     }
 
-    /// Its functions are supported, its options not yet.
+    /// Reads the plugin's settings. Its functions are supported, its options not yet.
     fn fake_data(&mut self, config: &Node, entry: &Entry) {
         self.templates.fake_data = true;
         let own = config.get("fake-data").filter(|node| node.is_truthy());
@@ -131,7 +128,7 @@ impl Translator<'_> {
         }
     }
 
-    /// `config.ensure`, otherwise the plugin's options.
+    /// Reads `config.ensure`, or otherwise the plugin's options.
     fn ensure(&mut self, config: &Node, entry: &Entry) -> Ensure {
         let own = config.get("ensure").filter(|node| node.is_truthy());
         let mut ensure = Ensure::default();
@@ -206,7 +203,7 @@ impl Translator<'_> {
         number
     }
 
-    /// Always counted; shown unless disabled.
+    /// Reads the plugin's settings. Endpoints are always counted, and shown unless disabled.
     fn metrics_by_endpoint(&mut self, entry: &Entry) -> Endpoints {
         for option in entry.value.entries() {
             if !ENDPOINT_OPTIONS.contains(&option.key.as_str()) {

@@ -1,4 +1,4 @@
-//! A request step: URL, headers, body, cookies, and faults that occur when it is sent.
+//! Translates a request step: URL, headers, body, cookies, and faults that occur when it is sent.
 
 use plan::{
     Request, Template,
@@ -31,7 +31,7 @@ impl Translator<'_> {
             return None;
         }
         self.check_keys(node, KeyLevel::Request);
-        // Artillery's client prefers `uri`.
+        // Artillery's client prefers `uri` over `url`.
         let Some(url) = node
             .get("uri")
             .or_else(|| node.get("url"))
@@ -130,7 +130,6 @@ impl Translator<'_> {
         for entry in self.map(node, "qs") {
             let key = self.template(&Node::scalar(entry.key_mark, entry.key.as_str()));
             let value = match &entry.value {
-                // Node.js writes nothing for these.
                 value if value.is_null() || value.is_map() => Template::from(""),
                 value => self.template(value),
             };
@@ -139,7 +138,8 @@ impl Translator<'_> {
         pairs
     }
 
-    /// JSON before text before form; falsy values are absent.
+    /// Reads the body. `json` takes precedence over text, text over a form. Values that are false
+    /// in JavaScript count as absent.
     fn body(&mut self, node: &Node) -> RequestBody {
         let truthy = |key: &str| node.get(key).filter(|value| value.is_truthy());
         for key in ["json", "body", "form"] {
@@ -175,7 +175,7 @@ impl Translator<'_> {
         })
     }
 
-    /// Names are not templates; lists are joined by commas.
+    /// Reads a form. Names are not templates. Lists are joined with commas.
     fn form(&mut self, node: &Node) -> Vec<(Template, Template)> {
         let mut pairs = Vec::new();
         for entry in self.map(node, "form") {
@@ -198,7 +198,8 @@ impl Translator<'_> {
         pairs
     }
 
-    /// In the order of Artillery's client. The engine adds Host, content-length and cookies.
+    /// The headers in the order of Artillery's client. The engine adds `host`, `content-length` and
+    /// cookies.
     fn request_headers(
         &mut self,
         node: Option<&Node>,
@@ -224,7 +225,7 @@ impl Translator<'_> {
         let content_type = match body {
             RequestBody::Json(_) => Some("application/json"),
             RequestBody::Form(_) => Some("application/x-www-form-urlencoded"),
-            // The engine sets the multipart boundary.
+            // The engine sets the type of a multipart body, with its boundary.
             RequestBody::Text(_) | RequestBody::Multipart(_) | RequestBody::None => None,
         };
         let ours = [

@@ -1,4 +1,4 @@
-//! `scenarios`: names, weights, and `--scenario-name`.
+//! Translates `scenarios`: names, weights, and `--scenario-name`.
 
 use plan::{Scenario, Template, Variable};
 use query::value;
@@ -29,7 +29,7 @@ impl Translator<'_> {
         let mut scenarios = Vec::new();
         for (i, item) in items.iter().enumerate() {
             let name = item.get("name").and_then(Node::as_str).map(str::to_owned);
-            // Others keep their index, which names nameless scenarios.
+            // The other scenarios keep their index, which is the name of those without one.
             scenarios.push(match chosen {
                 Some(chosen) if chosen != i => Scenario {
                     name,
@@ -79,7 +79,8 @@ impl Translator<'_> {
         })
     }
 
-    /// `other` could be run instead.
+    /// Translates a scenario. `other` is the name of a scenario that could run instead, for
+    /// messages.
     fn scenario(&mut self, node: &Node, config: &Node, other: Option<&str>) -> Vec<plan::Step> {
         self.check_keys(node, KeyLevel::Scenario);
         if let Some(engine) = other_engine(node, config) {
@@ -99,7 +100,7 @@ impl Translator<'_> {
             .unwrap_or_default()
     }
 
-    /// Suggests `--scenario-name` for a script with other engines.
+    /// For a script with other engines too, returns a scenario to suggest for `--scenario-name`.
     fn supported(&self, items: &[Node], config: &Node) -> Option<String> {
         let (fine, others): (Vec<&Node>, Vec<&Node>) = items
             .iter()
@@ -118,7 +119,7 @@ impl Translator<'_> {
         })
     }
 
-    /// Exactly one must have or match the name.
+    /// Finds the chosen scenario. Exactly one must have the name or match it.
     fn chosen(&mut self, items: &[Node]) -> Result<Option<usize>, ()> {
         let Some(wanted) = &self.inputs.scenario_name else {
             return Ok(None);
@@ -138,7 +139,7 @@ impl Translator<'_> {
         Err(())
     }
 
-    /// JavaScript's `parseInt`; templates see constants only.
+    /// Reads a weight like JavaScript's `parseInt`. Its templates can only use constants.
     fn weight(&mut self, item: &Node, variables: &[(String, Variable)]) -> u32 {
         let Some(node) = item.get("weight") else {
             return 1;
@@ -207,7 +208,7 @@ fn matching(items: &[Node], wanted: &str) -> Vec<usize> {
     let regex = Regex::new(wanted).ok();
     let fits = |item: &Node| {
         let name = item.get("name").and_then(Node::as_str);
-        // JavaScript matches a missing name as `undefined`.
+        // In JavaScript, a missing name is matched as `undefined`.
         name == Some(wanted)
             || regex
                 .as_ref()

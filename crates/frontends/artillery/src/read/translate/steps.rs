@@ -1,4 +1,4 @@
-//! Kinds of steps, and those without requests: loops, think times, logs.
+//! Kinds of steps, and steps without requests: loops, think times, logs.
 
 use plan::{
     Step, Template,
@@ -41,7 +41,7 @@ impl Translator<'_> {
             );
             return None;
         };
-        // Artillery's precedence; otherwise the first key is a method.
+        // Artillery's precedence. If none of these keys is present, the first key is a method.
         let kind = ["loop", "parallel", "think", "log", "function"]
             .iter()
             .find_map(|kind| node.entry(kind))
@@ -92,7 +92,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Whether a step has one action: Artillery runs one of several.
+    /// Reports further actions in one step, because Artillery runs only one of them.
     fn has_other_keys(&mut self, node: &Node, kind: &Entry, level: KeyLevel) -> bool {
         let is_step = |name: &str| {
             keys::find(KeyLevel::Step, name).is_some()
@@ -188,7 +188,6 @@ impl Translator<'_> {
         if let Template::Literal(Value::Number(n)) = &mut template
             && let Some(whole) = n.as_f64().map(f64::ceil).and_then(value::number)
         {
-            // 2.5 passes are three.
             *n = whole;
         }
         match template {
@@ -240,8 +239,8 @@ impl Translator<'_> {
         Some(Think { time, jitter })
     }
 
-    /// Whole numbers are seconds, text uses the grammar of `ms`; fractions are seconds, as in
-    /// earlier versions of Artillery.
+    /// Reads a think time. Whole numbers are seconds, text uses the grammar of `ms`. Fractions are
+    /// seconds too, as in earlier versions of Artillery.
     fn think_time(&mut self, node: &Node) -> Option<u64> {
         let text = node.text();
         let seconds = to_number(node);

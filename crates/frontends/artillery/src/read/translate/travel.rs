@@ -1,4 +1,4 @@
-//! `config.tls` and proxies from the environment.
+//! Translates `config.tls`, and proxies from the environment.
 
 use plan::{Proxies, Proxy, Tls};
 
@@ -39,7 +39,6 @@ impl Translator<'_> {
 
     fn pem(&mut self, tls: &Node, key: &str) -> Option<String> {
         let node = tls.get(key).filter(|node| node.is_truthy())?;
-        // Several authorities may be a list.
         let items = node.as_list().unwrap_or(std::slice::from_ref(node));
         let texts: Option<Vec<String>> =
             items.iter().map(|item| self.pem_text(item, key)).collect();
@@ -71,8 +70,8 @@ impl Translator<'_> {
         }
     }
 
-    /// Upper-case variables only, as in the original. HTTP_PROXY covers both schemes without
-    /// HTTPS_PROXY.
+    /// Reads upper-case variables only, as the original does. Without HTTPS_PROXY, HTTP_PROXY is
+    /// used for both schemes.
     pub(super) fn proxies(&mut self) -> Proxies {
         let plain = self.proxy("HTTP_PROXY");
         let tls = self.proxy("HTTPS_PROXY").or_else(|| plain.clone());

@@ -9,7 +9,6 @@ use super::Translator;
 use crate::read::prepare::Script;
 use formats::{document::Node, templates::UnsetVariable};
 
-/// `$uuid` comes from the engine.
 const BUILT_IN: &[&str] = &[
     "target",
     "$environment",
@@ -67,7 +66,7 @@ impl Translator<'_> {
             .is_some_and(|plugin| plugin.options.prints_exchange());
         for name in BUILT_IN {
             let rendered = shows_all && !matches!(*name, "$env" | "$processEnvironment");
-            // A column of that name is set later.
+            // A table column with this name is set later.
             if (rendered || self.templates.uses_root(name)) && !columns.contains(name) {
                 variables.extend(
                     self.built_in(name, script)

@@ -1,5 +1,3 @@
-//! Scripts of the case studies and of transcripts.
-
 use super::{plan, rate};
 use crate::support::phases;
 use plan::{

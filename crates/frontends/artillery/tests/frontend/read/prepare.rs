@@ -159,7 +159,6 @@ scenarios:
         value("mixed"),
         Some(Variable::Constant(json!("xundefined")))
     );
-    // Only variables that scenarios use are in the plan.
     assert_eq!(
         value("$env"),
         Some(Variable::Constant(json!({"RATE": "4"})))
@@ -180,7 +179,6 @@ scenarios:
             .starts_with("7:11: {{ captured }} is not known when Artillery reads `config`")),
         "{reported:?}"
     );
-    // One run id draws the same values.
     assert_eq!(ok(inputs.clone()).variables, plan.variables);
     assert_ne!(
         ok(Inputs {
@@ -345,7 +343,6 @@ fn a_processor_that_no_step_names_is_noted() {
 #[test]
 fn the_order_of_the_steps() {
     let folder = Folder::new("order");
-    // Order: environment, --target, --overrides, --variables.
     let mut given = ArtilleryInputs::from(Inputs {
         environment: Some("staging".into()),
         target: Some("http://flag".into()),

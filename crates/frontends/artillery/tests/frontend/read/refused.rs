@@ -119,7 +119,6 @@ fn no_target() {
     let errors = errors(include_str!("../../golden/no-target.yml"));
     assert_eq!(errors.original, Some(refusal::no_target()));
     assert_eq!(lines(&errors).len(), 1);
-    // The schema reports a target that became undefined.
     let errors =
         super::errors("config: { target: '{{ $env.NOWHERE }}' }\nscenarios: [ { flow: [] } ]");
     assert_eq!(
@@ -159,11 +158,9 @@ fn file_types() {
         )
         .is_ok()
     );
-    // An empty file is an empty script.
     assert_eq!(errors("").original, Some(refusal::no_target()));
 }
 
-/// `UPDATE_DOCS=1 cargo test -p formats` updates it.
 #[test]
 fn the_page_is_made_from_the_list() {
     let path = concat!(

@@ -105,7 +105,6 @@ fn default_headers_and_cookies() {
             .collect::<Vec<_>>(),
         ["c={{sid}}"]
     );
-    // The older key is the default.
     let text = config(
         "defaults: { headers: { user-agent: me } }\nhttp: { defaults: { strictCapture: false } }",
     );
@@ -265,7 +264,6 @@ fn captures_and_matches() {
         [false, true, true]
     );
     let refused = |keys: &str| lines(&errors(&flow(&format!("- get: {{ url: /, {keys} }}"))));
-    // Invalid paths fail their captures, as in Artillery.
     let noted = |keys: &str| plan(&flow(&format!("- get: {{ url: /, {keys} }}"))).notes;
     assert_eq!(
         noted("capture: { json: '$.a[', as: x }")[0].text,

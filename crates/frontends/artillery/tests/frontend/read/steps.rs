@@ -92,7 +92,6 @@ fn thinks() {
         think("1\n  jitter: 300").jitter,
         Some(Jitter::Absolute(300 * MILLISECOND))
     );
-    // Reported once.
     let plan = plan(&flow("- think: 0.5\n- think: 0.25"));
     assert_eq!(
         notes(&plan),
