@@ -109,22 +109,21 @@ impl Curve {
         }
     }
 
+    /// Joins pairs of points, one pair at a time: an open point takes many times the memory of a
+    /// packed one. The last point stays open.
     fn widen(&mut self) {
         self.pack();
         self.width_s *= 2;
-        let mut wider: BTreeMap<u64, Point> = BTreeMap::new();
         for (number, packed) in std::mem::take(&mut self.finished) {
+            let wide = number / 2;
+            if self.open.as_ref().is_none_or(|(open, _)| *open != wide) {
+                self.pack();
+            }
             let narrow = packed.open();
-            let point = wider.entry(number / 2).or_default();
+            let (_, point) = self.open.get_or_insert_with(|| (wide, Point::default()));
             point.cover(narrow.span);
             point.part.slot.add(&narrow.part.slot);
         }
-        let halvings = self.resolution();
-        self.open = wider.pop_last();
-        let packed = wider
-            .iter()
-            .map(|(number, point)| (*number, PackedPoint::new(point, halvings)));
-        self.finished = packed.collect();
     }
 }
 
