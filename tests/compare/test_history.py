@@ -80,7 +80,7 @@ def test_index_has_the_figures_of_the_summary(loadline, shop):
     summary = loadline.summary()
     (run,) = listed(loadline)
     all_rows = run["rows"][0]
-    assert (all_rows["of"], all_rows["count"]) == ("all", summary["all"]["count"])
+    assert (all_rows["subject"], all_rows["count"]) == ("all", summary["all"]["count"])
     assert all_rows["error_share"] == summary["all"]["error_share"]
     assert all_rows["per_second"] == summary["all"]["per_second"]
     response = next(times for times in all_rows["times"] if times["span"] == "response")
@@ -183,7 +183,7 @@ def add_copies(loadline, values: list[float], name: str = "copied") -> None:
     (run,) = database.execute("select run from runs order by began_ns desc limit 1").fetchone()
     tables = {
         table: [column[1] for column in database.execute(f"pragma table_info({table})")]
-        for table in ("runs", "tags", "likeness", "rows", "times")
+        for table in ("runs", "tags", "fingerprint", "rows", "times")
     }
     with database:
         database.execute("update runs set fault = null")

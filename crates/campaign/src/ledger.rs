@@ -46,7 +46,7 @@ pub struct StageHead {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "what", rename_all = "snake_case")]
+#[serde(tag = "event", rename_all = "snake_case")]
 pub enum LedgerLine {
     Begun {
         stage: usize,

@@ -85,9 +85,9 @@ pub struct CoolDown {
     /// From the end of the load to recovery; `None` if not recovered.
     pub recovered_ns: Option<u64>,
     /// From the end of the load to the first probe; nothing is known of the time before.
-    pub first_look_ns: u64,
+    pub first_probe_ns: u64,
     /// From the end of the load to the last probe.
-    pub looked_until_ns: u64,
+    pub probed_until_ns: u64,
     /// p95 of the response time that counts as recovered, in nanoseconds.
     pub bound_ns: u64,
     pub error_bound: f64,
@@ -451,10 +451,10 @@ pub fn recovered(cool_down: &CoolDown) -> Option<String> {
     let ns = cool_down.recovered_ns?;
     Some(if ns < AT_ONCE_NS {
         "at once".to_owned()
-    } else if ns <= cool_down.first_look_ns {
+    } else if ns <= cool_down.first_probe_ns {
         format!(
             "by the first look, {} after the load",
-            units::time(cool_down.first_look_ns)
+            units::time(cool_down.first_probe_ns)
         )
     } else {
         format!("{} after the load", units::time(ns))

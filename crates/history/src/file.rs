@@ -117,7 +117,7 @@ mod tests {
             max: Some(9.0),
         };
         let row = |of: RowSubject, label: &str, times: Vec<RowTimes>| IndexedRow {
-            of,
+            subject: of,
             label: label.to_owned(),
             count: 100,
             error_share: Some(0.25),

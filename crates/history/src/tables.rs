@@ -132,7 +132,7 @@ impl Index {
         )?;
         let rows = rows.query_map([&run], |row| {
             Ok(IndexedRow {
-                of: from_word(row.get(0)?),
+                subject: from_word(row.get(0)?),
                 label: row.get(1)?,
                 count: row.get::<_, i64>(2)?.cast_unsigned(),
                 error_share: row.get(3)?,
@@ -212,7 +212,7 @@ fn add(to: &Transaction<'_>, past: &IndexedRun) -> Result<(), FileError> {
             params![
                 past.run,
                 place,
-                word(&row.of),
+                word(&row.subject),
                 row.label,
                 row.count.cast_signed(),
                 row.error_share,

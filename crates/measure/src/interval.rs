@@ -90,7 +90,7 @@ pub struct RunPart {
     /// Arrivals that the plan's user limit turned away.
     pub skipped: u64,
     /// Completed iterations that ended at an exit step.
-    pub left: u64,
+    pub exited: u64,
     /// Requests in flight: random samples, and the level at the end of the interval.
     pub in_flight: Gauge,
     /// Active virtual users, likewise.
@@ -264,7 +264,7 @@ impl Interval {
         self.run.due += run.due;
         self.run.started += run.started;
         self.run.skipped += run.skipped;
-        self.run.left += run.left;
+        self.run.exited += run.exited;
         self.run.opened += run.opened;
         self.run.connections += run.connections;
         self.run.lines_lost += run.lines_lost;

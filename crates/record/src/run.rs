@@ -228,7 +228,7 @@ impl Run {
         let mut parts: BTreeMap<u64, Tally> = BTreeMap::new();
         let Some(dir) = &self.dir else { return parts };
         for dir in [dir.clone()].into_iter().chain(parts::dirs(dir)) {
-            for line in things::<DoorLine>(&dir.join("door.jsonl")).0 {
+            for line in things::<DoorLine>(&dir.join("frontend.jsonl")).0 {
                 if self.totals.rows.contains_key(&line.i) {
                     parts.entry(line.i).or_default().merge(line.part());
                 }
@@ -326,9 +326,9 @@ impl Run {
             events.len() + unreadable,
             wanted.events,
         );
-        let (lines, unreadable) = count_things::<DoorLine>(&dir.join("door.jsonl"));
-        self.tell_damage("door.jsonl", "lines", unreadable);
-        self.tell_missing(dir, "door.jsonl", lines, wanted.frontend);
+        let (lines, unreadable) = count_things::<DoorLine>(&dir.join("frontend.jsonl"));
+        self.tell_damage("frontend.jsonl", "lines", unreadable);
+        self.tell_missing(dir, "frontend.jsonl", lines, wanted.frontend);
         let lines = self.take_server(dir, until_ns);
         self.tell_missing(dir, "server.jsonl", lines, wanted.server);
         for mut event in events {
@@ -365,7 +365,7 @@ impl Run {
     /// Reports missing lines. Without a recorded end, only a missing file is damage.
     fn tell_missing(&mut self, dir: &Path, file: &str, lines: usize, wanted: u64) {
         let path = dir.join(file);
-        let is_usual = file != "door.jsonl" && dir.join("counters.jsonl").is_file();
+        let is_usual = file != "frontend.jsonl" && dir.join("counters.jsonl").is_file();
         let failure = match fs::symlink_metadata(&path) {
             Ok(_) if path.is_file() => {
                 let missing = wanted.saturating_sub(lines as u64);

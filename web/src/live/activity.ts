@@ -53,7 +53,7 @@ export function activity(): Activity {
     show({ newest, log: said }) {
       el.hidden = false;
       errors.button.textContent = `Errors (${count(newest.errors_so_far)})`;
-      renew(errors, newest.kinds, newest.kinds_left_out, () => kinds(newest));
+      renew(errors, newest.kinds, newest.kinds_omitted, () => kinds(newest));
       const atEnd = log.panel.scrollTop + log.panel.clientHeight >= log.panel.scrollHeight - 4;
       renew(log, said.lines, said.left_out, () => lines(said.lines, said.left_out));
       if (atEnd) toEnd(log.panel);
@@ -102,7 +102,7 @@ function kinds(newest: Newest): Child[] {
   ];
   return [
     table("Errors by kind and endpoint, the newest first", columns, rows, "kinds"),
-    leftOut(newest.kinds_left_out, "kinds"),
+    leftOut(newest.kinds_omitted, "kinds"),
   ];
 }
 
@@ -110,7 +110,7 @@ function kinds(newest: Newest): Child[] {
 function found({ first, label }: NewestError): Child {
   if (!first) return null;
   const { status: code, body } = first;
-  const found = first.found ?? [];
+  const found = first.mismatches ?? [];
   // The endpoint and the reason are in other columns.
   const said = first.detail === `${label}: ${first.reason}` ? first.reason : first.detail;
   const detail = found.length > 0 ? found.join("; ") : said;

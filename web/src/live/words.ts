@@ -21,12 +21,12 @@ export function progress(newest: Newest): Progress {
   // The last interval ends with the load, or in the second after it.
   if (elapsed > end + SECOND)
     return { text: `${of}: the load has ended, requests in flight may still finish`, share: 1 };
-  const place = phase && (phase.name === "" ? `phase ${phase.number} of ${phase.of}` : named(phase));
+  const place = phase && (phase.name === "" ? `phase ${phase.number} of ${phase.count}` : named(phase));
   return { text: place ? `${place} · ${of}` : of, share: Math.min(elapsed / end, 1) };
 }
 
-function named(phase: { name: string; number: number; of: number }): string {
-  return `${phase.name} (phase ${phase.number} of ${phase.of})`;
+function named(phase: { name: string; number: number; count: number }): string {
+  return `${phase.name} (phase ${phase.number} of ${phase.count})`;
 }
 
 /** Formats whole seconds, because updates come once a second. */

@@ -91,7 +91,7 @@ function confidence(page: Page): Child {
     time(c.ns),
     `${time(c.low_ns)} to ${c.high_ns === null ? "not known" : time(c.high_ns)}`,
     count(c.samples),
-    `${count(Math.round(c.effective))}${c.rough ? " (rough)" : ""}`,
+    `${count(Math.round(c.effective))}${c.approximate ? " (rough)" : ""}`,
   ]);
   return h("div", {}, h("h3", {}, "How far they may be off"), table("Confidence intervals", columns, cells));
 }

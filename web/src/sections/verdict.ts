@@ -38,7 +38,7 @@ function headline(page: Page): HTMLElement {
       ),
     ),
     h("p", { class: "sentence" }, ...prose(verdict.sentence)),
-    strip("glance", verdict.glance ?? []),
+    strip("glance", verdict.key_figures ?? []),
     strip("deciding", verdict.figures),
     telling(page),
     measurement ? trust(measurement, verdict.sentence, run.model === "closed") : null,
@@ -62,7 +62,7 @@ function strip(kind: string, figures: Deciding[]): HTMLElement | null {
 /** The most important conclusions. All of them are in their own section. */
 function telling(page: Page): HTMLElement | null {
   const { conclusions, verdict } = page.summary;
-  const shown = (verdict.telling ?? []).flatMap((at) => conclusions[at] ?? []);
+  const shown = (verdict.key_conclusions ?? []).flatMap((at) => conclusions[at] ?? []);
   if (shown.length === 0) return null;
   const item = (conclusion: (typeof shown)[number]) => {
     const [tone, icon] = TONES[conclusion.tone] ?? TONES.neutral;

@@ -320,7 +320,7 @@ fn healthy(summary: &Summary) -> Option<Conclusion> {
     let ok = summary.requests.ok;
     if summary.is_generators()
         || falls_behind(summary).is_some()
-        || peak(summary).is_some_and(|peak| peak.slow_to_the_end)
+        || peak(summary).is_some_and(|peak| peak.slow_until_end)
         || error_share(summary) >= FEW_ERRORS
         || ok == 0
     {
@@ -384,8 +384,8 @@ pub(super) fn highest(stats: &Stats) -> Option<(&'static str, Figure)> {
     ];
     let best = given
         .into_iter()
-        .find(|(_, figure)| !figure.too_few && !figure.not_given);
-    best.or_else(|| (!stats.max.not_given).then_some(("largest value", stats.max)))
+        .find(|(_, figure)| !figure.too_few && !figure.unreported);
+    best.or_else(|| (!stats.max.unreported).then_some(("largest value", stats.max)))
 }
 
 /// Headline time of the first and the last quarter of the load. A rise in a planned peak that the
@@ -416,7 +416,7 @@ fn load_trend(summary: &Summary) -> Option<Conclusion> {
         _ => ("stayed about the same", Tone::Good),
     };
     Some(Conclusion::new(
-        "course",
+        "trend",
         tone,
         format!(
             "From the first quarter of the load to the last, p95 of the {name} {verb}: {} at {} requests/s, {} at {}.",
@@ -441,7 +441,7 @@ fn recovery(summary: &Summary) -> Option<Conclusion> {
     let bound = units::time(peak.bound_ns);
     let (tone, text) = match peak.settled_ns {
         Some(0) => return None,
-        None if !peak.slow_to_the_end => return None,
+        None if !peak.slow_until_end => return None,
         Some(ns) => (
             Tone::Neutral,
             format!(
@@ -450,7 +450,7 @@ fn recovery(summary: &Summary) -> Option<Conclusion> {
             ),
         ),
         None => {
-            let within = units::time(peak.looked_ns);
+            let within = units::time(peak.observed_ns);
             let metastable = if peak.is_metastable {
                 " The load after the peak was no higher than before it: the overload sustains itself (a metastable state)."
             } else {

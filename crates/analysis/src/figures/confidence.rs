@@ -27,7 +27,7 @@ pub struct Confidence {
     /// Number of independent samples that would be as informative.
     pub effective: f64,
     /// Whether less than a minute was measured: the correlation of samples is then a rough guess.
-    pub rough: bool,
+    pub approximate: bool,
 }
 
 /// Intervals of response times (service times without a pacing schedule) and of each scenario's
@@ -61,7 +61,7 @@ pub fn intervals(run: &Run) -> Vec<Confidence> {
                     high_ns: interval.high_ns,
                     samples: samples.count(),
                     effective: interval.effective,
-                    rough: interval.rough,
+                    approximate: interval.rough,
                 });
             }
         }

@@ -32,9 +32,9 @@ pub struct ArrivalLedger {
     pub unknown: u64,
     /// Iterations that completed.
     pub completed: u64,
-    /// Completed iterations that ended at a `leave` of the plan.
+    /// Completed iterations that ended at an `exit` of the plan.
     #[serde(default, skip_serializing_if = "is_none")]
-    pub left: u64,
+    pub exited: u64,
     /// Iterations ended by an error.
     pub failed: u64,
     /// Iterations in flight when the run ended.
@@ -129,7 +129,7 @@ pub fn arrivals(run: &Run) -> ArrivalLedger {
         unsent: planned.map(|planned| planned.saturating_sub(started + skipped + unknown)),
         unknown,
         completed: counted.ok,
-        left: total(|run| run.left),
+        exited: total(|run| run.exited),
         failed,
         abandoned,
         in_flight,

@@ -321,13 +321,13 @@ pub struct Row {
     /// Which of `count`, `errors`, `per_second` and `bytes_in` the measuring tool did not report.
     /// Reports omit them. Only for imported runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub not_told: Vec<String>,
+    pub unreported: Vec<String>,
 }
 
 impl Row {
     #[must_use]
     pub fn reports(&self, figure: &str) -> bool {
-        !self.not_told.iter().any(|name| name == figure)
+        !self.unreported.iter().any(|name| name == figure)
     }
 
     /// Its name, with the scope if it spans requests.

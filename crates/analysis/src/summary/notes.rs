@@ -17,10 +17,10 @@ pub struct Headline {
     pub figures: Vec<Deciding>,
     /// Key figures: load, responses, errors, percentiles, maximum.
     #[serde(default)]
-    pub glance: Vec<Deciding>,
+    pub key_figures: Vec<Deciding>,
     /// The most important conclusions besides the sentence, as indices into `conclusions`.
     #[serde(default)]
-    pub telling: Vec<usize>,
+    pub key_conclusions: Vec<usize>,
 }
 
 /// A figure with its name.
@@ -38,7 +38,7 @@ pub struct Deciding {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Conclusion {
     /// The rule that wrote it: `stopped`, `criteria`, `generator`, `errors`, `overload`,
-    /// `saturation`, `healthy`, `steady`, `slowest`, `course`, `recovery`, `skipped`, `nothing`.
+    /// `saturation`, `healthy`, `steady`, `slowest`, `trend`, `recovery`, `skipped`, `nothing`.
     pub kind: String,
     /// Whether it is good or bad news.
     pub tone: Tone,

@@ -25,7 +25,7 @@ use super::{
     subject::{Subject, may_be_of},
 };
 use crate::{
-    exclusions::LeftOut,
+    exclusions::ExcludedSpans,
     figures::{self, Sampled, per_second},
     steady,
 };
@@ -39,7 +39,7 @@ pub(super) struct CriterionScope<'a> {
     /// `None` means the whole run; otherwise points are used.
     window: Option<TimeSpan>,
     /// Excluded because of lost nodes.
-    left_out: LeftOut,
+    left_out: ExcludedSpans,
     elapsed_ns: u64,
 }
 
@@ -121,10 +121,10 @@ impl<'a> CriterionScope<'a> {
             labels,
             phases,
             window,
-            left_out: LeftOut::default(),
+            left_out: ExcludedSpans::default(),
             elapsed_ns,
         };
-        scope.left_out = LeftOut::new(run, |span| scope.reaches(span));
+        scope.left_out = ExcludedSpans::new(run, |span| scope.reaches(span));
         Ok(scope)
     }
 

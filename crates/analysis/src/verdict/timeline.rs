@@ -7,7 +7,7 @@ use plan::criteria::{Metric, parse_criterion};
 
 use super::{holds, is_by_label};
 use crate::{
-    exclusions::LeftOut,
+    exclusions::ExcludedSpans,
     moments::{self, Moment},
     steady::{self, Steady},
 };
@@ -54,7 +54,7 @@ fn line(
         return vec![None; moments.len()];
     };
     // A point has no steady state of its own.
-    let left_out = LeftOut::new(run, |_| true);
+    let left_out = ExcludedSpans::new(run, |_| true);
     let is_asked = |moment: &Moment<'_>| {
         !left_out.has(moment.span) && (!criterion.steady || lies_in(moment, steady))
     };

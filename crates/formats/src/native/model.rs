@@ -26,7 +26,7 @@ pub const PLAN: &[&str] = &[
     "stages",
     "cool-down",
     "tested",
-    "meant",
+    "target-service",
     "assumptions",
     "recommendations",
 ];
@@ -35,13 +35,13 @@ pub const CAMPAIGN: &[&str] = &[
     "stages",
     "cool-down",
     "tested",
-    "meant",
+    "target-service",
     "assumptions",
     "recommendations",
 ];
 /// `about`
 pub const ABOUT: &[&str] = &["objective", "owner", "environment", "links", "tags"];
-/// `tested` and `meant`
+/// `tested` and `target-service`
 pub const DEPLOYMENT: &[&str] = &["instances", "background"];
 /// An item of `stages`.
 pub const STAGE: &[&str] = &[
@@ -147,7 +147,7 @@ pub const SCENARIO: &[&str] = &["name", "weight", "volume", "steps"];
 /// `volume` as a mapping.
 pub const VOLUME: &[&str] = &["volume", "hours", "clustering", "growth"];
 /// Steps that are not requests. Other steps are named by their method.
-pub const STEPS: &[&str] = &["think", "loop", "log", "leave", "choose"];
+pub const STEPS: &[&str] = &["think", "loop", "log", "exit", "choose"];
 pub const KEYS_WITH_STEPS: &[&str] = &["if", "group", "steps"];
 /// An item of `choose`.
 pub const BRANCH: &[&str] = &["weight", "steps"];

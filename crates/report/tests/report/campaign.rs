@@ -67,8 +67,8 @@ fn planned(times: f64) -> Planned {
 fn cool_down(recovered_ns: Option<u64>) -> CoolDown {
     CoolDown {
         recovered_ns,
-        first_look_ns: 2_000_000_000,
-        looked_until_ns: 60_000_000_000,
+        first_probe_ns: 2_000_000_000,
+        probed_until_ns: 60_000_000_000,
         bound_ns: 1_500_000_000,
         error_bound: 0.01,
         settled_ns: 10_000_000_000,

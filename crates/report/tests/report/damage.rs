@@ -143,7 +143,7 @@ fn counters_that_are_gone() {
 
 #[test]
 fn lines_of_the_doors_books_that_cannot_be_read() {
-    let (_folder, dir) = changed("door.jsonl", |content| {
+    let (_folder, dir) = changed("frontend.jsonl", |content| {
         content[0] = b'#';
         content.extend(b"{\"i\":\"none\"}\n torn");
     });
@@ -159,7 +159,7 @@ fn full_disk_is_neither_damage_nor_loss() {
     let mut broken = writer(&folder.0, &plan(&["unsent < 1%"]), labels().all());
     // The disk is full for a file first written in the fourth interval.
     let dir = broken.dir().unwrap().to_owned();
-    std::os::unix::fs::symlink("/dev/full", dir.join("door.jsonl")).unwrap();
+    std::os::unix::fs::symlink("/dev/full", dir.join("frontend.jsonl")).unwrap();
     let mut warned = 0;
     for (i, mut interval) in intervals().into_iter().enumerate() {
         if i < 3 {

@@ -141,7 +141,7 @@ fn a_record_cut_off_anywhere_keeps_every_finished_interval() {
         "intervals.hlog",
         "labels.jsonl",
         "events.jsonl",
-        "door.jsonl",
+        "frontend.jsonl",
     ] {
         let content = fs::read_to_string(dir.join(name)).unwrap();
         // Offsets from which interval i is complete.
@@ -194,7 +194,7 @@ proptest! {
     fn a_record_with_wrong_bytes_is_read_without_a_panic(seed: u64, file in 0..5usize, n in 1..20usize) {
         let (folder, copy) = (Folder::new(), Folder::new());
         let dir = write(&folder.0, &plan(&[])).dir.unwrap();
-        let name = ["counters.jsonl", "intervals.hlog", "labels.jsonl", "events.jsonl", "door.jsonl"][file];
+        let name = ["counters.jsonl", "intervals.hlog", "labels.jsonl", "events.jsonl", "frontend.jsonl"][file];
         cut_copy(&dir, &copy.0, "", 0);
         let mut content = fs::read(dir.join(name)).unwrap();
         let mut rng = Rng::keyed(seed, Purpose::User, 0, 0);
@@ -379,7 +379,7 @@ fn a_run_goes_on_without_its_record() {
     let mut memory = Writer::in_memory(&manifest, labels().all(), Redactor::default());
     let mut broken = writer(&folder.0.join("runs"), &plan, labels().all());
     // The disk is full for a file first written in the fourth interval.
-    std::os::unix::fs::symlink("/dev/full", broken.dir().unwrap().join("door.jsonl")).unwrap();
+    std::os::unix::fs::symlink("/dev/full", broken.dir().unwrap().join("frontend.jsonl")).unwrap();
     let mut warnings = Vec::new();
     for (i, mut interval) in support::intervals().into_iter().enumerate() {
         if i < 3 {

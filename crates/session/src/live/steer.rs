@@ -55,17 +55,17 @@ impl Steering {
     /// State for the page: what can be changed, value and maximum, or why nothing can.
     pub fn render(&self) -> Value {
         match &self.0 {
-            SteeringKind::Fixed(reason) => json!({"what": null, "why": reason}),
+            SteeringKind::Fixed(reason) => json!({"quantity": null, "reason": reason}),
             SteeringKind::LoadControl(load_control, zero) => match load_control
                 .now(Clock::system(*zero).now())
             {
-                Err(reason) => json!({"what": null, "why": reason.to_string()}),
+                Err(reason) => json!({"quantity": null, "reason": reason.to_string()}),
                 Ok(now) => {
                     let (what, most) = match now {
                         AdjustedLoad::Rate(_) => ("rate", load_control.most().per_second.floor()),
                         AdjustedLoad::Users(_) => ("users", f64::from(load_control.most().users)),
                     };
-                    json!({"what": what, "value": now.figure(), "most": most})
+                    json!({"quantity": what, "value": now.figure(), "most": most})
                 }
             },
         }
