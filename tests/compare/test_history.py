@@ -240,7 +240,7 @@ def test_runs_that_cannot_be_compared_are_excluded_with_reasons(loadline, shop):
     add_copies(loadline, noisy_values(12))
     with index(loadline) as changed:
         changed.execute("update runs set fault = 'its measurement is INVALID: late' where run = 'copied-003'")
-        changed.execute("update likeness set value = 'open, 1/s' where run in ('copied-004', 'copied-005') and what = 'load'")
+        changed.execute("update fingerprint set value = 'open, 1/s' where run in ('copied-004', 'copied-005') and name = 'load'")
     ran = loadline("history", "p50", "--last", "12")
     assert "not counted: 1 run, its measurement is INVALID: copied-003" in ran.stdout
     text = " ".join(ran.stdout.split())

@@ -373,7 +373,7 @@ export interface Summary {
   iterations: Row[];
   transactions?: Row[];
   confidence: {
-    of: string;
+    label: string;
     time: string;
     percentile: string;
     ns: number;

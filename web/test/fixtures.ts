@@ -126,7 +126,7 @@ function page(recipe: Recipe): Page {
           ...recipe.measurement,
         };
   const summary: Summary = {
-    schema: 1,
+    schema: 2,
     run: {
       name: recipe.name,
       target: "http://127.0.0.1:8080",

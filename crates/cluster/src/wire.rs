@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use session::RunPartOrder;
 
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 /// Maximum message; thousands of labels take a few megabytes.
 const LONGEST: usize = 64 << 20;
 
@@ -97,7 +97,7 @@ pub enum ToConductor {
         text: String,
         warning: bool,
     },
-    /// Answer to `Adopt`.
+    /// Answer to `TakeOver`.
     TakenOver {
         share: Share,
         from_ns: u64,

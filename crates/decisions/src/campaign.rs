@@ -18,7 +18,7 @@ use analysis::{
 pub use comparison::{Compared, Comparison};
 pub use projection::{Bracket, Estimate, Projection};
 
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 const UTC: &str = "%Y-%m-%dT%H:%M:%SZ";
 const AT_ONCE_NS: u64 = 1_000_000_000;
 

@@ -109,7 +109,7 @@ pub fn judge(
     is_only_made: bool,
 ) -> Gate {
     let mut gate = Gate {
-        schema: 1,
+        schema: 2,
         test: String::new(),
         baseline: None,
         verdict: GateVerdict::Passed,

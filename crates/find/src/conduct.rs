@@ -240,7 +240,7 @@ impl Searching<'_> {
 
 fn begin(options: &FindOptions, wall_ns: u64) -> SearchResult {
     SearchResult {
-        schema: 1,
+        schema: 2,
         test: options.rendered.0.clone(),
         target: options.rendered.1.clone(),
         started_utc: record::utc(wall_ns, "%Y-%m-%dT%H:%M:%SZ"),

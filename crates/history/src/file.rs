@@ -231,6 +231,22 @@ mod tests {
     }
 
     #[test]
+    fn index_of_version_1_is_converted() {
+        let folder = Folder::new("older");
+        drop(with(&folder.0, |index| index.runs()).unwrap());
+        let connection = Connection::open(folder.0.join(FILE)).unwrap();
+        connection
+            .execute_batch(
+                "alter table fingerprint rename column name to what;
+                 alter table fingerprint rename to likeness;",
+            )
+            .unwrap();
+        connection.pragma_update(None, "user_version", 1).unwrap();
+        drop(connection);
+        assert_eq!(with(&folder.0, |index| index.runs()).unwrap().0.len(), 0);
+    }
+
+    #[test]
     fn a_newer_index_is_left_as_it_is() {
         let folder = Folder::new("newer");
         let connection = Connection::open(folder.0.join(FILE)).unwrap();

@@ -1,4 +1,4 @@
-//! Lines of `door.jsonl`: the front end's accumulators by interval.
+//! Lines of `frontend.jsonl`: the front end's accumulators by interval.
 
 use std::collections::{BTreeMap, btree_map::Entry};
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::redact::Redactor;
 
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct DoorLine {
+pub(super) struct FrontendLine {
     pub i: u64,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     counters: BTreeMap<String, u64>,
@@ -32,12 +32,12 @@ struct SketchLine {
     max: f64,
 }
 
-impl DoorLine {
+impl FrontendLine {
     /// Without secrets. Equal names are merged.
-    pub(super) fn new(index: u64, part: &Tally, redactor: &Redactor) -> DoorLine {
+    pub(super) fn new(index: u64, part: &Tally, redactor: &Redactor) -> FrontendLine {
         let named = |name: &String| redactor.text(name);
         let sketches = renamed(&part.sketches, named, |a, b| a.merge(&b));
-        DoorLine {
+        FrontendLine {
             i: index,
             counters: renamed(&part.counters, named, |a, b| *a += b),
             firsts: part.firsts.clone(),

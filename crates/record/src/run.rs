@@ -18,7 +18,7 @@ use serde_json::Value;
 use super::{
     Event, EventKind, Frames, IntervalReader, IntervalRecord, LabelTotals, Manifest, NodeRow,
     NodeSum, RecordError, RunEnd, RunState, Totals, Truncation, agreement, files,
-    front_end::DoorLine,
+    front_end::FrontendLine,
     location, manifest, node,
     parts::{self, RunParts},
     read::{count_things, things},
@@ -224,11 +224,11 @@ impl Run {
 
     /// By interval.
     #[must_use]
-    pub fn door_parts(&self) -> BTreeMap<u64, Tally> {
+    pub fn frontend_parts(&self) -> BTreeMap<u64, Tally> {
         let mut parts: BTreeMap<u64, Tally> = BTreeMap::new();
         let Some(dir) = &self.dir else { return parts };
         for dir in [dir.clone()].into_iter().chain(parts::dirs(dir)) {
-            for line in things::<DoorLine>(&dir.join("frontend.jsonl")).0 {
+            for line in things::<FrontendLine>(&dir.join("frontend.jsonl")).0 {
                 if self.totals.rows.contains_key(&line.i) {
                     parts.entry(line.i).or_default().merge(line.part());
                 }
@@ -326,7 +326,7 @@ impl Run {
             events.len() + unreadable,
             wanted.events,
         );
-        let (lines, unreadable) = count_things::<DoorLine>(&dir.join("frontend.jsonl"));
+        let (lines, unreadable) = count_things::<FrontendLine>(&dir.join("frontend.jsonl"));
         self.tell_damage("frontend.jsonl", "lines", unreadable);
         self.tell_missing(dir, "frontend.jsonl", lines, wanted.frontend);
         let lines = self.take_server(dir, until_ns);

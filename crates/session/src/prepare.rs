@@ -63,7 +63,7 @@ impl Job {
             frontend,
             plan,
             options,
-            hosts: Hosts::BesideDoor,
+            hosts: Hosts::AsOriginalTool,
             runs: None,
             secrets: Vec::new(),
             live: live::LiveOptions::default(),

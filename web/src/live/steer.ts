@@ -84,15 +84,15 @@ export function steer(): Steer {
     event.preventDefault();
     if (load.quantity === null) return;
     confirm.disabled = true;
-    void ask(`${load.quantity}=${value.value.trim()}`).then(({ changed, text: said }) => {
+    void ask(`${load.quantity}=${value.value.trim()}`).then(({ changed, text: message }) => {
       confirm.disabled = false;
       if (!changed) {
-        fill(refused, `It was not changed: ${said}.`);
+        fill(refused, `It was not changed: ${message}.`);
         value.focus();
         return;
       }
       dialog.close();
-      result.textContent = `The load was changed: ${said}.`;
+      result.textContent = `The load was changed: ${message}.`;
     });
   });
   return {

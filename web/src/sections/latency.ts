@@ -86,7 +86,7 @@ function confidence(page: Page): Child {
     { name: "worth", number: true, title: "number of independent samples with equal precision" },
   ];
   const cells = rows.map((c): Child[] => [
-    c.of,
+    c.label,
     `${c.time} ${c.percentile}`,
     time(c.ns),
     `${time(c.low_ns)} to ${c.high_ns === null ? "not known" : time(c.high_ns)}`,

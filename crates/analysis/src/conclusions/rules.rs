@@ -206,9 +206,9 @@ fn overload(summary: &Summary) -> Option<Conclusion> {
         Overloaded::Backlog(steady) => {
             let text = steady.sentence.clone();
             let figures = [
-                "steady.came_per_second",
+                "steady.arrived_per_second",
                 "steady.answered_per_second",
-                "steady.grows_per_second",
+                "steady.backlog_per_second",
             ];
             return Some(Conclusion::new("overload", Tone::Bad, text, &figures));
         }
@@ -223,7 +223,7 @@ fn overload(summary: &Summary) -> Option<Conclusion> {
             let figures = [
                 "recovery.peak.issued_per_second",
                 "recovery.peak.answered_per_second",
-                "recovery.peak.under_way",
+                "recovery.peak.in_flight",
             ];
             return Some(Conclusion::new("overload", Tone::Bad, text, &figures));
         }
@@ -466,7 +466,7 @@ fn recovery(summary: &Summary) -> Option<Conclusion> {
     };
     let within = match peak.settled_ns {
         Some(_) => "recovery.peak.settled_ns",
-        None => "recovery.peak.looked_ns",
+        None => "recovery.peak.observed_ns",
     };
     let figures = [within, "recovery.peak.bound_ns", "recovery.peak.before"];
     Some(Conclusion::new("recovery", tone, text, &figures))

@@ -42,7 +42,7 @@ use crate::verdict::{Judged, Measurement};
 
 use record::{Model, NodeRow, RunState};
 
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 #[must_use]
 pub fn schema() -> String {

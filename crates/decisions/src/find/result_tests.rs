@@ -40,7 +40,7 @@ fn answer_from(probes: &[(f64, bool, bool)]) -> (SearchResult, Vec<ProbeResult>)
         run: String::new(),
     };
     let found = SearchResult {
-        schema: 1,
+        schema: 2,
         test: "plan.yml".into(),
         target: None,
         started_utc: String::new(),

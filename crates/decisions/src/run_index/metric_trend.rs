@@ -101,7 +101,7 @@ pub fn trend(runs: &[IndexedRun], config: &TrendConfig) -> Result<MetricTrend, N
     let unit = config.subject.unit();
     let (shifts, correlation) = shifts(&values, unit, config);
     Ok(MetricTrend {
-        schema: 1,
+        schema: 2,
         subject: config.subject.text.clone(),
         unit,
         margin: margin(unit, config),

@@ -234,25 +234,25 @@ fn wrong_deployments(load: &str) -> Vec<(String, &'static str)> {
             format!(
                 "stages: [{{ name: a, {load} }}]\ntested: {{ instances: 2 }}\ntarget-service: {{ instances: 2, background: 100% }}\n"
             ),
-            "c.yml:7:36: `background: 100%` leaves nothing for the load",
+            "c.yml:7:45: `background: 100%` leaves nothing for the load",
         ),
         (
             format!(
                 "stages: [{{ name: a, {load} }}]\ntested: {{ instances: 2 }}\ntarget-service: {{ instances: 2, background: 5 }}\n"
             ),
-            "c.yml:7:36: `background: 5` is not a share",
+            "c.yml:7:45: `background: 5` is not a share",
         ),
         (
             format!(
                 "stages: [{{ name: a, {load} }}]\ntested: {{ instances: 2 }}\ntarget-service: 16\n"
             ),
-            "c.yml:7:8: `target-service` is a mapping, not a number",
+            "c.yml:7:17: `target-service` is a mapping, not a number",
         ),
         (
             format!(
                 "stages: [{{ name: a, {load} }}]\ntested: {{ instances: 2 }}\ntarget-service: {{ instance: 16 }}\n"
             ),
-            "c.yml:7:10: unknown key `instance`: did you mean `instances`?",
+            "c.yml:7:19: unknown key `instance`: did you mean `instances`?",
         ),
     ]
 }

@@ -185,10 +185,10 @@ fn confidence(summary: &Summary) -> Vec<String> {
     let line = |c: &Confidence| {
         let high = c.high_ns.map_or_else(|| "?".to_owned(), units::time);
         let rough = if c.approximate { ", rough" } else { "" };
-        let name = if of_requests || c.of == DEFAULT {
+        let name = if of_requests || c.label == DEFAULT {
             c.time.as_str()
         } else {
-            c.of.as_str()
+            c.label.as_str()
         };
         format!(
             "95 %       {name} {} {}: {} to {high} ({} samples, worth {}{rough})",

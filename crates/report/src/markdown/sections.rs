@@ -260,7 +260,7 @@ pub fn latency(summary: &Summary) -> String {
             "- {} of the {} time of {}: {}, with 95 % confidence between {} and {high} ({} samples{rough})\n",
             c.percentile,
             c.time,
-            escaped(&c.of),
+            escaped(&c.label),
             units::time(c.ns),
             units::time(c.low_ns),
             count(c.samples),

@@ -314,7 +314,7 @@ fn exit_codes_of_runs_are_distinguished() {
 }
 
 #[test]
-fn a_door_that_knows_one_code_for_all_of_it_hides_nothing() {
+fn front_end_with_a_single_exit_code_hides_nothing() {
     let mut summary = page().summary;
     summary.criteria = vec![crate::export::judged("p95 < 1s", Judgement::Inconclusive)];
     summary.verdict.criteria = Some(Judgement::Inconclusive);

@@ -142,12 +142,12 @@ fn counters_that_are_gone() {
 }
 
 #[test]
-fn lines_of_the_doors_books_that_cannot_be_read() {
+fn unreadable_frontend_lines_are_reported() {
     let (_folder, dir) = changed("frontend.jsonl", |content| {
         content[0] = b'#';
         content.extend(b"{\"i\":\"none\"}\n torn");
     });
-    let message = "the record is damaged: 2 lines of door.jsonl cannot be read";
+    let message = "the record is damaged: 2 lines of frontend.jsonl cannot be read";
     let (run, summary) = open(&dir);
     assert_eq!(run.damage, [message]);
     assert!(summary.notes.iter().any(|note| note.contains(message)));

@@ -183,7 +183,7 @@ fn a_record_cut_off_anywhere_keeps_every_finished_interval() {
             assert!(figures(&run) == expected[whole], "{name} cut at {length}");
             let summary = analysis::summarise(&run);
             assert!(report::console::summary_text(&summary).contains("Requests"));
-            let _ = run.door_parts();
+            let _ = run.frontend_parts();
         }
     }
 }
@@ -204,7 +204,7 @@ proptest! {
         }
         fs::write(copy.0.join(name), content).unwrap();
         let run = Run::open(&copy.0).unwrap();
-        let _ = (analysis::summarise(&run), run.door_parts());
+        let _ = (analysis::summarise(&run), run.frontend_parts());
     }
 }
 
@@ -241,7 +241,7 @@ fn processes_add_up() {
     assert_eq!(ours.lateness, expected.lateness);
     assert_eq!(run.totals.rows.len(), 6);
     let frontends = |run: &Run| {
-        run.door_parts()
+        run.frontend_parts()
             .into_values()
             .fold(Tally::default(), |mut all, part| {
                 all.merge(part);

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn behind_other_doors_the_load_is_theirs() {
+    fn load_of_other_front_ends_cannot_be_changed() {
         let plan = Plan::new(
             "p".into(),
             plan::Format::NATIVE,

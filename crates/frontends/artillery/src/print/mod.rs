@@ -140,7 +140,7 @@ impl Console {
             options,
         );
         let mut text = console.begin();
-        let frontends = run.door_parts();
+        let frontends = run.frontend_parts();
         let empty = Tally::default();
         for (index, row) in &run.totals.rows {
             text.push_str(&console.take(row.span, frontends.get(index).unwrap_or(&empty)));
