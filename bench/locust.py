@@ -114,8 +114,8 @@ def compared(user: str, url: str, folder: Path, start: dict[str, float]) -> None
     middle = {tool: statistics.median(costs[tool]) for tool in RUNS}
     rate = {tool: statistics.median(rates[tool]) for tool in RUNS}
     span = f"1/{statistics.median(ratios):.1f} (1/{min(ratios):.1f} to 1/{max(ratios):.1f})"
-    shown = ", ".join(f"{tool} {middle[tool]:.1f} µs ({rate[tool]:,.0f}/s)" for tool in RUNS)
-    print(f"{user}: CPU per request, medians: {shown}: {span}")
+    medians_text = ", ".join(f"{tool} {middle[tool]:.1f} µs ({rate[tool]:,.0f}/s)" for tool in RUNS)
+    print(f"{user}: CPU per request, medians: {medians_text}: {span}")
 
 
 if __name__ == "__main__":

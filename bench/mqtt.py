@@ -62,8 +62,8 @@ def spun(folder: str) -> float:
 
 
 def print_median(name: str, values: list[float], unit: str) -> None:
-    shown = ", ".join(f"{value:,.3g}" for value in values)
-    print(f"{name}: median {statistics.median(values):,.3g} {unit} (each: {shown})", flush=True)
+    values_text = ", ".join(f"{value:,.3g}" for value in values)
+    print(f"{name}: median {statistics.median(values):,.3g} {unit} (each: {values_text})", flush=True)
 
 
 @contextlib.contextmanager
@@ -187,20 +187,20 @@ def main() -> None:
     parser.add_argument("--loadline", default=str(ROOT / "target/dist/loadline"))
     parser.add_argument("--paho", default=sys.executable, help="a Python that has paho-mqtt")
     parser.add_argument("--only", choices=["sink", "paho", "lateness", "idle"], action="append")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     # Commands run in other folders.
-    asked.loadline = str(Path(asked.loadline).resolve())
-    wanted = asked.only or ["sink", "paho", "lateness", "idle"]
+    options.loadline = str(Path(options.loadline).resolve())
+    selected = options.only or ["sink", "paho", "lateness", "idle"]
     with tempfile.TemporaryDirectory() as folder:
-        if "sink" in wanted:
-            send_to_sink(asked.loadline, folder, "QoS 0, as fast as it goes, to the sink")
-            send_to_sink(asked.loadline, folder, "QoS 1, as fast as it goes, to the sink", "-q", 1, "-F", 100)
-        if "paho" in wanted:
-            compare_with_paho(asked.loadline, asked.paho, folder)
-        if "lateness" in wanted:
-            lateness(asked.loadline, folder)
-        if "idle" in wanted:
-            idle(asked.loadline, folder)
+        if "sink" in selected:
+            send_to_sink(options.loadline, folder, "QoS 0, as fast as it goes, to the sink")
+            send_to_sink(options.loadline, folder, "QoS 1, as fast as it goes, to the sink", "-q", 1, "-F", 100)
+        if "paho" in selected:
+            compare_with_paho(options.loadline, options.paho, folder)
+        if "lateness" in selected:
+            lateness(options.loadline, folder)
+        if "idle" in selected:
+            idle(options.loadline, folder)
 
 
 if __name__ == "__main__":

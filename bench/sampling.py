@@ -78,14 +78,14 @@ def run(url: str, folder: Path, sources: dict[str, str]) -> tuple[dict[str, floa
 def main() -> None:
     if not LOADLINE.exists():
         sys.exit(f"needed: {LOADLINE}")
-    said = [
+    versions = [
         subprocess.run([tool, "--version"], capture_output=True, text=True).stdout.strip()
         for tool in (LOADLINE, tool_path("redis-server"))
     ]
     postgres = str(Path(tool_path("initdb")).parent / "postgres")
-    said.insert(1, subprocess.run([postgres, "--version"], capture_output=True, text=True).stdout.strip())
+    versions.insert(1, subprocess.run([postgres, "--version"], capture_output=True, text=True).stdout.strip())
     print(f"# {datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} · {platform.node()} {platform.release()} {os.cpu_count()} cores")
-    print(f"# {' · '.join(said)}")
+    print(f"# {' · '.join(versions)}")
     with contextlib.ExitStack() as ends:
         folder = Path(ends.enter_context(tempfile.TemporaryDirectory()))
         database = ends.enter_context(databases.postgres())

@@ -67,16 +67,16 @@ def run(
             command += [] if value is None else [flag, os.fspath(value) if isinstance(value, os.PathLike) else str(value)]
         for criterion in [check] if isinstance(check, str) else check:
             command += ["--check", criterion]
-        code, said = _execute([*command, *arguments], echo)
+        code, output = _execute([*command, *arguments], echo)
         if code not in _MEASURED or not summary.is_file():
-            raise Refused(_reason(code, said, summary))
+            raise Refused(_reason(code, output, summary))
         record = json.loads(summary.read_bytes())["record"]
     if record is None:
-        raise Refused(f"the record could not be written: {said.strip()}")
+        raise Refused(f"the record could not be written: {output.strip()}")
     return open(Path(record).absolute())
 
 
-def _reason(code: int, said: str, summary: Path) -> str:
+def _reason(code: int, output: str, summary: Path) -> str:
     """Returns why nothing was measured: the errors of requests if there are any, otherwise the
     command's output.
     """
@@ -88,8 +88,8 @@ def _reason(code: int, said: str, summary: Path) -> str:
             often = "" if most is None else f", most often because of: {most['reason']}"
             return f"none of {requests['issued']} requests was answered{often} (record: {found['record']})"
     if code < 0:
-        return f"the command was ended by {signal.Signals(-code).name}. {said}".strip()
-    return said.strip() or f"the command ended with exit code {code}"
+        return f"the command was ended by {signal.Signals(-code).name}. {output}".strip()
+    return output.strip() or f"the command ended with exit code {code}"
 
 
 def _named(what: str | os.PathLike[str] | Mapping[str, Any], folder: Path) -> str:
@@ -124,9 +124,9 @@ def _execute(command: list[str], echo: bool) -> tuple[int, str]:
         command, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True, encoding="utf-8", errors="replace", process_group=0
     ) as process:
         try:
-            _, said = process.communicate()
+            _, output = process.communicate()
         except BaseException:
             process.send_signal(signal.SIGINT)
             process.communicate()
             raise
-    return process.returncode, said or ""
+    return process.returncode, output or ""

@@ -104,12 +104,12 @@ class Check:
     value: float | None
     reason: str | None
     #: In an invalid measurement: whether the judgement holds regardless of the generator's errors.
-    stands: bool | None
+    is_robust: bool | None
 
     @property
     def passed(self) -> bool:
         """Whether it passed, regardless of the generator's errors."""
-        return self.judgement == "PASS" and self.stands is not False
+        return self.judgement == "PASS" and self.is_robust is not False
 
     def __bool__(self) -> bool:
         return self.passed
@@ -147,7 +147,7 @@ def _row(row: dict[str, Any]) -> Row:
 
 
 def _check(judged: dict[str, Any]) -> Check:
-    return Check(**{name: judged.get(name) for name in ("text", "judgement", "measured", "value", "reason", "stands")})
+    return Check(**{name: judged.get(name) for name in ("text", "judgement", "measured", "value", "reason", "is_robust")})
 
 
 class Run:
@@ -209,7 +209,7 @@ class Run:
     def requests(self) -> Requests:
         """The counts of requests."""
         counts = self.summary["requests"]
-        return Requests(counts["issued"], counts["ok"], counts["failed"], counts["none"], counts["under_way"])
+        return Requests(counts["issued"], counts["ok"], counts["failed"], counts["none"], counts["in_flight"])
 
     @property
     def arrivals(self) -> Arrivals | None:

@@ -55,7 +55,7 @@ def ledger(loadline) -> list[dict]:
 
 
 def finished_stages(loadline) -> list[int]:
-    return [line["stage"] for line in ledger(loadline)[1:] if line["what"] == "ended"]
+    return [line["stage"] for line in ledger(loadline)[1:] if line["event"] == "ended"]
 
 
 def test_campaign_runs_every_stage_and_writes_one_report(loadline, start_lab):
@@ -219,7 +219,7 @@ def test_unreachable_target_ends_a_campaign_like_a_run(loadline):
     assert (single.returncode, several.returncode) == (3, 3), several.stdout + several.stderr
     half, whole = campaign_report(loadline)["stages"]
     assert (half["verdict"], whole["verdict"]) == ("FAIL", "NOT RUN")
-    assert half["why"] == "not one of 40 requests was answered"
+    assert half["reason"] == "not one of 40 requests was answered"
     for text in (single.stdout, several.stdout, (campaign_folder(loadline) / half["report"]).read_text()):
         assert "The load generator, not the server" not in " ".join(text.split())
 
@@ -259,7 +259,7 @@ def test_mock_that_dies_is_named_as_the_cause(loadline, start_lab):
     assert process.returncode == 3, out + errors
     half, whole, more = campaign_report(loadline)["stages"]
     assert whole["verdict"] == "COULD NOT RUN"
-    assert "the process of the plan's mocks ended: signal: 9" in whole["why"]
+    assert "the process of the plan's mocks ended: signal: 9" in whole["reason"]
     assert more["verdict"] == "NOT RUN"
     assert "does not recover by itself" not in out
 
@@ -321,7 +321,7 @@ stages:
     assert bare["requests"] > 0, run.stderr
     assert bare["load"] == "wrk -t1 -c2 -d1s {{ target }}/x"
     assert missing["verdict"] == "COULD NOT RUN"
-    assert "nowhere.yml" in missing["why"]
+    assert "nowhere.yml" in missing["reason"]
     assert run.returncode == 3
 
 

@@ -20,7 +20,7 @@ stages:
 {more}
 cool-down: false
 tested: {{ instances: 2, background: 5% }}
-meant: {{ instances: {meant}, background: 35% }}
+target-service: {{ instances: {meant}, background: 35% }}
 """
 OVERLOAD = "  - { name: much, load: { level: 4x, duration: 14s } }"
 

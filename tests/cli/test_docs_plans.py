@@ -41,7 +41,7 @@ def complete_plan(text: str) -> str:
     said = set(KEY.findall(text))
     if "scenarios" in said:
         said.add("steps")
-    if said & {"tested", "meant"} and "stages" not in said:
+    if said & {"tested", "target-service"} and "stages" not in said:
         text += "stages: [ { name: peak, load: { rate: 1/s, duration: 10s } } ]\n"
         said.add("stages")
     if "stages" in said:

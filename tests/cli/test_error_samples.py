@@ -50,11 +50,11 @@ def test_error_sample_shows_expected_and_actual_values(loadline, browser) -> Non
     folder = next(path for path in (loadline.folder / ".loadline/runs").iterdir() if path.is_dir() and not path.is_symlink())
     errors = {row["reason"]: row for row in json.loads((folder / "summary.json").read_text())["errors"]}
     pay = errors["capture or match"]["first"]
-    assert pay["found"] == ["receipt: $.receipt finds nothing", '$.state is "refused", expected "paid"']
+    assert pay["mismatches"] == ["receipt: $.receipt finds nothing", '$.state is "refused", expected "paid"']
     assert "db deadlock" in pay["body"]
     # The record does not contain values of variables.
     assert '"error": "‹reason›"' in pay["body"]
-    assert errors["check json"]["first"]["found"] == ["$.left is 3, expected 7"]
+    assert errors["check json"]["first"]["mismatches"] == ["$.left is 3, expected 7"]
     # No check reads this body. Its truncated last word could be a secret, so it is omitted.
     assert errors["status 503"]["first"]["body"] == "the pool is exhausted … 3000 bytes more"
     labels = {row["id"]: row["text"] for row in json.loads((folder / "summary.json").read_text())["labels"]}
@@ -77,5 +77,5 @@ def test_error_sample_shows_expected_and_actual_values(loadline, browser) -> Non
     detail = page.locator("#endpoints .detail")
     assert detail.locator("svg.small-chart").count() == 2
     assert detail.locator("pre").inner_text().count("db deadlock") == 1
-    assert [item.strip() for item in detail.locator(".causes code").all_inner_texts()] == pay["found"]
+    assert [item.strip() for item in detail.locator(".causes code").all_inner_texts()] == pay["mismatches"]
     page.close()

@@ -83,7 +83,7 @@ def changes(loadline) -> list[dict]:
 def test_changed_rate_is_planned_sent_and_reported(loadline, target, workers):
     command = ("run", target.url, "--rate", "50/s", "--duration", "6s", "--workers", workers, "--ui", "--seed", "1")
     with running_view(loadline, *command) as view:
-        assert first_tick(view)["load"] == {"what": "rate", "value": 50.0, "most": 15_000.0 * workers}
+        assert first_tick(view)["load"] == {"quantity": "rate", "value": 50.0, "most": 15_000.0 * workers}
         assert view.request("POST", f"/{view.token}/load", "rate=120", Sec_Fetch_Site="same-origin")[0] == 200
         is_changed, said = change(view, "rate=40.5/s")
         assert is_changed
@@ -96,7 +96,7 @@ def test_changed_rate_is_planned_sent_and_reported(loadline, target, workers):
     before = -(-one * 50 // SECOND)
     between = -(-(two - one) * 120 // SECOND)
     planned = before + between + (6 * SECOND - two) * 405 // (10 * SECOND)
-    assert second["change"] == {"what": "rate", "from": 120.0, "to": 40.5, "planned": planned, "phases": [planned]}
+    assert second["change"] == {"quantity": "rate", "from": 120.0, "to": 40.5, "planned": planned, "phases": [planned]}
     summary = loadline.summary()
     arrivals = summary["arrivals"]
     assert (arrivals["planned"], arrivals["started"], arrivals["unsent"]) == (planned, planned, 0)

@@ -147,7 +147,7 @@ def test_mocks_of_a_plan_serve_its_lab_and_are_reported(loadline: Loadline):
     rows = {(row["mock"], row["route"]): row for row in summary["mocks"]}
     assert rows["lorota", "GET /data/{id}"]["codes"] == {"200": 20}
     # Ten answers support a mean only.
-    assert [row_time["what"] for row_time in rows["lorota", "POST /token"]["times"]] == ["mean"]
+    assert [row_time["statistic"] for row_time in rows["lorota", "POST /token"]["times"]] == ["mean"]
     # Rendering the report again gives the same figures.
     assert loadline("report").returncode == 0
     assert loadline.summary()["mocks"] == summary["mocks"]

@@ -209,7 +209,7 @@ def test_schema_accepts_all_published_plans(loadline):
         ("- get: /patient_check_ins", "- gett: /patient_check_ins"),
         ("- get: /patient_check_ins", "- { get: /patient_check_ins, log: x }"),
         ("- get: /patient_check_ins", "- get: { url: /, times: 0 }"),
-        ("- get: /patient_check_ins", "- leave: 12"),
+        ("- get: /patient_check_ins", "- exit: 12"),
         ("csv: { file: patients.csv }", "csv: { path: patients.csv }"),
         ("loadline: 1", "loadline: 2"),
     ],
@@ -228,7 +228,7 @@ target: lab:truth?mode=constant
 load: { rate: 100/s, duration: 2s }
 steps:
   - get: { url: /first, times: 3 }
-  - leave: 50%
+  - exit: 50%
   - get: /behind
   - get: { url: /seldom, times: 0.1 }
 """
@@ -247,7 +247,7 @@ def test_journeys_match_their_profile(loadline):
     rows = {row["text"]: row["count"] for row in summary["labels"]}
     arrivals = summary["arrivals"]
     assert rows["GET /first"] == 600
-    assert rows["GET /behind"] + arrivals["left"] == arrivals["completed"] == 200
+    assert rows["GET /behind"] + arrivals["exited"] == arrivals["completed"] == 200
     # Five standard deviations.
     assert abs(rows["GET /behind"] - 100) < 36
     assert arrivals["adds_up"]

@@ -41,7 +41,7 @@ def test_overloaded_server_has_no_steady_state(loadline):
     summary = loadline.summary()
     steady = summary["steady"]
     assert (steady["behaviour"], steady["settled_ns"]) == ("overload", None), steady
-    assert 15 < steady["grows_per_second"] < 45
+    assert 15 < steady["backlog_per_second"] < 45
     sentences = [conclusion["text"] for conclusion in summary["conclusions"] if conclusion["kind"] == "overload"]
     assert "no steady state" in sentences[0]
     judged, errors = summary["criteria"]

@@ -73,7 +73,7 @@ def test_each_node_receives_its_own_bytes(run_on, cluster):
     for number in range(3):
         one.send(number, b"")
     for number in range(3):
-        assert one.lost(number) == {"lost": number, "why": "its process ended with code 0", "code": 0}
+        assert one.lost(number) == {"lost": number, "reason": "its process ended with code 0", "code": 0}
     assert sorted(one.ended) == [0, 1, 2]
     one.close()
     for each in info:
@@ -85,7 +85,7 @@ def test_killed_program_is_lost_and_the_others_continue(run_on, cluster):
     one = run_on(cluster, 3, "echo")
     info = [one.line(number) for number in range(3)]
     os.kill(info[1]["pid"], signal.SIGKILL)
-    assert one.lost(1) == {"lost": 1, "why": "its process was ended by SIGKILL", "code": 137}
+    assert one.lost(1) == {"lost": 1, "reason": "its process was ended by SIGKILL", "code": 137}
     assert one.ended == [1]
     one.send(1, b"to nobody")
     one.send(2, b"still there")
@@ -113,7 +113,7 @@ def test_killed_ray_node_is_lost_and_leaves_no_process(run_on, make_cluster):
     os.kill(cluster.raylets[placed[0]["ray"]], signal.SIGKILL)
     lost = one.lost(0)
     assert "code" not in lost
-    assert lost["why"] in ("the connection to it broke", "its node died")
+    assert lost["reason"] in ("the connection to it broke", "its node died")
     assert_gone(info[0]["pid"], info[0]["folder"])
     one.send(1, b"still there")
     one.wait_for(lambda: one.streams[1].endswith(b"still there"), "the answer of the other node")

@@ -80,7 +80,7 @@ def test_index_has_the_figures_of_the_summary(loadline, shop):
     summary = loadline.summary()
     (run,) = listed(loadline)
     all_rows = run["rows"][0]
-    assert (all_rows["of"], all_rows["count"]) == ("all", summary["all"]["count"])
+    assert (all_rows["subject"], all_rows["count"]) == ("all", summary["all"]["count"])
     assert all_rows["error_share"] == summary["all"]["error_share"]
     assert all_rows["per_second"] == summary["all"]["per_second"]
     response = next(times for times in all_rows["times"] if times["span"] == "response")
@@ -183,7 +183,7 @@ def add_copies(loadline, values: list[float], name: str = "copied") -> None:
     (run,) = database.execute("select run from runs order by began_ns desc limit 1").fetchone()
     tables = {
         table: [column[1] for column in database.execute(f"pragma table_info({table})")]
-        for table in ("runs", "tags", "likeness", "rows", "times")
+        for table in ("runs", "tags", "fingerprint", "rows", "times")
     }
     with database:
         database.execute("update runs set fault = null")
@@ -240,7 +240,7 @@ def test_runs_that_cannot_be_compared_are_excluded_with_reasons(loadline, shop):
     add_copies(loadline, noisy_values(12))
     with index(loadline) as changed:
         changed.execute("update runs set fault = 'its measurement is INVALID: late' where run = 'copied-003'")
-        changed.execute("update likeness set value = 'open, 1/s' where run in ('copied-004', 'copied-005') and what = 'load'")
+        changed.execute("update fingerprint set value = 'open, 1/s' where run in ('copied-004', 'copied-005') and name = 'load'")
     ran = loadline("history", "p50", "--last", "12")
     assert "not counted: 1 run, its measurement is INVALID: copied-003" in ran.stdout
     text = " ".join(ran.stdout.split())

@@ -46,7 +46,7 @@ def test_find_locates_the_capacity_of_a_pool(loadline):
     folder = loadline.folder / "found"
     for probe in found["probes"]:
         assert (folder / probe["run"] / "report.html").exists()
-        assert probe["spoilt"] or probe["beyond"][0] is not None
+        assert probe["invalid"] or probe["beyond"][0] is not None
     # A probe belongs to its search and is not in the index of runs.
     assert not list(folder.glob("*/history.sqlite"))
     page, paper = (folder / "report.html").read_text(), (folder / "report.md").read_text()
@@ -98,12 +98,12 @@ def test_find_names_the_failure_above_the_load_line(loadline):
         args = ["--slo", "errors < 5%", "--from", "20/s", "--arrivals", "even", *SHORT]
         ran, found = find(loadline, peer.url, *args)
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert re.fullmatch(r"errors: [\d.]+ % of requests get status 503 at [\d.]+/s", found["above"]), found["above"]
+    assert re.fullmatch(r"errors: [\d.]+ % of requests get status 503 at [\d.]+/s", found["overload"]), found["overload"]
     words = " ".join(ran.stdout.split())
     assert f"above it {found['above']}" in words
     for file in ("report.html", "report.md"):
         assert f"Above it: {found['above']}." in (loadline.folder / "found" / file).read_text()
-    failing = [probe for probe in found["probes"] if not probe["holds"] and not probe["spoilt"]]
+    failing = [probe for probe in found["probes"] if not probe["holds"] and not probe["invalid"]]
     assert failing
     assert all(probe["cause"]["reason"] == "status 503" for probe in failing)
 
@@ -164,7 +164,7 @@ def test_sweep_reports_how_a_service_scales(loadline):
         ran, found = find(loadline, peer.url, *sweep, "--seed", "3")
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert found["ending"] == "swept"
-    counted = {probe["level"]: probe["goodput"] for probe in found["probes"] if not probe["spoilt"]}
+    counted = {probe["level"]: probe["goodput"] for probe in found["probes"] if not probe["invalid"]}
     assert list(counted) == [1, 2, 3, 4, 6, 8, 12]
     assert 4 < counted[1] <= 10.5, counted
     assert 4 * counted[1] < counted[8] <= 84, counted

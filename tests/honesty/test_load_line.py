@@ -30,9 +30,9 @@ def test_find_measures_the_capacity_of_a_pool(loadline, length, probing_s, off):
     assert found["ending"] == "found"
     assert abs(found["estimate"] / CAPACITY - 1) < off, found["sentence"]
     # Invalid probes are not counted as probing time.
-    counted = [probe["counted_s"] for probe in found["probes"] if not probe["spoilt"]]
+    counted = [probe["counted_s"] for probe in found["probes"] if not probe["invalid"]]
     assert sum(counted) <= probing_s
-    assert found["above"].startswith("latency grows without bound: "), found["above"]
+    assert found["overload"].startswith("latency grows without bound: "), found["overload"]
     assert any(probe["grows"] for probe in found["probes"]), found["probes"]
 
 
@@ -60,7 +60,7 @@ def test_find_agrees_with_the_closed_form_of_a_queue(loadline, start_lab, queue,
         if off[-1] < 0.05:
             break
     assert off[-1] < 0.05, off
-    counted = [probe["counted_s"] for probe in found["probes"] if not probe["spoilt"]]
+    counted = [probe["counted_s"] for probe in found["probes"] if not probe["invalid"]]
     assert sum(counted) <= 300
 
 

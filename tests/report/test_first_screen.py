@@ -42,7 +42,7 @@ def test_first_screen_has_at_most_three_conclusions_in_order(open_report) -> Non
     def set_conclusions(data: dict) -> None:
         kinds = ["generator", "saturation", "errors", "slowest"]
         data["summary"]["conclusions"] = [{"kind": kind, "tone": "bad", "text": f"of {kind} 1", "figures": []} for kind in kinds]
-        data["summary"]["verdict"]["telling"] = [0, 1, 2]
+        data["summary"]["verdict"]["key_conclusions"] = [0, 1, 2]
 
     page = open_report("overloaded", set_conclusions).page
     assert page.locator(".telling li > span:last-child").all_inner_texts() == ["of generator 1", "of saturation 1", "of errors 1"]

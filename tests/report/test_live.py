@@ -192,7 +192,7 @@ def newest_second(second: int, **newest: object) -> dict:
     nothing = {
         "span_ns": [(second - 1) * 10**9, second * 10**9],
         "end_ns": 60 * 10**9,
-        "phase": {"name": "peak", "number": 2, "of": 3},
+        "phase": {"name": "peak", "number": 2, "count": 3},
         "closed": False,
         "answered_per_second": 1234.4,
         "in_flight": 17,
@@ -204,7 +204,7 @@ def newest_second(second: int, **newest: object) -> dict:
         "error_share": 12 / 1240,
         "errors_so_far": 40,
         "kinds": [],
-        "kinds_left_out": 0,
+        "kinds_omitted": 0,
     }
     return {"newest": {**nothing, **newest}, "log": {"lines": [], "left_out": 0}}
 
@@ -279,7 +279,7 @@ def test_live_bar_shows_progress_and_the_newest_second(watched) -> None:
 def test_live_tabs_of_errors_and_log_keep_their_scroll_position(watched) -> None:
     page, wire = watched()
     lines = [{"at_ns": n * 10**9, "kind": "message", "text": f"line {n} <b>"} for n in range(150)]
-    first = {**ERROR["first"], "found": ["$.ok is false, expected true"], "body": '{"error": "db deadlock"}' + " " * 300 + "end"}
+    first = {**ERROR["first"], "mismatches": ["$.ok is false, expected true"], "body": '{"error": "db deadlock"}' + " " * 300 + "end"}
     tick = newest_second(31, kinds=[ERROR, {**ERROR, "label": "GET /cart", "first": first}], kinds_left_out=7)
     tick["log"] = {"lines": lines, "left_out": 1200}
     wire.put(("now", tick))

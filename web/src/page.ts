@@ -64,13 +64,13 @@ export function view(env: Env, header: Header): View {
       // Imported runs have no data for these sections.
       const untold = page.summary.run.imported_from ? ["concurrency", "generator"] : [];
       for (const section of sections) if (untold.includes(section.id)) section.el.hidden = true;
-      const shown = sections.filter((section) => !section.el.hidden);
-      const list = shown.map((section) => section.id).join();
+      const visible = sections.filter((section) => !section.el.hidden);
+      const list = visible.map((section) => section.id).join();
       if (list === listed) return;
       listed = list;
       fill(
         contents,
-        h("ol", {}, ...shown.map(({ id, title }) => h("li", {}, h("a", { href: `#${id}`, "data-key": id }, title)))),
+        h("ol", {}, ...visible.map(({ id, title }) => h("li", {}, h("a", { href: `#${id}`, "data-key": id }, title)))),
       );
     },
   };
@@ -94,7 +94,7 @@ function follow(sections: Section[], contents: HTMLElement): void {
   for (const section of sections) observer.observe(section.el);
 }
 
-/** The range that every chart shows, with a way back. Hidden while the whole run is shown. */
+/** The range that every chart shows, with a way back. Hidden while the whole run is visible. */
 function zoomStrip(env: Env): HTMLElement {
   const text = h("span", {});
   const undo = h("button", { type: "button", onclick: () => env.shared.zooms((zoom) => zoom.undo()) }, "back");

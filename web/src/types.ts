@@ -34,7 +34,7 @@ export interface Figure {
   too_few?: boolean;
   thin?: Thin;
   /** The tool that measured did not report it; only in imported runs. */
-  not_given?: boolean;
+  unreported?: boolean;
 }
 
 export interface Stats {
@@ -111,10 +111,10 @@ export interface Arrivals {
   unknown?: number;
   completed: number;
   /** Of the completed ones, those that ended with a planned exit. */
-  left?: number;
+  exited?: number;
   failed: number;
   abandoned: number;
-  under_way: number;
+  in_flight: number;
   adds_up: boolean;
 }
 
@@ -125,7 +125,7 @@ export interface Requests {
   none: number;
   none_by_class: Record<string, number>;
   redirects: number;
-  under_way: number;
+  in_flight: number;
   adds_up: boolean;
 }
 
@@ -163,8 +163,8 @@ export interface MockRow {
   silent: number;
   /** The recorded requests that define its times. */
   from?: string;
-  times: { what: string; asked_ns: number | null; due_ns: number; served_ns: number }[];
-  off: number | null;
+  times: { statistic: string; planned_ns: number | null; due_ns: number; served_ns: number }[];
+  difference: number | null;
   late_p99_ns: number | null;
   capacity?: { workers: number; per_second: number; utilisation: number };
 }
@@ -175,7 +175,7 @@ export interface Reached {
   metric: string;
   limit: string;
   instances: number;
-  of: number;
+  all_instances: number;
   at_ns: number;
   held_ns: number;
   issued_per_second: number | null;
@@ -192,7 +192,7 @@ export interface Recovery {
 export interface AfterLoad {
   from_ns: number;
   /** Requests in flight at that time. */
-  under_way: number;
+  in_flight: number;
   /** From then to the last completion. */
   drained_ns: number;
   /** Requests that ended later, and those of them with errors. */
@@ -210,7 +210,7 @@ export interface Peak {
   issued_per_second: number;
   answered_per_second: number;
   /** Requests in flight at its end. */
-  under_way: number;
+  in_flight: number;
   before: Figure;
   /** Bounds of p95 and share of errors that count as recovered. */
   bound_ns: number;
@@ -219,8 +219,8 @@ export interface Peak {
   settled_ns: number | null;
   /** Until at most as many requests were in flight as before. */
   drained_ns: number | null;
-  looked_ns: number;
-  slow_to_the_end: boolean;
+  observed_ns: number;
+  slow_until_end: boolean;
   is_metastable: boolean;
 }
 
@@ -274,7 +274,7 @@ export interface FirstError {
   reason: string;
   detail: string;
   /** Expected and actual values of failed checks. */
-  found?: string[];
+  mismatches?: string[];
   /** The beginning of the response body. */
   body?: string;
   status: number | null;
@@ -322,7 +322,7 @@ export interface Summary {
   run: {
     name: string;
     target: string;
-    door: string;
+    frontend: string;
     started_utc: string;
     started_wall_ns: number;
     state: "running" | "complete" | "interrupted";
@@ -351,9 +351,9 @@ export interface Summary {
      */
     figures: Deciding[];
     /** Key figures. */
-    glance?: Deciding[];
+    key_figures?: Deciding[];
     /** The most important conclusions, as indices into `conclusions`. */
-    telling?: number[];
+    key_conclusions?: number[];
   };
   criteria: Judged[];
   measurement: Measurement | null;
@@ -373,7 +373,7 @@ export interface Summary {
   iterations: Row[];
   transactions?: Row[];
   confidence: {
-    of: string;
+    label: string;
     time: string;
     percentile: string;
     ns: number;
@@ -381,7 +381,7 @@ export interface Summary {
     high_ns: number | null;
     samples: number;
     effective: number;
-    rough: boolean;
+    approximate: boolean;
   }[];
   lateness: Stats | null;
   wait: Stats | null;
@@ -412,7 +412,7 @@ export interface Times {
 /** One series of a server metric. */
 export interface Panel {
   name: string;
-  of?: string | null;
+  instance?: string | null;
   unit: string;
   limit: number | null;
   values: Column;
@@ -551,7 +551,7 @@ export interface About {
 export interface Manifest {
   tool: { name: string; version: string };
   command: string[];
-  door: string;
+  frontend: string;
   stop: string[];
   /** The purpose of the test, as its owner wrote it. */
   about?: About;
@@ -595,7 +595,7 @@ export interface Now {
  * What may be changed of a running test's load: rate or users, with current value and maximum; or
  * the reason why nothing may.
  */
-export type Steering = { what: "rate" | "users"; value: number; most: number } | { what: null; why: string };
+export type Steering = { quantity: "rate" | "users"; value: number; most: number } | { quantity: null; reason: string };
 
 export interface Newest {
   /** The interval's start and end; the end is the progress of the test. */
@@ -603,7 +603,7 @@ export interface Newest {
   /** When the load ends; 0 means unknown. */
   end_ns: number;
   /** If there are several. */
-  phase: { name: string; number: number; of: number } | null;
+  phase: { name: string; number: number; count: number } | null;
   closed: boolean;
   /** Null before the first interval. */
   answered_per_second: number | null;
@@ -619,7 +619,7 @@ export interface Newest {
   errors_so_far: number;
   /** The most recent ones first. */
   kinds: NewestError[];
-  kinds_left_out: number;
+  kinds_omitted: number;
 }
 
 /** A kind of error at one endpoint. */
@@ -644,7 +644,7 @@ export interface LogLine {
 export interface NodeRow {
   node: number;
   name: string;
-  state: "up" | "silent" | "lost" | "over";
+  state: "up" | "silent" | "lost" | "finished";
   rate: number;
   requests: number;
   cpu: number;

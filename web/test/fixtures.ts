@@ -126,11 +126,11 @@ function page(recipe: Recipe): Page {
           ...recipe.measurement,
         };
   const summary: Summary = {
-    schema: 1,
+    schema: 2,
     run: {
       name: recipe.name,
       target: "http://127.0.0.1:8080",
-      door: "run",
+      frontend: "run",
       started_utc: "2026-11-20T14:19:54.740Z",
       started_wall_ns: 1.79518439474e18,
       state: recipe.state ?? "complete",
@@ -151,7 +151,7 @@ function page(recipe: Recipe): Page {
         judged.length === 0
           ? []
           : [{ name: "criterion p99", value: judged[0]?.measured ?? "–", note: "must be < 50ms" }],
-      glance: [
+      key_figures: [
         {
           name: "load",
           value: open ? "open, 20/s to 100/s even over 40 s" : "closed loop, 32 connections",
@@ -172,7 +172,7 @@ function page(recipe: Recipe): Page {
               { name: "largest", value: "401 ms", note: null },
             ]),
       ],
-      telling: (recipe.conclusions ?? []).map((_, at) => at).slice(0, 3),
+      key_conclusions: (recipe.conclusions ?? []).map((_, at) => at).slice(0, 3),
     },
     criteria: judged,
     measurement: measured,
@@ -187,7 +187,7 @@ function page(recipe: Recipe): Page {
           completed: started - (killed ? 3 : 0),
           failed: 0,
           abandoned: 0,
-          under_way: killed ? 3 : 0,
+          in_flight: killed ? 3 : 0,
           adds_up: true,
         }
       : null,
@@ -198,7 +198,7 @@ function page(recipe: Recipe): Page {
       none,
       none_by_class: none > 0 ? { timeout: none } : {},
       redirects: 0,
-      under_way: 0,
+      in_flight: 0,
       adds_up: true,
     },
     phases: phases(shape, headline, open, issued, response),
@@ -208,7 +208,7 @@ function page(recipe: Recipe): Page {
         ? {
             after_load: {
               from_ns: (shape.seconds - 2) * SECOND,
-              under_way: 9,
+              in_flight: 9,
               drained_ns: 1.8 * SECOND,
               ended: 12,
               errors: 1,
@@ -219,14 +219,14 @@ function page(recipe: Recipe): Page {
               end_ns: 40 * SECOND,
               issued_per_second: 100,
               answered_per_second: 99,
-              under_way: 4,
+              in_flight: 4,
               before: { ns: 12_000_000, beyond: 80 },
               bound_ns: 18_000_000,
               error_bound: 0.01,
               settled_ns: 4 * SECOND,
               drained_ns: 3 * SECOND,
-              looked_ns: (shape.seconds - 42) * SECOND,
-              slow_to_the_end: false,
+              observed_ns: (shape.seconds - 42) * SECOND,
+              slow_until_end: false,
               is_metastable: false,
             },
           }

@@ -21,7 +21,7 @@ const newest = (change: Partial<Newest> = {}): Newest => ({
   error_share: 0,
   errors_so_far: 0,
   kinds: [],
-  kinds_left_out: 0,
+  kinds_omitted: 0,
   ...change,
 });
 
@@ -31,7 +31,7 @@ const value = (name: string, change: Partial<Newest> = {}) =>
 describe("how far the test is", () => {
   test("progress names the phase and the planned time", () => {
     expect(progress(newest())).toEqual({ text: "31 s of 2 min", share: 31 / 120 });
-    const phase = { name: "", number: 2, of: 3 };
+    const phase = { name: "", number: 2, count: 3 };
     expect(progress(newest({ phase })).text).toBe("phase 2 of 3 · 31 s of 2 min");
     expect(progress(newest({ phase: { ...phase, name: "peak" } })).text).toBe("peak (phase 2 of 3) · 31 s of 2 min");
   });

@@ -83,7 +83,7 @@ export function scenarios(iterations: Row[], open: boolean, seconds: number): Sc
 export function interval(response: number, time: string, percentile: "p50" | "p99"): Summary["confidence"][number] {
   const ns = quantile(response, percentile);
   const [low_ns, high_ns] = [Math.round(ns * 0.97), Math.round(ns * 1.04)];
-  return { of: "all requests", time, percentile, ns, low_ns, high_ns, samples: 10_400, effective: 6_200, rough: false };
+  return { label: "all requests", time, percentile, ns, low_ns, high_ns, samples: 10_400, effective: 6_200, approximate: false };
 }
 
 /** A cause's count, all under its first label. */
@@ -143,7 +143,7 @@ export function manifest(summary: Summary): Page["manifest"] {
   return {
     tool: { name: "loadline", version: "0.1.0" },
     command: ["loadline", "run", "shop.yml", "--target", "http://127.0.0.1:8080", "--check", "p99 < 50ms"],
-    door: "run",
+    frontend: "run",
     stop: ["errors > 50% for 10s: stop fail"],
     start: { utc: summary.run.started_utc, wall_ns: summary.run.started_wall_ns },
     end: summary.run.state === "running" ? null : { ns: summary.run.elapsed_ns, reason: null },

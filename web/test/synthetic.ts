@@ -115,7 +115,7 @@ export function series(shape: Shape, headline: "response" | "iteration" | "servi
   const zero = () => at.map(() => 0);
   const every = Math.max(1, Math.ceil(n / 360));
   return {
-    schema: 1,
+    schema: 2,
     width_ns: Math.round(width * 1e9),
     points: {
       from_ns: at.map((_, i) => Math.round(i * width * 1e9)),

@@ -5,12 +5,12 @@ use record::{Run, clock};
 
 /// Periods in nanoseconds from the start, ordered.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct LeftOut(Vec<TimeSpan>);
+pub(crate) struct ExcludedSpans(Vec<TimeSpan>);
 
-impl LeftOut {
-    pub fn new(run: &Run, is_asked: impl Fn(TimeSpan) -> bool) -> LeftOut {
+impl ExcludedSpans {
+    pub fn new(run: &Run, is_asked: impl Fn(TimeSpan) -> bool) -> ExcludedSpans {
         let all = run.totals.left_out().iter();
-        LeftOut(all.copied().filter(|span| is_asked(*span)).collect())
+        ExcludedSpans(all.copied().filter(|span| is_asked(*span)).collect())
     }
 
     pub fn is_empty(&self) -> bool {
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn a_stretch_is_left_out_whole_and_what_is_left_of_time_is_the_rest() {
-        let left_out = LeftOut(vec![TimeSpan::new(20, 26), TimeSpan::new(40, 50)]);
+        let left_out = ExcludedSpans(vec![TimeSpan::new(20, 26), TimeSpan::new(40, 50)]);
         assert!(
             left_out.has(TimeSpan::new(25, 30))
                 && left_out.has(TimeSpan::new(10, 60))
@@ -84,11 +84,11 @@ mod tests {
         );
         assert_eq!(left_out.rest(TimeSpan::new(20, 26)), []);
         assert_eq!(
-            LeftOut::default().rest(TimeSpan::new(0, 60)),
+            ExcludedSpans::default().rest(TimeSpan::new(0, 60)),
             [TimeSpan::new(0, 60)]
         );
-        assert_eq!(LeftOut::default().text(), None);
-        let seconds = LeftOut(vec![TimeSpan::new(20_000_000_000, 26_500_000_000)]);
+        assert_eq!(ExcludedSpans::default().text(), None);
+        let seconds = ExcludedSpans(vec![TimeSpan::new(20_000_000_000, 26_500_000_000)]);
         let message = "without 00:20 to 00:26, touched by the loss of a node";
         assert_eq!(seconds.text().as_deref(), Some(message));
     }

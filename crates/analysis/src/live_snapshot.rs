@@ -32,14 +32,14 @@ pub struct LatestInterval {
     pub errors_so_far: u64,
     /// Errors by endpoint, most recent first.
     pub kinds: Vec<ErrorKind>,
-    pub kinds_left_out: usize,
+    pub kinds_omitted: usize,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PhaseNow {
     pub name: String,
     pub number: usize,
-    pub of: usize,
+    pub count: usize,
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -61,7 +61,7 @@ pub fn latest(run: &Run, interval: Option<&Interval>) -> LatestInterval {
     let counters = counters.unwrap_or_default();
     let (errors, ended) = (counters.errors(), counters.ended());
     let mut kinds = kinds(run, interval);
-    let kinds_left_out = kinds.len().saturating_sub(MOST_KINDS);
+    let kinds_omitted = kinds.len().saturating_sub(MOST_KINDS);
     kinds.truncate(MOST_KINDS);
     let sampled = interval.map(|interval| timed(run, interval, kind));
     LatestInterval {
@@ -87,7 +87,7 @@ pub fn latest(run: &Run, interval: Option<&Interval>) -> LatestInterval {
         error_share: figures::share_of(errors, ended),
         errors_so_far: all.slot.counters.errors(),
         kinds,
-        kinds_left_out,
+        kinds_omitted,
     }
 }
 
@@ -124,7 +124,7 @@ pub fn phase(run: &Run, number: usize) -> Option<PhaseNow> {
     Some(PhaseNow {
         name: phase.name.clone().unwrap_or_default(),
         number: number + 1,
-        of: phases.len(),
+        count: phases.len(),
     })
 }
 

@@ -23,6 +23,6 @@ pub(crate) fn with(run: &Run, timeline: &Timeline) -> Summary {
 fn conclude(summary: &mut Summary) {
     summary.verdict = conclusions::headline(summary);
     summary.conclusions = conclusions::draw(summary);
-    summary.verdict.telling = conclusions::telling(summary);
+    summary.verdict.key_conclusions = conclusions::key_conclusions(summary);
     summary.assumptions = conclusions::assumptions(summary);
 }

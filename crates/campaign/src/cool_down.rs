@@ -43,8 +43,8 @@ impl Looked {
         Looked {
             cool_down: CoolDown {
                 recovered_ns: None,
-                first_look_ns: 0,
-                looked_until_ns: 0,
+                first_probe_ns: 0,
+                probed_until_ns: 0,
                 bound_ns: before.bound_ns,
                 error_bound: before.error_bound,
                 settled_ns: config.settled_ns,
@@ -72,8 +72,8 @@ pub fn look(
         before.bound_ns.div_ceil(1_000),
         config.settled_ns / 1_000_000
     );
-    while cool_down.looked_until_ns + config.settled_ns.max(SHORTEST_NS) <= config.at_most_ns {
-        let flags = flags(config, cool_down.looked_until_ns, &condition);
+    while cool_down.probed_until_ns + config.settled_ns.max(SHORTEST_NS) <= config.at_most_ns {
+        let flags = flags(config, cool_down.probed_until_ns, &condition);
         let run_name = format!("{name}-{}", cool_down.runs.len() + 1);
         let ran = env.native(baseline, &run_name, &flags)?;
         let Some(page) = ran
@@ -95,15 +95,15 @@ pub fn look(
             .started_wall_ns
             .saturating_sub(load_end_wall_ns);
         if cool_down.runs.is_empty() {
-            cool_down.first_look_ns = from_ns;
+            cool_down.first_probe_ns = from_ns;
         }
         if let Some(record) = ran.record.as_deref().and_then(|dir| dir.file_name()) {
             cool_down
                 .runs
                 .push(format!("{run_name}/{}", record.to_string_lossy()));
         }
-        let looked_ns = looked(&page);
-        cool_down.looked_until_ns = from_ns + looked_ns;
+        let observed_ns = looked(&page);
+        cool_down.probed_until_ns = from_ns + observed_ns;
         if ran.signal.is_some() {
             return Ok(Looked {
                 cool_down,
@@ -115,7 +115,7 @@ pub fn look(
             if !is_measured {
                 cool_down.unmeasured = Some(reason);
             }
-            if looked_ns < SHORTEST_NS {
+            if observed_ns < SHORTEST_NS {
                 break;
             }
             continue;
@@ -124,7 +124,7 @@ pub fn look(
         cool_down.unmeasured = None;
         cool_down.recovered_ns =
             settled(&page, before, config.settled_ns, &condition).map(|ns| from_ns + ns);
-        if cool_down.recovered_ns.is_some() || looked_ns < SHORTEST_NS {
+        if cool_down.recovered_ns.is_some() || observed_ns < SHORTEST_NS {
             break;
         }
     }
@@ -206,7 +206,7 @@ pub fn describe(cool_down: &CoolDown) -> String {
         ),
         None => format!(
             "the service did not recover within {} (p95 at most {}, errors at most {})",
-            units::time(cool_down.looked_until_ns),
+            units::time(cool_down.probed_until_ns),
             units::time(cool_down.bound_ns),
             units::share(cool_down.error_bound)
         ),

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 pub const FILE: &str = "campaign.jsonl";
 const DEFAULT: &str = ".loadline/campaigns";
-const SCHEMA: u32 = 1;
+const SCHEMA: u32 = 2;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CampaignHead {
@@ -47,7 +47,7 @@ pub struct StageHead {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "what", rename_all = "snake_case")]
+#[serde(tag = "event", rename_all = "snake_case")]
 pub enum LedgerLine {
     Begun {
         stage: usize,
@@ -139,9 +139,14 @@ impl CampaignLedger {
         let damaged = |reason: String| format!("{}:1: {reason}", path.display());
         let head: CampaignHead = serde_json::from_str(lines.next().unwrap_or_default())
             .map_err(|error| damaged(format!("this is not a campaign: {error}")))?;
-        if head.schema > SCHEMA {
+        if head.schema != SCHEMA {
+            let age = if head.schema > SCHEMA {
+                "a newer"
+            } else {
+                "an older"
+            };
             return Err(damaged(format!(
-                "a newer version of Loadline ({}) wrote this campaign",
+                "{age} version of Loadline ({}) wrote this campaign",
                 head.version
             )));
         }

@@ -84,7 +84,7 @@ fn run(args: &args::Gate) -> Result<u8, CommandError> {
         .next();
     let unfit = unfit.filter(|_| !args.judged.anyway).map(|one| one.text);
     let mut gate = decide(baseline.as_ref(), candidate, config)?;
-    gate.what = redact::without_secrets(&args.what, &[]);
+    gate.test = redact::without_secrets(&args.what, &[]);
     gate.baseline.clone_from(&args.baseline);
     save(&mut gate, args, &records, unfit)?;
     print(&gate, args, &folder)?;

@@ -55,7 +55,7 @@ pub fn add(plan: &mut Plan, texts: &[String]) -> Result<(), String> {
             plan.secrets.push(value.clone());
         }
     }
-    let around = plan.before.iter_mut().chain(&mut plan.after);
+    let around = plan.setup.iter_mut().chain(&mut plan.teardown);
     for scenario in plan.work.scenarios_mut().iter_mut().chain(around) {
         steps(&mut scenario.steps, &headers);
     }
@@ -72,7 +72,7 @@ fn steps(all: &mut [Step], headers: &[(String, String)]) {
             Step::Choose(branches) => branches
                 .iter_mut()
                 .for_each(|branch| steps(&mut branch.steps, headers)),
-            Step::Think(_) | Step::Log(_) | Step::Leave(_) => {}
+            Step::Think(_) | Step::Log(_) | Step::Exit(_) => {}
         }
     }
 }

@@ -107,8 +107,8 @@ fn render_options(
         let (start_at, at_ns) = start(args, now_ns)?;
         ahead_s = (at_ns - now_ns).div_ceil(SECOND);
         let whole = [
-            (plan.before.is_some(), "setup"),
-            (plan.after.is_some(), "teardown"),
+            (plan.setup.is_some(), "setup"),
+            (plan.teardown.is_some(), "teardown"),
             (!plan.stop.is_empty() || !run.stop.is_empty(), "stop rules"),
         ];
         if let Some((_, what)) = whole.iter().find(|(has, _)| *has) {

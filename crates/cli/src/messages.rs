@@ -46,7 +46,7 @@ pub fn leave_out(plan: &mut Plan, flag: &str) {
         text.push_str(&format!(", and this is not judged: {}", texts.join(", ")));
     }
     plan.notes.push(Note { at: None, text });
-    plan.set_aside.extend(aside);
+    plan.unjudged_criteria.extend(aside);
 }
 
 /// The ledger of messages. `None` without such clients.

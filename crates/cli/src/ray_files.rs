@@ -28,7 +28,11 @@ pub struct Shipped {
 /// Collects the files.
 pub fn collect(args: &args::RunArgs, plan: &Plan) -> Result<Shipped, String> {
     let here = env::current_dir().map_err(|error| format!("the current folder: {error}"))?;
-    let named = plan.files.iter().chain(&plan.also_read).map(PathBuf::from);
+    let named = plan
+        .files
+        .iter()
+        .chain(&plan.dependencies)
+        .map(PathBuf::from);
     let flags = [&args.cacert, &args.cert, &args.key];
     let flags = flags.into_iter().flatten().cloned();
     let bodies = args

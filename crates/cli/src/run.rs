@@ -129,7 +129,7 @@ fn prepare(args: &args::RunArgs) -> Result<NativeRun, CommandError> {
     add_rules(&mut plan, args)?;
     plan.guard = !args.no_guard;
     plan.strict = args.many.strict;
-    plan.without_excerpts |= args.no_excerpts;
+    plan.omit_excerpts |= args.no_excerpts;
     if args.once {
         plan.load = Load::Once;
         set_aside(&mut plan);
@@ -241,7 +241,7 @@ fn set_aside(plan: &mut Plan) {
         let text = format!("{ONE_IS_TOO_FEW}: {}", texts.join(", "));
         plan.notes.push(plan::Note { at: None, text });
     }
-    plan.set_aside = aside;
+    plan.unjudged_criteria = aside;
 }
 
 fn contradictions(args: &args::RunArgs, flags: &Flags) -> Result<(), CommandError> {

@@ -214,7 +214,7 @@ impl ConductedRun<'_, '_> {
             .nodes
             .all
             .iter()
-            .any(|node| !matches!(node.state, NodeState::Over | NodeState::Lost))
+            .any(|node| !matches!(node.state, NodeState::Finished | NodeState::Lost))
         {
             let mut until_ns = clock::monotonic_ns() + LOOK_NS;
             // Handle all input before a node counts as silent.
@@ -298,7 +298,7 @@ impl ConductedRun<'_, '_> {
             (ToConductor::Over { error }, _, _) => {
                 let node = &mut self.nodes.all[number as usize];
                 if node.state != NodeState::Lost {
-                    node.state = NodeState::Over;
+                    node.state = NodeState::Finished;
                     let called = node.called();
                     if let Some(reason) = error {
                         self.amiss(format!("{called} failed: {reason}"));
@@ -412,7 +412,7 @@ impl ConductedRun<'_, '_> {
         let is_given_up = self.is_given_up(now);
         for number in 0..self.nodes.all.len() {
             let node = &mut self.nodes.all[number];
-            if is_given_up && !matches!(node.state, NodeState::Over | NodeState::Lost) {
+            if is_given_up && !matches!(node.state, NodeState::Finished | NodeState::Lost) {
                 self.lost(number as u64);
             } else if node.is_up() {
                 if now > node.heard_ns.max(self.zero.monotonic_ns) + SILENT_NS {

@@ -55,7 +55,7 @@ type SharedPipe = Arc<Mutex<ChildStdin>>;
 enum RelayMessage {
     Placed { placed: Vec<NodePlace> },
     Lost { lost: u64, reason: String },
-    Said { message: u64, text: String },
+    Printed { printed: u64, text: String },
     Refused { refused: String },
 }
 
@@ -204,7 +204,7 @@ fn placed(input: &mut ChildStdout) -> Result<Vec<NodePlace>, String> {
             Ok(RelayMessage::Lost { lost, reason }) => {
                 return Err(format!("node {lost}: {reason}"));
             }
-            Ok(RelayMessage::Said { .. }) => {}
+            Ok(RelayMessage::Printed { .. }) => {}
             Err(error) => return Err(format!("what speaks to Ray says something else: {error}")),
         }
     }
@@ -242,8 +242,8 @@ fn carry(
                     *to = None;
                 }
             }
-            Ok(RelayMessage::Said { message, text }) => {
-                sink.say(&format_args!("node {message}: {text}"))
+            Ok(RelayMessage::Printed { printed, text }) => {
+                sink.say(&format_args!("node {printed}: {text}"))
             }
             Ok(RelayMessage::Refused { refused }) => sink.warning(&refused),
             Ok(RelayMessage::Placed { .. }) | Err(_) => {}

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use session::RunPartOrder;
 
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 /// Maximum size of a message. Thousands of labels take a few megabytes.
 const LONGEST: usize = 64 << 20;
 

@@ -19,7 +19,7 @@ use analysis::{
 pub use comparison::{Compared, Comparison};
 pub use projection::{Bracket, Estimate, Projection};
 
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 const UTC: &str = "%Y-%m-%dT%H:%M:%SZ";
 const AT_ONCE_NS: u64 = 1_000_000_000;
 
@@ -86,9 +86,9 @@ pub struct CoolDown {
     /// Time from the end of the load to recovery. `None` if the service did not recover.
     pub recovered_ns: Option<u64>,
     /// Time from the end of the load to the first probe. Nothing is known of this time.
-    pub first_look_ns: u64,
+    pub first_probe_ns: u64,
     /// Time from the end of the load to the end of the last probe.
-    pub looked_until_ns: u64,
+    pub probed_until_ns: u64,
     /// A p95 of the response time up to this counts as recovered, in nanoseconds.
     pub bound_ns: u64,
     pub error_bound: f64,
@@ -450,10 +450,10 @@ pub fn recovered(cool_down: &CoolDown) -> Option<String> {
     let ns = cool_down.recovered_ns?;
     Some(if ns < AT_ONCE_NS {
         "at once".to_owned()
-    } else if ns <= cool_down.first_look_ns {
+    } else if ns <= cool_down.first_probe_ns {
         format!(
             "by the first look, {} after the load",
-            units::time(cool_down.first_look_ns)
+            units::time(cool_down.first_probe_ns)
         )
     } else {
         format!("{} after the load", units::time(ns))

@@ -9,7 +9,7 @@ use analysis::verdict::{Judged, Judgement};
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Gate {
     pub schema: u32,
-    pub what: String,
+    pub test: String,
     /// The baseline. `None` if one is being created.
     pub baseline: Option<String>,
     pub verdict: GateVerdict,
@@ -19,7 +19,7 @@ pub struct Gate {
     pub criteria: Vec<Criterion>,
     /// The comparison. `None` without a baseline, or if runs cannot be compared.
     pub comparison: Option<Comparison>,
-    pub hindrances: Vec<String>,
+    pub incompatibilities: Vec<String>,
     pub saved: Option<String>,
 }
 
@@ -108,8 +108,8 @@ pub fn judge(
     is_only_made: bool,
 ) -> Gate {
     let mut gate = Gate {
-        schema: 1,
-        what: String::new(),
+        schema: 2,
+        test: String::new(),
         baseline: None,
         verdict: GateVerdict::Passed,
         sentence: String::new(),
@@ -117,7 +117,7 @@ pub fn judge(
         runs: runs.iter().map(made).collect(),
         criteria: criteria(runs),
         comparison,
-        hindrances,
+        incompatibilities: hindrances,
         saved: None,
     };
     (gate.verdict, gate.sentence) = verdict(&gate, runs, is_only_made);
@@ -148,7 +148,7 @@ fn verdict(gate: &Gate, runs: &[ComparedRun], is_only_made: bool) -> (GateVerdic
     if let Some(sentence) = of_criteria(gate, Judgement::Fail, "does not hold") {
         return (GateVerdict::Failed, sentence);
     }
-    if let Some(first) = gate.hindrances.first() {
+    if let Some(first) = gate.incompatibilities.first() {
         return (GateVerdict::Incomparable, first.clone());
     }
     let undecided = of_criteria(gate, Judgement::Inconclusive, "cannot be decided");

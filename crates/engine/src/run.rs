@@ -39,7 +39,7 @@ use crate::{
 };
 
 /// Creates a front end's accumulator for each worker.
-pub type DoorMaker = Arc<dyn Fn() -> Box<dyn Accumulator> + Send + Sync>;
+pub type AccumulatorMaker = Arc<dyn Fn() -> Box<dyn Accumulator> + Send + Sync>;
 
 /// Creates a worker's driver on that worker's thread.
 pub type DriverMaker = Arc<dyn Fn(DriverContext) -> Box<dyn Driver> + Send + Sync>;
@@ -52,7 +52,7 @@ pub struct BackgroundWork {
     /// Number of workers.
     pub workers: usize,
     /// Creates the accumulators of a front end.
-    pub frontend: Option<DoorMaker>,
+    pub frontend: Option<AccumulatorMaker>,
 }
 
 /// What a driver receives when it starts.
@@ -110,7 +110,7 @@ pub struct EngineOptions {
     /// Hosts allowed in addition to the plan's.
     pub hosts: Allow,
     /// A front end's accumulator.
-    pub frontend: Option<DoorMaker>,
+    pub frontend: Option<AccumulatorMaker>,
     /// A front end's hooks for requests and responses.
     pub hooks: Option<Arc<dyn Hooks>>,
     /// Driver for work other than scenarios. It may also replace the scenario driver.
@@ -406,7 +406,7 @@ struct WorkerGroup {
     workers: usize,
     driver: DriverMaker,
     client: HttpClientConfig,
-    frontend: Option<DoorMaker>,
+    frontend: Option<AccumulatorMaker>,
 }
 
 impl Prepared {
@@ -484,7 +484,7 @@ struct WorkerSeed {
     options: EngineOptions,
     common: WorkerContext,
     driver: DriverMaker,
-    frontend: Option<DoorMaker>,
+    frontend: Option<AccumulatorMaker>,
 }
 
 impl WorkerSeed {

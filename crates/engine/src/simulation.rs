@@ -499,13 +499,13 @@ fn exiting_users_complete_their_iteration() {
         }))
     };
     steps.extend([
-        Step::Leave(0.25),
+        Step::Exit(0.25),
         named("behind", None),
         named("seldom", Some(10.0)),
     ]);
     let counted = || {
         let intervals = simulate(&plan, Box::new(|arrival| Some(arrival + MILLISECOND)));
-        let left: u64 = intervals.iter().map(|interval| interval.run.left).sum();
+        let left: u64 = intervals.iter().map(|interval| interval.run.exited).sum();
         let counts = [2, 3, 4, 5].map(|label| total(&intervals, label).counters.ok);
         // Users that did not continue have left the scenario.
         assert_eq!(counts[1] + left, counts[0]);

@@ -118,7 +118,7 @@ impl Searching<'_> {
             let probe = match search::next(&self.options.config, &self.probes) {
                 SearchStep::Probe(probe) => probe,
                 SearchStep::End(end) => {
-                    self.found.took_s = self.took_s();
+                    self.found.duration_s = self.took_s();
                     self.found.end(&end, &self.probes);
                     return Ok(None);
                 }
@@ -126,7 +126,7 @@ impl Searching<'_> {
             self.sink.say(&self.asks(&probe));
             let number = self.probes.len();
             let became = env.probe(number, &probe)?;
-            self.found.took_s = self.took_s();
+            self.found.duration_s = self.took_s();
             let ran = match became {
                 ProbeOutcome::Over(ran) => *ran,
                 ProbeOutcome::Signal(signal) => return Ok(Some(signal)),
@@ -170,11 +170,11 @@ impl Searching<'_> {
                 });
             }
             PollOutcome::Silent => {
-                self.found.took_s = self.took_s();
+                self.found.duration_s = self.took_s();
                 self.found.died(&self.probes);
             }
             PollOutcome::NotAsked => {
-                self.found.took_s = self.took_s();
+                self.found.duration_s = self.took_s();
                 self.found
                     .end(&search::spent(config, &self.probes), &self.probes);
             }
@@ -238,11 +238,11 @@ impl Searching<'_> {
 
 fn begin(options: &FindOptions, wall_ns: u64) -> SearchResult {
     SearchResult {
-        schema: 1,
-        what: options.rendered.0.clone(),
+        schema: 2,
+        test: options.rendered.0.clone(),
         target: options.rendered.1.clone(),
         started_utc: record::utc(wall_ns, "%Y-%m-%dT%H:%M:%SZ"),
-        over: options.over,
+        varied: options.over,
         slos: options.slos.iter().map(|slo| slo.text.clone()).collect(),
         ending: Ending::Interrupted,
         estimate: None,
@@ -250,13 +250,13 @@ fn begin(options: &FindOptions, wall_ns: u64) -> SearchResult {
         drift: None,
         last_pass: None,
         first_fail: None,
-        took_s: 0.0,
+        duration_s: 0.0,
         sentence: String::new(),
-        above: None,
+        overload: None,
         scaling: None,
         notes: options.notes.clone(),
         probes: Vec::new(),
-        sure: Vec::new(),
+        probabilities: Vec::new(),
         exit_code: exit::INCONCLUSIVE,
     }
 }

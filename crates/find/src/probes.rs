@@ -104,7 +104,7 @@ impl<'a> ProbeEnv<'a> {
         };
         if let Some(flow) = self.flow(&run, probe) {
             (row.arrived, row.answered) = (Some(flow.arrived), Some(flow.answered));
-            row.grows = flow.grows;
+            row.backlog_growth = flow.grows;
             probed.answered = Some(flow.answered);
             probed.grows = flow.is_judged.then_some(flow.grows.is_some());
         }

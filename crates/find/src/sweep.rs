@@ -38,7 +38,7 @@ impl Searching<'_> {
                     seconds: config.probe_s,
                 };
                 let became = env.probe(self.probes.len(), &probe)?;
-                self.found.took_s = self.took_s();
+                self.found.duration_s = self.took_s();
                 let ran = match became {
                     ProbeOutcome::Over(ran) => *ran,
                     ProbeOutcome::Signal(signal) => return Ok(Some(signal)),
@@ -82,7 +82,7 @@ impl Searching<'_> {
                 }
             }
         }
-        self.found.took_s = self.took_s();
+        self.found.duration_s = self.took_s();
         self.found.swept(&levels, config.seed);
         Ok(None)
     }

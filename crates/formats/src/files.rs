@@ -64,7 +64,7 @@ impl Noting {
     pub fn apply(self, mut plan: Plan) -> Plan {
         let read = self.0.into_inner().into_iter();
         let read = read.map(|path| path.display().to_string());
-        plan.also_read = read.filter(|path| !plan.files.contains(path)).collect();
+        plan.dependencies = read.filter(|path| !plan.files.contains(path)).collect();
         plan
     }
 }

@@ -52,8 +52,8 @@ pub fn collect(plan: &mut Plan, known: KnownSecrets<'_>) {
     for scenario in plan
         .scenarios()
         .iter()
-        .chain(&plan.before)
-        .chain(&plan.after)
+        .chain(&plan.setup)
+        .chain(&plan.teardown)
     {
         secrets.steps(&scenario.steps);
     }
@@ -132,7 +132,7 @@ impl Secrets {
                         RequestBody::None | RequestBody::Text(_) => {}
                     }
                 }
-                Step::Think(_) | Step::Log(_) | Step::Leave(_) => {}
+                Step::Think(_) | Step::Log(_) | Step::Exit(_) => {}
             }
         }
     }

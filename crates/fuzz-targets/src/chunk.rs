@@ -4,7 +4,7 @@
 use record::{RecordChunk, RecordPiece};
 
 pub fn check(bytes: &[u8]) {
-    let headed = [&b"{\"leaf\":{\"under_way\":{}}}\n"[..], bytes].concat();
+    let headed = [&b"{\"chunk\":{\"in_flight_ages\":{}}}\n"[..], bytes].concat();
     for bytes in [bytes, headed.as_slice()] {
         if let Some(piece) = RecordPiece::from_bytes(bytes) {
             assert_eq!(RecordPiece::from_bytes(&piece.to_bytes()), Some(piece));

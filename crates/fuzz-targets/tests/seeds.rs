@@ -61,8 +61,8 @@ mod seeds {
     }
 
     #[test]
-    fn leaf() {
-        for path in files("fuzz/seeds/leaf", &[""]) {
+    fn chunk() {
+        for path in files("fuzz/seeds/chunk", &[""]) {
             fuzz_targets::chunk::check(&std::fs::read(&path).unwrap());
         }
     }

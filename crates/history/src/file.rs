@@ -116,7 +116,7 @@ mod tests {
             max: Some(9.0),
         };
         let row = |of: RowSubject, label: &str, times: Vec<RowTimes>| IndexedRow {
-            of,
+            subject: of,
             label: label.to_owned(),
             count: 100,
             error_share: Some(0.25),
@@ -227,6 +227,22 @@ mod tests {
             .unwrap();
         let (runs_left, aside) = all(runs);
         assert_eq!((runs_left.len(), aside.is_some()), (0, true));
+    }
+
+    #[test]
+    fn index_of_version_1_is_converted() {
+        let folder = Folder::new("older");
+        drop(with(&folder.0, |index| index.runs()).unwrap());
+        let connection = Connection::open(folder.0.join(FILE)).unwrap();
+        connection
+            .execute_batch(
+                "alter table fingerprint rename column name to what;
+                 alter table fingerprint rename to likeness;",
+            )
+            .unwrap();
+        connection.pragma_update(None, "user_version", 1).unwrap();
+        drop(connection);
+        assert_eq!(with(&folder.0, |index| index.runs()).unwrap().0.len(), 0);
     }
 
     #[test]

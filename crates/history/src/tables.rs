@@ -10,7 +10,7 @@ use crate::{
     text::{from_word, span, value, word},
 };
 
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 
 const TABLES: &str = "
 create table runs (
@@ -19,7 +19,7 @@ create table runs (
     measurement text, criteria text, exit_code integer not null, fault text, headline_time text not null, headline_of text
 );
 create table tags (run text not null, tag text not null, primary key (run, tag));
-create table likeness (run text not null, place integer not null, what text not null, value text not null, primary key (run, place));
+create table fingerprint (run text not null, place integer not null, name text not null, value text not null, primary key (run, place));
 create table rows (
     run text not null, place integer not null, kind text not null, label text not null, count integer not null,
     error_share real, per_second real, primary key (run, place)
@@ -30,7 +30,13 @@ create table times (
 );
 ";
 
-const OF_RUNS: [&str; 5] = ["runs", "tags", "likeness", "rows", "times"];
+/// Renames what version 1 of the tables named differently.
+const FROM_VERSION_1: &str = "
+alter table likeness rename to fingerprint;
+alter table fingerprint rename column what to name;
+";
+
+const OF_RUNS: [&str; 5] = ["runs", "tags", "fingerprint", "rows", "times"];
 
 pub(crate) struct Index {
     connection: Connection,
@@ -49,6 +55,14 @@ impl Index {
                 making.pragma_update(None, "user_version", VERSION)?;
             }
             making.commit()?;
+        }
+        if version(&connection)? == 1 {
+            let renaming = begin(&mut connection)?;
+            if version(&renaming)? == 1 {
+                renaming.execute_batch(FROM_VERSION_1)?;
+                renaming.pragma_update(None, "user_version", VERSION)?;
+            }
+            renaming.commit()?;
         }
         match version(&connection)? {
             VERSION => Ok(Index { connection }),
@@ -124,7 +138,7 @@ impl Index {
         past.tags = tags.collect::<Result<_, _>>()?;
         let mut fingerprint = self
             .connection
-            .prepare_cached("select what, value from likeness where run = ? order by place")?;
+            .prepare_cached("select name, value from fingerprint where run = ? order by place")?;
         let fingerprint = fingerprint.query_map([&run], |row| Ok((row.get(0)?, row.get(1)?)))?;
         past.fingerprint = fingerprint.collect::<Result<_, _>>()?;
         let mut rows = self.connection.prepare_cached(
@@ -132,7 +146,7 @@ impl Index {
         )?;
         let rows = rows.query_map([&run], |row| {
             Ok(IndexedRow {
-                of: from_word(row.get(0)?),
+                subject: from_word(row.get(0)?),
                 label: row.get(1)?,
                 count: row.get::<_, i64>(2)?.cast_unsigned(),
                 error_share: row.get(3)?,
@@ -202,7 +216,7 @@ fn add(to: &Transaction<'_>, past: &IndexedRun) -> Result<(), FileError> {
     }
     for (place, (what, is)) in (0u32..).zip(&past.fingerprint) {
         to.execute(
-            "insert into likeness values (?, ?, ?, ?)",
+            "insert into fingerprint values (?, ?, ?, ?)",
             params![past.run, place, what, is],
         )?;
     }
@@ -212,7 +226,7 @@ fn add(to: &Transaction<'_>, past: &IndexedRun) -> Result<(), FileError> {
             params![
                 past.run,
                 place,
-                word(&row.of),
+                word(&row.subject),
                 row.label,
                 row.count.cast_signed(),
                 row.error_share,

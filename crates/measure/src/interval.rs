@@ -90,7 +90,7 @@ pub struct RunPart {
     /// Arrivals that the plan's user limit turned away.
     pub skipped: u64,
     /// Completed iterations that ended at an exit step.
-    pub left: u64,
+    pub exited: u64,
     /// Requests in flight: samples at random times, and the level at the end of the interval.
     pub in_flight: Gauge,
     /// Active virtual users, sampled in the same way.
@@ -266,7 +266,7 @@ impl Interval {
         self.run.due += run.due;
         self.run.started += run.started;
         self.run.skipped += run.skipped;
-        self.run.left += run.left;
+        self.run.exited += run.exited;
         self.run.opened += run.opened;
         self.run.connections += run.connections;
         self.run.lines_lost += run.lines_lost;

@@ -76,13 +76,13 @@ pub struct Plan {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub background: Option<BackgroundMqtt>,
     /// Steps that run once before the load, unmeasured.
-    pub before: Option<Scenario>,
+    pub setup: Option<Scenario>,
     /// Steps that run once after everything else, unmeasured.
-    pub after: Option<Scenario>,
+    pub teardown: Option<Scenario>,
     /// Variables captured by `setup`. They are defaults for every virtual user and are not saved,
     /// because they may be secret.
     #[serde(skip)]
-    pub inherited: serde_json::Map<String, serde_json::Value>,
+    pub setup_vars: serde_json::Map<String, serde_json::Value>,
     /// Initial variables of every virtual user, in the order they are set.
     pub variables: Vec<(String, Variable)>,
     /// Tables. Each virtual user gets one row of each.
@@ -95,7 +95,7 @@ pub struct Plan {
     pub criteria: Vec<Criterion>,
     /// Criteria that this run does not evaluate (`--once`). They are validated all the same.
     #[serde(skip)]
-    pub set_aside: Vec<Criterion>,
+    pub unjudged_criteria: Vec<Criterion>,
     /// Conditions evaluated during the run.
     pub stop: Vec<StopRule>,
     /// The user's assumptions about responses. Used only for the load profile.
@@ -114,7 +114,7 @@ pub struct Plan {
     pub guard: bool,
     /// Whether the record omits excerpts of responses, even of first failures.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub without_excerpts: bool,
+    pub omit_excerpts: bool,
     /// Settings of the front end in its own format. They are needed to show the run again.
     #[serde(skip_serializing_if = "serde_json::Value::is_null")]
     pub frontend_settings: serde_json::Value,
@@ -124,7 +124,7 @@ pub struct Plan {
     pub files: Vec<String>,
     /// Other files that the plan depends on: tables, bodies, certificates.
     #[serde(skip)]
-    pub also_read: Vec<String>,
+    pub dependencies: Vec<String>,
     /// Further hosts that may be loaded.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub allow_hosts: Vec<String>,
@@ -173,26 +173,26 @@ impl Plan {
             work: work.into(),
             background: None,
             about: None,
-            before: None,
-            after: None,
-            inherited: serde_json::Map::new(),
+            setup: None,
+            teardown: None,
+            setup_vars: serde_json::Map::new(),
             variables: Vec::new(),
             payloads: Vec::new(),
             http: Http::default(),
             rules: FailureRules::default(),
             criteria: Vec::new(),
-            set_aside: Vec::new(),
+            unjudged_criteria: Vec::new(),
             assumed: None,
             stop: Vec::new(),
             probing: None,
             strict: false,
             server: Vec::new(),
             guard: false,
-            without_excerpts: false,
+            omit_excerpts: false,
             frontend_settings: serde_json::Value::Null,
             notes: Vec::new(),
             files: Vec::new(),
-            also_read: Vec::new(),
+            dependencies: Vec::new(),
             allow_hosts: Vec::new(),
             secrets: Vec::new(),
             secret_names: Vec::new(),
@@ -219,7 +219,7 @@ fn extended(steps: &[Step]) -> bool {
         Step::Parallel(inner) => extended(&inner.steps),
         Step::Block(inner) => extended(&inner.steps),
         Step::Choose(branches) => branches.iter().any(|branch| extended(&branch.steps)),
-        Step::Think(_) | Step::Log(_) | Step::Leave(_) => false,
+        Step::Think(_) | Step::Log(_) | Step::Exit(_) => false,
     })
 }
 

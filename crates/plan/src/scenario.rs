@@ -44,7 +44,7 @@ pub enum Step {
     /// Prints a line.
     Log(Template),
     /// Ends the iteration for this share of users, without failure.
-    Leave(f64),
+    Exit(f64),
     /// Steps with a common condition or name.
     Block(Block),
     /// One of several branches, drawn by weight.

@@ -13,7 +13,7 @@ pub enum Changed {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadChange {
-    pub what: Changed,
+    pub quantity: Changed,
     pub from: f64,
     pub to: f64,
     /// Planned arrivals of the whole run. `None` for a closed load.
@@ -27,7 +27,7 @@ impl LoadChange {
     /// Describes the change. `by` names its origin. Must be called before `apply`.
     #[must_use]
     pub fn text(&self, by: &str, phase: usize, manifest: &Manifest) -> String {
-        let what = match self.what {
+        let what = match self.quantity {
             Changed::Rate => "the rate",
             Changed::Users => "the number of users",
         };
@@ -51,7 +51,7 @@ impl LoadChange {
     }
 
     fn figure(&self, figure: f64) -> String {
-        match self.what {
+        match self.quantity {
             Changed::Rate => format!("{}/s", units::decimal(figure)),
             Changed::Users if figure == 1.0 => "1 user".to_owned(),
             Changed::Users => format!("{} users", units::count(figure as u64)),
@@ -68,7 +68,7 @@ impl LoadChange {
         if self.planned.is_some() {
             load.planned = self.planned;
         }
-        if self.what == Changed::Users {
+        if self.quantity == Changed::Users {
             load.users = load.users.map(|users| users.max(self.to as u32));
         }
         for (facts, planned) in manifest.phases.iter_mut().zip(&self.phases) {
@@ -122,7 +122,7 @@ mod tests {
 
     fn change() -> LoadChange {
         LoadChange {
-            what: Changed::Rate,
+            quantity: Changed::Rate,
             from: 50.0,
             to: 80.0,
             planned: Some(1255),
@@ -165,7 +165,7 @@ mod tests {
     fn users_are_as_many_as_there_were_at_most() {
         let mut manifest = manifest(Load::users(3, 10 * SECOND));
         let change = |from: f64, to: f64| LoadChange {
-            what: Changed::Users,
+            quantity: Changed::Users,
             from,
             to,
             planned: None,

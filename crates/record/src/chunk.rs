@@ -4,9 +4,9 @@
 use measure::{Label, accumulator::Tally};
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::{Event, IntervalReader, IntervalRecord, counters, front_end::DoorLine, hlog};
+use super::{Event, IntervalReader, IntervalRecord, counters, front_end::FrontendLine, hlog};
 
-const MARK: &str = "leaf1";
+const MARK: &str = "chunk1";
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RecordChunk {
@@ -29,7 +29,7 @@ impl RecordChunk {
     pub(super) fn new(
         frame: &IntervalRecord,
         labels: &[Label],
-        frontend: Option<&DoorLine>,
+        frontend: Option<&FrontendLine>,
         events: &[Event],
         encoder: &mut hlog::Encoder,
     ) -> RecordChunk {
@@ -88,14 +88,14 @@ impl RecordChunk {
             frame,
             labels: things(&self.labels)?,
             events: things(&self.events)?,
-            frontend: door_of(&self.frontend)?,
+            frontend: frontend_of(&self.frontend)?,
         })
     }
 }
 
-fn door_of(text: &str) -> Option<Tally> {
+fn frontend_of(text: &str) -> Option<Tally> {
     let mut all = Tally::default();
-    for line in things::<DoorLine>(text)? {
+    for line in things::<FrontendLine>(text)? {
         all.merge(line.part());
     }
     Some(all)
@@ -150,7 +150,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_leaf_comes_back_as_it_went(
+        fn chunk_round_trips(
             index in 0..1_000_000u64,
             values in prop::collection::vec((0..3u32, 1..3_600_000_000_000u64), 0..50),
             text in any::<String>(),
@@ -166,7 +166,7 @@ mod tests {
         }
 
         #[test]
-        fn whatever_comes_is_a_leaf_or_none(mut at in prop::collection::vec(any::<(prop::sample::Index, u8)>(), 1..4)) {
+        fn any_bytes_are_a_chunk_or_none(mut at in prop::collection::vec(any::<(prop::sample::Index, u8)>(), 1..4)) {
             let mut bytes = chunk(7, &[(1, 1_000), (0, 5_000)], "status 503").to_bytes();
             for (at, byte) in at.drain(..) {
                 let at = at.index(bytes.len());

@@ -80,7 +80,7 @@ struct ArrivalsLine {
     started: u64,
     skipped: u64,
     #[serde(default, skip_serializing_if = "is_zero")]
-    left: u64,
+    exited: u64,
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -247,7 +247,7 @@ impl RunLine {
                 due: run.due,
                 started: run.started,
                 skipped: run.skipped,
-                left: run.left,
+                exited: run.exited,
             },
             in_flight: GaugeLine::from_gauge(run.in_flight),
             users: GaugeLine::from_gauge(run.users),
@@ -271,7 +271,7 @@ impl RunLine {
             due: self.arrivals.due,
             started: self.arrivals.started,
             skipped: self.arrivals.skipped,
-            left: self.arrivals.left,
+            exited: self.arrivals.exited,
             in_flight: self.in_flight.gauge(),
             users: self.users.gauge(),
             opened: self.connections.opened,

@@ -45,7 +45,7 @@ impl Event {
         if let Some(error) = &mut event.error {
             error.reason = redactor.text(&error.reason);
             error.detail = redactor.text(&error.detail);
-            let texts = error.found.iter_mut().chain(&mut error.body);
+            let texts = error.mismatches.iter_mut().chain(&mut error.body);
             for text in texts {
                 *text = redactor.text(text);
             }
@@ -83,7 +83,7 @@ pub struct FirstError {
     pub detail: String,
     /// What in the response is not as expected: `$.id is "7", expected "8"`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub found: Vec<String>,
+    pub mismatches: Vec<String>,
     /// The beginning of the response body.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
@@ -92,7 +92,6 @@ pub struct FirstError {
     /// When the request should have started.
     pub intended_ns: u64,
     /// When the worker took up the request.
-    #[serde(rename = "taken_up_ns")]
     pub started_ns: u64,
     /// When its first byte was written.
     pub first_write_ns: Option<u64>,
@@ -110,7 +109,7 @@ impl FirstError {
             label: sample.label,
             reason: first.reason(),
             detail: redactor.text(&first.detail.detail),
-            found: first
+            mismatches: first
                 .detail
                 .found
                 .iter()

@@ -92,9 +92,9 @@ impl Files {
     ) -> io::Result<Files> {
         let sheet = |name| Sheet::new(dir, name);
         let frontend = if has_accumulator {
-            sheet("door.jsonl")?
+            sheet("frontend.jsonl")?
         } else {
-            Sheet::unopened(dir, "door.jsonl")
+            Sheet::unopened(dir, "frontend.jsonl")
         };
         let mut files = Files {
             dir: dir.to_owned(),

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::redact::Redactor;
 
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct DoorLine {
+pub(super) struct FrontendLine {
     pub i: u64,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     counters: BTreeMap<String, u64>,
@@ -31,11 +31,11 @@ struct SketchLine {
     max: f64,
 }
 
-impl DoorLine {
-    pub(super) fn new(index: u64, part: &Tally, redactor: &Redactor) -> DoorLine {
+impl FrontendLine {
+    pub(super) fn new(index: u64, part: &Tally, redactor: &Redactor) -> FrontendLine {
         let named = |name: &String| redactor.text(name);
         let sketches = renamed(&part.sketches, named, |a, b| a.merge(&b));
-        DoorLine {
+        FrontendLine {
             i: index,
             counters: renamed(&part.counters, named, |a, b| *a += b),
             firsts: part.firsts.clone(),

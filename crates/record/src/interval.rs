@@ -208,7 +208,7 @@ fn join(mine: &mut RunPart, run: &RunPart) {
     mine.due += run.due;
     mine.started += run.started;
     mine.skipped += run.skipped;
-    mine.left += run.left;
+    mine.exited += run.exited;
     mine.opened += run.opened;
     mine.connections += run.connections;
     mine.lines_lost += run.lines_lost;

@@ -65,7 +65,8 @@ pub use totals::Totals;
 pub use truncation::Truncation;
 pub use write::{Writer, unwritten_because};
 
-pub const SCHEMA: u32 = 1;
+/// Version of the record. Records of older versions, whose fields had other names, are refused.
+pub const SCHEMA: u32 = 2;
 
 #[derive(Debug)]
 pub enum RecordError {
@@ -99,6 +100,10 @@ pub enum RecordError {
         reason: String,
     },
     Newer {
+        path: PathBuf,
+        schema: u32,
+    },
+    Older {
         path: PathBuf,
         schema: u32,
     },
@@ -153,6 +158,13 @@ impl std::fmt::Display for RecordError {
                 write!(
                     f,
                     "{} was written by a newer Loadline (record schema {schema}, this one reads up to {SCHEMA}): update Loadline",
+                    path.display()
+                )
+            }
+            RecordError::Older { path, schema } => {
+                write!(
+                    f,
+                    "{} was written by an older Loadline (record schema {schema}, this one reads {SCHEMA}): read it with the Loadline that wrote it",
                     path.display()
                 )
             }

@@ -290,5 +290,11 @@ pub fn read(dir: &Path) -> Result<Manifest, RecordError> {
             schema: u32::try_from(schema).unwrap_or(u32::MAX),
         });
     }
+    if (1..u64::from(SCHEMA)).contains(&schema) {
+        return Err(RecordError::Older {
+            path: dir.to_owned(),
+            schema: u32::try_from(schema).unwrap_or(u32::MAX),
+        });
+    }
     serde_json::from_value(value).map_err(|error| damaged(format!("manifest.json: {error}")))
 }

@@ -20,7 +20,7 @@ pub struct NodeRow {
     pub node: u64,
     /// Name of its machine.
     pub name: String,
-    /// `up`, `silent`, `lost`, `over`.
+    /// `up`, `silent`, `lost`, `finished`.
     pub state: NodeState,
     /// Requests issued per second: in the newest interval while the run continues, otherwise in the
     /// whole run.
@@ -54,7 +54,7 @@ pub enum NodeState {
     /// It was lost.
     Lost,
     /// It has finished its part.
-    Over,
+    Finished,
 }
 
 impl NodeState {
@@ -64,7 +64,7 @@ impl NodeState {
             NodeState::Up => "up",
             NodeState::Silent => "silent",
             NodeState::Lost => "lost",
-            NodeState::Over => "over",
+            NodeState::Finished => "finished",
         }
     }
 }
@@ -135,7 +135,7 @@ impl NodeSum {
         let state = match own.state {
             _ if is_lost => NodeState::Lost,
             RunState::Running => NodeState::Lost,
-            RunState::Complete | RunState::Interrupted => NodeState::Over,
+            RunState::Complete | RunState::Interrupted => NodeState::Finished,
         };
         let name = own.node.clone()?;
         let row = self.row(own.share.unwrap_or_default().index, name, state);

@@ -30,7 +30,7 @@ pub struct Rows {
     /// Connections opened.
     pub opened: u64,
     /// Iterations that ended at an exit step.
-    pub left: u64,
+    pub exited: u64,
     /// Where the last interval ends, in nanoseconds from the start.
     pub end_ns: u64,
     /// When the last request or iteration ended, in nanoseconds from the start.
@@ -43,7 +43,7 @@ impl Rows {
         self.due += row.run.due;
         self.started += row.run.started;
         self.skipped += row.run.skipped;
-        self.left += row.run.left;
+        self.exited += row.run.exited;
         self.opened += row.run.opened;
         self.end_ns = self.end_ns.max(row.span.to_ns);
         self.last_end_ns = self.last_end_ns.max(row.run.last_end_ns);
@@ -185,7 +185,7 @@ fn push_run(numbers: &mut Vec<u64>, run: &RunPart) {
         due,
         started,
         skipped,
-        left,
+        exited,
         in_flight,
         users,
         opened,
@@ -197,7 +197,7 @@ fn push_run(numbers: &mut Vec<u64>, run: &RunPart) {
         lines_lost,
         last_end_ns,
     } = run;
-    numbers.extend([due, started, skipped, left, opened, connections]);
+    numbers.extend([due, started, skipped, exited, opened, connections]);
     numbers.extend([stall_ns, lines_lost, last_end_ns]);
     for gauge in [in_flight, users] {
         numbers.extend([gauge.samples, gauge.sum, gauge.max, gauge.last]);
@@ -279,13 +279,13 @@ impl Reader<'_> {
     }
 
     fn run(&mut self) -> RunPart {
-        let [due, started, skipped, left, opened, connections] = self.array();
+        let [due, started, skipped, exited, opened, connections] = self.array();
         let [stall_ns, lines_lost, last_end_ns] = self.array();
         RunPart {
             due,
             started,
             skipped,
-            left,
+            exited,
             in_flight: self.gauge(),
             users: self.gauge(),
             opened,

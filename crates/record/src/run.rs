@@ -18,7 +18,7 @@ use serde_json::Value;
 use super::{
     Event, EventKind, Frames, IntervalReader, IntervalRecord, LabelTotals, Manifest, NodeRow,
     NodeSum, RecordError, RunEnd, RunState, Totals, Truncation, agreement, files,
-    front_end::DoorLine,
+    front_end::FrontendLine,
     location, manifest, node,
     parts::{self, RunParts},
     read::{count_things, things},
@@ -210,12 +210,12 @@ impl Run {
     }
 
     #[must_use]
-    pub fn door_parts(&self) -> BTreeMap<u64, Tally> {
+    pub fn frontend_parts(&self) -> BTreeMap<u64, Tally> {
         let mut parts: BTreeMap<u64, Tally> = BTreeMap::new();
         let Some(dir) = &self.dir else { return parts };
         let known: BTreeSet<u64> = self.totals.rows.iter().map(|row| row.index).collect();
         for dir in [dir.clone()].into_iter().chain(parts::dirs(dir)) {
-            for line in things::<DoorLine>(&dir.join("door.jsonl")).0 {
+            for line in things::<FrontendLine>(&dir.join("frontend.jsonl")).0 {
                 if known.contains(&line.i) {
                     parts.entry(line.i).or_default().merge(line.part());
                 }
@@ -312,9 +312,9 @@ impl Run {
             events.len() + unreadable,
             wanted.events,
         );
-        let (lines, unreadable) = count_things::<DoorLine>(&dir.join("door.jsonl"));
-        self.tell_damage("door.jsonl", "lines", unreadable);
-        self.tell_missing(dir, "door.jsonl", lines, wanted.frontend);
+        let (lines, unreadable) = count_things::<FrontendLine>(&dir.join("frontend.jsonl"));
+        self.tell_damage("frontend.jsonl", "lines", unreadable);
+        self.tell_missing(dir, "frontend.jsonl", lines, wanted.frontend);
         let lines = self.take_server(dir, until_ns);
         self.tell_missing(dir, "server.jsonl", lines, wanted.server);
         for mut event in events {
@@ -351,7 +351,7 @@ impl Run {
     /// Reports missing lines. Without a recorded end, only a missing file counts as damage.
     fn tell_missing(&mut self, dir: &Path, file: &str, lines: usize, wanted: u64) {
         let path = dir.join(file);
-        let is_usual = file != "door.jsonl" && dir.join("counters.jsonl").is_file();
+        let is_usual = file != "frontend.jsonl" && dir.join("counters.jsonl").is_file();
         let failure = match fs::symlink_metadata(&path) {
             Ok(_) if path.is_file() => {
                 let missing = wanted.saturating_sub(lines as u64);

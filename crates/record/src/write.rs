@@ -12,7 +12,7 @@ use super::{
     chunk::json_lines,
     copy::{self, Copier, Extra, RecordPiece},
     files::{self, Files, replace},
-    front_end::DoorLine,
+    front_end::FrontendLine,
     hlog,
     server::{ServerMetrics, SourceReading},
     totals::Totals,
@@ -177,7 +177,7 @@ impl Writer {
         let labels = self.new_labels(&frame);
         let events = self.events_of(interval);
         let frontend = (!interval.frontend.is_empty())
-            .then(|| DoorLine::new(interval.index, &interval.frontend, &self.redactor));
+            .then(|| FrontendLine::new(interval.index, &interval.frontend, &self.redactor));
         let is_kept = self.files.is_some() || self.copier.is_some();
         let written = match &mut self.encoder {
             Some(encoder) if is_kept => {

@@ -22,7 +22,7 @@ pub fn console(gate: &Gate) -> String {
         ));
     }
     lines.extend(
-        gate.hindrances
+        gate.incompatibilities
             .iter()
             .map(|reason| format!("not compared: {reason}")),
     );
@@ -134,7 +134,7 @@ fn compared(gate: &Gate) -> String {
     format!(
         "{} of `{}`{now}{load}{}.",
         count(gate.runs.len()),
-        gate.what,
+        gate.test,
         against.unwrap_or_default()
     )
 }

@@ -29,7 +29,7 @@ pub fn cells(row: &MockRow) -> Vec<String> {
         answers(row),
     ];
     cells.extend(["mean", "p50", "p95", "p99"].map(|what| or_dash(time(what))));
-    cells.push(or_dash(row.off.map(off)));
+    cells.push(or_dash(row.difference.map(off)));
     let utilisation = row.capacity.as_ref().map(|busy| {
         let capacity = units::rate(busy.per_second);
         format!("{} of {capacity}/s", units::share(busy.utilisation))
@@ -67,13 +67,13 @@ fn sentence(row: &MockRow) -> String {
         }
     )];
     parts.extend(row.times.iter().map(|one| {
-        let asked = units::time(one.asked_ns.unwrap_or(one.due_ns));
+        let asked = units::time(one.planned_ns.unwrap_or(one.due_ns));
         let served = units::time(one.served_ns);
-        format!("{} {asked} asked, {served} served", one.what)
+        format!("{} {asked} asked, {served} served", one.statistic)
     }));
     // The computed latency includes faults and queues.
     parts.extend(
-        row.off
+        row.difference
             .map(|share| format!("{} off what was computed", off(share))),
     );
     parts.extend(row.capacity.as_ref().map(|busy| {
@@ -111,7 +111,7 @@ fn answers(row: &MockRow) -> String {
 }
 
 fn stored(one: &MockTime) -> String {
-    let asked = one.asked_ns.unwrap_or(one.due_ns);
+    let asked = one.planned_ns.unwrap_or(one.due_ns);
     format!("{} / {}", units::time(asked), units::time(one.served_ns))
 }
 
@@ -136,8 +136,8 @@ mod tests {
 
     fn row() -> MockRow {
         let stored = |what: &str, asked_ns, due_ns, served_ns| MockTime {
-            what: what.into(),
-            asked_ns,
+            statistic: what.into(),
+            planned_ns: asked_ns,
             due_ns,
             served_ns,
         };
@@ -153,7 +153,7 @@ mod tests {
                 stored("mean", Some(130_000_000), 131_000_000, 131_500_000),
                 stored("p50", None, 4_200_000, 4_250_000),
             ],
-            off: Some(0.0119),
+            difference: Some(0.0119),
             late_p99_ns: Some(214_000),
             capacity: Some(MockCapacity {
                 workers: 8,

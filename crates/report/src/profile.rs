@@ -198,7 +198,7 @@ impl Teller<'_> {
         if !profile.is_known {
             notes.push("Loops, conditions or pauses depend on answers: what is not known before the run is counted once.");
         }
-        let left_out = match profile.columns_left_out {
+        let left_out = match profile.columns_omitted {
             0 => String::new(),
             n => format!(" {n} more rates of the load have no column."),
         };

@@ -2,7 +2,7 @@
 
 use decisions::{
     compare::{FigureUnit, amount, value},
-    run_index::{Apart, MetricTrend, Shifted, TrendPoint},
+    run_index::{ExcludedRuns, MetricTrend, Shifted, TrendPoint},
 };
 
 use crate::{
@@ -26,21 +26,21 @@ pub fn sheet(trend: &MetricTrend) -> Sheet {
     blocks.push(Block::Text(trend.method.clone()));
     blocks.push(Block::Heading("Runs"));
     blocks.push(Block::Table(runs(trend.unit, trend.values.iter().rev())));
-    if !trend.apart.is_empty() {
+    if !trend.excluded.is_empty() {
         blocks.push(Block::Heading("Not counted"));
         blocks.push(Block::Text(
             "These cannot be compared with the newest run that counts, or cannot be trusted."
                 .into(),
         ));
     }
-    for apart in &trend.apart {
+    for apart in &trend.excluded {
         blocks.push(Block::Text(because(apart)));
         blocks.push(Block::Table(runs(trend.unit, apart.runs.iter().rev())));
     }
     Sheet::new(&title, &blocks, vec![chart.clone()])
 }
 
-fn because(apart: &Apart) -> String {
+fn because(apart: &ExcludedRuns) -> String {
     let mut letters = apart.reason.chars();
     let first = letters.next().map(|c| c.to_uppercase().to_string());
     format!("{}{}:", first.unwrap_or_default(), letters.as_str())

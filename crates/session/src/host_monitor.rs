@@ -11,7 +11,7 @@ const TICK_NS: u64 = 10_000_000;
 
 #[derive(Debug, Default)]
 pub(crate) struct HostMonitor {
-    looked_ns: u64,
+    observed_ns: u64,
     steal_ns: Option<u64>,
     throttled_ns: Option<u64>,
 }
@@ -20,7 +20,7 @@ impl HostMonitor {
     #[must_use]
     pub fn begin() -> HostMonitor {
         HostMonitor {
-            looked_ns: clock::monotonic_ns(),
+            observed_ns: clock::monotonic_ns(),
             steal_ns: steal_ns(),
             throttled_ns: throttled_ns(),
         }
@@ -36,7 +36,7 @@ impl HostMonitor {
         };
         let steal = since(&mut self.steal_ns, steal_ns());
         let now = clock::monotonic_ns();
-        let looked = std::mem::replace(&mut self.looked_ns, now);
+        let looked = std::mem::replace(&mut self.observed_ns, now);
         HostSample {
             // Steal is counted per CPU, and workers move between CPUs. Each worker gets the mean.
             steal_ns: steal.map_or_else(Vec::new, |ns| vec![ns; workers]),

@@ -20,7 +20,7 @@ pub enum Hosts {
     Native(Vec<String>),
     /// For front ends: hosts that appear during the run are loaded, as the original tool does, and
     /// reported. They are refused if the list is fixed.
-    BesideDoor,
+    AsOriginalTool,
 }
 
 impl Hosts {
@@ -32,7 +32,7 @@ impl Hosts {
     pub fn allow(&self, plan: &Plan) -> Result<Allow, Vec<Problem>> {
         match self {
             Hosts::Native(flags) => native(flags, plan),
-            Hosts::BesideDoor => checked(plan, Vec::new(), true),
+            Hosts::AsOriginalTool => checked(plan, Vec::new(), true),
         }
     }
 }

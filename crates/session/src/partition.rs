@@ -79,8 +79,8 @@ impl PartitionedRun {
     ///
     /// The reason why there is no run.
     pub fn before(&mut self, observer: Option<&mut dyn Observer>) -> Result<(), StartError> {
-        if self.ready.job.plan.before.is_some() {
-            self.ready.job.plan.inherited = setup_teardown::before(&self.ready, observer)?;
+        if self.ready.job.plan.setup.is_some() {
+            self.ready.job.plan.setup_vars = setup_teardown::before(&self.ready, observer)?;
         }
         Ok(())
     }
@@ -121,7 +121,7 @@ impl PartitionedRun {
             seed: self.ready.job.options.seed,
             start,
             salt: self.salt,
-            inherited: self.ready.job.plan.inherited.clone(),
+            inherited: self.ready.job.plan.setup_vars.clone(),
         }
     }
 

@@ -64,7 +64,7 @@ impl Job {
             frontend,
             plan,
             options,
-            hosts: Hosts::BesideDoor,
+            hosts: Hosts::AsOriginalTool,
             runs: None,
             secrets: Vec::new(),
             live: live::LiveOptions::default(),
@@ -168,12 +168,12 @@ pub(crate) fn prepare_as(
     if let Some(part) = &job.part {
         job.options.seed = part.seed;
         job.options.is_late = part.late;
-        job.plan.inherited = part.inherited.clone();
+        job.plan.setup_vars = part.inherited.clone();
     }
     rules::apply_env_excerpts(&mut job.plan).map_err(RunRefused::bad_input)?;
     let conducted = job.part.as_ref().is_some_and(|part| part.conducted);
     let alone = job.part.as_ref().is_some_and(|part| part.alone);
-    if alone && (job.plan.before.is_some() || job.plan.after.is_some()) {
+    if alone && (job.plan.setup.is_some() || job.plan.teardown.is_some()) {
         let line = "`setup` and `teardown` run once per test and cannot be used with --shard: use --on, or remove them";
         return Err(RunRefused::bad_input(vec![Problem::anywhere(line)]));
     }
@@ -291,7 +291,7 @@ fn never_judged(job: &Job, manifest: &Manifest, labels: &[Label]) -> Vec<Problem
             let reason = analysis::verdict::without_subject(manifest, labels, &server, criterion);
             placed(criterion, reason)
         });
-    let set_aside = plan.set_aside.iter().filter_map(|criterion| {
+    let set_aside = plan.unjudged_criteria.iter().filter_map(|criterion| {
         let reason = analysis::verdict::never_measured(criterion, &server);
         placed(criterion, reason)
     });

@@ -109,7 +109,7 @@ pub(crate) fn samples(
 fn event_of(change: &Change, run: &Run) -> Event {
     let (planned, phases) = change.planned.clone().unzip();
     let stored = LoadChange {
-        what: match change.to {
+        quantity: match change.to {
             AdjustedLoad::Rate(_) => Changed::Rate,
             AdjustedLoad::Users(_) => Changed::Users,
         },

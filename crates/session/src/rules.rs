@@ -68,9 +68,9 @@ pub(crate) fn apply_env_check(plan: &mut Plan) -> Result<(), Vec<Problem>> {
 /// Omits excerpts of responses from the record if the environment says so, and notes that in the
 /// record.
 pub(crate) fn apply_env_excerpts(plan: &mut Plan) -> Result<(), Vec<Problem>> {
-    plan.without_excerpts |=
+    plan.omit_excerpts |=
         is_off(&variable(EXCERPTS)).map_err(|reason| vec![Problem::anywhere(reason)])?;
-    if plan.without_excerpts {
+    if plan.omit_excerpts {
         plan.notes.push(Note {
             at: None,
             text: "excerpts of answers are left out of the record, as was asked".to_owned(),

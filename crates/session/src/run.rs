@@ -57,9 +57,9 @@ impl Ready {
         window: &RecentIntervals,
     ) -> Result<FinishedRun, StartError> {
         // With several processes, the coordinator runs `setup`, and only once.
-        if self.job.plan.before.is_some() && self.job.part.is_none() {
+        if self.job.plan.setup.is_some() && self.job.part.is_none() {
             let left = setup_teardown::before(&self, Some(&mut *observer))?;
-            self.job.plan.inherited = left;
+            self.job.plan.setup_vars = left;
             // Every virtual user gets the variables from `setup`.
             let prepared = Prepared::new(&self.job.plan, self.job.options.clone());
             self.prepared = prepared.map_err(RunRefused::from)?;

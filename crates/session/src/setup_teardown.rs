@@ -27,7 +27,7 @@ pub(crate) fn before(
     ready: &Ready,
     observer: Option<&mut dyn Observer>,
 ) -> Result<Map<String, Value>, StartError> {
-    let Some(scenario) = ready.job.plan.before.clone() else {
+    let Some(scenario) = ready.job.plan.setup.clone() else {
         return Ok(Map::new());
     };
     let own = Own {
@@ -53,7 +53,7 @@ pub(crate) fn before(
 }
 
 pub(crate) fn after(rest: &FinishContext, observer: Option<&mut dyn Observer>) -> After {
-    let Some(scenario) = rest.plan.after.clone() else {
+    let Some(scenario) = rest.plan.teardown.clone() else {
         return After::Done;
     };
     let own = Own {

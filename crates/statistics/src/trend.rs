@@ -119,7 +119,7 @@ pub fn shift(values: &[f64], least: usize) -> Option<LevelStep> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Apart {
+pub(crate) struct ExcludedRuns {
     /// Mean of the second part minus mean of the first.
     pub by: f64,
     /// Distance in standard deviations, corrected for correlation within the second part.
@@ -127,7 +127,7 @@ pub(crate) struct Apart {
 }
 
 /// Distance between the start of a series and its rest. `None` if either is empty.
-pub(crate) fn apart(before: &[f64], rest: &[f64]) -> Option<Apart> {
+pub(crate) fn apart(before: &[f64], rest: &[f64]) -> Option<ExcludedRuns> {
     if before.is_empty() || rest.len() < 2 {
         return None;
     }
@@ -137,7 +137,7 @@ pub(crate) fn apart(before: &[f64], rest: &[f64]) -> Option<Apart> {
     let squares: f64 = rest.iter().map(|x| (x - second).powi(2)).sum();
     let variance = squares / (m - 1.0) * (1.0 / n + 1.0 / m) * inflation(rest);
     let by = second - first;
-    Some(Apart {
+    Some(ExcludedRuns {
         by,
         z: by / variance.sqrt(),
     })

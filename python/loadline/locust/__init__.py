@@ -10,8 +10,8 @@ from loadline.locust.versions import Unusable
 
 try:
     activate()
-except Unusable as why:
+except Unusable as error:
     # `python -m` imports this module before it runs anything.
     if sys.argv[0] == "-m":
-        sys.exit(f"loadline: {why}")
+        sys.exit(f"loadline: {error}")
     raise

@@ -26,9 +26,9 @@ def activate() -> None:
     versions.check()
     try:
         _native.check_wishes()
-    except ValueError as why:
+    except ValueError as error:
         # Before any process waits for a master.
-        raise versions.Unusable(str(why)) from None
+        raise versions.Unusable(str(error)) from None
     early = _bound_early()
     import locust
     import locust.clients

@@ -85,10 +85,10 @@ class _Native:
         """The head of the request as sent, which the client logs for an error status."""
         return self.__dict__["_head"].decode("latin-1")
 
-    def _take(self, answer: _native.Answer, sent_as: tuple[str, str], asked: tuple) -> None:
+    def _take(self, answer: _native.Answer, sent_as: tuple[str, str], sent_request: tuple) -> None:
         own = self.__dict__
         own["_native"] = (answer, sent_as)
-        own["_asked"] = asked
+        own["_sent_request"] = sent_request
         own["status_code"] = answer.status
 
     @property
@@ -102,7 +102,7 @@ class _Native:
     def request(self):
         own = self.__dict__
         if "_made" not in own:
-            method, url, sent, payload = own["_asked"]
+            method, url, sent, payload = own["_sent_request"]
             if sent is None:
                 sent = Headers(heads.fields(b"\r\n" + own["_block"]))
             own["_made"] = stock.FastRequest(url, method=method, headers=sent, payload=payload)
@@ -167,15 +167,15 @@ class _Native:
 class FastResponse(_Native, stock.FastResponse):
     """A response without a `with` block."""
 
-    def __init__(self, answer, sent_as, asked):
-        self._take(answer, sent_as, asked)
+    def __init__(self, answer, sent_as, sent_request):
+        self._take(answer, sent_as, sent_request)
 
 
 class ResponseContextManager(_Native, stock.ResponseContextManager):
     """A response in a `with` block."""
 
-    def __init__(self, answer, sent_as, asked):
-        self._take(answer, sent_as, asked)
+    def __init__(self, answer, sent_as, sent_request):
+        self._take(answer, sent_as, sent_request)
 
 
 class LocustBadStatusCode(stock.LocustBadStatusCode):
@@ -229,8 +229,8 @@ class _UserAgent(stock.LocustUserAgent):
             call.lost = answer
             raise client_error(answer)
         call.led = answer if answer.status in self.redirect_response_codes else None
-        asked = (request.method, request.url, request.headers, request.payload)
-        response = FastResponse(answer, call.sent_as, asked)
+        sent_request = (request.method, request.url, request.headers, request.payload)
+        response = FastResponse(answer, call.sent_as, sent_request)
         response.__dict__["_head"] = head
         return response
 
@@ -317,7 +317,7 @@ class FastHttpSession(Events, stock.FastHttpSession):
         if self.request_name and not name:
             name = self.request_name
         sent_as = (method, name or url)
-        whole = (method, url, name, data, catch_response, stream, headers, auth, json, allow_redirects, context)
+        positional = (method, url, name, data, catch_response, stream, headers, auth, json, allow_redirects, context)
         payload = data
         if not data and json is not None:
             payload = jsonlib.dumps(json)
@@ -334,7 +334,7 @@ class FastHttpSession(Events, stock.FastHttpSession):
             or (path := base.path(url)) is None
             or not (block := self._block(headers, auth, payload is not data, payload))
         ):
-            return self._use_original(Call(sent_as, is_stream=stream), whole, kwargs)
+            return self._use_original(Call(sent_as, is_stream=stream), positional, kwargs)
         start_time = time.time()
         body = payload.encode() if isinstance(payload, str) else payload
         if body:
@@ -352,7 +352,7 @@ class FastHttpSession(Events, stock.FastHttpSession):
         ms = (time.perf_counter() - started) * 1000
         if answer.fault or answer.sets_cookies or answer.location or answer.unreadable:
             # The client handles redirects.
-            return self._use_original(Call(sent_as, answer, ms, head), whole, kwargs)
+            return self._use_original(Call(sent_as, answer, ms, head), positional, kwargs)
         built_url = self._build_url(url)
         kind = ResponseContextManager if catch_response else FastResponse
         response = kind(answer, sent_as, (method, built_url, None, payload))
@@ -383,19 +383,19 @@ class FastHttpSession(Events, stock.FastHttpSession):
         self._event.fire(**meta)
         return response
 
-    def _use_original(self, call, whole, kwargs):
+    def _use_original(self, call, positional, kwargs):
         """Sends with the original client on the engine."""
         before = calls.current.call
         calls.current.call = call
         try:
-            response = super().request(*whole, **kwargs)
+            response = super().request(*positional, **kwargs)
         finally:
             calls.current.call = before
         own = response.__dict__
         if response.__class__ is stock.ResponseContextManager:
             response._request_event = self._event
             response.request_meta["response_time"] += call.ms or 0
-            if "_asked" in own:
+            if "_sent_request" in own:
                 response.__class__ = ResponseContextManager
         return response
 
@@ -422,18 +422,18 @@ class FastHttpSession(Events, stock.FastHttpSession):
             return None
 
     def _made_block(self, headers, auth, is_json, payload) -> bytes | None:
-        wanted = dict(headers) if headers else {}
+        merged = dict(headers) if headers else {}
         if auth:
-            wanted["Authorization"] = stock._construct_basic_auth_str(auth[0], auth[1])
+            merged["Authorization"] = stock._construct_basic_auth_str(auth[0], auth[1])
         elif self.auth_header:
-            wanted["Authorization"] = self.auth_header
-        for given, value in (("Accept-Encoding", "gzip, deflate, br"), ("Content-Type", None), ("Accept", None)):
-            if given in wanted or given.lower() in wanted:
+            merged["Authorization"] = self.auth_header
+        for header, value in (("Accept-Encoding", "gzip, deflate, br"), ("Content-Type", None), ("Accept", None)):
+            if header in merged or header.lower() in merged:
                 continue
             if value or is_json:
-                wanted[given] = value or "application/json"
+                merged[header] = value or "application/json"
         fields = self.client.default_headers.copy()
-        fields.update(wanted)
+        fields.update(merged)
         if payload and "content-type" not in fields or not isinstance(payload, str | bytes | None):
             return None
         if any(name in fields for name in ("host", "content-length", "transfer-encoding", "expect", "cookie")):

@@ -90,8 +90,8 @@ def _pool(whom: Whom) -> str:
 def _undecodable(answer: _native.Answer, request) -> requests.RequestException:
     """Returns the exception for a body that does not match its encoding."""
     encoding = heads.encoding(answer.head)
-    why = heads.decoding_error(encoding, answer.take_body())
-    cause = DecodeError(f"Received response with content-encoding: {encoding}, but failed to decode it.", why)
+    error = heads.decoding_error(encoding, answer.take_body())
+    cause = DecodeError(f"Received response with content-encoding: {encoding}, but failed to decode it.", error)
     return exceptions.ContentDecodingError(cause, request=request)
 
 
@@ -100,11 +100,11 @@ def _cut(answer: _native.Answer, whom: Whom, request) -> requests.RequestExcepti
     if answer.fault in TIMEOUTS:
         # As raised while reading a body.
         return exceptions.ConnectionError(ReadTimeoutError(_pool(whom), None, "Read timed out."), request=request)
-    came = len(answer)
-    missing = heads.missing(answer.head, came)
+    received = len(answer)
+    missing = heads.missing(answer.head, received)
     if missing is None:
         cause: Exception = ProtocolError("Response ended prematurely")
     else:
-        incomplete = IncompleteRead(came, missing)
+        incomplete = IncompleteRead(received, missing)
         cause = ProtocolError(f"Connection broken: {incomplete!r}", incomplete)
     return exceptions.ChunkedEncodingError(cause, request=request)

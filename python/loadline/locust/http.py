@@ -38,11 +38,11 @@ _BARE = frozenset(("GET", "HEAD"))
 class ResponseContextManager(stock.ResponseContextManager):
     """A response of the engine as requests' response, converted on first access."""
 
-    def __init__(self, answer: _native.Answer, sent_as: tuple[str, str], asked: tuple) -> None:
+    def __init__(self, answer: _native.Answer, sent_as: tuple[str, str], sent_request: tuple) -> None:
         # Does not call the original constructor: its attributes are created on demand.
         own = self.__dict__
         own["_native"] = (answer, sent_as)
-        own["_asked"] = asked
+        own["_sent_request"] = sent_request
         own["status_code"] = answer.status
         own["_content_consumed"] = True
         own["_next"] = None
@@ -72,7 +72,7 @@ def _headers(response) -> CaseInsensitiveDict:
 
 
 def _request(response) -> PreparedRequest:
-    method, url, block, body = response._asked
+    method, url, block, body = response._sent_request
     request = PreparedRequest()
     request.method, request.url, request.body = method, url, body
     request.headers = CaseInsensitiveDict(heads.fields(b"\r\n" + block))
@@ -92,7 +92,7 @@ def _cookies(response) -> RequestsCookieJar:
 
 
 def _raw(response) -> Urllib3Response:
-    return _raw_of(response._native[0], response._asked[0], response._content)
+    return _raw_of(response._native[0], response._sent_request[0], response._content)
 
 
 def _raw_of(answer: _native.Answer, method: str, body: bytes) -> Urllib3Response:
@@ -140,7 +140,7 @@ _MADE = {
     "reason": lambda response: heads.reason(response._native[0].head),
     "encoding": lambda response: get_encoding_from_headers(response.headers),
     "connection": lambda _: None,
-    "url": lambda response: response._asked[1],
+    "url": lambda response: response._sent_request[1],
     "_content": lambda response: response._native[0].take_body(),
 }
 
@@ -278,7 +278,7 @@ class HttpSession(Events, stock.HttpSession):
             self.mount(prefix, Adapter(self, self.get_adapter(prefix)))
         self._mounted = dict(self.adapters)
         self._base = urls.Base(self.base_url)
-        self._seen = None
+        self._known_cookies = None
         self._blocks = heads.Blocks()
 
     def request(
@@ -302,7 +302,7 @@ class HttpSession(Events, stock.HttpSession):
     ):
         if self.request_name and not name:
             name = self.request_name
-        whole = (method, url, name, catch_response, context)
+        positional = (method, url, name, catch_response, context)
         options = (kwargs, data, json, params, headers, files, auth, timeout, allow_redirects, verify)
         verify = self.verify if verify is None else verify
         base = self._base
@@ -330,7 +330,7 @@ class HttpSession(Events, stock.HttpSession):
             or (body := _body(data, json)) is None
             or (block := self._block(headers, auth)) is None
         ):
-            return self._use_original(Call(name), whole, *options)
+            return self._use_original(Call(name), positional, *options)
         body, kind = body
         if block[1]:
             kind = b""
@@ -351,7 +351,7 @@ class HttpSession(Events, stock.HttpSession):
         ms = (time.perf_counter() - started) * 1000
         if answer.fault or answer.sets_cookies or answer.location or answer.unreadable:
             # requests handles redirects.
-            return self._use_original(Call(name, answer, ms), whole, *options)
+            return self._use_original(Call(name, answer, ms), positional, *options)
         complete_url = base.origin + path
         response = ResponseContextManager(answer, sent_as, (method, complete_url, head, body))
         own = response.__dict__
@@ -372,7 +372,7 @@ class HttpSession(Events, stock.HttpSession):
             response.__exit__(None, None, None)
         return response
 
-    def _use_original(self, call, whole, kwargs, data, json, params, headers, files, auth, timeout, allow_redirects, verify):
+    def _use_original(self, call, positional, kwargs, data, json, params, headers, files, auth, timeout, allow_redirects, verify):
         """Sends with requests, with the engine as an adapter."""
         options = dict(
             kwargs,
@@ -389,7 +389,7 @@ class HttpSession(Events, stock.HttpSession):
         before = calls.current.call
         calls.current.call = call
         try:
-            response = super().request(*whole, **options)
+            response = super().request(*positional, **options)
         finally:
             calls.current.call = before
         response._request_event = self._event
@@ -416,8 +416,8 @@ class HttpSession(Events, stock.HttpSession):
         store = own._store if type(own) is CaseInsensitiveDict else None
         if store is None:
             return None
-        if store != self._seen:
-            self._seen = store.copy()
+        if store != self._known_cookies:
+            self._known_cookies = store.copy()
             self._blocks.clear()
         if type(auth) is HTTPBasicAuth:
             auth = (auth.username, auth.password)

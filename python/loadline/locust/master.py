@@ -47,7 +47,7 @@ class Master:
         self._run_id = ""
         #: Workers that have ended their part of the test.
         self._closed: set[str] = set()
-        self._looking: gevent.Greenlet | None = None
+        self._polling: gevent.Greenlet | None = None
         self._finishing: gevent.Greenlet | None = None
         self._is_beginning = False
 
@@ -76,8 +76,8 @@ class Master:
             return
         try:
             division = _native.Division(facts, len(measured))
-        except (RuntimeError, ValueError, OverflowError) as why:
-            not_recorded(environment, why)
+        except (RuntimeError, ValueError, OverflowError) as error:
+            not_recorded(environment, error)
             return
         self._environment, self.division = environment, division
         self._numbers = {client: number for number, client in enumerate(measured)}
@@ -86,7 +86,7 @@ class Master:
         self._run_id = run_id(handed["part"])
         for client in present:
             self._named_if_unmeasured(client)
-        self._looking = gevent.spawn(self._look)
+        self._polling = gevent.spawn(self._poll)
 
     def _wait_for_reports(self, runner) -> list[str]:
         """Returns the workers that take part."""
@@ -131,7 +131,7 @@ class Master:
         self.division.is_unmeasured(text)
         log(text)
 
-    def _look(self) -> None:
+    def _poll(self) -> None:
         while self.division is not None:
             self.division.look()
             gevent.sleep(LOOK_SECONDS)
@@ -171,8 +171,8 @@ class Master:
     def _finish(self) -> None:
         environment, division = self._environment, self.division
         self._wait_for_parts(environment, division)
-        if self._looking is not None:
-            self._looking.kill(block=False)
+        if self._polling is not None:
+            self._polling.kill(block=False)
         results = get_hub().threadpool.apply(division.end)
         self.division = self._finishing = None
         if print_results(results) and environment.process_exit_code is None:
@@ -181,7 +181,7 @@ class Master:
     def _wait_for_parts(self, environment, division: _native.Division) -> None:
         began = time.monotonic()
         until = began + (environment.stop_timeout or 0) + PATIENCE_SECONDS
-        gone: dict[str, float] = {}
+        missing_since: dict[str, float] = {}
         while (now := time.monotonic()) < until:
             for client, number in self._numbers.items():
                 ended = division.has_ended(number)
@@ -197,11 +197,11 @@ class Master:
                         break
                     continue
                 if not _is_free(division.folder(number)):
-                    gone.pop(client, None)
+                    missing_since.pop(client, None)
                     break
                 # The lock is taken shortly after the folder was created, so only a folder that is
                 # unlocked twice is abandoned.
-                if now - gone.setdefault(client, now) < 1:
+                if now - missing_since.setdefault(client, now) < 1:
                     break
             else:
                 return

@@ -29,9 +29,9 @@ def print_results(results: tuple[list[str], bool, str | None] | None) -> bool:
     return failed
 
 
-def not_recorded(environment, why: Exception) -> None:
+def not_recorded(environment, error: Exception) -> None:
     """Prints why a test is not recorded. The test continues."""
-    for line in str(why).splitlines():
+    for line in str(error).splitlines():
         log(line)
     environment.process_exit_code = 1
     log("the test is not recorded, and its requests are sent by Locust itself")

@@ -69,11 +69,11 @@ def _begin(environment, **_kwargs) -> None:
     try:
         is_watched = environment.web_ui is not None
         run = _native.Run(_facts(environment), is_watched) if handed is None else _part(handed, runner.client_id)
-    except (RuntimeError, ValueError, OverflowError) as why:
-        not_recorded(environment, why)
+    except (RuntimeError, ValueError, OverflowError) as error:
+        not_recorded(environment, error)
         return
     engine.begin(run)
-    _background.append(gevent.spawn(_look, environment))
+    _background.append(gevent.spawn(_poll, environment))
 
 
 def _part(handed: dict, client: str) -> _native.Run:
@@ -148,7 +148,7 @@ def _report(data: dict, **_kwargs) -> None:
     data[KEY] = {"version": _native.__version__, "over": _over}
 
 
-def _look(environment) -> None:
+def _poll(environment) -> None:
     """Passes the number of users to the engine and the engine's stop requests to Locust."""
     while engine.run is not None:
         runner = environment.runner

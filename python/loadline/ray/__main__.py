@@ -25,19 +25,19 @@ def main() -> int:
         first = pipe.read()
         if first is None:
             return 0
-        asked = order.read(*first)
+        request = order.read(*first)
         versions.check()
-        address = surroundings.prepare(asked.address, asked.nodes)
+        address = surroundings.prepare(request.address, request.nodes)
         # Imported late, because it imports Ray, which may be missing and reads its environment on
         # import.
         from loadline.ray.relay import Relay
 
-        Relay(asked, address, pipe).run()
+        Relay(request, address, pipe).run()
         return 0
-    except (Refused, Broken) as why:
-        line = str(why)
-    except Exception as why:
-        line = f"the way over Ray failed: {type(why).__name__}: {' '.join(str(why).split())[:300]}"
+    except (Refused, Broken) as error:
+        line = str(error)
+    except Exception as error:
+        line = f"the way over Ray failed: {type(error).__name__}: {' '.join(str(error).split())[:300]}"
     with contextlib.suppress(BrokenPipeError):
         pipe.send_control(refused=line)
     return COULD_NOT_RUN

@@ -45,11 +45,11 @@ def connect(address: str | None, nodes: int | None, insecure: bool) -> None:
         _check_address(address, insecure)
     try:
         ray.init(address, **quiet)
-    except AuthenticationError as why:
-        raise Refused(f"the cluster at {address} refused the connection: {_first_sentence(why)}") from None
-    except (ConnectionError, RuntimeError, ValueError, TimeoutError) as why:
+    except AuthenticationError as error:
+        raise Refused(f"the cluster at {address} refused the connection: {_first_sentence(error)}") from None
+    except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
         # Ray has the reason of a connection failure in the cause of its exception.
-        raise Refused(_why_not(address, f"{why}\n{why.__cause__ or ''}")) from None
+        raise Refused(_explanation(address, f"{error}\n{error.__cause__ or ''}")) from None
 
 
 def _check_address(address: str, insecure: bool) -> None:
@@ -89,7 +89,7 @@ def _greet(there: socket.socket) -> None:
         raise ConnectionError("another service listens there")
 
 
-def _why_not(address: str, text: str) -> str:
+def _explanation(address: str, text: str) -> str:
     if "ersion mismatch" in text:
         rays, pythons = (re.findall(rf"{what}:\s*(\S+)", text) for what in ("Ray", "Python"))
         if len(rays) >= 2 and len(pythons) >= 2:
@@ -98,16 +98,16 @@ def _why_not(address: str, text: str) -> str:
             return f"the cluster at {address} has {what} {there}, and here is {what} {here}: Ray requires equal versions on both sides"
     if not text.strip():
         # Older versions of Ray fail like this after a successful greeting.
-        why = "Ray gives no reason; the usual one is a wrong token"
-        return f"the cluster at {address} refused the connection: {why}"
+        reason = "Ray gives no reason; the usual one is a wrong token"
+        return f"the cluster at {address} refused the connection: {reason}"
     if "AuthenticationError" in text:
         return f"the cluster at {address} refused the connection: {_first_sentence(text.rpartition('AuthenticationError:')[2])}"
     return f"no Ray cluster answers at {address}: {_first_sentence(text)}"
 
 
-def _first_sentence(why: object) -> str:
+def _first_sentence(error: object) -> str:
     """Shortens Ray's paragraphs to one sentence."""
-    lines = [line.strip() for line in str(why).strip().splitlines() if line.strip()]
+    lines = [line.strip() for line in str(error).strip().splitlines() if line.strip()]
     lines = [line.removeprefix("RPC error: ") for line in lines]
     return re.split(r"(?<=[a-z])\. ", lines[0])[0].rstrip(".") if lines else "no reason was given"
 
@@ -147,11 +147,11 @@ def _shortage(wanted: int, timeout_s: float) -> str:
     alive = [node for node in ray.nodes() if node["Alive"]]
     have_room = with_room()
     reasons = list(_lacking(alive, free))
-    shown = "; ".join(reasons[:8]) + (f"; and {len(reasons) - 8} more" if len(reasons) > 8 else "")
+    listed = "; ".join(reasons[:8]) + (f"; and {len(reasons) - 8} more" if len(reasons) > 8 else "")
     of = f" of {len(alive)}" if len(alive) != have_room else ""
     are = "is" if wanted == 1 else "are"
     have = f"the cluster has {have_room}{of} node{'s' * (have_room != 1 or bool(of))} with a free CPU, {wanted} {are} wanted"
-    return f"{have}: {shown or 'more nodes are needed, one for each'} (waited {timeout_s:g} s)"
+    return f"{have}: {listed or 'more nodes are needed, one for each'} (waited {timeout_s:g} s)"
 
 
 def _lacking(nodes: list[dict[str, Any]], free: dict[str, dict[str, float]]) -> Iterator[str]:

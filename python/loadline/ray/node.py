@@ -72,7 +72,7 @@ class Node:
         self._changed = threading.Condition()
         self._out: deque[bytes] = deque()
         self._out_bytes = 0
-        self._said: deque[str] = deque()
+        self._output: deque[str] = deque()
         self._unsaid = 0
         self._is_over = threading.Event()
         self._is_closed = self._reported_closed = False
@@ -138,7 +138,7 @@ class Node:
         """
         pipe = subprocess.PIPE
         if _is_nice():
-            self._said.append(NICE)
+            self._output.append(NICE)
         try:
             process = subprocess.Popen(
                 command, cwd=where, env=variables, stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0, process_group=0
@@ -181,8 +181,8 @@ class Node:
         with open(errors.fileno(), encoding="utf-8", errors="replace", closefd=False) as lines:
             while line := lines.readline(LONGEST_LINE):
                 with self._changed:
-                    if len(self._said) < MOST_LINES:
-                        self._said.append(line.rstrip("\r\n"))
+                    if len(self._output) < MOST_LINES:
+                        self._output.append(line.rstrip("\r\n"))
                     else:
                         self._unsaid += 1
 
@@ -199,15 +199,15 @@ class Node:
                 gathered.append(self._out.popleft())
                 size += len(gathered[-1])
             self._out_bytes -= size
-            said = list(self._said)
+            lines = list(self._output)
             if self._unsaid:
-                said.append(f"({self._unsaid} more lines are not shown)")
-            self._said.clear()
+                lines.append(f"({self._unsaid} more lines are not shown)")
+            self._output.clear()
             self._unsaid = 0
             is_drained = not self._out
             self._reported_closed = self._is_closed and is_drained
             self._changed.notify_all()
-            return b"".join(gathered), said, self._reported_closed, self._code if is_drained else None
+            return b"".join(gathered), lines, self._reported_closed, self._code if is_drained else None
 
     def _has_news(self) -> bool:
         return bool(self._out) or self._code is not None or (self._is_closed and not self._reported_closed)

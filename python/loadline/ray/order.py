@@ -45,8 +45,8 @@ def read(stream: int, data: bytes) -> Order:
             environment={str(name): str(value) for name, value in message.get("environment", {}).items()},
             insecure=bool(message.get("insecure", False)),
         )
-    except (ValueError, KeyError, TypeError, AttributeError, binascii.Error) as why:
-        raise Broken(f"the order cannot be read: {type(why).__name__}: {why}") from None
+    except (ValueError, KeyError, TypeError, AttributeError, binascii.Error) as error:
+        raise Broken(f"the order cannot be read: {type(error).__name__}: {error}") from None
     if order.nodes is not None and order.nodes < 1:
         raise Broken(f"{order.nodes} nodes were asked for")
     return order

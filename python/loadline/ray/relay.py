@@ -81,8 +81,8 @@ class Member:
                 self._is_writing = True
             try:
                 ray.get(self.call("write", "write", data))
-            except RayError as why:
-                self._lose(_why_lost(why))
+            except RayError as error:
+                self._lose(_loss_reason(error))
             with self._changed:
                 self._is_writing = False
                 self._changed.notify_all()
@@ -102,15 +102,15 @@ class Member:
         with contextlib.suppress(BrokenPipeError):
             while not self._is_over:
                 try:
-                    data, said, has_ended, code = ray.get(self.call("read", "read"))
-                except RayError as why:
+                    data, lines, has_ended, code = ray.get(self.call("read", "read"))
+                except RayError as error:
                     # The bytes of the failed call are lost, and a stream with a gap is useless.
-                    self._lose(_why_lost(why))
+                    self._lose(_loss_reason(error))
                     return
                 if data:
                     self._pipe.write(self.number, data)
-                for line in said:
-                    self._pipe.send_control(said=self.number, text=line)
+                for line in lines:
+                    self._pipe.send_control(printed=self.number, text=line)
                 if has_ended and not is_closed:
                     is_closed = True
                     self._pipe.write(self.number, b"")
@@ -118,7 +118,7 @@ class Member:
                     self._lose(*_how_ended(code))
                     return
 
-    def _lose(self, why: str, code: int | None = None) -> None:
+    def _lose(self, reason: str, code: int | None = None) -> None:
         with self._changed:
             if self._is_over:
                 return
@@ -130,7 +130,7 @@ class Member:
             with contextlib.suppress(RayError):
                 ray.kill(self.actor)
         with contextlib.suppress(BrokenPipeError):
-            self._pipe.send_control(lost=self.number, why=why, **({} if code is None else {"code": code}))
+            self._pipe.send_control(lost=self.number, reason=reason, **({} if code is None else {"code": code}))
 
     def flush(self, until: float) -> None:
         """Waits until the node has everything that was sent to it, or until the monotonic time
@@ -191,8 +191,8 @@ class Relay:
                 if stream >= len(self._members):
                     raise Broken(f"there is no node {stream}")
                 self._members[stream].send(data)
-        except Broken as why:
-            self._broken = why
+        except Broken as error:
+            self._broken = error
         finally:
             self._is_closed.set()
 
@@ -214,8 +214,8 @@ class Relay:
                 name, refusal = ray.get(call, timeout=BEGIN_SECONDS)
             except GetTimeoutError:
                 raise Refused(f"node {number} ({ids[number][:8]}) has not started its part within {BEGIN_SECONDS} s") from None
-            except RayError as why:
-                raise Refused(f"node {number} ({ids[number][:8]}) cannot start its part: {_why_lost(why)}") from None
+            except RayError as error:
+                raise Refused(f"node {number} ({ids[number][:8]}) cannot start its part: {_loss_reason(error)}") from None
             if refusal is not None:
                 raise Refused(f"node {number} ({name}): {refusal}")
             names.append(name)
@@ -265,11 +265,11 @@ def _how_ended(code: int) -> tuple[str, int]:
     return f"its process was ended by signal {-code}", 128 - code
 
 
-def _why_lost(why: RayError) -> str:
+def _loss_reason(error: RayError) -> str:
     """Shortens Ray's error to one line."""
-    text = " ".join(str(why).split())
-    if isinstance(why, ActorUnavailableError):
+    text = " ".join(str(error).split())
+    if isinstance(error, ActorUnavailableError):
         return "the connection to it broke"
-    if isinstance(why, ActorDiedError | NodeDiedError):
+    if isinstance(error, ActorDiedError | NodeDiedError):
         return "its node died" if "node" in text.lower() and "died" in text.lower() else "what Ray ran there died"
-    return text[:200] or type(why).__name__
+    return text[:200] or type(error).__name__

@@ -94,7 +94,7 @@ export function serverPanel(page: Page, name: string): Drawing | null {
   return {
     unit: "number",
     lines: panels.map((panel, i) => ({
-      name: panel.of ?? panel.name,
+      name: panel.instance ?? panel.name,
       colour: PANEL_COLOURS[i] ?? "grey",
       column: panel.values,
       style: "line",

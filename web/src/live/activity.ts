@@ -21,7 +21,7 @@ interface Tab {
   button: HTMLButtonElement;
   panel: HTMLElement;
   /** The data of the last drawing, as JSON. */
-  made: string;
+  rendered: string;
 }
 
 export function activity(): Activity {
@@ -50,12 +50,12 @@ export function activity(): Activity {
   choose(errors);
   return {
     el,
-    show({ newest, log: said }) {
+    show({ newest, log: entries }) {
       el.hidden = false;
       errors.button.textContent = `Errors (${count(newest.errors_so_far)})`;
-      renew(errors, newest.kinds, newest.kinds_left_out, () => kinds(newest));
+      renew(errors, newest.kinds, newest.kinds_omitted, () => kinds(newest));
       const atEnd = log.panel.scrollTop + log.panel.clientHeight >= log.panel.scrollHeight - 4;
-      renew(log, said.lines, said.left_out, () => lines(said.lines, said.left_out));
+      renew(log, entries.lines, entries.left_out, () => lines(entries.lines, entries.left_out));
       if (atEnd) toEnd(log.panel);
     },
   };
@@ -66,15 +66,15 @@ function tab(id: string, name: string): Tab {
   return {
     button: h("button", attributes, name),
     panel: h("div", { role: "tabpanel", id: `panel-${id}`, "aria-labelledby": `tab-${id}`, tabindex: 0 }),
-    made: "",
+    rendered: "",
   };
 }
 
 /** Redraws a panel if its data has changed. Keeps the scroll position. */
 function renew(tab: Tab, of: unknown, more: number, make: () => Child[]): void {
-  const made = JSON.stringify([of, more]);
-  if (made === tab.made) return;
-  tab.made = made;
+  const rendered = JSON.stringify([of, more]);
+  if (rendered === tab.rendered) return;
+  tab.rendered = rendered;
   const top = tab.panel.scrollTop;
   fill(tab.panel, ...make());
   tab.panel.scrollTop = top;
@@ -102,7 +102,7 @@ function kinds(newest: Newest): Child[] {
   ];
   return [
     table("Errors by kind and endpoint, the newest first", columns, rows, "kinds"),
-    leftOut(newest.kinds_left_out, "kinds"),
+    leftOut(newest.kinds_omitted, "kinds"),
   ];
 }
 
@@ -110,10 +110,10 @@ function kinds(newest: Newest): Child[] {
 function found({ first, label }: NewestError): Child {
   if (!first) return null;
   const { status: code, body } = first;
-  const found = first.found ?? [];
+  const found = first.mismatches ?? [];
   // The endpoint and the reason are in other columns.
-  const said = first.detail === `${label}: ${first.reason}` ? first.reason : first.detail;
-  const detail = found.length > 0 ? found.join("; ") : said;
+  const summary = first.detail === `${label}: ${first.reason}` ? first.reason : first.detail;
+  const detail = found.length > 0 ? found.join("; ") : summary;
   const isNamed = code === null || `${first.reason} ${detail}`.includes(String(code));
   const status = isNamed ? "" : `status ${code}`;
   const answered = body ? `answered ${body.length > EXCERPT ? `${body.slice(0, EXCERPT)}…` : body}` : "";
@@ -121,9 +121,9 @@ function found({ first, label }: NewestError): Child {
   return parts.length > 0 ? h("span", { class: "sub muted" }, `the first: ${parts.join(", ")}`) : null;
 }
 
-function lines(said: LogLine[], more: number): Child[] {
-  if (said.length === 0) return [h("p", { class: "muted" }, "The log is empty.")];
-  const items = said.map(({ at_ns, kind, text }) =>
+function lines(entries: LogLine[], more: number): Child[] {
+  if (entries.length === 0) return [h("p", { class: "muted" }, "The log is empty.")];
+  const items = entries.map(({ at_ns, kind, text }) =>
     h("li", { "data-kind": kind }, h("time", {}, clock(at_ns)), h("b", {}, kind), h("span", {}, text)),
   );
   return [leftOut(more, "older lines"), h("ol", { class: "log" }, ...items)];

@@ -56,7 +56,7 @@ export function bar(): Bar {
       if (now === "ended") {
         ends.over();
         steers.over();
-        for (const gone of [csv, progressBar, list]) gone.hidden = true;
+        for (const element of [csv, progressBar, list]) element.hidden = true;
       }
       fill(text, ...words(now, ending));
     },
@@ -104,14 +104,14 @@ function words(now: Connection, ending: Ending | null): (HTMLElement | string)[]
 
 /** A page from the network may not link to a file, so its path is shown for copying. */
 function over(ending: Ending | null): (HTMLElement | string)[] {
-  const said = "The test has ended. These are its last figures; ";
+  const message = "The test has ended. These are its last figures; ";
   const path = ending?.report;
-  if (!path) return [h("span", {}, `${said}it has no record.`)];
+  if (!path) return [h("span", {}, `${message}it has no record.`)];
   const copy = h("button", { type: "button" }, "Copy the path");
   copy.addEventListener("click", () => {
     void navigator.clipboard.writeText(path).then(() => {
       copy.textContent = "Copied";
     });
   });
-  return [h("span", {}, `${said}the full report is `, h("code", { class: "path" }, path)), copy];
+  return [h("span", {}, `${message}the full report is `, h("code", { class: "path" }, path)), copy];
 }

@@ -56,7 +56,7 @@ export function follow(follower: Follower): void {
   // page.
   source.addEventListener("error", () => {
     vain += 1;
-    const gone = vain > VAIN || source.readyState === EventSource.CLOSED;
-    follower.connection(gone ? "gone" : "lost", null);
+    const isClosed = vain > VAIN || source.readyState === EventSource.CLOSED;
+    follower.connection(isClosed ? "gone" : "lost", null);
   });
 }

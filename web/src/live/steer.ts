@@ -30,7 +30,7 @@ const DOES = {
 };
 
 export function steer(): Steer {
-  let load: Steering = { what: null, why: "" };
+  let load: Steering = { quantity: null, reason: "" };
   const result = h("span", { class: "muted", role: "status" });
   const button = h("button", { type: "button", "aria-haspopup": "dialog", hidden: true }, "Change the load");
   const title = h("h2", { id: "steer-title" });
@@ -57,42 +57,42 @@ export function steer(): Steer {
 
   const open = () => {
     fill(refused);
-    field.hidden = confirm.hidden = load.what === null;
-    leave.textContent = load.what === null ? "Close" : "Leave it";
-    if (load.what === null) {
+    field.hidden = confirm.hidden = load.quantity === null;
+    leave.textContent = load.quantity === null ? "Close" : "Leave it";
+    if (load.quantity === null) {
       title.textContent = "The load cannot be changed now";
-      fill(text, h("p", {}, `${sentence(load.why)}.`));
+      fill(text, h("p", {}, `${sentence(load.reason)}.`));
     } else {
-      const kind = KINDS[load.what];
+      const kind = KINDS[load.quantity];
       title.textContent = kind.title;
       const now = `There are ${kind.show(load.value)} now; at most ${kind.show(load.most)} can be asked for.`;
       fill(
         text,
         h("p", {}, now),
-        h("p", {}, DOES[load.what]),
+        h("p", {}, DOES[load.quantity]),
         h("p", {}, "The report lists every change with its time."),
       );
       name.textContent = kind.name;
       value.value = String(load.value);
     }
     dialog.showModal();
-    if (load.what !== null) value.select();
+    if (load.quantity !== null) value.select();
   };
   button.addEventListener("click", open);
   leave.addEventListener("click", () => dialog.close());
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    if (load.what === null) return;
+    if (load.quantity === null) return;
     confirm.disabled = true;
-    void ask(`${load.what}=${value.value.trim()}`).then(({ changed, text: said }) => {
+    void ask(`${load.quantity}=${value.value.trim()}`).then(({ changed, text: message }) => {
       confirm.disabled = false;
       if (!changed) {
-        fill(refused, `It was not changed: ${said}.`);
+        fill(refused, `It was not changed: ${message}.`);
         value.focus();
         return;
       }
       dialog.close();
-      result.textContent = `The load was changed: ${said}.`;
+      result.textContent = `The load was changed: ${message}.`;
     });
   });
   return {

@@ -56,10 +56,10 @@ async function ask(button: HTMLButtonElement, result: HTMLElement): Promise<void
   result.textContent = "Asking the test to stop …";
   try {
     const answer = await fetch("stop", { method: "POST" });
-    const said = (await answer.text()).trim();
+    const message = (await answer.text()).trim();
     result.textContent = answer.ok
-      ? said || "The test was asked to stop."
-      : `It was not stopped: ${said || answer.status}`;
+      ? message || "The test was asked to stop."
+      : `It was not stopped: ${message || answer.status}`;
     button.disabled = answer.ok;
   } catch {
     result.textContent = "The test was not stopped: it does not respond.";

@@ -16,21 +16,21 @@ export interface Progress {
 export function progress(newest: Newest): Progress {
   const elapsed = newest.span_ns[1];
   const { end_ns: end, phase } = newest;
-  if (end === 0) return { text: `${whole(elapsed)} elapsed, no planned end`, share: null };
-  const of = `${whole(elapsed)} of ${whole(end)}`;
+  if (end === 0) return { text: `${inSeconds(elapsed)} elapsed, no planned end`, share: null };
+  const of = `${inSeconds(elapsed)} of ${inSeconds(end)}`;
   // The last interval ends with the load, or in the second after it.
   if (elapsed > end + SECOND)
     return { text: `${of}: the load has ended, requests in flight may still finish`, share: 1 };
-  const place = phase && (phase.name === "" ? `phase ${phase.number} of ${phase.of}` : named(phase));
+  const place = phase && (phase.name === "" ? `phase ${phase.number} of ${phase.count}` : named(phase));
   return { text: place ? `${place} · ${of}` : of, share: Math.min(elapsed / end, 1) };
 }
 
-function named(phase: { name: string; number: number; of: number }): string {
-  return `${phase.name} (phase ${phase.number} of ${phase.of})`;
+function named(phase: { name: string; number: number; count: number }): string {
+  return `${phase.name} (phase ${phase.number} of ${phase.count})`;
 }
 
 /** Formats whole seconds, because updates come once a second. */
-function whole(ns: number): string {
+function inSeconds(ns: number): string {
   return duration(Math.round(ns / SECOND) * SECOND);
 }
 

@@ -147,8 +147,8 @@ function cause(reason: string, n: number, first: ErrorRow["first"]): HTMLElement
     "li",
     {},
     h("p", {}, h("b", {}, `${count(n)} × ${reason}`), at && h("span", { class: "muted" }, ` ${at}${status}${took}`)),
-    first && (first.found ?? []).length > 0
-      ? h("ul", { class: "plain" }, ...(first.found ?? []).map((text) => h("li", {}, h("code", {}, text))))
+    first && (first.mismatches ?? []).length > 0
+      ? h("ul", { class: "plain" }, ...(first.mismatches ?? []).map((text) => h("li", {}, h("code", {}, text))))
       : first?.detail && !first.body
         ? h("p", {}, h("code", { class: "sample-text" }, first.detail))
         : null,

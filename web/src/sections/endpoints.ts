@@ -61,11 +61,11 @@ export class Endpoints implements Section {
     const mixed = new Set(rows.map((row) => rowTime(row)?.kind)).size > 1;
     const transactions = summary.transactions ?? [];
     const iterations = saysTheSame(summary) ? [] : summary.iterations;
-    const shown = columns(
+    const visible = columns(
       [...rows, ...iterations, ...transactions].some((row) => rowTime(row)?.kind !== "service" && row.service !== null),
     );
     const seriesById = new Map(page.series.labels.map((label) => [label.id, label]));
-    const width = shown.length + 2;
+    const width = visible.length + 2;
     const tool = summary.run.imported_from ? `as ${summary.run.imported_from} measured it` : null;
     const picture = (row: Row) => {
       const label = seriesById.get(row.id);
@@ -73,13 +73,13 @@ export class Endpoints implements Section {
     };
     const group = (title: string, members: Row[], total: Row | null, marked: boolean): HTMLElement | null => {
       if (members.length === 0 && !total) return null;
-      const lines = [...this.#sorted(members, shown), ...(total ? [total] : [])];
+      const lines = [...this.#sorted(members, visible), ...(total ? [total] : [])];
       const heading = h("tr", { class: "group" }, h("th", { scope: "rowgroup", colspan: width }, title));
       return h(
         "tbody",
         {},
         heading,
-        ...lines.flatMap((row) => this.#lines(page, row, shown, picture(row), marked, row === total)),
+        ...lines.flatMap((row) => this.#lines(page, row, visible, picture(row), marked, row === total)),
       );
     };
     // An iteration, and below it a row without its pauses. The negative id keeps both apart.
@@ -93,7 +93,7 @@ export class Endpoints implements Section {
       h(
         "thead",
         {},
-        h("tr", {}, this.#heading(NAME), ...shown.map((c) => this.#heading(c)), h("th", { scope: "col" }, "over time")),
+        h("tr", {}, this.#heading(NAME), ...visible.map((c) => this.#heading(c)), h("th", { scope: "col" }, "over time")),
       ),
       group(`Iterations · ${tool ?? MEANING.iteration}`, iterations.flatMap(unpaused), null, false),
       group(`Transactions · ${tool ?? MEANING.transaction}`, transactions.flatMap(unpaused), null, false),
@@ -119,9 +119,9 @@ export class Endpoints implements Section {
     fill(this.#body, scroller("Endpoints", table), legend());
   }
 
-  #sorted(rows: Row[], shown: EndpointColumn[]): Row[] {
+  #sorted(rows: Row[], visible: EndpointColumn[]): Row[] {
     const order = this.#order;
-    const column = order && [NAME, ...shown].find((c) => c.key === order.column);
+    const column = order && [NAME, ...visible].find((c) => c.key === order.column);
     return column ? sorted(rows, column.order, order.direction) : rows;
   }
 
@@ -145,7 +145,7 @@ export class Endpoints implements Section {
   #lines(
     page: Page,
     row: Row,
-    shown: EndpointColumn[],
+    visible: EndpointColumn[],
     picture: Child,
     marked: boolean,
     total: boolean,
@@ -162,7 +162,7 @@ export class Endpoints implements Section {
       h("span", { class: "twist", "aria-hidden": "true" }),
       h("span", { class: "text" }, row.text, marked && kind ? h("span", { class: "kind" }, kind) : null),
     );
-    const cells = shown.map((column) => h("td", { class: "number" }, column.cell(row)));
+    const cells = visible.map((column) => h("td", { class: "number" }, column.cell(row)));
     const line = h(
       "tr",
       { class: total ? "total" : null },
@@ -171,7 +171,7 @@ export class Endpoints implements Section {
       h("td", {}, picture),
     );
     if (!open) return [line];
-    return [line, h("tr", { class: "details" }, h("td", { colspan: shown.length + 2 }, detail(page, row)))];
+    return [line, h("tr", { class: "details" }, h("td", { colspan: visible.length + 2 }, detail(page, row)))];
   }
 }
 

@@ -29,7 +29,7 @@ export function header(tools: HTMLElement[], live: () => boolean): Header {
       const facts = [
         when,
         run.elapsed_ns > 0 ? duration(Math.round(run.elapsed_ns / 1e8) * 1e8) : "",
-        page.summary.verdict.glance ? "" : run.load,
+        page.summary.verdict.key_figures ? "" : run.load,
       ].filter((fact) => fact !== "");
       fill(
         text,

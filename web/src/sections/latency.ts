@@ -86,12 +86,12 @@ function confidence(page: Page): Child {
     { name: "worth", number: true, title: "number of independent samples with equal precision" },
   ];
   const cells = rows.map((c): Child[] => [
-    c.of,
+    c.label,
     `${c.time} ${c.percentile}`,
     time(c.ns),
     `${time(c.low_ns)} to ${c.high_ns === null ? "not known" : time(c.high_ns)}`,
     count(c.samples),
-    `${count(Math.round(c.effective))}${c.rough ? " (rough)" : ""}`,
+    `${count(Math.round(c.effective))}${c.approximate ? " (rough)" : ""}`,
   ]);
   return h("div", {}, h("h3", {}, "How far they may be off"), table("Confidence intervals", columns, cells));
 }

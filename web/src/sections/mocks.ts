@@ -37,10 +37,10 @@ function row(one: MockRow): Child[] {
     count(one.received),
     answers(one),
     ...TIMES.map((what) => {
-      const kept = one.times.find((time) => time.what === what);
-      return kept ? `${time(kept.asked_ns ?? kept.due_ns)} / ${time(kept.served_ns)}` : NONE;
+      const kept = one.times.find((time) => time.statistic === what);
+      return kept ? `${time(kept.planned_ns ?? kept.due_ns)} / ${time(kept.served_ns)}` : NONE;
     }),
-    one.off === null ? NONE : off(one.off),
+    one.difference === null ? NONE : off(one.difference),
     capacity ? `${share(capacity.utilisation)} of ${rate(capacity.per_second)}/s` : NONE,
   ];
 }

@@ -119,14 +119,14 @@ function arrivalLedger(a: Arrivals, state: Page["summary"]["run"]["state"]): HTM
     ["failed", a.failed],
     ["abandoned", a.abandoned],
   ];
-  if (a.under_way > 0) started.push(["in flight", a.under_way]);
+  if (a.in_flight > 0) started.push(["in flight", a.in_flight]);
   return h(
     "div",
     { class: "ledger" },
     h("h3", {}, "Arrivals ", balance(a.adds_up)),
     a.planned === null ? null : equation([a.until_stop ? due : "planned", a.planned], planned),
     equation(["started", a.started], started),
-    (a.left ?? 0) > 0 ? muted(`${count(a.left ?? 0)} of the completed left on the way, as the plan has it.`) : null,
+    (a.exited ?? 0) > 0 ? muted(`${count(a.exited ?? 0)} of the completed left on the way, as the plan has it.`) : null,
   );
 }
 
@@ -136,7 +136,7 @@ function requestLedger(r: Requests): HTMLElement {
     ["failed", r.failed],
     ["no answer", r.none],
   ];
-  if (r.under_way > 0) issued.push(["in flight", r.under_way]);
+  if (r.in_flight > 0) issued.push(["in flight", r.in_flight]);
   const classes = Object.entries(r.none_by_class).map(([name, n]): Term => [name, n]);
   return h(
     "div",

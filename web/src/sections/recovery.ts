@@ -17,7 +17,7 @@ export function recovery(): Section {
 
 function afterLoad(after: AfterLoad): [string, string][] {
   return [
-    ["requests in flight when the load ended", count(after.under_way)],
+    ["requests in flight when the load ended", count(after.in_flight)],
     ["requests that ended after it", `${count(after.ended)}, ${count(after.errors)} in error`],
     ["p95 of their response time", figure(after.p95)],
     ["from the end of the load to the last of them", time(after.drained_ns)],
@@ -27,7 +27,7 @@ function afterLoad(after: AfterLoad): [string, string][] {
 function afterPeak(page: Page, peak: Peak): [string, string][] {
   const name = page.summary.phases[peak.phase]?.name ?? "";
   return [
-    [`requests in flight when the peak (${name}) ended`, count(peak.under_way)],
+    [`requests in flight when the peak (${name}) ended`, count(peak.in_flight)],
     ["p95 in the phase before the peak", figure(peak.before)],
     [
       `after the peak, until for 10 s p95 was at most ${time(peak.bound_ns)} and errors at most ${share(peak.error_bound)}`,
@@ -43,7 +43,7 @@ function afterPeak(page: Page, peak: Peak): [string, string][] {
 function settled(peak: Peak): string {
   if (peak.settled_ns === 0) return "immediately";
   if (peak.settled_ns !== null) return time(peak.settled_ns);
-  if (!peak.slow_to_the_end) return NONE;
-  const within = `not within ${time(peak.looked_ns)}, when the load ended`;
+  if (!peak.slow_until_end) return NONE;
+  const within = `not within ${time(peak.observed_ns)}, when the load ended`;
   return peak.is_metastable ? `${within} (metastable)` : within;
 }

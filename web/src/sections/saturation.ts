@@ -33,7 +33,7 @@ function row(one: Reached): string[] {
   return [
     `${one.resource} (${one.source})`,
     one.limit,
-    `${one.instances} of ${one.of}`,
+    `${one.instances} of ${one.all_instances}`,
     seconds(one.at_ns),
     seconds(one.held_ns),
     one.issued_per_second === null ? NONE : rate(one.issued_per_second),

@@ -38,7 +38,7 @@ function headline(page: Page): HTMLElement {
       ),
     ),
     h("p", { class: "sentence" }, ...prose(verdict.sentence)),
-    strip("glance", verdict.glance ?? []),
+    strip("glance", verdict.key_figures ?? []),
     strip("deciding", verdict.figures),
     telling(page),
     measurement ? trust(measurement, verdict.sentence, run.model === "closed") : null,
@@ -62,7 +62,7 @@ function strip(kind: string, figures: Deciding[]): HTMLElement | null {
 /** The most important conclusions. All of them are in their own section. */
 function telling(page: Page): HTMLElement | null {
   const { conclusions, verdict } = page.summary;
-  const shown = (verdict.telling ?? []).flatMap((at) => conclusions[at] ?? []);
+  const shown = (verdict.key_conclusions ?? []).flatMap((at) => conclusions[at] ?? []);
   if (shown.length === 0) return null;
   const item = (conclusion: (typeof shown)[number]) => {
     const [tone, icon] = TONES[conclusion.tone] ?? TONES.neutral;
@@ -72,7 +72,7 @@ function telling(page: Page): HTMLElement | null {
 }
 
 /** The reasons of the measurement's verdict. */
-function trust(m: Measurement, said: string, closed: boolean): HTMLElement {
+function trust(m: Measurement, sentence: string, closed: boolean): HTMLElement {
   const effect = closed ? `stall p99 ${timeOr(m.stall_p99_ns)}` : `lateness p99 ${timeOr(m.lateness_p99_ns)}`;
   const parts = [effect, `generator CPU ${shareOr(m.cpu)}`];
   if (m.sent !== null) parts.splice(1, 0, `${shareOr(m.sent)} of plan started${late(m)}`);
@@ -80,7 +80,7 @@ function trust(m: Measurement, said: string, closed: boolean): HTMLElement {
   if (apart !== NONE) parts.push(`Little's law within ${apart}`);
   // For a valid measurement these figures are the reasons.
   if (m.verdict === "VALID") return h("p", { class: "muted trust" }, parts.join(" · "));
-  const reasons = m.reasons.filter((reason) => !said.includes(reason));
+  const reasons = m.reasons.filter((reason) => !sentence.includes(reason));
   return h(
     "div",
     { class: "trust" },

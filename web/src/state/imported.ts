@@ -56,7 +56,7 @@ function requests(reported: Partial<Requests> | undefined): Requests {
     none: UNKNOWN,
     none_by_class: {},
     redirects: 0,
-    under_way: 0,
+    in_flight: 0,
     adds_up: true,
     ...reported,
   };

@@ -63,7 +63,7 @@ export function chip(summary: Summary, path: string): Chip | null {
 function nameOf(key: string, value: unknown): string {
   if (/^\d+$/.test(key)) {
     const row = value as Record<string, unknown> | null | undefined;
-    const text = row?.text ?? row?.name ?? row?.resource ?? row?.reason ?? row?.of;
+    const text = row?.text ?? row?.name ?? row?.resource ?? row?.reason ?? row?.label;
     return typeof text === "string" ? text : `#${Number(key) + 1}`;
   }
   if (

@@ -54,7 +54,7 @@ export function decimal(value: number): string {
 export function rate(perSecond: number): string {
   if (Number.isNaN(perSecond)) return UNKNOWN;
   if (perSecond === 0) return "0";
-  return perSecond < 999.5 ? threeDigits(perSecond) : whole(perSecond);
+  return perSecond < 999.5 ? threeDigits(perSecond) : rounded(perSecond);
 }
 
 /**
@@ -64,7 +64,7 @@ export function rate(perSecond: number): string {
 export function share(value: number): string {
   const percent = value * 100;
   if (percent === 0 || percent === 100) return `${fixed(percent, 0)} %`;
-  if (percent > 999.5) return `${whole(percent)} %`;
+  if (percent > 999.5) return `${rounded(percent)} %`;
   if (percent > 99.9 && percent < 100) return `${decimal(Math.floor(percent * 1000) / 1000)} %`;
   if (percent < 0.001) return "<0.001 %";
   return percent < 1 ? `${decimal(percent)} %` : `${threeDigits(percent)} %`;
@@ -90,7 +90,7 @@ export function bytes(n: number): string {
 }
 
 /** The nearest whole number, with thousands separators. */
-function whole(value: number): string {
+function rounded(value: number): string {
   return count(Number(fixed(value, 0)));
 }
 

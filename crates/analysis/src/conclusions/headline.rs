@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{decided, glance::glance, rules};
+use super::{decided, key_figures::key_figures, rules};
 use crate::{
     summary::{Deciding, Headline, Summary},
     verdict::{Judged, Judgement, Measurement},
@@ -24,8 +24,8 @@ pub fn headline(summary: &Summary) -> Headline {
         criteria,
         sentence,
         figures: figures(summary, criteria),
-        glance: glance(summary),
-        telling: Vec::new(),
+        key_figures: key_figures(summary),
+        key_conclusions: Vec::new(),
     }
 }
 

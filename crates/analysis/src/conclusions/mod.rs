@@ -2,8 +2,8 @@
 
 mod assumptions;
 mod decided;
-mod glance;
 mod headline;
+mod key_figures;
 mod order;
 mod rules;
 mod slowest;
@@ -11,7 +11,7 @@ mod steady;
 
 pub use assumptions::assumptions;
 pub use headline::headline;
-pub use order::telling;
+pub use order::key_conclusions;
 
 use crate::summary::{Conclusion, Summary};
 

@@ -12,7 +12,7 @@ fn place(conclusion: &Conclusion) -> u8 {
         ("criteria", _) => 1,
         ("overload" | "saturation", _) => 2,
         ("errors", _) => 3,
-        ("steady" | "course" | "recovery", Tone::Bad) => 4,
+        ("steady" | "trend" | "recovery", Tone::Bad) => 4,
         ("skipped", _) => 5,
         ("healthy", _) => 6,
         _ => 7,
@@ -25,7 +25,7 @@ pub(super) fn ordered(mut conclusions: Vec<Conclusion>) -> Vec<Conclusion> {
 }
 
 #[must_use]
-pub fn telling(summary: &Summary) -> Vec<usize> {
+pub fn key_conclusions(summary: &Summary) -> Vec<usize> {
     let message = &summary.verdict.sentence;
     let all = summary.conclusions.iter().enumerate();
     all.filter(|(_, conclusion)| !message.contains(&conclusion.text))
@@ -46,11 +46,11 @@ mod tests {
     fn most_important_conclusions_come_first() {
         let given = [
             ("slowest", Tone::Neutral),
-            ("course", Tone::Good),
+            ("trend", Tone::Good),
             ("healthy", Tone::Good),
             ("skipped", Tone::Bad),
             ("recovery", Tone::Bad),
-            ("course", Tone::Bad),
+            ("trend", Tone::Bad),
             ("errors", Tone::Bad),
             ("saturation", Tone::Bad),
             ("criteria", Tone::Bad),
@@ -66,11 +66,11 @@ mod tests {
                 "saturation",
                 "errors",
                 "recovery",
-                "course",
+                "trend",
                 "skipped",
                 "healthy",
                 "slowest",
-                "course"
+                "trend"
             ]
         );
         let stopped = ordered(vec![

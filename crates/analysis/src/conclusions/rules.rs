@@ -205,9 +205,9 @@ fn overload(summary: &Summary) -> Option<Conclusion> {
         Overloaded::Backlog(steady) => {
             let text = steady.sentence.clone();
             let figures = [
-                "steady.came_per_second",
+                "steady.arrived_per_second",
                 "steady.answered_per_second",
-                "steady.grows_per_second",
+                "steady.backlog_per_second",
             ];
             return Some(Conclusion::new("overload", Tone::Bad, text, &figures));
         }
@@ -222,7 +222,7 @@ fn overload(summary: &Summary) -> Option<Conclusion> {
             let figures = [
                 "recovery.peak.issued_per_second",
                 "recovery.peak.answered_per_second",
-                "recovery.peak.under_way",
+                "recovery.peak.in_flight",
             ];
             return Some(Conclusion::new("overload", Tone::Bad, text, &figures));
         }
@@ -318,7 +318,7 @@ fn healthy(summary: &Summary) -> Option<Conclusion> {
     let ok = summary.requests.ok;
     if summary.is_generators()
         || falls_behind(summary).is_some()
-        || peak(summary).is_some_and(|peak| peak.slow_to_the_end)
+        || peak(summary).is_some_and(|peak| peak.slow_until_end)
         || error_share(summary) >= FEW_ERRORS
         || ok == 0
     {
@@ -383,8 +383,8 @@ pub(super) fn highest(stats: &Stats) -> Option<(&'static str, Figure)> {
     ];
     let best = given
         .into_iter()
-        .find(|(_, figure)| !figure.too_few && !figure.not_given);
-    best.or_else(|| (!stats.max.not_given).then_some(("largest value", stats.max)))
+        .find(|(_, figure)| !figure.too_few && !figure.unreported);
+    best.or_else(|| (!stats.max.unreported).then_some(("largest value", stats.max)))
 }
 
 /// Compares the headline time of the first and last quarters of the load. A rise in a planned peak
@@ -415,7 +415,7 @@ fn load_trend(summary: &Summary) -> Option<Conclusion> {
         _ => ("stayed about the same", Tone::Good),
     };
     Some(Conclusion::new(
-        "course",
+        "trend",
         tone,
         format!(
             "From the first quarter of the load to the last, p95 of the {name} {verb}: {} at {} requests/s, {} at {}.",
@@ -440,7 +440,7 @@ fn recovery(summary: &Summary) -> Option<Conclusion> {
     let bound = units::time(peak.bound_ns);
     let (tone, text) = match peak.settled_ns {
         Some(0) => return None,
-        None if !peak.slow_to_the_end => return None,
+        None if !peak.slow_until_end => return None,
         Some(ns) => (
             Tone::Neutral,
             format!(
@@ -449,7 +449,7 @@ fn recovery(summary: &Summary) -> Option<Conclusion> {
             ),
         ),
         None => {
-            let within = units::time(peak.looked_ns);
+            let within = units::time(peak.observed_ns);
             let metastable = if peak.is_metastable {
                 " The load after the peak was no higher than before it: the overload sustains itself (a metastable state)."
             } else {
@@ -465,7 +465,7 @@ fn recovery(summary: &Summary) -> Option<Conclusion> {
     };
     let within = match peak.settled_ns {
         Some(_) => "recovery.peak.settled_ns",
-        None => "recovery.peak.looked_ns",
+        None => "recovery.peak.observed_ns",
     };
     let figures = [within, "recovery.peak.bound_ns", "recovery.peak.before"];
     Some(Conclusion::new("recovery", tone, text, &figures))

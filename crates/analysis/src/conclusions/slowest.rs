@@ -21,7 +21,7 @@ pub(super) fn slowest(summary: &Summary) -> Option<Conclusion> {
         .collect();
     let given = |at: usize, figure: fn(&Stats) -> Figure| {
         let known = stats(&summary.labels[at]).map(figure);
-        known.filter(|figure| !figure.too_few && !figure.not_given)
+        known.filter(|figure| !figure.too_few && !figure.unreported)
     };
     let having = |(_, figure): &Percentile| {
         let having = timed.iter().filter(|at| given(**at, *figure).is_some());

@@ -11,7 +11,7 @@ use record::Run;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Confidence {
     /// The label, as reports show it.
-    pub of: String,
+    pub label: String,
     /// Which time: response, service or iteration.
     pub time: String,
     /// Which percentile, for example p99.
@@ -27,7 +27,7 @@ pub struct Confidence {
     /// Number of independent samples that would be as informative.
     pub effective: f64,
     /// Whether less than a minute was measured. The correlation of samples is then a rough guess.
-    pub rough: bool,
+    pub approximate: bool,
 }
 
 /// Intervals of response times (service times if no schedule paces the requests) and of the
@@ -47,13 +47,13 @@ pub fn intervals(run: &Run) -> Vec<Confidence> {
         let Some(stats) = samples.stats().filter(|_| rendered) else {
             continue;
         };
-        let of = run
+        let label = run
             .label(*id)
             .map_or_else(|| "all requests".to_owned(), |l| l.text.clone());
         for (percentile, q, figure) in [("p50", 0.5, stats.p50), ("p99", 0.99, stats.p99)] {
             if let (Some(ns), Some(interval)) = (figure.ns, samples.interval(windows, q)) {
                 all.push(Confidence {
-                    of: of.clone(),
+                    label: label.clone(),
                     time: kind.name().to_owned(),
                     percentile: percentile.to_owned(),
                     ns,
@@ -61,7 +61,7 @@ pub fn intervals(run: &Run) -> Vec<Confidence> {
                     high_ns: interval.high_ns,
                     samples: samples.count(),
                     effective: interval.effective,
-                    rough: interval.rough,
+                    approximate: interval.rough,
                 });
             }
         }

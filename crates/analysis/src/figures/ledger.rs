@@ -34,7 +34,7 @@ pub struct ArrivalLedger {
     pub completed: u64,
     /// Completed iterations that ended at an exit step of the plan.
     #[serde(default, skip_serializing_if = "is_none")]
-    pub left: u64,
+    pub exited: u64,
     /// Iterations ended by an error.
     pub failed: u64,
     /// Iterations in flight when the run ended.
@@ -122,7 +122,7 @@ pub fn arrivals(run: &Run) -> ArrivalLedger {
         unsent: planned.map(|planned| planned.saturating_sub(started + skipped + unknown)),
         unknown,
         completed: counted.ok,
-        left: run.totals.rows.left,
+        exited: run.totals.rows.exited,
         failed,
         abandoned,
         in_flight,

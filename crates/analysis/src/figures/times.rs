@@ -44,7 +44,7 @@ pub struct Figure {
     pub thin: Option<Thin>,
     /// Whether the measuring tool did not report it. Only for imported runs.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub not_given: bool,
+    pub unreported: bool,
 }
 
 impl Figure {
@@ -58,9 +58,9 @@ impl Figure {
 
     /// Creates a figure that the measuring tool did not report.
     #[must_use]
-    pub fn not_given() -> Figure {
+    pub fn unreported() -> Figure {
         Figure {
-            not_given: true,
+            unreported: true,
             ..Figure::default()
         }
     }
@@ -81,7 +81,7 @@ impl std::fmt::Display for Figure {
             return thin.fmt(f);
         }
         match (self.ns, self.at_least_ns) {
-            _ if self.too_few || self.not_given => f.write_str("–"),
+            _ if self.too_few || self.unreported => f.write_str("–"),
             (Some(ns), _) => f.write_str(&units::time(ns)),
             (None, Some(ns)) => write!(f, "≥ {}", units::time(ns)),
             (None, None) => f.write_str("no answer"),

@@ -54,7 +54,7 @@ pub struct Reached {
     /// Number of instances that reached the limit.
     pub instances: usize,
     /// Number of all instances.
-    pub of: usize,
+    pub all_instances: usize,
     /// When the first instance reached it, in nanoseconds from the start of the test.
     pub at_ns: u64,
     /// How long it stayed at the limit, in nanoseconds.
@@ -212,7 +212,7 @@ fn gathered(
             metric: one.metric.clone(),
             limit: limit(one, &others),
             instances: at_their_limit.len(),
-            of: others.len(),
+            all_instances: others.len(),
             at_ns: earliest.from_ns,
             held_ns: earliest.to_ns - earliest.from_ns,
             issued_per_second: rate(earliest.from_ns),
@@ -263,8 +263,8 @@ fn second(at_ns: u64) -> String {
 fn sentence(reached: &[Reached], first: Option<usize>, watched: &[String]) -> String {
     match (first.map(|place| &reached[place]), reached.first()) {
         (Some(first), _) => {
-            let instances = if first.of > 1 {
-                format!(", {} of {} instances", first.instances, first.of)
+            let instances = if first.all_instances > 1 {
+                format!(", {} of {} instances", first.instances, first.all_instances)
             } else {
                 String::new()
             };

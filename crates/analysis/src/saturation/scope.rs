@@ -79,7 +79,7 @@ mod tests {
             metric: "m".into(),
             limit: "0 of 8 left".into(),
             instances: 2,
-            of: 2,
+            all_instances: 2,
             at_ns: 0,
             held_ns: 1,
             issued_per_second: None,

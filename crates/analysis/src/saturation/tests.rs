@@ -394,7 +394,7 @@ fn instances_are_one_resource_and_the_first_of_them_is_its_moment() {
     let saturation = judged(&all);
     let first = &saturation.reached[saturation.first.expect("a first")];
     assert_eq!(
-        (first.instances, first.of, first.at_ns),
+        (first.instances, first.all_instances, first.at_ns),
         (2, 3, 13 * SECOND)
     );
     assert_eq!(first.limit, "0 of 80 left, and requests wait");

@@ -24,7 +24,7 @@ use crate::{
     verdict::timeline::{self, Timeline},
 };
 
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Series {

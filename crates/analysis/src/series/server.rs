@@ -17,7 +17,7 @@ const MOSTLY: f64 = 0.8;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Panel {
     pub name: String,
-    pub of: Option<String>,
+    pub instance: Option<String>,
     pub unit: String,
     pub limit: Option<f64>,
     pub values: FigureColumn,
@@ -87,7 +87,7 @@ pub fn panels(run: &Run, moments: &[Moment]) -> Vec<Panel> {
     let all = run.server.series.iter();
     all.map(|series| Panel {
         name: series.name(),
-        of: series.of.instance.clone(),
+        instance: series.of.instance.clone(),
         unit: series.unit(),
         limit: limit(run, series),
         values: moments.iter().map(|moment| value(series, moment)).collect(),
@@ -123,7 +123,7 @@ mod tests {
     fn panel(name: &str, of: Option<&str>, values: &[Option<f64>]) -> Panel {
         Panel {
             name: name.into(),
-            of: of.map(Into::into),
+            instance: of.map(Into::into),
             unit: "".into(),
             limit: None,
             values: values.to_vec(),

@@ -60,11 +60,11 @@ pub struct Steady {
     /// share of all requests.
     pub change_per_minute: Option<f64>,
     /// Overload only: requests that arrived, per second.
-    pub came_per_second: Option<f64>,
+    pub arrived_per_second: Option<f64>,
     /// Overload only: requests answered (ok or failed), per second.
     pub answered_per_second: Option<f64>,
     /// Overload only: growth of the backlog, in requests per second.
-    pub grows_per_second: Option<f64>,
+    pub backlog_per_second: Option<f64>,
 }
 
 impl Steady {

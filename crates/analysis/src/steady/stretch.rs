@@ -3,7 +3,7 @@
 use measure::TimeSpan;
 use record::{Model, Run};
 
-use crate::{exclusions::LeftOut, figures, moments::Moment};
+use crate::{exclusions::ExcludedSpans, figures, moments::Moment};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Segment {
@@ -50,7 +50,7 @@ pub(super) fn find(run: &Run, moments: &[Moment]) -> Result<Segment, String> {
             .collect();
     }
     // With a node lost, the load was lower than planned.
-    let left_out = LeftOut::new(run, |_| true);
+    let left_out = ExcludedSpans::new(run, |_| true);
     let stretches = stretches.into_iter().flat_map(|stretch| {
         let rest = left_out
             .rest(TimeSpan::new(stretch.from_ns, stretch.to_ns))

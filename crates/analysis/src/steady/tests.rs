@@ -243,7 +243,7 @@ fn a_load_that_is_changed_is_another_load() {
     assert_eq!(steady_state(&run).behaviour, Behaviour::Shifting);
     let mut event = record::Event::new(50 * SECOND, record::EventKind::Warning, "changed");
     event.change = Some(record::LoadChange {
-        what: record::Changed::Rate,
+        quantity: record::Changed::Rate,
         from: 50.0,
         to: 100.0,
         planned: None,

@@ -25,9 +25,9 @@ pub(super) fn describe(run: &Run, found: Finding, kind: TimeKind) -> Steady {
         before_share: None,
         after_share: None,
         change_per_minute: None,
-        came_per_second: None,
+        arrived_per_second: None,
         answered_per_second: None,
-        grows_per_second: None,
+        backlog_per_second: None,
     };
     match found.what {
         SteadyState::Unknown(_) => {}
@@ -66,9 +66,9 @@ pub(super) fn describe(run: &Run, found: Finding, kind: TimeKind) -> Steady {
         } => {
             reported.behaviour = Behaviour::Overload;
             reported.figure = Some("in_flight".into());
-            (reported.came_per_second, reported.answered_per_second) =
+            (reported.arrived_per_second, reported.answered_per_second) =
                 (Some(arrived), Some(completed));
-            reported.grows_per_second = Some(grows);
+            reported.backlog_per_second = Some(grows);
         }
     }
     reported

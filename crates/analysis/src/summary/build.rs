@@ -225,7 +225,7 @@ fn row_of(run: &Run, label: &Label, of_all: bool, part: &LabelTotals, elapsed_ns
         unanswered: figures::by_class(counters),
         bytes_out: counters.bytes_out,
         bytes_in: counters.bytes_in,
-        not_told: Vec::new(),
+        unreported: Vec::new(),
     }
 }
 

@@ -56,8 +56,8 @@ fn row(row: &mut Value) {
         return;
     };
     row.remove("bytes_out");
-    let not_told = row.remove("not_told");
-    let names = not_told.as_ref().and_then(Value::as_array);
+    let unreported = row.remove("not_told");
+    let names = unreported.as_ref().and_then(Value::as_array);
     for name in names.into_iter().flatten().filter_map(Value::as_str) {
         row.remove(name);
         if name == "errors" {

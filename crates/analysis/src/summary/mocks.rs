@@ -33,7 +33,7 @@ pub struct MockRow {
     pub times: Vec<MockTime>,
     /// Largest relative difference between served and computed times in `times`. Negative if the
     /// mock was faster.
-    pub off: Option<f64>,
+    pub difference: Option<f64>,
     /// 99th percentile of the lateness of all responses of the mock, in nanoseconds.
     pub late_p99_ns: Option<u64>,
     /// How busy the mock was, if it has a capacity.
@@ -45,9 +45,9 @@ pub struct MockRow {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MockTime {
     /// `mean`, `p50`, `p95` or `p99`.
-    pub what: String,
+    pub statistic: String,
     /// The time that the plan asks for. `None` if it depends on the load.
-    pub asked_ns: Option<u64>,
+    pub planned_ns: Option<u64>,
     /// The time computed for the received requests, with faults and queues.
     pub due_ns: u64,
     /// The time that was served.
@@ -106,7 +106,7 @@ fn row(mock: &Value, route: &Value) -> MockRow {
         resets: number(&route["resets"]),
         silent: number(&route["silent"]),
         from: text(&route["from"]),
-        off: off.max_by(|one, other| one.abs().total_cmp(&other.abs())),
+        difference: off.max_by(|one, other| one.abs().total_cmp(&other.abs())),
         times,
         late_p99_ns: ns(&mock["late"]["p99_ms"]),
         capacity: serde_json::from_value(route["capacity"].clone()).ok(),
@@ -116,8 +116,8 @@ fn row(mock: &Value, route: &Value) -> MockRow {
 fn stored(what: &str, route: &Value) -> Option<MockTime> {
     let of = |side: &str| ns(&route[side][format!("{what}_ms")]);
     Some(MockTime {
-        what: what.to_owned(),
-        asked_ns: of("asked"),
+        statistic: what.to_owned(),
+        planned_ns: of("asked"),
         due_ns: of("due")?,
         served_ns: of("served")?,
     })
@@ -136,7 +136,7 @@ fn ns(ms: &Value) -> Option<u64> {
 impl MockRow {
     #[must_use]
     pub fn time(&self, what: &str) -> Option<&MockTime> {
-        self.times.iter().find(|stored| stored.what == what)
+        self.times.iter().find(|stored| stored.statistic == what)
     }
 }
 
@@ -160,13 +160,17 @@ mod tests {
         let reported: Vec<&str> = row
             .times
             .iter()
-            .map(|stored| stored.what.as_str())
+            .map(|stored| stored.statistic.as_str())
             .collect();
         // 229 responses are too few for a p99.
         assert_eq!(reported, ["mean", "p50", "p95"]);
         let p95 = row.time("p95").unwrap();
-        assert_eq!((p95.asked_ns, p95.due_ns), (None, 400_000_000));
-        assert!((row.off.unwrap() + 0.005).abs() < 1e-9, "{:?}", row.off);
+        assert_eq!((p95.planned_ns, p95.due_ns), (None, 400_000_000));
+        assert!(
+            (row.difference.unwrap() + 0.005).abs() < 1e-9,
+            "{:?}",
+            row.difference
+        );
         assert_eq!((row.codes[&503], row.late_p99_ns), (7, Some(250_000)));
         assert!((row.capacity.unwrap().utilisation - 0.5).abs() < 1e-9);
     }

@@ -42,7 +42,7 @@ use crate::verdict::{Judged, Measurement};
 
 use record::{Model, NodeRow, RunState};
 
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 #[must_use]
 pub fn schema() -> String {
@@ -324,13 +324,13 @@ pub struct Row {
     /// Which of `count`, `errors`, `per_second` and `bytes_in` the measuring tool did not report.
     /// Reports omit them. Only for imported runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub not_told: Vec<String>,
+    pub unreported: Vec<String>,
 }
 
 impl Row {
     #[must_use]
     pub fn reports(&self, figure: &str) -> bool {
-        !self.not_told.iter().any(|name| name == figure)
+        !self.unreported.iter().any(|name| name == figure)
     }
 
     /// The name of the row. Adds the scope if the row spans several requests.

@@ -34,7 +34,7 @@ mod tests {
         NodeRow {
             node,
             name: format!("m{node}"),
-            state: NodeState::Over,
+            state: NodeState::Finished,
             rate: 1.0,
             requests: 1,
             cpu: 0.0,

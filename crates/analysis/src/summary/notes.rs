@@ -17,10 +17,10 @@ pub struct Headline {
     pub figures: Vec<Deciding>,
     /// Key figures: load, responses, errors, percentiles, maximum.
     #[serde(default)]
-    pub glance: Vec<Deciding>,
+    pub key_figures: Vec<Deciding>,
     /// The most important conclusions in addition to the sentence, as indices into `conclusions`.
     #[serde(default)]
-    pub telling: Vec<usize>,
+    pub key_conclusions: Vec<usize>,
 }
 
 /// A figure with its name.

@@ -87,9 +87,9 @@ pub struct PeakRecovery {
     /// `None` if that did not happen during the load.
     pub drained_ns: Option<u64>,
     /// From the end of the peak to the end of the load after it. 0 if there was none.
-    pub looked_ns: u64,
+    pub observed_ns: u64,
     /// Whether the service had not recovered when the load ended.
-    pub slow_to_the_end: bool,
+    pub slow_until_end: bool,
     /// Whether the service was slow to the end, for at least 10 s, although the load was no higher
     /// than before the peak. The overload then sustains itself.
     pub is_metastable: bool,
@@ -170,7 +170,7 @@ fn peak(
     });
     // Without load after the peak, slow responses are what remains of the peak.
     let load_behind = phases[phase + 1..].iter().rev().find(|p| p.planned > 0);
-    let slow_to_the_end = settled_ns.is_none()
+    let slow_until_end = settled_ns.is_none()
         && load_behind.is_some_and(|following| {
             let last = chunks.last().filter(|chunk| is_slow(chunk));
             last.is_some_and(|chunk| {
@@ -180,8 +180,8 @@ fn peak(
     let no_more_load = phases[phase + 1..]
         .iter()
         .all(|following| rate(following) <= rate(&phases[phase - 1]) * SAME_LOAD);
-    let looked_ns = load_behind.map_or(0, |following| following.end_ns - end_ns);
-    let is_metastable = slow_to_the_end && no_more_load && looked_ns >= HELD_NS;
+    let observed_ns = load_behind.map_or(0, |following| following.end_ns - end_ns);
+    let is_metastable = slow_until_end && no_more_load && observed_ns >= HELD_NS;
     let (mut until_end, mut in_peak) = (Counters::default(), Counters::default());
     for row in run
         .totals
@@ -206,9 +206,9 @@ fn peak(
         error_bound,
         settled_ns,
         drained_ns: drained(moments, &quiet, end_ns)
-            .filter(|ns| looked_ns == 0 || *ns <= looked_ns),
-        looked_ns,
-        slow_to_the_end,
+            .filter(|ns| observed_ns == 0 || *ns <= observed_ns),
+        observed_ns,
+        slow_until_end,
         is_metastable,
     })
 }

@@ -2,7 +2,7 @@
 
 use plan::{Criterion, units::Quantity};
 
-use crate::exclusions::LeftOut;
+use crate::exclusions::ExcludedSpans;
 
 pub(super) struct Measured {
     /// The measured value. `None` means that it is larger than every bound.
@@ -14,7 +14,7 @@ pub(super) struct Measured {
 }
 
 pub(super) fn without(
-    left_out: &LeftOut,
+    left_out: &ExcludedSpans,
     measured: Result<Measured, String>,
 ) -> Result<Measured, String> {
     let Some(reported) = left_out.text() else {

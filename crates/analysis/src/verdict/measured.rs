@@ -26,7 +26,7 @@ use super::{
     subject::{Subject, may_be_of},
 };
 use crate::{
-    exclusions::LeftOut,
+    exclusions::ExcludedSpans,
     figures::{self, Sampled, per_second},
     steady,
 };
@@ -40,7 +40,7 @@ pub(super) struct CriterionScope<'a> {
     /// The period. `None` means the whole run. Otherwise points are used.
     window: Option<TimeSpan>,
     /// Periods that are excluded because nodes were lost.
-    left_out: LeftOut,
+    left_out: ExcludedSpans,
     elapsed_ns: u64,
 }
 
@@ -123,10 +123,10 @@ impl<'a> CriterionScope<'a> {
             labels,
             phases,
             window,
-            left_out: LeftOut::default(),
+            left_out: ExcludedSpans::default(),
             elapsed_ns,
         };
-        scope.left_out = LeftOut::new(run, |span| scope.reaches(span));
+        scope.left_out = ExcludedSpans::new(run, |span| scope.reaches(span));
         Ok(scope)
     }
 

@@ -19,7 +19,7 @@ pub(super) struct MessageCounts {
 
 pub(super) fn counts(run: &Run) -> MessageCounts {
     let mut counts = MessageCounts::default();
-    for (_, part) in run.door_parts() {
+    for (_, part) in run.frontend_parts() {
         let of = |name: &str| part.counters.get(name).copied().unwrap_or(0);
         counts.is_reported |= part.counters.contains_key("due");
         counts.due += of("due");

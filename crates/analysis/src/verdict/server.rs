@@ -13,7 +13,7 @@ use record::{
 };
 
 use super::bound::{Measured, bound, without};
-use crate::{exclusions::LeftOut, steady};
+use crate::{exclusions::ExcludedSpans, steady};
 
 const MAY_BE_MISSING: f64 = 0.1;
 const NAMES: usize = 12;
@@ -71,7 +71,7 @@ fn one(
 ) -> Result<Measured, String> {
     let scale = scale(series, criterion)?;
     let asked = spans(run, criterion, elapsed_ns)?;
-    let left_out = LeftOut::new(run, |span| asked.iter().any(|asked| asked.overlaps(span)));
+    let left_out = ExcludedSpans::new(run, |span| asked.iter().any(|asked| asked.overlaps(span)));
     let spans = asked.into_iter().flat_map(|span| left_out.rest(span));
     let (mut sum, mut known_ns, mut asked_ns) = (0.0, 0, 0);
     let mut max: Option<f64> = None;

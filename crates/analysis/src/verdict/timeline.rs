@@ -7,7 +7,7 @@ use plan::criteria::{Metric, parse_criterion};
 
 use super::{holds, is_by_label};
 use crate::{
-    exclusions::LeftOut,
+    exclusions::ExcludedSpans,
     moments::{self, Moment},
     steady::{self, Steady},
 };
@@ -49,7 +49,7 @@ fn line(run: &Run, moments: &[Moment], steady: Option<TimeSpan>, text: &str) -> 
         return vec![None; moments.len()];
     };
     // A single point has no steady state.
-    let left_out = LeftOut::new(run, |_| true);
+    let left_out = ExcludedSpans::new(run, |_| true);
     let is_asked = |moment: &Moment| {
         !left_out.has(moment.span) && (!criterion.steady || lies_in(moment, steady))
     };

@@ -26,13 +26,14 @@ pub fn all(report: &PrintedReport, elapsed_ns: u64) -> Row {
     if report.tool == Tool::Artillery && report.all.requests.is_none() {
         (all.count, all.errors, all.error_share) = (0, 0, None);
         all.per_second = report.all.rate.as_ref().map_or(0.0, |rate| rate.value);
-        all.not_told.extend(["count", "errors"].map(str::to_owned));
+        all.unreported
+            .extend(["count", "errors"].map(str::to_owned));
         if report.all.rate.is_none() {
-            all.not_told.push("per_second".to_owned());
+            all.unreported.push("per_second".to_owned());
         }
     }
-    all.not_told.sort();
-    all.not_told.dedup();
+    all.unreported.sort();
+    all.unreported.dedup();
     all
 }
 
@@ -125,7 +126,7 @@ pub fn row(
             .mean_bytes
             .as_ref()
             .map_or(0, |mean| (mean.value * count as f64) as u64),
-        not_told: reported
+        unreported: reported
             .into_iter()
             .filter(|(_, reported)| !reported)
             .map(|(name, _)| name.to_owned())
@@ -169,7 +170,7 @@ pub fn stats(printed: &model::PrintedRow) -> Option<Stats> {
         .collect();
     let at = |share: f64| {
         let found = known.iter().find(|(known, _)| (known - share).abs() < 1e-9);
-        found.map_or(Figure::not_given(), |(_, ns)| Figure::from_ns(*ns))
+        found.map_or(Figure::unreported(), |(_, ns)| Figure::from_ns(*ns))
     };
     let one = |figure: &Option<Printed>| figure.as_ref().map(ns);
     Some(Stats {

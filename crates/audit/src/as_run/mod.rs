@@ -198,7 +198,7 @@ fn fill(summary: &mut Summary, report: &PrintedReport) {
     summary.labels = report.rows.iter().enumerate().map(row).collect();
     if let Some(bytes) = &report.bytes {
         summary.all.bytes_in = bytes.value as u64;
-        summary.all.not_told.retain(|name| name != "bytes_in");
+        summary.all.unreported.retain(|name| name != "bytes_in");
     }
     summary.requests = requests(&summary.all);
     summary.arrivals = arrivals(report);
@@ -263,7 +263,7 @@ fn arrivals(report: &PrintedReport) -> Option<ArrivalLedger> {
         until_stop: false,
         started,
         skipped: 0,
-        left: 0,
+        exited: 0,
         unsent: None,
         unknown: 0,
         completed,

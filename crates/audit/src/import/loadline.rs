@@ -215,9 +215,9 @@ fn ledgers(root: &JsonNode, ledgers: &mut Vec<SumRelation>) {
     sum(
         "arrivals",
         "started",
-        &["completed", "failed", "abandoned", "under_way"],
+        &["completed", "failed", "abandoned", "in_flight"],
     );
-    sum("requests", "issued", &["ok", "failed", "none", "under_way"]);
+    sum("requests", "issued", &["ok", "failed", "none", "in_flight"]);
     let classes = root.get("requests").and_then(|r| r.get("none_by_class"));
     let none = root.get("requests").and_then(|r| r.get("none"));
     if let (Some(classes), Some(total)) = (classes, count("requests none", none)) {

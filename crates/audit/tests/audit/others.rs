@@ -137,7 +137,7 @@ fn vegetas_report_and_its_results() {
     let p50 = results.all.service.as_ref().unwrap().p50;
     assert!(p50.ns.is_some());
     // With 15 requests, ten samples beyond the percentile are missing.
-    assert!(results.labels[0].service.as_ref().unwrap().p50.not_given);
+    assert!(results.labels[0].service.as_ref().unwrap().p50.unreported);
     assert_eq!(results.all.codes.values().sum::<u64>(), 30);
 }
 

@@ -74,10 +74,10 @@ fn random(seed: u64) -> String {
         "run": { "elapsed_ns": (elapsed_s * 1e9) as u64 },
         "arrivals": {
             "planned": n + skipped + unsent, "started": n, "skipped": skipped, "unsent": unsent,
-            "completed": n - broken, "failed": broken, "abandoned": 0, "under_way": 0,
+            "completed": n - broken, "failed": broken, "abandoned": 0, "in_flight": 0,
         },
         "requests": {
-            "issued": n, "ok": n - failed, "failed": failed, "none": 0, "none_by_class": {}, "under_way": 0,
+            "issued": n, "ok": n - failed, "failed": failed, "none": 0, "none_by_class": {}, "in_flight": 0,
         },
         "all": row(&whole_number),
         "labels": rows.iter().map(row).collect::<Vec<_>>(),

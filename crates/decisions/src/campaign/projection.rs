@@ -178,7 +178,7 @@ fn limit(tested: Deployment, failed: &StageRow) -> Result<&Reached, String> {
             "what saturated is {what}, and more instances do not bring more of it"
         ));
     }
-    let (of, instances) = (reached.of, tested.instances as usize);
+    let (of, instances) = (reached.all_instances, tested.instances as usize);
     let measured = format!(
         "the {} ({}) was measured on {of} and `tested` says {instances}",
         reached.resource, reached.source
@@ -268,7 +268,7 @@ fn assumptions(scaling: Scaling, found: &LimitEvidence<'_>) -> Vec<String> {
             reached.resource,
             reached.source,
             reached.instances,
-            reached.of,
+            reached.all_instances,
             left(tested),
             left(target)
         ),

@@ -88,7 +88,7 @@ pub(super) fn sentence(rows: &[StageRow], identity: &Identity) -> String {
             None => Some(format!(
                 "After {} the service did not recover within {}.",
                 row.name,
-                units::time(cool_down.looked_until_ns)
+                units::time(cool_down.probed_until_ns)
             )),
         });
     }

@@ -99,7 +99,7 @@ fn unbounded(rows: &[&ProbeRow], held: &[&ProbeRow]) -> Option<String> {
         .iter()
         .filter_map(|row| {
             let (arrived, answered) = (row.arrived?, row.answered?);
-            let is_behind = row.grows.is_some() || answered < FALLS_BEHIND * arrived;
+            let is_behind = row.backlog_growth.is_some() || answered < FALLS_BEHIND * arrived;
             (is_behind && arrived > 0.0 && answered > 0.0).then_some((*row, arrived, answered))
         })
         .collect();
@@ -114,7 +114,7 @@ fn unbounded(rows: &[&ProbeRow], held: &[&ProbeRow]) -> Option<String> {
     );
     let is_flat =
         most(&arrived) >= APART * least(&arrived) && most(&answered) <= FLAT * least(&answered);
-    let grows = after.iter().find(|(row, ..)| row.grows.is_some());
+    let grows = after.iter().find(|(row, ..)| row.backlog_growth.is_some());
     // Probes that held were answered too, and may have had more load.
     let held_most = |of: fn(&ProbeRow) -> Option<f64>| {
         held.iter().filter_map(|row| of(row)).fold(0.0, f64::max)
@@ -154,7 +154,7 @@ fn unbounded(rows: &[&ProbeRow], held: &[&ProbeRow]) -> Option<String> {
 impl ProbeRow {
     fn keeps_up(&self) -> bool {
         let known = self.arrived.zip(self.answered);
-        self.grows.is_none()
+        self.backlog_growth.is_none()
             && known.is_some_and(|(arrived, answered)| answered >= KEEPS_UP * arrived)
     }
 }

@@ -21,7 +21,7 @@ fn row(level: f64, arrived: f64, answered: f64, beyond: [f64; 2]) -> ProbeRow {
         answered: Some(answered),
         wait: None,
         service: None,
-        grows: None,
+        backlog_growth: None,
         cause: None,
         saturated: None,
         run: String::new(),
@@ -44,7 +44,7 @@ fn reached(resource: &str, source: &str, limit: &str) -> Reached {
         metric: "pool_capacity".to_owned(),
         limit: limit.to_owned(),
         instances: 1,
-        of: 1,
+        all_instances: 1,
         at_ns: 0,
         held_ns: 0,
         issued_per_second: None,
@@ -74,7 +74,7 @@ fn overloaded() -> [ProbeRow; 2] {
 #[test]
 fn answers_that_do_not_grow_with_what_comes_are_an_overload() {
     let mut rows = overloaded();
-    rows[0].grows = Some(7.0);
+    rows[0].backlog_growth = Some(7.0);
     assert_eq!(
         text(&rows),
         "latency grows without bound: answers never exceed 418/s however many arrive"
@@ -165,7 +165,7 @@ fn who_waits_until_it_is_too_long_waits_in_a_backlog_that_grows() {
 #[test]
 fn what_held_was_answered_as_well() {
     let mut rows = overloaded();
-    rows[0].grows = Some(7.0);
+    rows[0].backlog_growth = Some(7.0);
     let held = [row(419.0, 419.0, 421.0, [0.0, 0.0])];
     assert_eq!(
         described(&rows, &held, &SLOS),
@@ -182,7 +182,7 @@ fn what_held_was_answered_as_well() {
 #[test]
 fn a_service_is_not_blamed_for_the_tests_own_connections() {
     let mut rows = overloaded();
-    rows[0].grows = Some(7.0);
+    rows[0].backlog_growth = Some(7.0);
     let mut held = [row(400.0, 400.0, 400.0, [0.0, 0.0])];
     held[0].service = Some(50_000_000);
     (rows[0].wait, rows[0].service) = (Some(180_000_000), Some(52_000_000));

@@ -58,13 +58,13 @@ pub struct SearchResult {
     /// Version of the format.
     pub schema: u32,
     /// The plan's file, or the URL.
-    pub what: String,
+    pub test: String,
     /// The target, if it was given separately.
     pub target: Option<String>,
     /// When the search began.
     pub started_utc: String,
     /// The quantity that is varied.
-    pub over: Over,
+    pub varied: Over,
     /// The criteria that must hold.
     pub slos: Vec<String>,
     /// How the search ended.
@@ -82,11 +82,11 @@ pub struct SearchResult {
     /// The lowest level at which a criterion failed.
     pub first_fail: Option<f64>,
     /// How long the search took, in seconds.
-    pub took_s: f64,
+    pub duration_s: f64,
     /// The result in a sentence.
     pub sentence: String,
     /// What happens above the load line. `None` if nothing failed.
-    pub above: Option<String>,
+    pub overload: Option<String>,
     /// How the service scales. Only for a sweep over users.
     #[serde(default)]
     pub scaling: Option<Scaling>,
@@ -95,7 +95,7 @@ pub struct SearchResult {
     /// The probes, in the order in which they ran.
     pub probes: Vec<ProbeRow>,
     /// Levels, each with the probability that all criteria hold there. Empty if there is no result.
-    pub sure: Vec<(f64, f64)>,
+    pub probabilities: Vec<(f64, f64)>,
     /// Exit code of the command.
     pub exit_code: u8,
 }
@@ -143,7 +143,7 @@ pub struct ProbeRow {
     /// Growth of the backlog, in requests per second, if it grew. The level then does not hold,
     /// whatever was measured.
     #[serde(default)]
-    pub grows: Option<f64>,
+    pub backlog_growth: Option<f64>,
     /// The most frequent cause of errors.
     #[serde(default)]
     pub cause: Option<Cause>,
@@ -193,7 +193,7 @@ impl ProbeRow {
             answered: None,
             wait: summary.wait.as_ref().and_then(|wait| wait.p50.ns),
             service: all.service.as_ref().and_then(|service| service.p50.ns),
-            grows: None,
+            backlog_growth: None,
             cause: summary.errors.first().and_then(|row| {
                 Some(Cause {
                     reason: row.reason.clone(),
@@ -211,7 +211,7 @@ impl ProbeRow {
 
     #[must_use]
     pub fn overload(&self) -> Option<String> {
-        let grows = self.grows?;
+        let grows = self.backlog_growth?;
         Some(format!(
             "overload: the backlog grows by {}/s",
             units::rate(grows)
@@ -298,13 +298,13 @@ impl SearchResult {
 
     fn forget(&mut self) {
         (self.estimate, self.interval, self.drift) = (None, None, None);
-        self.sure.clear();
+        self.probabilities.clear();
     }
 
     fn answered(&mut self, crossing: &Crossing) {
         let level = |at: f64| {
             let level = at.exp();
-            if self.over == Over::Users {
+            if self.varied == Over::Users {
                 level.floor().max(1.0)
             } else {
                 level
@@ -315,7 +315,7 @@ impl SearchResult {
         self.interval = Some((level(low), level(high)));
         let (from, to) = (crossing.at(0.001), crossing.at(0.999));
         let place = |i: usize| from + (to - from) * i as f64 / POINTS as f64;
-        self.sure = (0..=POINTS)
+        self.probabilities = (0..=POINTS)
             .map(|i| (place(i).exp(), crossing.holds(place(i))))
             .collect();
     }
@@ -324,7 +324,7 @@ impl SearchResult {
         self.ending = ending;
         (self.last_pass, self.first_fail) = search::ends(probes);
         // For a service that changes, overload has no meaning.
-        self.above = self.above_it().filter(|_| ending != Ending::Drifts);
+        self.overload = self.above_it().filter(|_| ending != Ending::Drifts);
         self.exit_code = match self.ending {
             Ending::Found | Ending::HoldsToMost => 0,
             Ending::FailsAtLowest => 1,
@@ -346,7 +346,7 @@ impl SearchResult {
             Ending::FailsAtLowest => {
                 let failing = self.failed().min_by(|a, b| a.level.total_cmp(&b.level));
                 let lowest = failing
-                    .map(|row| format!("{}: {}", self.over.level(row.level), self.failing(row)));
+                    .map(|row| format!("{}: {}", self.varied.level(row.level), self.failing(row)));
                 format!("fails even at {}", lowest.unwrap_or_default())
             }
             Ending::HoldsToMost => format!(
@@ -366,7 +366,7 @@ impl SearchResult {
             Ending::Drifts => self.drifts(),
             Ending::OutOfBudget => format!("no answer within the budget: {}", self.so_far()),
             Ending::Died => {
-                let at = self.probes.last().map(|row| self.over.level(row.level));
+                let at = self.probes.last().map(|row| self.varied.level(row.level));
                 format!(
                     "no answer: the service stopped responding after {}; search ended{held}",
                     at.unwrap_or_default()
@@ -393,14 +393,14 @@ impl SearchResult {
             });
             format!(
                 ": {} held first and failed later{answered}",
-                self.over.level(row.level)
+                self.varied.level(row.level)
             )
         });
         format!("no answer: it drifts. The service got {word} during the search{contradiction}")
     }
 
     fn so_far(&self) -> String {
-        let level = |level: f64| self.over.level(level);
+        let level = |level: f64| self.varied.level(level);
         match (self.estimate, self.last_pass, self.first_fail) {
             (Some(estimate), ..) => format!("{} {}", level(estimate), self.precision()),
             (None, Some(pass), Some(fail)) => format!(
@@ -415,7 +415,7 @@ impl SearchResult {
     }
 
     fn held(&self) -> String {
-        let held = |level| format!("; everything held at {}", self.over.level(level));
+        let held = |level| format!("; everything held at {}", self.varied.level(level));
         self.last_pass.map_or_else(String::new, held)
     }
 
@@ -425,7 +425,7 @@ impl SearchResult {
     }
 
     fn precision(&self) -> String {
-        let bare = |level: f64| self.over.bare(level);
+        let bare = |level: f64| self.varied.bare(level);
         let mut parts = Vec::new();
         if let Some((low, high)) = self.interval {
             parts.push(format!("95 %: {} to {}", bare(low), bare(high)));
@@ -441,7 +441,7 @@ impl SearchResult {
         let n = self.probes.len();
         parts.push(format!(
             "{}, {n} probe{}",
-            units::duration((self.took_s.round() * 1e9) as u64),
+            units::duration((self.duration_s.round() * 1e9) as u64),
             if n == 1 { "" } else { "s" }
         ));
         format!("({})", parts.join("; "))
@@ -470,7 +470,7 @@ impl SearchResult {
         let mut rows: Vec<&ProbeRow> = self.failed().filter(|row| row.level >= from).collect();
         rows.sort_by(|a, b| a.level.total_cmp(&b.level));
         let nearest = rows.first()?;
-        let (level, fails) = (self.over.level(nearest.level), self.failing(nearest));
+        let (level, fails) = (self.varied.level(nearest.level), self.failing(nearest));
         let holds = |row: &&ProbeRow| row.invalid.is_none() && row.holds;
         let held: Vec<&ProbeRow> = self.probes.iter().filter(holds).collect();
         overload::describe(&rows, &held, &self.slos, &level, &fails)

@@ -31,17 +31,17 @@ fn answer_from(probes: &[(f64, bool, bool)]) -> (SearchResult, Vec<ProbeResult>)
         answered: None,
         wait: None,
         service: None,
-        grows: None,
+        backlog_growth: None,
         cause: None,
         saturated: None,
         run: String::new(),
     };
     let found = SearchResult {
-        schema: 1,
-        what: "plan.yml".into(),
+        schema: 2,
+        test: "plan.yml".into(),
         target: None,
         started_utc: String::new(),
-        over: Over::Rate,
+        varied: Over::Rate,
         slos: vec!["p99 < 200ms".into()],
         ending: Ending::Interrupted,
         estimate: None,
@@ -49,13 +49,13 @@ fn answer_from(probes: &[(f64, bool, bool)]) -> (SearchResult, Vec<ProbeResult>)
         drift: None,
         last_pass: None,
         first_fail: None,
-        took_s: 61.0,
+        duration_s: 61.0,
         sentence: String::new(),
-        above: None,
+        overload: None,
         scaling: None,
         notes: Vec::new(),
         probes: probed.iter().map(row).collect(),
-        sure: Vec::new(),
+        probabilities: Vec::new(),
         exit_code: 5,
     };
     (found, probed)
@@ -64,7 +64,7 @@ fn answer_from(probes: &[(f64, bool, bool)]) -> (SearchResult, Vec<ProbeResult>)
 fn ended(probes: &[(f64, bool, bool)], end: &SearchEnd) -> (String, Option<String>, u8) {
     let (mut found, probed) = answer_from(probes);
     found.end(end, &probed);
-    (found.sentence, found.above, found.exit_code)
+    (found.sentence, found.overload, found.exit_code)
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn earlier_answer_is_dropped_if_search_ends_without_one() {
         "{}",
         found.sentence
     );
-    assert!(found.estimate.is_some() && !found.sure.is_empty());
+    assert!(found.estimate.is_some() && !found.probabilities.is_empty());
     found.died(&probed);
     assert_eq!((found.estimate, found.interval), (None, None));
     assert!(
@@ -162,5 +162,5 @@ fn a_service_that_drifts_has_no_answer() {
         (5, None, None)
     );
     assert!((found.drift.unwrap() + 0.26).abs() < 0.01);
-    assert_eq!(found.above, None);
+    assert_eq!(found.overload, None);
 }

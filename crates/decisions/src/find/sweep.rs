@@ -17,7 +17,7 @@ const FARTHEST: f64 = 2.0;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Scaling {
     /// Throughput of one user, per second.
-    pub one: f64,
+    pub single_user: f64,
     /// Share of the work that must run serially, with its 95 % interval.
     pub serial: (f64, f64, f64),
     /// Cost that each user causes for each other user, with its 95 % interval.
@@ -75,7 +75,7 @@ pub fn scaling(levels: &[(f64, f64)], seed: u64) -> Option<Scaling> {
     } = found.law;
     let place = |i: usize| 1.0 + (FARTHEST * most - 1.0) * i as f64 / POINTS as f64;
     Some(Scaling {
-        one,
+        single_user: one,
         serial: (serial, found.serial.0, found.serial.1),
         crosstalk: (crosstalk, found.crosstalk.0, found.crosstalk.1),
         peak_users: peak.map(|peak| (peak.users, peak.interval.0, peak.interval.1)),

@@ -28,7 +28,7 @@ pub struct MetricTrend {
     pub shifts: Vec<Shifted>,
     /// Correlation of neighbouring runs: 0 if independent, at most 1.
     pub correlation: f64,
-    pub apart: Vec<Apart>,
+    pub excluded: Vec<ExcludedRuns>,
     pub sentence: String,
     pub method: String,
 }
@@ -58,7 +58,7 @@ pub struct Shifted {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Apart {
+pub struct ExcludedRuns {
     pub reason: String,
     pub runs: Vec<TrendPoint>,
 }
@@ -81,14 +81,14 @@ pub fn trend(runs: &[IndexedRun], config: &TrendConfig) -> Result<MetricTrend, N
         }
         _ => NoTrend::NoValue(rows_of(newest, config)),
     })?;
-    let (mut values, mut apart): (Vec<TrendPoint>, Vec<Apart>) = (Vec::new(), Vec::new());
+    let (mut values, mut apart): (Vec<TrendPoint>, Vec<ExcludedRuns>) = (Vec::new(), Vec::new());
     for run in runs {
         let reported = point(run, value(run));
         match why_apart(run, measure, reported.value, config.anyway) {
             None => values.push(reported),
             Some(reason) => match apart.iter_mut().find(|known| known.reason == reason) {
                 Some(known) => known.runs.push(reported),
-                None => apart.push(Apart {
+                None => apart.push(ExcludedRuns {
                     reason,
                     runs: vec![reported],
                 }),
@@ -98,7 +98,7 @@ pub fn trend(runs: &[IndexedRun], config: &TrendConfig) -> Result<MetricTrend, N
     let unit = config.subject.unit();
     let (shifts, correlation) = shifts(&values, unit, config);
     Ok(MetricTrend {
-        schema: 1,
+        schema: 2,
         subject: config.subject.text.clone(),
         unit,
         margin: margin(unit, config),
@@ -107,7 +107,7 @@ pub fn trend(runs: &[IndexedRun], config: &TrendConfig) -> Result<MetricTrend, N
         method: method(unit, config),
         values,
         shifts,
-        apart,
+        excluded: apart,
     })
 }
 
@@ -160,7 +160,7 @@ fn rows_of(run: &IndexedRun, config: &TrendConfig) -> Vec<String> {
         _ if config.subject.of.is_none() => return Vec::new(),
         _ => RowSubject::Endpoint,
     };
-    let rows = run.rows.iter().filter(|row| row.of == of);
+    let rows = run.rows.iter().filter(|row| row.subject == of);
     rows.map(|row| row.label.clone()).collect()
 }
 
@@ -282,7 +282,7 @@ mod tests {
             fingerprint: vec![("load".into(), "100/s".into()), ("plan".into(), "a".into())],
             headline: (SpanFilter::Response, None),
             rows: vec![IndexedRow {
-                of: RowSubject::All,
+                subject: RowSubject::All,
                 label: String::new(),
                 count: 1000,
                 error_share: Some(0.0),
@@ -355,7 +355,7 @@ mod tests {
         runs[6].rows[0].times.clear();
         let found = trend(&runs, &config("p99")).unwrap();
         let reason: Vec<&str> = found
-            .apart
+            .excluded
             .iter()
             .map(|apart| apart.reason.as_str())
             .collect();
@@ -392,7 +392,7 @@ mod tests {
         );
         let mut runs = sixty(1);
         let endpoint = |label: &str| IndexedRow {
-            of: RowSubject::Endpoint,
+            subject: RowSubject::Endpoint,
             label: label.into(),
             ..runs[59].rows[0].clone()
         };

@@ -12,7 +12,7 @@ use crate::compare::Subject;
 use analysis::verdict::Judgement;
 
 pub use metric_trend::{
-    Apart, MARGIN, MetricTrend, NoTrend, Shifted, TrendConfig, TrendPoint, trend,
+    ExcludedRuns, MARGIN, MetricTrend, NoTrend, Shifted, TrendConfig, TrendPoint, trend,
 };
 pub use of_run::index;
 
@@ -53,7 +53,7 @@ pub enum RowSubject {
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct IndexedRow {
-    pub of: RowSubject,
+    pub subject: RowSubject,
     pub label: String,
     pub count: u64,
     pub error_share: Option<f64>,
@@ -76,7 +76,7 @@ pub const QUANTILES: [f64; 5] = [0.5, 0.9, 0.95, 0.99, 0.999];
 impl IndexedRun {
     #[must_use]
     pub fn all(&self) -> Option<&IndexedRow> {
-        self.rows.iter().find(|row| row.of == RowSubject::All)
+        self.rows.iter().find(|row| row.subject == RowSubject::All)
     }
 
     #[must_use]
@@ -84,9 +84,9 @@ impl IndexedRun {
         let (span, label) = &self.headline;
         let is_it = |row: &&IndexedRow| match span {
             SpanFilter::Iteration => {
-                row.of == RowSubject::Iteration && Some(&row.label) == label.as_ref()
+                row.subject == RowSubject::Iteration && Some(&row.label) == label.as_ref()
             }
-            _ => row.of == RowSubject::All,
+            _ => row.subject == RowSubject::All,
         };
         let row = self.rows.iter().find(is_it)?;
         row.times.iter().find(|times| times.span == *span)
@@ -100,7 +100,7 @@ impl IndexedRun {
             _ if subject.of.is_none() => RowSubject::All,
             _ => RowSubject::Endpoint,
         };
-        let rows = || self.rows.iter().filter(move |row| row.of == of);
+        let rows = || self.rows.iter().filter(move |row| row.subject == of);
         let Some(label) = &subject.of else {
             return one_of(rows());
         };

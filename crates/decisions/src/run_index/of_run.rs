@@ -88,7 +88,7 @@ fn of_row(of: RowSubject, row: &summary::Row) -> IndexedRow {
         Some(of_time(span, stats))
     });
     IndexedRow {
-        of,
+        subject: of,
         label: if of == RowSubject::All {
             String::new()
         } else {

@@ -184,7 +184,7 @@ fn written(plan: &Plan) -> Vec<(String, Option<At>)> {
         hosts.push((background.mqtt.host.to_ascii_lowercase(), None));
     }
     let scenarios = plan.scenarios().iter();
-    let scenarios = scenarios.chain(&plan.before).chain(&plan.after);
+    let scenarios = scenarios.chain(&plan.setup).chain(&plan.teardown);
     for scenario in scenarios {
         visit(&scenario.steps, &mut |request| {
             let found = hosts_of(request, plan);
@@ -202,7 +202,7 @@ fn visit(steps: &[Step], see: &mut impl FnMut(&Request)) {
             Step::Parallel(inner) => visit(&inner.steps, see),
             Step::Block(inner) => visit(&inner.steps, see),
             Step::Choose(branches) => branches.iter().for_each(|branch| visit(&branch.steps, see)),
-            Step::Think(_) | Step::Log(_) | Step::Leave(_) => {}
+            Step::Think(_) | Step::Log(_) | Step::Exit(_) => {}
         }
     }
 }

@@ -98,7 +98,7 @@ pub enum Op {
     /// Prints a line.
     Log(Template),
     /// Ends the iteration for this share of users.
-    Leave(f64),
+    Exit(f64),
     /// Starts a loop.
     Enter(Box<Enter>),
     /// Starts the next round of the loop at the given [`Op::Enter`], or leaves it.
@@ -203,7 +203,7 @@ impl Program {
         let (own, choices) = variables(&plan.variables);
         let (tables, payloads) = tables(visible_payloads(plan, &own));
         let payloads = Arc::new(payloads);
-        let mut constants = plan.inherited.clone();
+        let mut constants = plan.setup_vars.clone();
         constants.extend(tables);
         constants.extend(own);
         Ok(Program {
@@ -229,7 +229,7 @@ impl Program {
             uses_uuid: looking.is_some_and(HookInterest::reads_all_variables)
                 || serde_json::to_string(&plan.scenarios())
                     .is_ok_and(|text| text.contains("$uuid")),
-            without_excerpts: plan.without_excerpts,
+            without_excerpts: plan.omit_excerpts,
             secret_variables: plan.secret_variables.clone(),
             tells_errors: looking.is_some_and(HookInterest::tells_errors),
             origins: compiler.origins,
@@ -275,7 +275,7 @@ fn fixed_requests(ops: &[Op]) -> u64 {
             // All branches count, because any of them may be chosen.
             Op::Think(..)
             | Op::Log(_)
-            | Op::Leave(_)
+            | Op::Exit(_)
             | Op::Fork(_)
             | Op::If(_)
             | Op::Choose(_)
@@ -401,7 +401,7 @@ impl Compiler<'_> {
                 }
                 Step::Think(think) => ops.push(Op::Think(think.time.clone(), think.jitter)),
                 Step::Log(template) => ops.push(Op::Log(template.clone())),
-                Step::Leave(share) => ops.push(Op::Leave(*share)),
+                Step::Exit(share) => ops.push(Op::Exit(*share)),
                 Step::Loop(inner) => self.repeat(inner, ops),
                 Step::Parallel(inner) => self.fork(inner, ops),
                 Step::Block(inner) => self.block(inner, ops),

@@ -226,7 +226,7 @@ fn groups_in_loops_count_each_round() {
     let leaving = Step::Choose(vec![
         Branch {
             weight: 1,
-            steps: vec![group("Leaving", vec![get(), Step::Leave(1.0), get()])],
+            steps: vec![group("Leaving", vec![get(), Step::Exit(1.0), get()])],
         },
         Branch {
             weight: 1,

@@ -177,7 +177,7 @@ pub async fn run(env: &Env, state: &UserState, start: IterationStart) -> Request
     let mut recorder = worker.recorder.borrow_mut();
     let ended = match result {
         Ok(()) | Err(IterationAbort::Left) => {
-            recorder.run.left += u64::from(result.is_err());
+            recorder.run.exited += u64::from(result.is_err());
             recorder.frontend(
                 now,
                 &Event::UserCompleted {
@@ -316,7 +316,7 @@ impl<'a> User<'a> {
                 }
                 Op::Think(time, jitter) => self.think(time, *jitter).await?,
                 Op::Log(template) => self.log(template),
-                Op::Leave(share) => {
+                Op::Exit(share) => {
                     if self.rng.unit() < *share {
                         return Err(IterationAbort::Left);
                     }

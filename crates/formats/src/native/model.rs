@@ -27,7 +27,7 @@ pub const PLAN: &[&str] = &[
     "stages",
     "cool-down",
     "tested",
-    "meant",
+    "target-service",
     "assumptions",
     "recommendations",
 ];
@@ -35,7 +35,7 @@ pub const CAMPAIGN: &[&str] = &[
     "stages",
     "cool-down",
     "tested",
-    "meant",
+    "target-service",
     "assumptions",
     "recommendations",
 ];
@@ -130,7 +130,7 @@ pub const CSV: &[&str] = &[
 pub const SCENARIO: &[&str] = &["name", "weight", "volume", "steps"];
 pub const VOLUME: &[&str] = &["volume", "hours", "clustering", "growth"];
 /// Keys of steps that are not requests. The key of a request is its method.
-pub const STEPS: &[&str] = &["think", "loop", "log", "leave", "choose"];
+pub const STEPS: &[&str] = &["think", "loop", "log", "exit", "choose"];
 pub const KEYS_WITH_STEPS: &[&str] = &["if", "group", "steps"];
 pub const BRANCH: &[&str] = &["weight", "steps"];
 pub const REQUEST: &[&str] = &[

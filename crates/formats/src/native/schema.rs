@@ -207,7 +207,7 @@ fn plan(key: &str) -> Value {
             json!({ "anyOf": [reference("duration"), { "const": false }, reference("cool-down")], "description": "Waiting between stages until the service is as it was" })
         }
         "tested" => named("The service that a campaign loads", "deployment"),
-        "meant" => named(
+        "target-service" => named(
             "The service for which its report estimates what it sustains",
             "deployment",
         ),

@@ -95,7 +95,7 @@ fn stage_may_have_target_and_reference() {
 fn tested_and_target_deployments_are_read() {
     let stages = "stages: [{ name: a, load: { rate: 5/s, duration: 10s } }]\n";
     assert_eq!(read(stages).unwrap().scaling, None);
-    let text = "tested: { instances: 6, background: 5% }\nmeant: { instances: 16 }\n";
+    let text = "tested: { instances: 6, background: 5% }\ntarget-service: { instances: 16 }\n";
     let scaling = read(&format!("{stages}{text}")).unwrap().scaling.unwrap();
     let of =
         |deployment: plan::deployment::Deployment| (deployment.instances, deployment.background);
@@ -210,45 +210,47 @@ fn wrong_deployments(load: &str) -> Vec<(String, &'static str)> {
     vec![
         (
             format!("stages: [{{ name: a, {load} }}]\ntested: {{ instances: 6 }}\n"),
-            "c.yml:6:1: `tested` requires `meant`",
+            "c.yml:6:1: `tested` requires `target-service`",
         ),
         (
-            format!("meant: {{ instances: 6 }}\nstages: [{{ name: a, {load} }}]\n"),
-            "c.yml:5:1: `meant` requires `tested`",
+            format!("target-service: {{ instances: 6 }}\nstages: [{{ name: a, {load} }}]\n"),
+            "c.yml:5:1: `target-service` requires `tested`",
         ),
         (
             format!(
-                "stages: [{{ name: a, {load} }}]\ntested: {{ instances: 0 }}\nmeant: {{ instances: 2 }}\n"
+                "stages: [{{ name: a, {load} }}]\ntested: {{ instances: 0 }}\ntarget-service: {{ instances: 2 }}\n"
             ),
             "c.yml:6:22: `instances: 0` must be a whole number, 1 or more",
         ),
         (
             format!(
-                "stages: [{{ name: a, {load} }}]\ntested: {{ background: 5% }}\nmeant: {{ instances: 2 }}\n"
+                "stages: [{{ name: a, {load} }}]\ntested: {{ background: 5% }}\ntarget-service: {{ instances: 2 }}\n"
             ),
             "c.yml:6:9: `tested` says how many `instances` there are",
         ),
         (
             format!(
-                "stages: [{{ name: a, {load} }}]\ntested: {{ instances: 2 }}\nmeant: {{ instances: 2, background: 100% }}\n"
+                "stages: [{{ name: a, {load} }}]\ntested: {{ instances: 2 }}\ntarget-service: {{ instances: 2, background: 100% }}\n"
             ),
-            "c.yml:7:36: `background: 100%` leaves nothing for the load",
+            "c.yml:7:45: `background: 100%` leaves nothing for the load",
         ),
         (
             format!(
-                "stages: [{{ name: a, {load} }}]\ntested: {{ instances: 2 }}\nmeant: {{ instances: 2, background: 5 }}\n"
+                "stages: [{{ name: a, {load} }}]\ntested: {{ instances: 2 }}\ntarget-service: {{ instances: 2, background: 5 }}\n"
             ),
-            "c.yml:7:36: `background: 5` is not a share",
-        ),
-        (
-            format!("stages: [{{ name: a, {load} }}]\ntested: {{ instances: 2 }}\nmeant: 16\n"),
-            "c.yml:7:8: `meant` is a mapping, not a number",
+            "c.yml:7:45: `background: 5` is not a share",
         ),
         (
             format!(
-                "stages: [{{ name: a, {load} }}]\ntested: {{ instances: 2 }}\nmeant: {{ instance: 16 }}\n"
+                "stages: [{{ name: a, {load} }}]\ntested: {{ instances: 2 }}\ntarget-service: 16\n"
             ),
-            "c.yml:7:10: unknown key `instance`: did you mean `instances`?",
+            "c.yml:7:17: `target-service` is a mapping, not a number",
+        ),
+        (
+            format!(
+                "stages: [{{ name: a, {load} }}]\ntested: {{ instances: 2 }}\ntarget-service: {{ instance: 16 }}\n"
+            ),
+            "c.yml:7:19: unknown key `instance`: did you mean `instances`?",
         ),
     ]
 }
@@ -322,7 +324,7 @@ fn stage_is_selected_by_name() {
 fn campaign_keys_require_stages() {
     for (line, key) in [
         ("tested: { instances: 6 }", "tested"),
-        ("meant: { instances: 16 }", "meant"),
+        ("target-service: { instances: 16 }", "target-service"),
         ("assumptions: [ Nobody leaves. ]", "assumptions"),
         ("recommendations: two", "recommendations"),
         ("cool-down: 5s", "cool-down"),

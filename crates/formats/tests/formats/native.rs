@@ -602,7 +602,7 @@ fn other_steps_are_parsed() {
 #[test]
 fn times_and_leave_are_parsed() {
     let plan = plan(&steps(
-        "- get: { url: /a, times: 3 }\n- get: { url: /b, times: 0.1 }\n- get: { url: /c, times: 2.1 }\n- leave: 12%\n- get: { url: /d, times: 1 }",
+        "- get: { url: /a, times: 3 }\n- get: { url: /b, times: 0.1 }\n- get: { url: /c, times: 2.1 }\n- exit: 12%\n- get: { url: /d, times: 1 }",
     ));
     let steps = &plan.scenarios()[0].steps;
     let round = |step: &Step, times: i64| matches!(step, Step::Loop(inner) if matches!(inner.count, LoopCount::Fixed(LoopRange { start: 0, end: Some(end) }) if end == times));
@@ -616,7 +616,7 @@ fn times_and_leave_are_parsed() {
         (chance(&steps[1]), chance(&steps[3])),
         (Some(10.0), Some(10.0))
     );
-    assert!(matches!(steps[4], Step::Leave(share) if (share - 0.12).abs() < 1e-12));
+    assert!(matches!(steps[4], Step::Exit(share) if (share - 0.12).abs() < 1e-12));
     assert_eq!(chance(&steps[5]), None);
     let labels: Vec<&str> = requests(&plan).iter().map(|r| r.label.as_str()).collect();
     assert_eq!(labels, ["/a", "/b", "/c", "/c", "/d"]);
@@ -734,11 +734,11 @@ fn invalid_times_and_leave_are_rejected() {
             "6:27: `times: often` must be a number",
         ),
         (
-            "- leave: 12",
-            "6:12: `leave: 12` is not a share of those that come here: write for example 12%",
+            "- exit: 12",
+            "6:12: `exit: 12` is not a share of those that come here: write for example 12%",
         ),
-        ("- leave: 0%", "6:12: `leave: 0%` is not a share"),
-        ("- leave: 101%", "6:12: `leave: 101%` is not a share"),
+        ("- exit: 0%", "6:12: `exit: 0%` is not a share"),
+        ("- exit: 101%", "6:12: `exit: 101%` is not a share"),
     ] {
         let found = refused(&steps(text));
         assert!(

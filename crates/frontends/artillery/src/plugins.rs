@@ -29,7 +29,7 @@ impl Plugins {
             return Ok(Plugins::default());
         }
         Plugins::deserialize(settings).map_err(|reason| {
-            format!("the settings that Artillery's door kept cannot be read: {reason}")
+            format!("the stored settings of the Artillery run cannot be read: {reason}")
         })
     }
 

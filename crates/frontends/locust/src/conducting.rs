@@ -69,7 +69,7 @@ impl Handed {
 
 pub(crate) fn job(test: &LocustTest, options: EngineOptions) -> Result<Job, Vec<String>> {
     Ok(Job {
-        hosts: Hosts::BesideDoor,
+        hosts: Hosts::AsOriginalTool,
         hears_signals: false,
         never_checks: true,
         ..Job::new(LOCUST, test.plan()?, options)

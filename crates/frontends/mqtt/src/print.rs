@@ -14,7 +14,7 @@ use session::RunOutcome;
 
 pub(crate) fn tally(run: &Run) -> Tally {
     let mut all = Tally::default();
-    for (_, part) in run.door_parts() {
+    for (_, part) in run.frontend_parts() {
         all.merge(part);
     }
     // The final counts include the live ones.

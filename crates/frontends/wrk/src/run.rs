@@ -10,7 +10,7 @@ use std::{
 };
 
 use analysis::summary::Summary;
-use engine::{EngineOptions, RunError, StopHandle, run::DoorMaker};
+use engine::{EngineOptions, RunError, StopHandle, run::AccumulatorMaker};
 use plan::units::MILLISECOND;
 use record::{Run, units};
 use report::console::criteria;
@@ -57,7 +57,7 @@ fn execute(command: &WrkCommand, sink: &SharedMessageSink) -> Result<u8, RunRefu
     let (exports, live) = live::options_from_env().map_err(|line| format!("loadline: {line}"))?;
     let plan = command.plan();
     // Check hosts before the script starts, because it may resolve names.
-    hosts::Hosts::BesideDoor
+    hosts::Hosts::AsOriginalTool
         .allow(&plan)
         .map_err(|problems| lines(&problems))?;
     session::descriptors_for(command.connections)
@@ -172,7 +172,7 @@ fn last_line(line: &RunRefusal, sink: &SharedMessageSink) -> u8 {
     FAILED
 }
 
-pub fn accumulators(command: &WrkCommand) -> DoorMaker {
+pub fn accumulators(command: &WrkCommand) -> AccumulatorMaker {
     let settings = WrkSettings {
         paced: command.persona == Persona::Wrk2,
         threads: command.threads,

@@ -51,7 +51,7 @@ impl Journey {
                     ThinkTime::Templated(_) => self.is_known = false,
                 },
                 Step::Log(_) => {}
-                Step::Leave(share) => {
+                Step::Exit(share) => {
                     self.is_certain = false;
                     coming *= 1.0 - share;
                 }

@@ -50,7 +50,7 @@ pub struct Profile {
     /// The rates that have a column.
     pub columns: Vec<RateColumn>,
     /// Number of rates without a column.
-    pub columns_left_out: usize,
+    pub columns_omitted: usize,
     /// Rows by scenario.
     pub scenarios: Vec<ScenarioRow>,
     /// Rows by endpoint.
@@ -170,7 +170,7 @@ impl Profile {
     #[must_use]
     pub fn new(plan: &Plan, seed: u64, assumed: Assumed, sent: &[RequestBytes]) -> Profile {
         let full = volume::full(plan.scenarios()).map(|rate| rate.as_f64());
-        let (columns, columns_left_out) = columns::build(&plan.load, full);
+        let (columns, columns_omitted) = columns::build(&plan.load, full);
         let journeys: Vec<Journey> = plan
             .scenarios()
             .iter()
@@ -235,7 +235,7 @@ impl Profile {
             tables: tables(plan, arrivals),
             clients: clients::rows(plan, seed),
             columns,
-            columns_left_out,
+            columns_omitted,
             endpoints,
             assumed,
         }

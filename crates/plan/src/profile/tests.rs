@@ -222,7 +222,7 @@ fn thinned_columns_keep_ends_and_1x() {
         .iter()
         .map(|column| column.name.as_str())
         .collect();
-    assert_eq!((names.len(), profile.columns_left_out), (5, 16));
+    assert_eq!((names.len(), profile.columns_omitted), (5, 16));
     assert_eq!((names[0], names[4]), ("0.13x", "2.6x"));
     assert!(names.contains(&"1x"), "{names:?}");
 }
@@ -241,9 +241,9 @@ proptest! {
         }));
         let steps = vec![
             call("GET", "/first"),
-            Step::Leave(leave),
+            Step::Exit(leave),
             Step::Loop(Loop {
-                steps: vec![call("GET", "/round"), Step::Leave(inner), seldom],
+                steps: vec![call("GET", "/round"), Step::Exit(inner), seldom],
                 count: LoopCount::Fixed(LoopRange { start: 0, end: Some(rounds) }),
                 over: None,
                 index_as: "i".into(),

@@ -61,7 +61,7 @@ impl Redactor {
         }
         scan::collect(&plan.target, &names, &mut found);
         collect_columns(plan, &names, &mut found);
-        let inherited = plan.inherited.iter();
+        let inherited = plan.setup_vars.iter();
         let secret = inherited.filter(|(name, _)| plan.secret_variables.contains(name));
         found.extend(secret.flat_map(|(_, value)| plan::secret::leaves(value)));
         Redactor {

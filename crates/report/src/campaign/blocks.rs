@@ -272,7 +272,7 @@ fn recovery(rows: &[StageRow]) -> SheetTable {
         };
         let back = recovered(cool_down).unwrap_or_else(|| match &cool_down.unmeasured {
             Some(reason) => format!("not known: {reason}"),
-            None => format!("not within {}", units::time(cool_down.looked_until_ns)),
+            None => format!("not within {}", units::time(cool_down.probed_until_ns)),
         });
         let cells = [
             row.name.clone(),

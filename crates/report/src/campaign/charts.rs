@@ -278,9 +278,9 @@ fn panels(runs: &[Placed<'_>]) -> Panels {
             let (_, lines) = panels
                 .entry(panel.name.clone())
                 .or_insert_with(|| (panel.unit.clone(), Vec::new()));
-            let known = lines.iter().position(|(of, _)| *of == panel.of);
+            let known = lines.iter().position(|(of, _)| *of == panel.instance);
             let at = known.unwrap_or_else(|| {
-                lines.push((panel.of.clone(), Vec::new()));
+                lines.push((panel.instance.clone(), Vec::new()));
                 lines.len() - 1
             });
             let moments = series.points.from_ns.iter().zip(&series.points.to_ns);

@@ -16,7 +16,7 @@ pub fn found_in(found: &SearchResult, columns: Columns) -> String {
         _ => "the load line",
     };
     out += &line(name, &found.sentence);
-    if let Some(above) = &found.above {
+    if let Some(above) = &found.overload {
         out += &line("above it", above);
     }
     for note in &found.notes {

@@ -37,7 +37,7 @@ fn arrivals(ledger: &ArrivalLedger) -> Vec<String> {
         ));
     }
     let head = if lines.is_empty() { "Iterations" } else { "" };
-    let left = match ledger.left {
+    let left = match ledger.exited {
         0 => String::new(),
         left => format!(" ({} of them left on the way)", count(left)),
     };

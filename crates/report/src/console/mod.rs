@@ -183,11 +183,11 @@ fn confidence(summary: &Summary) -> Vec<String> {
         .filter(|c| (c.time != "iteration") == of_requests);
     let line = |c: &Confidence| {
         let high = c.high_ns.map_or_else(|| "?".to_owned(), units::time);
-        let rough = if c.rough { ", rough" } else { "" };
-        let name = if of_requests || c.of == DEFAULT {
+        let rough = if c.approximate { ", rough" } else { "" };
+        let name = if of_requests || c.label == DEFAULT {
             c.time.as_str()
         } else {
-            c.of.as_str()
+            c.label.as_str()
         };
         format!(
             "95 %       {name} {} {}: {} to {high} ({} samples, worth {}{rough})",
@@ -311,10 +311,10 @@ fn errors(summary: &Summary, columns: Columns) -> String {
         // A check or capture may have found other values under other labels.
         let elsewhere = row.by_label.iter().filter_map(|part| part.first.as_ref());
         let elsewhere: Vec<&FirstError> = elsewhere
-            .filter(|first| !first.found.is_empty() && Some(*first) != row.first.as_ref())
+            .filter(|first| !first.mismatches.is_empty() && Some(*first) != row.first.as_ref())
             .collect();
         for first in elsewhere.iter().take(ELSEWHERE) {
-            let found = first.found.join("; ");
+            let found = first.mismatches.join("; ");
             lines.push(below(&format!(
                 "in {}: {found}",
                 cut(label(first.label), 40)

@@ -95,7 +95,7 @@ impl ScreenModel {
     fn counts(&mut self, run: &Run, interval: &Interval, all: &LabelTotals) {
         self.elapsed_ns = interval.span.to_ns;
         self.phase = live_snapshot::phase(run, interval.phase as usize)
-            .map(|phase| (phase.name, phase.number, phase.of));
+            .map(|phase| (phase.name, phase.number, phase.count));
         let rows = &run.totals.rows;
 
         self.arrivals = (rows.due, rows.started, rows.skipped);

@@ -2,7 +2,7 @@
 
 use decisions::{
     compare::value,
-    run_index::{Apart, MetricTrend, Shifted},
+    run_index::{ExcludedRuns, MetricTrend, Shifted},
 };
 
 use super::text::{Columns, cut, wrap};
@@ -18,11 +18,11 @@ pub fn trend_in(trend: &MetricTrend, columns: Columns) -> String {
         text += &wrap(&describe(trend, number + 1, changed), 2, columns);
         text.push('\n');
     }
-    for apart in &trend.apart {
+    for apart in &trend.excluded {
         text += &wrap(&apart_in(apart), 2, columns);
         text.push('\n');
     }
-    if !(trend.shifts.is_empty() && trend.apart.is_empty()) {
+    if !(trend.shifts.is_empty() && trend.excluded.is_empty()) {
         text.push('\n');
     }
     text + &wrap(&trend.sentence, 0, columns) + "\n"
@@ -114,7 +114,7 @@ fn describe(trend: &MetricTrend, number: usize, changed: &Shifted) -> String {
     )
 }
 
-fn apart_in(apart: &Apart) -> String {
+fn apart_in(apart: &ExcludedRuns) -> String {
     let named = apart.runs.iter().rev().take(MOST_NAMED);
     let named: Vec<&str> = named.map(|run| run.run.as_str()).collect();
     let more = apart.runs.len().saturating_sub(MOST_NAMED);

@@ -27,7 +27,7 @@ pub fn junit_gate(gate: &Gate) -> String {
     let elapsed_ns = gate.runs.iter().map(|run| run.elapsed_ns).sum();
     let began = comparison.and_then(|comparison| comparison.candidate.runs.first());
     let suite = Suite {
-        name: &gate.what,
+        name: &gate.test,
         elapsed_ns,
         timestamp: began.map_or_else(String::new, |run| timestamp(&run.started_utc)),
         properties: vec![

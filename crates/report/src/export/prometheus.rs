@@ -85,7 +85,7 @@ impl Page {
         };
         let tags = [
             ("version", manifest.tool.version.as_str()),
-            ("door", &manifest.frontend),
+            ("frontend", &manifest.frontend),
             ("name", &manifest.name),
             ("target", &manifest.target),
             ("model", model),

@@ -24,7 +24,7 @@ pub(super) fn draw(found: &SearchResult) -> Vec<File> {
         return Vec::new();
     }
     let mut files = Vec::new();
-    if !found.sure.is_empty() {
+    if !found.probabilities.is_empty() {
         files.push(sure(found, &rows));
     }
     files.extend(
@@ -78,7 +78,7 @@ fn chart(
     Chart {
         title: title.to_owned(),
         y_title,
-        x_title: match found.over {
+        x_title: match found.varied {
             Over::Rate => "arrivals per second",
             Over::Users => "users",
         },
@@ -101,14 +101,17 @@ fn chart(
 }
 
 fn sure(found: &SearchResult, rows: &[&ProbeRow]) -> File {
-    let (from, to) = (found.sure[0].0, found.sure[found.sure.len() - 1].0);
+    let (from, to) = (
+        found.probabilities[0].0,
+        found.probabilities[found.probabilities.len() - 1].0,
+    );
     let margin = (to - from) * 0.15;
     let (from, to) = (from - margin, to + margin);
     let within = |row: &&&ProbeRow| from <= row.level && row.level <= to;
     let x = Axis::exactly(from, to, AxisUnit::Number, plot_width());
     let y = Axis::exactly(0.0, 100.0, AxisUnit::Number, plot_height());
     let curve = found
-        .sure
+        .probabilities
         .iter()
         .map(|(level, sure)| (*level, Some(sure * 100.0)));
     let held = rows.iter().filter(within).filter(|row| row.holds);
@@ -199,12 +202,12 @@ fn latency(found: &SearchResult, rows: &[&ProbeRow]) -> File {
 fn goodput(found: &SearchResult, rows: &[&ProbeRow]) -> File {
     let most = rows.iter().map(|row| row.level).fold(0.0, f64::max);
     let values = rows.iter().map(|row| row.goodput);
-    let values = values.chain((found.over == Over::Rate).then_some(most));
+    let values = values.chain((found.varied == Over::Rate).then_some(most));
     let y = Axis::over(values, Scale::Linear, AxisUnit::Number, plot_height());
     let mut curves = vec![dots("answered well", GREEN, rows.iter(), |row| {
         Some(row.goodput)
     })];
-    if found.over == Over::Rate {
+    if found.varied == Over::Rate {
         let as_offered = vec![(0.0, Some(0.0)), (most, Some(most))];
         curves.push(line("as much as was offered", GREY, DASHED, as_offered));
     }

@@ -26,11 +26,11 @@ fn blocks<'a>(found: &SearchResult, charts: &'a [svg::File]) -> Vec<Block<'a>> {
     ];
     blocks.extend(
         found
-            .above
+            .overload
             .as_ref()
             .map(|above| Block::Text(format!("Above it: {above}."))),
     );
-    let of = match found.over {
+    let of = match found.varied {
         Over::Rate => "arrivals per second",
         Over::Users => "users, each starting again after its last response",
     };
@@ -82,8 +82,8 @@ fn blocks<'a>(found: &SearchResult, charts: &'a [svg::File]) -> Vec<Block<'a>> {
 
 fn title(found: &SearchResult) -> String {
     match found.ending {
-        Ending::Swept => format!("How {} scales", found.what),
-        _ => format!("The load line of {}", found.what),
+        Ending::Swept => format!("How {} scales", found.test),
+        _ => format!("The load line of {}", found.test),
     }
 }
 
@@ -119,7 +119,7 @@ fn law(scaling: &Scaling) -> SheetTable {
             None,
         );
     }
-    let one = format!("{}/s", units::rate(scaling.one));
+    let one = format!("{}/s", units::rate(scaling.single_user));
     table.row(["g".to_owned(), one, String::new(), String::new()], None);
     table
 }
@@ -140,7 +140,7 @@ fn probes(found: &SearchResult) -> SheetTable {
     for row in &found.probes {
         let time = |ns: Option<u64>| ns.map_or_else(|| "–".to_owned(), units::time);
         let mut cells = vec![
-            found.over.level(row.level),
+            found.varied.level(row.level),
             word(row).to_owned(),
             reason(row),
             units::duration((row.counted_s * 1e9) as u64),

@@ -122,9 +122,9 @@ pub fn recovery(summary: &Summary) -> String {
         let settled = match peak.settled_ns {
             Some(0) => "at once".into(),
             Some(ns) => units::time(ns),
-            None if peak.slow_to_the_end => format!(
+            None if peak.slow_until_end => format!(
                 "not within {}, when the load ended{}",
-                units::time(peak.looked_ns),
+                units::time(peak.observed_ns),
                 if peak.is_metastable {
                     " (metastable)"
                 } else {

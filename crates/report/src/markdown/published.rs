@@ -72,7 +72,7 @@ fn percentiles(summary: &Summary) -> MarkdownTable {
         .chain(["# reqs"]);
     let mut table = MarkdownTable::new(&heads.collect::<Vec<_>>());
     let cell = |figure: &Figure| match (figure.ns, figure.at_least_ns) {
-        _ if figure.too_few || figure.not_given => "–".to_owned(),
+        _ if figure.too_few || figure.unreported => "–".to_owned(),
         (Some(ns), _) => milliseconds(ns as f64),
         (None, Some(ns)) => format!("≥ {}", milliseconds(ns as f64)),
         (None, None) => "no answer".to_owned(),

@@ -26,7 +26,7 @@ pub fn saturation(summary: &Summary) -> String {
         table.row([
             format!("{} ({})", one.resource, one.source),
             one.limit.clone(),
-            format!("{} of {}", one.instances, one.of),
+            format!("{} of {}", one.instances, one.all_instances),
             units::duration(whole_seconds(one.at_ns)),
             units::duration(whole_seconds(one.held_ns)),
             one.issued_per_second

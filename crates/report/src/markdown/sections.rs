@@ -64,8 +64,8 @@ pub fn head(summary: &Summary) -> String {
             .map(|ns| format!("**the record ends at {}**", units::duration(ns))),
     );
     let mut table = MarkdownTable::new(&["", "", "<"]);
-    let glance = summary.verdict.glance.iter();
-    for figure in glance.chain(&summary.verdict.figures) {
+    let key_figures = summary.verdict.key_figures.iter();
+    for figure in key_figures.chain(&summary.verdict.figures) {
         table.row([
             figure.name.clone(),
             figure.value.clone(),
@@ -91,14 +91,14 @@ pub fn head(summary: &Summary) -> String {
     } else {
         table.to_string()
     };
-    let telling = summary.verdict.telling.iter();
-    let telling = telling.filter_map(|at| summary.conclusions.get(*at));
+    let key_conclusions = summary.verdict.key_conclusions.iter();
+    let key_conclusions = key_conclusions.filter_map(|at| summary.conclusions.get(*at));
     let blocks = [
         format!("# Load test: {}", escaped(&run.name)),
         format!("{verdict}{}", escaped(&summary.verdict.sentence)),
         what.join(" · "),
         figures.trim_end().to_owned(),
-        telling
+        key_conclusions
             .map(concluded)
             .collect::<String>()
             .trim_end()
@@ -251,7 +251,7 @@ pub fn latency(summary: &Summary) -> String {
         let high = c
             .high_ns
             .map_or_else(|| "an unknown value".to_owned(), units::time);
-        let rough = if c.rough {
+        let rough = if c.approximate {
             "; less than a minute was measured, so this is rough"
         } else {
             ""
@@ -260,7 +260,7 @@ pub fn latency(summary: &Summary) -> String {
             "- {} of the {} time of {}: {}, with 95 % confidence between {} and {high} ({} samples{rough})\n",
             c.percentile,
             c.time,
-            escaped(&c.of),
+            escaped(&c.label),
             units::time(c.ns),
             units::time(c.low_ns),
             count(c.samples),
@@ -336,7 +336,7 @@ fn sample(row: &ErrorRow) -> Option<String> {
         .body
         .as_deref()
         .map(|body| format!("answered {}", console::one_line(body, EXCERPT)));
-    let parts: Vec<String> = first.found.iter().cloned().chain(answered).collect();
+    let parts: Vec<String> = first.mismatches.iter().cloned().chain(answered).collect();
     (!parts.is_empty()).then(|| {
         format!(
             "\n- {}",

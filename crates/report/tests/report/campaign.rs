@@ -65,8 +65,8 @@ fn planned(times: f64) -> Planned {
 fn cool_down(recovered_ns: Option<u64>) -> CoolDown {
     CoolDown {
         recovered_ns,
-        first_look_ns: 2_000_000_000,
-        looked_until_ns: 60_000_000_000,
+        first_probe_ns: 2_000_000_000,
+        probed_until_ns: 60_000_000_000,
         bound_ns: 1_500_000_000,
         error_bound: 0.01,
         settled_ns: 10_000_000_000,
@@ -309,7 +309,7 @@ fn exit_codes_of_runs_are_distinguished() {
 }
 
 #[test]
-fn a_door_that_knows_one_code_for_all_of_it_hides_nothing() {
+fn front_end_with_a_single_exit_code_hides_nothing() {
     let mut summary = page().summary;
     summary.criteria = vec![crate::export::judged("p95 < 1s", Judgement::Inconclusive)];
     summary.verdict.criteria = Some(Judgement::Inconclusive);

@@ -177,7 +177,7 @@ fn recovered_peak_is_not_reported_as_rise() {
     (first.p95, last.p95) = (p95(10), p95(300));
     (last.from_ns, last.to_ns) = (30 * SECOND, 40 * SECOND);
     let mut summary = summary_of_trend(first, last);
-    assert!(message(&summary, "course").unwrap().contains("rose"));
+    assert!(message(&summary, "trend").unwrap().contains("rose"));
     let peak = |end_s: u64, settled_s: Option<u64>| PeakRecovery {
         phase: 0,
         end_ns: end_s * SECOND,
@@ -189,8 +189,8 @@ fn recovered_peak_is_not_reported_as_rise() {
         error_bound: 0.01,
         settled_ns: settled_s.map(|s| s * SECOND),
         drained_ns: Some(0),
-        looked_ns: 10 * SECOND,
-        slow_to_the_end: settled_s.is_none(),
+        observed_ns: 10 * SECOND,
+        slow_until_end: settled_s.is_none(),
         is_metastable: false,
     };
     let mut rose = |peak: PeakRecovery| {
@@ -198,7 +198,7 @@ fn recovered_peak_is_not_reported_as_rise() {
             after_load: None,
             peak: Some(peak),
         });
-        message(&summary, "course").is_some()
+        message(&summary, "trend").is_some()
     };
     assert!(!rose(peak(31, Some(2))), "the last quarter began in it");
     assert!(!rose(peak(28, Some(4))), "and here before it was over");
@@ -269,9 +269,9 @@ fn steady(behaviour: Behaviour) -> Steady {
         before_share: None,
         after_share: None,
         change_per_minute: None,
-        came_per_second: None,
+        arrived_per_second: None,
         answered_per_second: None,
-        grows_per_second: None,
+        backlog_per_second: None,
     }
 }
 
@@ -285,7 +285,7 @@ fn steady_state_is_reported_if_news() {
         "{found:?}"
     );
     assert_eq!(message(&summary, "steady"), None, "no news");
-    assert!(message(&summary, "course").is_some());
+    assert!(message(&summary, "trend").is_some());
     summary.steady = Some(Steady {
         settled_ns: Some(12_000_000_000),
         ..found
@@ -307,7 +307,7 @@ fn steady_state_is_reported_if_news() {
     assert!(message(&summary, "steady").is_some());
     assert_eq!(tone(&summary), Tone::Bad);
     assert_eq!(
-        message(&summary, "course"),
+        message(&summary, "trend"),
         None,
         "the drift is told already"
     );

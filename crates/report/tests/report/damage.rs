@@ -139,12 +139,12 @@ fn counters_that_are_gone() {
 }
 
 #[test]
-fn lines_of_the_doors_books_that_cannot_be_read() {
-    let (_folder, dir) = changed("door.jsonl", |content| {
+fn unreadable_frontend_lines_are_reported() {
+    let (_folder, dir) = changed("frontend.jsonl", |content| {
         content[0] = b'#';
         content.extend(b"{\"i\":\"none\"}\n torn");
     });
-    let message = "the record is damaged: 2 lines of door.jsonl cannot be read";
+    let message = "the record is damaged: 2 lines of frontend.jsonl cannot be read";
     let (run, summary) = open(&dir);
     assert_eq!(run.damage, [message]);
     assert!(summary.notes.iter().any(|note| note.contains(message)));
@@ -155,7 +155,7 @@ fn full_disk_is_neither_damage_nor_loss() {
     let folder = Folder::new();
     let mut broken = writer(&folder.0, &plan(&["unsent < 1%"]), labels().all());
     let dir = broken.dir().unwrap().to_owned();
-    std::os::unix::fs::symlink("/dev/full", dir.join("door.jsonl")).unwrap();
+    std::os::unix::fs::symlink("/dev/full", dir.join("frontend.jsonl")).unwrap();
     let mut warned = 0;
     for (i, mut interval) in intervals().into_iter().enumerate() {
         if i < 3 {

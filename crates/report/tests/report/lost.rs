@@ -67,7 +67,7 @@ fn lose(folder: &Path, plan: &Plan, how: How) -> PathBuf {
     for index in 0..3 {
         let own = Share { index, of: 3 };
         let is_lost = own == LOST;
-        let adopted = LOST.part(index.min(1), 2);
+        let taken_share = LOST.part(index.min(1), 2);
         let arrivals = schedule.shard(0, 1).filter(|arrival| {
             let taken_over = how
                 .taken_over_from_ns
@@ -75,7 +75,7 @@ fn lose(folder: &Path, plan: &Plan, how: How) -> PathBuf {
             if is_lost {
                 return own.has(arrival.number) && arrival.intended_ns < how.lease_ends_ns;
             }
-            own.has(arrival.number) || taken_over && adopted.has(arrival.number)
+            own.has(arrival.number) || taken_over && taken_share.has(arrival.number)
         });
         let mut writer = writer_of_part(&dir, plan, labels().all(), index, 3);
         let snapshots = snapshots_of(index, arrivals, Box::<Every>::default());

@@ -98,7 +98,7 @@ fn answers_slow_beyond_a_peak_say_for_how_long() {
     assert_eq!((found.phase, found.end_ns), (1, 24 * SECOND));
     assert!((1_500_000..2_100_000).contains(&found.before.ns.unwrap()));
     assert!((2 * SECOND..=4 * SECOND).contains(&found.settled_ns.unwrap()));
-    assert!(!found.slow_to_the_end);
+    assert!(!found.slow_until_end);
     assert!(kinds.contains(&"recovery".to_owned()), "{kinds:?}");
 }
 
@@ -114,7 +114,7 @@ fn peak_without_effect_is_not_reported() {
 fn server_slow_after_peak_is_not_healthy() {
     let (found, kinds) = peak(SECONDS);
     assert_eq!(found.settled_ns, None);
-    assert!(found.slow_to_the_end);
+    assert!(found.slow_until_end);
     assert!(kinds.contains(&"recovery".to_owned()), "{kinds:?}");
     assert!(!kinds.contains(&"healthy".to_owned()), "{kinds:?}");
 }
@@ -140,8 +140,8 @@ fn a_backlog_drains_for_as_long_as_the_arithmetic_says() {
 fn a_service_that_stays_where_the_peak_left_it_is_metastable() {
     let (found, kinds) = peak_of(World::Queue { tires: true });
     assert_eq!((found.settled_ns, found.drained_ns), (None, None));
-    assert!(found.slow_to_the_end && found.is_metastable);
-    assert_eq!(found.looked_ns, 20 * SECOND);
+    assert!(found.slow_until_end && found.is_metastable);
+    assert_eq!(found.observed_ns, 20 * SECOND);
     let page = page::build(&run(World::Queue { tires: true }, &[]));
     let message = page
         .summary

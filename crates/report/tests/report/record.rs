@@ -139,7 +139,7 @@ fn a_record_cut_off_anywhere_keeps_every_finished_interval() {
         "intervals.hlog",
         "labels.jsonl",
         "events.jsonl",
-        "door.jsonl",
+        "frontend.jsonl",
     ] {
         let content = fs::read_to_string(dir.join(name)).unwrap();
         let is_end = |line: &str| {
@@ -179,7 +179,7 @@ fn a_record_cut_off_anywhere_keeps_every_finished_interval() {
             assert!(figures(&run) == expected[whole], "{name} cut at {length}");
             let summary = analysis::summarise(&run);
             assert!(report::console::summary_text(&summary).contains("Requests"));
-            let _ = run.door_parts();
+            let _ = run.frontend_parts();
         }
     }
 }
@@ -190,7 +190,7 @@ proptest! {
     fn a_record_with_wrong_bytes_is_read_without_a_panic(seed: u64, file in 0..5usize, n in 1..20usize) {
         let (folder, copy) = (Folder::new(), Folder::new());
         let dir = write(&folder.0, &plan(&[])).dir.unwrap();
-        let name = ["counters.jsonl", "intervals.hlog", "labels.jsonl", "events.jsonl", "door.jsonl"][file];
+        let name = ["counters.jsonl", "intervals.hlog", "labels.jsonl", "events.jsonl", "frontend.jsonl"][file];
         cut_copy(&dir, &copy.0, "", 0);
         let mut content = fs::read(dir.join(name)).unwrap();
         let mut rng = Rng::keyed(seed, Purpose::User, 0, 0);
@@ -200,7 +200,7 @@ proptest! {
         }
         fs::write(copy.0.join(name), content).unwrap();
         let run = Run::open(&copy.0).unwrap();
-        let _ = (analysis::summarise(&run), run.door_parts());
+        let _ = (analysis::summarise(&run), run.frontend_parts());
     }
 }
 
@@ -236,7 +236,7 @@ fn processes_add_up() {
     assert_eq!(ours.lateness, expected.lateness);
     assert_eq!(run.totals.rows.len(), 6);
     let frontends = |run: &Run| {
-        run.door_parts()
+        run.frontend_parts()
             .into_values()
             .fold(Tally::default(), |mut all, part| {
                 all.merge(part);
@@ -371,7 +371,7 @@ fn a_run_goes_on_without_its_record() {
     assert!(error.to_string().contains("--runs"), "{error}");
     let mut memory = Writer::in_memory(&manifest, labels().all(), Redactor::default());
     let mut broken = writer(&folder.0.join("runs"), &plan, labels().all());
-    std::os::unix::fs::symlink("/dev/full", broken.dir().unwrap().join("door.jsonl")).unwrap();
+    std::os::unix::fs::symlink("/dev/full", broken.dir().unwrap().join("frontend.jsonl")).unwrap();
     let mut warnings = Vec::new();
     for (i, mut interval) in support::intervals().into_iter().enumerate() {
         if i < 3 {

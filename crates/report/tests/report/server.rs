@@ -113,7 +113,7 @@ fn criteria_are_judged_by_the_time_for_which_something_is_known() {
     );
     assert_eq!((cpu.name.as_str(), cpu.unit.as_str()), ("host.cpu", "%"));
     assert_eq!(
-        (cpu.limit, read.name.as_str(), read.of.as_deref()),
+        (cpu.limit, read.name.as_str(), read.instance.as_deref()),
         (Some(60.0), "host.read", Some("sda"))
     );
     assert_eq!(&cpu.values[..3], [Some(90.0), None, Some(20.0)]);

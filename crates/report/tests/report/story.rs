@@ -122,8 +122,8 @@ fn key_figures_have_no_duplicates() {
 fn what_everybody_looks_for_is_at_a_glance_whatever_the_verdict() {
     for world in FOUR {
         let summary = analysis::summarise(&run(world, &["p99 < 1ms"]));
-        let glance = &summary.verdict.glance;
-        let names: Vec<&str> = glance.iter().map(|f| f.name.as_str()).collect();
+        let key_figures = &summary.verdict.key_figures;
+        let names: Vec<&str> = key_figures.iter().map(|f| f.name.as_str()).collect();
         assert_eq!(
             names,
             [
@@ -138,10 +138,10 @@ fn what_everybody_looks_for_is_at_a_glance_whatever_the_verdict() {
             "{world:?}"
         );
         let p95 = summary.all.response.as_ref().unwrap().p95.value();
-        assert_eq!(glance[4].value, p95);
+        assert_eq!(key_figures[4].value, p95);
         let text = markdown::render(&page::build(&run(world, &["p99 < 1ms"]))).text;
         let head = text.split("\n## ").next().unwrap();
-        for figure in glance {
+        for figure in key_figures {
             assert!(head.contains(&figure.value), "{world:?}: {}", figure.name);
         }
     }
@@ -151,13 +151,15 @@ fn what_everybody_looks_for_is_at_a_glance_whatever_the_verdict() {
 fn headline_has_main_conclusions_without_repetition() {
     let head = |world, criteria: &[&str]| {
         let summary = analysis::summarise(&run(world, criteria));
-        let telling = summary.verdict.telling.iter();
-        let telling: Vec<_> = telling.map(|at| &summary.conclusions[*at]).collect();
-        assert!(telling.len() <= 3);
-        for conclusion in &telling {
+        let key_conclusions = summary.verdict.key_conclusions.iter();
+        let key_conclusions: Vec<_> = key_conclusions
+            .map(|at| &summary.conclusions[*at])
+            .collect();
+        assert!(key_conclusions.len() <= 3);
+        for conclusion in &key_conclusions {
             assert!(!summary.verdict.sentence.contains(&conclusion.text));
         }
-        let kinds: Vec<String> = telling.iter().map(|c| c.kind.clone()).collect();
+        let kinds: Vec<String> = key_conclusions.iter().map(|c| c.kind.clone()).collect();
         (kinds, summary)
     };
     let (kinds, summary) = head(World::Erring, &["errors < 1%", "errors < 2%"]);

@@ -357,8 +357,11 @@ fn iteration_has_times_with_and_without_pauses() {
         text.contains("| iteration checkout, without its pauses "),
         "{text}"
     );
-    let glance = analysis::conclusions::headline(&page.summary).glance;
-    let p50 = glance.iter().find(|figure| figure.name == "p50").unwrap();
+    let key_figures = analysis::conclusions::headline(&page.summary).key_figures;
+    let p50 = key_figures
+        .iter()
+        .find(|figure| figure.name == "p50")
+        .unwrap();
     assert_eq!(
         p50.note.as_deref(),
         Some("iteration time of checkout; 3.30 ms without pauses")

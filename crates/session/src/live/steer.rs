@@ -57,17 +57,17 @@ impl Steering {
     /// changed.
     pub fn render(&self) -> Value {
         match &self.0 {
-            SteeringKind::Fixed(reason) => json!({"what": null, "why": reason}),
+            SteeringKind::Fixed(reason) => json!({"quantity": null, "reason": reason}),
             SteeringKind::LoadControl(load_control, zero) => match load_control
                 .now(Clock::system(*zero).now())
             {
-                Err(reason) => json!({"what": null, "why": reason.to_string()}),
+                Err(reason) => json!({"quantity": null, "reason": reason.to_string()}),
                 Ok(now) => {
                     let (what, most) = match now {
                         AdjustedLoad::Rate(_) => ("rate", load_control.most().per_second.floor()),
                         AdjustedLoad::Users(_) => ("users", f64::from(load_control.most().users)),
                     };
-                    json!({"what": what, "value": now.figure(), "most": most})
+                    json!({"quantity": what, "value": now.figure(), "most": most})
                 }
             },
         }
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn behind_other_doors_the_load_is_theirs() {
+    fn load_of_other_front_ends_cannot_be_changed() {
         let plan = Plan::new(
             "p".into(),
             plan::Format::NATIVE,

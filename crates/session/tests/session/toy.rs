@@ -253,7 +253,7 @@ fn server() -> (SocketAddr, Arc<Mutex<u64>>) {
 }
 
 #[test]
-fn a_protocol_and_a_door_from_outside_come_to_a_report() {
+fn external_protocol_and_front_end_yield_a_report() {
     let runs = super::Runs::new("toy");
     let (address, counted) = server();
     let folder = super::Runs::new("toy-file");

@@ -24,7 +24,7 @@ fn pool() -> Reached {
         metric: "pool_capacity".into(),
         limit: "0 of 40 left".into(),
         instances: 6,
-        of: 6,
+        all_instances: 6,
         at_ns: 1,
         held_ns: 1,
         issued_per_second: Some(100.0),
@@ -212,11 +212,11 @@ fn nothing_is_estimated_that_was_not_measured() {
             "more instances do not bring more of it",
         ),
         (
-            with(&|reached| reached.of = 1).to_vec(),
+            with(&|reached| reached.all_instances = 1).to_vec(),
             "was measured on 1 and `tested` says 6",
         ),
         (
-            with(&|reached| reached.of = 8).to_vec(),
+            with(&|reached| reached.all_instances = 8).to_vec(),
             "was measured on 8 and `tested` says 6: mend",
         ),
     ];

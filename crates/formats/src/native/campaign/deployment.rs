@@ -16,7 +16,7 @@ use crate::{
 
 /// Reads both. `None` if they are absent or one is invalid.
 pub(super) fn read(root: &Node, findings: &mut Findings) -> Option<Scaling> {
-    let alone = match (root.entry("tested"), root.entry("meant")) {
+    let alone = match (root.entry("tested"), root.entry("target-service")) {
         (Some(tested), Some(target)) => {
             let tested = deployment(tested, findings);
             let target = deployment(target, findings);
@@ -26,11 +26,11 @@ pub(super) fn read(root: &Node, findings: &mut Findings) -> Option<Scaling> {
         (None, None) => return None,
         (Some(tested), None) => (
             tested,
-            "`tested` requires `meant`, the service that the report is to estimate for: write for example `meant: { instances: 16, background: 35% }`",
+            "`tested` requires `target-service`, the service that the report is to estimate for: write for example `meant: { instances: 16, background: 35% }`",
         ),
         (None, Some(target)) => (
             target,
-            "`meant` requires `tested`, the service that is loaded: write for example `tested: { instances: 6 }`",
+            "`target-service` requires `tested`, the service that is loaded: write for example `tested: { instances: 6 }`",
         ),
     };
     findings.problem(alone.0.key_mark, alone.1);

@@ -36,7 +36,7 @@ fn step(key: &str) -> Value {
         "think" => reference("think"),
         "loop" => named("Steps that repeat", "loop"),
         "log" => string("A line on standard output"),
-        "leave" => named(
+        "exit" => named(
             "This share of those that come here goes no further",
             "share",
         ),

@@ -85,7 +85,7 @@ impl Translator<'_> {
             "think" => one(self.think(&entry.value).map(Step::Think)),
             "loop" => one(self.repeat(&entry.value).map(Step::Loop)),
             "log" => vec![Step::Log(self.template(&entry.value))],
-            "leave" => one(self.leave(&entry.value).map(Step::Leave)),
+            "exit" => one(self.exit(&entry.value).map(Step::Exit)),
             "choose" => vec![Step::Choose(self.choice(&entry.value))],
             "steps" if has_condition => self.steps(&entry.value),
             "steps" => {

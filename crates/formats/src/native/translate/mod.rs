@@ -193,7 +193,7 @@ impl Translator<'_> {
             scenarios,
         );
         plan.max_duration_ns = max_duration;
-        plan.without_excerpts = root
+        plan.omit_excerpts = root
             .get("excerpts")
             .and_then(|node| read::boolean(node, "excerpts", self.findings))
             == Some(false);
@@ -201,8 +201,8 @@ impl Translator<'_> {
         plan.variables = variables;
         plan.payloads = payloads;
         plan.http = http;
-        plan.before = before;
-        plan.after = after;
+        plan.setup = before;
+        plan.teardown = after;
         plan.criteria = self.criteria(root.get("criteria"));
         plan.stop = self.stop_rules(root.get("stop"));
         plan.server = self.server(root.get("server"));

@@ -14,12 +14,12 @@ use crate::{
 };
 
 impl Translator<'_> {
-    pub(super) fn leave(&mut self, node: &Node) -> Option<f64> {
-        match read::quantity(node, "leave", self.findings)? {
+    pub(super) fn exit(&mut self, node: &Node) -> Option<f64> {
+        match read::quantity(node, "exit", self.findings)? {
             Quantity::Share(share) if share > 0.0 && share <= 1.0 => Some(share),
             _ => {
                 let text = format!(
-                    "`leave: {}` is not a share of those that come here: write for example 12%",
+                    "`exit: {}` is not a share of those that come here: write for example 12%",
                     node.text()
                 );
                 self.findings.problem(node.mark, text);

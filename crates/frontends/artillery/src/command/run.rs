@@ -273,7 +273,7 @@ fn accumulators(
     plan: &Plan,
     plugins: &Plugins,
     seed: u64,
-) -> Result<engine::run::DoorMaker, Vec<plan::Problem>> {
+) -> Result<engine::run::AccumulatorMaker, Vec<plan::Problem>> {
     let prepared = Prepared::new(
         plan,
         EngineOptions {

@@ -136,7 +136,7 @@ impl Console {
             options,
         );
         let mut text = console.begin();
-        let frontends = run.door_parts();
+        let frontends = run.frontend_parts();
         let empty = Tally::default();
         for row in run.totals.rows.iter() {
             text.push_str(&console.take(row.span, frontends.get(&row.index).unwrap_or(&empty)));

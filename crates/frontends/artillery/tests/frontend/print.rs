@@ -375,7 +375,7 @@ fn settings_of_older_records_and_of_none_are_read() {
     let folder = Folder::new();
     let run = write_all(&folder.0, &plan(&[]), intervals_with(accumulator()));
     let mut json = serde_json::to_value(&run.manifest).unwrap();
-    assert_eq!(json.get("door_settings"), None);
+    assert_eq!(json.get("frontend_settings"), None);
     json["plugins"] = serde_json::json!({
         "ensure": null, "apdex_ms": 50.0, "extended_metrics": false, "endpoints": null, "hidden": ["h"], "expect": null,
     });

@@ -113,7 +113,7 @@ impl WrkReport {
     #[must_use]
     pub fn from_run(run: &Run, url: Option<&str>) -> WrkReport {
         let mut part = Tally::default();
-        for (_, one) in run.door_parts() {
+        for (_, one) in run.frontend_parts() {
             part.merge(one);
         }
         let end_ns = run.manifest.end.as_ref().map(|end| end.ns);

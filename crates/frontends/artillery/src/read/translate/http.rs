@@ -249,7 +249,7 @@ fn needs_target(steps: &[Step]) -> bool {
         Step::Parallel(inner) => needs_target(&inner.steps),
         Step::Block(inner) => needs_target(&inner.steps),
         Step::Choose(branches) => branches.iter().any(|branch| needs_target(&branch.steps)),
-        Step::Think(_) | Step::Log(_) | Step::Leave(_) => false,
+        Step::Think(_) | Step::Log(_) | Step::Exit(_) => false,
     })
 }
 

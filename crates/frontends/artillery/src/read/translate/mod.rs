@@ -105,8 +105,8 @@ pub(super) fn translate(
         .file_name()
         .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let mut plan = Plan::new(name, Format("artillery"), target, load, scenarios);
-    plan.before = before;
-    plan.after = after;
+    plan.setup = before;
+    plan.teardown = after;
     plan.variables = variables;
     plan.payloads = payloads;
     plan.frontend_settings = plugins.settings();

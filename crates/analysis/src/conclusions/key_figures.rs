@@ -8,7 +8,7 @@ use measure::TimeKind;
 use plan::work::DEFAULT;
 use record::units;
 
-pub(super) fn glance(summary: &Summary) -> Vec<Deciding> {
+pub(super) fn key_figures(summary: &Summary) -> Vec<Deciding> {
     let mut figures = Vec::new();
     if !summary.run.load.is_empty() {
         figures.push(figure("load", summary.run.load.clone(), None));
@@ -70,7 +70,7 @@ fn times(stats: &Stats, unpaused: Option<&Stats>) -> Vec<Deciding> {
         ("p99", stats.p99, without(|stats| stats.p99)),
         ("largest", stats.max, without(|stats| stats.max)),
     ];
-    let reported = times.into_iter().filter(|(_, time, _)| !time.not_given);
+    let reported = times.into_iter().filter(|(_, time, _)| !time.unreported);
     reported
         .map(|(name, time, without)| {
             let without = without.map(|time| format!("{} without pauses", time.value()));
