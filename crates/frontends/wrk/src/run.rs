@@ -208,8 +208,7 @@ fn own_lines(summary: &Summary, report: &WrkReport, run: &Run, voice: &SharedVoi
     }
     if let Some((measured, shown)) = report.moved_p99() {
         voice.warning(&format_args!(
-            "wrk's correction moved the p99 of latency from {} as measured to {} as shown: it makes up values for requests that were \
-             never sent",
+            "wrk's correction changed the p99 of latency from {} (measured) to {} (shown): it adds values for requests that were never sent",
             units::time(measured * 1000),
             units::time(shown * 1000)
         ));
