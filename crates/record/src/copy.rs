@@ -138,14 +138,14 @@ impl Replica {
     pub fn take(&mut self, piece: &RecordPiece) -> Result<Option<DecodedChunk>, RecordError> {
         let dir = self.dir.clone();
         let failed = |source| RecordError::NotWritable { path: dir, source };
-        let unbegun = || std::io::Error::other("a piece came before the record had begun");
+        let unbegun = || std::io::Error::other("a piece arrived before the start of the record");
         let mut unfolded = None;
         let written = match piece {
             RecordPiece::Begun { manifest, plan } => self.begin(manifest, plan),
             RecordPiece::Ended(manifest) => replace(&self.dir.join("manifest.json"), manifest),
             RecordPiece::Leaf { leaf, .. } => {
                 unfolded = leaf.unfold();
-                let damaged = || std::io::Error::other("an interval came damaged");
+                let damaged = || std::io::Error::other("an interval arrived damaged");
                 match &mut self.files {
                     _ if unfolded.is_none() => Err(damaged()),
                     Some(files) => files.interval(leaf),

@@ -16,8 +16,7 @@ pub const HEADS: [&str; 10] = [
     "Off by",
     "Utilisation",
 ];
-pub const MEANING: &str = "Times are what was asked / what was served; asked of a queue is what its arrivals came to. Off by: served against what was computed for each \
-     request, with faults and queues, at most of the times shown. – : fewer than ten answers lie beyond, or it has no capacity.";
+pub const MEANING: &str = "Times are requested / served; for a queue, computed from its arrivals / served. Off by: largest difference between served times and those computed for each request, with faults and queues. – : fewer than ten responses are beyond, or there is no capacity.";
 
 #[must_use]
 pub fn cells(row: &MockRow) -> Vec<String> {
@@ -74,7 +73,7 @@ fn sentence(row: &MockRow) -> String {
     // The computed latency includes faults and queues.
     parts.extend(
         row.off
-            .map(|share| format!("{} off what was computed", off(share))),
+            .map(|share| format!("{} off the computed times", off(share))),
     );
     parts.extend(row.capacity.as_ref().map(|busy| {
         let used = units::share(busy.utilisation);
@@ -82,7 +81,7 @@ fn sentence(row: &MockRow) -> String {
     }));
     parts.extend(row.late_p99_ns.map(|late| {
         format!(
-            "99 % of its answers came at most {} late",
+            "99 % of its responses were at most {} late",
             units::time(late)
         )
     }));

@@ -97,7 +97,7 @@ fn sentence(found: &Finding, name: &str, place: &str) -> String {
     let from_ns = found.stretch.map_or(0, |stretch| stretch.from_ns);
     match &found.what {
         SteadyState::Unknown(why) => {
-            format!("Whether there was a steady state{place} cannot be said: {why}.")
+            format!("Steady state{place} could not be determined: {why}.")
         }
         SteadyState::Steady {
             from_ns: settled_ns,
@@ -157,7 +157,7 @@ fn sentence(found: &Finding, name: &str, place: &str) -> String {
             value(figure, *after),
         ),
         SteadyState::Overload { came, went, grows } => format!(
-            "There was no steady state{place} but overload: {} requests/s came and {}/s were answered, so {} more waited with every second.",
+            "Overload instead of a steady state{place}: {} requests/s arrived and {}/s were answered, so the backlog grew by {}/s.",
             units::rate(*came),
             units::rate(*went),
             units::rate(*grows),

@@ -43,7 +43,7 @@ pub(super) fn find(baseline: &Side, candidate: &Side) -> Vec<String> {
             };
             let stretch = stretch(run).map_or_else(String::new, |stretch| format!("; {stretch}"));
             reported.push(format!(
-                "{} of {} is unlike the other runs of its group: {} {}, where the others lie about {}{stretch}",
+                "{} of {} differs from the other runs of its group: {} {}, the others about {}{stretch}",
                 run.name,
                 side.name,
                 subject.text,
@@ -83,7 +83,7 @@ fn stretch(entrant: &ComparedRun) -> Option<String> {
         return None;
     }
     Some(format!(
-        "from {} to {} it was unlike the rest of itself: half of the requests took {} or less, elsewhere {}",
+        "from {} to {} it differed from the rest of the run: half of the requests took {} or less, otherwise {}",
         units::moment(first.0.0),
         units::moment(last.0.1),
         units::time(there as u64),
