@@ -211,9 +211,7 @@ fn save(
         return Ok(());
     };
     if let Some(why) = reason_not_to_keep(gate, unfit) {
-        log::warning(format_args!(
-            "the baseline `{name}` is left as it is: {why}"
-        ));
+        log::warning(format_args!("the baseline `{name}` is unchanged: {why}"));
         return Ok(());
     }
     baselines::save(&args.baselines, name, records)?;

@@ -46,7 +46,7 @@ fn no_course(why: &NoCourse, asked: &TrendConfig) -> CommandError {
     let subject = &asked.subject.text;
     let why = match why {
         NoCourse::NoRuns => "there are no runs".to_owned(),
-        NoCourse::NoneCounts(fault) => format!("none counts, and of the newest {fault}"),
+        NoCourse::NoneCounts(fault) => format!("none counts; of the newest, {fault}"),
         NoCourse::NoValue(rows) if asked.subject.of.is_some() && rows.is_empty() => {
             "the newest run has no such rows at all".to_owned()
         }
@@ -55,7 +55,7 @@ fn no_course(why: &NoCourse, asked: &TrendConfig) -> CommandError {
             format!("the newest run has {}", rows.join(", "))
         }
         NoCourse::NoValue(_) => {
-            "it is kept of p50, p90, p95, p99, p99.9, mean and max where enough requests were answered, of errors and of rate".to_owned()
+            "the index has p50, p90, p95, p99, p99.9, mean and max if enough requests were answered, errors, and rate".to_owned()
         }
     };
     CommandError::bad_input(format!("no run that counts has `{subject}`: {why}"))

@@ -134,7 +134,7 @@ pub fn report_is_in(report: Option<&Path>) {
 fn exports(args: &args::Report) -> Result<Exports, String> {
     let exports = Exports::read("--export", args.export.iter().map(String::as_str))?;
     if exports.metrics.is_some() {
-        let why = "--export prometheus is served while a run goes on: write junit=FILE or csv=FILE";
+        let why = "--export prometheus is served only during a run: write junit=FILE or csv=FILE";
         return Err(why.to_owned());
     }
     if !args.export.is_empty() && Path::new(&args.run).is_file() {

@@ -141,7 +141,7 @@ impl std::fmt::Display for Facts {
         match self.clock_error_us {
             Some(us) => write!(
                 f,
-                ", clock within {} of the world's",
+                ", clock within {} of UTC",
                 record::units::time(us.saturating_mul(1_000))
             ),
             None if self.clock_known => f.write_str(", clock not synchronized"),
@@ -154,7 +154,7 @@ impl std::fmt::Display for Facts {
 pub fn write<T: Serialize>(out: &mut dyn Write, said: &T, rest: &[u8]) -> io::Result<()> {
     let head = serde_json::to_vec(said).map_err(io::Error::other)?;
     let whole = 4 + head.len() + rest.len();
-    let too_long = || io::Error::other("what is to be said is too long");
+    let too_long = || io::Error::other("the message is too long");
     if whole > LONGEST {
         return Err(too_long());
     }
@@ -178,7 +178,7 @@ pub fn read<T: DeserializeOwned>(input: &mut dyn Read) -> io::Result<Option<(T, 
     let wrong = || {
         io::Error::new(
             io::ErrorKind::InvalidData,
-            "what came is nothing that a Loadline of this version says",
+            "invalid message: the sender has another version of Loadline",
         )
     };
     let whole = u32::from_le_bytes(length) as usize;

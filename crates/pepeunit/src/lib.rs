@@ -76,9 +76,7 @@ fn refused(line: &str, code: u8, voice: &SharedVoice) -> u8 {
 fn notes(settings: &PepeunitConfig, pipe: &Pipe) -> Vec<String> {
     let mut notes = Vec::new();
     if settings.flags.topics == Topics::System {
-        notes.push(
-            "topics of the system: nothing is kept by pipes, and nothing is read back".to_owned(),
-        );
+        notes.push("system topics: pipes store nothing, and nothing is read back".to_owned());
     } else if settings.flags.no_setup || settings.flags.units.is_some() {
         notes.push(
             "publishing only: nothing is read back, and the receiving side is not watched"
@@ -86,7 +84,7 @@ fn notes(settings: &PepeunitConfig, pipe: &Pipe) -> Vec<String> {
         );
     } else if !pipe.takes(settings.value) {
         notes.push(format!(
-            "the pipe of {} takes numbers and the messages are texts: it keeps none of them, as intended",
+            "the pipe of {} accepts only numbers and the messages are texts: it stores none of them, as intended",
             settings.policy.name()
         ));
     } else if settings.value == PayloadKind::Text && settings.letters as usize > pipes::MAX_SIZE {
@@ -253,7 +251,7 @@ fn conduct(
         .tell_found(&verdict.findings(), &verdict.to_json())
     {
         voice.warning(&format_args!(
-            "what was read back is not in the record: {why}"
+            "the results read back are not in the record: {why}"
         ));
     }
     door.judge(verdict.last() + "\n", !verdict.is_good());

@@ -30,7 +30,7 @@ pub fn derive(run: &Run, page: &Page, voice: &SharedVoice) -> Derived {
     let report = dir.join(derived::PAGE);
     if derived::is_poorer(dir, &page.summary) {
         voice.warning(&format_args!(
-            "the report in {} covers more than the record still holds: it is kept and not overwritten",
+            "the report in {} covers more than the record now contains: it was not overwritten",
             dir.display()
         ));
         return kept(report.is_file().then_some(report));
@@ -39,7 +39,7 @@ pub fn derive(run: &Run, page: &Page, voice: &SharedVoice) -> Derived {
         Ok(()) => kept(Some(report)),
         Err(error) => {
             voice.error(&format_args!(
-                "{error}: once it can be written, `loadline report {}` makes the report of the record",
+                "{error}: once it can be written, `loadline report {}` creates the report from the record",
                 dir.display()
             ));
             Derived {

@@ -130,7 +130,9 @@ impl Bound {
                 move || work(servers, &ended, &voice)
             });
             thread = begun
-                .map_err(|why| voice.warning(&format_args!("no thread for the live view: {why}")))
+                .map_err(|why| {
+                    voice.warning(&format_args!("cannot start the live view's thread: {why}"))
+                })
                 .ok();
         }
         Live { newest, thread }

@@ -39,7 +39,7 @@ impl Steering {
         };
         let why = match tool {
             Some(tool) => {
-                format!("the load is {tool}: its schedule is its own, and cannot be changed here")
+                format!("the load is {tool}, which has its own schedule: it cannot be changed here")
             }
             None if is_part => {
                 "several processes share this load: it cannot be changed here".to_owned()
@@ -47,8 +47,7 @@ impl Steering {
             None if plan.load == Load::Once => {
                 "this is one iteration: it has neither a rate nor users".to_owned()
             }
-            None => "what drives this load has a schedule of its own: it cannot be changed here"
-                .to_owned(),
+            None => "an external tool controls this load: it cannot be changed here".to_owned(),
         };
         Steering(SteeringKind::Fixed(why))
     }

@@ -37,7 +37,9 @@ impl AnsweredSeries {
 
 pub(super) fn series(data: &Value) -> Result<Vec<AnsweredSeries>, String> {
     let kind = data.get("resultType").and_then(Value::as_str);
-    let result = data.get("result").ok_or("its answer is not Prometheus'")?;
+    let result = data
+        .get("result")
+        .ok_or("its response is not that of a Prometheus server")?;
     match kind {
         Some("scalar") => Ok(vec![AnsweredSeries {
             labels: BTreeMap::new(),
@@ -47,8 +49,8 @@ pub(super) fn series(data: &Value) -> Result<Vec<AnsweredSeries>, String> {
             let all = result.as_array().map_or(&[][..], Vec::as_slice);
             Ok(all.iter().map(one).collect())
         }
-        Some("string") => Err("the answer is a text: ask for numbers".to_owned()),
-        _ => Err("its answer is not Prometheus'".to_owned()),
+        Some("string") => Err("the result is a text: write a query for numbers".to_owned()),
+        _ => Err("its response is not that of a Prometheus server".to_owned()),
     }
 }
 
@@ -93,7 +95,7 @@ pub(super) fn steps(all: &[AnsweredSeries], most: usize) -> Result<Steps, String
             let here = steps.entry(*at).or_default();
             if here.iter().any(|(known, _)| *known == instance) {
                 return Err(format!(
-                    "the answer has two series {{{instance}}}: ask for one"
+                    "the result has two series {{{instance}}}: write a query for one"
                 ));
             }
             here.push((instance.clone(), *value));

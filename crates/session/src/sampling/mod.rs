@@ -124,7 +124,7 @@ pub(crate) fn samplers(
         };
         if !names.insert(&source.name) {
             refuse(format!(
-                "`{}` is named twice: each source has a name of its own",
+                "`{}` is named twice: each source needs its own name",
                 source.name
             ));
             continue;
@@ -163,11 +163,9 @@ fn sampler(source: MetricSource, voice: &SharedVoice) -> Result<Box<dyn Sampler>
     match endpoint.probe() {
         Ok(0) => {}
         Ok(more) => voice.warning(&format_args!(
-            "{name} has {more} metrics more than are kept of one source: choose with `only`"
+            "{name} has {more} metrics too many for one source: choose with `only`"
         )),
-        Err(why) => voice.warning(&format_args!(
-            "nothing can be measured of {name} yet: {why}"
-        )),
+        Err(why) => voice.warning(&format_args!("{name} cannot be measured yet: {why}")),
     }
     for pattern in endpoint.unmatched() {
         voice.warning(&format_args!(
@@ -181,7 +179,7 @@ fn sampler(source: MetricSource, voice: &SharedVoice) -> Result<Box<dyn Sampler>
 fn looked_at_once(mut sampler: impl Sampler + 'static, voice: &SharedVoice) -> Box<dyn Sampler> {
     if let Err(why) = sampler.look() {
         voice.warning(&format_args!(
-            "nothing can be measured of {} yet: {why}",
+            "{} cannot be measured yet: {why}",
             sampler.source()
         ));
     }
@@ -193,9 +191,7 @@ fn asked_once(mut database: Postgres, voice: &SharedVoice) -> Result<Box<dyn Sam
     match database.probe() {
         Ok(None) => {}
         Ok(Some(remark)) => voice.warning(&format_args!("{name}: {remark}")),
-        Err(why) => voice.warning(&format_args!(
-            "nothing can be measured of {name} yet: {why}"
-        )),
+        Err(why) => voice.warning(&format_args!("{name} cannot be measured yet: {why}")),
     }
     Ok(Box::new(database))
 }
@@ -280,7 +276,7 @@ impl Sampling {
         let first = self.warned.insert(look.source.clone());
         first.then(|| {
             format!(
-                "nothing could be measured of {} from {} on: {why}",
+                "{} could not be measured from {} on: {why}",
                 look.source,
                 record::units::moment(look.at_ns)
             )

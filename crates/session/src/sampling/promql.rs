@@ -71,7 +71,7 @@ impl Promql {
             Err(QueryError::Question(why)) => return Err(why),
             Err(QueryError::Now(why)) => {
                 let remark = format!(
-                    "nothing can be measured of it yet, and it is asked in steps of {}: {why}",
+                    "it cannot be measured yet, and is queried in steps of {}: {why}",
                     units::duration(self.step_ns)
                 );
                 return Ok(vec![remark]);
@@ -86,7 +86,7 @@ impl Promql {
         }
         if series.len() > MOST {
             remarks.push(format!(
-                "the answer has {} series more than are kept: ask for fewer",
+                "the result has {} series too many: write a query for fewer",
                 series.len() - MOST
             ));
         }
@@ -98,7 +98,7 @@ impl Promql {
         match self.scrape_interval(&series) {
             Some(step_ns) => self.step_ns = step_ns,
             None => remarks.push(format!(
-                "it does not say how often it scrapes: it is asked in steps of {}",
+                "its scrape interval is unknown: it is queried in steps of {}",
                 units::duration(self.step_ns)
             )),
         }
@@ -125,7 +125,7 @@ impl Promql {
         (apart.abs() > self.step_ns as f64).then(|| {
             let how = if apart > 0.0 { "ahead of" } else { "behind" };
             let apart = units::duration(apart.abs() as u64);
-            format!("its clock is {apart} {how} this machine's: its samples stand that much beside the load")
+            format!("its clock is {apart} {how} this machine's: its samples are shifted by this against the load")
         })
     }
 
@@ -150,7 +150,9 @@ impl Promql {
             (400 | 422, Some(why)) => {
                 Err(QueryError::Question(format!("the Prometheus says: {why}")))
             }
-            (200, _) => Err(QueryError::Now("its answer is not Prometheus'".to_owned())),
+            (200, _) => Err(QueryError::Now(
+                "its response is not that of a Prometheus server".to_owned(),
+            )),
             (status, _) => Err(QueryError::Now(format!("it answers {status}"))),
         }
     }

@@ -70,7 +70,7 @@ impl Connection {
                     bytes += body.buffer().len() + ROW_BYTES;
                     if bytes > MOST_BYTES {
                         return Err(format!(
-                            "its answer is larger than {} MB, which is as much as is read",
+                            "its response is larger than the limit of {} MB",
                             MOST_BYTES >> 20
                         ));
                     }
@@ -98,7 +98,7 @@ impl Connection {
         self.send(|out| frontend::startup_message(parameters, out))?;
         let password = || {
             let given = database.password.as_deref();
-            given.ok_or("it asks for a password: postgres://USER:PASSWORD@HOST/DATABASE")
+            given.ok_or("it requires a password: write postgres://USER:PASSWORD@HOST/DATABASE")
         };
         let mut scram = None;
         loop {
@@ -115,7 +115,7 @@ impl Connection {
                 Message::AuthenticationSasl(body) => {
                     let offers = body.mechanisms().any(|one| Ok(one == SCRAM_SHA_256));
                     if !offers.map_err(|why| said(&why))? {
-                        return Err("it asks for a way to log in that is not known here".to_owned());
+                        return Err("it requires a login method that is not supported".to_owned());
                     }
                     let binding = ChannelBinding::unsupported();
                     let begun = ScramSha256::new(password()?.as_bytes(), binding);
@@ -140,7 +140,7 @@ impl Connection {
                 | Message::ParameterStatus(_)
                 | Message::BackendKeyData(_)
                 | Message::NoticeResponse(_) => {}
-                _ => return Err("it asks for a way to log in that is not known here".to_owned()),
+                _ => return Err("it requires a login method that is not supported".to_owned()),
             }
         }
     }
@@ -177,7 +177,7 @@ impl Connection {
     }
 }
 
-const STRANGE: &str = "its answer is not PostgreSQL's";
+const STRANGE: &str = "its response is not that of a PostgreSQL server";
 
 fn stream(database: &Database, deadline: &Deadline) -> Result<Box<dyn Stream>, String> {
     let (host, port) = match &database.at {
