@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn a_sentence_says_the_same() {
         let wanted = "mock lorota, GET /a: 207 requests, 200 × 200, 503 × 5, 2 reset; mean 130 ms asked, 132 ms served; \
-             p50 4.20 ms asked, 4.25 ms served; +1.19 % off what was computed; 62.5 % of 1,000/s used; 99 % of its answers came at most 214 µs late";
+             p50 4.20 ms asked, 4.25 ms served; +1.19 % off the computed times; 62.5 % of 1,000/s used; 99 % of its responses were at most 214 µs late";
         assert_eq!(sentences(&[row()]), [wanted]);
     }
 }

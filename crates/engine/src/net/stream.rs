@@ -28,6 +28,7 @@ pub enum Stream {
     Unix(UnixStream),
     /// TLS over a local socket.
     TlsUnix(Box<TlsStream<UnixStream>>),
+    /// A server in simulated time.
     #[cfg(test)]
     Simulated(crate::simulation::Connection),
 }

@@ -162,6 +162,6 @@ mod tests {
         assert!(reported("artillery", false).contains("Artillery's"));
         assert!(reported("locust", true).contains("Locust's"));
         assert!(reported("run", true).contains("several processes"));
-        assert!(reported("run", false).contains("schedule of its own"));
+        assert!(reported("run", false).contains("external tool"));
     }
 }

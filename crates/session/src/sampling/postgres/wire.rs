@@ -384,7 +384,10 @@ mod tests {
         let long = vec![Some("x".repeat(1000))];
         let says = data_row(&long).repeat(5000);
         let why = connection(says, 8192).ask("select").unwrap_err();
-        assert!(why.starts_with("its answer is larger than 4 MB"), "{why}");
+        assert!(
+            why.starts_with("its response is larger than the limit of 4 MB"),
+            "{why}"
+        );
     }
 
     #[test]
