@@ -411,7 +411,7 @@ mod tests {
         assert_eq!(course(&runs, &asked("p99")), Err(why));
         let few = course(&sixty(1)[..7], &asked("p99")).unwrap();
         assert!(
-            few.sentence.starts_with("7 runs: from 8 on"),
+            few.sentence.starts_with("7 runs: at least 8 comparable"),
             "{}",
             few.sentence
         );

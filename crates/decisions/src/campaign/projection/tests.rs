@@ -189,7 +189,7 @@ fn nothing_is_estimated_that_was_not_measured() {
         ),
         (
             vec![half.clone(), row("1x", StageVerdict::Fail, 50.0)],
-            "nothing of the service was measured in 1x",
+            "the service was not measured in 1x",
         ),
         (
             vec![half.clone(), unknown],
