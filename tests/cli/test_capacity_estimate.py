@@ -53,7 +53,7 @@ def test_target_capacity_is_estimated_with_its_assumptions(loadline):
     folder = loadline.folder / ".loadline/campaigns/last"
     for text in (shown, (folder / "report.html").read_text(), (folder / "report.md").read_text()):
         plain = " ".join(text.replace("\\", "").split())
-        assert "Estimate, not measured: the limit of 6 instances of which others take 35 % each lies between" in plain
+        assert "Estimate, not measured: the limit of 6 instances with 35 % used by other load is between" in plain
         assert "is not a confidence interval" in plain
         assert "linearly" in plain
         # The verdict's sentence names the first bottleneck; the sections after it do not repeat it.
@@ -64,5 +64,5 @@ def test_unsupported_estimate_is_refused_with_its_reason(loadline):
     for meant, why in [(2, "no stage failed, so the tested service may sustain more"), (9, "they are 4.5 times what was tested")]:
         report, shown = campaign(loadline, meant)
         assert report["projection"]["estimate"] is None
-        assert f"What {meant} instances of which others take 35 % each sustain cannot be estimated: " in shown
+        assert f"The capacity of {meant} instances with 35 % used by other load cannot be estimated: " in shown
         assert why in shown

@@ -154,4 +154,4 @@ def test_unix_socket_is_used(loadline, certificates):
     assert_refused(loadline("run", "http://app.test/", "--unix", "gone"), "gone: No such file")
     assert_refused(loadline("run", "http://app.test/", "--unix", loadline.write("file", "")), "this is no socket")
     script = loadline.write("w.lua", "")
-    assert_refused(loadline("run", script, "--target", "http://127.0.0.1:1", "--unix", "s"), "do not go with a script of wrk's")
+    assert_refused(loadline("run", script, "--target", "http://127.0.0.1:1", "--unix", "s"), "are not allowed with a wrk script")

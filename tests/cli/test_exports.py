@@ -105,7 +105,7 @@ def test_port_in_use_is_reported_before_any_request(loadline):
 def test_report_command_has_no_prometheus_endpoint(loadline):
     report = loadline("report", "last", "--export", "prometheus")
     assert report.returncode == 2
-    assert "served while a run goes on" in report.stderr
+    assert "served only during a run" in report.stderr
     file = loadline.write("run.json", "{}")
     report = loadline("report", file, "--export", "junit=a.xml")
     assert report.returncode == 2

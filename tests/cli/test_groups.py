@@ -117,7 +117,7 @@ def test_transaction_has_a_row_in_every_report(loadline, finished_run):
     report = re.sub(" +", " ", (folder / "report.md").read_text())
     assert re.search(r"^\| transaction Check out \| 60 \|.*\| 6 \(10.0 %\) \|", report, re.M), report
     assert "| transaction Log in, without its pauses |" in report
-    assert "Those of transactions go from" in report
+    assert "Those of transactions run from" in report
     again = loadline("report", "last", "--export", "csv=rows.csv")
     assert again.returncode == 0, again.stderr
     rows = list(csv.DictReader((loadline.folder / "rows.csv").read_text().splitlines()))
@@ -161,7 +161,7 @@ def test_page_has_a_transaction_row_with_details(loadline, finished_run, browser
     body.get_by_role("button", name="Check out").click()
     detail = body.locator(".detail")
     assert "transaction over time" in detail.inner_text()
-    assert "What its time is made of" in detail.inner_text()
+    assert "Parts of its time" in detail.inner_text()
     assert "received" not in detail.inner_text()
     context.close()
     assert errors == []
@@ -184,7 +184,7 @@ def test_once_shows_where_groups_begin_and_end(loadline):
     with Shop() as shop:
         run = loadline("run", loadline.write("shop.yml", broken.replace("URL", shop.url)), "--once")
     assert run.returncode == 1, run.stdout
-    assert re.search(r"  group Check out ends by an error$", run.stdout, re.M), run.stdout
+    assert re.search(r"  group Check out ends with an error$", run.stdout, re.M), run.stdout
 
 
 def test_malformed_group_is_refused_before_the_first_request(loadline):

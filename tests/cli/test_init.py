@@ -98,7 +98,7 @@ def test_init_existing_file_is_kept(loadline):
     loadline.write("shop.yml", "mine")
     refused = loadline("init", "https://shop.example/")
     assert refused.returncode == 2
-    assert refused.stderr == "loadline: shop.yml is there already: --force overwrites it, -o FILE writes another\n"
+    assert refused.stderr == "loadline: shop.yml already exists: --force overwrites it, -o FILE writes another file\n"
     assert (loadline.folder / "shop.yml").read_text() == "mine"
     init(loadline, "https://shop.example/", "--force")
     assert "target: https://shop.example\n" in (loadline.folder / "shop.yml").read_text()
@@ -111,7 +111,7 @@ def test_init_unreadable_input_is_reported_in_one_line(loadline):
         (["a.txt"], "a.txt:2:3: curl's option --frobnicate is not known here: leave it out"),
         (["curl", "http://localhost/", "-F", "a"], "curl, argument 3: this is not a part: write 'name=value'"),
         (["b.txt"], "b.txt: `loadline init` reads URLs"),
-        (["none.har"], "none.har: there is no such file; of a URL, write https:// before it"),
+        (["none.har"], "none.har: there is no such file; write https:// before a URL"),
         (["https://"], "`https://` is not a URL"),
     ]:
         refused = loadline("init", *words)

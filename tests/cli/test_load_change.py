@@ -108,7 +108,7 @@ def test_changed_rate_is_planned_sent_and_reported(loadline, target, workers):
     text = f"the live view changed the rate from 120/s to 40.5/s: {planned:,} arrivals are planned instead of"
     assert text in " ".join(out.split())
     assert any(text in note for note in summary["notes"])
-    assert summary["run"]["load"].endswith(", changed while it went on")
+    assert summary["run"]["load"].endswith(", changed during the run")
     report = loadline.folder / ".loadline/runs/last/report.md"
     assert text in " ".join(report.read_text().split())
     (loadline.folder / ".loadline/runs/last/summary.json").unlink()
@@ -165,9 +165,9 @@ def test_invalid_load_change_is_refused_in_one_line(loadline, target):
         for wanted, why in {
             "rate=-1": "`-1` is negative: a rate is 0 or more",
             "rate=fast": "`fast` is not a rate: write for example 200/s, 90/m or 3000/h",
-            "rate=50": "it is so already",
+            "rate=50": "the load already has this value",
             "rate=1e300": "`1e300` is not a rate: write for example 200/s, 90/m or 3000/h",
-            "rate=15001": "more than this run's workers are trusted with, 15000/s (15000 requests/s for each worker): "
+            "rate=15001": "more than the capacity of this run's workers, 15000/s (15000 requests/s for each worker): "
             "start the test with more --workers, or with that rate",
             "users=3": "the load is open and its users come by its rate: change that",
             "users=some": "`some` is not a valid number of users: write a whole number, 0 or more",
@@ -184,7 +184,7 @@ def test_invalid_load_change_is_refused_in_one_line(loadline, target):
         assert view.request("POST", f"/{view.token}/stop", X_Loadline="stop")[0] == 204
         view.run.communicate(timeout=20)
     assert changes(loadline) == []
-    assert not loadline.summary()["run"]["load"].endswith(", changed while it went on")
+    assert not loadline.summary()["run"]["load"].endswith(", changed during the run")
 
 
 @pytest.mark.parametrize(
@@ -220,6 +220,6 @@ def test_load_of_compatibility_commands_cannot_be_changed(loadline, target):
     }
     for tool, command in commands.items():
         with running_view(loadline, *command, env={**os.environ, "LOADLINE_UI": "1"}) as view:
-            why = f"the load is {tool}: its schedule is its own, and cannot be changed here"
+            why = f"the load is {tool}, which has its own schedule: it cannot be changed here"
             assert change(view, "rate=80") == (False, why)
             assert first_tick(view)["load"] == {"what": None, "why": why}

@@ -133,7 +133,7 @@ def test_mixed_run_criteria_apply_to_both_kinds_of_labels(mixed):
     assert ran.returncode == 1, ran.stdout + ran.stderr
     verdicts = {row["text"]: row["judgement"] for row in mixed.out["criteria"]}
     assert list(verdicts.values()) == ["PASS", "FAIL", "PASS", "PASS"], verdicts
-    assert "`errors < 1%` is of requests and MQTT operations together" in ran.stderr
+    assert "`errors < 1%` would mix requests and MQTT operations" in ran.stderr
 
 
 def test_mixed_run_stop_rule_on_messages_ends_both(mixed):
@@ -167,7 +167,7 @@ def test_mixed_run_http_continues_without_the_broker(mixed, loadline):
 def test_mixed_run_flags_replacing_the_load_exclude_clients_with_a_note(mixed, flags):
     ran = mixed(*flags, criteria='[ errors of "PUBLISH QoS 1" < 1% ]')
     assert_completed(ran)
-    assert "the MQTT clients of the plan take no part, and this is not judged: errors of" in ran.stderr
+    assert "the plan's MQTT clients are omitted, and this is not judged: errors of" in ran.stderr
     assert mixed.broker.stats()["connected"] == 0
     assert list(mixed.rows()) == ["GET sum"]
 
@@ -212,16 +212,16 @@ WRONG = [
     ("clients: 5", "clients: 0", "`clients: 0` must be a whole number, 1 or more"),
     ("topic: 'load/%i'", "topic: 'load/#'", "contain + or #"),
     ("topic: 'load/+'", "topic: 'load/#/x'", "is not a valid filter: # must be alone"),
-    ("qos: 1, rate", "qos: 3, rate", "`qos: 3` is not known: use 0, 1 or 2"),
+    ("qos: 1, rate", "qos: 3, rate", "`qos: 3` is unknown: use 0, 1 or 2"),
     ("rate: 100/s", "rate: 0/s", "no message would be sent"),
     ("rate: 100/s", "retain: false", "no `rate`"),
     ("rate: 100/s", "rate: 100/s, volume: 5/s", "`volume` with `rate`"),
-    ("rate: 100/s", "volume: 100/s", "they say no `volume`: write a `rate`"),
-    ("rate: 100/s", "load: { level: 1x, duration: 3s }", "levels are those of scenarios"),
-    ("rate: 100/s", "load: { users: 4, duration: 3s }", "messages have rates, and no users"),
+    ("rate: 100/s", "volume: 100/s", "which have no `volume`: write a `rate`"),
+    ("rate: 100/s", "load: { level: 1x, duration: 3s }", "levels belong to scenarios"),
+    ("rate: 100/s", "load: { users: 4, duration: 3s }", "messages have rates, not users"),
     ("payload: 64", "paylod: 64", "did you mean `payload`?"),
     ("host: 127", "host: http://127", "is not the address of a broker"),
-    ("connect-rate: 1000/s", "version: 6", "`version: 6` is not known: use 3.1.1 or 5"),
+    ("connect-rate: 1000/s", "version: 6", "`version: 6` is unknown: use 3.1.1 or 5"),
     ("connect-rate: 1000/s", "keep-alive: 100h", "1s to 65535s"),
     ("connect-rate: 1000/s", "password: '{{ word }}'", "`word` is not known before the run"),
 ]

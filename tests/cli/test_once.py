@@ -56,7 +56,7 @@ def test_once_shows_every_step_with_captures_and_checks(loadline):
         '{"error":"there is no such short URL"}',
     ]
     # The iteration ends here. Only criteria that one iteration can decide are judged.
-    assert below[11].startswith("One iteration of Shop did not go through: 1 of 3 requests failed, in ")
+    assert below[11].startswith("One iteration of Shop failed: 1 of 3 requests failed, in ")
     assert "/never" not in run.stdout
     judged = [line.split("measured")[0].split() for line in below[12:14]]
     assert judged == [["FAIL", "errors", "<", "1%"], ["PASS", "service", "max", "<", "10s"]]
@@ -72,7 +72,7 @@ def test_once_successful_iteration_exits_with_0(loadline):
     steps = STEPS[: STEPS.index("  - get:\n")].replace("TOKEN", TOKEN)
     run = loadline("run", loadline.write("p.yml", steps), "--once")
     assert run.returncode == 0, run.stdout + run.stderr
-    assert "One iteration of Shop went through: 2 requests in " in run.stdout
+    assert "One iteration of Shop passed: 2 requests in " in run.stdout
     assert "✗" not in run.stdout
 
 

@@ -17,7 +17,7 @@ def test_url_run_is_rendered_identically_from_its_record(loadline, start_lab):
     run = loadline("run", f"{lab.url}/api/sum", "--rate", "200/s", "--duration", "2s")
     assert run.returncode == 0, run.stderr
     assert "Arrivals   400 planned = 400 started + 0 skipped + 0 unsent" in run.stdout
-    assert "Requests   400 issued = 400 ok + 0 failed + 0 without an answer" in run.stdout
+    assert "Requests   400 issued = 400 ok + 0 failed + 0 without a response" in run.stdout
     assert lab.stats()["answered"]["by_route"] == {"GET /api/sum": {"200": 400}}
     # An iteration equals its only request, so it has no row of its own.
     assert "\niteration" not in run.stdout
@@ -66,7 +66,7 @@ def test_criteria_decide_the_exit_code(loadline, start_lab):
 def test_status_of_400_and_above_is_a_failed_request(loadline, start_lab):
     run = loadline("run", f"{start_lab('sum').url}/nowhere", "--rate", "20/s", "--duration", "1s", "--check", "errors < 1%")
     assert run.returncode == 1
-    assert "20 issued = 0 ok + 20 failed + 0 without an answer" in run.stdout
+    assert "20 issued = 0 ok + 20 failed + 0 without a response" in run.stdout
     assert "status 404" in run.stdout
 
 

@@ -129,7 +129,7 @@ def test_redis_password_is_not_in_the_record(loadline, start_lab):
             assert path.is_dir() or b"hunter2" not in path.read_bytes(), path
         wrong = loadline("run", f"{lab.url}/api/sum", "--duration", "1s", "--server", f"cache=redis://{address}")
         redis.shutdown()
-    assert "nothing can be measured of cache yet: it says: NOAUTH Authentication required." in wrong.stderr
+    assert "cache cannot be measured yet: it says: NOAUTH Authentication required." in wrong.stderr
 
 
 def test_basic_authentication_from_the_url_is_not_in_the_record(loadline, start_lab):
@@ -161,7 +161,7 @@ def test_basic_authentication_from_the_url_is_not_in_the_record(loadline, start_
         assert not any(secret in kept for secret in (b"hunter@2", b"hunter%402", header.encode()[6:])), path
     assert "hunter" not in run.stdout + run.stderr
     wrong = loadline(*ask, f"app=http://me:other@{where}")
-    assert "app yet: it answers 401, for it wants to know who asks" in wrong.stderr
+    assert "app yet: returned 401, credentials required" in wrong.stderr
     refused = loadline(*ask, f"app=http://me:100%@{where}")
     assert refused.returncode == 2
     assert "%25" in refused.stderr
@@ -176,7 +176,7 @@ def test_unreachable_source_is_a_gap_and_not_a_failure(loadline, start_lab):
     where = "http://127.0.0.1:1/metrics"
     run = loadline("run", f"{lab.url}/api/sum", "--duration", "1s", "--server", f"app={where}", "--check", "server.app.x < 1")
     assert run.returncode == 5, run.stderr
-    assert "nothing can be measured of app yet: GET 127.0.0.1:1/metrics: connection refused" in run.stderr
+    assert "app cannot be measured yet: GET 127.0.0.1:1/metrics: connection refused" in run.stderr
     notes = " ".join(loadline.summary()["notes"])
     assert "nothing could be measured of app from" in notes
 
@@ -202,8 +202,8 @@ steps:
     assert run.returncode == 0, run.stdout + run.stderr
     before = (
         "cache: no metric matches `misses` yet: check the name",
-        "nothing can be measured of closed yet: no process listens on port 1",
-        "nothing can be measured of nobody yet: there is no process there-is-no-such-process",
+        "closed cannot be measured yet: no process listens on port 1",
+        "nobody cannot be measured yet: there is no process there-is-no-such-process",
         "stores: no metric matches `misses` yet: check the name",
     )
     for line in before:
@@ -242,7 +242,7 @@ steps:
         ("  app: nowhere", "plan.yml:5:8: `nowhere` is not a place to read metrics from"),
         ("  host: pid:1", "plan.yml:5:9: `host` is the machine that generates the load"),
         ("  app: { form: 'pid:1' }", "plan.yml:5:10: unknown key `form`: did you mean `from`?"),
-        ("  - pid:1", "plan.yml:5:3: `server` is a mapping of names to places"),
+        ("  - pid:1", "plan.yml:5:3: `server` maps names to addresses"),
         ("  app: https:///metrics", "`` is not a valid host"),
     ],
 )

@@ -70,7 +70,7 @@ def test_variable_of_a_virtual_user_in_teardown_is_refused(loadline):
     wrong = plan.replace("url: /logout", "url: '/logout/{{ order }}'")
     run = loadline("run", loadline.write("p.yml", wrong))
     assert run.returncode == 2
-    assert "p.yml:10:30: `teardown` does not know `order`: what steps capture is their virtual user's alone" in run.stderr
+    assert "p.yml:10:30: `teardown` cannot use `order`: captured values belong to one virtual user" in run.stderr
     unknown = loadline("run", loadline.write("p.yml", plan.replace("url: /login", "url: '/login/{{ nobody }}'")))
     assert unknown.returncode == 2
     assert unknown.stderr.count("nothing ever sets `nobody`") == 1

@@ -43,14 +43,14 @@ def test_overloaded_server_has_no_steady_state(loadline):
     assert (steady["behaviour"], steady["settled_ns"]) == ("overload", None), steady
     assert 15 < steady["backlog_per_second"] < 45
     sentences = [conclusion["text"] for conclusion in summary["conclusions"] if conclusion["kind"] == "overload"]
-    assert "no steady state" in sentences[0]
+    assert "instead of a steady state" in sentences[0]
     judged, errors = summary["criteria"]
     assert judged["judgement"] == "INCONCLUSIVE"
-    assert judged["reason"].startswith("there was no steady state but overload: ")
+    assert judged["reason"].startswith("overload instead of a steady state: ")
     assert errors["judgement"] == "PASS"
-    assert "There was no steady state but overload" in " ".join(run.stdout.split())
+    assert "Overload instead of a steady state" in " ".join(run.stdout.split())
     report = (loadline.folder / ".loadline/runs/last/report.md").read_text()
-    assert "There was no steady state but overload" in report
+    assert "Overload instead of a steady state" in report
 
 
 def test_impossible_steady_state_is_refused_and_short_run_is_unknown(loadline, start_lab):
@@ -68,7 +68,7 @@ steps:
     refused = loadline("run", ramp)
     assert refused.returncode == 2, refused.stdout
     assert "ramp.yml:6:5: `p99 in steady < 1s`" in refused.stderr
-    assert "the load never stays the same" in refused.stderr
+    assert "the load is never constant" in refused.stderr
     short = loadline.write("short.yml", plan.replace("from: 10/s, to: 50/s", "rate: 20/s"))
     run = loadline("run", short)
     assert run.returncode == 5, run.stderr

@@ -31,7 +31,7 @@ def test_stop_rule_on_errors_ends_the_run_and_leads_the_report(loadline, start_l
     assert 3e9 <= summary["run"]["stopped"]["at_ns"] < 30e9
     begins = summary["verdict"]["sentence"]
     assert begins.startswith("Stopped after ")
-    assert "failed or had no answer. " in begins
+    assert "failed or had no response. " in begins
     report = (last(loadline) / "report.md").read_text()
     assert "Stopped after" in report.split("## ")[0]
     text = " ".join(run.stdout.split())

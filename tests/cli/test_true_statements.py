@@ -96,7 +96,7 @@ def test_run_without_success_says_so_in_every_report(loadline, start_lab):
     url = f"{start_lab('sum').url}/nowhere"
     run = loadline("run", url, "--rate", "40/s", "--duration", "1s", "--export", "junit=ci.xml")
     assert run.returncode == 0, "exit codes stay"
-    warning = "not one of 40 requests was answered as it should be (most often: status 404, 40 times)"
+    warning = "none of 40 requests was answered as expected (most often: status 404, 40 times)"
     record = loadline.folder / ".loadline/runs/last"
     for text in (
         " ".join(run.stdout.split()),

@@ -160,7 +160,7 @@ def test_killed_conductor_stops_all_nodes_and_their_records_can_be_merged(loadli
         (["--on", "local", "--nodes", "0"], "--nodes 0: at least 1 is needed"),
         (["--on", "local", "--once"], "--once and --on"),
         (["--on", "local", "--address", "h:1"], "--address, --wait and --insecure-cluster are for --on ray"),
-        (["--shard", "3/3", "--start-at", "2040-01-01T00:00:00Z", "--seed", "1"], "--shard 3/3: write which of how many, from 0"),
+        (["--shard", "3/3", "--start-at", "2040-01-01T00:00:00Z", "--seed", "1"], "--shard 3/3: write INDEX/COUNT, with the index from 0"),
         (["--shard", "0/3", "--start-at", "soon", "--seed", "1"], "--start-at soon: write a time such as"),
     ],
 )
@@ -176,7 +176,7 @@ def test_part_that_starts_too_late_sends_nothing(loadline):
         ran = loadline("run", peer.url, "--rate", "10/s", "--shard", "0/2", "--seed", 1, "--start-at", "1000")
         assert not peer.requests
     assert ran.returncode == 3
-    assert "late: --start-at 1000 is over" in ran.stderr
+    assert "late: --start-at 1000 has passed" in ran.stderr
 
 
 def test_locustfile_on_nodes_is_refused(loadline):
@@ -281,4 +281,4 @@ def test_merge_names_missing_parts_and_parts_of_other_runs(loadline):
     assert whole.returncode
     none = loadline("merge", last_run(loadline))
     assert none.returncode == 3
-    assert "is a whole run, and no part of one" in none.stderr
+    assert "is a whole run, not a part of one" in none.stderr

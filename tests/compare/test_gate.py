@@ -116,7 +116,7 @@ def test_failing_version_can_be_saved_as_baseline(loadline, gate, fast, slow):
     check = ("--", "--check", "service p50 < 500ms")
     ran, result = gate(slow, "--save-baseline", "old", *check, runs=4, code=1)
     assert (result["verdict"], result["saved"]) == ("failed", "old")
-    assert "these runs are the baseline `old` from now on" in ran.stdout
+    assert "these runs are now the baseline `old`" in ran.stdout
     _, result = gate(fast, "--baseline", "old", *check, runs=4)
     assert result["verdict"] == "passed"
     assert [one["judgement"] for one in result["criteria"]] == ["PASS"]
@@ -126,12 +126,12 @@ def test_failing_version_can_be_saved_as_baseline(loadline, gate, fast, slow):
     # A version that still fails does not replace the baseline it is compared with.
     ran, result = gate(slow, "--baseline", "old", "--save-baseline", "old", *check, code=1)
     assert result["saved"] is None
-    assert "the baseline `old` is left as it is: only runs that pass" in ran.stderr
+    assert "the baseline `old` is unchanged: only runs that pass" in ran.stderr
     # Runs that a stop rule ended cannot be compared.
     rule = ("--rate", "200/s", "--duration", "20s", "--stop", "service p50 > 1ms for 1s: stop fail")
     ran, result = gate(fast, "--save-baseline", "cut", "--", *rule, code=1)
     assert result["saved"] is None
-    assert "the baseline `cut` is left as it is: " in ran.stderr
+    assert "the baseline `cut` is unchanged: " in ran.stderr
 
 
 def test_different_load_is_reported_after_the_first_run(loadline, gate, fast):

@@ -253,7 +253,7 @@ WRONG = [
     (("history", "p50 of"), "FIGURE"),
     (("history", "unsent"), "runs are compared by times, errors and rate"),
     (("history", 'p50 of "GET /nowhere"'), "no run that counts has"),
-    (("history", "p98"), "it is kept of p50, p90, p95"),
+    (("history", "p98"), "the index has p50, p90, p95"),
     (("history", "p50", "--margin", "5"), "--margin"),
     (("history", "p50", "--tag", "nobody"), "has the tag `nobody`"),
     (("list", "--name", "nobody"), "the names shop"),

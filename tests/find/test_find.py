@@ -188,7 +188,7 @@ def test_sweep_of_a_service_that_only_fails_ends_early(loadline):
     assert ran.returncode == 5, ran.stdout + ran.stderr
     assert found["ending"] == "swept"
     assert found["sentence"].startswith("0 of the 6 numbers of users")
-    assert found["notes"] == ["nothing that 1 user asked was answered well: the sweep ends there"]
+    assert found["notes"] == ["no request of 1 user was answered as expected: the sweep ends there"]
 
 
 def test_find_ends_when_the_service_dies(loadline):
@@ -274,11 +274,11 @@ steps:
         (["http://127.0.0.1:9", "--slo", "p99 > "], "--slo 'p99 > ', column 7"),
         (["http://127.0.0.1:9", "--slo", "p99 in steady < 1s"], "a probe is too short for a steady state"),
         (["http://127.0.0.1:9", "--slo", "rate > 5/s"], "it is about how much is sent, which the search varies itself"),
-        (["http://127.0.0.1:9", "--slo", "errors < 1%", "--budget", "5s"], "5s is too short for an answer"),
+        (["http://127.0.0.1:9", "--slo", "errors < 1%", "--budget", "5s"], "5s is too short for a result"),
         (["http://127.0.0.1:9", "--slo", "errors < 1%", "--max", "1/s"], "--max is not above the lowest level"),
         (["http://127.0.0.1:9", "--slo", "errors < 1%", "--over", "users", "--from", "2/s"], "`2/s` is not a valid number of users"),
         (["http://127.0.0.1:9", "--sweep"], "--sweep measures numbers of users: add --over users"),
-        (["users.py", "--slo", "errors < 1%"], "users of a locustfile decide themselves when they ask"),
+        (["users.py", "--slo", "errors < 1%"], "users of a locustfile decide themselves when they send"),
         (["nothing.yml", "--slo", "errors < 1%"], "nothing.yml"),
     ],
 )
@@ -296,5 +296,5 @@ def test_find_unreachable_service_is_one_line(loadline):
         url = peer.url
     ran = loadline("find", url, "--slo", "errors < 1%", *SHORT, timeout=120)
     assert ran.returncode == 3, ran.stdout + ran.stderr
-    assert "the service does not answer, not even the first probe" in ran.stderr
-    assert "no answer: the service does not answer, not even the first probe" in " ".join(ran.stdout.split())
+    assert "the service does not respond, not even to the first probe" in ran.stderr
+    assert "no result: the service does not respond, not even to the first probe" in " ".join(ran.stdout.split())

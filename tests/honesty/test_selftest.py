@@ -52,8 +52,8 @@ DECISIONS = {
         "1,100/s to a server of 1,000/s: overload within 15 s",
     ],
     "T12": [
-        "5 runs and 5 of the same told apart",
-        "5 % more over 2 % from run to run told apart",
+        "5 runs differ from 5 equal ones",
+        "5 % more detected, with 2 % between runs",
         "one run paused for 30 s: regressions",
         "one run paused for 30 s: named",
     ],
@@ -80,7 +80,7 @@ DECISIONS = {
         "8 × 50 ms fixed, even arrivals, p99 < 200 ms: 160/s, off by (median)",
         "8 × 50 ms, 2 % slower after every 1,000 requests: no answer, it drifts",
     ],
-    "T15": ["peak at 21.8 users ± 15 %", "peak of 739.8/s ± 5 %", "no peak told where there is none"],
+    "T15": ["peak at 21.8 users ± 15 %", "peak of 739.8/s ± 5 %", "no peak reported if there is none"],
     "T16": ["places of a pool of 8 that take 50 ms each", "its plateau"],
 }
 

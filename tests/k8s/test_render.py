@@ -265,8 +265,7 @@ def test_files_larger_than_a_config_map_are_refused(render, loadline):
 
 @pytest.mark.parametrize(
     ("arguments", "line"),
-    [
-        (["--name", "Shop"], "--name Shop: small letters, digits and dashes, a letter first and no dash last, 47 of them at most"),
+    [ (["--name", "Shop"], "--name Shop: lower-case letters, at most digits and dashes, starting with a letter and not ending with a dash, 47 characters"),
         (["--name", "a" * 48], f"--name {'a' * 48}: small letters"),
         (["--namespace", "x_y"], "--namespace x_y: small letters"),
         (["--env-from", "a b"], "--env-from a b: not a valid name of a Secret"),
@@ -277,14 +276,14 @@ def test_files_larger_than_a_config_map_are_refused(render, loadline):
         (["--wait", "soon"], "--wait 'soon', column 1: "),
         (["--deadline", "1"], "--deadline '1', column 1: "),
         (["--in-image", "tests"], "--in-image tests: write the folder from the root of the image"),
-        (["--start-at", "2030-01-01T00:00:00Z"], "--start-at is for --job indexed: a conductor says itself when nodes begin"),
+        (["--start-at", "2030-01-01T00:00:00Z"], "--start-at is for --job indexed: a conductor starts the nodes itself"),
         (
             ["--job", "indexed", "--start-at", "noon"],
             "--start-at noon: write a time such as 2026-11-24T19:30:00Z, or seconds since 1970",
         ),
-        (["--job", "indexed", "--start-at", "2020-01-01T00:00:00Z"], "--start-at 2020-01-01T00:00:00Z is over"),
-        (["--", "--on", "local"], "--on after --: the manifest sets it, leave it out"),
-        (["--", "--runs=/x"], "--runs=/x after --: the manifest sets it, leave it out"),
+        (["--job", "indexed", "--start-at", "2020-01-01T00:00:00Z"], "--start-at 2020-01-01T00:00:00Z has passed"),
+        (["--", "--on", "local"], "--on after --: the manifest sets it, so remove it"),
+        (["--", "--runs=/x"], "--runs=/x after --: the manifest sets it, so remove it"),
         (["--", "--cheque", "x"], "after --: unexpected argument '--cheque' found"),
         (["--", "--rate", "fast"], "--rate"),
     ],
@@ -333,7 +332,7 @@ def test_features_of_the_whole_run_require_a_ray_job(render, loadline, more, fla
     done = render.call("--job", "indexed", "--", *flags)
     assert done.returncode == 2
     assert done.stderr == (
-        f"loadline: {what} of a test that is carried out in parts need somebody who sees the whole run: --job ray, or leave them out\n"
+        f"loadline: {what} need a conductor that sees the whole run: use --job ray, or remove them\n"
     )
 
 
@@ -360,7 +359,7 @@ def test_files_of_other_test_formats_are_included_by_relative_path(render, loadl
     (place / "shop.yml").write_text(ARTILLERY.replace("people.csv", str(place.resolve() / "people.csv")))
     refused = render.call(what=f"{folder}/shop.yml")
     assert refused.returncode == 2
-    assert "is named by a path from the root" in refused.stderr
+    assert "is an absolute path" in refused.stderr
 
 
 def test_manifest_too_large_for_an_annotation_uses_server_side_apply(render, loadline):

@@ -56,13 +56,13 @@ def test_damaged_record_is_reported_and_a_better_report_is_kept(loadline, record
     again = loadline("report", folder.name, "--json", "left.json")
     assert again.returncode == 0, again.stderr
     text = " ".join(again.stdout.split())
-    moment = re.search(r"the record is damaged at ([\d.]+ m?s), the run went on to", text)
+    moment = re.search(r"the record is damaged at ([\d.]+ m?s), the run continued until", text)
     assert moment, text
     assert f"the record ends at {moment[1]}" in text
     assert "never sent" not in text
     assert re.search(r"(\d+) due = \1 started \+ 0 skipped \+ 0 unsent", text), text
     assert "warning: the record is damaged at" in again.stderr
-    assert "it is kept" in again.stderr
+    assert "it was not overwritten" in again.stderr
     left = json.loads((loadline.folder / "left.json").read_text())
     assert left["requests"]["issued"] < 300
     assert left["arrivals"]["unsent"] == 0

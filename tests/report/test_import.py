@@ -131,4 +131,4 @@ def test_file_of_another_tool_is_rendered(loadline, name, tool, requests):
 def test_k6_summaries_are_compared_where_possible(loadline):
     ran = loadline("compare", OTHERS / "k6-export.json", OTHERS / "k6-data.json", "--out", "out")
     assert ran.returncode == 5
-    assert "k6-export.json does not tell it" in " ".join(ran.stdout.split())
+    assert "k6-export.json does not report it" in " ".join(ran.stdout.split())

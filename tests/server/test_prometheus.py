@@ -58,7 +58,7 @@ steps:
             "has a sample every 5 s, the scrape interval of its Prometheus: write `for 10 s` or more",
         ),
         ("rate(served_total", None, "p: the Prometheus says: "),
-        ('"text"', None, "p: the answer is a text: ask for numbers"),
+        ('"text"', None, "p: the result is a text: write a query for numbers"),
     ],
 )
 def test_query_that_can_never_be_judged_is_refused(loadline, serve, prometheus, query, stop, said):
@@ -78,7 +78,7 @@ def test_unreachable_prometheus_is_a_gap_and_empty_result_is_noted(loadline, ser
         *("--server", f"q=promql:{asked} nothing_is_called_so"),
     )
     assert run.returncode == 0, run.stdout + run.stderr
-    assert "p: nothing can be measured of it yet, and it is asked in steps of 15 s: " in run.stderr
+    assert "p: it cannot be measured yet, and is queried in steps of 15 s: " in run.stderr
     assert "GET 127.0.0.1:1/api/v1/query: connection refused" in run.stderr
     assert "q: no series matches the query now: check its metric name and labels" in run.stderr
     assert values(loadline, "q") == {}

@@ -407,7 +407,7 @@ def test_run_command_accepts_lua_scripts(loadline, peer):
     for flags, message in [
         ([], "add --target URL"),
         (["--target", "nonsense"], "is not a URL"),
-        (["--target", peer.url, "--once"], "--once does not go with"),
+        (["--target", peer.url, "--once"], "--once is not allowed with"),
         (["--target", peer.url, "--connections", "5", "--workers", "2"], "cannot be shared equally"),
     ]:
         refused = loadline("run", "t.lua", *flags)
@@ -458,7 +458,7 @@ def test_header_flag_applies_to_every_request(loadline):
 def test_repeated_reserved_or_long_headers(loadline):
     with fake_servers.FakeServer(fake_servers.never_answer) as silent:
         for headers, why in [
-            (("Cookie: a=1", "cookie: b=2"), "-H `cookie` is there twice"),
+            (("Cookie: a=1", "cookie: b=2"), "-H `cookie` is given twice"),
             (("Content-Length: 5",), "follows from the body"),
             (("transfer-encoding: chunked",), "follows from the body"),
         ]:

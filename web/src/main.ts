@@ -69,7 +69,7 @@ function start(app: HTMLElement): void {
   recall();
   const page = data();
   if (page === undefined) {
-    app.replaceChildren(h("p", { class: "empty" }, "This page holds no report: its data is missing or cut off."));
+    app.replaceChildren(h("p", { class: "empty" }, "This page contains no report: its data is missing or truncated."));
     return;
   }
   let connection: Connection = "connecting";

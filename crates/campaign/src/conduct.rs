@@ -93,9 +93,9 @@ fn read(options: &CampaignOptions) -> Result<Campaign, NotBegun> {
         campaign.stages.iter().find(|stage| stage.target.is_some()),
     ) {
         lines.push(format!(
-            "--target {target}: stage `{}` has a target of its own, so what this replaces is not clear: change the plan instead",
-            stage.name
-        ));
+"--target {target}: stage `{}` has a target of its own, so it is unclear what this replaces: change the plan instead",
+stage.name
+));
     }
     for stage in &mut campaign.stages {
         let Work::Load(plan) = &mut stage.work else {
@@ -478,7 +478,7 @@ impl Conductor<'_> {
             let file = &self.ledger.head.file;
             let go_on = format!("{file} --resume {}", self.ledger.folder.display());
             self.sink.say(&format_args!(
-                "what is finished is kept: `loadline campaign {go_on}` goes on"
+                "finished stages are kept: `loadline campaign {go_on}` continues"
             ));
             return exit::of_signal(signal);
         }

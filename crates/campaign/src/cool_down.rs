@@ -201,7 +201,7 @@ pub fn describe(cool_down: &CoolDown) -> String {
     match decisions::campaign::recovered(cool_down) {
         Some(text) => format!("the service was back {text}"),
         None if cool_down.unmeasured.is_some() => format!(
-            "whether the service came back is not known, the measurement was INVALID: {}",
+            "whether the service recovered is unknown: the measurement was INVALID: {}",
             cool_down.unmeasured.as_deref().unwrap_or_default()
         ),
         None => format!(

@@ -36,7 +36,9 @@ pub fn node() -> u8 {
     let output = match apart {
         Ok(output) => output,
         Err(error) => {
-            log::error(format_args!("standard output cannot be set apart: {error}"));
+            log::error(format_args!(
+                "standard output cannot be redirected: {error}"
+            ));
             return exit::COULD_NOT_RUN;
         }
     };
@@ -147,7 +149,7 @@ pub fn config(
     (of_node.ui, of_node.open) = (false, false);
     of_node.runs = None;
     let test = serde_json::to_value(&of_node).map_err(|error| {
-        CommandError::could_not_run(format!("the command line cannot be handed on: {error}"))
+        CommandError::could_not_run(format!("the command line cannot be passed on: {error}"))
     })?;
     let (backend, keep): (Box<dyn Backend>, _) = if on_ray {
         let many = &args.many;
@@ -206,7 +208,7 @@ pub fn shard(args: &args::RunArgs, seed: u64) -> Result<Option<RunPartOrder>, Co
     });
     let share = share.ok_or_else(|| {
         CommandError::bad_input(format!(
-            "--shard {text}: write which of how many, from 0: 0/8 to 7/8, of {MOST} at most"
+            "--shard {text}: write INDEX/COUNT, with the index from 0: 0/8 to 7/8, at most {MOST} parts"
         ))
     })?;
     if args.once || args.ui {
@@ -225,7 +227,7 @@ pub fn shard(args: &args::RunArgs, seed: u64) -> Result<Option<RunPartOrder>, Co
     let ahead_ns = at_ns.checked_sub(wall_ns).filter(|ahead| *ahead >= LEAD_NS);
     let ahead_ns = ahead_ns.ok_or_else(|| {
         CommandError::could_not_run(format!(
-            "late: --start-at {text} is over, or less than {} ahead, and the other parts do not wait: nothing was sent",
+            "late: --start-at {text} has passed, or is less than {} ahead. The other parts do not wait; nothing was sent",
             units::duration(LEAD_NS)
         ))
     })?;

@@ -92,7 +92,7 @@ fn limits(lines: &mut DoctorLines, advice: &mut Vec<String>) {
             lines.push((
                 "local ports",
                 format!(
-                    "{}, so as many connections to one address and port",
+                    "{}, which is the maximum number of connections to one address and port",
                     high.saturating_sub(low) + 1
                 ),
             ));
@@ -112,7 +112,7 @@ fn timing(lines: &mut DoctorLines, advice: &mut Vec<String>) {
     lines.push((
         "timing",
         format!(
-            "{} late at the median, {} at p99, by a loop that only waits",
+            "{} late at the median, {} at p99, in a loop that only waits",
             record::units::time(at(0.5)),
             record::units::time(at(0.99))
         ),

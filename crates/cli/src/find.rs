@@ -113,12 +113,12 @@ fn keep(args: &args::Find, found: &SearchResult, folder: &Path) -> Result<(), Co
 fn refuse(args: &args::Find, what: &str) -> Result<(), CommandError> {
     if front_ends::programs(what).is_some() {
         return Err(CommandError::bad_input(format!(
-            "{what}: users of a locustfile decide themselves when they ask, so there is no rate to search: use a plan, an Artillery script or a script of wrk's"
+            "{what}: users of a locustfile decide themselves when they send, so there is no rate to search: use a plan, an Artillery script or a wrk script"
         )));
     }
     if args.over == "users" && front_ends::scripts(what).is_some() {
         return Err(CommandError::bad_input(
-            "--over users: a script of wrk's has connections and no users",
+            "--over users: a wrk script has connections and no users",
         ));
     }
     if args.sweep && args.over != "users" {
@@ -173,7 +173,7 @@ fn slos(
         match unfit(criterion) {
             None => slos.push(criterion.clone()),
             Some(reason) => notes.push(format!(
-                "`{}` of the plan is not asked for: {reason}",
+                "the plan's criterion `{}` is not used: {reason}",
                 criterion.text
             )),
         }
@@ -198,10 +198,10 @@ fn slos(
 
 fn unfit(criterion: &Criterion) -> Option<&'static str> {
     if criterion.phase.is_some() {
-        return Some("the phases of a search are its own, leave `in \"…\"` out");
+        return Some("a search has its own phases: remove `in \"…\"`");
     }
     if criterion.steady {
-        return Some("a probe is too short for a steady state, leave `in steady` out");
+        return Some("a probe is too short for a steady state: remove `in steady`");
     }
     matches!(
         criterion.metric,
@@ -231,7 +231,7 @@ fn config(
         Ok(units::Quantity::Share(share)) if (0.002..=0.5).contains(&share) => share,
         Ok(_) => {
             return Err(CommandError::bad_input(format!(
-                "--precision: `{}` is not a share from 0.2% to 50%",
+                "--precision: `{}` is not a share between 0.2% and 50%",
                 args.precision
             )));
         }
@@ -240,7 +240,7 @@ fn config(
     let budget_s = time("--budget", &args.budget)?;
     if budget_s < SHORTEST_S {
         return Err(CommandError::bad_input(format!(
-            "--budget: {} is too short for an answer, 20s are the least",
+            "--budget: {} is too short for a result: write at least 20s",
             args.budget
         )));
     }

@@ -102,15 +102,15 @@ fn baseline(text: &str, args: &args::Gate, runs: &Path) -> Result<Side, CommandE
         });
     }
     groups::side(text, runs).map_err(|stop| {
-        if text.contains([':', '/', ',']) {
-            return stop;
-        }
-        CommandError::bad_input(format!(
-            "no baseline `{text}` in {}: make one with `loadline gate {} --save-baseline {text}`, or name runs as tag:WORD, name:NAME or a folder",
-            args.baselines.display(),
-            args.what
-        ))
-    })
+if text.contains([':', '/', ',']) {
+return stop;
+}
+CommandError::bad_input(format!(
+"no baseline `{text}` in {}: make one with `loadline gate {} --save-baseline {text}`, or name runs as tag:WORD, name:NAME or a folder",
+args.baselines.display(),
+args.what
+))
+})
 }
 
 enum GateRuns {
@@ -211,9 +211,7 @@ fn save(
         return Ok(());
     };
     if let Some(reason) = reason_not_to_keep(gate, unfit) {
-        log::warning(format_args!(
-            "the baseline `{name}` is left as it is: {reason}"
-        ));
+        log::warning(format_args!("the baseline `{name}` is unchanged: {reason}"));
         return Ok(());
     }
     baselines::save(&args.baselines, name, records)?;

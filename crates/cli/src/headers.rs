@@ -27,11 +27,13 @@ pub fn read(text: &str) -> Result<(String, String), String> {
         .any(|length| name.eq_ignore_ascii_case(length))
     {
         return Err(format!(
-            "-H `{name}`: how long a body is follows from the body, leave it out"
+            "-H `{name}`: the length follows from the body: remove it"
         ));
     }
     if value.chars().any(char::is_control) {
-        return Err(format!("-H `{name}`: its value holds a control character"));
+        return Err(format!(
+            "-H `{name}`: its value contains a control character"
+        ));
     }
     Ok((name.to_owned(), value.trim().to_owned()))
 }
@@ -48,7 +50,7 @@ pub fn add(plan: &mut Plan, texts: &[String]) -> Result<(), String> {
             .any(|(known, _)| known.eq_ignore_ascii_case(name));
         if again && ONCE.iter().any(|once| name.eq_ignore_ascii_case(once)) {
             return Err(format!(
-                "-H `{name}` is there twice: a request has one of it"
+                "-H `{name}` is given twice: a request has only one"
             ));
         }
         if plan::is_secret_name(name) {

@@ -67,7 +67,7 @@ fn draft(args: &args::Init) -> Result<Draft, CommandError> {
     }
     let bytes = formats::files::read(&source).map_err(|reason| match reason.kind() {
         ErrorKind::NotFound => CommandError::bad_input(format!(
-            "{source}: there is no such file; of a URL, write https:// before it"
+            "{source}: there is no such file; write https:// before a URL"
         )),
         _ => CommandError::bad_input(format!("{source}: {reason}")),
     })?;
@@ -137,7 +137,7 @@ fn write(path: &Path, text: &str, force: bool) -> Result<(), CommandError> {
     let rendered = path.display();
     let mut file = options.open(path).map_err(|reason| match reason.kind() {
         ErrorKind::AlreadyExists => CommandError::bad_input(format!(
-            "{rendered} is there already: --force overwrites it, -o FILE writes another"
+            "{rendered} already exists: --force overwrites it, -o FILE writes another file"
         )),
         _ => CommandError::could_not_run(format!("{rendered}: {reason}")),
     })?;

@@ -59,7 +59,7 @@ fn run_of(args: &args::Render) -> Result<args::RunArgs, CommandError> {
     };
     if let Some(flag) = args.flags.iter().find(is_ours) {
         return Err(CommandError::bad_input(format!(
-            "{flag} after --: the manifest sets it, leave it out"
+            "{flag} after --: the manifest sets it, so remove it"
         )));
     }
     let line = ["loadline", "run", &args.what].map(str::to_owned);
@@ -95,7 +95,7 @@ fn render_options(
     let job = if on_ray {
         if args.start_at.is_some() {
             return Err(CommandError::bad_input(
-                "--start-at is for --job indexed: a conductor says itself when nodes begin",
+                "--start-at is for --job indexed: a conductor starts the nodes itself",
             ));
         }
         Job::Ray {
@@ -113,7 +113,7 @@ fn render_options(
         ];
         if let Some((_, what)) = whole.iter().find(|(has, _)| *has) {
             return Err(CommandError::bad_input(format!(
-                "{what} of a test that is carried out in parts need somebody who sees the whole run: --job ray, or leave them out"
+                "{what} need a conductor that sees the whole run: use --job ray, or remove them"
             )));
         }
         Job::Indexed {
@@ -215,7 +215,7 @@ fn start(args: &args::Render, now_ns: u64) -> Result<(String, u64), CommandError
     })?;
     if at_ns <= now_ns {
         return Err(CommandError::bad_input(format!(
-            "--start-at {text} is over"
+            "--start-at {text} has passed"
         )));
     }
     Ok((text.clone(), at_ns))

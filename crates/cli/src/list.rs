@@ -44,7 +44,7 @@ pub fn write_json<T: serde::Serialize>(
 pub fn which(which: &args::Which, again: bool) -> Result<Vec<IndexedRun>, CommandError> {
     if which.last == Some(0) {
         return Err(CommandError::bad_input(
-            "--last 0: write how many runs, 1 at least",
+            "--last 0: write a number of runs, at least 1",
         ));
     }
     let folder = rerender::runs(which.runs.as_deref());
@@ -61,7 +61,7 @@ pub fn which(which: &args::Which, again: bool) -> Result<Vec<IndexedRun>, Comman
     let all = known.runs;
     if all.is_empty() {
         return Err(CommandError::bad_input(format!(
-            "no runs in {}: make one with `loadline run`, or say with --runs where they are",
+            "no runs in {}: make one with `loadline run`, or name their folder with --runs",
             folder.display()
         )));
     }

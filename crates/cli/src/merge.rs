@@ -15,7 +15,7 @@ fn merge(args: &args::Merge) -> Result<u8, CommandError> {
     let exports = exports.map_err(CommandError::bad_input)?;
     if exports.metrics.is_some() {
         return Err(CommandError::bad_input(
-            "--export prometheus is served while a run goes on: write junit=FILE or csv=FILE",
+            "--export prometheus is served only during a run: write junit=FILE or csv=FILE",
         ));
     }
     log::makes_way(args.json.as_deref());
@@ -30,7 +30,7 @@ fn merge(args: &args::Merge) -> Result<u8, CommandError> {
         && let Err(failure) = run.tell_found(&ledger, &serde_json::json!({ "mqtt": counts }))
     {
         log::warning(format_args!(
-            "what became of MQTT messages is not in the record: {failure}"
+            "the results of MQTT messages are not in the record: {failure}"
         ));
     }
     let sink = log::sink();
@@ -80,7 +80,7 @@ fn incomplete(run: &Run, missing: &[u64]) -> Option<String> {
     }
     if let Some(torn) = run.lost().next() {
         return Some(format!(
-            "part {} did not come to its end, and the record does not say why",
+            "part {} did not finish, and the record does not say why",
             torn.share.index
         ));
     }

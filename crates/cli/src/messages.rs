@@ -37,7 +37,7 @@ pub fn leave_out(plan: &mut Plan, flag: &str) {
         }
     }
     plan.background = None;
-    let mut text = format!("{flag}: the MQTT clients of the plan take no part");
+    let mut text = format!("{flag}: the plan's MQTT clients are omitted");
     if !aside.is_empty() {
         let texts: Vec<&str> = aside
             .iter()

@@ -29,7 +29,7 @@ fn run(args: &args::Mock) -> Result<(), (Vec<String>, u8)> {
     let Served { mocks, notes } = served.map_err(|lines| (lines, exit::BAD_INPUT))?;
     if mocks.is_empty() {
         let line = format!(
-            "{} has no `mocks`: docs/reference/mocks.md says how to describe them",
+            "{} has no `mocks`: see docs/reference/mocks.md",
             args.file.display()
         );
         return Err((vec![line], exit::BAD_INPUT));
@@ -55,7 +55,7 @@ fn run(args: &args::Mock) -> Result<(), (Vec<String>, u8)> {
     for (name, address) in running.addresses() {
         if !is_own(address.ip()) {
             log::warning(format_args!(
-                "mock {name} listens on {address}: every machine that reaches this one can call it"
+                "mock {name} listens on {address}: every machine that can reach this one can call it"
             ));
         }
         reported += &format!("listening on http://{address} {name}\n");

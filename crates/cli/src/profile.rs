@@ -153,7 +153,7 @@ fn joined(campaign: Campaign) -> Result<Plan, Vec<String>> {
                 }));
             }
             Load::Closed { .. } | Load::Once => left_out.push(format!(
-                "the stage `{}` is a closed loop, which has no rate: see it alone with `--stage '{}'`",
+                "the stage `{}` is a closed loop, which has no rate: show only this stage with `--stage '{}'`",
                 stage.name, stage.name
             )),
         }

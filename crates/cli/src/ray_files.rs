@@ -51,7 +51,7 @@ pub fn collect(args: &args::RunArgs, plan: &Plan) -> Result<Shipped, String> {
         }
         if spelled.contains(path) {
             return Err(format!(
-                "{} is named by a path from the root, which other machines have not: name it from here, as ./data/users.csv",
+                "{} is an absolute path, which other machines do not have: write it relative to this folder, for example ./data/users.csv",
                 path.display()
             ));
         }
@@ -74,7 +74,7 @@ pub fn collect(args: &args::RunArgs, plan: &Plan) -> Result<Shipped, String> {
         bytes += content.len() as u64;
         if bytes > MOST {
             return Err(format!(
-                "the files of the test are more than {}, which is too much to send along: take a part of the rows",
+                "the files of the test exceed {}, which is too much to send: use fewer rows",
                 record::units::bytes(MOST)
             ));
         }

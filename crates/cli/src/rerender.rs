@@ -135,7 +135,7 @@ fn exports(args: &args::Report) -> Result<Exports, String> {
     let exports = Exports::read("--export", args.export.iter().map(String::as_str))?;
     if exports.metrics.is_some() {
         let reason =
-            "--export prometheus is served while a run goes on: write junit=FILE or csv=FILE";
+            "--export prometheus is served only during a run: write junit=FILE or csv=FILE";
         return Err(reason.to_owned());
     }
     if !args.export.is_empty() && Path::new(&args.run).is_file() {

@@ -47,7 +47,7 @@ pub fn run(mut args: args::RunArgs) -> u8 {
 fn program(programs: &'static dyn ExternalTool, args: &args::RunArgs) -> Result<u8, CommandError> {
     if args.many.on.is_some() || args.part.shard.is_some() {
         return Err(CommandError::could_not_run(
-            "Locust has its own master and workers: `loadline locust --master`, `--worker` and `--processes` are its ways to several machines, --on and --shard are for what Loadline itself sends",
+            "Locust has its own master and workers: `loadline locust --master`, `--worker` and `--processes` distribute a locustfile; --on and --shard are for load that Loadline itself sends",
         ));
     }
     let flags = Flags::read(args)?;
@@ -252,12 +252,12 @@ fn contradictions(args: &args::RunArgs, flags: &Flags) -> Result<(), CommandErro
     }
     if args.what.contains("://") && args.target.is_some() {
         return Err(CommandError::bad_input(
-            "--target beside a URL: the URL is the target, leave one of them out",
+            "--target with a URL: the URL is the target, so remove one of them",
         ));
     }
     if let Some(flag) = urls::given(args).filter(|_| !args.what.contains("://")) {
         return Err(CommandError::bad_input(format!(
-            "{flag} is for URLs: a test file says that of each request, and `--target` is where it leads"
+            "{flag} is for URLs: a test file sets this for each request, and `--target` sets its base URL"
         )));
     }
     if args.stage.is_some()
@@ -412,7 +412,7 @@ pub fn read(args: &args::RunArgs) -> Result<(Plan, u64), CommandError> {
     contradictions(args, &flags)?;
     if front_ends::programs(&args.what).is_some() {
         return Err(CommandError::bad_input(
-            "Locust has its own master and workers: a locustfile is nothing for --on and --shard",
+            "Locust has its own master and workers: --on and --shard do not work with a locustfile",
         ));
     }
     let plan = match front_ends::scripts(&args.what) {
@@ -476,7 +476,9 @@ fn tell_found(ended: &mut FinishedRun, places: &[MockAddress], has_beside: bool)
 }
 
 fn not_in_the_record(what: &str, reason: &dyn std::fmt::Display) {
-    log::warning(format_args!("what {what} is not in the record: {reason}"));
+    log::warning(format_args!(
+        "the findings ({what}) are not in the record: {reason}"
+    ));
 }
 
 struct Native {

@@ -24,7 +24,11 @@ pub fn text(walked: &StepTrace) -> String {
             paused_ns,
             failed,
         } => {
-            let how = if *failed { "ends by an error" } else { "ends" };
+            let how = if *failed {
+                "ends with an error"
+            } else {
+                "ends"
+            };
             let pauses = if *paused_ns == 0 {
                 String::new()
             } else {

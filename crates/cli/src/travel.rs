@@ -46,7 +46,7 @@ pub fn apply(plan: &mut Plan, args: &args::RunArgs) -> Result<(), String> {
 
 fn contradictions(args: &args::RunArgs) -> Result<(), String> {
     if args.insecure && args.cacert.is_some() {
-        return Err("--cacert and -k, which checks nothing: leave one of them out".to_owned());
+        return Err("--cacert and -k, which verifies nothing: remove one of them".to_owned());
     }
     if args.key.is_some() && args.cert.is_none() {
         return Err("--key without --cert: a client certificate needs both".to_owned());
@@ -71,14 +71,14 @@ fn look(plan: &mut Plan) -> Result<(), String> {
     if let Some(path) = &route.unix {
         if !route.resolve.is_empty() {
             return Err(format!(
-                "addresses (resolve) and the socket {path}, where every connection goes: leave one of them out"
+                "addresses (resolve) and the socket {path}, which takes every connection: remove one of them"
             ));
         }
         is_socket(Path::new(path)).map_err(|reason| format!("{path}: {reason}"))?;
     }
     let leads = route.unix.is_some() || !route.resolve.is_empty();
     if leads && plan.http.proxies != plan::Proxies::default() {
-        return Err("addresses and sockets of your own do not go with HTTP_PROXY and HTTPS_PROXY: unset them".to_owned());
+        return Err("address overrides and sockets cannot be combined with HTTP_PROXY and HTTPS_PROXY: unset them".to_owned());
     }
     let hosts = Hosts::new(plan, &engine::client::hosts::Allow::default());
     let unused = plan.http.route.resolve.iter().filter(|one| {

@@ -158,7 +158,7 @@ impl ConductedRun<'_, '_> {
         let nodes = self.nodes.all.len() as u64;
         let most = u64::from(cap).div_ceil(nodes);
         Some(format!(
-            "the cap on users is divided: of {cap} each of {nodes} nodes has {most} at most, which one may reach while others have not"
+            "the limit of {cap} users is divided: each of {nodes} nodes has at most {most}, which one may reach before others do"
         ))
     }
 
@@ -325,7 +325,7 @@ impl ConductedRun<'_, '_> {
         let node = &mut self.nodes.all[number as usize];
         let called = node.called();
         let taken = RecordPiece::from_bytes(bytes)
-            .ok_or_else(|| "a piece of its record came damaged".to_owned());
+            .ok_or_else(|| "a piece of its record arrived damaged".to_owned());
         let is_lost = node.state == NodeState::Lost;
         let taken = taken.and_then(|piece| {
             if is_lost && matches!(piece, RecordPiece::Ended(_)) {
@@ -467,9 +467,11 @@ impl ConductedRun<'_, '_> {
             .iter()
             .all(|node| node.state == NodeState::Lost)
         {
-            self.conducting.stop().fail("losing all of its nodes");
+            self.conducting.stop().fail("the loss of all its nodes");
         } else if self.plan.strict {
-            let cause = Cause::Limit(format!("losing {called}, which --strict does not allow"));
+            let cause = Cause::Limit(format!(
+                "the loss of {called}, which --strict does not allow"
+            ));
             self.conducting.stop().stop(cause);
         }
         for reported in self.losses.waits_not_for(number, self.now_ns()) {

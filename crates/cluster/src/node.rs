@@ -137,7 +137,7 @@ impl NodeProcess {
             Ok(per_second) => ToConductor::Measured { per_second },
             Err(reason) => ToConductor::Refused {
                 lines: vec![format!(
-                    "what can be sent from here could not be measured: {reason}"
+                    "the capacity of this machine could not be measured: {reason}"
                 )],
                 bad_input: false,
             },
@@ -147,7 +147,7 @@ impl NodeProcess {
     fn go(&mut self, start: record::RunStart, ears: &ConductorReader) {
         let Some((mut ready, lease)) = self.armed.take() else {
             self.out.say(ToConductor::Over {
-                error: Some("asked to begin before it was ready".into()),
+                error: Some("was started before it was ready".into()),
             });
             return;
         };

@@ -72,7 +72,7 @@ impl RemoteNode {
 
     fn untrusted(&self, ns: u64) -> String {
         format!(
-            "{}: its clock cannot be trusted, it went {} astray between two questions: nothing was started",
+            "{}: its clock jumped by {} between two readings; the run was not started",
             self.called(),
             units::time(ns)
         )
@@ -114,7 +114,7 @@ impl Nodes {
         for (number, link) in (0..).zip(links) {
             let Link { name, out, input } = link;
             listen(number, input, sender.clone())
-                .map_err(|error| vec![format!("no thread for a node: {error}")])?;
+                .map_err(|error| vec![format!("cannot start a thread for a node: {error}")])?;
             all.push(RemoteNode {
                 number,
                 name,
@@ -209,7 +209,7 @@ impl Nodes {
                     Some(_) => {}
                     None => {
                         return Err(vec![
-                            "a node does not say what time it is: nothing was started".into(),
+                            "a node did not report its time; the run was not started".into(),
                         ]);
                     }
                 }

@@ -90,14 +90,14 @@ impl Ray {
             .map(|(name, value)| (name, value))
             .collect();
         json!({
-            "nodes": nodes,
-            "address": self.address,
-            "timeout_s": self.place_s,
-            "arguments": [COMMAND],
-            "folder": self.folder,
-            "files": files,
-            "environment": environment,
-            "insecure": self.insecure,
+        "nodes": nodes,
+        "address": self.address,
+        "timeout_s": self.place_s,
+        "arguments": [COMMAND],
+        "folder": self.folder,
+        "files": files,
+        "environment": environment,
+        "insecure": self.insecure,
         })
     }
 }
@@ -114,7 +114,7 @@ impl Backend for Ray {
             lost: Arc::clone(&lost),
             out: Some(Arc::clone(&out)),
         });
-        let broken = |error: io::Error| format!("what speaks to Ray has ended: {error}");
+        let broken = |error: io::Error| format!("the Ray helper has ended: {error}");
         write(&out, CONTROL, &order).map_err(broken)?;
         let placed = placed(&mut input)?;
         let (senders, links): (Vec<Sender<Vec<u8>>>, Vec<Link>) = (0..)
@@ -141,7 +141,7 @@ impl Backend for Ray {
         let carry = move || carry(input, senders, &lost, &sink);
         thread
             .spawn(carry)
-            .map_err(|error| format!("no thread for Ray: {error}"))?;
+            .map_err(|error| format!("cannot start a thread for Ray: {error}"))?;
         Ok(links)
     }
 
@@ -193,8 +193,8 @@ fn start(python: &Path) -> Result<(Child, ChildStdin, ChildStdout), String> {
 fn placed(input: &mut ChildStdout) -> Result<Vec<NodePlace>, String> {
     loop {
         let (number, bytes) = read(input)
-            .map_err(|error| format!("what speaks to Ray: {error}"))?
-            .ok_or("what speaks to Ray has ended without a word")?;
+            .map_err(|error| format!("the Ray helper: {error}"))?
+            .ok_or("the Ray helper ended without a message")?;
         if number != CONTROL {
             continue;
         }
@@ -205,7 +205,7 @@ fn placed(input: &mut ChildStdout) -> Result<Vec<NodePlace>, String> {
                 return Err(format!("node {lost}: {reason}"));
             }
             Ok(RelayMessage::Printed { .. }) => {}
-            Err(error) => return Err(format!("what speaks to Ray says something else: {error}")),
+            Err(error) => return Err(format!("unexpected reply from the Ray helper: {error}")),
         }
     }
 }
@@ -322,7 +322,7 @@ fn read(input: &mut impl Read) -> io::Result<Option<(u32, Vec<u8>)>> {
         u32::from_le_bytes([e, f, g, h]),
     );
     if length > LONGEST {
-        return Err(io::Error::other("what came is too long"));
+        return Err(io::Error::other("the message is too long"));
     }
     let mut bytes = vec![0; length as usize];
     input.read_exact(&mut bytes)?;

@@ -41,7 +41,7 @@ pub fn can_send(nodes: &mut Nodes, plan: &Plan) -> Result<(), Vec<String>> {
     }
     let measured = nodes.gather(
         MEASURE,
-        "has not measured what it can send",
+        "has not measured its capacity",
         |text| match text {
             ToConductor::Measured { per_second } => Some(per_second),
             _ => None,
@@ -52,12 +52,12 @@ pub fn can_send(nodes: &mut Nodes, plan: &Plan) -> Result<(), Vec<String>> {
         let carries = of_a_core * cores;
         if share > TRUSTED * carries {
             wrong.push(format!(
-                "{} would send {}/s, and has shown {}/s: a node is trusted with {:.0} % of that; use more nodes",
-                node.called(),
-                units::rate(share),
-                units::rate(carries),
-                TRUSTED * 100.0
-            ));
+"{} would have to send {}/s, but it measured {}/s, of which {:.0} % are used at most: use more nodes",
+node.called(),
+units::rate(share),
+units::rate(carries),
+TRUSTED * 100.0
+));
         }
     }
     if wrong.is_empty() { Ok(()) } else { Err(wrong) }
@@ -106,7 +106,7 @@ pub fn arm(
             }),
         });
     }
-    let digests = nodes.gather(ARM, "has not made the test ready", |said| match said {
+    let digests = nodes.gather(ARM, "has not prepared the test", |said| match said {
         ToConductor::Armed { plan_digest, .. } => Some(plan_digest),
         _ => None,
     })?;
@@ -142,7 +142,7 @@ pub fn agree(nodes: &mut Nodes) -> Result<Zero, Vec<String>> {
         node.say(&ToNode::Go { start });
     }
     let agreed_ns = zero.monotonic_ns - AGREED_NS;
-    let silent = "has not said in time that it will begin: nothing was started";
+    let silent = "did not confirm the start in time; the run was not started";
     let going = nodes.gather_until(agreed_ns, silent, |text| match text {
         ToConductor::Going => Some(()),
         _ => None,

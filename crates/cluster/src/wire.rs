@@ -143,7 +143,7 @@ impl std::fmt::Display for Facts {
         match self.clock_error_us {
             Some(us) => write!(
                 f,
-                ", clock within {} of the world's",
+                ", clock within {} of UTC",
                 record::units::time(us.saturating_mul(1_000))
             ),
             None if self.clock_known => f.write_str(", clock not synchronized"),
@@ -156,7 +156,7 @@ impl std::fmt::Display for Facts {
 pub fn write<T: Serialize>(out: &mut dyn Write, message: &T, rest: &[u8]) -> io::Result<()> {
     let head = serde_json::to_vec(message).map_err(io::Error::other)?;
     let decoded = 4 + head.len() + rest.len();
-    let too_long = || io::Error::other("what is to be said is too long");
+    let too_long = || io::Error::other("the message is too long");
     if decoded > LONGEST {
         return Err(too_long());
     }
@@ -180,7 +180,7 @@ pub fn read<T: DeserializeOwned>(input: &mut dyn Read) -> io::Result<Option<(T, 
     let wrong = || {
         io::Error::new(
             io::ErrorKind::InvalidData,
-            "what came is nothing that a Loadline of this version says",
+            "invalid message: the sender has another version of Loadline",
         )
     };
     let decoded = u32::from_le_bytes(length) as usize;
@@ -220,29 +220,29 @@ mod tests {
     use super::*;
 
     proptest! {
-        #[test]
-        fn what_is_said_comes_as_it_went(number in any::<u64>(), rest in prop::collection::vec(any::<u8>(), 0..300)) {
-            let mut bytes = Vec::new();
-            write(&mut bytes, &ToNode::Ping { number }, &rest).unwrap();
-            write(&mut bytes, &ToNode::Bye, b"").unwrap();
-            let mut stream = bytes.as_slice();
-            let (message, came) = read::<ToNode>(&mut stream).unwrap().unwrap();
-            let pinged = matches!(message, ToNode::Ping { number: n } if n == number);
-            prop_assert!(pinged);
-            prop_assert_eq!(came, rest);
-            let (message, _) = read::<ToNode>(&mut stream).unwrap().unwrap();
-            let is_bye = matches!(message, ToNode::Bye);
-            prop_assert!(is_bye);
-            prop_assert!(read::<ToNode>(&mut stream).unwrap().is_none());
-            for end in 1..bytes.len().min(20) {
-                prop_assert!(read::<ToNode>(&mut &bytes[..end]).is_err());
-            }
-        }
+    #[test]
+    fn what_is_said_comes_as_it_went(number in any::<u64>(), rest in prop::collection::vec(any::<u8>(), 0..300)) {
+    let mut bytes = Vec::new();
+    write(&mut bytes, &ToNode::Ping { number }, &rest).unwrap();
+    write(&mut bytes, &ToNode::Bye, b"").unwrap();
+    let mut stream = bytes.as_slice();
+    let (message, came) = read::<ToNode>(&mut stream).unwrap().unwrap();
+    let pinged = matches!(message, ToNode::Ping { number: n } if n == number);
+    prop_assert!(pinged);
+    prop_assert_eq!(came, rest);
+    let (message, _) = read::<ToNode>(&mut stream).unwrap().unwrap();
+    let is_bye = matches!(message, ToNode::Bye);
+    prop_assert!(is_bye);
+    prop_assert!(read::<ToNode>(&mut stream).unwrap().is_none());
+    for end in 1..bytes.len().min(20) {
+    prop_assert!(read::<ToNode>(&mut &bytes[..end]).is_err());
+    }
+    }
 
-        #[test]
-        fn whatever_comes_is_said_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
-            let _ = read::<ToConductor>(&mut bytes.as_slice());
-            let _ = read::<ToNode>(&mut bytes.as_slice());
-        }
+    #[test]
+    fn whatever_comes_is_said_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+    let _ = read::<ToConductor>(&mut bytes.as_slice());
+    let _ = read::<ToNode>(&mut bytes.as_slice());
+    }
     }
 }

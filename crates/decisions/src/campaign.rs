@@ -380,7 +380,7 @@ fn reason(summary: &Summary, verdict: StageVerdict, code: u8) -> String {
         .collect();
     if code == 3 {
         return format!(
-            "not one of {} requests was answered",
+            "none of {} requests was answered",
             units::count(summary.requests.issued)
         );
     }
@@ -452,7 +452,7 @@ pub fn recovered(cool_down: &CoolDown) -> Option<String> {
         "at once".to_owned()
     } else if ns <= cool_down.first_probe_ns {
         format!(
-            "by the first look, {} after the load",
+            "at the first probe, {} after the load",
             units::time(cool_down.first_probe_ns)
         )
     } else {

@@ -161,7 +161,7 @@ fn verdict(gate: &Gate, runs: &[ComparedRun], is_only_made: bool) -> (GateVerdic
             (GateVerdict::Passed, comparison.sentence.clone())
         }
         Some(comparison) => (GateVerdict::Inconclusive, comparison.sentence.clone()),
-        None if is_only_made => (GateVerdict::Passed, "nothing was to be compared".to_owned()),
+        None if is_only_made => (GateVerdict::Passed, "nothing had to be compared".to_owned()),
         None => (
             GateVerdict::Incomparable,
             "there is nothing to compare".to_owned(),

@@ -91,10 +91,10 @@ impl std::fmt::Display for ChangeRefusal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             ChangeRefusal::Fixed(reason) => reason.fmt(f),
-            ChangeRefusal::Same => f.write_str("it is so already"),
+            ChangeRefusal::Same => f.write_str("the load already has this value"),
             ChangeRefusal::TooMuch(AdjustedLoad::Rate(_), most) => write!(
                 f,
-                "more than this run's workers are trusted with, {:.0}/s ({:.0} requests/s for each worker): start the test with more --workers, or with that rate",
+                "more than the capacity of this run's workers, {:.0}/s ({:.0} requests/s for each worker): start the test with more --workers, or with that rate",
                 most.per_second.floor(),
                 crate::PER_WORKER
             ),
@@ -104,7 +104,7 @@ impl std::fmt::Display for ChangeRefusal {
                 most.users
             ),
             ChangeRefusal::TooLate => {
-                f.write_str("this machine was held up, and nothing was changed: try again")
+                f.write_str("this machine was delayed and nothing was changed: try again")
             }
         }
     }

@@ -191,7 +191,7 @@ impl Prepared {
             (Some(driver), _) => Arc::clone(driver),
             (None, Some(program)) => scenario_driver(program, options.hooks.clone()),
             (None, None) => {
-                let by_itself = "the plan does not say what is sent: nothing here drives it";
+                let by_itself = "the plan has no scenarios, and no driver was given for it";
                 return Err(vec![Problem::anywhere(by_itself)]);
             }
         };
@@ -339,7 +339,9 @@ impl Prepared {
             let thread = std::thread::Builder::new()
                 .name(format!("worker-{index}"))
                 .spawn(move || seed.run());
-            threads.push(thread.map_err(|e| setup(format!("no thread for a worker: {e}")))?);
+            threads.push(
+                thread.map_err(|e| setup(format!("cannot start a thread for a worker: {e}")))?,
+            );
         }
         let lines = Arc::clone(&common.lines);
         drop(common);
@@ -496,7 +498,7 @@ impl WorkerSeed {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
             .build_local(tokio::runtime::LocalOptions::default())
-            .map_err(|e| RunError::Setup(format!("no runtime for a worker: {e}")))?;
+            .map_err(|e| RunError::Setup(format!("cannot create a runtime for a worker: {e}")))?;
         let zero = self.common.zero;
         let clock = Clock::system(zero);
         let schedule = &self.context.schedule;

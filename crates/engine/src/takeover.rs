@@ -59,10 +59,10 @@ impl std::fmt::Display for TakeoverRefusal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             TakeoverRefusal::NotHere => "this process can take over no arrivals",
-            TakeoverRefusal::Own => "some of these arrivals are this process's already",
+            TakeoverRefusal::Own => "some of these arrivals already belong to this process",
             TakeoverRefusal::Over => "no arrivals remain after that time",
             TakeoverRefusal::TooLate => {
-                "it was asked for too late: not every worker would have known"
+                "it was requested too late: some workers would not have seen it"
             }
         })
     }

@@ -65,21 +65,17 @@ impl Stuck {
     pub fn by_whom(&self) -> String {
         let from = self.doing.as_ref().map(|doing| format!(" from {doing}"));
         let from = from.unwrap_or_default();
-        format!("worker {}, which did not come back{from}", self.worker)
+        format!("worker {}, which hung{from}", self.worker)
     }
 }
 
 impl std::fmt::Display for Stuck {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "worker {} was given up: it did not come back",
-            self.worker
-        )?;
+        write!(f, "worker {} hung and was given up", self.worker)?;
         if let Some(doing) = &self.doing {
             write!(f, " from {doing}")?;
         }
-        f.write_str(", and what it had not handed over is lost")
+        f.write_str(", and its latest figures are lost")
     }
 }
 
@@ -153,7 +149,7 @@ impl Watchdog {
         }
         if !found.is_empty() {
             // Without this worker's share of the load, the run is not the requested test.
-            self.stop.fail("a worker that did not come back");
+            self.stop.fail("a hung worker");
         }
         found
     }

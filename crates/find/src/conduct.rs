@@ -151,7 +151,7 @@ impl Searching<'_> {
         number: usize,
     ) -> Result<Option<Option<u8>>, ProbeError> {
         self.sink
-            .say(&"  most of it was never answered: waiting until the service answers again");
+            .say(&"  most requests had no response: waiting until the service responds again");
         let config = &self.options.config;
         let spent: f64 = self.probes.iter().map(|probe| probe.spent_s).sum();
         let asking_ns = clock::monotonic_ns();
@@ -165,7 +165,7 @@ impl Searching<'_> {
             PollOutcome::Signal(signal) => return Ok(Some(Some(signal))),
             PollOutcome::Silent if number == 0 => {
                 return Err(ProbeError {
-                    line: "the service does not answer, not even the first probe".to_owned(),
+                    line: "the service does not respond, not even to the first probe".to_owned(),
                     code: exit::COULD_NOT_RUN,
                 });
             }
@@ -192,7 +192,7 @@ impl Searching<'_> {
             ProbeReason::Up if self.probes.is_empty() => "to begin with".to_owned(),
             ProbeReason::Up => "all probes have held".to_owned(),
             ProbeReason::Down => "no probe has held yet".to_owned(),
-            ProbeReason::Between => "between what held and what did not".to_owned(),
+            ProbeReason::Between => "between a level that held and one that did not".to_owned(),
             ProbeReason::Again => {
                 "again: it held before, and later probes contradict that".to_owned()
             }
@@ -214,7 +214,7 @@ impl Searching<'_> {
             },
         };
         let most = record::units::duration((probe.seconds.ceil() * 1e9) as u64);
-        format!("{}, {most} at most: {reason}", over.level(probe.level))
+        format!("{}, at most {most}: {reason}", over.level(probe.level))
     }
 
     pub fn saw(&self, row: &ProbeRow) -> String {

@@ -165,7 +165,7 @@ impl<'a> ProbeEnv<'a> {
             None => Ok(()),
             Some((criterion, _)) => Err(ProbeError {
                 line: format!(
-                    "`{}` could not be measured in a probe, so that nothing can be searched by it",
+                    "`{}` could not be measured in a probe, so it cannot be used for a search",
                     criterion.text
                 ),
                 code: exit::COULD_NOT_RUN,

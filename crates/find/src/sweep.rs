@@ -64,7 +64,7 @@ impl Searching<'_> {
                     None if actual > 0.0 => break,
                     None => {
                         let note = format!(
-                            "nothing that {} asked was answered well: the sweep ends there",
+                            "no request of {} was answered as expected: the sweep ends there",
                             self.options.over.level(users)
                         );
                         self.found.notes.push(note);

@@ -100,7 +100,7 @@ pub fn detect<'r>(
     found.copied().ok_or_else(|| {
         let known: Vec<&str> = readers.iter().map(|reader| reader.reads()).collect();
         format!(
-            "{}: not a test that Loadline knows: {}",
+            "{}: not a supported test file: {}",
             path.display(),
             known.join(", ")
         )

@@ -41,7 +41,7 @@ pub fn url_plan(text: &str, options: &UrlOptions) -> Result<Plan, LoadErrors> {
         Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => url,
         _ => {
             findings.problem_anywhere(format!(
-                "`{text}` is not a URL that begins with http:// or https://"
+                "`{text}` is not a URL that starts with http:// or https://"
             ));
             return findings.finish(None);
         }

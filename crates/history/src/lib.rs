@@ -31,7 +31,7 @@ impl std::fmt::Display for IndexError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             f,
-            "the index of runs {}: {}; the records themselves are whole, and `loadline list` adds what is missing",
+            "the index of runs {}: {}; the records themselves are complete, and `loadline list` adds missing runs",
             self.path.display(),
             self.reason
         )
@@ -124,7 +124,7 @@ fn sync(runs: &Path, again: bool) -> Result<RunIndex, IndexError> {
 #[must_use]
 pub fn set_aside(to: &Path) -> String {
     format!(
-        "the index of runs was damaged: it is kept as {}, and a new one is made of the records that are there",
+        "the index of runs was damaged: it is kept as {}, and a new one was created from the existing records",
         to.display()
     )
 }

@@ -38,7 +38,7 @@ pub fn read(text: &str) -> Result<Address, String> {
     };
     let no_url = || {
         format!(
-            "`{}` is not a URL that begins with http:// or https://",
+            "`{}` is not a URL that starts with http:// or https://",
             placeholders::replaced(&without_user(text), "…").replace(char::is_control, " ")
         )
     };
@@ -163,7 +163,7 @@ mod tests {
         ] {
             let reported = read(text).unwrap_err();
             assert!(
-                reported.ends_with("is not a URL that begins with http:// or https://")
+                reported.ends_with("is not a URL that starts with http:// or https://")
                     && !reported.contains("secret"),
                 "{reported}"
             );

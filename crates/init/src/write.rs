@@ -18,7 +18,7 @@ impl Draft {
     #[must_use]
     pub fn text(mut self, file: &str) -> String {
         if self.move_files(file) {
-            let text = "Files that it names are looked for from where this file lies.";
+            let text = "Paths in it are relative to this file.";
             self.remarks.push(text.to_owned());
         }
         let shared = self.shared_headers();
@@ -35,7 +35,7 @@ impl Draft {
         );
         let _ = writeln!(
             out,
-            "#   loadline run {file} --once     one pass, to see that it works"
+            "#   loadline run {file} --once     one iteration, to check that it works"
         );
         let _ = writeln!(out, "#   loadline run {file}            the load below");
         for remark in &self.remarks {
@@ -133,7 +133,7 @@ impl Draft {
 }
 
 const LOAD: &str = "
-# How much: one pass through the steps begins each second. Raise it once a single pass works.
+# The load: one iteration starts each second. Raise it once a single iteration works.
 load: { rate: 1/s, duration: 30s }
 
 # What must hold at the end, and decides the exit code: remove the # and set your own limits.
@@ -164,7 +164,7 @@ fn variables_text(unknowns: &[Unknown], templates: &Templates) -> String {
         ),
         (
             missing,
-            "TO FILL IN: what the source does not say. Export it before a run, or write values here:",
+            "TO FILL IN: values that the source does not contain. Export them before a run, or write them here:",
         ),
     ];
     for (list, reason) in kinds {
@@ -182,7 +182,7 @@ fn variables_text(unknowns: &[Unknown], templates: &Templates) -> String {
     let braces: Vec<_> = templates.braces().collect();
     if !braces.is_empty() {
         comment(
-            "Braces that are meant as such: two together would begin a variable.",
+            "Literal braces: two together would start a variable.",
             2,
             &mut out,
         );

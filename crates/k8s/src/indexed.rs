@@ -18,10 +18,10 @@ kind: Job
   completions: {nodes}
   # All at once: a part that comes later has missed the beginning.
   parallelism: {nodes}
-  # A load is never sent a second time behind anybody's back, and no pod is replaced while it may still be sending.
+  # A load is never sent a second time without your knowledge, and no pod is replaced while it may still be sending.
   backoffLimit: 0
   podReplacementPolicy: Failed
-  # The time until it begins, the load, and what is running behind it.
+  # The time until the start, the load, and the time for requests in flight after it.
   activeDeadlineSeconds: {deadline}
   template:
 {pod}",
@@ -48,15 +48,15 @@ fn before(options: &RenderOptions, start_at: &str) -> String {
     };
     format!(
         "\
-# Made by `loadline k8s render`: {nodes} parts of one run, which nobody conducts.
+# Made by `loadline k8s render`: {nodes} parts of one run without a conductor.
 #
 # THE LOAD BEGINS AT {start_at}: apply it in time. A pod that is ready later sends nothing and ends with 3; render it again
-# then. The hosts' clocks have to be kept (chrony, systemd-timesyncd).
+# then. The hosts' clocks must be synchronized (chrony, systemd-timesyncd).
 #
 #   {apply} -f FILE
 #   kubectl wait --for=condition=complete job/{name} --timeout={deadline}s
 #
-# Then, where the volume {name}-records is mounted, which says what is missing and judges the criteria:
+# Then, where the volume {name}-records is mounted. This reports missing parts and judges the criteria:
 #
 #   loadline merge {parts}
 ",

@@ -33,14 +33,17 @@ pub fn check(options: &RenderOptions) -> Result<(), String> {
         Job::Ray { .. } => LONGEST_RAY,
         Job::Indexed { .. } => LONGEST,
     };
-    let rule = "small letters, digits and dashes, a letter first and no dash last";
+    let rule =
+        "lower-case letters, digits and dashes, starting with a letter and not ending with a dash";
     let names = [
         ("--name", Some(&options.name), longest),
         ("--namespace", options.namespace.as_ref(), 63),
     ];
     for (flag, name, longest) in names {
         if let Some(name) = name.filter(|name| !is_label(name) || name.len() > longest) {
-            return Err(format!("{flag} {name}: {rule}, {longest} of them at most"));
+            return Err(format!(
+                "{flag} {name}: {rule}, at most {longest} characters"
+            ));
         }
     }
     if let Some(name) = options.env_from.as_ref().filter(|name| !is_subdomain(name)) {

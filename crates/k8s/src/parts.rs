@@ -34,11 +34,11 @@ pub fn claim(options: &RenderOptions) -> String {
     let (mode, reason) = match options.job {
         crate::Job::Ray { .. } => (
             "ReadWriteOnce",
-            "The head alone writes the record, which the cluster does not outlive.",
+            "Only the head writes the record. It outlives the cluster.",
         ),
         crate::Job::Indexed { .. } => (
             "ReadWriteMany",
-            "Every pod writes the record of its part, on whatever host it is: the storage has to allow that.",
+            "Every pod writes the record of its part, on any host: the storage must allow that.",
         ),
     };
     format!(
@@ -74,7 +74,7 @@ pub fn files(options: &RenderOptions) -> Result<String, String> {
         ));
     }
     let mut out = format!(
-        "apiVersion: v1\nkind: {kind}\n{}# Keys have no folders: where each file belongs stands where this is mounted.\n",
+        "apiVersion: v1\nkind: {kind}\n{}# Keys have no folders: the mount below has the path of each file.\n",
         metadata(options, &format!("{}-files", options.name))
     );
     if !texts.is_empty() {
@@ -150,7 +150,7 @@ pub fn resources(cpu: &str, memory: &str) -> String {
 pub fn apart(options: &RenderOptions) -> String {
     let labels = labels(options, Some("node"));
     format!(
-        "# One node on each host: two would share its CPUs, its ports and its network.\naffinity:\n  podAntiAffinity:\n    requiredDuringSchedulingIgnoredDuringExecution:\n      - topologyKey: kubernetes.io/hostname\n        labelSelector:\n          matchLabels: {labels}\n"
+        "# One node per host: two would share its CPUs, ports and network.\naffinity:\n  podAntiAffinity:\n    requiredDuringSchedulingIgnoredDuringExecution:\n      - topologyKey: kubernetes.io/hostname\n        labelSelector:\n          matchLabels: {labels}\n"
     )
 }
 

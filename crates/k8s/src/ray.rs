@@ -18,13 +18,13 @@ apiVersion: ray.io/v1
 kind: RayJob
 {metadata}spec:
   entrypoint: {entrypoint}
-  # The sidecar is of the image that is there already.
+  # The sidecar uses the image that the node already has.
   submissionMode: SidecarMode
-  # A load is never sent a second time behind anybody's back.
+  # A load is never sent a second time without your knowledge.
   backoffLimit: 0
-  # The load, what is running behind it, and the time until all nodes are there.
+  # The load, the time for requests in flight after it, and the time until all nodes have started.
   activeDeadlineSeconds: {deadline}
-  # Hosts are given back at once; the record stays on its volume.
+  # Hosts are released immediately; the record stays on its volume.
   shutdownAfterJobFinishes: true
   rayClusterSpec:
     rayVersion: {version}
@@ -58,7 +58,7 @@ fn before(options: &RenderOptions) -> String {
     let name = &options.name;
     format!(
         "\
-# Made by `loadline k8s render`: {nodes} nodes of a Ray cluster carry out one run. KubeRay from 1.5.1 has to be installed, which knows tokens.
+# Made by `loadline k8s render`: {nodes} nodes of a Ray cluster execute one run. It requires KubeRay 1.5.1 or later, which supports tokens.
 #
 #   {begins:<50} begins
 #   kubectl get rayjob {name}
@@ -109,7 +109,7 @@ fn head(options: &RenderOptions) -> Vec<String> {
         parts::pod_metadata(options, "head"),
         "spec:\n".to_owned(),
         below(2, &[
-            "# A head that comes back has lost its run: nobody may wait for it.\nrestartPolicy: Never\n".to_owned(),
+            "# A head that is restarted has lost its run, so it must not be restarted.\nrestartPolicy: Never\n".to_owned(),
             parts::pod_security(),
             format!("containers:\n{}", below(2, &container)),
             format!("volumes:\n{}", below(2, &[shared(), parts::volumes(options, true)])),
@@ -150,9 +150,9 @@ fn node(options: &RenderOptions) -> Vec<String> {
 fn environment() -> String {
     "\
 env:
-  # Nobody is told that a load test takes place.
+  # Do not report usage to Ray.
   - {name: RAY_USAGE_STATS_ENABLED, value: \"0\"}
-  # What Ray starts gives way to all else by default: not what makes a load.
+  # By default Ray lowers the priority of its processes. A load generator needs normal priority.
   - {name: RAY_worker_niceness, value: \"0\"}
 "
     .to_owned()

@@ -44,8 +44,8 @@ impl TestFixture {
             .as_ref()
             .ok_or_else(|| format!("PU_DOMAIN {missing}"))?;
         let login = settings.broker.clone().ok_or(
-            "PU_MQTT_USERNAME and PU_MQTT_PASSWORD are missing: they are needed to see whether the receiving side lives",
-        )?;
+"PU_MQTT_USERNAME and PU_MQTT_PASSWORD are missing: they are needed to watch the receiving side",
+)?;
         let base = Base::new(settings.is_secure, domain)
             .map_err(|reason| format!("PU_DOMAIN: {reason}"))?;
         let set_up = |reason: String| format!("set-up: {reason}");
@@ -139,7 +139,7 @@ impl TestFixture {
                 let now = clock::monotonic_ns();
                 if now >= until {
                     return Err(format!(
-                        "a message to {} was read by the broker and has not become visible within {}s: whoever keeps messages is not there, or does not know the configuration",
+                        "a message to {} was read by the broker and has not become visible within {}s: the backend that stores messages is down, or does not have the configuration",
                         unit.topic,
                         (until - begun) / 1_000_000_000
                     ));
@@ -233,7 +233,7 @@ fn read_unit(line: &str, token: usize, topic: usize) -> Result<RestUnit, String>
         return Err("a unit has a token and a topic".to_owned());
     };
     if mqtt::topic::has_wildcard(topic.as_bytes()) {
-        return Err(format!("`{topic}` is a filter, no topic"));
+        return Err(format!("`{topic}` is a filter, not a topic"));
     }
     Ok(RestUnit {
         token: Some(token.to_owned()),

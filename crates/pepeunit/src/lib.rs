@@ -76,9 +76,7 @@ fn refused(line: &str, code: u8, sink: &SharedMessageSink) -> u8 {
 fn notes(settings: &PepeunitConfig, pipe: &Pipe) -> Vec<String> {
     let mut notes = Vec::new();
     if settings.flags.topics == Topics::System {
-        notes.push(
-            "topics of the system: nothing is kept by pipes, and nothing is read back".to_owned(),
-        );
+        notes.push("system topics: pipes store nothing, and nothing is read back".to_owned());
     } else if settings.flags.no_setup || settings.flags.units.is_some() {
         notes.push(
             "publishing only: nothing is read back, and the receiving side is not watched"
@@ -86,9 +84,9 @@ fn notes(settings: &PepeunitConfig, pipe: &Pipe) -> Vec<String> {
         );
     } else if !pipe.takes(settings.value) {
         notes.push(format!(
-            "the pipe of {} takes numbers and the messages are texts: it keeps none of them, as intended",
-            settings.policy.name()
-        ));
+"the pipe of {} accepts only numbers and the messages are texts: it stores none of them, as intended",
+settings.policy.name()
+));
     } else if settings.value == PayloadKind::Text && settings.letters as usize > pipes::MAX_SIZE {
         notes.push(format!(
             "messages of {} letters: pipes hold back what is longer than {}, as intended",
@@ -104,9 +102,9 @@ fn workers(settings: &PepeunitConfig, notes: &mut Vec<String>) -> usize {
     let workers = settings.workers.min(cores).min(settings.units as usize);
     if workers < settings.workers {
         notes.push(format!(
-            "{} workers asked for, {workers} used: they are threads, and one per core and unit is all that helps",
-            settings.workers
-        ));
+"{} workers asked for, {workers} used: they are threads, and one per core and unit is all that helps",
+settings.workers
+));
     }
     workers.max(1)
 }
@@ -255,7 +253,7 @@ fn conduct(
         .tell_found(&verdict.findings(), &verdict.to_json())
     {
         sink.warning(&format_args!(
-            "what was read back is not in the record: {reason}"
+            "the results read back are not in the record: {reason}"
         ));
     }
     frontend.judge(verdict.last() + "\n", !verdict.is_good());

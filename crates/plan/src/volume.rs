@@ -80,7 +80,7 @@ impl Volume {
             Some(_) => refused(format!(
                 "a volume of `{trimmed}` never comes: leave the scenario out"
             )),
-            None => refused(format!("`{trimmed}` is more than a rate can hold")),
+            None => refused(format!("`{trimmed}` is more than the largest rate")),
         }
     }
 }

@@ -62,7 +62,7 @@ impl LoadChange {
     pub(crate) fn apply(&self, at_ns: u64, phase: usize, manifest: &mut Manifest) {
         let load = &mut manifest.load;
         if load.changes == 0 {
-            load.text.push_str(", changed while it went on");
+            load.text.push_str(", changed during the run");
         }
         load.changes += 1;
         if self.planned.is_some() {

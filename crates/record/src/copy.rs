@@ -144,14 +144,14 @@ impl Replica {
     pub fn take(&mut self, piece: &RecordPiece) -> Result<Option<DecodedChunk>, RecordError> {
         let dir = self.dir.clone();
         let failed = |source| RecordError::NotWritable { path: dir, source };
-        let unbegun = || std::io::Error::other("a piece came before the record had begun");
+        let unbegun = || std::io::Error::other("a piece arrived before the start of the record");
         let mut unfolded = None;
         let written = match piece {
             RecordPiece::Begun { manifest, plan } => self.begin(manifest, plan),
             RecordPiece::Ended(manifest) => replace(&self.dir.join("manifest.json"), manifest),
             RecordPiece::Chunk { chunk, .. } => {
                 unfolded = chunk.unfold();
-                let damaged = || std::io::Error::other("an interval came damaged");
+                let damaged = || std::io::Error::other("an interval arrived damaged");
                 match &mut self.files {
                     _ if unfolded.is_none() => Err(damaged()),
                     Some(files) => files.interval(chunk),
@@ -188,24 +188,24 @@ mod tests {
     use super::*;
 
     proptest! {
-        #[test]
-        fn a_piece_comes_back_as_it_went(
-            ages in prop::collection::btree_map(0..50u16, prop::collection::vec((any::<u64>(), 1..9u64), 1..5), 0..4),
-            lines in prop::collection::vec("[a-z{}\"]{0,20}", 0..4),
-        ) {
-            let chunk = RecordChunk::default();
-            let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-            let file = Extra::Events;
-            for piece in [RecordPiece::Chunk { chunk, in_flight_ages: ages }, RecordPiece::Lines { file, text }] {
-                let bytes = piece.to_bytes();
-                let came = RecordPiece::from_bytes(&bytes);
-                prop_assert_eq!(came.as_ref(), Some(&piece));
-            }
-        }
+    #[test]
+    fn a_piece_comes_back_as_it_went(
+    ages in prop::collection::btree_map(0..50u16, prop::collection::vec((any::<u64>(), 1..9u64), 1..5), 0..4),
+    lines in prop::collection::vec("[a-z{}\"]{0,20}", 0..4),
+    ) {
+    let chunk = RecordChunk::default();
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let file = Extra::Events;
+    for piece in [RecordPiece::Chunk { chunk, in_flight_ages: ages }, RecordPiece::Lines { file, text }] {
+    let bytes = piece.to_bytes();
+    let came = RecordPiece::from_bytes(&bytes);
+    prop_assert_eq!(came.as_ref(), Some(&piece));
+    }
+    }
 
-        #[test]
-        fn whatever_comes_is_a_piece_or_none(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-            let _ = RecordPiece::from_bytes(&bytes);
-        }
+    #[test]
+    fn whatever_comes_is_a_piece_or_none(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+    let _ = RecordPiece::from_bytes(&bytes);
+    }
     }
 }

@@ -92,7 +92,7 @@ impl All {
             },
             Some(other) => {
                 return Err(format!(
-                    "{} is a whole run, and no part of one",
+                    "{} is a whole run, not a part of one",
                     other.path.display()
                 ));
             }
@@ -182,8 +182,7 @@ impl All {
             ns: ends().map(|end| end.ns).max().unwrap_or(0),
             reason: match early {
                 Some(end) => end.reason.clone(),
-                None => (!all)
-                    .then(|| "parts that are missing, or did not come to their end".to_owned()),
+                None => (!all).then(|| "parts that are missing or did not finish".to_owned()),
             },
             cause: early.and_then(|end| end.cause.clone()),
             record_ends_ns: None,

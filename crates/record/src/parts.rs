@@ -89,7 +89,7 @@ pub(super) fn belongs(full_run: &Manifest, own: &Manifest, number: u64) -> Resul
     }
     if apart_ns > doubt_ns {
         return Err(format!(
-            "its zero lies {} from the run's, and their clocks are known to {}",
+            "its start differs by {} from the run's, and their clocks are known to {}",
             crate::units::time(apart_ns),
             crate::units::time(doubt_ns)
         ));

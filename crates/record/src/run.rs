@@ -65,7 +65,7 @@ pub struct ProcessFacts {
 impl ProcessFacts {
     fn lost_text(&self) -> String {
         format!(
-            "process {} of {} did not come to its end: its record goes to {}, and whether it sent what was due after that is unknown",
+            "process {} of {} did not finish: its record goes to {}, and whether it sent what was due after that is unknown",
             self.share.index,
             self.share.of,
             crate::units::moment(self.recorded_to_ns)

@@ -27,7 +27,7 @@ pub fn console(gate: &Gate) -> String {
             .map(|reason| format!("not compared: {reason}")),
     );
     if let Some(saved) = &gate.saved {
-        lines.push(format!("these runs are the baseline `{saved}` from now on"));
+        lines.push(format!("these runs are now the baseline `{saved}`"));
     }
     let blank = if lines.is_empty() { "" } else { "\n" };
     lines.push(format!(

@@ -16,8 +16,7 @@ pub const HEADS: [&str; 10] = [
     "Off by",
     "Utilisation",
 ];
-pub const MEANING: &str = "Times are what was asked / what was served; asked of a queue is what its arrivals came to. Off by: served against what was computed for each \
-     request, with faults and queues, at most of the times shown. – : fewer than ten answers lie beyond, or it has no capacity.";
+pub const MEANING: &str = "Times are requested / served; for a queue, computed from its arrivals / served. Off by: largest difference between served times and those computed for each request, with faults and queues. – : fewer than ten responses are beyond, or there is no capacity.";
 
 #[must_use]
 pub fn cells(row: &MockRow) -> Vec<String> {
@@ -74,7 +73,7 @@ fn sentence(row: &MockRow) -> String {
     // The computed latency includes faults and queues.
     parts.extend(
         row.difference
-            .map(|share| format!("{} off what was computed", off(share))),
+            .map(|share| format!("{} off the computed times", off(share))),
     );
     parts.extend(row.capacity.as_ref().map(|busy| {
         let used = units::share(busy.utilisation);
@@ -82,7 +81,7 @@ fn sentence(row: &MockRow) -> String {
     }));
     parts.extend(row.late_p99_ns.map(|late| {
         format!(
-            "99 % of its answers came at most {} late",
+            "99 % of its responses were at most {} late",
             units::time(late)
         )
     }));
@@ -186,7 +185,7 @@ mod tests {
     #[test]
     fn a_sentence_says_the_same() {
         let wanted = "mock lorota, GET /a: 207 requests, 200 × 200, 503 × 5, 2 reset; mean 130 ms asked, 132 ms served; \
-             p50 4.20 ms asked, 4.25 ms served; +1.19 % off what was computed; 62.5 % of 1,000/s used; 99 % of its answers came at most 214 µs late";
+             p50 4.20 ms asked, 4.25 ms served; +1.19 % off the computed times; 62.5 % of 1,000/s used; 99 % of its responses were at most 214 µs late";
         assert_eq!(sentences(&[row()]), [wanted]);
     }
 }

@@ -193,10 +193,10 @@ impl Teller<'_> {
         table.row(["Total".to_owned()].into_iter().chain(totals));
         let mut notes = vec!["Where no request fails: a failed one ends its iteration."];
         if !self.rendered.exact {
-            notes.push("Each figure is rounded for itself, totals too; --exact shows more digits.");
+            notes.push("Figures and totals are rounded separately; --exact shows more digits.");
         }
         if !profile.is_known {
-            notes.push("Loops, conditions or pauses depend on answers: what is not known before the run is counted once.");
+            notes.push("Loops, conditions or pauses depend on responses: those that are unknown before the run count once.");
         }
         let left_out = match profile.columns_omitted {
             0 => String::new(),
@@ -213,10 +213,10 @@ impl Teller<'_> {
         let profile = self.profile;
         let text = match (profile.users, profile.arrivals) {
             (Some(users), _) => format!(
-                "{} users{} for {}, each beginning again when it has ended: how many iterations that makes depends on the answers.",
+                "{} users{} for {}, each starting again when its iteration ends. The number of iterations depends on the responses.",
                 count(u64::from(users)),
                 if profile.users_come_and_go {
-                    " at most, who come and go,"
+                    " at most, in changing numbers,"
                 } else {
                     ""
                 },
@@ -336,7 +336,7 @@ impl Teller<'_> {
         for table in &profile.tables {
             let rows = count(table.rows);
             let text = match table.needed {
-                _ if table.at_random => format!("{rows} rows, drawn at random: rows come again"),
+                _ if table.at_random => format!("{rows} rows, drawn at random: rows may repeat"),
                 None => format!("{rows} rows, shared by all users"),
                 Some(needed) if needed <= table.rows => format!(
                     "{rows} rows, {} are needed: each is used once at most",
@@ -362,7 +362,7 @@ impl Teller<'_> {
             return "in flight: one per user".to_owned();
         }
         let Some(latency) = latency_ns else {
-            return "in flight: unknown; set how long a request takes, `--latency 300ms` or `assume: { latency: 300ms }`".to_owned();
+            return "in flight: unknown; set the duration of a request, `--latency 300ms` or `assume: { latency: 300ms }`".to_owned();
         };
         let by_column =
             profile
@@ -399,12 +399,12 @@ impl Teller<'_> {
             ))
         };
         if profile.users.is_some() {
-            return "bandwidth: as fast as answers come".to_owned();
+            return "bandwidth: as fast as responses arrive".to_owned();
         }
         let sent = peak(|bandwidth| bandwidth.sent)
-            .unwrap_or_else(|| "unknown: requests hold what answers bring".to_owned());
+            .unwrap_or_else(|| "unknown: requests contain values from responses".to_owned());
         let received = peak(|bandwidth| bandwidth.received).unwrap_or_else(|| {
-            "unknown; say how large an answer is, `--answer 2kB` or `assume: { answer: 2kB }`"
+            "unknown; set the size of a response, `--answer 2kB` or `assume: { answer: 2kB }`"
                 .to_owned()
         });
         format!("bandwidth at the highest rate: to the service {sent}, from it {received}")

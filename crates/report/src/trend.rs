@@ -29,7 +29,7 @@ pub fn sheet(trend: &MetricTrend) -> Sheet {
     if !trend.excluded.is_empty() {
         blocks.push(Block::Heading("Not counted"));
         blocks.push(Block::Text(
-            "These cannot be compared with the newest run that counts, or cannot be trusted."
+            "These runs cannot be compared with the newest one that counts, or are not valid."
                 .into(),
         ));
     }

@@ -199,11 +199,11 @@ fn exchange(
             return Ok(answer);
         }
         if n == 0 {
-            return Err("the connection ended within the answer".to_owned());
+            return Err("the connection ended within the response".to_owned());
         }
         if came.len() > most {
             return Err(format!(
-                "the answer is larger than {} MB, which is as much as is read",
+                "the response is larger than the limit of {} MB",
                 most >> 20
             ));
         }
@@ -219,7 +219,7 @@ fn answer(bytes: &[u8], is_over: bool) -> Result<Option<BlockingResponse>, Strin
     let mut lines = head.split("\r\n");
     let status = lines.next().and_then(|line| line.strip_prefix("HTTP/1."));
     let status = status.and_then(|line| line.split(' ').nth(1)?.parse().ok());
-    let status = status.ok_or("the answer is not HTTP")?;
+    let status = status.ok_or("the response is not HTTP")?;
     let header = |wanted: &str| {
         let mut all = head.split("\r\n").filter_map(|line| line.split_once(':'));
         all.find(|(name, _)| name.eq_ignore_ascii_case(wanted))
@@ -231,7 +231,7 @@ fn answer(bytes: &[u8], is_over: bool) -> Result<Option<BlockingResponse>, Strin
         } else if let Some(length) = header("content-length") {
             let length: usize = length
                 .parse()
-                .map_err(|_| "the answer has a strange length")?;
+                .map_err(|_| "the response has an invalid length")?;
             body.get(..length).map(<[u8]>::to_vec)
         } else if status == 204 {
             Some(Vec::new())
@@ -250,7 +250,7 @@ fn unchunked(mut rest: &[u8]) -> Result<Option<Vec<u8>>, String> {
         let size = String::from_utf8_lossy(&rest[..end]);
         let size = size.split(';').next().unwrap_or_default().trim().to_owned();
         let size =
-            usize::from_str_radix(&size, 16).map_err(|_| "the answer has a strange chunk")?;
+            usize::from_str_radix(&size, 16).map_err(|_| "the response has an invalid chunk")?;
         let Some(chunk) = rest[end + 2..].get(..size) else {
             return Ok(None);
         };

@@ -30,7 +30,7 @@ pub fn derive(run: &Run, page: &Page, sink: &SharedMessageSink) -> Derived {
     let report = dir.join(derived::PAGE);
     if derived::is_poorer(dir, &page.summary) {
         sink.warning(&format_args!(
-            "the report in {} covers more than the record still holds: it is kept and not overwritten",
+            "the report in {} covers more than the record now contains: it was not overwritten",
             dir.display()
         ));
         return stored(report.is_file().then_some(report));
@@ -39,9 +39,9 @@ pub fn derive(run: &Run, page: &Page, sink: &SharedMessageSink) -> Derived {
         Ok(()) => stored(Some(report)),
         Err(error) => {
             sink.error(&format_args!(
-                "{error}: once it can be written, `loadline report {}` makes the report of the record",
-                dir.display()
-            ));
+"{error}: once it can be written, `loadline report {}` creates the report from the record",
+dir.display()
+));
             Derived {
                 report: None,
                 is_written: false,

@@ -100,7 +100,7 @@ fn measured(
     }
     if times.count() < LEAST {
         return Err(format!(
-            "run {name} has {} answers to \"{label}\", which make no distribution: {LEAST} at least do",
+            "run {name} has {} answers to \"{label}\", too few for a distribution: at least {LEAST} are needed",
             count(times.count())
         ));
     }

@@ -199,8 +199,7 @@ pub(crate) fn prepare_as(
     }
     if job.options.hooks.is_none() && plan.has_extensions() {
         // Conditions on responses in a test file must not be dropped silently.
-        let text =
-            "steps of the plan say what nobody here looks at: their front door's hooks are missing";
+        let text = "the plan's steps have checks that only their front end can evaluate, and its hooks are missing";
         return Err(RunRefused::bad_input(vec![Problem::anywhere(text)]));
     }
     let budget = job.options.memory;

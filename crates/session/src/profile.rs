@@ -150,12 +150,12 @@ fn ports(plan: &Plan, host: &Host, arrivals: f64, connections: Option<f64>) -> M
         return MachineCheck {
             about,
             enough: None,
-            text: "how many local ports there are is unknown".to_owned(),
+            text: "the number of local ports is unknown".to_owned(),
         };
     };
     let there_are = high.saturating_sub(low) + 1;
     let has = format!(
-        "{} local ports to one address",
+        "{} local ports for one address",
         record::units::count(there_are)
     );
     // A user's own connections close with the iteration. Shared ones stay open.
@@ -205,7 +205,7 @@ fn memory_for(users: Option<f64>) -> MachineCheck {
                 about,
                 enough: Some(needs <= budget as f64),
                 text: format!(
-                    "running users take about {}; {has} may be used (`--memory`)",
+                    "running users take about {}; the limit is {has} (`--memory`)",
                     record::units::bytes(needs as u64)
                 ),
             }
@@ -214,7 +214,7 @@ fn memory_for(users: Option<f64>) -> MachineCheck {
             about,
             enough: None,
             text: format!(
-                "{} per running user; {has} may be used (`--memory`)",
+                "{} per running user; the limit is {has} (`--memory`)",
                 record::units::bytes(engine::memory::USER)
             ),
         },

@@ -73,7 +73,7 @@ pub(crate) fn apply_env_excerpts(plan: &mut Plan) -> Result<(), Vec<Problem>> {
     if plan.omit_excerpts {
         plan.notes.push(Note {
             at: None,
-            text: "excerpts of answers are left out of the record, as was asked".to_owned(),
+            text: "excerpts of responses are omitted from the record, as requested".to_owned(),
         });
     }
     Ok(())

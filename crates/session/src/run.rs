@@ -97,7 +97,7 @@ impl Ready {
                 match Writer::create(&place, manifest, plan, &labels, redactor()) {
                     Ok(writer) => writer,
                     Err(error @ RecordError::NotWritable { .. }) => {
-                        sink.warning(&format_args!("{error}; the run goes on without a record"));
+                        sink.warning(&format_args!("{error}; the run continues without a record"));
                         Writer::in_memory(manifest, &labels, redactor())
                     }
                     Err(error) => return Err(StartError::unrecorded(&error)),
@@ -157,7 +157,7 @@ impl Ready {
 /// Refuses a part that is ready too late, because the other parts do not wait.
 fn not_late(part: &RunPartOrder, zero: Zero) -> Result<(), RunRefused> {
     if part.alone && engine::clock::monotonic_ns() >= zero.monotonic_ns {
-        let line = "late: the part was not ready when the others began: nothing was sent";
+        let line = "late: the part was not ready when the others started; nothing was sent";
         return Err(RunRefused::from(vec![plan::Problem::anywhere(line)]));
     }
     Ok(())

@@ -24,6 +24,6 @@ export class HeatScale {
   #show(): void {
     const ramp = h("span", { class: "ramp", "aria-hidden": "true" });
     ramp.style.background = `linear-gradient(to right, ${this.env.colours.heatSteps().join(", ")})`;
-    fill(this.el, "1 answer", ramp, `${count(this.#most)} answers in a cell (logarithmic)`);
+    fill(this.el, "1 response", ramp, `${count(this.#most)} responses in a cell (logarithmic)`);
   }
 }

@@ -114,7 +114,7 @@ export function timeline(page: Page): Drawing | null {
     return null;
   const nothing = points.from_ns.map(() => null);
   const words = (held: boolean | null | undefined) =>
-    held === true ? "holds" : held === false ? "does not hold" : "cannot be said";
+    held === true ? "holds" : held === false ? "does not hold" : "unknown";
   return {
     unit: "number",
     ends: [0, rows.length],

@@ -65,7 +65,7 @@ export function steer(): Steer {
     } else {
       const kind = KINDS[load.quantity];
       title.textContent = kind.title;
-      const now = `There are ${kind.show(load.value)} now; at most ${kind.show(load.most)} can be asked for.`;
+      const now = `There are ${kind.show(load.value)} now; at most ${kind.show(load.most)} can be requested.`;
       fill(
         text,
         h("p", {}, now),

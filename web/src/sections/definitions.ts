@@ -24,7 +24,7 @@ const TERMS: [string, string][] = [
     "percentile",
     "99 of 100 requests took at most the time p99. Every request counts: one without a complete response ranks above all others. Percentiles come from merged histograms with three significant digits and are never averaged.",
   ],
-  ["– in place of a figure", "Fewer than ten samples lie beyond the percentile, so a figure would be chance."],
+  ["– in place of a figure", "Fewer than ten samples are beyond the percentile, so a figure would be chance."],
   [
     "≥ t",
     "The percentile falls among requests that timed out; t is the shortest of them. The true value is at least t.",

@@ -83,7 +83,7 @@ function cell(value: Figure | null | undefined): Child {
   const interval = bounds(value.thin);
   return h(
     "span",
-    { class: "thin", title: "fewer than ten samples lie beyond: it may be chance; with its 95 % interval" },
+    { class: "thin", title: "fewer than ten samples are beyond: it may be chance; with its 95 % interval" },
     thin(value.thin),
     interval ? h("span", { class: "sub" }, interval) : null,
   );

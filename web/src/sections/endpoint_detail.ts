@@ -16,11 +16,11 @@ type OfRow = "service" | "response" | "iteration" | "unpaused";
 const TIMES: Record<string, [string, string]> = {
   connect: ["connect", "opening a connection, where one was opened"],
   tls: ["TLS handshake", "after the connect"],
-  first_byte: ["first byte", "from its first byte written to the first byte of the answer"],
+  first_byte: ["first byte", "from its first byte written to the first byte of the response"],
   service: ["service time", "from its first byte written to the last byte read"],
-  script: ["in the test's hands", "from the call of the test's own code to the answer in its hands"],
+  script: ["in the test's hands", "from the call in the test's own code until it has the response"],
   response: ["response time", "from the moment at which it was due to the last byte read"],
-  iteration: ["iteration", "from the intended arrival to the last answer"],
+  iteration: ["iteration", "from the intended arrival to the last response"],
   unpaused: ["without its pauses", "the iteration without its think times"],
 };
 /** Names for transactions. */
@@ -56,7 +56,7 @@ function pictures(known: LabelSeries, row: Row): Child {
     "div",
     { class: "pictures" },
     over && h("figure", {}, h("figcaption", {}, `${named} over time`, ...keys), over),
-    of && h("figure", {}, h("figcaption", {}, `${named}, how it is spread`), of),
+    of && h("figure", {}, h("figcaption", {}, `Distribution of ${named}`), of),
   );
 }
 
@@ -74,7 +74,7 @@ function times(known: LabelSeries, row: Row): Child {
     return [[h("span", { title: meaning }, name), count(of.count), ...figures]];
   });
   if (rows.length === 0) return null;
-  return h("div", {}, h("h4", {}, "What its time is made of"), table("What its time is made of", columns, rows));
+  return h("div", {}, h("h4", {}, "Parts of its time"), table("Parts of its time", columns, rows));
 }
 
 /** Returns the name and the explanation of a time. */
@@ -109,7 +109,7 @@ function tally(title: string, counts: Record<string, number>): Child {
 function amounts(row: Row): Child {
   const stats = rowTime(row)?.stats;
   const answered = stats
-    ? `${count(stats.count)} measured, ${count(stats.unanswered)} without a complete answer`
+    ? `${count(stats.count)} measured, ${count(stats.unanswered)} without a complete response`
     : "nothing measured";
   // Bytes are counted per request.
   const moved = spansRequests(row) ? "" : ` · sent ${bytes(row.bytes_out)} · received ${bytes(row.bytes_in)}`;

@@ -24,7 +24,7 @@ const GROUPS: [Row["group"], string][] = [
   ["custom", "Custom"],
 ];
 const MEANING = {
-  iteration: "intended arrival to last answer",
+  iteration: "intended arrival to last response",
   transaction: "first step due to end of last",
   response: "response time: due to last byte",
   service: "service time: first byte written to last byte read",

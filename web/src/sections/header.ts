@@ -45,7 +45,7 @@ export function header(tools: HTMLElement[], live: () => boolean): Header {
 function ending(page: Page, live: boolean): HTMLElement | null {
   const { state, ended_by: by, record_ends_ns: cut } = page.summary.run;
   if (cut !== null && cut !== undefined) {
-    const text = `The record ends at ${duration(cut)}: it is damaged, or could not be written. All figures are of what is before that.`;
+    const text = `The record ends at ${duration(cut)}: it is damaged, or could not be written. All figures cover the time before that.`;
     return h("p", { class: "ending" }, badge("not the whole run", "warn", "warn"), text);
   }
   if (state === "running" && !live) {

@@ -47,7 +47,7 @@ export function latency(env: Env): Section {
 export function distribution(env: Env): Section {
   const map = new TimeChart(env, {
     id: "heat",
-    title: "Heat map: where answers lie",
+    title: "Heat map: distribution of responses",
     note: "Point at a cell to read its number of responses.",
     draw: heat,
     height: 280,
@@ -62,7 +62,7 @@ export function distribution(env: Env): Section {
     new PlaneChart(env, {
       id: "curve",
       title: "Percentile curve",
-      note: "Every further nine takes equal room.",
+      note: "Each further nine takes the same width.",
       draw: curve,
     }),
   ];
@@ -93,12 +93,12 @@ function confidence(page: Page): Child {
     count(c.samples),
     `${count(Math.round(c.effective))}${c.approximate ? " (rough)" : ""}`,
   ]);
-  return h("div", {}, h("h3", {}, "How far they may be off"), table("Confidence intervals", columns, cells));
+  return h("div", {}, h("h3", {}, "Uncertainty of the percentiles"), table("Confidence intervals", columns, cells));
 }
 
 function unanswered(page: Page): Child {
   const missing = page.series.distribution.filter((d) => d.unanswered > 0);
   if (missing.length === 0) return null;
   const list = missing.map((d) => `${count(d.unanswered)} of ${count(d.count)} (${d.time})`).join(", ");
-  return muted(`Without a complete answer, and above every time shown: ${list}.`);
+  return muted(`Without a complete response, and above every time shown: ${list}.`);
 }

@@ -18,8 +18,8 @@ const COLUMNS = [
   { name: "Utilisation", number: true },
 ];
 const MEANING =
-  "Times are what was asked / what was served; asked of a queue is what its arrivals came to. Off by: served against what was computed " +
-  "for each request, with faults and queues, at most of the times shown. – : fewer than ten answers lie beyond, or it has no capacity.";
+  "Times are requested / served; for a queue, computed from its arrivals / served. Off by: largest difference between served times and those " +
+  "computed for each request, with faults and queues. – : fewer than ten responses are beyond, or there is no capacity.";
 
 export function mocks(): Section {
   return section("mocks", "Mocks", (page: Page) => {

@@ -77,8 +77,8 @@ function scenarios(page: Page): Child {
     );
   }
   columns.push(
-    { name: "ended", number: true, title: "iterations that ended, in whatever way", cell: (s) => count(s.ended) },
-    { name: "completed", number: true, title: "iterations that came to their end", cell: (s) => count(s.completed) },
+    { name: "ended", number: true, title: "iterations that ended, with any result", cell: (s) => count(s.ended) },
+    { name: "completed", number: true, title: "iterations that ran to their end", cell: (s) => count(s.completed) },
     { name: "completed/h", number: true, title: lengths, cell: (s) => rate(s.completed_per_hour) },
     { name: "completed/s", number: true, title: lengths, cell: (s) => rate(s.completed_per_second) },
   );
@@ -126,7 +126,7 @@ function arrivalLedger(a: Arrivals, state: Page["summary"]["run"]["state"]): HTM
     h("h3", {}, "Arrivals ", balance(a.adds_up)),
     a.planned === null ? null : equation([a.until_stop ? due : "planned", a.planned], planned),
     equation(["started", a.started], started),
-    (a.exited ?? 0) > 0 ? muted(`${count(a.exited ?? 0)} of the completed left on the way, as the plan has it.`) : null,
+    (a.exited ?? 0) > 0 ? muted(`${count(a.exited ?? 0)} of the completed ones exited early, as planned.`) : null,
   );
 }
 
@@ -144,7 +144,7 @@ function requestLedger(r: Requests): HTMLElement {
     h("h3", {}, "Requests ", balance(r.adds_up)),
     equation(["issued", r.issued], issued),
     classes.length > 0 ? equation(["no answer", r.none], classes) : null,
-    r.redirects > 0 ? muted(`${count(r.redirects)} redirects were followed besides.`) : null,
+    r.redirects > 0 ? muted(`${count(r.redirects)} redirects were followed in addition.`) : null,
   );
 }
 

@@ -15,18 +15,17 @@ pub fn assumptions(summary: &Summary) -> Vec<String> {
             "Arrivals follow the schedule, independent of responses: a slow server does not receive less load.".to_owned()
         }
         Model::Closed => format!(
-            "Closed loop: at most {} users, each waiting for its answers, so a stall of the server is seen once per user and the load \
-             falls while it lasts.",
+            "Closed loop: at most {} users, each waiting for its responses. A stall of the server is seen once per user, and the load falls while it lasts.",
             units::count(summary.users.max)
         ),
         Model::Once => "One iteration was sent: this is a trial, not a measurement.".to_owned(),
     });
     if run.model != Model::Once {
-        all.push("The whole run counts: no beginning was cut off as warm-up.".to_owned());
+        all.push("The whole run counts: no warm-up was excluded.".to_owned());
     }
     if on_this_machine(&run.target) {
         all.push(
-            "Generator and target ran on one machine: they shared its CPUs, and no network lay between them.".to_owned(),
+            "Generator and target ran on one machine: they shared its CPUs, and there was no network between them.".to_owned(),
         );
     }
     if run.elapsed_ns < SHORT_NS && run.model != Model::Once {

@@ -51,7 +51,7 @@ fn answered(summary: &Summary) -> Option<Deciding> {
     let rate = per_second(answered, summary.run.elapsed_ns);
     let best = summary.trend.as_ref().map(|trend| {
         let best = units::rate(trend.best.ok_per_second);
-        format!("right answers: {best}/s at best, for a quarter of the load")
+        format!("at best {best}/s ok, for a quarter of the load")
     });
     (summary.requests.issued > 0).then(|| figure("answered/s", units::rate(rate), best))
 }

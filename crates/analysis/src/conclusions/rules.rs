@@ -138,7 +138,7 @@ fn generator(summary: &Summary) -> Option<Conclusion> {
             let late = m.lateness_p99_ns.filter(|_| !m.late_ns.is_empty());
             let late = late.map_or_else(String::new, |ns| {
                 format!(
-                    " 1 % of what was due at a moment started at least {} late while it used {cpu} of a core;",
+                    " 1 % of what was due at a set time started at least {} late while it used {cpu} of a core;",
                     units::time(ns)
                 )
             });
@@ -236,7 +236,7 @@ fn overload(summary: &Summary) -> Option<Conclusion> {
         Tone::Bad,
         format!(
             "The server did not keep up: while {} arrivals/s were due, requests in flight {verb} from {} in the first quarter of the \
-             load to {} in the last; {}/s were answered as they should be at best.{none}",
+             load to {} in the last; at best {}/s were answered as expected.{none}",
             units::rate(last.due_per_second),
             units::rate(before),
             units::rate(after),
@@ -344,7 +344,7 @@ fn healthy(summary: &Summary) -> Option<Conclusion> {
         "healthy",
         Tone::Good,
         format!(
-            "{}{} requests were answered as they should be, {wrong}, at {}/s, with a {percentile} of the {name}{whose} of {figure}.",
+            "{}{} requests were answered as expected, {wrong}, at {}/s, with a {percentile} of the {name}{whose} of {figure}.",
             if keeps_up { "The server kept up: " } else { "" },
             units::count(ok),
             units::rate(summary.all.per_second),
@@ -444,7 +444,7 @@ fn recovery(summary: &Summary) -> Option<Conclusion> {
         Some(ns) => (
             Tone::Neutral,
             format!(
-                "After the peak (phase {name}) it took {} until answers were as before for 10 s: p95 at most {bound} ({before} in the phase before it), and no more errors.",
+                "After the peak (phase {name}) it took {} until responses were as before for 10 s: p95 at most {bound} ({before} in the phase before it), and no more errors.",
                 units::time(ns)
             ),
         ),

@@ -55,7 +55,7 @@ pub(super) fn slowest(summary: &Summary) -> Option<Conclusion> {
     };
     let all = stats(&summary.all).map(figure)?;
     let text = format!(
-        "{among} was {}, with a {percentile} {name} of {slow} where that of all requests was {all}.",
+        "{among} was {}, with a {percentile} {name} of {slow}. That of all requests was {all}.",
         summary.labels[*at].text,
     );
     let figures = [

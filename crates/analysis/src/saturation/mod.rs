@@ -274,7 +274,7 @@ fn sentence(reached: &[Reached], first: Option<usize>, watched: &[String]) -> St
             let cause = match &first.cause {
                 Some(cause) => format!(", {cause}"),
                 None if first.resource == pools::THREADS => {
-                    "; why it is full, what was measured does not show".to_owned()
+                    "; the measurements do not show why it is full".to_owned()
                 }
                 None => String::new(),
             };

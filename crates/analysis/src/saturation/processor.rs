@@ -43,7 +43,7 @@ pub(super) fn limits(all: &[WatchedMetric], cores: Option<f64>) -> Vec<Limited> 
             metric: reported.by.metric.clone(),
             limit: match reported.cores {
                 Some(cores) => {
-                    format!("{cores} cores, {:.0} % of them and more busy", FULL * 100.0)
+                    format!("{cores} cores, at least {:.0} % of them busy", FULL * 100.0)
                 }
                 None => format!("{:.0} % and more busy", FULL * 100.0),
             },

@@ -21,12 +21,9 @@ pub(super) fn limits(all: &[WatchedMetric]) -> Vec<Limited> {
         };
         let by = LAGS.into_iter().find(|name| is_told(name))?;
         (one.metric == by).then(|| {
-            limited(
-                EVENT_LOOP,
-                one,
-                "it comes to what is due 0.1 s late",
-                |_, lag| lag >= LAG_S,
-            )
+            limited(EVENT_LOOP, one, "it runs due work 0.1 s late", |_, lag| {
+                lag >= LAG_S
+            })
         })
     });
     loops
@@ -50,7 +47,7 @@ fn heap(used: &WatchedMetric, all: &[WatchedMetric]) -> Option<Limited> {
     Some(limited(
         HEAP,
         used,
-        "95 % and more in use, and collecting takes 10 % of the time and more",
+        "at least 95 % in use, and garbage collection takes at least 10 % of the time",
         is_full,
     ))
 }

@@ -286,7 +286,7 @@ fn missing_figures_give_no_cause() {
     assert!(
         saturation
             .sentence
-            .ends_with("why it is full, what was measured does not show.")
+            .ends_with("the measurements do not show why it is full.")
     );
     let mut all = metrics(service, &simulated(service, 3));
     all.retain(|one| !one.metric.contains("cpu"));

@@ -23,7 +23,7 @@ pub(super) fn find(run: &Run, moments: &[Moment]) -> Result<Segment, String> {
     }
     let phases = &run.manifest.phases;
     if phases.iter().any(|phase| phase.constant.is_none()) {
-        return Err("the record does not say in which phases the load stays the same".into());
+        return Err("the record does not say in which phases the load is constant".into());
     }
     let whole = Segment {
         phase: None,
@@ -65,7 +65,7 @@ pub(super) fn find(run: &Run, moments: &[Moment]) -> Result<Segment, String> {
     longest.ok_or_else(|| NEVER.to_owned())
 }
 
-const NEVER: &str = "the load never stays the same";
+const NEVER: &str = "the load is never constant";
 
 impl Segment {
     pub fn length_ns(&self) -> u64 {

@@ -154,7 +154,7 @@ fn of_what_is_too_short_or_never_the_same_nothing_is_said() {
     assert!(
         steady_state(&ramped)
             .sentence
-            .contains("never stays the same")
+            .contains("the load is never constant")
     );
     let mut stopped = simulated_run(6, 120, &[], |_| 5.0);
     stopped.manifest.state = RunState::Interrupted;
@@ -233,7 +233,7 @@ fn without_a_steady_state_nothing_is_judged_in_it() {
     assert!(
         error(vec![ramp(60)])
             .unwrap()
-            .contains("the load never stays the same")
+            .contains("the load is never constant")
     );
 }
 

@@ -102,7 +102,7 @@ fn sentence(found: &Finding, name: &str, place: &str) -> String {
     let from_ns = found.stretch.map_or(0, |stretch| stretch.from_ns);
     match &found.what {
         SteadyState::Unknown(reason) => {
-            format!("Whether there was a steady state{place} cannot be said: {reason}.")
+            format!("Steady state{place} could not be determined: {reason}.")
         }
         SteadyState::Steady {
             from_ns: settled_ns,
@@ -166,7 +166,7 @@ fn sentence(found: &Finding, name: &str, place: &str) -> String {
             completed,
             grows,
         } => format!(
-            "There was no steady state{place} but overload: {} requests/s came and {}/s were answered, so {} more waited with every second.",
+            "Overload instead of a steady state{place}: {} requests/s arrived and {}/s were answered, so the backlog grew by {}/s.",
             units::rate(*arrived),
             units::rate(*completed),
             units::rate(*grows),

@@ -293,7 +293,7 @@ fn all_failed(summary: &Summary) -> Option<String> {
     let most = summary.errors.first();
     all.then(|| {
         format!(
-            "warning: not one of {} requests was answered as it should be{}",
+            "warning: none of {} requests was answered as expected{}",
             units::count(ended),
             most.map_or_else(String::new, |row| format!(
                 " (most often: {}, {})",
@@ -330,14 +330,14 @@ fn time_in_no_table(run: &Run, summary: &Summary) -> Option<String> {
 pub fn cut_text(cut: Truncation) -> String {
     let at = units::duration(cut.at_ns);
     let run_on = cut.of_ns.map_or_else(String::new, |ns| {
-        format!(", the run went on to {}", units::duration(ns))
+        format!(", the run continued until {}", units::duration(ns))
     });
     let how = if cut.damaged {
         "is damaged at"
     } else {
         "could not be written any further and ends at"
     };
-    format!("the record {how} {at}{run_on}: all figures are of what is before that")
+    format!("the record {how} {at}{run_on}: all figures cover only the time before that")
 }
 
 /// Lists the periods that criteria exclude because nodes were lost.
@@ -449,7 +449,7 @@ fn notes(run: &Run, summary: &Summary) -> Vec<String> {
     notes.extend(super::nodes::apart(&run.nodes));
     if let Some(share) = run.manifest.share {
         notes.push(format!(
-            "this is part {} of {}, by number from 0: `loadline merge` puts it together with the others, and judges what is asked of the run",
+            "this is part {} of {}, by number from 0: `loadline merge` merges it with the others and judges the criteria",
             share.index, share.of
         ));
     }

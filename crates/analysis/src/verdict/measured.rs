@@ -88,7 +88,7 @@ pub(super) fn subject_missing(run: &Run, criterion: &Criterion) -> Option<String
         let mut labels = run.labels.iter();
         let has_clients = labels.any(|label| label.group == LabelGroup::Mqtt);
         return (!has_clients)
-            .then(|| "this run has no MQTT clients, whose messages it counts".into());
+            .then(|| "it counts messages of MQTT clients, and this run has none".into());
     }
     let cause = CriterionScope::new(run, criterion, 0).err()?;
     let known: Vec<&str> = if criterion.phase.is_some() && cause.contains("phase") {
@@ -400,7 +400,7 @@ impl CriterionScope<'_> {
                     units::count(more as u64)
                 )
             }
-            None => format!("{few}: it lies too close to the bound"),
+            None => format!("{few}: the value is too close to the bound"),
         })
     }
 }
@@ -495,7 +495,7 @@ fn mean(samples: &Sampled, criterion: &Criterion) -> Result<Measured, String> {
     if samples.unanswered() > 0 {
         measured.certain = false;
         measured.reason = Some(format!(
-            "{} requests had no answer: the mean is only that of the others",
+            "{} requests had no response: the mean covers only the others",
             units::count(samples.unanswered())
         ));
     }

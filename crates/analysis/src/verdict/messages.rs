@@ -44,8 +44,7 @@ impl MessageCounts {
         if !self.is_reported {
             return Err("the MQTT clients did not report at the end of the run".into());
         }
-        let deliveries =
-            "deliveries are counted where subscribers of the same run receive stamped messages";
+        let deliveries = "deliveries are counted only if subscribers of the same run receive messages with a message header";
         match fate {
             MessageFate::Unknown => Ok((self.unknown, self.due)),
             MessageFate::Duplicates if self.received > 0 => Ok((self.again, self.received)),

@@ -59,7 +59,7 @@ pub(super) fn measure(
             worst.reason.get_or_insert(doubt);
         }
     }
-    worst.ok_or_else(|| format!("nothing was measured of server.{name}"))
+    worst.ok_or_else(|| format!("server.{name} was not measured"))
 }
 
 fn one(
@@ -92,7 +92,7 @@ fn one(
     let Some(value) = value else {
         return without(
             &left_out,
-            Err(format!("nothing was measured of {}", render(series))),
+            Err(format!("{} was not measured", render(series))),
         );
     };
     let missing = asked_ns.saturating_sub(known_ns);
@@ -106,7 +106,7 @@ fn one(
             certain: !few,
             reason: few.then(|| {
                 format!(
-                    "{} of {} are missing in the samples",
+                    "samples are missing for {} of {}",
                     units::duration(missing),
                     units::duration(asked_ns)
                 )
@@ -166,7 +166,7 @@ fn no_instance(name: &str, wanted: &str, named: &[&MetricSeries]) -> String {
         .filter_map(|series| series.of.instance.as_deref());
     let own: Vec<String> = own.map(|own| format!("\"{own}\"")).take(NAMES).collect();
     let are = if own.is_empty() {
-        "it is one, leave `of` out".to_owned()
+        "it has only one instance: remove `of`".to_owned()
     } else {
         format!("there are {}", own.join(", "))
     };

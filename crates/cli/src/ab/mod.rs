@@ -193,7 +193,7 @@ impl Ab<'_> {
                     code: exit::INVALID,
                 });
             }
-            log::say(format_args!("{place}, {name}  is made once more"));
+            log::say(format_args!("{place}, {name}  is repeated"));
         }
         Err(CommandError::could_not_run("no run was made"))
     }
@@ -269,7 +269,7 @@ impl Ab<'_> {
             }
         };
         comparison.notes.push(format!(
-            "{pairs} pairs in turns, of {} at most; the runs have the tag {tag}. Intervals are surer than of one look, so that all looks together call the same different in 5 % at most",
+            "{pairs} pairs in turns, of {} at most; the runs have the tag {tag}. Intervals are adjusted for repeated analyses (overall false-positive rate at most 5 %)",
             self.args.pairs
         ));
         log::summary(&console::comparison_in(&comparison, log::columns()));

@@ -59,7 +59,7 @@ impl TargetProcess {
         let TargetProcess { side, url, .. } = self;
         if self.answers() {
             return Err(CommandError::could_not_run(format!(
-                "{url} answers before --{side}-cmd was started: end what listens there, or leave --{side}-cmd out"
+                "{url} responds before --{side}-cmd was started: stop the process that listens there, or remove --{side}-cmd"
             )));
         }
         let cannot = |error: io::Error| {
@@ -78,14 +78,14 @@ impl TargetProcess {
             let ended = group.child.try_wait().map_err(cannot)?;
             if let Some(status) = ended.filter(|status| !status.success()) {
                 return Err(CommandError::could_not_run(format!(
-                    "--{side}-cmd ended ({status}) before {url} answered: what it printed is in {}",
+                    "--{side}-cmd ended ({status}) before {url} responded: its output is in {}",
                     log.display()
                 )));
             }
             pause();
         }
         Err(CommandError::could_not_run(format!(
-            "{url} does not answer a minute after --{side}-cmd was started: what it printed is in {}",
+            "{url} does not respond a minute after --{side}-cmd was started: its output is in {}",
             log.display()
         )))
     }

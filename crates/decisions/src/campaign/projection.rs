@@ -61,7 +61,7 @@ pub(super) fn project(
             scaling,
             estimate: None,
             sentence: format!(
-                "What {} sustain cannot be estimated: {reason}.",
+                "The capacity of {} cannot be estimated: {reason}.",
                 describe(scaling.target)
             ),
             assumptions: Vec::new(),
@@ -100,7 +100,7 @@ fn found<'a>(
     };
     if failed.verdict != StageVerdict::Fail {
         return Err(format!(
-            "{} came out as {}, so where the limit lies was not measured",
+            "{} came out as {}, so the limit was not measured",
             failed.name,
             failed.verdict.word()
         ));
@@ -108,11 +108,11 @@ fn found<'a>(
     let (held, skipped) = sustained(stages, rows)?;
     let [of_held, of_failed] = [held, failed].map(|row| {
         row.planned.as_ref().ok_or_else(|| {
-            format!(
-                "{} plans no rate, and only a load that does not wait for the service shows what it sustains",
-                row.name
-            )
-        })
+format!(
+"{} plans no rate, and only a load that does not wait for the service shows what it sustains",
+row.name
+)
+})
     });
     let planned = [of_held?, of_failed?];
     if planned[0].arrivals_per_second >= planned[1].arrivals_per_second {
@@ -149,7 +149,7 @@ fn sustained<'a>(
         .zip(rows)
         .filter(|(_, row)| row.verdict.holds());
     let Some((stage, row)) = held.max_by(|(_, a), (_, b)| rate(a).total_cmp(&rate(b))) else {
-        return Err("no stage holds, so what is sustained lies below all of them".to_owned());
+        return Err("no stage holds, so the capacity is below all of them".to_owned());
     };
     let skipped = match &stage.outcome {
         StageOutcome::Ran { page, .. } => page.summary.arrivals.as_ref(),
@@ -162,7 +162,7 @@ fn sustained<'a>(
 fn limit(tested: Deployment, failed: &StageRow) -> Result<&Reached, String> {
     let Some(saturation) = &failed.saturation else {
         return Err(format!(
-            "nothing of the service was measured in {}, so what saturated is not known: name its metrics under `server`",
+            "the service was not measured in {}, so the bottleneck is unknown: name its metrics under `server`",
             failed.name
         ));
     };
@@ -175,7 +175,7 @@ fn limit(tested: Deployment, failed: &StageRow) -> Result<&Reached, String> {
     };
     if let ResourceScope::Shared(what) = ResourceScope::from_reached(reached) {
         return Err(format!(
-            "what saturated is {what}, and more instances do not bring more of it"
+            "the bottleneck is {what}, and more instances do not add to it"
         ));
     }
     let (of, instances) = (reached.all_instances, tested.instances as usize);
@@ -184,7 +184,7 @@ fn limit(tested: Deployment, failed: &StageRow) -> Result<&Reached, String> {
         reached.resource, reached.source
     );
     if of > instances {
-        return Err(format!("{measured}: mend what is wrong"));
+        return Err(format!("{measured}: correct the one that is wrong"));
     }
     if of < instances {
         return Err(format!(
@@ -250,7 +250,7 @@ fn sentence(scaling: Scaling, found: &LimitEvidence<'_>) -> String {
         format!("between {arrivals} arrivals and between {requests} requests per second")
     };
     format!(
-        "Estimate, not measured: the limit of {} lies {between}, {} times that of what was tested, \
+        "Estimate, not measured: the limit of {} is {between}, {} times that of what was tested, \
          which holds with {} and does not with {}.",
         describe(scaling.target),
         units::decimal(hundredths(times)),
@@ -264,7 +264,7 @@ fn assumptions(scaling: Scaling, found: &LimitEvidence<'_>) -> Vec<String> {
     let (tested, target) = (scaling.tested, scaling.target);
     let mut texts = vec![
         format!(
-            "What saturated is each instance's own: {} ({}), on {} of {} instances. It is taken to grow linearly with what is left of the instances: {} were tested, {} are meant.",
+            "Each instance has its own bottleneck: {} ({}), on {} of {} instances. Capacity is assumed to grow linearly with the available part of the instances: {} were tested, the target has {}.",
             reached.resource,
             reached.source,
             reached.instances,
@@ -273,24 +273,26 @@ fn assumptions(scaling: Scaling, found: &LimitEvidence<'_>) -> Vec<String> {
             left(target)
         ),
         format!(
-            "Where between {} and {} the limit lies was not measured, so the estimate has the same two ends. It does not cover chance and is not a confidence interval.",
+            "Where the limit is between {} and {} was not measured, so the estimate is a range too. It does not cover chance and is not a confidence interval.",
             found.held.name, found.failed.name
         ),
     ];
     texts.extend(reached.held_by.as_ref().map(|who| {
-        format!("{who}, for which the threads wait, answers {reach} times as much as quickly.")
+        format!(
+            "{who}, which the threads wait for, handles {reach} times the load at the same speed."
+        )
     }));
     texts.push(format!(
-        "What all instances share - databases, caches, locks, networks, whatever spreads the load - carries {reach} times as much. None of it was tested with that."
-    ));
+"What all instances share (databases, caches, locks, networks, load balancers) handles {reach} times the load. None of it was tested with that."
+));
     texts.push(
-        "The instances are alike, the load is spread over them as it was here, and what others take of them costs as ours does."
-            .to_owned(),
-    );
+"All instances are equal, the load is distributed as in this test, and other load on them costs as much as this one."
+.to_owned(),
+);
     texts.push("Scenarios come in the same proportion.".to_owned());
     texts.extend(found.held.elapsed_ns.map(|ns| {
         format!(
-            "What holds for {} holds for as long as the load goes on.",
+            "What holds for {} holds for any duration.",
             units::duration(ns / plan::units::SECOND * plan::units::SECOND)
         )
     }));
@@ -306,7 +308,7 @@ fn describe(deployment: Deployment) -> String {
         return instances;
     }
     let share = percent(deployment.background);
-    format!("{instances} of which others take {share} each")
+    format!("{instances} with {share} used by other load")
 }
 
 fn left(deployment: Deployment) -> String {

@@ -81,7 +81,7 @@ pub(super) fn sentence(rows: &[StageRow], identity: &Identity) -> String {
             Some(_) if row.verdict.holds() => None,
             Some(text) => Some(format!("After {} the service was back {text}.", row.name)),
             None if cool_down.unmeasured.is_some() => Some(format!(
-                "Whether the service came back after {} is not known: the runs that asked were INVALID ({}).",
+                "Whether the service recovered after {} is unknown: the probes were INVALID ({}).",
                 row.name,
                 cool_down.unmeasured.as_deref().unwrap_or_default()
             )),
@@ -120,9 +120,9 @@ fn of_group(group: &[(usize, &StageRow)]) -> String {
         let what = match bad.verdict {
             StageVerdict::Fail => "does not hold",
             StageVerdict::Inconclusive => "cannot be judged",
-            StageVerdict::Invalid => "was not measured well enough to say anything",
+            StageVerdict::Invalid => "was not measured well enough for a conclusion",
             StageVerdict::CouldNotRun => "could not be run",
-            _ => "did not come to its end",
+            _ => "did not finish",
         };
         let reason = if bad.reason.is_empty() {
             String::new()
@@ -237,7 +237,7 @@ fn timeout(summary: &Summary, row: &StageRow) -> Option<String> {
     let ns = figure.ns.filter(|_| !figure.too_few)?;
     let chosen = TIMEOUTS_MS.iter().find(|ms| **ms * 1_000_000 > 2 * ns)?;
     Some(format!(
-        "Callers can time out after {}: 99.99 % of the answers took {} at most in {}, and later answers are unlikely.",
+        "Callers can time out after {}: 99.99 % of the responses took at most {} in {}, and later responses are unlikely.",
         units::time(chosen * 1_000_000),
         units::time(ns),
         row.name

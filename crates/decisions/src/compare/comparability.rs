@@ -150,7 +150,7 @@ fn tool(first: &ComparedRun, other: &ComparedRun) -> Option<String> {
     let (a, b) = (measured_by(&first.summary), measured_by(&other.summary));
     if a != b {
         return Some(format!(
-            "{} was measured by {a} and {} by {b}: what they call a time is not the same",
+            "{} was measured by {a} and {} by {b}: they define times differently",
             first.name, other.name
         ));
     }

@@ -264,7 +264,7 @@ impl Subject {
         };
         let figure = match self.metric {
             Metric::Time(_, Stat::Quantile(q)) if !is_kept(q) && entrant.run.is_some() => {
-                return "has too few requests beyond it, or got no answer there";
+                return "has too few requests beyond it, or no responses there";
             }
             Metric::Time(span, Stat::Quantile(q)) => {
                 stats(row, span).and_then(|stats| stored(stats, q))
@@ -275,10 +275,10 @@ impl Subject {
         match figure {
             Some(figure) if figure.thin.is_some() || figure.too_few => TOO_FEW,
             Some(figure) if figure.no_answer || figure.at_least_ns.is_some() => {
-                "got no answer there"
+                "has no responses there"
             }
             _ if self.has_few(row) => TOO_FEW,
-            _ => "does not tell it",
+            _ => "does not report it",
         }
     }
 

@@ -43,13 +43,13 @@ pub(super) fn find(baseline: &Side, candidate: &Side) -> Vec<String> {
             };
             let stretch = stretch(run).map_or_else(String::new, |stretch| format!("; {stretch}"));
             reported.push(format!(
-                "{} of {} is unlike the other runs of its group: {} {}, where the others lie about {}{stretch}",
-                run.name,
-                side.name,
-                subject.text,
-                units::time(value as u64),
-                units::time(usual as u64)
-            ));
+"{} of {} differs from the other runs of its group: {} {}, the others about {}{stretch}",
+run.name,
+side.name,
+subject.text,
+units::time(value as u64),
+units::time(usual as u64)
+));
         }
     }
     reported
@@ -83,7 +83,7 @@ fn stretch(entrant: &ComparedRun) -> Option<String> {
         return None;
     }
     Some(format!(
-        "from {} to {} it was unlike the rest of itself: half of the requests took {} or less, elsewhere {}",
+        "from {} to {} it differed from the rest of the run: half of the requests took {} or less, otherwise {}",
         units::moment(first.0.from_ns),
         units::moment(last.0.to_ns),
         units::time(there as u64),

@@ -80,7 +80,7 @@ pub(super) fn judged(compared: &Compared, config: &CompareConfig) -> String {
         .change
         .and_then(|change| Some((change, change.interval?)))
     else {
-        return "INCONCLUSIVE: no interval, as the spread by chance is unknown".to_owned();
+        return "INCONCLUSIVE: no interval, because the variation by chance is unknown".to_owned();
     };
     if change.confidence < judge::least(config) {
         return "INCONCLUSIVE: too few runs for a useful interval".to_owned();
@@ -113,7 +113,7 @@ pub(super) fn judged(compared: &Compared, config: &CompareConfig) -> String {
             "INCONCLUSIVE: beyond {margin}, but among this many figures one may be by chance (p {:.2})",
             change.p_beyond_margin.unwrap_or(1.0)
         ),
-        FigureOutcome::Inconclusive => format!("INCONCLUSIVE: {margin} lies within the interval"),
+        FigureOutcome::Inconclusive => format!("INCONCLUSIVE: {margin} is within the interval"),
     }
 }
 
@@ -145,7 +145,7 @@ pub(super) fn unknown(subject: &Subject, baseline: &Side, candidate: &Side) -> S
     let mut runs = baseline.runs.iter().chain(&candidate.runs);
     match runs.find(|run| subject.value(run).is_none()) {
         Some(run) => format!("INCONCLUSIVE: {} {}", run.name, subject.missing(run)),
-        None => "INCONCLUSIVE: a value of nothing has no ratio".to_owned(),
+        None => "INCONCLUSIVE: there is no ratio to a value of zero".to_owned(),
     }
 }
 
@@ -158,27 +158,27 @@ pub(super) fn method(
 ) -> Option<String> {
     let (first, second) = (baseline.runs.len(), candidate.runs.len());
     match method {
-        Method::Groups => {
-            let least = statistics::smallest_p(first, second);
-            let most = ((1.0 - confidence) / least).floor() as usize;
-            (judged > most).then(|| {
-                format!(
-                    "of {judged} figures that are judged at once {first} and {second} runs can show none: name {} with --metric, or make more runs",
-                    if most == 1 { "one".to_owned() } else { format!("at most {most}") }
-                )
-            })
-        }
-        Method::FewRuns => Some(format!(
-            "a hint: {first} and {second} runs are too few to separate chance from change, which takes 4 of each (5 are better)"
-        )),
-        Method::SingleRuns => Some(
-            "a hint: one run of each. The intervals come from the variation within each run and say nothing about how much repeated runs differ; make 5 of each"
-                .to_owned(),
-        ),
-        Method::SingleFigures => Some(
-            "a hint: one figure of each, and the spread by chance is unknown; make 5 runs of each".to_owned(),
-        ),
-    }
+Method::Groups => {
+let least = statistics::smallest_p(first, second);
+let most = ((1.0 - confidence) / least).floor() as usize;
+(judged > most).then(|| {
+format!(
+"{first} and {second} runs are too few to judge {judged} figures together: name {} with --metric, or make more runs",
+if most == 1 { "one".to_owned() } else { format!("at most {most}") }
+)
+})
+}
+Method::FewRuns => Some(format!(
+"a hint: {first} and {second} runs are too few to separate a change from chance. Make at least 4 of each (5 are better)"
+)),
+Method::SingleRuns => Some(
+"a hint: one run of each. The intervals come from the variation within each run and say nothing about how much repeated runs differ; make 5 of each"
+.to_owned(),
+),
+Method::SingleFigures => Some(
+"a hint: one figure of each, and the variation by chance is unknown; make 5 runs of each".to_owned(),
+),
+}
 }
 
 pub(super) fn sentence(
@@ -193,19 +193,21 @@ pub(super) fn sentence(
         those.join(", ")
     };
     let sentence = match verdict {
-        _ if judged.is_empty() => "nothing that could be judged was measured".to_owned(),
+        _ if judged.is_empty() => "no figure that could be judged was measured".to_owned(),
         FigureOutcome::Regressed => format!("worse by more than the margin: {}", of(verdict)),
-        FigureOutcome::Inconclusive => format!(
-            "neither a regression nor its absence is shown of {}",
-            of(verdict)
-        ),
-        FigureOutcome::NoRegression => {
-            format!("nothing is worse by more than {}", margins(judged, config))
+        FigureOutcome::Inconclusive => {
+            format!("undecided whether there is a regression of {}", of(verdict))
         }
-        FigureOutcome::Improved => "better in all that is judged".to_owned(),
+        FigureOutcome::NoRegression => {
+            format!(
+                "no figure is worse by more than {}",
+                margins(judged, config)
+            )
+        }
+        FigureOutcome::Improved => "better in all judged figures".to_owned(),
     };
     match method.is_hint() {
-        true if config.hint_decides => format!("by a hint alone: {sentence}"),
+        true if config.hint_decides => format!("only a hint: {sentence}"),
         true => format!("only a hint: {sentence}"),
         false => sentence,
     }

@@ -124,12 +124,12 @@ fn unbounded(rows: &[&ProbeRow], held: &[&ProbeRow]) -> Option<String> {
     }
     let never = match grows {
         Some((_, arrived, answered)) if !is_flat => format!(
-            "of {}/s that arrive {}/s are answered",
+            "{}/s arrive and {}/s are answered",
             units::rate(*arrived),
             units::rate(*answered)
         ),
         _ => format!(
-            "answers never exceed {}/s however many arrive",
+            "responses never exceed {}/s, whatever the load",
             units::rate(most(&answered).max(held_most(|row| row.answered)))
         ),
     };
@@ -138,7 +138,7 @@ fn unbounded(rows: &[&ProbeRow], held: &[&ProbeRow]) -> Option<String> {
     });
     Some(match saturated {
         Some((one, arrivals)) if one.resource == THREADS => format!(
-            "more arrivals than {}/s find all threads busy ({}: {})",
+            "above {}/s, arrivals find all threads busy ({}: {})",
             units::rate(arrivals.max(held_most(|row| Some(row.level)))),
             one.source,
             one.limit

@@ -77,11 +77,11 @@ fn answers_that_do_not_grow_with_what_comes_are_an_overload() {
     rows[0].backlog_growth = Some(7.0);
     assert_eq!(
         text(&rows),
-        "latency grows without bound: answers never exceed 418/s however many arrive"
+        "latency grows without bound: responses never exceed 418/s, whatever the load"
     );
     assert_eq!(
         text(&rows[..1]),
-        "latency grows without bound: of 425/s that arrive 410/s are answered"
+        "latency grows without bound: 425/s arrive and 410/s are answered"
     );
 }
 
@@ -91,12 +91,12 @@ fn a_resource_is_named_where_it_was_seen_at_its_limit() {
     rows[1].saturated = Some(reached(THREADS, "puma", "0 of 5 left, and requests wait"));
     assert_eq!(
         text(&[row(420.0, 420.0, 395.0, [0.4, 0.0]), rows[1].clone()]),
-        "latency grows without bound: more arrivals than 418/s find all threads busy (puma: 0 of 5 left, and requests wait)"
+        "latency grows without bound: above 418/s, arrivals find all threads busy (puma: 0 of 5 left, and requests wait)"
     );
     rows[1].saturated = Some(reached("connection pool", "app", "0 of 10 left"));
     assert_eq!(
         text(&[row(420.0, 420.0, 395.0, [0.4, 0.0]), rows[1].clone()]),
-        "latency grows without bound: answers never exceed 418/s however many arrive; at its limit first: connection pool (app: 0 of 10 left)"
+        "latency grows without bound: responses never exceed 418/s, whatever the load; at its limit first: connection pool (app: 0 of 10 left)"
     );
 }
 
@@ -109,7 +109,7 @@ fn a_service_that_answers_what_comes_keeps_up_whatever_it_takes() {
     let farther = row(840.0, 840.0, 425.0, [0.9, 0.0]);
     assert_eq!(
         text(&[nearest, far, farther]),
-        format!("{alone}; far above, answers never exceed 425/s however many arrive")
+        format!("{alone}; far above, responses never exceed 425/s, whatever the load")
     );
 }
 
@@ -159,7 +159,7 @@ fn who_waits_until_it_is_too_long_waits_in_a_backlog_that_grows() {
         "no answer in time",
         0.3,
     );
-    assert!(text(&rows).starts_with("latency grows without bound: answers never exceed 418/s"));
+    assert!(text(&rows).starts_with("latency grows without bound: responses never exceed 418/s"));
 }
 
 #[test]
@@ -169,12 +169,12 @@ fn what_held_was_answered_as_well() {
     let held = [row(419.0, 419.0, 421.0, [0.0, 0.0])];
     assert_eq!(
         described(&rows, &held, &SLOS),
-        "latency grows without bound: answers never exceed 421/s however many arrive"
+        "latency grows without bound: responses never exceed 421/s, whatever the load"
     );
     rows[1].saturated = Some(reached(THREADS, "puma", "0 of 5 left"));
     let reported = described(&rows, &held, &SLOS);
     assert!(
-        reported.contains("more arrivals than 419/s find"),
+        reported.contains("above 419/s, arrivals find"),
         "{reported}"
     );
 }

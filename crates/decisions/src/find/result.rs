@@ -278,7 +278,7 @@ impl SearchResult {
     pub fn could_not_go_on(&mut self, error: &str, probes: &[ProbeResult]) {
         self.forget();
         self.set_ending(Ending::CouldNotRun, probes);
-        self.sentence = format!("no answer: {error}{}", self.held());
+        self.sentence = format!("no result: {error}{}", self.held());
     }
 
     /// Adds the levels of a sweep, as users and throughput.
@@ -288,7 +288,7 @@ impl SearchResult {
         self.sentence = match &self.scaling {
             Some(scaling) => scaling.describe(levels),
             None => format!(
-                "{} of the {} numbers of users that it takes were measured: nothing can be said of how it scales",
+                "{} of the {} numbers of users that are needed were measured, so scaling is unknown",
                 levels.len(),
                 statistics::LEAST_LEVELS
             ),
@@ -361,14 +361,14 @@ impl SearchResult {
                 "unknown: this machine cannot send even the lowest load as planned".to_owned()
             }
             Ending::GeneratorDisturbed => format!(
-                "no answer: this machine was held up by something else, again and again, so that nothing could be measured (measurement INVALID){held}"
+                "no result: this machine was repeatedly busy with something else, so nothing could be measured (measurement INVALID){held}"
             ),
             Ending::Drifts => self.drifts(),
-            Ending::OutOfBudget => format!("no answer within the budget: {}", self.so_far()),
+            Ending::OutOfBudget => format!("no result within the budget: {}", self.so_far()),
             Ending::Died => {
                 let at = self.probes.last().map(|row| self.varied.level(row.level));
                 format!(
-                    "no answer: the service stopped responding after {}; search ended{held}",
+                    "no result: the service stopped responding after {}; search ended{held}",
                     at.unwrap_or_default()
                 )
             }
@@ -396,7 +396,7 @@ impl SearchResult {
                 self.varied.level(row.level)
             )
         });
-        format!("no answer: it drifts. The service got {word} during the search{contradiction}")
+        format!("no result: the service drifts. It got {word} during the search{contradiction}")
     }
 
     fn so_far(&self) -> String {

@@ -75,7 +75,7 @@ fn an_end_without_an_answer_says_what_is_known() {
     );
     assert_eq!(
         reported,
-        "no answer within the budget: somewhere between 100/s and 400/s"
+        "no result within the budget: somewhere between 100/s and 400/s"
     );
     assert_eq!(above.unwrap(), "`p99 < 200ms` is 300 ms at 400/s");
     assert_eq!(code, 5);
@@ -85,7 +85,7 @@ fn an_end_without_an_answer_says_what_is_known() {
     );
     assert_eq!(
         reported,
-        "no answer within the budget: somewhere between 390/s and 400/s"
+        "no result within the budget: somewhere between 390/s and 400/s"
     );
     let (reported, above, code) = ended(&[(100.0, true, true)], &SearchEnd::GeneratorLimited);
     assert_eq!(
@@ -137,7 +137,7 @@ fn earlier_answer_is_dropped_if_search_ends_without_one() {
     found.could_not_go_on("the disk is full", &probed);
     assert_eq!(
         found.sentence,
-        "no answer: the disk is full; everything held at 100/s"
+        "no result: the disk is full; everything held at 100/s"
     );
     assert_eq!(found.exit_code, 3);
 }
@@ -155,7 +155,7 @@ fn a_service_that_drifts_has_no_answer() {
     found.end(&SearchEnd::Drifts(-0.3), &probed);
     assert_eq!(
         found.sentence,
-        "no answer: it drifts. The service got slower during the search: 126/s held first and failed later and answered 101/s"
+        "no result: the service drifts. It got slower during the search: 126/s held first and failed later and answered 101/s"
     );
     assert_eq!(
         (found.exit_code, found.estimate, found.interval),

@@ -65,7 +65,7 @@ impl ProbeReason {
             ProbeReason::Down => "nothing had held",
             ProbeReason::Between => "between",
             ProbeReason::Near => "near the load line",
-            ProbeReason::Again => "it had held before",
+            ProbeReason::Again => "repeated, because it held before",
         }
     }
 }

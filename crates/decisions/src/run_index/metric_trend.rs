@@ -148,7 +148,7 @@ fn why_apart(
         });
     }
     value.is_none().then(|| {
-        "it has no such figure, too few requests beyond it, or got no answer there".to_owned()
+        "it has no such figure, too few requests beyond it, or has no responses there".to_owned()
     })
 }
 
@@ -203,9 +203,7 @@ fn shifts(values: &[TrendPoint], unit: FigureUnit, config: &TrendConfig) -> (Vec
 
 fn method(unit: FigureUnit, config: &TrendConfig) -> String {
     format!(
-        "A shift is one that runs of one level show less often than once in {} times, by E-divisive means and Student's test \
-         over windows of {WINDOW} runs; smaller ones than {} are not told. The test counts with neighbouring runs that are alike. A level is {LEAST_LEVEL} runs at least, of times and rates \
-         their geometric mean.",
+        "Runs of one level show a shift less often than once in {} times (E-divisive means and Student's test over windows of {WINDOW} runs). Shifts smaller than {} are not reported. The test allows for correlated neighbouring runs. A level has at least {LEAST_LEVEL} runs; for times and rates it is their geometric mean.",
         units::count((1.0 / LEAST_P).round() as u64),
         crate::compare::amount(unit, margin(unit, config))
     )
@@ -225,7 +223,7 @@ fn sentence(
         format!("{runs} runs")
     };
     if runs < least {
-        return format!("{count}: from {least} on that can be compared shifts can be seen");
+        return format!("{count}: at least {least} comparable runs are needed to see shifts");
     }
     let unit = config.subject.unit();
     let amount = |change: f64| crate::compare::amount(unit, change);
@@ -236,7 +234,7 @@ fn sentence(
             );
         }
         return format!(
-            "{count}, one level: no shift of {} or more is seen",
+            "{count}, one level: no shift of {} or more",
             amount(margin(unit, config))
         );
     };
@@ -409,7 +407,7 @@ mod tests {
         assert_eq!(trend(&runs, &config("p99")), Err(reason));
         let few = trend(&sixty(1)[..7], &config("p99")).unwrap();
         assert!(
-            few.sentence.starts_with("7 runs: from 8 on"),
+            few.sentence.starts_with("7 runs: at least 8 comparable"),
             "{}",
             few.sentence
         );

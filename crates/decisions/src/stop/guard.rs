@@ -3,8 +3,7 @@
 use plan::{Load, StopRule, units::SECOND};
 
 const RULE: &str = "errors > 50% for 10s: stop fail";
-pub(super) const TEXT: &str =
-    "guard: more than half of the requests fail for 10s and the load goes up (--no-guard goes on)";
+pub(super) const TEXT: &str = "guard: more than half of the requests failed for 10s while the load was rising (--no-guard turns this off)";
 
 /// The guard's rule. `None` for loads without a rate.
 pub(super) fn rule(load: &Load) -> Option<StopRule> {

@@ -150,7 +150,7 @@ impl RuleWindow {
             }
             Metric::Time(..) => of_all("took longer"),
             Metric::LatenessP99 => of_all("were later"),
-            Metric::Errors => of_all("failed or had no answer"),
+            Metric::Errors => of_all("failed or had no response"),
             Metric::Unsent => format!(
                 "{} of {} due arrivals were not started",
                 count(over),

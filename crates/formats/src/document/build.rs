@@ -328,8 +328,7 @@ impl MapFrame {
             }
             Some((index, false)) => {
                 let line = self.entries[*index].key_mark.line;
-                let message =
-                    format!("`{key}` is here a second time (first on line {line}): keep one");
+                let message = format!("`{key}` is defined twice (first on line {line}): keep one");
                 return Err(SyntaxError {
                     mark: key_mark,
                     message,

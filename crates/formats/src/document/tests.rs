@@ -73,7 +73,7 @@ fn errors_have_positions() {
     for (text, expected) in [
         (
             "a: 1\nb: 2\na: 3",
-            "3:1: `a` is here a second time (first on line 1): keep one",
+            "3:1: `a` is defined twice (first on line 1): keep one",
         ),
         (
             "a: 1\n---\nb: 2",

@@ -234,7 +234,7 @@ impl CampaignReader<'_> {
             return None;
         };
         if let Some(load) = root.entry("load") {
-            let text = "a campaign's load is that of its stages: move this into one of them";
+            let text = "a campaign has no load of its own: move this into a stage";
             self.findings.problem(load.key_mark, text);
         }
         let has_scenarios = ["steps", "scenarios"]
@@ -249,7 +249,7 @@ impl CampaignReader<'_> {
             entries(root, "plan", model::PLAN, self.findings);
             let version = root.get(KEY).map(|node| (node.mark, node.to_value()));
             if let Some((mark, version)) = version.filter(|(_, version)| *version != 1) {
-                self.findings.problem(mark, format!("`loadline: {version}` is a version that this program does not know: write `loadline: 1`"));
+                self.findings.problem(mark, format!("this program does not know version `loadline: {version}`: write `loadline: 1`"));
             }
         }
         let mut names: Vec<(String, Mark)> = Vec::new();
@@ -424,7 +424,7 @@ impl CampaignReader<'_> {
             let place = value.get("from").unwrap_or(value);
             for more in ["only", "counters"] {
                 if let Some(node) = value.get(more) {
-                    self.findings.note(node.mark, format!("`{more}` does not hold in stages that another tool's door runs: all of `{key}` is measured there as it comes"));
+                    self.findings.note(node.mark, format!("`{more}` does not apply to stages of another tool: there all of `{key}` is measured"));
                 }
             }
             let text = match value.get("query") {

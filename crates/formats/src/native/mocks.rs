@@ -65,7 +65,7 @@ fn load_with(
             .first()
             .is_none_or(|entry| entry.key != super::KEY)
         {
-            findings.problem(root.mark, "a plan begins with `loadline: 1`");
+            findings.problem(root.mark, "a plan starts with `loadline: 1`");
         }
         mocks = read_mocks(root.get(KEY), recorded, &mut findings);
     }
@@ -232,7 +232,7 @@ fn variables(
     for UnsetVariable { name, mark, hint } in templates.unset(&known) {
         let all: Vec<&str> = known.iter().map(String::as_str).collect();
         let text = format!(
-            "nothing of the request is called `{name}`: there is {}{hint}",
+            "the request has no `{name}`: there is {}{hint}",
             all.join(", ")
         );
         findings.problem(mark, text);
@@ -274,7 +274,7 @@ fn path(node: &Node, findings: &mut Findings) -> Option<String> {
     let problem = if !path.starts_with('/') {
         Some("a path begins with `/`".to_owned())
     } else if path.contains(['?', '#']) {
-        Some("a path has no query: what comes in it is `{{ query.NAME }}`".to_owned())
+        Some("a path has no query: use `{{ query.NAME }}` for its values".to_owned())
     } else {
         path.split('/').find_map(|piece| {
             let name = piece
@@ -288,10 +288,10 @@ fn path(node: &Node, findings: &mut Findings) -> Option<String> {
                 Some(name) if !is_plain(name) => Some(format!(
                     "`{piece}` is not a variable: write it as `{{id}}`, in letters, digits and `_`"
                 )),
-                Some(name) if KNOWN.contains(&name) => Some(format!(
-                    "`{name}` has its meaning already: take another name"
-                )),
-                Some(name) if !names.insert(name) => Some(format!("`{name}` is there twice")),
+                Some(name) if KNOWN.contains(&name) => {
+                    Some(format!("`{name}` is reserved: use another name"))
+                }
+                Some(name) if !names.insert(name) => Some(format!("`{name}` is defined twice")),
                 Some(_) => None,
                 None if piece.contains(['{', '}']) => Some(format!(
                     "`{piece}`: a variable fills the whole piece between two slashes"

@@ -97,7 +97,7 @@ fn open_plan(inputs: &Inputs, read: ReadFile<'_>, findings: &mut Findings) -> Op
     };
     let (file, document) = open::document(path, Dialect::Core, read, findings)?;
     if document.root.is_none() {
-        let text = "the file is empty: a plan begins with `loadline: 1`";
+        let text = "the file is empty: a plan starts with `loadline: 1`";
         findings.problem(Mark::start_of(file), text);
     }
     document.root

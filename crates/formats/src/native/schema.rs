@@ -14,11 +14,11 @@ const TITLE: &str = "A native plan of Loadline";
 pub fn schema() -> Value {
     let mut root = object(model::PLAN, plan, &["loadline"]);
     let more = json!({
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": TITLE,
-        "description": "docs/reference/plan.md says what everything means.",
-        "not": { "required": ["steps", "scenarios"] },
-        "$defs": definitions(),
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "title": TITLE,
+    "description": "See docs/reference/plan.md.",
+    "not": { "required": ["steps", "scenarios"] },
+    "$defs": definitions(),
     });
     if let (Value::Object(root), Value::Object(more)) = (&mut root, more) {
         root.extend(more);
@@ -29,21 +29,21 @@ pub fn schema() -> Value {
 fn definitions() -> Value {
     let mut all = json!({
     "duration": {
-        "type": "string",
-        "pattern": "^\\s*[0-9][0-9._]*\\s*(ns|us|µs|ms|s|m|min|h|d)\\s*$",
-        "description": "A number with ns us ms s m h d: 500ms, 1.5s, 10m",
+    "type": "string",
+    "pattern": "^\\s*[0-9][0-9._]*\\s*(ns|us|µs|ms|s|m|min|h|d)\\s*$",
+    "description": "A number with ns us ms s m h d: 500ms, 1.5s, 10m",
     },
     "rate": {
-        "anyOf": [
-            { "type": "string", "pattern": "^\\s*[0-9][0-9._]*\\s*(/(s|m|min|h|d))?\\s*$" },
-            { "type": "number", "minimum": 0 },
-        ],
-        "description": "200/s, 90/m, 3000/h, 5/d; a bare number is per second",
+    "anyOf": [
+    { "type": "string", "pattern": "^\\s*[0-9][0-9._]*\\s*(/(s|m|min|h|d))?\\s*$" },
+    { "type": "number", "minimum": 0 },
+    ],
+    "description": "200/s, 90/m, 3000/h, 5/d; a bare number is per second",
     },
     "level": {
-        "type": "string",
-        "pattern": "^\\s*[0-9][0-9._]*\\s*[x%]\\s*$",
-        "description": "A multiple of all volumes: 0.5x, 150%",
+    "type": "string",
+    "pattern": "^\\s*[0-9][0-9._]*\\s*[x%]\\s*$",
+    "description": "A multiple of all volumes: 0.5x, 150%",
     },
     "amount": { "anyOf": [reference("rate"), reference("level")], "description": "A rate (10/s) or a level (0.5x)" },
     "share": { "type": "string", "pattern": "^\\s*[0-9][0-9._]*\\s*%\\s*$", "description": "20%" },
@@ -51,24 +51,24 @@ fn definitions() -> Value {
     "texts": { "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }] },
     "pairs": { "type": "object", "description": "Names and values; a list repeats its name" },
     "statuses": {
-        "anyOf": [reference("status"), { "type": "array", "items": reference("status") }],
-        "description": "A status, or a list of them",
+    "anyOf": [reference("status"), { "type": "array", "items": reference("status") }],
+    "description": "A status, or a list of them",
     },
     "status": { "type": "integer", "minimum": 100, "maximum": 599 },
-    "rule": { "description": "A condition, and what becomes of the run: p95 > 2s for 10s: stop fail", "type": ["string", "object"] },
+    "rule": { "description": "A condition, and how the run ends: p95 > 2s for 10s: stop fail", "type": ["string", "object"] },
     "load": {
-        "anyOf": [reference("phase"), { "type": "array", "items": reference("phase"), "minItems": 1 }],
-        "description": "When virtual users arrive: a phase, or a list of them",
+    "anyOf": [reference("phase"), { "type": "array", "items": reference("phase"), "minItems": 1 }],
+    "description": "When virtual users arrive: a phase, or a list of them",
     },
     "phase": phase_object(),
     "table": object(model::CSV, table, &["file"]),
     "scenario": object(model::SCENARIO, scenario, &["steps"]),
     "volume": {
-        "anyOf": [
-            { "type": "string", "pattern": "^\\s*[0-9][0-9._]*\\s*/(s|m|min|h|d)\\s*$" },
-            object(model::VOLUME, volume, &["volume"]),
-        ],
-        "description": "How often the scenario is begun at 1x: 35260/h, or { volume: 500000, hours: 12, clustering: 1.5 }",
+    "anyOf": [
+    { "type": "string", "pattern": "^\\s*[0-9][0-9._]*\\s*/(s|m|min|h|d)\\s*$" },
+    object(model::VOLUME, volume, &["volume"]),
+    ],
+    "description": "How often the scenario starts at 1x: 35260/h, or { volume: 500000, hours: 12, clustering: 1.5 }",
     },
     "http": object(model::HTTP, http, &[]),
     "tls": object(model::TLS, tls, &[]),
@@ -83,11 +83,11 @@ fn definitions() -> Value {
     "cool-down": object(model::COOL_DOWN, cool_down, &[]),
     "deployment": object(model::DEPLOYMENT, deployment, &["instances"]),
     "steps": { "type": "array", "minItems": 1, "items": reference("step"), "description": "What a virtual user does, in order" },
-            "request": {
-        "anyOf": [
-            { "type": "string", "description": "The URL, or a path appended to the target" },
-            object(model::REQUEST, request, &["url"]),
-        ],
+    "request": {
+    "anyOf": [
+    { "type": "string", "description": "The URL, or a path appended to the target" },
+    object(model::REQUEST, request, &["url"]),
+    ],
     },
     "auth": object(model::AUTH, |_| message("Text", reference("text")), &["user", "password"]),
     "part": { "anyOf": [reference("text"), object(model::PART, part, &[])] },
@@ -153,19 +153,19 @@ fn plan(key: &str) -> Value {
             json!({ "const": 1, "description": "The version of this grammar; the first key" })
         }
         "name" => string("The title"),
-        "about" => named("What the test is for, in the report", "about"),
+        "about" => named("Purpose of the test, for the report", "about"),
         "target" => string("The base URL, or lab:NAME?option=value for an embedded target"),
         "load" => reference("load"),
-        "max-duration" => named("The load ends then at the latest", "duration"),
+        "max-duration" => named("Latest end of the load", "duration"),
         "http" => named("How requests travel", "http"),
         "allow-hosts" => named(
-            "Hosts that redirects and values of the run may lead to",
+            "Further hosts that redirects and variables may lead to",
             "texts",
         ),
         "variables" => {
             json!({ "type": "object", "description": "Names and values, the same for all; { one-of: [a, b] } gives each virtual user one of them" })
         }
-        "csv" => one_or_many("Tables of which each virtual user gets a row", "table"),
+        "csv" => one_or_many("Tables; each virtual user gets a row", "table"),
         "steps" => reference("steps"),
         "scenarios" => {
             json!({ "type": "array", "minItems": 1, "items": reference("scenario"), "description": "What virtual users do" })
@@ -176,43 +176,41 @@ fn plan(key: &str) -> Value {
         ),
         "teardown" => named("Runs once after the load, unmeasured", "steps"),
         "criteria" => named(
-            "What must hold at the end: p99 of \"GET /x\" < 250ms",
+            "Criteria that must hold at the end: p99 of \"GET /x\" < 250ms",
             "texts",
         ),
         "stop" => {
-            json!({ "type": "array", "items": reference("rule"), "description": "What ends the run early: errors > 5% for 5s: stop fail" })
+            json!({ "type": "array", "items": reference("rule"), "description": "Rules that end the run early: errors > 5% for 5s: stop fail" })
         }
         "mqtt" => named(
             "Clients that publish and subscribe alongside the scenarios",
             "mqtt",
         ),
         "server" => {
-            json!({ "type": "object", "additionalProperties": reference("source"), "description": "What else is measured, once a second: names and places" })
+            json!({ "type": "object", "additionalProperties": reference("source"), "description": "Server metrics, sampled once a second: names and sources" })
         }
         "mocks" => {
             json!({ "type": "object", "additionalProperties": reference("mock"), "description": "Mocks of services that the target depends on, by name; started before the run, at {{ mocks.NAME }}" })
         }
         "assume" => named(
-            "What is taken for granted of answers, for the load profile",
+            "Assumptions about responses, for the load profile",
             "assume",
         ),
         "secrets" => named("Names whose values are hidden", "texts"),
-        "excerpts" => boolean(
-            "Whether the record keeps what was found in answers that failed, and how they begin",
-        ),
+        "excerpts" => boolean("Whether the record keeps values and excerpts of failed responses"),
         "stages" => {
             json!({ "type": "array", "minItems": 1, "items": reference("stage"), "description": "A campaign's stages, one after the other" })
         }
         "cool-down" => {
-            json!({ "anyOf": [reference("duration"), { "const": false }, reference("cool-down")], "description": "Waiting between stages until the service is as it was" })
+            json!({ "anyOf": [reference("duration"), { "const": false }, reference("cool-down")], "description": "Wait between stages until the service has recovered" })
         }
         "tested" => named("The service that a campaign loads", "deployment"),
         "target-service" => named(
-            "The service for which its report estimates what it sustains",
+            "The service whose capacity the report estimates",
             "deployment",
         ),
-        "assumptions" => named("What the report of a campaign takes for granted", "texts"),
-        "recommendations" => named("What the report of a campaign recommends", "texts"),
+        "assumptions" => named("Assumptions for the report of a campaign", "texts"),
+        "recommendations" => named("Recommendations for the report of a campaign", "texts"),
         _ => any(),
     }
 }
@@ -220,11 +218,11 @@ fn plan(key: &str) -> Value {
 fn about(key: &str) -> Value {
     let texts = |text: &str| json!({ "type": "object", "additionalProperties": { "type": ["string", "number"] }, "description": text });
     match key {
-        "objective" => string("What is to be found out"),
+        "objective" => string("The question that the test answers"),
         "owner" => string("Whom to ask"),
-        "environment" => texts("What is loaded, and what from: names and texts"),
+        "environment" => texts("Description of target and generator: names and texts"),
         "links" => texts("Names and URLs"),
-        "tags" => named("Words to find it by", "texts"),
+        "tags" => named("Tags for searching", "texts"),
         _ => any(),
     }
 }
@@ -243,30 +241,33 @@ fn phase(key: &str) -> Value {
     match key {
         "rate" => named("Arrivals at this rate: 200/s", "rate"),
         "level" => named("Arrivals at this multiple of all volumes: 0.5x", "level"),
-        "from" => named("A ramp, or with `steps` stairs, that begins here", "amount"),
-        "to" => named("Where the ramp or the stairs end", "amount"),
+        "from" => named("Start of a ramp or, with `steps`, of stairs", "amount"),
+        "to" => named("End of the ramp or the stairs", "amount"),
         "steps" => whole_number("Number of equal stairs", 2),
         "base" => named("The rate before and after a spike", "amount"),
         "peak" => named("The highest rate of a spike", "amount"),
-        "hold" => named("How long a spike's peak lasts", "duration"),
+        "hold" => named("Duration of a spike's peak", "duration"),
         "ramp" => named(
-            "How long the way up to a spike's peak takes, and the way down",
+            "Duration of the ramp up to a spike's peak, and of the ramp down",
             "duration",
         ),
-        "at" => named("When a spike begins; else it is in the middle", "duration"),
+        "at" => named(
+            "Start of a spike; by default it is in the middle",
+            "duration",
+        ),
         "count" => whole_number("Exact number of arrivals", 1),
         "pause" => named("No arrivals for this duration", "duration"),
         "users" => json!({
-            "anyOf": [
-                whole_number("So many", 1),
-                object(model::USERS, |_| whole_number("Number at the start or at the end", 0), model::USERS),
-            ],
-            "description": "Number of virtual users in a closed loop, or a change from one number to another",
+        "anyOf": [
+        whole_number("So many", 1),
+        object(model::USERS, |_| whole_number("Number at the start or at the end", 0), model::USERS),
+        ],
+        "description": "Number of virtual users in a closed loop, or a change from one number to another",
         }),
         "duration" => named("How long", "duration"),
         "name" => string("Its name in criteria and in the report"),
         "arrivals" => {
-            json!({ "enum": ["even", "poisson"], "description": "How arrivals are spread" })
+            json!({ "enum": ["even", "poisson"], "description": "Distribution of arrivals" })
         }
         "max-users" => whole_number(
             "Maximum number of active users; further arrivals are skipped",
@@ -279,13 +280,16 @@ fn phase(key: &str) -> Value {
 fn table(key: &str) -> Value {
     match key {
         "file" => string("The file, relative to the plan"),
-        "columns" => named("The columns' names; else the first line has them", "texts"),
+        "columns" => named(
+            "Names of the columns; by default the first line has them",
+            "texts",
+        ),
         "header" => boolean("Whether the first line is a header"),
         "order" => {
             json!({ "enum": ["sequence", "random"], "description": "Which row a virtual user gets" })
         }
         "delimiter" => {
-            json!({ "type": "string", "minLength": 1, "maxLength": 1, "description": "Between cells; a comma else" })
+            json!({ "type": "string", "minLength": 1, "maxLength": 1, "description": "Separator of cells; a comma by default" })
         }
         "numbers" => boolean("Numeric cells become numbers"),
         "as" => string("The variable that holds the whole table, as a list"),
@@ -306,35 +310,38 @@ fn scenario(key: &str) -> Value {
 fn volume(key: &str) -> Value {
     match key {
         "volume" => json!({
-            "anyOf": [{ "type": "number", "exclusiveMinimum": 0 }, { "type": "string", "pattern": "^\\s*[0-9][0-9._]*\\s*(/(s|m|min|h|d))?\\s*$" }],
-            "description": "How many: 500000, or 12000/d",
+        "anyOf": [{ "type": "number", "exclusiveMinimum": 0 }, { "type": "string", "pattern": "^\\s*[0-9][0-9._]*\\s*(/(s|m|min|h|d))?\\s*$" }],
+        "description": "How many: 500000, or 12000/d",
         }),
         "hours" => {
-            json!({ "type": "number", "exclusiveMinimum": 0, "maximum": 24, "description": "The hours of a day in which they come" })
+            json!({ "type": "number", "exclusiveMinimum": 0, "maximum": 24, "description": "Hours of the day in which they arrive" })
         }
         "clustering" => {
-            json!({ "type": "number", "minimum": 1, "maximum": 1000, "description": "The peak over the mean" })
+            json!({ "type": "number", "minimum": 1, "maximum": 1000, "description": "Peak divided by mean" })
         }
-        "growth" => named("What is added for the time to come", "share"),
+        "growth" => named("Expected growth", "share"),
         _ => any(),
     }
 }
 
 fn http(key: &str) -> Value {
     match key {
-        "timeout" => named("From taken up to the last byte [10s]", "duration"),
+        "timeout" => named(
+            "Time limit from the start to the last byte [10s]",
+            "duration",
+        ),
         "connections" => whole_number(
             "Number of connections shared by all users; by default each has its own",
             1,
         ),
         "verify" => boolean("Whether certificates are checked"),
         "redirects" => {
-            json!({ "type": ["integer", "boolean"], "minimum": 0, "description": "How many are followed; false: none" })
+            json!({ "type": ["integer", "boolean"], "minimum": 0, "description": "Number of redirects followed; false for none" })
         }
         "headers" => named("Sent with every request", "pairs"),
         "cookies" => boolean("Whether virtual users keep cookies"),
         "tls" => named("Certificates of the plan's own", "tls"),
-        "resolve" => named("HOST:PORT:ADDRESS: where connections lead instead", "texts"),
+        "resolve" => named("HOST:PORT:ADDRESS: address overrides", "texts"),
         "unix" => string("A Unix domain socket for all connections"),
         _ => any(),
     }
@@ -342,10 +349,10 @@ fn http(key: &str) -> Value {
 
 fn tls(key: &str) -> Value {
     match key {
-        "ca" => string("The authorities that are trusted, and no others: a file, or PEM text"),
-        "cert" => string("The certificate for servers that ask for one"),
+        "ca" => string("The only trusted authorities: a file, or PEM text"),
+        "cert" => string("Client certificate"),
         "key" => string("Its key"),
-        "server-name" => string("The name that servers are asked for and must prove"),
+        "server-name" => string("Server name to request and verify"),
         _ => any(),
     }
 }
@@ -355,11 +362,11 @@ fn source(key: &str) -> Value {
         "from" => string(
             "The place: a URL, redis://…, postgres://…, process:NAME, port:N, cgroup:FOLDER, command:LINE",
         ),
-        "query" => {
-            string("What the Prometheus at that URL is asked: sum(rate(http_requests_total[15s]))")
-        }
+        "query" => string(
+            "Query to the Prometheus server at that URL: sum(rate(http_requests_total[15s]))",
+        ),
         "only" => named("Which metrics, by name; * for any text", "texts"),
-        "counters" => named("Which metrics only ever grow", "texts"),
+        "counters" => named("Metrics that are counters", "texts"),
         "pools" => {
             json!({ "type": "array", "items": reference("pool"), "description": "Pools whose limit the report watches, by the names of their metrics" })
         }
@@ -369,18 +376,18 @@ fn source(key: &str) -> Value {
 
 fn pool(key: &str) -> Value {
     match key {
-        "busy" => string("The metric that counts what is in use"),
-        "limit" => string("The metric that says how much there is"),
-        "waiting" => string("The metric that counts what waits for a place"),
+        "busy" => string("Metric with the number in use"),
+        "limit" => string("Metric with the size"),
+        "waiting" => string("Metric with the number of waiters"),
         _ => any(),
     }
 }
 
 fn assume(key: &str) -> Value {
     match key {
-        "latency" => named("How long a request takes", "duration"),
+        "latency" => named("Duration of a request", "duration"),
         "answer" => {
-            json!({ "type": "string", "pattern": "^\\s*[0-9][0-9._]*\\s*(B|kB|KB|MB|GB)\\s*$", "description": "How large an answer is: 2kB" })
+            json!({ "type": "string", "pattern": "^\\s*[0-9][0-9._]*\\s*(B|kB|KB|MB|GB)\\s*$", "description": "Size of a response: 2kB" })
         }
         _ => any(),
     }
@@ -399,11 +406,11 @@ fn stage(key: &str) -> Value {
             json!({ "type": "array", "items": reference("rule"), "description": "Stop rules, in addition to the campaign's" })
         }
         "on-fail" => {
-            json!({ "enum": ["stop", "continue"], "description": "What happens to later stages when it fails" })
+            json!({ "enum": ["stop", "continue"], "description": "What happens to later stages if it fails" })
         }
         "target" => string("What it loads, where that is not what the campaign does"),
         "against" => message(
-            "The earlier stage whose load it repeats on something else",
+            "The earlier stage whose load this stage repeats on a different target",
             json!({ "type": ["string", "number"] }),
         ),
         _ => any(),
@@ -429,7 +436,7 @@ fn cool_down(key: &str) -> Value {
 fn deployment(key: &str) -> Value {
     match key {
         "instances" => whole_number("How many there are", 1),
-        "background" => named("What others take of each of them [0%]", "share"),
+        "background" => named("Share of each instance used by other load [0%]", "share"),
         _ => any(),
     }
 }
@@ -437,28 +444,28 @@ fn deployment(key: &str) -> Value {
 fn request(key: &str) -> Value {
     match key {
         "url" => string("The URL, or a path appended to the target"),
-        "name" => string("What it is counted under"),
+        "name" => string("Name under which it is counted"),
         "headers" => named("Its headers", "pairs"),
-        "query" => named("Its query, in place of the URL's", "pairs"),
+        "query" => named("Its query, which replaces that of the URL", "pairs"),
         "json" => json!({ "description": "Its body, as JSON" }),
         "body" => string("Its body, as text"),
         "form" => named("Its body, as a form", "pairs"),
         "multipart" => {
-            json!({ "type": "object", "additionalProperties": one_or_many("Text, or a part with a type or a file", "part"), "description": "Its body, as a form with files; a list repeats its name" })
+            json!({ "type": "object", "additionalProperties": one_or_many("Text, or a part with a content type or a file", "part"), "description": "Its body, as a form with files; a list repeats its name" })
         }
-        "cookies" => named("Cookies that it sets", "pairs"),
+        "cookies" => named("Cookies to set before the request", "pairs"),
         "auth" => named("User and password", "auth"),
         "redirects" => boolean("Whether redirects are followed"),
         "capture" => {
-            json!({ "type": "object", "additionalProperties": reference("captured"), "description": "Variables, and where in the answer they are" })
+            json!({ "type": "object", "additionalProperties": reference("captured"), "description": "Variables, and where in the response their values are" })
         }
-        "check" => one_or_many("What the answer must be", "check"),
+        "check" => one_or_many("Checks of the response", "check"),
         "expect" => named(
             "Statuses of 400 and above that are not failures",
             "statuses",
         ),
         "times" => {
-            json!({ "type": "number", "minimum": 1e-6, "maximum": 10000, "description": "How often: 3 in a row, 0.1 one in ten" })
+            json!({ "type": "number", "minimum": 1e-6, "maximum": 10000, "description": "How often: 3 means three in a row, 0.1 means one in ten" })
         }
         _ => any(),
     }
@@ -467,9 +474,9 @@ fn request(key: &str) -> Value {
 fn part(key: &str) -> Value {
     match key {
         "value" => named("What is in it", "text"),
-        "file" => string("A file, relative to the plan, that is in it"),
-        "type" => string("Its content type; a file's follows from its name else"),
-        "filename" => string("What the file is called, instead of its own name"),
+        "file" => string("The file with its content, relative to the plan"),
+        "type" => string("Its content type; the default for a file follows from its name"),
+        "filename" => string("File name to send instead of the file's own name"),
         _ => any(),
     }
 }
@@ -480,12 +487,12 @@ fn capture(key: &str) -> Value {
         "header" => string("A header's name"),
         "regexp" => string("A regular expression, as JavaScript has them"),
         "group" => message(
-            "Which group of it",
+            "The group whose text is taken",
             json!({ "type": ["integer", "string"] }),
         ),
         "flags" => string("Its flags"),
         "optional" => boolean("Whether a missing value is accepted"),
-        "all" => boolean("Whether the list of all results is taken"),
+        "all" => boolean("Whether to take the list of all results"),
         _ => any(),
     }
 }
@@ -495,9 +502,9 @@ fn check(key: &str) -> Value {
         "status" => reference("statuses"),
         "header" => named("Headers and their values", "pairs"),
         "json" => {
-            json!({ "type": ["string", "object"], "description": "A JSONPath that finds something, or JSONPaths and their values" })
+            json!({ "type": ["string", "object"], "description": "A JSONPath that must match, or JSONPaths and their values" })
         }
-        "body" => string("Text that is in the body"),
+        "body" => string("Text that the body must contain"),
         _ => any(),
     }
 }

@@ -136,7 +136,7 @@ fn wrong(load: &str) -> Vec<(String, &'static str)> {
         ),
         (
             format!("stages: [{{ name: a, {load} }}]\nload: {{ rate: 1/s, duration: 1s }}\n"),
-            "c.yml:6:1: a campaign's load is that of its stages: move this into one of them",
+            "c.yml:6:1: a campaign has no load of its own: move this into a stage",
         ),
         ("stages: []\n".to_owned(), "c.yml:5:9: `stages` has none"),
         (
@@ -277,7 +277,7 @@ fn errors_have_position_and_advice() {
     assert!(
         none[0]
             .to_string()
-            .contains("c.yml:2:1: a cool-down looks at the service with the plan's own `steps`"),
+            .contains("c.yml:2:1: a cool-down probes the service with the plan's own `steps`"),
         "{none:?}"
     );
 }
@@ -332,7 +332,7 @@ fn campaign_keys_require_stages() {
         let text = format!("{HEAD}load: {{ rate: 1/s, duration: 1s }}\n{line}\n");
         let errors = formats::native::translate_text("c.yml", &text).unwrap_err();
         let reported: Vec<String> = errors.problems.iter().map(ToString::to_string).collect();
-        let wanted = format!("c.yml:6:1: `{key}` is a campaign's, which has `stages`");
+        let wanted = format!("c.yml:6:1: `{key}` belongs to a campaign, which has `stages`");
         assert!(
             reported.len() == 1 && reported[0].starts_with(&wanted),
             "{reported:?}"

@@ -114,11 +114,11 @@ fn invalid_groups_are_rejected_with_position() {
         ),
         (
             "[ { group: Pay, get: / } ]",
-            "6:19: `get` is not allowed with `group`: put it among the group's `steps`",
+            "6:19: `get` is not allowed with `group`: move it into the group's `steps`",
         ),
         (
             "[ { group: Pay, step: [ { get: / } ] } ]",
-            "6:19: `step` is not allowed with `group`: put it among the group's `steps`",
+            "6:19: `step` is not allowed with `group`: move it into the group's `steps`",
         ),
         ("[ { group: Pay, steps: [] } ]", "6:26: `steps` is empty"),
         (
@@ -135,15 +135,15 @@ fn invalid_groups_are_rejected_with_position() {
         ),
         (
             "[ { group: 'Pay {{ n }}', steps: [ { get: / } ] } ]",
-            "6:14: the name of a group is the same for all, and `Pay {{ n }}` is a template: write its words",
+            "6:14: a group's name cannot be a template such as `Pay {{ n }}`: write a fixed name",
         ),
         (
             "[ { group: Pay, steps: [ { loop: { count: 2, steps: [ { group: Pay, steps: [ { get: / } ] } ] } } ] } ]",
-            "6:66: group `Pay` lies within a group `Pay`: one row would count the same time twice, so name it otherwise",
+            "6:66: group `Pay` is inside a group `Pay`: its row would count the same time twice. Use another name",
         ),
         (
             "[ { grup: Pay, steps: [ { get: / } ] } ]",
-            "6:18: a step has one key, and this one has `grup` and `steps`: make two steps of it",
+            "6:18: a step has one key, and this one has `grup` and `steps`: write two steps",
         ),
         (
             "[ { grup: Pay } ]",
@@ -161,7 +161,7 @@ fn setup_and_teardown_have_no_groups() {
     assert_eq!(
         lines(&errors),
         [
-            "plan.yml:5:14: `group` names a time of the load, but `setup` and `teardown` are not measured: leave it out here"
+            "plan.yml:5:14: a group is measured, but `setup` and `teardown` are not: remove `group` here"
         ]
     );
 }
@@ -175,7 +175,7 @@ fn invalid_steps_are_rejected_with_position() {
         ),
         (
             "[ { if: m > 1, get: / } ]",
-            "6:11: nothing ever sets `m`: add it to `variables`, or capture it first (did you mean `n`?)",
+            "6:11: `m` is never set: add it to `variables`, or capture it first (did you mean `n`?)",
         ),
         (
             "[ { if: n == true, get: / } ]",
@@ -183,12 +183,12 @@ fn invalid_steps_are_rejected_with_position() {
         ),
         (
             "[ { if: n } ]",
-            "6:5: `if` needs a step that it applies to: { if: 'n > 1', get: / }, or `steps`",
+            "6:5: `if` needs a step: write { if: 'n > 1', get: / }, or add `steps`",
         ),
         ("[ { if: [1], get: / } ]", "6:11: `if` is text, not a list"),
         (
             "[ { if: n, get: /, post: / } ]",
-            "6:22: a step has one key, and this one has `get` and `post`: make two steps of it",
+            "6:22: a step has one key, and this one has `get` and `post`: write two steps",
         ),
         ("[ { if: n, steps: [] } ]", "6:21: `steps` is empty"),
         (

@@ -137,12 +137,12 @@ const WRONG: &[(&str, &str, &str)] = &[
     ("{ routes: [{ get: '/a?b=1' }] }", "2:31", "no query"),
     ("{ routes: [{ get: '/a{b}' }] }", "2:31", "whole piece"),
     ("{ routes: [{ get: '/{a-b}' }] }", "2:31", "not a variable"),
-    ("{ routes: [{ get: '/{a}/{a}' }] }", "2:31", "there twice"),
     (
-        "{ routes: [{ get: '/{body}' }] }",
+        "{ routes: [{ get: '/{a}/{a}' }] }",
         "2:31",
-        "meaning already",
+        "is defined twice",
     ),
+    ("{ routes: [{ get: '/{body}' }] }", "2:31", "is reserved"),
     (
         "{ routes: [{ get: /, status: 99 }] }",
         "2:42",
@@ -173,7 +173,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "{ routes: [{ get: /, latency: { p50: 1ms } }] }",
         "2:43",
-        "two at least",
+        "at least two",
     ),
     (
         "{ routes: [{ get: /, latency: { p50: 9ms, p99: 1ms } }] }",

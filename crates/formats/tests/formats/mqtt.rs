@@ -70,12 +70,12 @@ criteria: [ errors < 1%, p99 of \"DELIVERY\" < 1s ]",
     assert!(
         notes
             .iter()
-            .any(|note| note.starts_with("`errors < 1%` is of requests and MQTT"))
+            .any(|note| note.starts_with("`errors < 1%` would mix requests and MQTT"))
     );
     assert!(
         notes
             .iter()
-            .any(|note| note.starts_with("a payload of your own carries no stamp"))
+            .any(|note| note.starts_with("a custom payload has no stamp"))
     );
 }
 

@@ -143,11 +143,11 @@ fn user_phases_are_parsed() {
         ),
         (
             "{ users: { from: 1 }, duration: 1s }",
-            "4:16: `users` goes from one number to another, and `to` is missing: write for example { from: 0, to: 50 }",
+            "4:16: `users` needs a start and an end, and `to` is missing: write for example { from: 0, to: 50 }",
         ),
         (
             "[ { users: 3, duration: 1s }, { rate: 1/s, duration: 1s } ]",
-            "4:37: `rate` is of arrivals, and other phases of this load are of users: a load is one or the other",
+            "4:37: `rate` sets arrivals, and other phases of this load set users: use only one kind",
         ),
         (
             "{ users: 0, duration: 1s }",
@@ -304,22 +304,22 @@ fn stairs_and_spikes_become_named_phases() {
 }
 
 proptest! {
-    #[test]
-    fn stairs_fill_their_phase(steps in 2u64..40, ms in 1000u64..1_000_000, from in 1u64..500, to in 1u64..500) {
-        let text = with(&format!("load: {{ from: {from}/s, to: {to}/s, steps: {steps}, duration: {ms}ms }}"));
-        let plan = plan(&text);
-        let stairs = phases(&plan);
-        prop_assert_eq!(stairs.iter().map(|stair| stair.duration_ns).sum::<u64>(), ms * MILLISECOND);
-        let rates: Vec<f64> = stairs.iter().map(|stair| match stair.shape {
-            Shape::Rate(rate) => rate.as_f64(),
-            _ => f64::NAN,
-        }).collect();
-        prop_assert_eq!(rates.len() as u64, steps);
-        for (i, rate) in rates.iter().enumerate() {
-            let line = from as f64 + (to as f64 - from as f64) * i as f64 / (steps - 1) as f64;
-            prop_assert!((rate - line).abs() < 1e-9, "{i} {rate} {line}");
-        }
-    }
+#[test]
+fn stairs_fill_their_phase(steps in 2u64..40, ms in 1000u64..1_000_000, from in 1u64..500, to in 1u64..500) {
+let text = with(&format!("load: {{ from: {from}/s, to: {to}/s, steps: {steps}, duration: {ms}ms }}"));
+let plan = plan(&text);
+let stairs = phases(&plan);
+prop_assert_eq!(stairs.iter().map(|stair| stair.duration_ns).sum::<u64>(), ms * MILLISECOND);
+let rates: Vec<f64> = stairs.iter().map(|stair| match stair.shape {
+Shape::Rate(rate) => rate.as_f64(),
+_ => f64::NAN,
+}).collect();
+prop_assert_eq!(rates.len() as u64, steps);
+for (i, rate) in rates.iter().enumerate() {
+let line = from as f64 + (to as f64 - from as f64) * i as f64 / (steps - 1) as f64;
+prop_assert!((rate - line).abs() < 1e-9, "{i} {rate} {line}");
+}
+}
 }
 
 #[test]
@@ -336,7 +336,7 @@ fn invalid_volumes_are_rejected() {
         ),
         (
             ["volume: 1/h", "weight: 1"],
-            "6:5: this scenario has no `volume`, and others have",
+            "6:5: this scenario has no `volume`, but others do",
         ),
         (
             ["volume: { volume: 5, hour: 2 }", "volume: 1/h"],
@@ -344,11 +344,11 @@ fn invalid_volumes_are_rejected() {
         ),
         (
             ["volume: { hours: 2 }", "volume: 1/h"],
-            "5:24: say how many: for example",
+            "5:24: write the number: for example",
         ),
         (
             ["volume: { volume: 5, hours: 25 }", "volume: 1/h"],
-            "5:44: `25`: `hours` are those of a day",
+            "5:44: `25`: `hours` is the part of a day",
         ),
         (
             ["volume: { volume: 5/h, hours: 2 }", "volume: 1/h"],
@@ -356,7 +356,7 @@ fn invalid_volumes_are_rejected() {
         ),
         (
             ["volume: { volume: 5/h, clustering: 0.5 }", "volume: 1/h"],
-            "5:51: `0.5`: `clustering` is the peak over the mean",
+            "5:51: `0.5`: `clustering` is the peak divided by the mean",
         ),
         (
             ["volume: { volume: 5/h, growth: 20 }", "volume: 1/h"],
@@ -364,7 +364,7 @@ fn invalid_volumes_are_rejected() {
         ),
         (
             ["volume: 900000000/s", "volume: 900000000/s"],
-            "5:3: all volumes together are more than a rate can hold",
+            "5:3: all volumes together are more than the largest rate",
         ),
         (
             ["volume: 0/h", "volume: 1/h"],
@@ -410,11 +410,11 @@ fn invalid_levels_stairs_and_spikes_are_rejected() {
         ),
         (
             "{ from: 1x, to: 2x, steps: 2000, duration: 1s }",
-            "3:34: `steps: 2000`: no more than 1000 stairs",
+            "3:34: `steps: 2000`: at most 1000 stairs are allowed",
         ),
         (
             "{ from: 0.00001/d, to: 0.00002/d, steps: 900, duration: 1s }",
-            "3:7: these stairs are flatter than a rate can hold",
+            "3:7: these stairs differ by less than the resolution of a rate",
         ),
         (
             "{ base: 1x, peak: 2x, duration: 1s }",
@@ -434,7 +434,7 @@ fn invalid_levels_stairs_and_spikes_are_rejected() {
         ),
         (
             "{ level: 1x, rate: 1/s, duration: 1s }",
-            "3:9: `level` does not go with `rate`",
+            "3:9: `level` is not allowed with `rate`",
         ),
     ] {
         let found = refused(&business(volumes, load));
@@ -475,7 +475,7 @@ fn invalid_loads_are_rejected() {
         ),
         (
             "{ rate: 1/s, count: 5, duration: 1s }",
-            "3:20: `count` does not go with `rate`, only rate, duration, name, arrivals, max-users do",
+            "3:20: `count` is not allowed with `rate`; allowed are rate, duration, name, arrivals, max-users",
         ),
         (
             "{ from: 1/s, duration: 1s }",
@@ -491,7 +491,7 @@ fn invalid_loads_are_rejected() {
         ),
         (
             "[ { users: 5, duration: 1s }, { count: 1, duration: 1s } ]",
-            "3:37: `count` is of arrivals",
+            "3:37: `count` sets arrivals",
         ),
         (
             "{ users: 0, duration: 1s }",
@@ -499,7 +499,7 @@ fn invalid_loads_are_rejected() {
         ),
         (
             "{ rate: 1/s, duration: 1s, arrivals: random }",
-            "3:44: `arrivals: random` is not known: use even or poisson",
+            "3:44: `arrivals: random` is unknown: use even or poisson",
         ),
         ("{ pause: 1s }", "3:7: no phase has arrivals"),
         ("5", "3:7: `load` is a mapping, not a number"),
@@ -641,7 +641,7 @@ const INVALID_STEPS: &[(&str, &str)] = &[
     ),
     (
         "- { get: /, post: / }",
-        "6:15: a step has one key, and this one has `get` and `post`: make two steps of it",
+        "6:15: a step has one key, and this one has `get` and `post`: write two steps",
     ),
     (
         "- get: { uri: / }",
@@ -649,11 +649,11 @@ const INVALID_STEPS: &[(&str, &str)] = &[
     ),
     (
         "- get: path",
-        "6:10: `path` is not a URL: it begins with / or with http:// or https://",
+        "6:10: `path` is not a URL: it must start with / or with http:// or https://",
     ),
     (
         "- get: '/{{ nobody }}'",
-        "6:15: nothing ever sets `nobody`: add it to `variables`, or capture it first",
+        "6:15: `nobody` is never set: add it to `variables`, or capture it first",
     ),
     (
         "- get: '/{{ s + 1 }}'",
@@ -661,7 +661,7 @@ const INVALID_STEPS: &[(&str, &str)] = &[
     ),
     (
         "- get: '/{{ $uid }}'",
-        "6:15: nothing ever sets `$uid`: add it to `variables`, or capture it first (did you mean `$uuid`?)",
+        "6:15: `$uid` is never set: add it to `variables`, or capture it first (did you mean `$uuid`?)",
     ),
     (
         "- get: '/{{ $env.NONE }}'",
@@ -669,7 +669,7 @@ const INVALID_STEPS: &[(&str, &str)] = &[
     ),
     (
         "- get: { url: /, capture: { id: id } }",
-        "6:35: `id` is not a JSONPath: it begins with $, as in $.id",
+        "6:35: `id` is not a JSONPath: a JSONPath starts with $, for example $.id",
     ),
     (
         "- get: { url: /, capture: { id: '$.a[' } }",
@@ -694,7 +694,7 @@ const INVALID_STEPS: &[(&str, &str)] = &[
     ("- think: 5", "6:12: `5` has no unit: write for example 5s"),
     (
         "- loop: { steps: [ { get: / } ] }",
-        "6:11: this loop never ends: say `count: 10`, or `over` what it goes",
+        "6:11: this loop never ends: add `count: 10`, or `over` with a list",
     ),
     (
         "- loop: { count: 0, steps: [ { get: / } ] }",
@@ -735,7 +735,7 @@ fn invalid_times_and_leave_are_rejected() {
         ),
         (
             "- exit: 12",
-            "6:12: `exit: 12` is not a share of those that come here: write for example 12%",
+            "6:12: `exit: 12` is not a share of the users that reach this step: write for example 12%",
         ),
         ("- exit: 0%", "6:12: `exit: 0%` is not a share"),
         ("- exit: 101%", "6:12: `exit: 101%` is not a share"),
@@ -755,15 +755,15 @@ fn top_level_keys_are_validated() {
         ("", "1:1: the file is empty"),
         (
             "- 1",
-            "1:1: a plan is a mapping that begins with `loadline: 1`, not a list",
+            "1:1: a plan is a mapping that starts with `loadline: 1`, not a list",
         ),
         (
             "target: http://x\nload: { rate: 1/s, duration: 1s }\nsteps: [ { get: / } ]",
-            "1:1: a plan begins with `loadline: 1`",
+            "1:1: a plan starts with `loadline: 1`",
         ),
         (
             "loadline: 2\ntarget: http://x\nload: { rate: 1/s, duration: 1s }\nsteps: [ { get: / } ]",
-            "1:11: `loadline: 2` is a version that this program does not know",
+            "1:11: this program does not know version `loadline: 2`",
         ),
         (
             "loadline: 1\nload: { rate: 1/s, duration: 1s }\nsteps: [ { get: / } ]",
@@ -771,7 +771,7 @@ fn top_level_keys_are_validated() {
         ),
         (
             "loadline: 1\ntarget: x\nload: { rate: 1/s, duration: 1s }\nsteps: [ { get: / } ]",
-            "2:9: `target: x` is not a URL that begins with http:// or https://",
+            "2:9: `target: x` is not a URL that starts with http:// or https://",
         ),
         (
             "loadline: 1\ntarget: http://x\nload: { rate: 1/s, duration: 1s }",
@@ -901,17 +901,17 @@ steps: [ { get: '/{{ id }}/{{ name }}/{{ colour }}/{{ $env.T }}/{{ given }}' } ]
 }
 
 proptest! {
-    #[test]
-    fn any_text_yields_plan_or_problems(
-        key in prop::sample::select(vec!["load", "http", "variables", "csv", "steps", "scenarios", "criteria", "stop", "secrets", "target"]),
-        text in r#"[a-z{}\[\]:,'"$/0-9 -]{0,60}"#,
-    ) {
-        for text in [text.clone(), format!("loadline: 1\n{key}: {text}"), format!("loadline: 1\n{key}: [ {text} ]"), format!("loadline: 1\n{key}: {{ {text} }}")] {
-            if let Err(errors) = translate_text("x.yml", &text) {
-                prop_assert!(!errors.problems.is_empty());
-            }
-        }
-    }
+#[test]
+fn any_text_yields_plan_or_problems(
+key in prop::sample::select(vec!["load", "http", "variables", "csv", "steps", "scenarios", "criteria", "stop", "secrets", "target"]),
+text in r#"[a-z{}\[\]:,'"$/0-9 -]{0,60}"#,
+) {
+for text in [text.clone(), format!("loadline: 1\n{key}: {text}"), format!("loadline: 1\n{key}: [ {text} ]"), format!("loadline: 1\n{key}: {{ {text} }}")] {
+if let Err(errors) = translate_text("x.yml", &text) {
+prop_assert!(!errors.problems.is_empty());
+}
+}
+}
 }
 
 #[test]

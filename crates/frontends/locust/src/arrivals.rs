@@ -20,10 +20,12 @@ pub fn parse(text: &str, duration_ns: u64) -> Result<Vec<Phase>, String> {
         let length_ns = match length {
             Some(length) => parse_duration(length).map_err(|error| refused(error.message))?,
             None if matches!(shape, Shape::Staircase { .. }) => {
-                return Err(refused("a ramp says over how long".to_owned()));
+                return Err(refused("a ramp needs a duration".to_owned()));
             }
             None if number + 1 < parts.len() => {
-                return Err(refused("only the last phase goes on to the end".to_owned()));
+                return Err(refused(
+                    "only the last phase may omit its duration".to_owned(),
+                ));
             }
             // The test ends before this phase starts.
             None => duration_ns.saturating_sub(before_ns).max(SECOND),
@@ -67,7 +69,7 @@ fn shape(part: &str) -> Result<(Shape, Option<&str>), String> {
         None => (part, None),
     };
     if what == "pause" {
-        let length = length.ok_or("a pause says for how long")?;
+        let length = length.ok_or("a pause needs a duration")?;
         return Ok((Shape::Pause, Some(length)));
     }
     Ok((Shape::Rate(rate(what)?), length))

@@ -121,7 +121,7 @@ impl RunningTest {
                     .into_inner()
                     .unwrap_or_else(PoisonError::into_inner)
             })
-            .map_err(|error| refused(format!("no thread for the test: {error}")))?;
+            .map_err(|error| refused(format!("cannot start a thread for the test: {error}")))?;
         let Ok(record) = begun.recv() else {
             // The run ended before the load started. The thread returns the reason.
             let reported = thread.join().unwrap_or_default();
@@ -145,7 +145,7 @@ impl RunningTest {
     pub fn end(self) -> TestSummary {
         self.bridge.end();
         self.thread.join().unwrap_or(TestSummary {
-            lines: vec!["the engine's thread died: the record ends where it did".to_owned()],
+            lines: vec!["the engine's thread died: the record ends at that time".to_owned()],
             failed: true,
             record: self.record,
         })

@@ -98,7 +98,7 @@ pub(crate) fn taken(arguments: &[String]) -> (Vec<String>, Vec<String>) {
             let value = own.or_else(|| arguments.next().cloned());
             rest.push(name.to_owned());
             if value.as_deref() == Some("3") {
-                notes.push("-V 3: MQTT 3.1.1 is spoken, not 3.1".to_owned());
+                notes.push("-V 3: MQTT 3.1.1 is used, not 3.1".to_owned());
                 rest.push("4".to_owned());
             } else {
                 rest.extend(value);

@@ -48,9 +48,9 @@ fn partial(run: &Run) -> &'static str {
     if is_whole(run) {
         ""
     } else if run.manifest.share.is_some() {
-        "clients: those of this part; what was lost on the way between parts is told of the whole, by `loadline merge`\n"
+        "clients: those of this part; `loadline merge` reports losses between parts\n"
     } else {
-        "clients: those of processes that came to their end; those of a process that was lost are in no line of this ledger, and no other took them over\n"
+        "clients: those of processes that finished; this ledger omits those of a lost process, which no other process took over\n"
     }
 }
 
@@ -188,7 +188,7 @@ fn deliveries(run: &Run, reported: &Tally) -> String {
         )
     } else {
         format!(
-            "deliveries: {} received, {came}; how many were lost cannot be told of some of the clients\n",
+            "deliveries: {} received, {came}; for some clients the number of lost ones is unknown\n",
             count(received)
         )
     };
@@ -204,8 +204,7 @@ fn verdict(reported: &Tally) -> String {
     let (due, in_time) = (of("due"), of("in_time"));
     let read = of("confirmed") - of("turned_down").min(of("confirmed"));
     if in_time == due {
-        return "load: sustained, the server read every message at the latest 1s after the load"
-            .to_owned();
+        return "load: sustained, the server had read every message 1s after the load".to_owned();
     }
     if of("connected") == 0 {
         return "load: not sent, no connection was accepted".to_owned();

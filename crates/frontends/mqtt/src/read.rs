@@ -315,7 +315,7 @@ impl Common {
             delay_s: self.will_delay,
         });
         if self.will_delay > 0 && self.version == "4" {
-            return Err("--will-delay: MQTT 3.1.1 has no such thing: use -V 5".into());
+            return Err("--will-delay: MQTT 3.1.1 does not have it: use -V 5".into());
         }
         let credentials = match &self.credentials {
             Some(path) => files::credentials(path, count)?,
@@ -419,7 +419,7 @@ impl Pub {
         let work = common.work(Arrival::Message, groups);
         let mut plan = plan_for(self.load(work.ready_ns())?, work);
         if self.message.is_some() && self.subscribers > 0 {
-            let text = "the payload is yours (-m): deliveries are counted as foreign, not timed and not checked".to_owned();
+            let text = "with your own payload (-m), deliveries are counted as foreign, and neither timed nor checked".to_owned();
             plan.notes.push(Note { at: None, text });
         }
         Ok(plan)

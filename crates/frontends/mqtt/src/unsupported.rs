@@ -1,10 +1,10 @@
 //! Options of emqtt-bench that are not supported, each with an alternative.
 
 const KNOWN: [(&[&str], &str); 4] = [
-    (&["--ws"], "WebSocket is not spoken, only TCP and TLS"),
+    (&["--ws"], "WebSocket is not supported, only TCP and TLS"),
     (
         &["--quic", "--load-qst"],
-        "QUIC is not spoken, only TCP and TLS",
+        "QUIC is not supported, only TCP and TLS",
     ),
     (
         &["--prometheus", "--restapi"],

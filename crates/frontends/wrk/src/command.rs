@@ -92,25 +92,25 @@ impl ScriptRun for Lua {
 fn command(flags: &RunOptions<'_>) -> Result<WrkCommand, String> {
     if flags.routed {
         return Err(
-            "--resolve and --unix do not go with a script of wrk's, which looks up addresses itself (`wrk.lookup`)".to_owned(),
+            "--resolve and --unix are not allowed with a wrk script, which looks up addresses itself (`wrk.lookup`)".to_owned(),
         );
     }
     let script = Path::new(flags.what).to_owned();
     std::fs::File::open(&script).map_err(|reason| format!("{}: {reason}", script.display()))?;
     let Some(url) = flags.target else {
         return Err(format!(
-            "{}: a script of wrk's names no target: add --target URL",
+            "{}: a wrk script contains no target: add --target URL",
             script.display()
         ));
     };
     if let Some(flag) = flags.unfit {
-        return Err(format!("{flag} does not go with a script of wrk's"));
+        return Err(format!("{flag} is not allowed with a wrk script"));
     }
     let Some(parts) =
         parts(url).filter(|parts| parts.scheme.to_ascii_lowercase().starts_with("http"))
     else {
         return Err(format!(
-            "`{url}` is not a URL that begins with http:// or https://"
+            "`{url}` is not a URL that starts with http:// or https://"
         ));
     };
     let threads = flags.workers.unwrap_or(1) as u64;
@@ -170,7 +170,7 @@ fn words(trouble: &ScriptError) -> String {
         ScriptError::Script(message) => format!("the script failed: {message}"),
         ScriptError::Load(message) => format!("the script does not load: {message}"),
         ScriptError::Request(flaw) => {
-            format!("the script's request() does not answer a whole request: {flaw}")
+            format!("the script's request() does not return a complete request: {flaw}")
         }
         other => other.to_string(),
     }

@@ -30,9 +30,9 @@ impl FrontEnd for Wrk {
     fn card(&self) -> FrontEndInfo {
         FrontEndInfo {
             name: "wrk",
-            about: "Run a benchmark as `wrk` or `wrk2` do",
+            about: "Run a benchmark like `wrk` or `wrk2`",
             usage: "OPTIONS> <URL",
-            takes: "What wrk takes; see docs/reference/wrk.md",
+            takes: "Arguments of wrk; see docs/reference/wrk.md",
             links: &["wrk", "wrk2"],
             takes_any_bytes: true,
             lost_output: exit::PASS,

@@ -208,11 +208,10 @@ fn own_lines(summary: &Summary, report: &WrkReport, run: &Run, sink: &SharedMess
     }
     if let Some((measured, rendered)) = report.moved_p99() {
         sink.warning(&format_args!(
-            "wrk's correction moved the p99 of latency from {} as measured to {} as shown: it makes up values for requests that were \
-             never sent",
-            units::time(measured * 1000),
-            units::time(rendered * 1000)
-        ));
+"wrk's correction changed the p99 of latency from {} (measured) to {} (shown): it adds values for requests that were never sent",
+units::time(measured * 1000),
+units::time(rendered * 1000)
+));
     }
     for line in criteria(&summary.criteria).lines() {
         sink.say(&format_args!("loadline: {line}"));
@@ -232,9 +231,9 @@ fn say_late(report: &WrkReport, sink: &SharedMessageSink) {
     let late = report.late;
     if late > 0 {
         sink.say(&format_args!(
-            "loadline: {} × answered after --timeout: counted by wrk as a time-out without a latency, in the record as answered",
-            units::count(late)
-        ));
+"loadline: {} × answered after --timeout: counted by wrk as a time-out without a latency, in the record as answered",
+units::count(late)
+));
     }
 }
 

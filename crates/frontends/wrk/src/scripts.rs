@@ -19,7 +19,7 @@ impl TestFileReader for LuaScripts {
         let file = inputs.files.first().map(|file| file.display().to_string());
         let file = file.unwrap_or_default();
         Err(LoadErrors::refused(format!(
-            "{file}: a script of wrk's runs behind `loadline wrk`, or with `loadline run {file} --target URL`"
+            "{file}: run a wrk script with `loadline wrk`, or with `loadline run {file} --target URL`"
         )))
     }
 }

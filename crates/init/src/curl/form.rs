@@ -126,7 +126,7 @@ fn first<'t>(text: &'t str, is_file: bool, word: &Word) -> Result<(String, &'t s
                 _ => value.push(letter),
             }
         }
-        return Err(refused(word.mark, "this \" has no end: close the quote"));
+        return Err(refused(word.mark, "this \" is not closed: close the quote"));
     }
     let end = text.find(';').unwrap_or(text.len());
     let (value, after) = text.split_at(end);

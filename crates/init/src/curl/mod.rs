@@ -79,7 +79,7 @@ pub fn from_text(name: &str, text: &str, read: ReadFile<'_>) -> Result<Draft, Lo
     let source = ErrorSource::File(name);
     let mut unknowns = Unknowns::default();
     let tokens = shell::tokens(0, text, &mut |name| {
-        unknowns.environment(name, "as the shell had it that the line was written for")
+        unknowns.environment(name, "as in the shell that the line was written for")
     })
     .map_err(|e| source.problem(e.mark, e.message))?;
     let mut commands = Vec::new();

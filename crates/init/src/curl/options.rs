@@ -18,9 +18,10 @@ const PROXY: Meaning = Meaning::Refused("load goes straight to the service: leav
 const UPLOAD: Meaning =
     Meaning::Refused("plans do not upload files: give the body with --data-binary @FILE");
 const SCHEME: Meaning = Meaning::Refused(
-    "this way to sign in is not spoken here: leave it out, and give a header with -H",
+    "this authentication method is not supported: remove it, and give a header with -H",
 );
-const CONFIG: Meaning = Meaning::Refused("curl's own files are not read: write its options here");
+const CONFIG: Meaning =
+    Meaning::Refused("curl's configuration files are not read: write their options here");
 
 use Meaning::{Nothing, Says};
 
@@ -150,7 +151,7 @@ const OPTIONS: &[(&str, &str, bool, Meaning)] = &[
         "C",
         "continue-at",
         true,
-        Meaning::Refused("nothing is continued here: leave it out"),
+        Meaning::Refused("transfers are not resumed: remove it"),
     ),
     (
         "z",

@@ -164,7 +164,7 @@ impl Shell<'_> {
         self.next();
         loop {
             match self.next() {
-                None => return Err(refused(at, "this ' has no end: close the quote")),
+                None => return Err(refused(at, "this ' is not closed: close the quote")),
                 Some('\'') => return Ok(()),
                 Some(c) => text.push(c),
             }
@@ -180,7 +180,7 @@ impl Shell<'_> {
     fn double_inside(&mut self, text: &mut String, at: Mark) -> Result<(), SyntaxError> {
         loop {
             match self.peek() {
-                None => return Err(refused(at, "this \" has no end: close the quote")),
+                None => return Err(refused(at, "this \" is not closed: close the quote")),
                 Some('"') => {
                     self.next();
                     return Ok(());
@@ -233,7 +233,7 @@ impl Shell<'_> {
         if braced || name.starts_with(|c: char| c.is_ascii_digit()) {
             return Err(refused(
                 at,
-                "only a shell knows what this is: write the value, or $NAME",
+                "only a shell can expand this: write the value, or $NAME",
             ));
         }
         text.push('$');
@@ -249,7 +249,7 @@ impl Shell<'_> {
 
     fn ansi(&mut self, text: &mut String) -> Result<(), SyntaxError> {
         let at = self.at;
-        let no_end = || refused(at, "this $' has no end: close the quote");
+        let no_end = || refused(at, "this $' is not closed: close the quote");
         // Collect bytes, because `\xc3\xa9` is one letter.
         let mut bytes = Vec::new();
         loop {
@@ -380,11 +380,11 @@ mod tests {
     fn open_quote_is_reported_at_its_start() {
         assert_eq!(
             words("curl 'a\nb"),
-            Err("1:6: this ' has no end: close the quote".into())
+            Err("1:6: this ' is not closed: close the quote".into())
         );
         assert_eq!(
             words("\n  \"a"),
-            Err("2:3: this \" has no end: close the quote".into())
+            Err("2:3: this \" is not closed: close the quote".into())
         );
         assert!(
             words("a $(b)")

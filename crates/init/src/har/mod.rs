@@ -150,8 +150,8 @@ fn left_out(left: &LeftOut) -> String {
     };
     part(
         left.files,
-        "file for the eye (image, font, style, script)",
-        "files for the eye (images, fonts, styles, scripts)",
+        "asset (image, font, style, script)",
+        "assets (images, fonts, styles, scripts)",
     );
     let hosts: Vec<&str> = left.hosts.iter().map(String::as_str).take(5).collect();
     let more = if left.hosts.len() > hosts.len() {
@@ -350,7 +350,7 @@ impl Maker<'_> {
         if entry.body_is_missing {
             request
                 .comments
-                .push("TO FILL IN: the body, which the recording does not hold".to_owned());
+                .push("TO FILL IN: the body, which the recording does not contain".to_owned());
         }
         if entry.status >= 400 {
             request

@@ -171,7 +171,7 @@ fn operations(root: &Node) -> Result<Vec<Operation<'_>>, BrokenReference> {
         let mark = root.get("paths").map_or(root.mark, |paths| paths.mark);
         return Err((
             mark,
-            "this description has no operation: there is none in `paths`".to_owned(),
+            "this description has no operation in `paths`".to_owned(),
         ));
     }
     Ok(operations)

@@ -318,12 +318,12 @@ impl<'n> Operation<'n> {
         };
         if !others.is_empty() {
             request.comments.push(format!(
-                "Of the body's examples the first; the others: {}",
+                "The first of the body's examples; the others: {}",
                 others.join(", ")
             ));
         }
         if guessed {
-            request.comments.push("TO FILL IN: values of the body, which have only the right shape (required properties alone).".to_owned());
+            request.comments.push("TO FILL IN: values of the body. They only have the right shape, with the required properties.".to_owned());
         }
         let is_form = kind.starts_with("application/x-www-form-urlencoded");
         if is_form && value.is_object() {
@@ -377,11 +377,11 @@ fn sign_in(scheme: &Node, request: &mut DraftRequest, asker: &mut Asker<'_>) {
     match (how.0, how.1.as_str()) {
         ("http", "basic") => {
             let user = asker.ask("user", "who signs in");
-            let password = asker.ask("password", "the password of who signs in");
+            let password = asker.ask("password", "the password of the user");
             request.auth = Some((user, password));
         }
         ("http", "bearer") | ("oauth2" | "openIdConnect", _) => {
-            let token = asker.ask("token", "the token of who signs in");
+            let token = asker.ask("token", "the token of the user");
             headers::join(
                 &mut request.headers,
                 "authorization",
@@ -392,7 +392,7 @@ fn sign_in(scheme: &Node, request: &mut DraftRequest, asker: &mut Asker<'_>) {
             let name = text(scheme, "name");
             let key = asker.ask(
                 &name.to_ascii_lowercase(),
-                &format!("the key `{name}` of who signs in"),
+                &format!("the key `{name}` of the user"),
             );
             match text(scheme, "in") {
                 "query" => request.query.push((name.to_owned(), Value::String(key))),
@@ -402,7 +402,7 @@ fn sign_in(scheme: &Node, request: &mut DraftRequest, asker: &mut Asker<'_>) {
             }
         }
         (kind, _) => request.comments.push(format!(
-            "TO FILL IN: it is signed in by {kind}, which this plan does not say"
+            "TO FILL IN: it authenticates with {kind}, which this plan does not do"
         )),
     }
 }
@@ -436,7 +436,7 @@ fn told_of_others<T>(name: &str, message: Option<&T>, parameter: &Node) -> Optio
     let others = sample::others(parameter);
     (message.is_some() && !others.is_empty()).then(|| {
         format!(
-            "Of the examples of {name} the first; the others: {}",
+            "The first of the examples of {name}; the others: {}",
             others.join(", ")
         )
     })

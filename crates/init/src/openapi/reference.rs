@@ -20,7 +20,7 @@ pub fn resolved<'n>(root: &'n Node, node: &'n Node) -> Result<&'n Node, BrokenRe
         };
         let pointer = text.strip_prefix('#').unwrap_or(text);
         at = found(root, pointer)
-            .ok_or_else(|| (reference.mark, format!("`{text}` is nowhere in this file")))?;
+            .ok_or_else(|| (reference.mark, format!("`{text}` is not in this file")))?;
     }
     Err((node.mark, "this reference leads back to itself".to_owned()))
 }

@@ -271,11 +271,11 @@ fn unsupported_words_are_refused_with_location() {
         ),
         (
             "curl 'http://a/",
-            "requests.txt:1:6: this ' has no end: close the quote",
+            "requests.txt:1:6: this ' is not closed: close the quote",
         ),
         (
             "curl ftp://a/",
-            "requests.txt:1:6: `ftp://a/` is not a URL that begins with http:// or https://",
+            "requests.txt:1:6: `ftp://a/` is not a URL that starts with http:// or https://",
         ),
         (
             "curl http://a/\nwget http://a/",
@@ -452,7 +452,7 @@ fn addresses_and_certificates_are_the_plans() {
     for part in [
         "resolve: [shop.example:443:127.0.0.1]",
         "tls: { ca: '../ca.pem', cert: /etc/me.pem, key: '../me.key' }",
-        "# Files that it names are looked for from where this file lies.",
+        "# Paths in it are relative to this file.",
     ] {
         assert!(text.contains(part), "{part}\n{text}");
     }

@@ -273,7 +273,7 @@ fn broken_recordings_are_reported_with_location() {
     )]);
     assert!(
         refusal(recorded(&images))
-            .contains("no request to a service is in this recording (left out: 1 file for the eye")
+            .contains("no request to a service is in this recording (left out: 1 asset")
     );
 }
 

@@ -148,7 +148,7 @@ fn unreadable_descriptions_are_reported_with_location() {
         ),
         (
             with("/a: { $ref: '#/b' }"),
-            "5:15: `#/b` is nowhere in this file",
+            "5:15: `#/b` is not in this file",
         ),
         (
             with("/a: { $ref: '#/paths/~1a' }"),
@@ -160,7 +160,7 @@ fn unreadable_descriptions_are_reported_with_location() {
         ),
         (
             with("{}"),
-            "5:3: this description has no operation: there is none in `paths`",
+            "5:3: this description has no operation in `paths`",
         ),
         (
             "openapi: 4.0.0".to_owned(),
@@ -244,9 +244,9 @@ paths:
         "'at[lat]': 1",
         "filter: '{\"a\":1}'",
         "x-tags: 'p,q'",
-        "# Of the examples of size the first; the others: large",
+        "# The first of the examples of size; the others: large",
         "json: { sku: B7 }",
-        "# Of the body's examples the first; the others: pen",
+        "# The first of the body's examples; the others: pen",
     ] {
         assert!(text.contains(part), "{part}\n{text}");
     }

@@ -33,6 +33,6 @@ fn passwords_and_tokens_of_a_url_come_from_the_environment() {
 fn invalid_url_is_refused_in_one_line() {
     assert_eq!(
         refusal(init::from_url("ftp://a/")),
-        "`ftp://a/` is not a URL that begins with http:// or https://"
+        "`ftp://a/` is not a URL that starts with http:// or https://"
     );
 }

@@ -27,7 +27,7 @@ pub(super) fn parse(text: &str, names: NameSource<'_>) -> ParseResult {
         names,
     };
     let node = reader.choice()?;
-    reader.c.end("this is too much here")?;
+    reader.c.end("this is unexpected here")?;
     Ok(node)
 }
 

@@ -57,6 +57,6 @@ impl<'a> Cursor<'a> {
                 c => out.push(c),
             }
         }
-        self.error(format!("the quote {quote} is never closed"))
+        self.error(format!("the quote {quote} is not closed"))
     }
 }

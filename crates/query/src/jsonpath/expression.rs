@@ -123,7 +123,7 @@ fn unary(cursor: &mut Cursor<'_>, depth: usize) -> Result<Expression, JsonPathEr
             let index = parse(cursor, depth + 1)?;
             cursor.space();
             if !cursor.eat("]") {
-                return cursor.error("a bracket is never closed");
+                return cursor.error("a bracket is not closed");
             }
             index
         } else if cursor.peek() == Some('(') {
@@ -161,7 +161,7 @@ fn primary(cursor: &mut Cursor<'_>, depth: usize) -> Result<Expression, JsonPath
             if cursor.eat(")") {
                 Ok(inner)
             } else {
-                cursor.error("a parenthesis is never closed")
+                cursor.error("a parenthesis is not closed")
             }
         }
         Some(quote @ ('\'' | '"')) => {
@@ -184,7 +184,7 @@ fn primary(cursor: &mut Cursor<'_>, depth: usize) -> Result<Expression, JsonPath
                 _ => {
                     cursor.at = start;
                     cursor.error(format!(
-                        "@{named} is not known: use @, @root, @parent, @property"
+                        "@{named} is unknown: use @, @root, @parent, @property"
                     ))
                 }
             }
@@ -203,18 +203,18 @@ fn primary(cursor: &mut Cursor<'_>, depth: usize) -> Result<Expression, JsonPath
                 None => cursor.error(format!("`{}` is not a number", &rest[..end])),
             }
         }
-        Some(c) if c.is_alphabetic() || c == '_' => {
-            match word(cursor)?.as_str() {
-                "true" => Ok(Expression::Literal(Some(Value::Bool(true)))),
-                "false" => Ok(Expression::Literal(Some(Value::Bool(false)))),
-                "null" => Ok(Expression::Literal(Some(Value::Null))),
-                "undefined" => Ok(Expression::Literal(None)),
-                other => {
-                    cursor.at = start;
-                    cursor.error(format!("`{other}` is not known: put texts into quotes, and write @. before a property"))
-                }
+        Some(c) if c.is_alphabetic() || c == '_' => match word(cursor)?.as_str() {
+            "true" => Ok(Expression::Literal(Some(Value::Bool(true)))),
+            "false" => Ok(Expression::Literal(Some(Value::Bool(false)))),
+            "null" => Ok(Expression::Literal(Some(Value::Null))),
+            "undefined" => Ok(Expression::Literal(None)),
+            other => {
+                cursor.at = start;
+                cursor.error(format!(
+                    "`{other}` is unknown: put texts in quotes, and write @. before a property"
+                ))
             }
-        }
+        },
         Some(c) => cursor.error(format!("`{c}` is not expected here")),
         None => cursor.error("the expression ends too early"),
     }

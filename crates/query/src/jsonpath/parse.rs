@@ -18,7 +18,7 @@ pub(super) fn path(text: &str) -> Result<Vec<PathSegment>, JsonPathError> {
                 segments.push(PathSegment::Descend);
                 match cursor.peek() {
                     None => return cursor.error("`..` needs a name, * or brackets after it"),
-                    Some('.') => return cursor.error("three dots mean nothing"),
+                    Some('.') => return cursor.error("three dots are not allowed"),
                     Some('[' | '^' | '~') => {}
                     Some(_) => segments.push(name(&mut cursor)?),
                 }
@@ -124,7 +124,7 @@ fn bracket(cursor: &mut Cursor<'_>) -> Result<PathSegment, JsonPathError> {
                     "`{c}` is not expected here: close the bracket with ]"
                 ));
             }
-            None => return cursor.error("a bracket is never closed"),
+            None => return cursor.error("a bracket is not closed"),
         }
     }
     cursor.at += 1;
@@ -167,6 +167,6 @@ fn parenthesised(cursor: &mut Cursor<'_>) -> Result<expression::Expression, Json
     if cursor.eat(")") {
         Ok(expression)
     } else {
-        cursor.error("a parenthesis is never closed, or something is left over in it")
+        cursor.error("a parenthesis is not closed, or contains too much")
     }
 }

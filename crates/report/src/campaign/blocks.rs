@@ -40,7 +40,7 @@ pub(super) fn build<'a>(
     if !planned.is_empty() {
         blocks.extend(planned.into_iter().map(Block::Table));
         blocks.push(Block::Text(
-            "Planned, at the peak of each stage, where no request fails; each figure is rounded for itself.".into(),
+            "Planned, at the peak of each stage, where no request fails; figures are rounded separately.".into(),
         ));
     }
     blocks.extend(stages(&campaign.stages));
@@ -131,7 +131,7 @@ fn before_and_after<'a>(campaign: &Campaign) -> Vec<Block<'a>> {
     let tables = campaign.comparisons.iter().map(compared);
     blocks.extend(tables.map(Block::Table));
     blocks.push(Block::Text(
-        "One run of each: what differs no more than two runs of the same service do may be chance. Times are service times of all requests."
+        "One run of each: a difference no larger than between two runs of one service may be chance. Times are service times of all requests."
             .into(),
     ));
     blocks

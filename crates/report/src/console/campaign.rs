@@ -67,7 +67,7 @@ pub fn campaign_in(campaign: &Campaign, columns: Columns) -> String {
         text += &wrap(&projection.sentence, 0, columns);
         text.push('\n');
         if !projection.assumptions.is_empty() {
-            text += "It takes for granted:\n";
+            text += "It assumes:\n";
         }
         for assumption in &projection.assumptions {
             text += &wrap(&format!("- {assumption}"), 2, columns);

@@ -39,7 +39,7 @@ fn arrivals(ledger: &ArrivalLedger) -> Vec<String> {
     let head = if lines.is_empty() { "Iterations" } else { "" };
     let left = match ledger.exited {
         0 => String::new(),
-        left => format!(" ({} of them left on the way)", count(left)),
+        left => format!(" ({} of them left early)", count(left)),
     };
     let mut sum = format!(
         "{head:<10} {started} started = {} completed{left} + {} failed + {} abandoned",
@@ -54,7 +54,7 @@ fn arrivals(ledger: &ArrivalLedger) -> Vec<String> {
 
 fn requests(ledger: &Requests) -> String {
     let mut sum = format!(
-        "Requests   {} issued = {} ok + {} failed + {} without an answer",
+        "Requests   {} issued = {} ok + {} failed + {} without a response",
         count(ledger.issued),
         count(ledger.ok),
         count(ledger.failed),

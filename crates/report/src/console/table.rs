@@ -59,7 +59,7 @@ pub(super) fn render(summary: &Summary, columns: Columns) -> String {
         ));
     }
     if !summary.iteration_rows().is_empty() && summary.run.imported_from.is_none() {
-        foot("iteration: from the intended arrival to the last answer");
+        foot("iteration: from the intended arrival to the last response");
     }
     if !summary.transactions.is_empty() {
         foot("transaction: from when the first step of a group was due to the end of its last");
@@ -90,7 +90,7 @@ fn thin(summary: &Summary, columns: Columns) -> String {
         return String::new();
     }
     let head =
-        "? fewer than 10 samples lie beyond this percentile: it may be chance; 95 % intervals:";
+        "? fewer than 10 samples are beyond this percentile: it may be chance; 95 % intervals:";
     let mut text = format!("\n{}", wrap(head, 2, columns));
     for line in reported.iter().take(MOST_THIN) {
         text.push_str(&format!("\n{}", wrap(&format!("  {line}"), 4, columns)));

@@ -48,12 +48,12 @@ fn outcome(summary: &Summary) -> String {
     let bad = requests.failed + requests.unanswered;
     if is_through(summary) {
         format!(
-            "One iteration of {} went through: {sent} in {took}.",
+            "One iteration of {} passed: {sent} in {took}.",
             summary.run.name
         )
     } else {
         format!(
-            "One iteration of {} did not go through: {bad} of {sent} failed, in {took}.",
+            "One iteration of {} failed: {bad} of {sent} failed, in {took}.",
             summary.run.name
         )
     }

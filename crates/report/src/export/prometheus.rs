@@ -108,7 +108,7 @@ impl Page {
         self.one(
             "loadline_running",
             "gauge",
-            "1 while the run goes on, 0 when it is over.",
+            "1 while the run is in progress, 0 after it.",
             running,
         );
     }
@@ -145,7 +145,7 @@ impl Page {
         self.metric(
             "loadline_requests_without_answer_total",
             "counter",
-            "Requests without a complete answer, by cause.",
+            "Requests without a complete response, by cause.",
         );
         for (name, part) in &rows {
             for class in NoAnswer::ALL {
@@ -182,11 +182,11 @@ impl Page {
             }
         }
         self.durations(
-            "loadline_request_duration_seconds",
-            "Service time: first byte written to last byte read. Requests without a complete answer are in +Inf.",
-            "label", TimeKind::Service,
-            &rows,
-        );
+"loadline_request_duration_seconds",
+"Service time: first byte written to last byte read. Requests without a complete response are in +Inf.",
+"label", TimeKind::Service,
+&rows,
+);
     }
 
     fn iterations(&mut self, run: &Run) {
@@ -198,11 +198,11 @@ impl Page {
             &rows,
         );
         self.durations(
-            "loadline_iteration_duration_seconds",
-            "Intended arrival to the last answer of the iteration. Iterations without their last answer are in +Inf.",
-            "scenario", TimeKind::Iteration,
-            &rows,
-        );
+"loadline_iteration_duration_seconds",
+"Intended arrival to the last answer of the iteration. Iterations without their last answer are in +Inf.",
+"scenario", TimeKind::Iteration,
+&rows,
+);
     }
 
     fn transactions(&mut self, run: &Run) {
@@ -217,11 +217,11 @@ impl Page {
             &rows,
         );
         self.durations(
-            "loadline_transaction_duration_seconds",
-            "From when the first step of a group was due to the end of its last. Those that did not come to their end are in +Inf.",
-            "transaction", TimeKind::Iteration,
-            &rows,
-        );
+"loadline_transaction_duration_seconds",
+"From when the first step of a group was due to the end of its last. Those that did not finish are in +Inf.",
+"transaction", TimeKind::Iteration,
+&rows,
+);
     }
 
     fn outcomes(&mut self, metric: &str, help: &str, tag: &str, rows: &[(String, LabelTotals)]) {
@@ -328,10 +328,10 @@ impl Page {
             rows.opened,
         );
         self.metric(
-            "loadline_lateness_seconds",
-            "histogram",
-            "Intended start to the moment at which the generator turned to it: the generator's fault, and nothing else.",
-        );
+"loadline_lateness_seconds",
+"histogram",
+"Intended start to the moment at which the generator took it up. Only the generator's own delay.",
+);
         let all = run.totals.label(label::ALL);
         let lateness = all.slot.histogram(TimeKind::Lateness, OutcomeClass::Ok);
         let known: Vec<&Histogram> = lateness.into_iter().collect();
@@ -350,7 +350,7 @@ impl Page {
             ),
             (
                 "loadline_worker_spin_seconds_total",
-                "Of it, time spent awake waiting for the next arrival.",
+                "Time spent spinning for the next arrival, included in CPU time.",
                 |row| &row.run.spin_ns,
             ),
             (

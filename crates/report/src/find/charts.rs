@@ -123,10 +123,10 @@ fn sure(found: &SearchResult, rows: &[&ProbeRow]) -> File {
     ];
     File {
         name: "load-line.svg".into(),
-        description: "How sure it is that everything holds, by the load that is offered".into(),
+        description: "Probability that all criteria hold, by offered load".into(),
         text: chart(
             found,
-            "How sure it is that everything holds",
+            "Probability that all criteria hold",
             x,
             y,
             "per cent",
@@ -155,9 +155,8 @@ fn law(found: &SearchResult, scaling: &Scaling, rows: &[&ProbeRow]) -> File {
     ];
     File {
         name: "scaling.svg".into(),
-        description:
-            "What was answered well per second, by the number of users, and the law that fits it"
-                .into(),
+        description: "Successful responses per second by number of users, with the fitted law"
+            .into(),
         text: chart(
             found,
             "Throughput by users",
@@ -187,7 +186,7 @@ fn latency(found: &SearchResult, rows: &[&ProbeRow]) -> File {
     ];
     File {
         name: "latency.svg".into(),
-        description: "Percentiles of each probe, by the load that was offered".into(),
+        description: "Percentiles of each probe, by offered load".into(),
         text: chart(
             found,
             "Latency of each probe",
@@ -213,7 +212,7 @@ fn goodput(found: &SearchResult, rows: &[&ProbeRow]) -> File {
     }
     File {
         name: "goodput.svg".into(),
-        description: "What was answered well per second, by the load that was offered".into(),
+        description: "Successful responses per second, by offered load".into(),
         text: chart(
             found,
             "Answered well",

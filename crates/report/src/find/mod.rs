@@ -54,13 +54,11 @@ fn blocks<'a>(found: &SearchResult, charts: &'a [svg::File]) -> Vec<Block<'a>> {
         blocks.push(Block::List(found.notes.clone()));
     }
     if !charts.is_empty() {
-        blocks.push(Block::Heading("Against the load that was offered"));
+        blocks.push(Block::Heading("By offered load"));
         blocks.extend(charts.iter().map(Block::Chart));
         if found.estimate.is_some() {
             blocks.push(Block::Text(
-                "The interval is where the load line lies with a probability of 95 %, as far as samples of one search tell: near it, the \
-                 share beyond a bound is taken to grow with the load along a logistic curve. What the service does on another day is \
-                 another question."
+                "The load line is within the interval with a probability of 95 %, as far as the samples of one search show. Near it, the share beyond a bound is assumed to grow with the load along a logistic curve. The interval does not cover changes of the service from day to day."
                     .into(),
             ));
         }
@@ -69,9 +67,7 @@ fn blocks<'a>(found: &SearchResult, charts: &'a [svg::File]) -> Vec<Block<'a>> {
         blocks.push(Block::Heading("The law of scalability"));
         blocks.push(Block::Table(law(scaling)));
         blocks.push(Block::Text(
-            "Of N users throughput is g N / (1 + s (N − 1) + k N (N − 1)) (Gunther): g is what one user gets, s the share of the work that waits for its \
-             turn, k what each user costs each other. Where the interval of k begins at nothing there is no evidence that more users ever get less. \
-             Nothing is said of more than twice as many users as were measured."
+            "Of N users throughput is g N / (1 + s (N − 1) + k N (N − 1)) (Gunther): g is the throughput of one user, s the serial share of the work, k the cost that each user causes each other user. If the interval of k starts at 0, there is no evidence that throughput ever falls. The law is not applied beyond twice the measured number of users."
                 .into(),
         ));
     }

@@ -46,7 +46,7 @@ pub fn plan(summary: &Summary) -> String {
         format!("\n```text\n{ledgers}\n```")
     };
     section(
-        "Plan and what came of it",
+        "Planned and achieved",
         format!("{table}{scenarios}{ledgers}").trim_start(),
     )
 }
@@ -67,7 +67,7 @@ fn scenarios(summary: &Summary) -> String {
         "Completed/s",
         "Completed of plan",
         "Failed",
-        "Under way at the end",
+        "In flight at the end",
     ]);
     for row in &summary.scenarios {
         table.row([

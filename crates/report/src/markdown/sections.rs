@@ -14,8 +14,7 @@ use record::{
 
 pub(super) fn rates_are(summary: &Summary) -> String {
     format!(
-        "Achieved rates are by {}, from the start to the last completion or the end of the load; those of a phase by its own length, the \
-         last one going on to the last completion.",
+        "Achieved rates are by {}, from the start to the last completion or the end of the load; those of a phase by its own length. The last phase continues to the last completion.",
         units::time(summary.run.elapsed_ns)
     )
 }
@@ -195,25 +194,25 @@ pub fn endpoints(summary: &Summary) -> String {
         ));
     }
     if let Some(tool) = &summary.run.imported_from {
-        let meaning = format!("Percentiles are {tool}'s own; – stands where it printed none.");
+        let meaning = format!("Percentiles are {tool}'s own; – means that it printed none.");
         return section("Endpoints", &format!("{table}\n{meaning}"));
     }
     let which = if summary.all.response.is_some() {
-        "Percentiles are of response times: from the moment at which a request should have started to the last byte of its answer."
+        "Percentiles are of response times: from the moment at which a request should have started to the last byte of its response."
     } else if mixed {
-        "Percentiles are of service times, from the first byte written to the last byte read, but where response time is written: from the moment at which a request should have started; those of iterations go from the intended arrival to the last answer."
+        "Percentiles are of service times, from the first byte written to the last byte read, unless marked as response time, which starts when a request should have started. Those of iterations run from the intended arrival to the last response."
     } else {
-        "Percentiles are of service times, from the first byte written to the last byte read; those of iterations go from the intended arrival to the last answer."
+        "Percentiles are of service times, from the first byte written to the last byte read. Those of iterations run from the intended arrival to the last response."
     };
     let transactions = if summary.transactions.is_empty() {
         ""
     } else {
-        " Those of transactions go from when the first step of a group was due to the end of its last."
+        " Those of transactions run from the due time of a group's first step to the end of its last."
     };
     section(
         "Endpoints",
         &format!(
-            "{table}\n{which}{transactions} A request without an answer ranks above all others; ? marks a percentile that fewer than ten samples lie beyond: it may be chance, and stands with its 95 % interval. {}",
+            "{table}\n{which}{transactions} A request without a response ranks above all others. ? marks a percentile with fewer than ten samples beyond it: it may be chance, and is shown with its 95 % interval. {}",
             rates_are(summary)
         ),
     )
@@ -269,7 +268,7 @@ pub fn latency(summary: &Summary) -> String {
     let lines: String = summary.confidence.iter().map(line).collect();
     let how_sure =
         if lines.is_empty() && summary.requests.issued > 0 && summary.run.imported_from.is_none() {
-            "Too few samples to say how sure the percentiles are."
+            "Too few samples for confidence intervals of percentiles."
         } else {
             lines.trim_end()
         };

@@ -191,7 +191,7 @@ fn errors(summary: &Summary, series: &Series) -> Option<File> {
     let chart = over_time(summary, series, title, "per second", y, curves);
     Some(File {
         name: "errors.svg".into(),
-        description: "Requests that failed or had no answer per second, by class".into(),
+        description: "Requests that failed or had no response per second, by class".into(),
         text: chart.draw(),
     })
 }

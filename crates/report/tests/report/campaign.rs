@@ -200,7 +200,7 @@ fn of_looks_that_are_invalid_nothing_follows_for_the_service() {
     assert!(
         reported
             .sentence
-            .contains("Whether the service came back after whole is not known"),
+            .contains("Whether the service recovered after whole is unknown"),
         "{}",
         reported.sentence
     );

@@ -92,7 +92,7 @@ fn says_only_what_is_there(dir: &Path, damaged: bool, word: &str) {
     );
     let note = summary.notes.iter().find(|note| note.starts_with(word));
     assert!(
-        note.is_some_and(|note| note.contains("run went on to 3.01 s")),
+        note.is_some_and(|note| note.contains("run continued until 3.01 s")),
         "{:?}",
         summary.notes
     );

@@ -182,7 +182,7 @@ fn it_is_degraded_with_the_node_named_and_said_once() {
         "{text}"
     );
     assert!(
-        !text.contains("did not come to its end") && !text.contains("processes did not"),
+        !text.contains("did not finish") && !text.contains("processes did not"),
         "{text}"
     );
     let folder = Folder::new();

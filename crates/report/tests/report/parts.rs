@@ -47,7 +47,7 @@ fn what_is_of_another_run_is_refused() {
         (
             "start",
             json!({"wall_ns": support::WALL + 3_000_000, "monotonic_ns": 0, "utc": "", "uncertainty_ns": 1_000_000}),
-            "its zero lies 3.00 ms from the run's, and their clocks are known to 1.00 ms",
+            "its start differs by 3.00 ms from the run's, and their clocks are known to 1.00 ms",
         ),
     ];
     for (field, value, message) in changes {

@@ -141,7 +141,7 @@ fn what_cannot_be_judged_is_known_before() {
         ),
         (
             "server.host.cpu of \"0\" < 80%",
-            Some("server.host.cpu has no \"0\" (it is one, leave `of` out)"),
+            Some("server.host.cpu has no \"0\" (it has only one instance: remove `of`)"),
         ),
         (
             "server.host.network-in of \"eth9\" < 10/s",

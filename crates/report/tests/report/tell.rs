@@ -259,7 +259,7 @@ fn killed_run_has_requests_in_flight() {
     assert_eq!(summary.arrivals.as_ref().unwrap().in_flight, 1);
     let text = console::summary_text(&summary);
     assert!(
-        text.contains("without an answer (timeout 1) + 2 in flight"),
+        text.contains("without a response (timeout 1) + 2 in flight"),
         "{text}"
     );
     assert!(text.contains("the first 2 s"), "{text}");

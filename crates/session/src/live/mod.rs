@@ -132,7 +132,9 @@ impl Bound {
             });
             thread = begun
                 .map_err(|reason| {
-                    sink.warning(&format_args!("no thread for the live view: {reason}"))
+                    sink.warning(&format_args!(
+                        "cannot start the live view's thread: {reason}"
+                    ))
                 })
                 .ok();
         }

@@ -81,7 +81,7 @@ async fn listen(State(view): State<ServedView>) -> Response {
     match view.seats.try_acquire_owned() {
         Ok(seat) => Sse::new(events::stream(view.newest, seat)).into_response(),
         Err(_) => {
-            let reason = "too many pages listen already: close one of them\n";
+            let reason = "too many pages are open: close one of them\n";
             (StatusCode::SERVICE_UNAVAILABLE, reason).into_response()
         }
     }
@@ -91,7 +91,7 @@ async fn so_far(State(view): State<ServedView>) -> Response {
     match view.csv_seats.try_acquire_owned() {
         Ok(seat) => csv::stream(&view.newest, seat).await,
         Err(_) => {
-            let reason = "too many fetch it already: try again in a moment\n";
+            let reason = "too many downloads are running: try again in a moment\n";
             (StatusCode::SERVICE_UNAVAILABLE, reason).into_response()
         }
     }
@@ -118,7 +118,7 @@ async fn change_load(
     let message = if view.stop.urgency() == Urgency::None {
         view.newest.steering().ask(&wanted)
     } else {
-        Err("the test was asked to stop: nothing begins any more".to_owned())
+        Err("the test is stopping: no new requests start".to_owned())
     };
     // A refusal has status 200 too, because browsers log other statuses as errors.
     let changed = message.is_ok();
@@ -127,7 +127,7 @@ async fn change_load(
 }
 
 async fn nothing_here() -> (StatusCode, &'static str) {
-    let reason = "nothing here: open the whole address that Loadline printed\n";
+    let reason = "not found: open the complete address that Loadline printed\n";
     (StatusCode::NOT_FOUND, reason)
 }
 

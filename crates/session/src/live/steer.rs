@@ -39,7 +39,7 @@ impl Steering {
         };
         let reason = match tool {
             Some(tool) => {
-                format!("the load is {tool}: its schedule is its own, and cannot be changed here")
+                format!("the load is {tool}, which has its own schedule: it cannot be changed here")
             }
             None if is_part => {
                 "several processes share this load: it cannot be changed here".to_owned()
@@ -47,8 +47,7 @@ impl Steering {
             None if plan.load == Load::Once => {
                 "this is one iteration: it has neither a rate nor users".to_owned()
             }
-            None => "what drives this load has a schedule of its own: it cannot be changed here"
-                .to_owned(),
+            None => "an external tool controls this load: it cannot be changed here".to_owned(),
         };
         Steering(SteeringKind::Fixed(reason))
     }
@@ -165,6 +164,6 @@ mod tests {
         assert!(reported("artillery", false).contains("Artillery's"));
         assert!(reported("locust", true).contains("Locust's"));
         assert!(reported("run", true).contains("several processes"));
-        assert!(reported("run", false).contains("schedule of its own"));
+        assert!(reported("run", false).contains("external tool"));
     }
 }

@@ -126,8 +126,8 @@ impl QueryData {
                 }];
             }
             "vector" | "matrix" => {}
-            "string" => return Err("the answer is a text: ask for numbers".to_owned()),
-            _ => return Err("its answer is not Prometheus'".to_owned()),
+            "string" => return Err("the result is a text: write a query for numbers".to_owned()),
+            _ => return Err("its response is not that of a Prometheus server".to_owned()),
         }
         Ok(SeriesList { series, left_out })
     }
@@ -240,7 +240,7 @@ pub(super) fn steps(all: &[AnsweredSeries]) -> Result<Steps, String> {
             let here = steps.entry(at).or_default();
             if here.iter().any(|(known, _)| *known == instance) {
                 return Err(format!(
-                    "the answer has two series {{{instance}}}: ask for one"
+                    "the result has two series {{{instance}}}: write a query for one"
                 ));
             }
             here.push((instance.clone(), value));

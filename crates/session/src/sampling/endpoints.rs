@@ -161,13 +161,13 @@ fn body(base: &Base, path: &str) -> Result<String, String> {
         200 => {}
         401 => {
             return Err(
-                "it answers 401, for it wants to know who asks: http://USER:PASSWORD@HOST/PATH"
+                "returned 401, credentials required: write http://USER:PASSWORD@HOST/PATH"
                     .to_owned(),
             );
         }
         status => return Err(format!("it answers {status}")),
     }
-    String::from_utf8(answer.body).map_err(|_| "its answer is not text".to_owned())
+    String::from_utf8(answer.body).map_err(|_| "its response is not text".to_owned())
 }
 
 fn info(address: &str, password: Option<&str>) -> Result<String, String> {
@@ -198,12 +198,14 @@ fn info(address: &str, password: Option<&str>) -> Result<String, String> {
         let Some(length) = line.strip_prefix('$') else {
             continue;
         };
-        let length: usize = length.parse().map_err(|_| "its answer is not Redis'")?;
+        let length: usize = length
+            .parse()
+            .map_err(|_| "its response is not that of a Redis server")?;
         let mut text = vec![0; length.min(MOST_BYTES)];
         reader.read_exact(&mut text).map_err(failed)?;
-        return String::from_utf8(text).map_err(|_| "its answer is not text".to_owned());
+        return String::from_utf8(text).map_err(|_| "its response is not text".to_owned());
     }
-    Err("its answer is not Redis'".to_owned())
+    Err("its response is not that of a Redis server".to_owned())
 }
 
 /// Runs a command and returns its output. `timeout` ends a slow command even after this process has
@@ -234,7 +236,7 @@ fn output(line: &str) -> Result<String, String> {
     let reason = errors.join().unwrap_or_default();
     if written.len() > MOST_BYTES {
         return Err(format!(
-            "`{line}` writes more than {} MB, which is as much as is read",
+            "the output of `{line}` exceeds the limit of {} MB",
             MOST_BYTES >> 20
         ));
     }
@@ -243,5 +245,5 @@ fn output(line: &str) -> Result<String, String> {
         let reason = reason.lines().next().unwrap_or_default();
         return Err(format!("`{line}` ended with {status}: {reason:.80}"));
     }
-    String::from_utf8(written).map_err(|_| format!("`{line}` writes no text"))
+    String::from_utf8(written).map_err(|_| format!("the output of `{line}` is not text"))
 }

@@ -92,14 +92,14 @@ pub(crate) fn too_short(rule: &StopRule, samplers: &[Box<dyn Sampler>]) -> Optio
     let mut all = samplers.iter().map(AsRef::as_ref);
     let step_ns = all.find(is_of)?.step_ns()?;
     (rule.for_ns < 2 * step_ns).then(|| {
-        format!(
-            "`{} for {}` can never be judged: server.{name} has a sample every {}, the scrape interval of its Prometheus: write `for {}` or more",
-            rule.when.text,
-            units::duration(rule.for_ns),
-            units::duration(step_ns),
-            units::duration(2 * step_ns),
-        )
-    })
+format!(
+"`{} for {}` can never be judged: server.{name} has a sample every {}, the scrape interval of its Prometheus: write `for {}` or more",
+rule.when.text,
+units::duration(rule.for_ns),
+units::duration(step_ns),
+units::duration(2 * step_ns),
+)
+})
 }
 
 /// The default samplers. They measure the load generator's machine.
@@ -124,7 +124,7 @@ pub(crate) fn samplers(
         };
         if !names.insert(&source.name) {
             refuse(format!(
-                "`{}` is named twice: each source has a name of its own",
+                "`{}` is named twice: each source needs its own name",
                 source.name
             ));
             continue;
@@ -163,11 +163,9 @@ fn sampler(source: MetricSource, sink: &SharedMessageSink) -> Result<Box<dyn Sam
     match endpoint.probe() {
         Ok(0) => {}
         Ok(more) => sink.warning(&format_args!(
-            "{name} has {more} metrics more than are kept of one source: choose with `only`"
+            "{name} has {more} metrics too many for one source: choose with `only`"
         )),
-        Err(reason) => sink.warning(&format_args!(
-            "nothing can be measured of {name} yet: {reason}"
-        )),
+        Err(reason) => sink.warning(&format_args!("{name} cannot be measured yet: {reason}")),
     }
     for pattern in endpoint.unmatched() {
         sink.warning(&format_args!(
@@ -184,7 +182,7 @@ fn looked_at_once(
 ) -> Box<dyn Sampler> {
     if let Err(reason) = sampler.look() {
         sink.warning(&format_args!(
-            "nothing can be measured of {} yet: {reason}",
+            "{} cannot be measured yet: {reason}",
             sampler.source()
         ));
     }
@@ -199,9 +197,7 @@ fn asked_once(
     match database.probe() {
         Ok(None) => {}
         Ok(Some(remark)) => sink.warning(&format_args!("{name}: {remark}")),
-        Err(reason) => sink.warning(&format_args!(
-            "nothing can be measured of {name} yet: {reason}"
-        )),
+        Err(reason) => sink.warning(&format_args!("{name} cannot be measured yet: {reason}")),
     }
     Ok(Box::new(database))
 }
@@ -290,7 +286,7 @@ impl Sampling {
         let first = self.warned.insert(look.source.clone());
         first.then(|| {
             format!(
-                "nothing could be measured of {} from {} on: {reason}",
+                "{} could not be measured from {} on: {reason}",
                 look.source,
                 record::units::moment(look.at_ns)
             )

@@ -75,7 +75,7 @@ impl Promql {
             Err(QueryError::Question(reason)) => return Err(reason),
             Err(QueryError::Now(reason)) => {
                 let remark = format!(
-                    "nothing can be measured of it yet, and it is asked in steps of {}: {reason}",
+                    "it cannot be measured yet, and is queried in steps of {}: {reason}",
                     units::duration(self.step_ns)
                 );
                 return Ok(vec![remark]);
@@ -90,7 +90,7 @@ impl Promql {
         }
         if left_out > 0 {
             remarks.push(format!(
-                "the answer has {} series more than are kept: ask for fewer",
+                "the result has {} series too many: write a query for fewer",
                 units::count(left_out as u64)
             ));
         }
@@ -99,7 +99,7 @@ impl Promql {
         match self.scrape_interval(&series) {
             Some(step_ns) => self.step_ns = step_ns,
             None => remarks.push(format!(
-                "it does not say how often it scrapes: it is asked in steps of {}",
+                "its scrape interval is unknown: it is queried in steps of {}",
                 units::duration(self.step_ns)
             )),
         }
@@ -124,10 +124,10 @@ impl Promql {
         let there = data.scalar()? * 1e9;
         let apart = there - here as f64;
         (apart.abs() > self.step_ns as f64).then(|| {
-            let how = if apart > 0.0 { "ahead of" } else { "behind" };
-            let apart = units::duration(apart.abs() as u64);
-            format!("its clock is {apart} {how} this machine's: its samples stand that much beside the load")
-        })
+let how = if apart > 0.0 { "ahead of" } else { "behind" };
+let apart = units::duration(apart.abs() as u64);
+format!("its clock is {apart} {how} this machine's: its samples are shifted by this against the load")
+})
     }
 
     fn ask<D: DeserializeOwned>(&self, what: &str, query: &str) -> Result<D, QueryError> {
@@ -153,7 +153,9 @@ impl Promql {
             (400 | 422, Some(why)) => {
                 Err(QueryError::Question(format!("the Prometheus says: {why}")))
             }
-            (200, _) => Err(QueryError::Now("its answer is not Prometheus'".to_owned())),
+            (200, _) => Err(QueryError::Now(
+                "its response is not that of a Prometheus server".to_owned(),
+            )),
             (status, _) => Err(QueryError::Now(format!("it answers {status}"))),
         }
     }

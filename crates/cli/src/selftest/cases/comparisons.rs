@@ -40,13 +40,13 @@ pub fn comparisons(_: Depth) -> Result<Vec<Assertion>, String> {
     }
     Ok(vec![
         Assertion {
-            what: format!("{RUNS} runs and {RUNS} of the same told apart"),
+            what: format!("{RUNS} runs differ from {RUNS} equal ones"),
             expected: format!("≤ 10 of {COMPARISONS}"),
             measured: alarms.to_string(),
             holds: alarms <= 10,
         },
         Assertion {
-            what: "5 % more over 2 % from run to run told apart".into(),
+            what: "5 % more detected, with 2 % between runs".into(),
             expected: format!("≥ 80 of {COMPARISONS}"),
             measured: seen.to_string(),
             holds: seen >= 80,

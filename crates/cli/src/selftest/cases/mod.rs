@@ -13,7 +13,7 @@ use super::Case;
 pub const ALL: &[Case] = &[
     Case {
         id: "T1",
-        title: "a server that stalls 1 s every 10 s: everyone who arrives in it waits",
+        title: "a server that stalls 1 s every 10 s: all arrivals during a stall wait",
         timing: true,
         run: latency::stall_of_one_second,
     },
@@ -31,7 +31,7 @@ pub const ALL: &[Case] = &[
     },
     Case {
         id: "T3",
-        title: "10 % of the requests are slow, and slow down nobody else",
+        title: "10 % of the requests are slow, and do not delay the others",
         timing: true,
         run: latency::independent_slow,
     },
@@ -49,19 +49,19 @@ pub const ALL: &[Case] = &[
     },
     Case {
         id: "T6",
-        title: "the verdict: healthy runs pass, starved ones (open and closed) are found out, stalled servers are not blamed on us",
+        title: "the verdict: healthy runs pass, starved ones (open and closed) are detected, stalled servers are not attributed to the generator",
         timing: true,
         run: verdicts::verdicts,
     },
     Case {
         id: "T11",
-        title: "warm-up, drift, shift, steady state and overload are told apart, and the warm-up is cut where it ends",
+        title: "warm-up, drift, shift, steady state and overload are distinguished, and the warm-up is cut where it ends",
         timing: false,
         run: steady::courses,
     },
     Case {
         id: "T12",
-        title: "runs against runs: the same is seldom told apart, 5 % more is, and a run that was paused is not a regression",
+        title: "runs against runs: equal ones rarely differ, 5 % more is detected, and a paused run is not a regression",
         timing: false,
         run: comparisons::comparisons,
     },
@@ -73,19 +73,19 @@ pub const ALL: &[Case] = &[
     },
     Case {
         id: "T14",
-        title: "the load line of services that are known in closed form is found, and lies in its interval",
+        title: "the load line of services with a known closed form is found, and is within its interval",
         timing: false,
         run: capacity::load_lines,
     },
     Case {
         id: "T15",
-        title: "a peak of throughput is found where there is one, and none is told where there is none",
+        title: "a peak of throughput is found if there is one, and none is reported if there is none",
         timing: false,
         run: scaling::peaks,
     },
     Case {
         id: "T16",
-        title: "a pool is told as one, with its size",
+        title: "a pool is recognized, with its size",
         timing: false,
         run: scaling::pool_of_eight,
     },

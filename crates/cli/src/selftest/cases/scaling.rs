@@ -47,7 +47,7 @@ pub fn peaks(_: Depth) -> Result<Vec<Assertion>, String> {
     Ok(vec![
         at_least(format!("peak at {} users ± 15 %", PEAK.0), 95, users),
         at_least(format!("peak of {}/s ± 5 %", PEAK.1), 95, height),
-        at_least("no peak told where there is none".into(), 90, none),
+        at_least("no peak reported if there is none".into(), 90, none),
     ])
 }
 
@@ -81,7 +81,7 @@ pub fn pool_of_eight(_: Depth) -> Result<Vec<Assertion>, String> {
 }
 
 fn swept(levels: &[(f64, f64)], seed: u64) -> Result<Scaling, String> {
-    scaling(levels, seed).ok_or_else(|| "levels enough say nothing".to_owned())
+    scaling(levels, seed).ok_or_else(|| "levels too few for a result".to_owned())
 }
 
 fn measured(law: Law, seed: u64) -> Vec<(f64, f64)> {

@@ -50,7 +50,7 @@ pub fn verdicts(depth: Depth) -> Result<Vec<Assertion>, String> {
         ..Experiment::default()
     };
     let fair = on_a_healthy_machine(stalled, &stall)?;
-    findings.push(fair.finding("stalled servers not blamed on us", depth));
+    findings.push(fair.finding("stalled servers not attributed to the generator", depth));
     findings.extend(closed_loops(depth)?);
     Ok(findings)
 }
@@ -88,7 +88,7 @@ fn closed_loops(depth: Depth) -> Result<Vec<Assertion>, String> {
         valid.finding("healthy closed loops that are VALID", depth),
         Assertion::same("starved closed loops that are INVALID", stolen, found),
         Assertion::same(
-            "closed loops beside a busy neighbour that moved and are VALID",
+            "closed loops next to a busy neighbour that changed and are VALID",
             0,
             unsaid,
         ),

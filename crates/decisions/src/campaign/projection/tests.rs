@@ -126,15 +126,15 @@ fn the_ends_of_the_estimate_are_what_held_and_what_failed_times_what_is_left() {
     }
     assert_eq!(
         reported.sentence,
-        "Estimate, not measured: the limit of 16 instances of which others take 35 % each lies between 43.3 and 86.7 arrivals and between 173 and \
+        "Estimate, not measured: the limit of 16 instances with 35 % used by other load is between 43.3 and 86.7 arrivals and between 173 and \
          347 requests per second, 1.73 times that of what was tested, which holds with 0.5x and does not with 1x."
     );
     let all = reported.assumptions.join("\n");
     for text in [
         "linearly",
-        "6 were tested, 16 × 65 % = 10.4 are meant",
+        "6 were tested, the target has 16 × 65 % = 10.4",
         "is not a confidence interval",
-        "lorota, for which the threads wait, answers 2.7 times as much as quickly",
+        "lorota, which the threads wait for, handles 2.7 times the load at the same speed",
         "databases",
         "What holds for 1 min holds",
     ] {
@@ -192,7 +192,7 @@ fn nothing_is_estimated_that_was_not_measured() {
         ),
         (
             vec![half.clone(), row("1x", StageVerdict::Fail, 50.0)],
-            "nothing of the service was measured in 1x",
+            "the service was not measured in 1x",
         ),
         (
             vec![half.clone(), unknown],
@@ -205,11 +205,11 @@ fn nothing_is_estimated_that_was_not_measured() {
         ),
         (
             with(&|reached| reached.held_by = Some("the lock orders".into())).to_vec(),
-            "what saturated is the lock orders, which holds the thread pool",
+            "the bottleneck is the lock orders, which holds the thread pool",
         ),
         (
             with(&|reached| reached.source = "postgres".into()).to_vec(),
-            "more instances do not bring more of it",
+            "more instances do not add to it",
         ),
         (
             with(&|reached| reached.all_instances = 1).to_vec(),
@@ -217,7 +217,7 @@ fn nothing_is_estimated_that_was_not_measured() {
         ),
         (
             with(&|reached| reached.all_instances = 8).to_vec(),
-            "was measured on 8 and `tested` says 6: mend",
+            "was measured on 8 and `tested` says 6: correct",
         ),
     ];
     for (rows, message) in cases {

@@ -39,7 +39,7 @@ pub(super) fn read(
         return None;
     }
     if !has_scenarios {
-        findings.problem(*key_mark, "a cool-down looks at the service with the plan's own `steps` or `scenarios`, and there are none: write `cool-down: false`");
+        findings.problem(*key_mark, "a cool-down probes the service with the plan's own `steps` or `scenarios`, and there are none: write `cool-down: false`");
         return None;
     }
     if !node.is_map() {

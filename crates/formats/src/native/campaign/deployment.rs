@@ -64,7 +64,9 @@ fn share(node: &Node, findings: &mut Findings) -> Option<f64> {
     let what = match read::quantity(node, "background", findings)? {
         Quantity::Share(share) if share < 1.0 => return Some(share),
         Quantity::Share(_) => "leaves nothing for the load: write a share below 100%",
-        _ => "is not a share: what others take of each instance is written for example 35%",
+        _ => {
+            "is not a share: write the part of each instance that other load uses, for example 35%"
+        }
     };
     let text = node.text();
     findings.problem(node.mark, format!("`background: {text}` {what}"));

@@ -105,7 +105,7 @@ fn curve(
     if curve.is_none() {
         let text = match percentiles {
             [] | [_] => {
-                "one percentile makes no distribution: name two at least, or write one duration for a constant"
+                "one percentile is not a distribution: name at least two, or write one duration for a constant"
             }
             _ => "a higher percentile is never shorter than a lower one",
         };

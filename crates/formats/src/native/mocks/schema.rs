@@ -18,21 +18,21 @@ pub fn definitions() -> [(&'static str, Value); 3] {
         .map(|key| json!({ "required": [key] }))
         .collect();
     let latency = json!({
-        "anyOf": [
-            reference("duration"),
-            { "type": "string", "pattern": "^from .+ of \".+\"$", "description": "What a recorded run measured: from last of \"GET /x\"" },
-            {
-                "type": "object",
-                "patternProperties": { "^p[0-9][0-9.]*$": reference("duration") },
-                "additionalProperties": false,
-                "minProperties": 2,
-                "description": "Percentiles: { p50: 120ms, p95: 300ms, p99: 900ms }",
-            },
-            object(&["lognormal"], |_| json!({ "type": "object", "description": "Log-normal through two percentiles" }), &["lognormal"]),
-            object(&["queue"], |_| object(model::QUEUE, queue, &["capacity"]), &["queue"]),
-            object(model::EPISODIC, episodic, model::EPISODIC),
-        ],
-        "description": "How long answers take: 120ms, percentiles, a recorded run's times, a queue, a mean with slow episodes",
+    "anyOf": [
+    reference("duration"),
+    { "type": "string", "pattern": "^from .+ of \".+\"$", "description": "What a recorded run measured: from last of \"GET /x\"" },
+    {
+    "type": "object",
+    "patternProperties": { "^p[0-9][0-9.]*$": reference("duration") },
+    "additionalProperties": false,
+    "minProperties": 2,
+    "description": "Percentiles: { p50: 120ms, p95: 300ms, p99: 900ms }",
+    },
+    object(&["lognormal"], |_| json!({ "type": "object", "description": "Log-normal through two percentiles" }), &["lognormal"]),
+    object(&["queue"], |_| object(model::QUEUE, queue, &["capacity"]), &["queue"]),
+    object(model::EPISODIC, episodic, model::EPISODIC),
+    ],
+    "description": "Latency: 120ms, percentiles, a recorded run's times, a queue, or a mean with slow episodes",
     });
     [
         ("mock", object(model::MOCK, mock, &["routes"])),
@@ -43,13 +43,13 @@ pub fn definitions() -> [(&'static str, Value); 3] {
 
 fn mock(key: &str) -> Value {
     match key {
-        "port" => whole_number("Its port; else any free one", 1),
-        "latency" => named("How long routes take that do not say", "latency"),
+        "port" => whole_number("Port; any free one by default", 1),
+        "latency" => named("Latency of routes that do not set their own", "latency"),
         "routes" => {
-            json!({ "type": "array", "minItems": 1, "items": reference("route"), "description": "What it answers; the first that fits does" })
+            json!({ "type": "array", "minItems": 1, "items": reference("route"), "description": "Responses by route; the first matching route is used" })
         }
         "faults" => {
-            json!({ "type": "array", "items": reference("rule"), "description": "What goes wrong, and when: at 2m for 30s: latency x5" })
+            json!({ "type": "array", "items": reference("rule"), "description": "Faults with their times: at 2m for 30s: latency x5" })
         }
         _ => any(),
     }
@@ -60,10 +60,10 @@ fn route(key: &str) -> Value {
         "status" => whole_number("The status [200]", 200),
         "headers" => named("Of the answer", "pairs"),
         "json" => {
-            json!({ "description": "The answer's body; {{ id }}, {{ query.x }}, {{ body.x }} and {{ remembered.x }} are what was asked" })
+            json!({ "description": "Body of the response; {{ id }}, {{ query.x }}, {{ body.x }} and {{ remembered.x }} are values of the request" })
         }
-        "body" => named("The answer's body, as text", "text"),
-        "latency" => named("How long it takes", "latency"),
+        "body" => named("Body of the response, as text", "text"),
+        "latency" => named("Latency", "latency"),
         "remember" => named("The key under which the request's body is stored", "text"),
         "recall" => named(
             "The key whose stored body becomes {{ remembered }}; 404 if nothing is stored under it",
@@ -77,8 +77,11 @@ fn route(key: &str) -> Value {
 
 fn queue(key: &str) -> Value {
     match key {
-        "capacity" => named("What all workers together serve: 1000/s", "rate"),
-        "workers" => whole_number("How many serve at a time [1]", 1),
+        "capacity" => named(
+            "Requests that all workers together can serve: 1000/s",
+            "rate",
+        ),
+        "workers" => whole_number("Number of workers [1]", 1),
         _ => any(),
     }
 }
@@ -97,8 +100,8 @@ fn episode(key: &str) -> Value {
             "Distance between episodes; each is in the middle of its period",
             "duration",
         ),
-        "for" => named("How long it lasts", "duration"),
-        "latency" => named("What a request takes that comes in it", "duration"),
+        "for" => named("Duration of an episode", "duration"),
+        "latency" => named("Latency during an episode", "duration"),
         _ => any(),
     }
 }

@@ -13,7 +13,7 @@ pub(super) fn section(key: &str) -> Value {
             json!({ "enum": [5, "5", "3.1.1"], "description": "Which MQTT [5]" })
         }
         "tls" => {
-            json!({ "anyOf": [{ "type": "boolean" }, reference("tls")], "description": "Whether TLS is spoken, or certificates of the plan's own" })
+            json!({ "anyOf": [{ "type": "boolean" }, reference("tls")], "description": "Whether to use TLS, or the certificates to use" })
         }
         "verify" => boolean("Whether certificates are checked"),
         "user" => string("Every client's user name; %i and %c are filled in"),
@@ -34,15 +34,15 @@ pub(super) fn group(key: &str) -> Value {
             "texts",
         ),
         "rate" => named(
-            "Messages of all of them together, for as long as the load goes on",
+            "Messages per second of all clients together, while the load runs",
             "rate",
         ),
         "load" => named(
-            "The same by phases of their own, from the start of the run on",
+            "The same as separate phases, from the start of the run",
             "load",
         ),
         "volume" => named(
-            "Messages of all of them together at 1x, going up and down with the load",
+            "Messages of all clients together at 1x; they follow the load",
             "rate",
         ),
         "qos" => json!({ "enum": [0, 1, 2], "description": "Quality of service [0]" }),
@@ -51,14 +51,14 @@ pub(super) fn group(key: &str) -> Value {
         }
         "retain" => boolean("Whether messages are retained"),
         "in-flight" => whole_number(
-            "Messages of a client that may wait for their acknowledgement [1]",
+            "Maximum number of unacknowledged messages per client [1]",
             1,
         ),
-        "client-id" => string("Who they are; %i is a client's number"),
-        "first" => whole_number("The number of the first, as %i has it [0]", 0),
-        "user" => string("Their user name, instead of that of all"),
-        "password" => string("Their password, instead of that of all"),
-        "clean" => boolean("Whether each connection begins a new session [true]"),
+        "client-id" => string("Client identifiers; %i is the client's number"),
+        "first" => whole_number("Number of the first client, for %i [0]", 0),
+        "user" => string("Their user name, instead of the common one"),
+        "password" => string("Their password, instead of the common one"),
+        "clean" => boolean("Whether each connection starts a new session [true]"),
         _ => any(),
     }
 }

@@ -37,16 +37,16 @@ fn step(key: &str) -> Value {
         "loop" => named("Steps that repeat", "loop"),
         "log" => string("A line on standard output"),
         "exit" => named(
-            "This share of those that come here goes no further",
+            "Share of the users at this step that end their iteration here",
             "share",
         ),
         "choose" => {
-            json!({ "type": "array", "minItems": 1, "items": reference("branch"), "description": "One of several ways to go on, drawn by their weights" })
+            json!({ "type": "array", "minItems": 1, "items": reference("branch"), "description": "One of several branches, drawn by weight" })
         }
         "if" => {
-            json!({ "type": ["string", "number"], "description": "Left out where this is not true: status == \"open\" and count > 3" })
+            json!({ "type": ["string", "number"], "description": "Skipped unless this is true: status == \"open\" and count > 3" })
         }
-        "group" => string("Name of the group of `steps`; its total time has a row of its own"),
+        "group" => string("Name of the group of `steps`; its total time gets its own row"),
         "steps" => named("Several steps, with `if` or `group`", "steps"),
         method if METHODS.contains(&method) => named("A request", "request"),
         _ => any(),

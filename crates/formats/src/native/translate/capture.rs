@@ -28,10 +28,7 @@ impl Translator<'_> {
             {
                 self.findings.problem(
                     entry.key_mark,
-                    format!(
-                        "`{}` reaches further into a list than {MAX_INDEX}",
-                        entry.key
-                    ),
+                    format!("`{}` has a list index above {MAX_INDEX}", entry.key),
                 );
             }
             self.templates.sets(&entry.key);
@@ -93,7 +90,9 @@ impl Translator<'_> {
             if !text.starts_with('$') {
                 self.findings.problem(
                     node.mark,
-                    format!("`{text}` is not a JSONPath: it begins with $, as in $.id"),
+                    format!(
+                        "`{text}` is not a JSONPath: a JSONPath starts with $, for example $.id"
+                    ),
                 );
                 return None;
             }

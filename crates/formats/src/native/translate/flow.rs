@@ -46,8 +46,7 @@ impl Translator<'_> {
             _ if node.entry("group").is_some() => self.group(node),
             [entry] => self.one_step(entry, condition.is_some()),
             [] if condition.is_some() => {
-                let text =
-                    "`if` needs a step that it applies to: { if: 'n > 1', get: / }, or `steps`";
+                let text = "`if` needs a step: write { if: 'n > 1', get: / }, or add `steps`";
                 self.findings.problem(node.mark, text);
                 return Vec::new();
             }
@@ -66,7 +65,7 @@ impl Translator<'_> {
             }
             [first, second, ..] => {
                 let text = format!(
-                    "a step has one key, and this one has `{}` and `{}`: make two steps of it",
+                    "a step has one key, and this one has `{}` and `{}`: write two steps",
                     first.key, second.key
                 );
                 self.findings.problem(second.key_mark, text);
@@ -125,7 +124,7 @@ impl Translator<'_> {
         let strangers: Vec<&Entry> = node.entries().iter().filter(known).collect();
         for entry in &strangers {
             let text = format!(
-                "`{}` is not allowed with `group`: put it among the group's `steps`",
+                "`{}` is not allowed with `group`: move it into the group's `steps`",
                 entry.key
             );
             self.findings.problem(entry.key_mark, text);
@@ -156,16 +155,15 @@ impl Translator<'_> {
     fn group_name(&mut self, node: &Node) -> Option<String> {
         let name = read::text(node, "group", self.findings)?;
         let problem = if self.is_beside_load {
-            "`group` names a time of the load, but `setup` and `teardown` are not measured: leave it out here".to_owned()
+            "a group is measured, but `setup` and `teardown` are not: remove `group` here"
+                .to_owned()
         } else if name.trim().is_empty() {
             "`group` is empty".to_owned()
         } else if name.contains("{{") {
-            format!(
-                "the name of a group is the same for all, and `{name}` is a template: write its words"
-            )
+            format!("a group's name cannot be a template such as `{name}`: write a fixed name")
         } else if self.groups.contains(&name) {
             format!(
-                "group `{name}` lies within a group `{name}`: one row would count the same time twice, so name it otherwise"
+                "group `{name}` is inside a group `{name}`: its row would count the same time twice. Use another name"
             )
         } else {
             return Some(name);

@@ -54,7 +54,7 @@ impl Translator<'_> {
             Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => {}
             _ => self.findings.problem(
                 mark,
-                format!("`{what}: {text}` is not a URL that begins with http:// or https://"),
+                format!("`{what}: {text}` is not a URL that starts with http:// or https://"),
             ),
         }
     }

@@ -140,7 +140,7 @@ impl Translator<'_> {
             self.findings.problem(
                 entry.key_mark,
                 format!(
-                    "`{}` does not go with `{kind}`, only {} do",
+                    "`{}` is not allowed with `{kind}`; allowed are {}",
                     entry.key,
                     allowed.join(", ")
                 ),
@@ -176,7 +176,7 @@ impl Translator<'_> {
                 self.findings.problem(
                     node.mark,
                     format!(
-                        "`arrivals: {}` is not known: use even or poisson",
+                        "`arrivals: {}` is unknown: use even or poisson",
                         node.text()
                     ),
                 );

@@ -140,7 +140,7 @@ impl Translator<'_> {
             self.findings.problem(
                 root.mark,
                 format!(
-                    "a plan is a mapping that begins with `loadline: 1`, not {}",
+                    "a plan is a mapping that starts with `loadline: 1`, not {}",
                     root.kind()
                 ),
             );
@@ -151,7 +151,7 @@ impl Translator<'_> {
         self.version(root);
         if let Some(name) = &self.inputs.environment {
             self.findings.problem_anywhere(format!(
-                "`-e {name}` chooses an environment of an Artillery script, and a native plan has none: leave it out"
+                "`-e {name}` selects an environment of an Artillery script, and a native plan has none: remove it"
             ));
         }
         let path = self.inputs.files.first().cloned().unwrap_or_default();
@@ -224,7 +224,7 @@ impl Translator<'_> {
         for entry in root.entries() {
             if model::CAMPAIGN.contains(&entry.key.as_str()) {
                 let text = format!(
-                    "`{}` is a campaign's, which has `stages`: write them, or leave it out (docs/reference/campaign.md)",
+                    "`{}` belongs to a campaign, which has `stages`: add them, or remove it (docs/reference/campaign.md)",
                     entry.key
                 );
                 self.findings.problem(entry.key_mark, text);
@@ -249,7 +249,7 @@ impl Translator<'_> {
             Some(node) if node.as_scalar() == Some(&Value::from(1)) => {}
             Some(node) => {
                 let text = format!(
-                    "`loadline: {}` is a version that this program does not know: write `loadline: 1`",
+                    "this program does not know version `loadline: {}`: write `loadline: 1`",
                     node.text()
                 );
                 self.findings.problem(node.mark, text);
@@ -257,7 +257,7 @@ impl Translator<'_> {
             None => read::missing(
                 root,
                 model::PLAN,
-                "a plan begins with `loadline: 1`",
+                "a plan starts with `loadline: 1`",
                 self.findings,
             ),
         }
@@ -412,7 +412,7 @@ impl Translator<'_> {
         let rules = plan.stop.iter().map(|rule| &rule.when);
         for criterion in plan.criteria.iter().chain(rules).filter(of_all) {
             let text = format!(
-                "`{}` is of requests and MQTT operations together: `of \"GET *\"` or `of \"PUBLISH *\"` is of one of them",
+                "`{}` would mix requests and MQTT operations: write `of \"GET *\"` or `of \"PUBLISH *\"`",
                 criterion.text
             );
             self.findings.notes.push(plan::Note {

@@ -98,7 +98,7 @@ impl Translator<'_> {
 
     fn server_of(&mut self, node: &Node) -> Option<ServerAddress> {
         let Some(host) = node.get("host") else {
-            let help = "no `host`: write where the broker is, for example host: 127.0.0.1:1883";
+            let help = "no `host`: write the broker's address, for example host: 127.0.0.1:1883";
             read::missing(node, model::MQTT, help, self.findings);
             return None;
         };
@@ -136,7 +136,7 @@ impl Translator<'_> {
             "5" | "5.0" => Version::V5,
             "3.1.1" | "4" => Version::V311,
             other => {
-                let text = format!("`version: {other}` is not known: use 3.1.1 or 5");
+                let text = format!("`version: {other}` is unknown: use 3.1.1 or 5");
                 self.findings.problem(version.mark, text);
                 Version::V5
             }
@@ -256,7 +256,7 @@ impl Translator<'_> {
         let count = match node.get("clients") {
             Some(clients) => read::whole_u32(clients, "clients", 1, self.findings),
             None => {
-                let help = "no `clients`: say how many, for example clients: 10";
+                let help = "no `clients`: write their number, for example clients: 10";
                 read::missing(node, keys, help, self.findings);
                 None
             }
@@ -297,7 +297,7 @@ impl Translator<'_> {
 
     fn topic(&mut self, node: &Node, keys: &[&str]) -> Option<String> {
         if node.get("topic").is_none() {
-            let help = "no `topic`: write where these clients publish, for example topic: 't/%i'";
+            let help = "no `topic`: write the topic to publish to, for example topic: 't/%i'";
             read::missing(node, keys, help, self.findings);
         }
         self.text_of(node.get("topic")?, "topic")
@@ -307,7 +307,7 @@ impl Translator<'_> {
         let Some(qos) = node.get("qos") else { return 0 };
         let level = read::whole_number(qos, "qos", 0, self.findings);
         if level.is_some_and(|level| level > 2) {
-            let text = format!("`qos: {}` is not known: use 0, 1 or 2", qos.text());
+            let text = format!("`qos: {}` is unknown: use 0, 1 or 2", qos.text());
             self.findings.problem(qos.mark, text);
         }
         level
@@ -347,13 +347,13 @@ impl Translator<'_> {
             .iter()
             .filter(|entry| keys.contains(&entry.key.as_str()));
         let Some(first) = message.next() else {
-            let help = "no `rate`: write how many messages all of them publish together, for example rate: 100/s";
+            let help = "no `rate`: write the message rate of all clients together, for example rate: 100/s";
             read::missing(node, model::MQTT_PUBLISH, help, self.findings);
             return None;
         };
         if let Some(second) = message.next() {
             let text = format!(
-                "`{}` with `{}`: messages have either a `rate`, a `load` of their own or a `volume`",
+                "`{}` with `{}`: messages have a `rate`, a `load` or a `volume`, only one of them",
                 second.key, first.key
             );
             self.findings.problem(second.key_mark, text);
@@ -374,7 +374,7 @@ impl Translator<'_> {
                 }
                 let full = self.volumes.full();
                 if full.is_none() && !self.volumes.are_said() {
-                    let text = "`volume` goes up and down with the levels of the scenarios, and they say no `volume`: write a `rate`";
+                    let text = "`volume` follows the levels of the scenarios, which have no `volume`: write a `rate`";
                     self.findings.problem(first.key_mark, text);
                 }
                 Some(PublishPace::Follows {
@@ -390,11 +390,11 @@ impl Translator<'_> {
         let mut is_right = true;
         for entry in items.iter().flat_map(Node::entries) {
             let reason = match entry.key.as_str() {
-                "users" => "messages have rates, and no users",
+                "users" => "messages have rates, not users",
                 "level" => {
-                    "levels are those of scenarios: write a `rate`, or `volume` instead of `load`"
+                    "levels belong to scenarios: write a `rate`, or `volume` instead of `load`"
                 }
-                "max-users" => "publishers are not users: leave it out",
+                "max-users" => "publishers are not users: remove it",
                 "name" => "phases are named by the plan's `load`",
                 _ => continue,
             };
@@ -440,7 +440,7 @@ impl Translator<'_> {
         };
         let somebody_receives = groups.iter().any(|group| !group.subscribe.is_empty());
         if somebody_receives && groups.iter().any(is_text) {
-            let text = "a payload of your own carries no stamp: its deliveries are counted as foreign, not timed and not checked";
+            let text = "a custom payload has no stamp: its deliveries count as foreign, and are neither timed nor checked";
             self.findings.note(node.mark, text);
         }
     }

@@ -47,7 +47,7 @@ impl Translator<'_> {
             }
         };
         if let (Some(message), PartContent::Text(_)) = (node.get("filename"), &content) {
-            let text = "`filename` is what a `file` is called: a value has none";
+            let text = "`filename` is the name of a `file`: a value has none";
             self.findings.problem(message.mark, text);
         }
         let content_type = node.get("type").map(|message| self.template(message));

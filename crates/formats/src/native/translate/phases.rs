@@ -104,7 +104,7 @@ impl Translator<'_> {
         let number = read::whole_number(steps, "steps", 2, self.findings);
         if number.is_some_and(|number| number > MOST_STAIRS) {
             let text = format!(
-                "`steps: {}`: no more than {MOST_STAIRS} stairs",
+                "`steps: {}`: at most {MOST_STAIRS} stairs are allowed",
                 steps.text()
             );
             self.findings.problem(steps.mark, text);
@@ -127,7 +127,7 @@ impl Translator<'_> {
         };
         let stairs: Option<Vec<PhasePart>> = (0..number).map(stair).collect();
         if stairs.is_none() {
-            let text = "these stairs are flatter than a rate can hold";
+            let text = "these stairs differ by less than the resolution of a rate";
             self.findings.problem(node.mark, text);
         }
         stairs
@@ -149,7 +149,7 @@ impl Translator<'_> {
         let hold = match node.get("hold") {
             Some(hold) => read::duration(hold, "hold", self.findings),
             None => {
-                let help = "a spike needs `hold`: how long its peak lasts, for example hold: 5s";
+                let help = "a spike needs `hold`: the duration of its peak, for example hold: 5s";
                 read::missing(node, model::PHASE, help, self.findings);
                 None
             }
@@ -255,7 +255,7 @@ impl Translator<'_> {
             return None;
         };
         let Some(rate) = level.scale(full) else {
-            let text = format!("`{}` is more than a rate can hold", text.trim());
+            let text = format!("`{}` is more than the largest rate", text.trim());
             self.findings.problem(node.mark, text);
             return None;
         };

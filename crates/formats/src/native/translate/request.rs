@@ -90,7 +90,9 @@ impl Translator<'_> {
         {
             self.findings.problem(
                 url.mark,
-                format!("`{url_text}` is not a URL: it begins with / or with http:// or https://"),
+                format!(
+                    "`{url_text}` is not a URL: it must start with / or with http:// or https://"
+                ),
             );
         }
         let template = self.template(url);

@@ -19,7 +19,7 @@ impl Translator<'_> {
             Quantity::Share(share) if share > 0.0 && share <= 1.0 => Some(share),
             _ => {
                 let text = format!(
-                    "`exit: {}` is not a share of those that come here: write for example 12%",
+                    "`exit: {}` is not a share of the users that reach this step: write for example 12%",
                     node.text()
                 );
                 self.findings.problem(node.mark, text);
@@ -94,7 +94,7 @@ impl Translator<'_> {
             read::missing(
                 node,
                 model::LOOP,
-                "this loop never ends: say `count: 10`, or `over` what it goes",
+                "this loop never ends: add `count: 10`, or `over` with a list",
                 self.findings,
             );
         }

@@ -45,7 +45,7 @@ impl Translator<'_> {
         if let Some(ca) = node.get("ca") {
             if !http.verify_tls && !self.inputs.insecure {
                 let text =
-                    "`ca` with `verify: false`, which disables the check: leave one of them out";
+                    "`ca` with `verify: false`, which disables the check: remove one of them";
                 self.findings.problem(ca.mark, text);
             }
             http.tls.authorities = self.pem(ca, "ca", folder);

@@ -47,7 +47,7 @@ impl Translator<'_> {
             }
             _ => {
                 let text = format!(
-                    "`{kind}` is of arrivals, and other phases of this load are of users: a load is one or the other"
+                    "`{kind}` sets arrivals, and other phases of this load set users: use only one kind"
                 );
                 self.findings.problem(node.mark, text);
                 return None;
@@ -76,7 +76,7 @@ impl Translator<'_> {
             Some(number) => read::whole_u32(number, key, 0, self.findings),
             None => {
                 let text = format!(
-                    "`users` goes from one number to another, and `{key}` is missing: write for example {{ from: 0, to: 50 }}"
+                    "`users` needs a start and an end, and `{key}` is missing: write for example {{ from: 0, to: 50 }}"
                 );
                 read::missing(node, model::USERS, text, self.findings);
                 None

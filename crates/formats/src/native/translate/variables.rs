@@ -45,8 +45,7 @@ impl Translator<'_> {
     fn choices(&mut self, node: &Node) -> Option<Variable> {
         let items = read::list(node, "one-of", self.findings);
         if node.as_list().is_some_and(<[Node]>::is_empty) {
-            self.findings
-                .problem(node.mark, "`one-of` has nothing to choose from");
+            self.findings.problem(node.mark, "`one-of` is empty");
         }
         let values: Vec<Value> = items
             .iter()
@@ -95,7 +94,7 @@ impl Translator<'_> {
             }
             self.templates.uses = uses;
             if constants.iter().any(|(name, _)| name == mocks::KEY) {
-                let text = "a plan with mocks has no variable `mocks` of its own: {{ mocks.NAME }} is where they listen";
+                let text = "in a plan with mocks the name `mocks` is reserved: {{ mocks.NAME }} is the address of a mock";
                 self.findings.problem_anywhere(text);
             }
             let places = Variable::Constant(self.mocks.clone().into());
@@ -113,20 +112,18 @@ impl Translator<'_> {
         for UnsetVariable { name, mark, hint } in of_steps.unset(&known) {
             self.findings.problem(
                 mark,
-                format!(
-                    "nothing ever sets `{name}`: add it to `variables`, or capture it first{hint}"
-                ),
+                format!("`{name}` is never set: add it to `variables`, or capture it first{hint}"),
             );
         }
         for (key, aside) in &asides {
             for UnsetVariable { name, mark, hint } in aside.unset(&known) {
                 let text = if of_steps.sets.contains(&name) {
                     format!(
-                        "`{key}` does not know `{name}`: what steps capture is their virtual user's alone"
+                        "`{key}` cannot use `{name}`: captured values belong to one virtual user"
                     )
                 } else {
                     format!(
-                        "nothing ever sets `{name}`: add it to `variables`, or capture it first{hint}"
+                        "`{name}` is never set: add it to `variables`, or capture it first{hint}"
                     )
                 };
                 self.findings.problem(mark, text);
@@ -254,7 +251,7 @@ impl Translator<'_> {
                 self.findings.problem(
                     node.mark,
                     format!(
-                        "`order: {}` is not known: use sequence or random",
+                        "`order: {}` is unknown: use sequence or random",
                         node.text()
                     ),
                 );

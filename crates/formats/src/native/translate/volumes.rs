@@ -58,7 +58,7 @@ impl Translator<'_> {
         let all_read = each.iter().all(Option::is_some);
         let volumes = Volumes { each, has_volumes };
         if let Some(node) = scenarios.filter(|_| all_read && volumes.full().is_none()) {
-            let text = "all volumes together are more than a rate can hold";
+            let text = "all volumes together are more than the largest rate";
             self.findings.problem(node.mark, text);
         }
         volumes
@@ -66,13 +66,13 @@ impl Translator<'_> {
 
     fn volume_of(&mut self, scenario: &Node) -> Option<Volume> {
         let Some(node) = scenario.get("volume") else {
-            let text = "this scenario has no `volume`, and others have: give each of them one, or none and a `weight`";
+            let text = "this scenario has no `volume`, but others do: give every scenario a `volume`, or every scenario a `weight`";
             self.findings.problem(scenario.mark, text);
             return None;
         };
         if let Some(weight) = scenario.entry("weight") {
             let text =
-                "`weight` with `volume`: the weight follows from the volume, so leave `weight` out";
+                "`weight` with `volume`: the weight follows from the volume, so remove `weight`";
             self.findings.problem(weight.key_mark, text);
         }
         if !node.is_map() {
@@ -93,7 +93,7 @@ impl Translator<'_> {
         }
         let peak = self.peak_of(node);
         let Some(number) = node.get("volume") else {
-            let help = "say how many: for example { volume: 500000, hours: 12 }";
+            let help = "write the number: for example { volume: 500000, hours: 12 }";
             read::missing(node, model::VOLUME, help, self.findings);
             return None;
         };
@@ -108,7 +108,7 @@ impl Translator<'_> {
                 hours,
                 |n| n > 0.0 && n <= 24.0,
                 || {
-                    "`hours` are those of a day in which the volume comes: a number up to 24"
+                    "`hours` is the part of a day in which the volume arrives: a number up to 24"
                         .to_owned()
                 },
             )
@@ -118,7 +118,7 @@ impl Translator<'_> {
                 factor,
                 |n| (1.0..=1000.0).contains(&n),
                 || {
-                    "`clustering` is the peak over the mean: a number from 1 on, for example 1.5"
+                    "`clustering` is the peak divided by the mean: at least 1, for example 1.5"
                         .to_owned()
                 },
             )

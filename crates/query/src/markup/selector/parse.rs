@@ -97,7 +97,7 @@ impl SelectorParser<'_> {
         if simples.is_empty() && pick.is_none() {
             return Err(self.c.error(match self.c.rest().chars().next() {
                 None => "a CSS selector is missing here".to_owned(),
-                Some(c) => format!("`{c}` begins no CSS selector"),
+                Some(c) => format!("no CSS selector starts with `{c}`"),
             }));
         }
         Ok(simples)

@@ -12,7 +12,7 @@ pub(super) fn parse(text: &str) -> Parsed {
         c: Cursor::new(text, DEEPEST, in_name),
     };
     let expression = reader.expression()?;
-    reader.c.end("this is too much here")?;
+    reader.c.end("this is unexpected here")?;
     Ok(expression)
 }
 
@@ -302,9 +302,7 @@ impl<'a> XPathParser<'a> {
                 "text" => NodeTest::Text,
                 "comment" => NodeTest::Comment,
                 _ => {
-                    return Err(self
-                        .c
-                        .error(format!("`{name}()` is not a kind of node here")));
+                    return Err(self.c.error(format!("`{name}()` is not a node type here")));
                 }
             };
             self.c.take("(");

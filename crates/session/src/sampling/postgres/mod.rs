@@ -91,7 +91,7 @@ impl Postgres {
         let hidden = hidden.find(|one| one.value > 0.0);
         Ok(hidden.map(|one| {
             format!(
-                "{} of its sessions are hidden from {}: grant pg_monitor to see what they do",
+                "{} of its sessions are hidden from {}: grant it pg_monitor",
                 one.value, self.database.user
             )
         }))
@@ -104,10 +104,11 @@ impl Postgres {
             Err(reason) if had_one && reason != "no answer in time" => self.answers(),
             other => other,
         }?;
-        let [counters, sessions, waits, locks, connections] =
-            answers.get(FIRST..FIRST + 5).ok_or("its answer is short")?
+        let [counters, sessions, waits, locks, connections] = answers
+            .get(FIRST..FIRST + 5)
+            .ok_or("its response is incomplete")?
         else {
-            return Err("its answer is short".to_owned());
+            return Err("its response is incomplete".to_owned());
         };
         let counters = numbers(counters);
         let mut readings = named(

@@ -70,7 +70,7 @@ impl Connection {
                     bytes += body.buffer().len() + ROW_BYTES;
                     if bytes > MOST_BYTES {
                         return Err(format!(
-                            "its answer is larger than {} MB, which is as much as is read",
+                            "its response is larger than the limit of {} MB",
                             MOST_BYTES >> 20
                         ));
                     }
@@ -98,7 +98,7 @@ impl Connection {
         self.send(|out| frontend::startup_message(parameters, out))?;
         let password = || {
             let given = database.password.as_deref();
-            given.ok_or("it asks for a password: postgres://USER:PASSWORD@HOST/DATABASE")
+            given.ok_or("it requires a password: write postgres://USER:PASSWORD@HOST/DATABASE")
         };
         let mut scram = None;
         loop {
@@ -115,7 +115,7 @@ impl Connection {
                 Message::AuthenticationSasl(body) => {
                     let offers = body.mechanisms().any(|one| Ok(one == SCRAM_SHA_256));
                     if !offers.map_err(|reason| io_error_text(&reason))? {
-                        return Err("it asks for a way to log in that is not known here".to_owned());
+                        return Err("it requires a login method that is not supported".to_owned());
                     }
                     let binding = ChannelBinding::unsupported();
                     let begun = ScramSha256::new(password()?.as_bytes(), binding);
@@ -144,7 +144,7 @@ impl Connection {
                 | Message::ParameterStatus(_)
                 | Message::BackendKeyData(_)
                 | Message::NoticeResponse(_) => {}
-                _ => return Err("it asks for a way to log in that is not known here".to_owned()),
+                _ => return Err("it requires a login method that is not supported".to_owned()),
             }
         }
     }
@@ -183,7 +183,7 @@ impl Connection {
     }
 }
 
-const STRANGE: &str = "its answer is not PostgreSQL's";
+const STRANGE: &str = "its response is not that of a PostgreSQL server";
 
 fn stream(database: &Database, deadline: &Deadline) -> Result<Box<dyn Stream>, String> {
     let (host, port) = match &database.at {
@@ -343,46 +343,46 @@ mod tests {
     }
 
     proptest! {
-        #[test]
-        fn rows_come_as_they_were_sent(all in statements(), piece in 1_usize..40) {
-            let read = connection(answer(&all), piece).ask("select").unwrap();
-            prop_assert_eq!(read, all);
-        }
+    #[test]
+    fn rows_come_as_they_were_sent(all in statements(), piece in 1_usize..40) {
+    let read = connection(answer(&all), piece).ask("select").unwrap();
+    prop_assert_eq!(read, all);
+    }
 
-        #[test]
-        fn truncated_answer_is_an_error(all in statements(), cut in 0.0_f64..1.0) {
-            let mut says = answer(&all);
-            says.truncate((says.len() as f64 * cut) as usize);
-            prop_assert!(connection(says, 7).ask("select").is_err());
-        }
+    #[test]
+    fn truncated_answer_is_an_error(all in statements(), cut in 0.0_f64..1.0) {
+    let mut says = answer(&all);
+    says.truncate((says.len() as f64 * cut) as usize);
+    prop_assert!(connection(says, 7).ask("select").is_err());
+    }
 
-        #[test]
-        fn no_bytes_are_too_strange(says in proptest::collection::vec(any::<u8>(), 0..200), piece in 1_usize..40) {
-            let _ = connection(says.clone(), piece).ask("select");
-            prop_assert!(log_in(says, piece).is_err());
-        }
+    #[test]
+    fn no_bytes_are_too_strange(says in proptest::collection::vec(any::<u8>(), 0..200), piece in 1_usize..40) {
+    let _ = connection(says.clone(), piece).ask("select");
+    prop_assert!(log_in(says, piece).is_err());
+    }
 
-        #[test]
-        fn no_message_is_too_strange(
-            all in proptest::collection::vec((any::<u8>(), proptest::collection::vec(any::<u8>(), 0..40)), 0..8),
-            tags in proptest::collection::vec(proptest::sample::select(b"DCTEZRSKN".to_vec()), 8),
-        ) {
-            let tagged = all.iter().zip(&tags).map(|((_, body), tag)| message(*tag, body));
-            let says: Vec<u8> = tagged.flatten().collect();
-            let _ = connection(says.clone(), 9).ask("select");
-            let _ = log_in(says, 9);
-        }
+    #[test]
+    fn no_message_is_too_strange(
+    all in proptest::collection::vec((any::<u8>(), proptest::collection::vec(any::<u8>(), 0..40)), 0..8),
+    tags in proptest::collection::vec(proptest::sample::select(b"DCTEZRSKN".to_vec()), 8),
+    ) {
+    let tagged = all.iter().zip(&tags).map(|((_, body), tag)| message(*tag, body));
+    let says: Vec<u8> = tagged.flatten().collect();
+    let _ = connection(says.clone(), 9).ask("select");
+    let _ = log_in(says, 9);
+    }
 
-        #[test]
-        fn a_byte_may_be_wrong(all in statements(), at in any::<proptest::sample::Index>(), byte in any::<u8>()) {
-            let mut says = answer(&all);
-            let at = at.index(says.len());
-            says[at] = byte;
-            let sent: usize = all.iter().map(Vec::len).sum();
-            if let Ok(read) = connection(says, 11).ask("select") {
-                prop_assert!(read.iter().map(Vec::len).sum::<usize>() <= sent);
-            }
-        }
+    #[test]
+    fn a_byte_may_be_wrong(all in statements(), at in any::<proptest::sample::Index>(), byte in any::<u8>()) {
+    let mut says = answer(&all);
+    let at = at.index(says.len());
+    says[at] = byte;
+    let sent: usize = all.iter().map(Vec::len).sum();
+    if let Ok(read) = connection(says, 11).ask("select") {
+    prop_assert!(read.iter().map(Vec::len).sum::<usize>() <= sent);
+    }
+    }
     }
 
     #[test]
@@ -391,7 +391,7 @@ mod tests {
         let says = data_row(&long).repeat(5000);
         let reason = connection(says, 8192).ask("select").unwrap_err();
         assert!(
-            reason.starts_with("its answer is larger than 4 MB"),
+            reason.starts_with("its response is larger than the limit of 4 MB"),
             "{reason}"
         );
     }

@@ -75,10 +75,8 @@ impl Translator<'_> {
                 .is_some_and(|index| index > MAX_INDEX)
             {
                 let mark = spec.get("as").map_or(spec.mark, |node| node.mark);
-                self.findings.problem(
-                    mark,
-                    format!("`{name}` reaches further into a list than {MAX_INDEX}"),
-                );
+                self.findings
+                    .problem(mark, format!("`{name}` has a list index above {MAX_INDEX}"));
             }
             self.templates.sets(name);
             self.captured

@@ -73,7 +73,7 @@ fn every_refusal_has_its_place_and_a_way_out() {
         ("config: { target: 'http://x' }\nscenarios: []".into(), "2:12: there is no scenario"),
         ("- 1".into(), "1:1: a script is a mapping with `config` and `scenarios`, not a list"),
         ("config: {\n  target: [\n".into(), "this is not YAML"),
-        ("config: { target: x, target: y }".into(), "1:22: `target` is here a second time (first on line 1): keep one"),
+        ("config: { target: x, target: y }".into(), "1:22: `target` is defined twice (first on line 1): keep one"),
     ] {
         let found = lines(&errors(&text));
         assert!(found[0].contains(expected) && found[0].starts_with("test.yml:"), "{text}\n{found:?}\n{expected}");
