@@ -71,7 +71,7 @@ fn formats_are_distinguished() {
 }
 
 #[test]
-fn what_is_odd_is_remarked() {
+fn periods_of_different_length_are_remarked() {
     // Periods of different length count equally.
     let loops = audit(include_str!(
         "../../../frontends/artillery/tests/golden/loop-capture.json"

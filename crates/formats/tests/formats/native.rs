@@ -728,7 +728,7 @@ fn invalid_steps_are_rejected() {
 }
 
 #[test]
-fn invalid_times_and_leave_are_rejected() {
+fn invalid_times_and_exit_are_rejected() {
     for (text, expected) in [
         (
             "- get: { url: /, times: 0 }",
@@ -740,10 +740,10 @@ fn invalid_times_and_leave_are_rejected() {
         ),
         (
             "- exit: 12",
-            "6:12: `exit: 12` is not a share of those that come here: write for example 12%",
+            "6:11: `exit: 12` is not a share of those that come here: write for example 12%",
         ),
-        ("- exit: 0%", "6:12: `exit: 0%` is not a share"),
-        ("- exit: 101%", "6:12: `exit: 101%` is not a share"),
+        ("- exit: 0%", "6:11: `exit: 0%` is not a share"),
+        ("- exit: 101%", "6:11: `exit: 101%` is not a share"),
     ] {
         let found = refused(&steps(text));
         assert!(

@@ -156,7 +156,7 @@ fn every_planned_arrival_is_started_unsent_or_unknown() {
 }
 
 #[test]
-fn a_part_that_is_not_there_is_unknown_and_said_once() {
+fn missing_part_is_unknown_and_reported_once() {
     let folder = Folder::new();
     let dir = lose(&folder.0, &plan(&[]), HOW);
     std::fs::remove_dir_all(dir.join("parts/2")).unwrap();
@@ -171,7 +171,7 @@ fn a_part_that_is_not_there_is_unknown_and_said_once() {
 }
 
 #[test]
-fn it_is_degraded_with_the_node_named_and_said_once() {
+fn lost_node_degrades_the_run_and_is_reported_once() {
     let (_, reported) = summary(HOW, &[]);
     let message = "node 2 (worker-c) was lost at 00:00: 1 arrival unsent until 2 others took over at 00:01, 2 unknown";
     let measurement = reported.measurement.clone().unwrap();
@@ -310,7 +310,7 @@ fn criteria_leave_out_the_seconds_that_it_touched_and_say_so() {
 }
 
 #[test]
-fn a_run_that_ended_early_plans_what_was_due_by_then() {
+fn run_that_ended_early_plans_arrivals_due_until_its_end() {
     // Due arrivals of others are recorded; those of the lost node are in its event.
     let ended = How {
         ends: RunState::Interrupted,
