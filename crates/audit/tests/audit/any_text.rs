@@ -95,7 +95,7 @@ fn log(head: &str, bytes: &[u8]) -> String {
 }
 
 #[test]
-fn of_histograms_whose_runs_of_zeros_are_endless_or_whose_length_is_not_theirs() {
+fn malformed_histograms_are_rejected() {
     let head = "Tag=a,0.0,1.0,1.0";
     assert!(import::read(&log(head, &plain(3, 1 << 40, &[2, 4, 2]))).is_ok());
     for counts in [

@@ -6,9 +6,9 @@ use audit::{
 use super::change::audit;
 
 macro_rules! golden {
-    ($($name:literal),* $(,)?) => {
-        [$(($name, include_str!(concat!("golden/", $name)))),*]
-    };
+($($name:literal),* $(,)?) => {
+[$(($name, include_str!(concat!("golden/", $name)))),*]
+};
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn formats_are_distinguished() {
 }
 
 #[test]
-fn what_is_odd_is_remarked() {
+fn periods_of_different_length_are_remarked() {
     let loops = audit(include_str!(
         "../../../frontends/artillery/tests/golden/loop-capture.json"
     ));

@@ -126,7 +126,7 @@ proptest! {
 }
 
 #[test]
-fn time_outs_are_said_to_be_missing_from_the_table() {
+fn missing_timeouts_of_a_table_are_reported() {
     let text = include_str!("golden/wrk-latency.txt").replace(
         "Requests/sec",
         "  Socket errors: connect 0, read 0, write 0, timeout 12\nRequests/sec",

@@ -138,7 +138,7 @@ fn label_of(recorded: &RecordedRun, text: &str) -> u16 {
 }
 
 #[test]
-fn what_is_sent_is_answered_and_counted_as_its_sender_says() {
+fn submitted_requests_are_answered_and_counted_as_settled() {
     let peer = Peer::start(|_| {
         Reply::Bytes(b"HTTP/1.1 201 Made\r\nContent-Length: 2\r\nX-Two: 2\r\n\r\nok".to_vec())
     });

@@ -84,7 +84,7 @@ fn a_session_is_opened_and_handed_on() {
 }
 
 #[test]
-fn what_finds_no_thread_waits_in_line_until_the_downstream_has_answered() {
+fn request_without_thread_waits_for_the_downstream() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("lorota=http://{}", silent.local_addr().unwrap());
     let lab = start_with(

@@ -149,7 +149,7 @@ fn ends_while_clients_hold_connections() {
 }
 
 #[test]
-fn errors_name_what_is_known() {
+fn unknown_names_are_reported_with_known_ones() {
     let text = |error: LabError| error.to_string();
     let start = |name: &str, options: &LabOptions| {
         Lab::start_from(case_study_labs::LABS, name, options)

@@ -80,7 +80,7 @@ fn selections_aliases_fragments_and_variables_count() {
 }
 
 #[test]
-fn what_cannot_be_answered_is_an_error_of_graphql() {
+fn unanswerable_query_is_a_graphql_error() {
     let lab = start("pepeunit");
     let mut client = Client::connect(lab.address());
     for (query, says) in [

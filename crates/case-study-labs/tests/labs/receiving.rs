@@ -175,7 +175,7 @@ fn token(lab: &lab::Lab) -> String {
 }
 
 #[test]
-fn what_is_published_is_kept_and_read_back() {
+fn published_messages_are_stored_and_read_back() {
     let lab = start_with("pepeunit", &[("flush", "0")]);
     let mut unit = unit(&lab);
     let user = token(&lab);

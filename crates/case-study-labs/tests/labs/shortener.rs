@@ -31,7 +31,7 @@ fn body(expires: &str, url: &str) -> String {
 const CREATE: &str = "/actions/short-urls";
 
 #[test]
-fn what_is_made_leads_where_it_was_to() {
+fn created_link_redirects_to_its_target() {
     let lab = start("shortener");
     let mut client = client(&lab);
     let mut ids = Vec::new();
@@ -68,7 +68,7 @@ fn what_is_made_leads_where_it_was_to() {
 }
 
 #[test]
-fn who_has_no_token_of_this_secret_stays_outside() {
+fn request_without_valid_token_is_rejected() {
     let lab = start("shortener");
     let stranger = format!("Bearer {}", token("another"));
     for header in [
@@ -88,7 +88,7 @@ fn who_has_no_token_of_this_secret_stays_outside() {
 }
 
 #[test]
-fn what_is_missing_or_wrong_is_refused() {
+fn invalid_request_to_create_a_link_is_refused() {
     let lab = start("shortener");
     let mut client = client(&lab);
     for bad in [
@@ -149,7 +149,7 @@ fn a_secret_that_is_fetched_each_time_is_felt_by_creations_alone() {
 }
 
 #[test]
-fn what_is_beyond_the_limit_never_reaches_the_function() {
+fn request_above_the_limit_is_rejected_early() {
     let lab = with(&[("latency", "2s"), ("concurrency", "2")]);
     let mut waiting: Vec<Client> = (0..2).map(|_| client(&lab)).collect();
     for client in &mut waiting {

@@ -723,7 +723,7 @@ fn invalid_steps_are_rejected() {
 }
 
 #[test]
-fn invalid_times_and_leave_are_rejected() {
+fn invalid_times_and_exit_are_rejected() {
     for (text, expected) in [
         (
             "- get: { url: /, times: 0 }",
@@ -735,10 +735,10 @@ fn invalid_times_and_leave_are_rejected() {
         ),
         (
             "- exit: 12",
-            "6:12: `exit: 12` is not a share of the users that reach this step: write for example 12%",
+            "6:11: `exit: 12` is not a share of the users that reach this step: write for example 12%",
         ),
-        ("- exit: 0%", "6:12: `exit: 0%` is not a share"),
-        ("- exit: 101%", "6:12: `exit: 101%` is not a share"),
+        ("- exit: 0%", "6:11: `exit: 0%` is not a share"),
+        ("- exit: 101%", "6:11: `exit: 101%` is not a share"),
     ] {
         let found = refused(&steps(text));
         assert!(

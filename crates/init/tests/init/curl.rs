@@ -65,7 +65,7 @@ fn several_lines_are_one_scenario() {
 }
 
 #[test]
-fn what_curl_would_send() {
+fn draft_sends_the_same_request_as_curl() {
     let form = "content-type: application/x-www-form-urlencoded";
     let json = "accept: application/json, content-type: application/json";
     let packed = "accept-encoding: gzip, deflate, br, referer: http://b/";
@@ -435,7 +435,7 @@ fn forms_with_files_are_parts() {
 }
 
 #[test]
-fn what_curl_calls_otherwise_has_its_type() {
+fn body_without_content_type_has_curls_default() {
     let text = words(&["http://a/", "-F", "a=@data.csv", "-F", "b=@photo.png"]);
     let text = text.unwrap().text("plan.yml");
     assert!(

@@ -120,7 +120,7 @@ fn commented_steps_are_steps_once_the_signs_are_gone() {
 }
 
 #[test]
-fn where_nothing_is_known_nothing_is_sent() {
+fn document_without_server_uses_a_target_variable() {
     let draft = described(r#"{"openapi": "3.1.0", "info": {"title": "A"}, "servers": [{"url": "/api"}], "paths": {"/a": {"delete": {}}}}"#).unwrap();
     let text = draft.text("a.yml");
     assert!(

@@ -41,7 +41,7 @@ fn a_lost_acknowledgement_has_its_message_sent_again_once() {
 }
 
 #[test]
-fn a_session_that_is_gone_leaves_what_was_in_flight_unknown() {
+fn lost_session_leaves_messages_in_flight_unknown() {
     let first = vec![connect(0, 0), connack(0, 0), Hear(publish(0x32, 1))];
     let repeated = vec![
         connect(0, 0),
@@ -91,7 +91,7 @@ fn exactly_once_goes_on_with_the_release_on_a_new_connection() {
 }
 
 #[test]
-fn exactly_once_whose_session_is_lost_after_its_receipt_is_read_and_incomplete() {
+fn qos_2_message_of_lost_session_is_read_and_incomplete() {
     let first = vec![
         connect(0, 0),
         connack(0, 0),

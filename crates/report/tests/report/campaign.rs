@@ -121,7 +121,7 @@ fn of_pages(
 }
 
 #[test]
-fn the_sentence_says_what_holds_and_what_does_not() {
+fn sentence_names_holding_and_failing_stages() {
     let all = campaign(&[("half", Some(0)), ("whole", Some(0))], None);
     assert_eq!(
         all.sentence,
@@ -177,7 +177,7 @@ fn the_sentence_says_what_holds_and_what_does_not() {
 }
 
 #[test]
-fn what_failed_is_named_whatever_could_not_be_measured_before_it() {
+fn failed_stage_is_named_despite_unmeasured_stages() {
     let reported = campaign(
         &[("half", Some(3)), ("whole", Some(1)), ("double", None)],
         None,
@@ -209,7 +209,7 @@ fn of_looks_that_are_invalid_nothing_follows_for_the_service() {
 }
 
 #[test]
-fn services_are_spoken_of_one_by_one_and_what_was_mended_no_longer_counts() {
+fn services_are_reported_separately_and_repeated_stages_replace_failures() {
     let stages = |last: u8| {
         [
             ("small", Some(1)),

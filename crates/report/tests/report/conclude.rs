@@ -154,7 +154,7 @@ fn few_timeouts_under_growing_load_are_not_overload() {
 }
 
 #[test]
-fn what_did_not_grow_is_not_said_to_have_grown() {
+fn falling_latency_is_not_reported_as_growth() {
     let mut last = stretch(100.0, 150.0);
     last.ok_per_second = 50.0;
     let mut summary = summary_of_trend(stretch(100.0, 200.0), last);
@@ -207,7 +207,7 @@ fn recovered_peak_is_not_reported_as_rise() {
 }
 
 #[test]
-fn who_keeps_up_must_have_had_to() {
+fn keeping_up_is_reported_only_under_load() {
     let kept_up = |summary: &Summary| message(summary, "healthy").unwrap().contains("kept up");
     let mut summary = healthy();
     assert!(kept_up(&summary));

@@ -60,7 +60,7 @@ fn figures_that_contradict_each_other_are_damage() {
     );
 }
 
-fn says_only_what_is_there(dir: &Path, damaged: bool, word: &str) {
+fn assert_only_the_readable_part_counts(dir: &Path, damaged: bool, word: &str) {
     let (run, summary) = open(dir);
     let at_ns = run.totals.rows.end_ns;
     assert!(at_ns < WHOLE);
@@ -111,7 +111,7 @@ fn a_flipped_byte_among_the_histograms() {
         let at = before_last(content, 3, "#end ") + 60;
         content[at] ^= 1;
     });
-    says_only_what_is_there(&dir, true, "the record is damaged at ");
+    assert_only_the_readable_part_counts(&dir, true, "the record is damaged at ");
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn counters_without_their_tail() {
     let (_folder, dir) = changed("counters.jsonl", |content| {
         content.truncate(before_last(content, 2, "\"end\":true"));
     });
-    says_only_what_is_there(&dir, true, "the record is damaged at ");
+    assert_only_the_readable_part_counts(&dir, true, "the record is damaged at ");
 }
 
 #[test]
@@ -167,7 +167,11 @@ fn full_disk_is_neither_damage_nor_loss() {
     assert_eq!(warned, 1);
     let (live, _) = broken.finish(RunState::Complete, end());
     assert!(live.is_whole() && analysis::summarise(&live).run.record_ends_ns.is_none());
-    says_only_what_is_there(&dir, false, "the record could not be written any further");
+    assert_only_the_readable_part_counts(
+        &dir,
+        false,
+        "the record could not be written any further",
+    );
 }
 
 #[test]
@@ -204,7 +208,7 @@ fn a_killed_run_is_torn_not_damaged() {
 }
 
 #[test]
-fn figures_whose_name_is_lost_are_not_lost() {
+fn figures_with_lost_name_are_counted() {
     let (_folder, dir) = changed("labels.jsonl", |content| {
         let at = content.windows(5).position(|w| w == b"\"id\":").unwrap();
         content[at] = b'?';
@@ -236,7 +240,7 @@ fn figures_whose_name_is_lost_are_not_lost() {
 }
 
 #[test]
-fn of_several_processes_only_what_all_of_them_hold_counts() {
+fn only_intervals_of_all_processes_count() {
     let folder = Folder::new();
     let plan = plan(&[]);
     let dir = writer_of_all(&folder.0.join("runs"), &plan, 2)

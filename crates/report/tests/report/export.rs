@@ -184,7 +184,7 @@ fn csv_adds_up_to_the_summary() {
 }
 
 #[test]
-fn csv_of_a_killed_run_has_what_was_finished() {
+fn csv_of_killed_run_has_finished_intervals() {
     let folder = Folder::new();
     let mut writer = writer(&folder.0, &plan(&[]), labels().all());
     for interval in intervals().iter().take(2) {
@@ -329,7 +329,7 @@ fn labelled(samples: &Samples, name: &str, wanted: &[(&str, &str)]) -> f64 {
 }
 
 #[test]
-fn prometheus_reads_what_the_summary_says() {
+fn prometheus_figures_equal_the_summary() {
     let folder = Folder::new();
     let run = write(&folder.0, &plan(&[]));
     let summary = analysis::summarise(&run);

@@ -153,7 +153,7 @@ fn every_planned_arrival_is_started_unsent_or_unknown() {
 }
 
 #[test]
-fn a_part_that_is_not_there_is_unknown_and_said_once() {
+fn missing_part_is_unknown_and_reported_once() {
     let folder = Folder::new();
     let dir = lose(&folder.0, &plan(&[]), HOW);
     std::fs::remove_dir_all(dir.join("parts/2")).unwrap();
@@ -168,7 +168,7 @@ fn a_part_that_is_not_there_is_unknown_and_said_once() {
 }
 
 #[test]
-fn it_is_degraded_with_the_node_named_and_said_once() {
+fn lost_node_degrades_the_run_and_is_reported_once() {
     let (_, reported) = summary(HOW, &[]);
     let message = "node 2 (worker-c) was lost at 00:00: 1 arrival unsent until 2 others took over at 00:01, 2 unknown";
     let measurement = reported.measurement.clone().unwrap();
@@ -303,7 +303,7 @@ fn criteria_leave_out_the_seconds_that_it_touched_and_say_so() {
 }
 
 #[test]
-fn a_run_that_ended_early_plans_what_was_due_by_then() {
+fn run_that_ended_early_plans_arrivals_due_until_its_end() {
     let ended = How {
         ends: RunState::Interrupted,
         ..HOW
@@ -348,41 +348,41 @@ fn run_with_lost_node_is_not_a_baseline() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
-    #[test]
-    fn ledger_adds_up_for_every_loss_and_takeover(
-        lease_ms in 700u64..2_800, gap_ms in 1u64..1_500, is_taken_over: bool, recorded in 0usize..6, closes: bool, is_there: bool,
-    ) {
-        let lease_ends_ns = lease_ms * MS;
-        let how = How {
-            lease_ends_ns,
-            taken_over_from_ns: is_taken_over.then_some(lease_ends_ns + gap_ms * MS),
-            recorded,
-            closes,
-            ..HOW
-        };
-        let folder = Folder::new();
-        let dir = lose(&folder.0, &plan(&[]), how);
-        if !is_there {
-            std::fs::remove_dir_all(dir.join("parts/2")).unwrap();
-        }
-        let run = Run::open(&dir).unwrap();
-        let summary = analysis::summarise(&run);
-        let (planned, started, unsent, unknown) = ledger(&summary);
-        let schedule = plan(&[]).schedule(1);
-        let until = |from_ns, at_ns| schedule.due_of_share(LOST, from_ns, at_ns);
-        let (due, all) = (until(0, lease_ends_ns), until(0, u64::MAX));
-        let taken_over = how.taken_over_from_ns.map_or(0, |from_ns| until(from_ns, u64::MAX));
-        let recorded = run.processes.iter().find(|process| process.share == LOST).map_or(0, |process| process.due);
-        prop_assert_eq!(planned, 40);
-        prop_assert_eq!(started, 40 - all + recorded + taken_over);
-        let is_closed = closes && is_there;
-        if !is_closed {
-            prop_assert_eq!(unknown, due - recorded);
-            prop_assert_eq!(unsent, all - due - taken_over);
-        }
-        prop_assert_eq!(unsent + unknown, all - recorded - taken_over);
-        let verdict = summary.measurement.unwrap().verdict;
-        prop_assert_eq!(verdict.as_str(), "DEGRADED");
-    }
+#![proptest_config(ProptestConfig::with_cases(24))]
+#[test]
+fn ledger_adds_up_for_every_loss_and_takeover(
+lease_ms in 700u64..2_800, gap_ms in 1u64..1_500, is_taken_over: bool, recorded in 0usize..6, closes: bool, is_there: bool,
+) {
+let lease_ends_ns = lease_ms * MS;
+let how = How {
+lease_ends_ns,
+taken_over_from_ns: is_taken_over.then_some(lease_ends_ns + gap_ms * MS),
+recorded,
+closes,
+..HOW
+};
+let folder = Folder::new();
+let dir = lose(&folder.0, &plan(&[]), how);
+if !is_there {
+std::fs::remove_dir_all(dir.join("parts/2")).unwrap();
+}
+let run = Run::open(&dir).unwrap();
+let summary = analysis::summarise(&run);
+let (planned, started, unsent, unknown) = ledger(&summary);
+let schedule = plan(&[]).schedule(1);
+let until = |from_ns, at_ns| schedule.due_of_share(LOST, from_ns, at_ns);
+let (due, all) = (until(0, lease_ends_ns), until(0, u64::MAX));
+let taken_over = how.taken_over_from_ns.map_or(0, |from_ns| until(from_ns, u64::MAX));
+let recorded = run.processes.iter().find(|process| process.share == LOST).map_or(0, |process| process.due);
+prop_assert_eq!(planned, 40);
+prop_assert_eq!(started, 40 - all + recorded + taken_over);
+let is_closed = closes && is_there;
+if !is_closed {
+prop_assert_eq!(unknown, due - recorded);
+prop_assert_eq!(unsent, all - due - taken_over);
+}
+prop_assert_eq!(unsent + unknown, all - recorded - taken_over);
+let verdict = summary.measurement.unwrap().verdict;
+prop_assert_eq!(verdict.as_str(), "DEGRADED");
+}
 }

@@ -21,7 +21,7 @@ fn columns(value: &Value, at: &str, found: &mut Vec<(String, Vec<Value>)>) {
 }
 
 #[test]
-fn a_tick_holds_what_is_new_of_every_column() {
+fn tick_has_new_values_of_every_column() {
     let folder = Folder::new();
     let run = write(&folder.0, &plan(&["p95 < 1s", "errors < 1%"]));
     let page = page::build(&run);

@@ -29,7 +29,7 @@ fn change(manifest: &Path, how: impl Fn(&mut Value)) {
 }
 
 #[test]
-fn what_is_of_another_run_is_refused() {
+fn part_of_another_run_is_refused() {
     let changes: [(&str, Value, &str); 6] = [
         ("run_id", json!("4712"), "it is of another run"),
         ("plan_sha256", json!("00"), "it is of another plan"),
@@ -73,7 +73,7 @@ fn what_is_of_another_run_is_refused() {
 }
 
 #[test]
-fn a_process_without_a_record_is_said_and_its_arrivals_are_unknown() {
+fn process_without_record_is_reported_and_its_arrivals_are_unknown() {
     for (ends, planned) in [(RunState::Complete, 40), (RunState::Interrupted, 40)] {
         let folder = Folder::new();
         let dir = run(&folder.0, ends);

@@ -15,7 +15,7 @@ fn only_scenario(world: World) -> ScenarioRow {
 }
 
 #[test]
-fn a_scenario_is_asked_for_what_its_weight_gives_it() {
+fn scenario_share_follows_its_weight() {
     let row = only_scenario(World::Healthy);
     assert_eq!(row.name, "checkout");
     assert_eq!(row.share, Some(1.0));
@@ -43,7 +43,7 @@ fn failed_iterations_are_not_delivered() {
 }
 
 #[test]
-fn of_a_killed_run_only_what_was_due_was_asked_for() {
+fn killed_run_expects_only_due_arrivals() {
     let row = only_scenario(World::Killed);
     let arrivals = analysis::summarise(&run(World::Killed, &[]))
         .arrivals
@@ -120,7 +120,7 @@ fn server_slow_after_peak_is_not_healthy() {
 }
 
 #[test]
-fn a_backlog_drains_for_as_long_as_the_arithmetic_says() {
+fn backlog_drains_in_computed_time() {
     let (found, kinds) = peak_of(World::Queue { tires: false });
     // With 200/s for 10 s, a server that takes 7 ms answers 143/s. 571 requests wait, and 43/s are
     // drained.

@@ -37,7 +37,7 @@ pub fn figures(run: &Run) -> String {
 }
 
 #[test]
-fn what_is_read_is_what_was_written() {
+fn written_packets_are_read_back() {
     let folder = Folder::new();
     let written = write(&folder.0, &plan(&["p95 < 250ms"]));
     let read = Run::open(written.dir.as_deref().unwrap()).unwrap();

@@ -121,7 +121,7 @@ fn criteria_are_judged_by_the_time_for_which_something_is_known() {
 }
 
 #[test]
-fn what_cannot_be_judged_is_known_before() {
+fn unjudgeable_criteria_are_refused_before_the_run() {
     let mut server = record::server::ServerMetrics::default();
     server.declare("host", Descriptor::gauge("cpu", "%"));
     for name in ["lo", "others"] {

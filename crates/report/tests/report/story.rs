@@ -44,7 +44,7 @@ fn four_runs_four_conclusions() {
 }
 
 #[test]
-fn every_figure_of_a_conclusion_is_where_it_says() {
+fn figure_paths_of_conclusions_exist() {
     for world in FOUR.into_iter().chain([
         World::Empty,
         World::Once,
@@ -68,7 +68,7 @@ fn every_figure_of_a_conclusion_is_where_it_says() {
 }
 
 #[test]
-fn the_strip_says_what_decided() {
+fn strip_names_the_deciding_criterion() {
     let headline = |world, criteria: &[&str]| analysis::summarise(&run(world, criteria)).verdict;
     let sentence = |world, criteria: &[&str]| headline(world, criteria).sentence;
     assert_eq!(
@@ -119,7 +119,7 @@ fn key_figures_have_no_duplicates() {
 }
 
 #[test]
-fn what_everybody_looks_for_is_at_a_glance_whatever_the_verdict() {
+fn key_figures_are_present_for_every_verdict() {
     for world in FOUR {
         let summary = analysis::summarise(&run(world, &["p99 < 1ms"]));
         let key_figures = &summary.verdict.key_figures;

@@ -71,7 +71,7 @@ fn the_whole_text() {
 }
 
 #[test]
-fn few_samples_decide_only_what_is_plain() {
+fn few_samples_decide_only_clear_cases() {
     use Judgement::{Fail, Inconclusive, Pass};
     let fast = |n| [alike(n, 2 * MS, RequestOutcome::Ok)];
     assert_eq!(judgement(&fast(100), "p95 < 50ms"), Pass);
@@ -227,7 +227,7 @@ fn a_closed_loop_without_enough_cpu_is_a_lower_bound() {
 }
 
 #[test]
-fn a_run_that_was_ended_early_counts_what_was_due() {
+fn stopped_run_counts_due_arrivals() {
     let run = in_memory(&plan(&[]), &intervals()[..3], RunState::Interrupted);
     let summary = analysis::summarise(&run);
     let arrivals = summary.arrivals.as_ref().unwrap();
@@ -325,7 +325,7 @@ fn progress() {
 }
 
 #[test]
-fn what_is_not_answered_has_no_service_time() {
+fn unanswered_request_has_no_service_time() {
     for (took_ns, is_shown) in [(0, false), (5 * MS, true)] {
         let mut run = in_memory(
             &plan(&[]),

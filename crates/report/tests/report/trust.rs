@@ -97,7 +97,7 @@ fn measurement(run: &Run) -> Measurement {
 }
 
 #[test]
-fn a_closed_loop_whose_worker_was_held_up_is_not_valid() {
+fn closed_loop_with_stalled_worker_is_invalid() {
     let healthy = measurement(&HEALTHY.run(&closed(&[]), &HostSample::default()));
     assert_eq!(healthy.verdict, "VALID", "{healthy:?}");
     assert!(healthy.reasons[0].starts_with("stall p99 40.0 µs"));
@@ -128,7 +128,7 @@ fn a_closed_loop_whose_worker_was_held_up_is_not_valid() {
 }
 
 #[test]
-fn a_cause_that_two_figures_show_is_said_once() {
+fn cause_shown_by_two_figures_is_reported_once() {
     let late = Measured {
         late_ns: |_| 50 * MS,
         stall_ns: |_| 90 * MS,
@@ -249,7 +249,7 @@ fn criterion_holds_if_generator_could_not_change_it() {
 }
 
 #[test]
-fn what_touched_few_requests_cannot_have_moved_the_others() {
+fn rare_stalls_do_not_affect_the_median() {
     // A quarter of a second in ten affects p99, but not the median.
     let held_up = Measured {
         late_ns: |k| {
@@ -346,7 +346,7 @@ fn a_criterion_far_from_its_bound_is_decided_by_its_own_samples() {
 }
 
 #[test]
-fn lateness_belongs_to_the_phase_of_what_was_late() {
+fn lateness_counts_in_the_phase_of_the_late_arrival() {
     let mut recorder = Recorder::new(0, Cuts::new(WALL, &[2 * SECOND, 3 * SECOND]), 5, None);
     let intended = Intended::scheduled(2 * SECOND - MS);
     let mut late = sample(2, intended, MS, RequestOutcome::Ok, Some(200));

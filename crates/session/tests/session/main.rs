@@ -157,7 +157,7 @@ fn two_runs_in_one_process_and_the_second_is_stopped_with_a_cause() {
 }
 
 #[test]
-fn what_only_a_hook_would_look_at_is_refused_without_one() {
+fn extensions_without_a_hook_are_refused() {
     let runs = Runs::new("hookless");
     let lab = lab::Lab::start("truth", &lab::LabOptions::default()).unwrap();
     let mut job = job(&lab, &runs, 1, &StopHandle::default());

@@ -167,7 +167,7 @@ fn externally_assigned_users_add_up() {
 }
 
 #[test]
-fn whoever_deals_out_users_takes_on_a_process_more_and_names_what_is_not_in_the_record() {
+fn late_process_is_accepted_and_missing_parts_are_named() {
     let runs = Runs::new("late");
     let target = "127.0.0.1:9";
     let mut parent = begin(&runs, job(target, 1, Some(0)), 2);
@@ -187,13 +187,13 @@ fn whoever_deals_out_users_takes_on_a_process_more_and_names_what_is_not_in_the_
 }
 
 #[test]
-fn killed_process_is_named_and_what_it_may_have_sent_is_unknown() {
+fn killed_process_is_named_and_its_last_arrivals_are_unknown() {
     let lab = lab::Lab::start("sum", &lab::LabOptions::default()).unwrap();
     let (runs, target) = (Runs::new("killed"), lab.address().to_string());
     let mut parent = begin(&runs, job(&target, 4, None), 2);
     let mut processes = Processes::begin(&parent, &target, 4, false);
     let run = parent.parts().next().unwrap().run;
-    until_arrivals_are_told(&run.join("parts/1"));
+    wait_until_arrivals_are_recorded(&run.join("parts/1"));
     processes.0[1].kill().unwrap();
     assert_eq!(processes.wait(), [true, false]);
     parent.look();
@@ -224,7 +224,7 @@ fn killed_process_is_named_and_what_it_may_have_sent_is_unknown() {
     assert_eq!(again.lost().count(), 1);
 }
 
-fn until_arrivals_are_told(part: &Path) {
+fn wait_until_arrivals_are_recorded(part: &Path) {
     let until = clock::monotonic_ns() + 30 * SECOND;
     while clock::monotonic_ns() < until {
         let counters = std::fs::read_to_string(part.join("counters.jsonl")).unwrap_or_default();

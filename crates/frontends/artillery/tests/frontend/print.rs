@@ -258,7 +258,7 @@ fn check_json(golden: &Golden) {
 }
 
 #[test]
-fn nobody_answers() {
+fn refused_connections_are_printed() {
     let golden = golden(
         "refused",
         vec![phase(None, 2)],

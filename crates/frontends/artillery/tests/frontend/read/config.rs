@@ -353,7 +353,7 @@ fn plugins_that_may_be_there() {
 }
 
 #[test]
-fn what_ensure_and_apdex_check() {
+fn ensure_and_apdex_become_criteria() {
     let plan = plan(&config(
         "plugins: { ensure: {}, apdex: {}, metrics-by-endpoint: {} }\napdex: { threshold: 100 }\nensure: { maxErrorRate: 1, p95: '200', \
          thresholds: [ { http.response_time.p99: 5 } ], conditions: [ { expression: 'a > 1', strict: false } ] }",

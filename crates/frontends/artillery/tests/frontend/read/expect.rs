@@ -103,7 +103,7 @@ fn maps_and_lists() {
 }
 
 #[test]
-fn what_never_holds_is_noted() {
+fn expectation_that_never_holds_is_noted() {
     for (expect, note) in [
         (
             "{ statusCode: 2xx }",
@@ -127,7 +127,7 @@ fn what_never_holds_is_noted() {
 }
 
 #[test]
-fn what_cannot_work_is_refused() {
+fn invalid_expectation_is_refused() {
     for (expect, problem) in [
         ("{ jmespath: 'a[' }", "4:47: `a[` is not a JMESPath: "),
         (
