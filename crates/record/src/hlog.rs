@@ -155,7 +155,9 @@ impl Decoder {
         let decoded: hdrhistogram::Histogram<u64> =
             self.deserializer.deserialize(&mut bytes.as_slice()).ok()?;
         let mut histogram = Histogram::default();
+        let mut sum_of_counts = 0u64;
         for cell in decoded.iter_recorded() {
+            sum_of_counts = sum_of_counts.checked_add(cell.count_at_value())?;
             histogram.record_n(cell.value_iterated_to(), cell.count_at_value());
         }
         let (count, sum, min, max) = exact;

@@ -22,6 +22,8 @@ const PLAIN: [u8; 4] = [0x1c, 0x84, 0x93, 0x13];
 const COMPRESSED: [u8; 4] = [0x1c, 0x84, 0x93, 0x14];
 /// Number of bytes before the counts.
 const HEAD: usize = 40;
+/// Largest number of values of an interval.
+const MOST_VALUES: u64 = 1 << 40;
 const MOST_BYTES: u64 = 32 << 20;
 
 #[must_use]
@@ -108,13 +110,18 @@ fn interval(line: &str) -> Option<Interval> {
     };
     let (from_s, length_s, _max) = (seconds()?, seconds()?, seconds()?);
     let bytes = STANDARD.decode(fields.next()?).ok()?;
+    let histogram: Histogram<u64> = Deserializer::new()
+        .deserialize(&mut sound(&bytes)?.as_slice())
+        .ok()?;
+    // Sums of larger counts would overflow.
+    let counts = histogram.iter_recorded().map(|cell| cell.count_at_value());
+    let count = counts.fold(0u64, u64::saturating_add);
+    (count <= MOST_VALUES).then_some(())?;
     Some(Interval {
         tag: tag.to_owned(),
         from_s,
         length_s: length_s.max(0.0),
-        histogram: Deserializer::new()
-            .deserialize(&mut sound(&bytes)?.as_slice())
-            .ok()?,
+        histogram,
     })
 }
 

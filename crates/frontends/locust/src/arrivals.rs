@@ -108,10 +108,10 @@ mod tests {
             ("-1/s", "negative"),
             ("0/s", "nothing ever arrives"),
             ("10/s, 20/s", "only the last phase"),
-            ("10/s to 20/s", "over how long"),
+            ("10/s to 20/s", "a ramp needs a duration"),
             ("10/s over 5s", "from one rate to another"),
             ("10/s for soon", "soon"),
-            ("pause", "for how long"),
+            ("pause", "a pause needs a duration"),
             ("pause for 5s", "nothing ever arrives"),
         ] {
             let line = parse(text, MINUTE).expect_err(text);
