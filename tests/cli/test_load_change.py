@@ -156,7 +156,7 @@ def test_changed_users_start_and_stop(loadline, target):
     assert text in " ".join(out.split())
     assert text in " ".join((loadline.folder / ".loadline/runs/last/report.md").read_text().split())
     (event,) = changes(loadline)
-    assert event["change"] == {"what": "users", "from": 2.0, "to": 5.0}
+    assert event["change"] == {"quantity": "users", "from": 2.0, "to": 5.0}
 
 
 def test_invalid_load_change_is_refused_in_one_line(loadline, target):
@@ -204,7 +204,7 @@ def test_invalid_load_change_is_refused_in_one_line(loadline, target):
 def test_phases_without_a_rate_cannot_be_changed(loadline, target, load, why):
     plan = loadline.write("plan.yml", f"loadline: 1\ntarget: {target.url}\nload: {load}\nsteps: [{{ get: / }}]\n")
     with running_view(loadline, "run", plan, "--ui") as view:
-        assert first_tick(view)["load"] == {"what": None, "why": why}
+        assert first_tick(view)["load"] == {"quantity": None, "reason": why}
         assert change(view, "rate=80") == (False, why)
 
 
@@ -222,4 +222,4 @@ def test_load_of_compatibility_commands_cannot_be_changed(loadline, target):
         with running_view(loadline, *command, env={**os.environ, "LOADLINE_UI": "1"}) as view:
             why = f"the load is {tool}, which has its own schedule: it cannot be changed here"
             assert change(view, "rate=80") == (False, why)
-            assert first_tick(view)["load"] == {"what": None, "why": why}
+            assert first_tick(view)["load"] == {"quantity": None, "reason": why}

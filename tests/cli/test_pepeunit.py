@@ -89,13 +89,13 @@ def test_stored_records_match_the_messages_sent(rig, policy, value, filtered):
     ran = rig.run(policy=policy, value=value, DUPLICATE_COUNT=2 if policy == "NRecords" else 10)
     assert_passed(ran)
     found = rig.found()
-    kept = found["kept"]["all"]
+    kept = found["stored"]["all"]
     assert (found["due"], found["sent"], kept["sent"], kept["filtered"]) == (MESSAGES,) * 3 + (filtered,)
     assert (kept["right"], kept["units"], kept["lost"], kept["wrong"]) == (4, 4, 0, {})
     stats = rig.lab.stats()["pepeunit"]
     assert stats["consumed"] == stats["piped"] == stats["broker"]["received"] >= MESSAGES
     if policy == "TimeWindow":
-        assert kept["kept"] + filtered == MESSAGES
+        assert kept["stored"] + filtered == MESSAGES
     # A slow machine reads late and reports it.
     sentence = {
         ("TimeWindow", "Text"): f"Backend sustained {MESSAGES} rps: {MESSAGES} messages arrived in 1s",
@@ -140,7 +140,7 @@ def test_broken_policy_rule_is_found(rig, rule, policy, value, why):
 def test_messages_dropped_by_the_broker_are_its_loss(rig):
     rig = rig("drop=10")
     assert_failed(rig.run(settle="2s"))
-    kept, stats = rig.found()["kept"], rig.lab.stats()["pepeunit"]["broker"]
+    kept, stats = rig.found()["stored"], rig.lab.stats()["pepeunit"]["broker"]
     # A probe may be dropped as well.
     assert 0 <= stats["dropped"] - kept["all"]["lost"] <= 1
     assert kept["all"]["lost"] == kept["dropped_by_broker"] >= MESSAGES // 10 - 1
@@ -151,7 +151,7 @@ def test_messages_dropped_by_the_broker_are_its_loss(rig):
 def test_slow_consumer_loses_messages_beyond_its_queue(rig):
     rig = rig("capacity=20/s", "queue=5")
     assert_failed(rig.run(settle="5s"))
-    kept, stats = rig.found()["kept"]["all"], rig.lab.stats()["pepeunit"]
+    kept, stats = rig.found()["stored"]["all"], rig.lab.stats()["pepeunit"]
     assert kept["lost"] == stats["overrun"] > 0
     assert "did not sustain" in rig.ran.stdout
 
@@ -162,7 +162,7 @@ def test_throttled_load_is_not_reported_as_sustained(rig):
     assert_failed(ran)
     assert "Backend sustained" not in ran.stdout
     assert "throttled by the target" in ran.stdout
-    kept = rig.found()["kept"]["all"]
+    kept = rig.found()["stored"]["all"]
     assert kept["lost"] == 0
     assert kept["unread"] > 400
 
@@ -196,8 +196,8 @@ def test_messages_arriving_after_the_load_do_not_count_for_its_seconds(rig):
     """
     rig = rig("capacity=50/s", "queue=1000")
     ran = rig.run(RPS=100, settle="40s")
-    kept = rig.found()["kept"]["all"]
-    assert (kept["kept"], kept["lost"]) == (400, 0)
+    kept = rig.found()["stored"]["all"]
+    assert (kept["stored"], kept["lost"]) == (400, 0)
     assert "Backend sustained" not in ran.stdout
     assert "Backend did not sustain 400 rps: all 400 messages arrived, but over" in ran.stdout, ran.stdout
 

@@ -251,6 +251,6 @@ def test_journeys_match_their_profile(loadline):
     # Five standard deviations.
     assert abs(rows["GET /behind"] - 100) < 36
     assert arrivals["adds_up"]
-    assert f"200 completed ({arrivals['left']} of them left early)" in runs[1].stdout
+    assert f"200 completed ({arrivals['exited']} of them left early)" in runs[1].stdout
     # Which users leave is a function of the seed and the arrival.
-    assert f"({arrivals['left']} of them left early)" in runs[0].stdout
+    assert f"({arrivals['exited']} of them left early)" in runs[0].stdout

@@ -161,7 +161,7 @@ def test_basic_authentication_from_the_url_is_not_in_the_record(loadline, start_
         assert not any(secret in kept for secret in (b"hunter@2", b"hunter%402", header.encode()[6:])), path
     assert "hunter" not in run.stdout + run.stderr
     wrong = loadline(*ask, f"app=http://me:other@{where}")
-    assert "app yet: returned 401, credentials required" in wrong.stderr
+    assert "app cannot be measured yet: returned 401, credentials required" in wrong.stderr
     refused = loadline(*ask, f"app=http://me:100%@{where}")
     assert refused.returncode == 2
     assert "%25" in refused.stderr
@@ -178,7 +178,7 @@ def test_unreachable_source_is_a_gap_and_not_a_failure(loadline, start_lab):
     assert run.returncode == 5, run.stderr
     assert "app cannot be measured yet: GET 127.0.0.1:1/metrics: connection refused" in run.stderr
     notes = " ".join(loadline.summary()["notes"])
-    assert "nothing could be measured of app from" in notes
+    assert "app could not be measured from" in notes
 
 
 def test_metric_never_reported_is_noted_before_and_after_the_run(loadline, start_lab):

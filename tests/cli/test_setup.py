@@ -73,7 +73,7 @@ def test_variable_of_a_virtual_user_in_teardown_is_refused(loadline):
     assert "p.yml:10:30: `teardown` cannot use `order`: captured values belong to one virtual user" in run.stderr
     unknown = loadline("run", loadline.write("p.yml", plan.replace("url: /login", "url: '/login/{{ nobody }}'")))
     assert unknown.returncode == 2
-    assert unknown.stderr.count("nothing ever sets `nobody`") == 1
+    assert unknown.stderr.count("`nobody` is never set") == 1
 
 
 def test_login_of_each_user_is_sent_without_its_own_header(loadline):

@@ -54,7 +54,7 @@ def assert_accounted(summary: dict, seen: dict[int, int], text: str) -> None:
     assert summary["measurement"]["verdict"] in ("DEGRADED", "INVALID"), text
     assert "touched by the loss of a node" in " ".join(text.split())
     states = [node["state"] for node in summary["nodes"]]
-    assert states == ["over", "lost", "over"]
+    assert states == ["finished", "lost", "finished"]
 
 
 def test_killed_node_is_reported_and_the_others_take_over(loadline):
@@ -124,7 +124,7 @@ def test_script_share_of_a_killed_node_is_not_taken_over_and_is_reported(loadlin
     assert arrivals["unknown"] > 0
     least = arrivals["planned"] - arrivals["unsent"] - arrivals["unknown"]
     assert least <= seen <= arrivals["planned"] - arrivals["unsent"], (arrivals, seen)
-    assert [node["state"] for node in summary["nodes"]] == ["over", "lost", "over"]
+    assert [node["state"] for node in summary["nodes"]] == ["finished", "lost", "finished"]
     assert summary["measurement"]["verdict"] in ("DEGRADED", "INVALID")
     assert "was not taken over" in " ".join(out.split())
     # Once, over all known figures.

@@ -48,7 +48,7 @@ def test_three_nodes_send_each_arrival_of_the_plan_once(loadline):
             assert of_many["all"][time_of][name]["ns"] == quantile_ns(samples, f"0.{time_of}", share), (time_of, name)
     assert [node["node"] for node in of_many["nodes"]] == [0, 1, 2]
     assert sum(node["requests"] for node in of_many["nodes"]) == len(seen)
-    assert {node["state"] for node in of_many["nodes"]} == {"over"}
+    assert {node["state"] for node in of_many["nodes"]} == {"finished"}
     assert "node 2" in ran.stdout
     report = Path(loadline.folder / report_folder(ran))
     assert "## Nodes" in (report / "report.md").read_text()
@@ -160,7 +160,10 @@ def test_killed_conductor_stops_all_nodes_and_their_records_can_be_merged(loadli
         (["--on", "local", "--nodes", "0"], "--nodes 0: at least 1 is needed"),
         (["--on", "local", "--once"], "--once and --on"),
         (["--on", "local", "--address", "h:1"], "--address, --wait and --insecure-cluster are for --on ray"),
-        (["--shard", "3/3", "--start-at", "2040-01-01T00:00:00Z", "--seed", "1"], "--shard 3/3: write INDEX/COUNT, with the index from 0"),
+        (
+            ["--shard", "3/3", "--start-at", "2040-01-01T00:00:00Z", "--seed", "1"],
+            "--shard 3/3: write INDEX/COUNT, with the index from 0",
+        ),
         (["--shard", "0/3", "--start-at", "soon", "--seed", "1"], "--start-at soon: write a time such as"),
     ],
 )

@@ -70,7 +70,7 @@ def test_gate_passes_equal_service_and_fails_slower_one(loadline, gate, fast, sl
     ran, result = gate(slow, "--baseline", "main", *outputs, runs=4, code=1)
     assert (result["verdict"], result["exit_code"], result["saved"]) == ("failed", 1, None)
     assert "gate: FAIL  worse by more than the margin: service p50" in ran.stdout
-    assert "the baseline `main` is left as it is" in ran.stderr
+    assert "the baseline `main` is unchanged" in ran.stderr
     assert len(run_names(loadline)) >= 12
     comment = (loadline.folder / "gate.md").read_text()
     assert comment.startswith("### FAIL – worse by more than the margin: service p50\n\n| Figure")

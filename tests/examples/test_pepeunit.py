@@ -13,8 +13,8 @@ def test_every_message_of_the_units_is_stored(loadline, start_lab):
     ran = loadline("mqtt", "--duration", 1, "--connect-rate", 200, "--settle", "60s", timeout=110, env=env)
     assert ran.returncode == 0, ran.stderr
     found = json.loads((loadline.folder / ".loadline/runs/last/found.json").read_text())
-    kept = found["kept"]["all"]
-    assert (found["due"], kept["kept"], kept["lost"], kept["right"]) == (600, 600, 0, 20)
+    kept = found["stored"]["all"]
+    assert (found["due"], kept["stored"], kept["lost"], kept["right"]) == (600, 600, 0, 20)
 
 
 def test_rest_and_messages_run_together(loadline):

@@ -39,9 +39,9 @@ def test_find_locates_the_capacity_of_a_pool(loadline):
     assert found["last_pass"] < 95 < found["first_fail"] * 1.6
     words = " ".join(ran.stdout.split())
     assert f"the load line {found['sentence']}" in words
-    assert f"above it {found['above']}" in words
+    assert f"above it {found['overload']}" in words
     # Each probe, its reason and its result are printed during the search.
-    assert "20.0/s, 2 s at most: to begin with" in ran.stderr, ran.stderr
+    assert "20.0/s, at most 2 s: to begin with" in ran.stderr, ran.stderr
     assert "all probes have held" in ran.stderr
     folder = loadline.folder / "found"
     for probe in found["probes"]:
@@ -100,9 +100,9 @@ def test_find_names_the_failure_above_the_load_line(loadline):
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert re.fullmatch(r"errors: [\d.]+ % of requests get status 503 at [\d.]+/s", found["overload"]), found["overload"]
     words = " ".join(ran.stdout.split())
-    assert f"above it {found['above']}" in words
+    assert f"above it {found['overload']}" in words
     for file in ("report.html", "report.md"):
-        assert f"Above it: {found['above']}." in (loadline.folder / "found" / file).read_text()
+        assert f"Above it: {found['overload']}." in (loadline.folder / "found" / file).read_text()
     failing = [probe for probe in found["probes"] if not probe["holds"] and not probe["invalid"]]
     assert failing
     assert all(probe["cause"]["reason"] == "status 503" for probe in failing)
@@ -170,7 +170,7 @@ def test_sweep_reports_how_a_service_scales(loadline):
     assert 4 * counted[1] < counted[8] <= 84, counted
     assert counted[12] <= 84
     scaling = found["scaling"]
-    assert 3 < scaling["one"] < 14
+    assert 3 < scaling["single_user"] < 14
     assert scaling["serial"][0] >= 0
     assert scaling["crosstalk"][0] >= 0
     words = " ".join(ran.stdout.split())

@@ -33,7 +33,7 @@ def test_find_measures_the_capacity_of_a_pool(loadline, length, probing_s, off):
     counted = [probe["counted_s"] for probe in found["probes"] if not probe["invalid"]]
     assert sum(counted) <= probing_s
     assert found["overload"].startswith("latency grows without bound: "), found["overload"]
-    assert any(probe["grows"] for probe in found["probes"]), found["probes"]
+    assert any(probe["backlog_growth"] for probe in found["probes"]), found["probes"]
 
 
 # Exponential services with one queue, the bound, and the rate at which it is met exactly.

@@ -265,9 +265,14 @@ def test_files_larger_than_a_config_map_are_refused(render, loadline):
 
 @pytest.mark.parametrize(
     ("arguments", "line"),
-    [ (["--name", "Shop"], "--name Shop: lower-case letters, at most digits and dashes, starting with a letter and not ending with a dash, 47 characters"),
-        (["--name", "a" * 48], f"--name {'a' * 48}: small letters"),
-        (["--namespace", "x_y"], "--namespace x_y: small letters"),
+    [
+        (
+            ["--name", "Shop"],
+            "--name Shop: lower-case letters, digits and dashes, starting with a letter and not ending with a dash, "
+            "at most 47 characters",
+        ),
+        (["--name", "a" * 48], f"--name {'a' * 48}: lower-case letters"),
+        (["--namespace", "x_y"], "--namespace x_y: lower-case letters"),
         (["--env-from", "a b"], "--env-from a b: not a valid name of a Secret"),
         (["--cpu", "two"], "--cpu two: write it as Kubernetes does, as 2 or 1500m"),
         (["--memory", "2GiB"], "--memory 2GiB: write it as Kubernetes does, as 2Gi or 512Mi"),
@@ -331,9 +336,7 @@ def test_features_of_the_whole_run_require_a_ray_job(render, loadline, more, fla
     assert render.call("--", *flags).returncode == 0
     done = render.call("--job", "indexed", "--", *flags)
     assert done.returncode == 2
-    assert done.stderr == (
-        f"loadline: {what} need a conductor that sees the whole run: use --job ray, or remove them\n"
-    )
+    assert done.stderr == (f"loadline: {what} need a conductor that sees the whole run: use --job ray, or remove them\n")
 
 
 ARTILLERY = """

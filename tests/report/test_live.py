@@ -280,7 +280,7 @@ def test_live_tabs_of_errors_and_log_keep_their_scroll_position(watched) -> None
     page, wire = watched()
     lines = [{"at_ns": n * 10**9, "kind": "message", "text": f"line {n} <b>"} for n in range(150)]
     first = {**ERROR["first"], "mismatches": ["$.ok is false, expected true"], "body": '{"error": "db deadlock"}' + " " * 300 + "end"}
-    tick = newest_second(31, kinds=[ERROR, {**ERROR, "label": "GET /cart", "first": first}], kinds_left_out=7)
+    tick = newest_second(31, kinds=[ERROR, {**ERROR, "label": "GET /cart", "first": first}], kinds_omitted=7)
     tick["log"] = {"lines": lines, "left_out": 1200}
     wire.put(("now", tick))
     tabs = page.get_by_role("tab")

@@ -264,7 +264,7 @@ def test_missing_data_is_reported(browser, template: str, tmp_path: Path) -> Non
     path = tmp_path / "broken.html"
     path.write_text(template)
     page.goto(path.as_uri())
-    assert "holds no report" in page.locator("#app").inner_text()
+    assert "contains no report" in page.locator("#app").inner_text()
     page.close()
 
 

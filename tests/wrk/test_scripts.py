@@ -435,7 +435,7 @@ def test_run_command_passes_headers_and_arguments_to_scripts(loadline, peer):
         assert refused.returncode == 2
         assert "-H `nonsense` is not a header" in refused.stderr
     refused = loadline("run", peer.url, "--", "one")
-    assert (refused.returncode, "arguments after -- are for scripts" in refused.stderr) == (2, True)
+    assert (refused.returncode, "arguments after -- are passed to scripts" in refused.stderr) == (2, True)
 
 
 SCRIPT = """config: {{ target: '{url}', phases: [ {{ duration: 1, arrivalCount: 2 }} ] }}

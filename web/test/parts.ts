@@ -117,7 +117,7 @@ export function errors(failed: number, none: number, labels: Row[], seconds: num
       labels: ids,
       by_label: byLabel(ids, failed, {
         ...sample,
-        found: ['$.state is "refused", expected "paid"'],
+        mismatches: ['$.state is "refused", expected "paid"'],
         body: '{"error":"pool exhausted"}',
       } as ErrorRow["first"]),
       first: sample,

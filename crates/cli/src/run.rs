@@ -247,7 +247,7 @@ fn set_aside(plan: &mut Plan) {
 fn contradictions(args: &args::RunArgs, flags: &Flags) -> Result<(), CommandError> {
     if !args.arguments.is_empty() && front_ends::scripts(&args.what).is_none() {
         return Err(CommandError::bad_input(
-            "arguments after -- are for scripts (.lua): a test file has variables",
+            "arguments after -- are passed to scripts (.lua) only: in a test file, use variables instead",
         ));
     }
     if args.what.contains("://") && args.target.is_some() {

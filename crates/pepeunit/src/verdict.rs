@@ -204,7 +204,7 @@ impl BackendVerdict {
         let filtered = match stored.all.filtered {
             0 => String::new(),
             n => format!(
-                ", {} of them filtered as intended, which leaves no trace",
+                ", including {} that were filtered as intended and are therefore not stored",
                 count(n)
             ),
         };
@@ -256,7 +256,7 @@ impl BackendVerdict {
         json!({
             "due": self.due, "sent": self.sent, "confirmed": self.confirmed, "in_time": self.in_time,
             "unknown": self.unknown, "unsent": self.unsent, "dropped_by_broker": self.dropped, "arrived": self.arrived(),
-            "is_good": self.is_good(), "kept": stored, "found": self.findings(),
+            "is_good": self.is_good(), "stored": stored, "found": self.findings(),
         })
     }
 }

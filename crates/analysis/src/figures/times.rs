@@ -20,7 +20,7 @@ use record::{LabelTotals, units};
 pub const ENOUGH_BEYOND: u64 = 10;
 
 /// A statistic of a distribution in which some values are unknown. Exactly one of the first three
-/// fields is set, or `too_few`, or `not_given`.
+/// fields is set, or `too_few`, or `unreported`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Figure {
     /// The value in nanoseconds.

@@ -56,7 +56,7 @@ fn row(row: &mut Value) {
         return;
     };
     row.remove("bytes_out");
-    let unreported = row.remove("not_told");
+    let unreported = row.remove("unreported");
     let names = unreported.as_ref().and_then(Value::as_array);
     for name in names.into_iter().flatten().filter_map(Value::as_str) {
         row.remove(name);

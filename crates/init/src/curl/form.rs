@@ -82,7 +82,7 @@ fn part(
             let names = [Some(&value), settings.filename.as_ref()];
             let is_made = |name: &&String| placeholders::has_variables(name) || name.contains("{{");
             if value == "-" || value.is_empty() || names.iter().flatten().any(is_made) {
-                let reason = "name the file as it is called: a plan reads it before the run";
+                let reason = "write a literal file name, not - or a variable: a plan reads the file before the run";
                 return Err(refused(word.mark, reason));
             }
             PartContent::File {

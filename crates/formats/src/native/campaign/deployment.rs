@@ -1,4 +1,4 @@
-//! Reads `tested` and `meant`: the tested service, and the one whose capacity the report estimates.
+//! Reads `tested` and `target-service`: the tested service, and the one whose capacity the report estimates.
 
 use plan::{
     deployment::{Deployment, Scaling},
@@ -26,7 +26,7 @@ pub(super) fn read(root: &Node, findings: &mut Findings) -> Option<Scaling> {
         (None, None) => return None,
         (Some(tested), None) => (
             tested,
-            "`tested` requires `target-service`, the service that the report is to estimate for: write for example `meant: { instances: 16, background: 35% }`",
+            "`tested` requires `target-service`, the service whose capacity the report estimates: write for example `target-service: { instances: 16, background: 35% }`",
         ),
         (None, Some(target)) => (
             target,
