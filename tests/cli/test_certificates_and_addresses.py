@@ -152,6 +152,6 @@ def test_unix_socket_is_used(loadline, certificates):
             trust = ("--cacert", certificates / "authority.pem")
             assert_answered(loadline, loadline("run", "https://right.test/x", *LOAD, *trust, "--unix", path))
     assert_refused(loadline("run", "http://app.test/", "--unix", "gone"), "gone: No such file")
-    assert_refused(loadline("run", "http://app.test/", "--unix", loadline.write("file", "")), "this is no socket")
+    assert_refused(loadline("run", "http://app.test/", "--unix", loadline.write("file", "")), "this is not a socket")
     script = loadline.write("w.lua", "")
     assert_refused(loadline("run", script, "--target", "http://127.0.0.1:1", "--unix", "s"), "are not allowed with a wrk script")

@@ -99,8 +99,8 @@ def test_stored_records_match_the_messages_sent(rig, policy, value, filtered):
     # A slow machine reads late and reports it.
     sentence = {
         ("TimeWindow", "Text"): f"Backend sustained {MESSAGES} rps: {MESSAGES} messages arrived in 1s",
-        ("LastValue", "Text"): "it keeps the newest value alone",
-        ("LastValue", "Number"): "it keeps the newest value alone",
+        ("LastValue", "Text"): "it keeps only the newest value",
+        ("LastValue", "Number"): "it keeps only the newest value",
         ("Aggregation", "Number"): f"Backend kept all {MESSAGES} messages",
         # Thirty records of each unit, all kept: on the accelerated clock they span over a minute.
         ("NRecords", "Number"): f"all {MESSAGES} messages arrived, but over",

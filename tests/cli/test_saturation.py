@@ -55,7 +55,7 @@ def test_full_pool_is_named_with_its_cause(loadline, service):
     assert found["first"] == 0
     first = found["reached"][0]
     assert (first["resource"], first["source"], first["instances"], first["all_instances"]) == ("thread pool", "puma", 1, 1)
-    assert first["cause"] == "held by ledger: 7.5 of 8 threads wait there, the processor is at 20.0 %"
+    assert first["cause"] == "held by ledger: 7.5 of 8 threads wait for it, and the CPU is at 20.0 %"
     assert "What saturated first: thread pool (puma: 0 of 8 left" in shown.replace("\n  ", " ")
     report = (loadline.folder / ".loadline/runs/last/report.md").read_text()
     assert "## What saturated first" in report

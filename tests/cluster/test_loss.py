@@ -52,7 +52,7 @@ def assert_accounted(summary: dict, seen: dict[int, int], text: str) -> None:
     assert arrivals["adds_up"]
     # A busy machine is reported before a lost node.
     assert summary["measurement"]["verdict"] in ("DEGRADED", "INVALID"), text
-    assert "touched by the loss of a node" in " ".join(text.split())
+    assert "affected by the loss of a node" in " ".join(text.split())
     states = [node["state"] for node in summary["nodes"]]
     assert states == ["finished", "lost", "finished"]
 

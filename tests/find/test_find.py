@@ -273,7 +273,7 @@ steps:
         (["http://127.0.0.1:9"], "there is no criterion to search by: add for example --slo 'p99 < 200ms'"),
         (["http://127.0.0.1:9", "--slo", "p99 > "], "--slo 'p99 > ', column 7"),
         (["http://127.0.0.1:9", "--slo", "p99 in steady < 1s"], "a probe is too short for a steady state"),
-        (["http://127.0.0.1:9", "--slo", "rate > 5/s"], "it is about how much is sent, which the search varies itself"),
+        (["http://127.0.0.1:9", "--slo", "rate > 5/s"], "it measures the load sent, which the search itself varies"),
         (["http://127.0.0.1:9", "--slo", "errors < 1%", "--budget", "5s"], "5s is too short for a result"),
         (["http://127.0.0.1:9", "--slo", "errors < 1%", "--max", "1/s"], "--max is not above the lowest level"),
         (["http://127.0.0.1:9", "--slo", "errors < 1%", "--over", "users", "--from", "2/s"], "`2/s` is not a valid number of users"),

@@ -45,7 +45,7 @@ def test_selftest_case_can_be_selected(loadline):
 # Computed and simulated figures with fixed seeds, identical on every machine.
 DECISIONS = {
     "T11": [
-        "5 ms + 45 ms × exp(−t / 10 s): cut between 25 and 60 s, p50 behind it 5 ms ± 2 %",
+        "5 ms + 45 ms × exp(−t / 10 s): cut between 25 and 60 s, p50 after the cut 5 ms ± 2 %",
         "from 5 to 10 ms in 120 s: drifting",
         "from 5 to 6 ms at 60 s: shifting, at 60 ± 3 s",
         "5 ms: steady from the first second on",

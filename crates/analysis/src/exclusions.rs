@@ -42,7 +42,7 @@ impl ExcludedSpans {
             .collect();
         (!spans.is_empty()).then(|| {
             format!(
-                "without {}, touched by the loss of a node",
+                "without {}, affected by the loss of a node",
                 spans.join(" and ")
             )
         })
@@ -89,7 +89,7 @@ mod tests {
         );
         assert_eq!(ExcludedSpans::default().text(), None);
         let seconds = ExcludedSpans(vec![TimeSpan::new(20_000_000_000, 26_500_000_000)]);
-        let message = "without 00:20 to 00:26, touched by the loss of a node";
+        let message = "without 00:20 to 00:26, affected by the loss of a node";
         assert_eq!(seconds.text().as_deref(), Some(message));
     }
 }

@@ -77,10 +77,8 @@ fn redacted<T: Serialize + DeserializeOwned>(value: T, redactor: &Redactor) -> R
     serde_json::from_value(redactor.json(&tree)).map_err(|error| error.to_string())
 }
 
-/// How a stage ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StageEnd<'a> {
-    /// Exit code.
     pub code: u8,
     /// Folder of the record. `None` if there is none.
     pub record: Option<&'a str>,
@@ -89,7 +87,6 @@ pub struct StageEnd<'a> {
 }
 
 impl CampaignLedger {
-    /// Creates the folder.
     pub fn begin(
         campaigns: Option<&Path>,
         suffix: u16,
@@ -251,7 +248,6 @@ pub fn schema() -> u32 {
     SCHEMA
 }
 
-/// Finds a campaign by path, name or `last`.
 pub fn find(campaigns: Option<&Path>, options: &Path) -> Result<PathBuf, String> {
     let campaigns = campaigns.unwrap_or(Path::new(DEFAULT));
     let is_one = |folder: &Path| folder.join(FILE).is_file();

@@ -214,7 +214,7 @@ pub fn shard(args: &args::RunArgs, seed: u64) -> Result<Option<RunPartOrder>, Co
     if args.once || args.ui {
         let flag = if args.once { "--once" } else { "--ui" };
         return Err(CommandError::bad_input(format!(
-            "{flag} and --shard: a part of a run has neither, leave it out"
+            "{flag} cannot be combined with --shard: remove it"
         )));
     }
     let text = args.part.start_at.as_deref().unwrap_or_default();

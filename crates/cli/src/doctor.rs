@@ -63,7 +63,7 @@ fn machine(lines: &mut DoctorLines, advice: &mut Vec<String>) {
     }
     if host.cpus == Some(1) {
         advice.push(
-            "there is one core: server and generator on this machine will disturb each other"
+            "this machine has one core: a server and a generator on it will compete for it"
                 .to_owned(),
         );
     }

@@ -6,7 +6,6 @@ use record::Run;
 
 use crate::args;
 
-/// Adds the metrics to a run.
 pub fn add(run: &mut Run, args: &args::Report) -> Result<(), String> {
     let offset = offset(args.clock_offset.as_deref())?;
     if args.server.is_empty() && args.clock_offset.is_some() {

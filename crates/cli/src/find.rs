@@ -207,7 +207,7 @@ fn unfit(criterion: &Criterion) -> Option<&'static str> {
         criterion.metric,
         Metric::Rate | Metric::Unsent | Metric::LatenessP99 | Metric::Messages(_)
     )
-    .then_some("it is about how much is sent, which the search varies itself")
+    .then_some("it measures the load sent, which the search itself varies")
 }
 
 fn config(

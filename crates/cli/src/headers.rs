@@ -16,7 +16,6 @@ pub fn is_token(text: &str) -> bool {
     !text.is_empty() && text.chars().all(is_of_it)
 }
 
-/// Parses a header.
 pub fn read(text: &str) -> Result<(String, String), String> {
     let parts = text.split_once(':');
     let Some((name, value)) = parts.filter(|(name, _)| is_token(name)) else {
@@ -38,7 +37,6 @@ pub fn read(text: &str) -> Result<(String, String), String> {
     Ok((name.to_owned(), value.trim().to_owned()))
 }
 
-/// Adds headers to a plan.
 pub fn add(plan: &mut Plan, texts: &[String]) -> Result<(), String> {
     let headers: Vec<(String, String)> = texts
         .iter()

@@ -23,7 +23,6 @@ pub struct Flags {
 }
 
 impl Flags {
-    /// Parses the flags.
     pub fn read(args: &args::RunArgs) -> Result<Flags, CommandError> {
         let rate = args
             .rate

@@ -25,7 +25,6 @@ pub struct Shipped {
     pub folder: String,
 }
 
-/// Collects the files.
 pub fn collect(args: &args::RunArgs, plan: &Plan) -> Result<Shipped, String> {
     let here = env::current_dir().map_err(|error| format!("the current folder: {error}"))?;
     let named = plan

@@ -101,7 +101,7 @@ fn is_socket(path: &Path) -> Result<(), String> {
     if found.file_type().is_socket() {
         Ok(())
     } else {
-        Err("this is no socket".to_owned())
+        Err("this is not a socket".to_owned())
     }
 }
 

@@ -52,7 +52,7 @@ impl Backend for Local {
 }
 
 impl Local {
-    /// Creates a backend that adds environment variables to those of nodes.
+    /// Creates a backend that starts nodes with these additional environment variables.
     #[must_use]
     pub fn with(environment: Vec<(String, String)>) -> Local {
         Local {

@@ -116,7 +116,7 @@ pub fn arm(
     match made.find(|(_, made)| *made != digest) {
         None => Ok(()),
         Some((node, _)) => Err(vec![format!(
-            "{} made another plan of the test: its text must not depend on the machine, for example on a folder or an environment variable",
+            "{} read a different plan from the test: its text must not depend on the machine, for example on a folder or an environment variable",
             node.called()
         )]),
     }

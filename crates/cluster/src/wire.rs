@@ -152,7 +152,6 @@ impl std::fmt::Display for Facts {
     }
 }
 
-/// Writes a message.
 pub fn write<T: Serialize>(out: &mut dyn Write, message: &T, rest: &[u8]) -> io::Result<()> {
     let head = serde_json::to_vec(message).map_err(io::Error::other)?;
     let decoded = 4 + head.len() + rest.len();

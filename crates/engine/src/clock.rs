@@ -117,7 +117,6 @@ pub fn bare_timer_loop(gap_ns: u64, count: u64) -> Vec<u64> {
         .and_then(NonZeroU64::new);
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
     let lateness = timer_loop(gap_ns, count);
-    // Threads started from here inherit the slack.
     let _ = rustix::thread::set_current_timer_slack(slack);
     lateness
 }
@@ -164,6 +163,5 @@ fn sleep_until(monotonic_ns: u64) {
         tv_sec: (monotonic_ns / 1_000_000_000) as i64,
         tv_nsec: (monotonic_ns % 1_000_000_000) as i64,
     };
-    // An interrupted sleep is harmless: the clock is read next.
     let _ = rustix::thread::clock_nanosleep_absolute(rustix::thread::ClockId::Monotonic, &at);
 }

@@ -192,7 +192,6 @@ mod tests {
 
     #[test]
     fn planned_arrivals_come_from_the_schedule() {
-        // One arrival per nanosecond and worker. The second worker never sends anything.
         let mut collector = Collector::new(2, Registry::default(), Box::new(|_, until| until));
         let mut silent = snapshot(0, 1, false);
         silent.arrivals_end_ns = Some(14);

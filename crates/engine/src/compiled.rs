@@ -204,7 +204,6 @@ impl Compiled {
         };
         let workers = asked.unwrap_or_else(usual).max(1);
         let useful = match (&self.http.pool, &self.load) {
-            // Every worker needs a connection or a user.
             (PoolPolicy::Shared(n), _) => workers.min(*n as usize),
             (_, Load::Closed { users, .. }) => {
                 workers.min(share.of_first(u64::from(*users)) as usize)

@@ -149,7 +149,6 @@ pub struct Limit {
     deadline: Cell<u64>,
     expired: Cell<bool>,
     aborted: Cell<bool>,
-    /// Tick of its slot in the wheel, or [`NEVER`].
     queued_at: Cell<u64>,
     waker: RefCell<Option<Waker>>,
 }
@@ -352,7 +351,6 @@ mod tests {
         deadlines.fire(82 * TICK_NS);
         assert!(rung(&flag));
         assert_eq!(limit.poll(&cx), Poll::Ready(Cut::Expired));
-        // The deadline is moved from far beyond the wheel's range to a nearer time.
         deadlines.limit(&limit, 100_000 * TICK_NS);
         assert!(limit.poll(&cx).is_pending());
         deadlines.limit(&limit, 90 * TICK_NS);

@@ -38,7 +38,6 @@ impl Lease {
         self.has_ended_at(clock::monotonic_ns())
     }
 
-    /// Whether the lease has expired at a time of CLOCK_MONOTONIC.
     pub(crate) fn has_ended_at(&self, monotonic_ns: u64) -> bool {
         monotonic_ns > self.0.load(Ordering::Relaxed)
     }
@@ -55,7 +54,6 @@ mod tests {
         lease.begin(5_000);
         lease.renew(7_000);
         assert!(!lease.has_ended_at(7_000) && lease.has_ended_at(7_001));
-        // The renewal was sent before the expiry and read after it.
         lease.renew(6_000);
         assert!(!lease.has_ended_at(7_000) && lease.has_ended_at(7_001));
     }

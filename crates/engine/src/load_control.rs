@@ -24,7 +24,6 @@ pub struct LoadControl(Arc<LoadState>);
 struct LoadState {
     version: AtomicU64,
     state: Mutex<CurrentLoad>,
-    /// Changes are rejected after this time.
     closed_ns: u64,
     most: Most,
 }
@@ -208,7 +207,6 @@ impl Most {
 }
 
 impl CurrentLoad {
-    /// The value at a time. Fails if the load cannot be changed then.
     fn at(&self, at_ns: u64, end_ns: u64) -> Result<AdjustedLoad, ChangeRefusal> {
         if at_ns >= end_ns {
             return Err(ChangeRefusal::Fixed(Fixed::Over));
@@ -267,7 +265,6 @@ impl CurrentLoad {
         ActivePeriod::all(&phases, user, self.schedule.end_ns())
     }
 
-    /// Maximum number of users.
     pub(crate) fn users(&self) -> u32 {
         match self.load {
             Load::Closed { users, .. } => users,

@@ -145,7 +145,6 @@ mod tests {
 
     #[test]
     fn parsed_size_is_never_underestimated() {
-        // Arrays of single digits are the densest text: a value every two bytes.
         let dense = format!("[{}1]", "1,".repeat(1000));
         assert!(parsed(&dense) >= 1001 * std::mem::size_of::<Value>() as u64 * 2);
         for text in ["", "1", "[[[[", &dense] {

@@ -278,7 +278,6 @@ impl Prepared {
         }
         Box::new(move |worker, until| {
             if worker >= workers {
-                // Background work has no arrivals.
                 return 0;
             }
             let position = WorkerPosition {
@@ -364,7 +363,6 @@ impl Prepared {
             .map_or(Ok(()), |s| Err(RunError::Stuck(s)));
         for (number, thread) in threads.into_iter().enumerate() {
             if stuck.iter().any(|stuck| stuck.worker == number) {
-                // A stuck thread ends with the process.
                 continue;
             }
             match thread.join() {
@@ -469,7 +467,6 @@ impl Copied {
 /// Lowers the collector's priority, so that it does not delay the workers.
 fn lower_priority() {
     let thread = rustix::thread::gettid();
-    // A failure is harmless.
     let _ = rustix::process::setpriority_process(Some(thread), 10);
 }
 
@@ -493,7 +490,6 @@ impl WorkerSeed {
     fn run(self) -> Result<(), RunError> {
         let pulse = Arc::clone(&self.common.pulse);
         pulse.begin();
-        // Marks the worker as ended however this thread ends.
         let _end = EndOfPulse(pulse);
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
@@ -536,7 +532,6 @@ impl WorkerSeed {
     }
 }
 
-/// Reports the end of a worker to the watchdog, also on panic.
 struct EndOfPulse(Arc<Pulse>);
 
 impl Drop for EndOfPulse {

@@ -180,7 +180,6 @@ fn simulate_held_up(plan: &Plan, model: Model, held_up: impl Fn(u64) -> u64) -> 
     simulate_share(plan, model, held_up, Share::WHOLE)
 }
 
-/// Like `simulate`, for one of several processes.
 fn simulate_share(
     plan: &Plan,
     model: Model,
@@ -256,7 +255,6 @@ impl Around {
     }
 }
 
-/// Like `simulate`, with an environment that `held_up` can access.
 fn simulate_around(
     plan: &Plan,
     model: Model,
@@ -270,7 +268,6 @@ fn simulate_around(
     let clock = Clock::manual(Rc::clone(&now));
     let cuts = Cuts::new(0, program.schedule.phase_ends());
     let recorder = Recorder::new(0, cuts, labels.all().len(), None);
-    // Load the machine's certificates once.
     static TLS: OnceLock<Arc<ClientConfig>> = OnceLock::new();
     let tls = TLS.get_or_init(|| tls::config(&plan.http).expect("a TLS configuration"));
     let server = Rc::new(SimulatedServer {
@@ -303,7 +300,6 @@ fn simulate_around(
     };
     server.worker.set(Rc::downgrade(&worker)).expect("set once");
     let runtime = tokio::runtime::Builder::new_current_thread()
-        // Every ready task runs before the clock's future is polled.
         .event_interval(1 << 20)
         .build_local(tokio::runtime::LocalOptions::default())
         .expect("a runtime");
@@ -312,7 +308,6 @@ fn simulate_around(
         while !work.is_finished() {
             worker.sample_levels(now.get());
             worker.run_due(now.get());
-            // Tasks may make further tasks ready.
             for _ in 0..8 {
                 tokio::task::yield_now().await;
             }
@@ -342,8 +337,6 @@ fn total(intervals: &[Interval], id: u16) -> Slot {
     })
 }
 
-/// A server with a constant service time that stalls for `stall` at the end of every period of
-/// `every`.
 fn stalling(service: u64, stall: u64, every: u64) -> Model {
     Box::new(move |arrival| {
         let into = arrival % every;
@@ -387,7 +380,6 @@ fn stall_affects_all_arrivals_in_it() {
         .and_then(measure::Histogram::mean)
         .unwrap_or(0.0);
     near(mean / MILLISECOND as f64, 51.0, 0.02);
-    // The server was slow, but the generator never late.
     let lateness = all
         .histogram(TimeKind::Lateness, OutcomeClass::Ok)
         .and_then(measure::Histogram::max);
@@ -480,7 +472,6 @@ fn timeout_does_not_end_think_times() {
     let intervals = simulate(&plan, Box::new(|arrival| Some(arrival + MILLISECOND)));
     let all = total(&intervals, label::ALL).counters;
     assert_eq!((all.issued, all.ok), (100, 100));
-    // The labels are "all", "(other)", the request, and then the iteration.
     assert_eq!(total(&intervals, 3).counters.ok, 50);
 }
 
@@ -507,16 +498,13 @@ fn exiting_users_complete_their_iteration() {
         let intervals = simulate(&plan, Box::new(|arrival| Some(arrival + MILLISECOND)));
         let left: u64 = intervals.iter().map(|interval| interval.run.exited).sum();
         let counts = [2, 3, 4, 5].map(|label| total(&intervals, label).counters.ok);
-        // Users that did not continue have left the scenario.
         assert_eq!(counts[1] + left, counts[0]);
         counts
     };
     let [first, after, seldom, iterations] = counted();
     assert_eq!((first, iterations), (4000, 4000));
-    // Five standard deviations.
     assert!(after.abs_diff(3000) < 137, "{after}");
     assert!(seldom.abs_diff(after / 10) < 83, "{seldom} of {after}");
-    // Random choices depend only on the seed and the number of the arrival.
     assert_eq!(counted(), [first, after, seldom, iterations]);
 }
 
@@ -532,7 +520,6 @@ fn requests_in_flight_follow_littles_law() {
     near(sum as f64 / samples as f64, 25.0, 0.02);
 }
 
-/// A machine that pauses at the end of every second.
 fn stolen(ns: u64) -> impl Fn(u64) -> u64 {
     move |at| {
         if at % SECOND >= SECOND - ns {
@@ -562,8 +549,6 @@ fn delayed_closed_loop_is_visible_as_stall() {
     };
     let healthy = stalls(&|at| at);
     assert_eq!((healthy.count() / 100, healthy.max()), (20, Some(0)));
-    // A twentieth of the time is lost, so a twentieth of the polls is late, each by the rest of the
-    // pause.
     let held_up = stalls(&stolen(50 * MILLISECOND));
     assert_eq!(held_up.count() / 100, 20);
     assert_eq!(held_up.quantile(0.94), Some(0));
@@ -573,8 +558,6 @@ fn delayed_closed_loop_is_visible_as_stall() {
 
 #[test]
 fn levels_are_correct_while_worker_is_delayed() {
-    // Eight users with one request each. For half of every second, responses are not read, but the
-    // requests still count as in flight.
     let model: Model = Box::new(|arrival| Some(arrival + MILLISECOND));
     let intervals = simulate_held_up(
         &plan(closed(8, 20), PoolPolicy::PerUser),
@@ -603,7 +586,6 @@ fn levels_are_correct_while_worker_is_delayed() {
 #[test]
 fn planned_arrivals_are_independent_of_worker() {
     let model: Model = Box::new(|arrival| Some(arrival + MILLISECOND));
-    // Nothing runs for the first three seconds.
     let intervals = simulate_held_up(&plan(open(100, 6), PoolPolicy::PerUser), model, |at| {
         at.max(3 * SECOND)
     });

@@ -35,7 +35,6 @@ pub enum RuleVerdict {
 pub enum Cause {
     /// A signal with this number.
     Signal(u8),
-    /// A stop rule of the test.
     #[expect(missing_docs, reason = "the names say it")]
     Rule { verdict: RuleVerdict, text: String },
     /// A limit that the conductor enforces, such as time or a budget.
@@ -64,7 +63,6 @@ impl Cause {
     }
 }
 
-/// The cause, for use after "ended early by".
 impl std::fmt::Display for Cause {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

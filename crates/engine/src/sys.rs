@@ -31,7 +31,6 @@ pub fn clock_error_us() -> Option<Option<u64>> {
         // SAFETY: the words are as long as the structure, which the kernel fills; mode 0 (the first
         // word) changes nothing.
         let state = unsafe { adjtimex(&raw mut timex) };
-        // The fourth word is the maximum error.
         let error = u64::try_from(timex[3]).ok();
         (state >= 0).then(|| error.filter(|_| state != UNKEPT))
     }

@@ -76,7 +76,6 @@ impl WakeupLatency {
 mod tests {
     use super::*;
 
-    /// The lead after many repetitions of these wake-up delays.
     fn after(wakings_ns: &[u64]) -> u64 {
         let mut wakeup = WakeupLatency::default();
         for late in wakings_ns.iter().cycle().take(5_000) {
@@ -89,7 +88,6 @@ mod tests {
     fn lead_covers_most_wakeups() {
         let close = |measured: u64, to: u64| measured.abs_diff(to) <= 2_000;
         assert!(close(after(&[12_000]), 12_000), "{}", after(&[12_000]));
-        // Nineteen fast ones for each slow one. The lead does not cover the slow one.
         let mut mostly_quick = [8_000; 20];
         mostly_quick[7] = 50_000;
         assert!(close(after(&mostly_quick), 8_000));
@@ -111,16 +109,13 @@ mod tests {
         }
         let early = wakeup.early_ns(0);
         let at = 1_000_000_000;
-        // Without slack, the worker is awake before the deadline, however near it is.
         assert_eq!(wakeup.wake_at(at, at - 1_000_000, 0), at - early);
         assert_eq!(wakeup.wake_at(at, at - 1_000, 0), at - early);
-        // A slack longer than a wake-up needs no lead.
         assert_eq!(wakeup.wake_at(at, at - 100_000, 100_000), at);
         assert_eq!(
             wakeup.wake_at(at, at - 99_999, 100_000),
             at + 100_000 - early
         );
-        // A shorter slack reduces the lead.
         assert_eq!(wakeup.wake_at(at, at - 100_000, 5_000), at + 5_000 - early);
         assert_eq!(wakeup.wake_at(at, at - 4_999, 5_000), at + 5_000 - early);
     }

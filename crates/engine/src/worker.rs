@@ -41,7 +41,6 @@ use crate::{
 /// Maximum number of queued lines. More are counted and dropped, so that no user waits for the
 /// terminal.
 const MAX_LINES: usize = 10_000;
-/// Maximum number of remarks from one worker.
 const MAX_REMARKS: usize = 16;
 const RECEIVE_BUFFER: usize = 64 << 10;
 
@@ -57,7 +56,6 @@ pub enum WorkerMessage {
 /// A line that a test prints.
 #[derive(Debug, Clone, PartialEq)]
 pub enum OutputLine {
-    /// Output of a scenario's `log` step, with values to hide.
     #[expect(missing_docs, reason = "the names say it")]
     Log { text: String, secrets: Vec<String> },
     /// Output of a hook, printed unchanged.
@@ -68,7 +66,7 @@ pub enum OutputLine {
     Trace(String),
     /// A step of a virtual user, if requested.
     Step(StepTrace),
-    /// A remark for every report.
+    /// A note that every report shows.
     Remark(String),
     /// A new value of a secret variable, to be hidden in the trace. Sent only while tracing.
     Secret(String),
@@ -110,7 +108,7 @@ pub struct WorkerContext {
     pub pulse: Arc<Pulse>,
 }
 
-/// Number of requests that are due at a time (nanoseconds from the start) and not started.
+/// Returns how many requests were due by a time (nanoseconds from the start) and have not started.
 pub type Backlog = Box<dyn Fn(u64) -> u64>;
 
 /// One worker.
@@ -330,7 +328,7 @@ impl Worker {
         self.deadlines.borrow_mut().begin(now_ns);
     }
 
-    /// Sends a remark for every report. A repeated remark is sent once.
+    /// Sends a note that every report shows. A repeated note is sent once.
     #[cold]
     pub fn remark(&self, text: String) {
         let mut remarks = self.remarks.borrow_mut();
@@ -543,7 +541,6 @@ impl Worker {
             }
         }
         for snapshot in full {
-            // The collector outlives the workers.
             let _ = self
                 .common
                 .messages

@@ -20,12 +20,10 @@ use crate::{
     recovery_polling::{self, PollOutcome},
 };
 
-/// A search that has ended.
 pub struct FinishedSearch {
     pub result: SearchResult,
     /// Folder with the result and the probes' records.
     pub folder: PathBuf,
-    /// Exit code.
     pub code: u8,
 }
 
@@ -33,7 +31,7 @@ pub struct FinishedSearch {
 ///
 /// # Errors
 ///
-/// The first probe cannot run.
+/// Fails if the first probe cannot run.
 pub fn conduct(
     options: &FindOptions,
     columns: console::Columns,

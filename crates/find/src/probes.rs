@@ -62,7 +62,6 @@ impl<'a> ProbeEnv<'a> {
         }
     }
 
-    /// Runs a probe and evaluates it.
     pub fn probe(&self, number: usize, probe: &Probe) -> Result<ProbeOutcome, ProbeError> {
         let began_ns = clock::monotonic_ns();
         let name = format!("{:02}", number + 1);

@@ -132,7 +132,6 @@ pub fn from_text<'a>(
     }
 }
 
-/// An absolute path as it is from a folder.
 #[must_use]
 pub fn relative(path: &Path, folder: &Path) -> PathBuf {
     let common = folder.ancestors().find(|above| path.starts_with(above));

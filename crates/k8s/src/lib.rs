@@ -52,7 +52,6 @@ impl fmt::Display for Unusable {
     }
 }
 
-/// Renders the manifests.
 pub fn render(options: &RenderOptions) -> Result<String, Unusable> {
     names::check(options).map_err(Unusable)?;
     let mut documents = vec![parts::claim(options)];

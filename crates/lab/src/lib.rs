@@ -60,7 +60,6 @@ pub fn plain_token(options: &LabOptions) -> String {
 
 #[derive(Clone, Copy)]
 pub enum LabKind {
-    /// Served with axum. The function creates the routes and opens files.
     Routes(fn(&LabOptions) -> Result<Routes, LabError>),
     /// Served by a loop of its own, for exact timing. The function opens files and binds the port.
     OwnLoop(fn(&LabOptions) -> Result<Bound, LabError>),

@@ -145,7 +145,8 @@ fn one(
         properties: &properties,
     };
     let mut bytes = Vec::new();
-    let too_long = |e: mqtt::wire::TooLong| format!("the client `{client_id}` cannot be: {e}");
+    let too_long =
+        |e: mqtt::wire::TooLong| format!("the client `{client_id}` is not possible: {e}");
     connect.put(&mut bytes, version).map_err(too_long)?;
     bytes.shrink_to_fit();
     let filters = group.subscribe.iter();

@@ -209,7 +209,7 @@ pub struct TooLong {
 impl fmt::Display for TooLong {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bytes = self.bytes;
-        write!(f, "{bytes} bytes, more than MQTT can say there")
+        write!(f, "{bytes} bytes, more than this MQTT field can hold")
     }
 }
 

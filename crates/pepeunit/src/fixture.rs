@@ -128,7 +128,7 @@ impl TestFixture {
             return send(first, b"probe");
         };
         sink.say(&format_args!(
-            "loadline: waiting until a message is visible"
+            "loadline: waiting until the backend returns a test message"
         ));
         for unit in [first, last] {
             let node = unit.node.as_deref().unwrap_or_default();

@@ -84,7 +84,7 @@ fn notes(settings: &PepeunitConfig, pipe: &Pipe) -> Vec<String> {
         );
     } else if !pipe.takes(settings.value) {
         notes.push(format!(
-"the pipe of {} accepts only numbers and the messages are texts: it stores none of them, as intended",
+"the {} pipe accepts only numbers, but the messages are text: it stores none of them, as intended",
 settings.policy.name()
 ));
     } else if settings.value == PayloadKind::Text && settings.letters as usize > pipes::MAX_SIZE {

@@ -7,7 +7,6 @@ use plan::{mqtt::PayloadKind, units};
 
 use crate::{pipes::Policy, watch::BrokerLogin};
 
-/// `loadline mqtt` as Pepeunit's load test.
 #[derive(Debug, Parser)]
 #[command(
     name = "loadline mqtt",
@@ -23,7 +22,6 @@ pub(crate) struct Flags {
     /// Messages per second of each unit [PU_TEST_LOAD_MQTT_RPS, 200]
     #[arg(long)]
     rps: Option<String>,
-    /// Type of payloads: Text or Number [PU_TEST_LOAD_MQTT_VALUE_TYPE, Text]
     #[arg(long)]
     value_type: Option<String>,
     /// Number of equal messages in a row [PU_TEST_LOAD_MQTT_DUPLICATE_COUNT, 10]
@@ -45,10 +43,8 @@ pub(crate) struct Flags {
     /// Whether Pepeunit uses HTTPS: True or False [PU_SECURE, True]
     #[arg(long)]
     secure: Option<String>,
-    /// User of the broker's API [PU_MQTT_USERNAME]
     #[arg(long)]
     mqtt_username: Option<String>,
-    /// Password for the broker's API [PU_MQTT_PASSWORD]
     #[arg(long)]
     mqtt_password: Option<String>,
     /// Port of the broker's API [PU_MQTT_API_PORT]
@@ -60,7 +56,6 @@ pub(crate) struct Flags {
     /// Host of the broker, instead of the one that units receive
     #[arg(long)]
     pub host: Option<String>,
-    /// Port of the broker
     #[arg(long)]
     pub port: Option<u16>,
     /// Only publish: create no units and read nothing back
@@ -237,14 +232,18 @@ impl PepeunitConfig {
             is_secure: match or(&flags.secure, "PU_SECURE").as_deref() {
                 None | Some("True" | "true" | "1") => true,
                 Some("False" | "false" | "0") => false,
-                Some(other) => return Err(format!("PU_SECURE={other}: it is True or False")),
+                Some(other) => {
+                    return Err(format!(
+                        "PU_SECURE={other} is not valid: write True or False"
+                    ));
+                }
             },
             broker,
             api_port: match api_port {
                 None => None,
                 Some(text) => Some(
                     text.parse()
-                        .map_err(|_| format!("PU_MQTT_API_PORT={text}: it is a port"))?,
+                        .map_err(|_| format!("PU_MQTT_API_PORT={text} is not a valid port"))?,
                 ),
             },
             settle_ns: settle.transpose()?,

@@ -169,8 +169,8 @@ impl BackendVerdict {
         if !stored.is_complete() {
             let rendered = match stored.policy {
                 _ if stored.passing() == 0 => "its filters keep none of them, as intended",
-                Policy::LastValue => "it keeps the newest value alone",
-                Policy::NRecords => "it keeps the newest 100 records alone",
+                Policy::LastValue => "it keeps only the newest value",
+                Policy::NRecords => "it keeps only the newest 100 records",
                 Policy::TimeWindow | Policy::Aggregation => "not all of them are in what it keeps",
             };
             return self.dropped_line().map_or_else(

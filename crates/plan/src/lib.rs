@@ -271,7 +271,7 @@ pub enum Variable {
     OneOf(Vec<serde_json::Value>),
 }
 
-/// A table. Each virtual user gets one row, or all of them.
+/// A table of variable values. Each virtual user gets one row, or the whole table.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Payload {
     /// Where the rows come from, for messages.

@@ -147,7 +147,7 @@ impl Template {
         }
     }
 
-    /// The value. `None` unless it is constant.
+    /// The value of a constant template. `None` if the template is not constant.
     #[must_use]
     pub fn as_literal(&self) -> Option<&Value> {
         match self {

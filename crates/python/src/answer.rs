@@ -71,7 +71,6 @@ impl PyResponse {
         self.fault.map(Fault::name)
     }
 
-    /// The fault in words.
     #[getter]
     fn fault_text(&self) -> Option<&'static str> {
         self.fault.map(Fault::text)
@@ -95,13 +94,11 @@ impl PyResponse {
         self.answer.location.as_deref()
     }
 
-    /// Whether the response sets cookies.
     #[getter]
     fn sets_cookies(&self) -> bool {
         self.answer.sets_cookies
     }
 
-    /// The head as received.
     #[getter]
     fn head<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.answer.head)
@@ -112,7 +109,6 @@ impl PyResponse {
         PyBytes::new(py, &std::mem::take(&mut self.answer.body))
     }
 
-    /// Length of the body.
     fn __len__(&self) -> usize {
         self.answer.body.len()
     }

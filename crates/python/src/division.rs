@@ -14,7 +14,6 @@ use crate::{
 #[pyclass(module = "loadline._native", frozen)]
 pub struct Division {
     conducting: Mutex<Option<Conducting>>,
-    /// Path of the record.
     #[pyo3(get)]
     record: String,
 }
@@ -37,7 +36,6 @@ impl Division {
 
 #[pymethods]
 impl Division {
-    /// Creates the record of a test for this number of processes.
     #[new]
     fn new(py: Python<'_>, facts: Facts, processes: u64) -> PyResult<Division> {
         let test = test(facts)?;

@@ -10,7 +10,6 @@ use pyo3::{
 };
 use record::{RecordError, Run};
 
-/// The record of a run.
 #[pyclass(name = "Record", module = "loadline._native", frozen)]
 pub struct PyRecord {
     run: Run,
@@ -38,13 +37,11 @@ impl PyRecord {
         Ok(PyRecord { run })
     }
 
-    /// Folder of the record.
     #[getter]
     fn folder(&self) -> Option<PathBuf> {
         self.run.dir.clone()
     }
 
-    /// All figures, as in `summary.json`.
     fn summary(&self, py: Python<'_>) -> PyResult<String> {
         py.detach(|| json(&audit::page(&self.run).summary))
     }

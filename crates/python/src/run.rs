@@ -100,13 +100,11 @@ impl PyRun {
         PyRun::begun(py, || RunningTest::begin_part(handed, number, &sink()))
     }
 
-    /// Path of the record.
     #[getter]
     fn record(&self) -> Option<String> {
         self.record.clone()
     }
 
-    /// URL of the live view.
     #[getter]
     fn live_view(&self) -> Option<String> {
         self.live_view.clone()
@@ -117,7 +115,6 @@ impl PyRun {
         self.bridge.readable().as_raw_fd()
     }
 
-    /// Sends a request and returns its number.
     #[pyo3(signature = (session, verifies, method, name, host, port, tls, data, connect, read, arrival_ns=None))]
     #[allow(
         clippy::too_many_arguments,
@@ -164,7 +161,6 @@ impl PyRun {
         token.ok_or_else(|| PyRuntimeError::new_err("the engine has ended: see its last lines"))
     }
 
-    /// Returns at most this number of responses.
     fn take(&self, most: usize) -> Vec<PyResponse> {
         let taken_ns = now_ns();
         let done = self.bridge.take(most).into_iter();
@@ -205,7 +201,6 @@ impl PyRun {
         self.bridge.over(number, ended);
     }
 
-    /// Ends arrivals.
     fn end_arrivals(&self) {
         self.bridge.end_arrivals();
     }

@@ -1,4 +1,4 @@
-//! Checks that the figures of an interval agree. If a record was edited, they usually do not.
+//! Checks that the figures of an interval agree. In an edited record they usually do not.
 
 use std::collections::BTreeSet;
 

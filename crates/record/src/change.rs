@@ -1,4 +1,4 @@
-//! Changes of a load during a run, in events and manifest.
+//! Changes to the load during a run, as stored in the events and the manifest.
 
 use serde::{Deserialize, Serialize};
 

@@ -140,7 +140,6 @@ impl Replica {
         }
     }
 
-    /// Writes a piece. If it is a chunk, returns its content.
     pub fn take(&mut self, piece: &RecordPiece) -> Result<Option<DecodedChunk>, RecordError> {
         let dir = self.dir.clone();
         let failed = |source| RecordError::NotWritable { path: dir, source };

@@ -19,7 +19,6 @@ pub(super) struct RunParts {
 }
 
 impl RunParts {
-    /// Finds the parts of a run.
     pub fn find(dir: &Path, full_run: &Manifest) -> Result<RunParts, RecordError> {
         let mut parts = RunParts::default();
         for (number, path) in folders(dir) {

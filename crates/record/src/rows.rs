@@ -13,7 +13,6 @@ use crate::{IntervalRow, number_table::NumberTable};
 /// Rows that are packed together.
 const CHUNK: u64 = 64;
 
-/// Rows by interval.
 #[derive(Debug, Clone, Default)]
 pub struct Rows {
     /// By index divided by [`CHUNK`].
@@ -21,15 +20,11 @@ pub struct Rows {
     open_chunk: u64,
     /// Rows of the chunk that was added to last, in order.
     open: Vec<IntervalRow>,
-    /// Arrivals that were due.
     pub due: u64,
-    /// Arrivals that were started.
     pub started: u64,
     /// Arrivals that the plan's limit turned away.
     pub skipped: u64,
-    /// Connections opened.
     pub opened: u64,
-    /// Iterations that ended at an exit step.
     pub exited: u64,
     /// Where the last interval ends, in nanoseconds from the start.
     pub end_ns: u64,
@@ -57,7 +52,6 @@ impl Rows {
         }
     }
 
-    /// Number of rows.
     #[must_use]
     pub fn len(&self) -> usize {
         self.iter().count()
@@ -69,7 +63,6 @@ impl Rows {
         self.open.is_empty()
     }
 
-    /// All rows in order.
     pub fn iter(&self) -> impl Iterator<Item = IntervalRow> + '_ {
         // With several processes the open chunk need not be the last.
         let first = self.packed.range(..self.open_chunk);
@@ -81,7 +74,6 @@ impl Rows {
             .chain(last.flat_map(rows))
     }
 
-    /// The row of the newest interval.
     #[must_use]
     pub fn last(&self) -> Option<IntervalRow> {
         self.newest(1).pop()
@@ -212,7 +204,6 @@ fn push_list(numbers: &mut Vec<u64>, list: &[u64]) {
     numbers.extend(list);
 }
 
-/// In the order of [`numbers`].
 fn row(numbers: &[u64]) -> IntervalRow {
     let mut rest = Reader(numbers.iter());
     let index = rest.next();

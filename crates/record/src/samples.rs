@@ -31,13 +31,11 @@ impl Samples {
         self.open.push(sample);
     }
 
-    /// The newest sample.
     #[must_use]
     pub fn last(&self) -> Option<MetricSample> {
         self.open.last().copied()
     }
 
-    /// Number of samples.
     #[must_use]
     pub fn len(&self) -> usize {
         self.packed.len() * CHUNK + self.open.len()
@@ -49,7 +47,6 @@ impl Samples {
         self.open.is_empty()
     }
 
-    /// All samples.
     pub fn iter(&self) -> impl Iterator<Item = MetricSample> + '_ {
         self.ending_at(0)
     }

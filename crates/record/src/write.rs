@@ -53,7 +53,6 @@ impl Writer {
         Ok(writer)
     }
 
-    /// Creates a part in the folder of its run.
     pub fn create_part(
         run: &Path,
         manifest: &Manifest,

@@ -89,7 +89,7 @@ impl Exports {
 
     fn add_endpoint(&mut self, value: Option<&str>) -> Result<(), String> {
         if self.metrics.is_some() {
-            return Err("one endpoint is enough: remove the other".to_owned());
+            return Err("only one endpoint is allowed: remove the other".to_owned());
         }
         let anywhere = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
         let address = match value {
@@ -208,7 +208,7 @@ mod tests {
             ),
             (
                 vec!["prometheus", "prometheus"],
-                "--export 'prometheus': one endpoint is enough: remove the other",
+                "--export 'prometheus': only one endpoint is allowed: remove the other",
             ),
         ] {
             assert_eq!(Exports::read("--export", wanted).unwrap_err(), message);

@@ -173,7 +173,7 @@ fn ports(plan: &Plan, host: &Host, arrivals: f64, connections: Option<f64>) -> M
     };
     let new = if stored > 0.0 {
         format!(
-            ", {} a second, each kept for a minute after it closes",
+            ", {} new ones per second, each holding its port for a minute after it closes",
             rate(arrivals)
         )
     } else {

@@ -20,7 +20,7 @@ function afterLoad(after: AfterLoad): [string, string][] {
     ["requests in flight when the load ended", count(after.in_flight)],
     ["requests that ended after it", `${count(after.ended)}, ${count(after.errors)} in error`],
     ["p95 of their response time", figure(after.p95)],
-    ["from the end of the load to the last of them", time(after.drained_ns)],
+    ["time from the end of the load until the last of them ended", time(after.drained_ns)],
   ];
 }
 

@@ -49,7 +49,7 @@ fn stopped(summary: &Summary) -> String {
 fn of_what_is_there(summary: &Summary, sentence: String) -> String {
     match summary.run.record_ends_ns {
         None => sentence,
-        Some(0) => "The record holds nothing of the run: there is nothing to judge.".into(),
+        Some(0) => "The record contains no data of the run, so there is nothing to judge.".into(),
         Some(ns) => format!(
             "Of the first {}, where the record ends: {sentence}",
             units::duration(ns)

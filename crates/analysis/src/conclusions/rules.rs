@@ -32,7 +32,7 @@ pub(super) const ALL: [Rule; 13] = [
 ];
 
 const FEW_ERRORS: f64 = 0.01;
-/// From this share of failed requests on, no limit is attributed to the server.
+/// At this share of failed requests or more, no limit is attributed to the server.
 const MOSTLY_FAILED: f64 = 0.5;
 /// A server keeps up if its responses lag behind requests by at most this share.
 const LAGS: f64 = 0.05;
@@ -175,7 +175,7 @@ fn generator(summary: &Summary) -> Option<Conclusion> {
             "generator",
             Tone::Bad,
             format!(
-                "For a while the load was lower than planned: {reasons}. Latencies from that time belong to a lower load, and criteria exclude it."
+                "For a while the load was lower than planned: {reasons}. Latencies from that time were measured under a lower load, and criteria exclude that time."
             ),
             &["measurement.reasons"],
         )),

@@ -9,7 +9,6 @@ use record::{Run, server, units};
 use super::columns::FigureColumn;
 use crate::{moments::Moment, verdict};
 
-/// Minimum share of a point for which a value must be known.
 const KNOWN: f64 = 0.5;
 /// Minimum share of points that must be known for a metric to count as constant.
 const MOSTLY: f64 = 0.8;

@@ -6,7 +6,6 @@ use super::Summary;
 
 const OWN: [&str; 4] = ["exit_code", "in_flight", "users", "connections_opened"];
 
-/// Serializes a summary.
 pub fn json(summary: &Summary) -> Result<Value, serde_json::Error> {
     let mut value = serde_json::to_value(summary)?;
     if summary.run.imported_from.is_none() {

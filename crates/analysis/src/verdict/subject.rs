@@ -19,7 +19,6 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// Finds the subject of a criterion in this run.
     pub fn from_criterion(run: &Run, criterion: &Criterion) -> Result<Subject, String> {
         let span = criterion.metric.over_requests();
         let labels = match (&criterion.of, span) {
@@ -78,7 +77,6 @@ impl Subject {
     }
 }
 
-/// Whether a criterion fits the group of a label: iterations, transactions, or requests.
 pub(super) fn may_be_of(criterion: &Criterion, label: &measure::Label) -> bool {
     match criterion.metric.over_requests() {
         Some(SpanFilter::Transaction) => label.group == LabelGroup::Transaction,

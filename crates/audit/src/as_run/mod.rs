@@ -74,7 +74,7 @@ fn together(imports: &[(String, Import)]) -> Result<PrintedReport, NotARun> {
         let more = runs.count();
         if more > 0 {
             return Err(NotARun(format!(
-                "{name}: {} runs in one file, of which a report shows one: put each into a file of its own",
+                "{name}: the file contains {} runs, but a report shows only one: put each run into its own file",
                 more + 1
             )));
         }
@@ -346,25 +346,25 @@ fn times_are(tool: Tool) -> &'static str {
              per user; percentiles have two digits."
         }
         Tool::K6 => {
-            "Times are k6's: from sending a request to its whole answer, without waiting for a connection; whether users waited for their \
-             answers or arrivals kept a schedule its summary does not say."
+            "Times are k6's: from sending a request to the end of its response, without waiting for a connection. \
+             Its summary does not say whether the model was open or closed."
         }
         Tool::JMeter => {
-            "Times are JMeter's: from just before a request to its whole answer, connecting included, in whole milliseconds, in a closed loop, \
-             so that a stall is seen once per thread. Requests without an answer are among them."
+            "Times are JMeter's: from just before a request is sent to the end of its response, including connecting, in whole milliseconds. \
+             The load is a closed loop, so each thread sees a stall only once. Unanswered requests are included."
         }
         Tool::Vegeta => {
-            "Times are Vegeta's: from sending a request to its whole answer, not from when it was due; requests without an answer are among \
-             them. Quantiles of its report are a digest's."
+            "Times are Vegeta's: from sending a request to the end of its response, not from when it was due. Unanswered requests are \
+             included. Quantiles of its report are a digest's."
         }
         Tool::Oha => {
-            "Times are oha's: from sending a request to its whole answer, unless it corrects them (--latency-correction); a request \
-             without an answer is in none of them."
+            "Times are oha's: from sending a request to the end of its response, unless it corrects them (--latency-correction). \
+             Unanswered requests are not included."
         }
         Tool::Fortio => {
-            "Times are Fortio's: from sending a request to its whole answer, in a closed loop with pauses; percentiles lie within buckets."
+            "Times are Fortio's: from sending a request to the end of its response, in a closed loop with pauses; percentiles lie within buckets."
         }
-        Tool::Hdr => "Times are those of whoever wrote the histograms.",
+        Tool::Hdr => "The times are as defined by the tool that wrote the histograms.",
         Tool::Loadline => "Times are Loadline's.",
     }
 }

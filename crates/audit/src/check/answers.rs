@@ -186,7 +186,7 @@ fn sessions(checker: &mut Checker, sessions: &Sessions, report: &PrintedReport) 
     let ended: f64 = ends.iter().map(|end| end.value).sum();
     if created.value > ended {
         let text = format!(
-            "{}, of which {} came to no end: they were still running when the run ended",
+            "{}, of which {} did not finish: they were still running when the run ended",
             created.named(),
             units::count((created.value - ended) as u64)
         );

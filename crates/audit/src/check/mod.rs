@@ -78,7 +78,7 @@ pub fn audit(import: &Import) -> Audit {
     }
 }
 
-/// Checks a summary of Loadline. Positions refer to `summary.json`.
+/// Checks a summary that Loadline wrote. Positions in the findings refer to `summary.json`.
 #[must_use]
 pub fn of_summary(summary: &Summary) -> Vec<Finding> {
     let text = serde_json::to_string_pretty(summary).unwrap_or_default();

@@ -129,7 +129,7 @@ fn users(checker: &mut Checker, periods: &[PrintedReport]) {
     let took = requests.value * mean.range.low;
     if took > (had + 2.0 * most) * (1.0 + MARGIN) {
         let text = format!(
-            "{} × {} = {} spent waiting, but all users together were there for {}",
+            "{} × {} = {} spent waiting, but all users together were active for only {}",
             requests.named(),
             mean.named(),
             length(took),

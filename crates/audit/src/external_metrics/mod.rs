@@ -56,7 +56,7 @@ pub fn add(
     }
     if many == 0 {
         return Err(format!(
-            "{file}: none of its times is within the run, which began at {}: write by how much its clock is ahead, --clock-offset 1h (or -1h)",
+            "{file}: none of its times is within the run, which began at {}. If its clock is off, write how far it is ahead: --clock-offset 1h (or -1h)",
             run.manifest.start.utc
         ));
     }

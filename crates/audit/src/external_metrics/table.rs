@@ -23,7 +23,6 @@ pub(super) struct MetricColumn {
 
 const SECOND: i128 = 1_000_000_000;
 
-/// Parses a table.
 pub(super) fn read(text: &str) -> Result<MetricTable, String> {
     let records = csv::records(text.trim_start_matches('\u{feff}'));
     let is_data = |record: &CsvRecord| cell(record, 0).is_some_and(|text| moment(text).is_some());
@@ -48,7 +47,7 @@ pub(super) fn read(text: &str) -> Result<MetricTable, String> {
         return Err(wrong(
             pair[1].1,
             0,
-            "comes twice: a metric has a column of its own",
+            "occurs twice: give each metric its own column",
         ));
     }
     let mut gaps: Vec<i128> = rows.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
@@ -220,7 +219,7 @@ mod tests {
             ),
             (
                 "time,a\n1700000000,1\n1700000000,2\n",
-                ":3:1: `1700000000` comes twice",
+                ":3:1: `1700000000` occurs twice",
             ),
             (
                 "time,a,a\n1700000000,1,2\n",

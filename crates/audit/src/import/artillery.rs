@@ -8,7 +8,7 @@ use super::{
 };
 
 /// Explains why Artillery's rate is not requests per time.
-const RATE_IS: &str = "Artillery's rate is the mean of its periods' rates, not requests / time, which readers take it for";
+const RATE_IS: &str = "Artillery's rate is the mean of its periods' rates, not requests / time, as readers may assume";
 
 const IDLE_S: f64 = 5.0;
 

@@ -229,7 +229,7 @@ impl JtlContent {
                 }
             };
             remark(
-                "transactions, which are in no figure: the samples in them are",
+                "transactions, which are not counted because their samples are",
                 self.transactions,
             );
             remark(

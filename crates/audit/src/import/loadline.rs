@@ -88,7 +88,6 @@ fn has_status(label: &JsonNode) -> bool {
     label.get("group").and_then(JsonNode::text) == Some("request")
 }
 
-/// Whether a row has values of this time.
 fn is_measured(row: &JsonNode, kind: &str) -> bool {
     row.get(kind).and_then(|time| time.get("count")).is_some()
 }

@@ -188,7 +188,7 @@ fn jmeters_samples_are_counted_once() {
     assert!(
         csv.notes
             .iter()
-            .any(|note| note.contains("transactions, which are in no figure"))
+            .any(|note| note.contains("transactions, which are not counted"))
     );
     let xml = page("jmeter.xml");
     let labels: Vec<(&str, u64)> = xml
@@ -275,7 +275,7 @@ fn samples_in_a_transaction_are_counted_and_the_transaction_is_not() {
     assert_eq!(rows, ["GET /cart", "GET /thanks", "POST /order"]);
     assert_eq!(
         remarks,
-        ["transactions, which are in no figure: the samples in them are: 1"]
+        ["transactions, which are not counted because their samples are: 1"]
     );
 }
 

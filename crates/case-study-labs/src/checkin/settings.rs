@@ -79,7 +79,11 @@ impl CheckInConfig {
             control_port: given.value("control-port", "0", lab_config::port)?,
         };
         if let (None, Some(text)) = (settings.autoscale, options.extra("time")) {
-            return Err(bad("time", text, "only autoscale= looks at the time"));
+            return Err(bad(
+                "time",
+                text,
+                "time= has an effect only together with autoscale=",
+            ));
         }
         if let Some(rule) = settings.autoscale
             && (rule.up_to as u64) < settings.instances
@@ -104,7 +108,7 @@ pub(super) fn services(
         let Some(&name) = names.iter().find(|known| **known == name) else {
             let known = names.join(", ");
             return Err(refuse(format!(
-                "write NAME=URL; the lab calls {known}, and nobody else"
+                "write NAME=URL; the lab calls only {known}"
             )));
         };
         if services.iter().any(|(other, _)| *other == name) {
@@ -124,7 +128,9 @@ fn pauses(text: &str) -> Result<Option<Pauses>, String> {
     let length_ns = units::duration_above_zero(length)?;
     let every_ns = units::duration_above_zero(every)?;
     if length_ns > every_ns / 2 {
-        return Err("a pause must be shorter than half of the time between two".to_owned());
+        return Err(
+            "a pause may last at most half of the time from one pause to the next".to_owned(),
+        );
     }
     Ok(Some(Pauses {
         length_ns,
@@ -141,7 +147,7 @@ fn hurry(text: &str) -> Result<u64, String> {
 impl Autoscale {
     /// Parses `cpu>60% 3x60s up-to 32`.
     fn read(text: &str) -> Result<Self, String> {
-        let form = "write for example cpu>60% 3x60s up-to 32: above which share, at how many looks in a row that far apart, and how many instances at most";
+        let form = "write for example cpu>60% 3x60s up-to 32: the CPU share to exceed, how many checks in a row must exceed it and how far apart they are, and the maximum number of instances";
         let words: Vec<&str> = text.split_whitespace().collect();
         let [cpu, looks, "up-to", most] = words[..] else {
             return Err(form.to_owned());

@@ -109,7 +109,7 @@ fn routes(options: &LabOptions) -> Result<Routes, LabError> {
             FhirError::new(
                 StatusCode::NOT_FOUND,
                 "not-supported",
-                "this server knows nothing of this path",
+                "this server does not support this path",
             )
         })
         .method_not_allowed_fallback(async || {

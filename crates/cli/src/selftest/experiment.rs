@@ -20,7 +20,6 @@ use session::LabProcess;
 const SEED: u64 = 20_260;
 
 pub struct Experiment {
-    /// Options of the server: `mode=…&…`.
     pub server: String,
     pub rate: u64,
     pub seconds: u64,
@@ -126,7 +125,6 @@ impl Experiment {
         })
     }
 
-    /// Runs the experiment.
     pub fn run(&self) -> Result<Results, String> {
         self.start()?.finish()
     }

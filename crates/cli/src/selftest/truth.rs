@@ -15,7 +15,6 @@ pub struct Truth {
 }
 
 impl Truth {
-    /// Reads the log.
     pub fn read(path: &Path) -> Result<Truth, String> {
         let text = fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
         let mut truth = Truth::default();

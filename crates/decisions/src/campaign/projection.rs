@@ -158,7 +158,6 @@ fn sustained<'a>(
     Ok((row, skipped.map_or(0, |arrivals| arrivals.skipped)))
 }
 
-/// The bottleneck per instance in the stage that failed.
 fn limit(tested: Deployment, failed: &StageRow) -> Result<&Reached, String> {
     let Some(saturation) = &failed.saturation else {
         return Err(format!(
@@ -188,7 +187,7 @@ fn limit(tested: Deployment, failed: &StageRow) -> Result<&Reached, String> {
     }
     if of < instances {
         return Err(format!(
-            "{measured}: whether it is each instance's own is not known, so measure every instance"
+            "{measured}: it is unknown whether each instance has its own, so measure every instance"
         ));
     }
     Ok(reached)
@@ -292,7 +291,7 @@ fn assumptions(scaling: Scaling, found: &LimitEvidence<'_>) -> Vec<String> {
     texts.push("Scenarios come in the same proportion.".to_owned());
     texts.extend(found.held.elapsed_ns.map(|ns| {
         format!(
-            "What holds for {} holds for any duration.",
+            "A load that is sustained for {} can be sustained for any duration.",
             units::duration(ns / plan::units::SECOND * plan::units::SECOND)
         )
     }));

@@ -87,7 +87,7 @@ pub(crate) fn fault(summary: &Summary, run: Option<&Run>) -> Option<String> {
     let how = how.or_else(|| {
         let run = run?;
         let is_short = run.cut.is_some() || !run.missing.is_empty() || run.lost().next().is_some();
-        is_short.then(|| "has a record that does not hold all of it".to_owned())
+        is_short.then(|| "has an incomplete record".to_owned())
     });
     how.or_else(|| (summary.all.count == 0).then(|| "requested nothing".to_owned()))
 }
@@ -311,7 +311,6 @@ fn unhidden(text: &str) -> String {
 struct PlanDifference {
     /// Path of the value within the plan.
     place: String,
-    /// The value in the first plan.
     first: String,
     /// The value in the second plan.
     second: String,

@@ -264,7 +264,7 @@ impl Subject {
         };
         let figure = match self.metric {
             Metric::Time(_, Stat::Quantile(q)) if !is_kept(q) && entrant.run.is_some() => {
-                return "has too few requests beyond it, or no responses there";
+                return "has too few requests beyond this percentile, or no responses there";
             }
             Metric::Time(span, Stat::Quantile(q)) => {
                 stats(row, span).and_then(|stats| stored(stats, q))

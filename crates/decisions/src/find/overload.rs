@@ -25,7 +25,7 @@ pub(super) fn describe(
     let nearest = rows.first()?;
     if rows.iter().any(|row| is_held_up_by_us(row, held)) {
         return Some(format!(
-            "{fails} at {level}: requests wait for one of the test's own connections, and are answered as soon as below (more of them: --connections)"
+            "{fails} at {level}: requests wait for one of the test's own connections, and are answered as quickly as at lower levels (to allow more connections: --connections)"
         ));
     }
     let unbounded = unbounded(rows, held);

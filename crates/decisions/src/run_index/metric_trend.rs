@@ -148,7 +148,7 @@ fn why_apart(
         });
     }
     value.is_none().then(|| {
-        "it has no such figure, too few requests beyond it, or has no responses there".to_owned()
+        "the run has no such figure, too few requests beyond it, or no responses there".to_owned()
     })
 }
 

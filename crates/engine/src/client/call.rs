@@ -224,7 +224,6 @@ impl Client {
         Ok(())
     }
 
-    /// Sends bytes on a connection and reads the response.
     async fn exchange(
         &self,
         conn: &mut Conn,
@@ -337,7 +336,6 @@ impl Exchange {
     }
 }
 
-/// The target of a redirect, if it is to be followed.
 fn redirect_of<'a>(call: &Call<'_>, answer: &'a Response) -> Option<(Redirects, &'a str)> {
     let redirects = matches!(answer.status, 300..=304 | 307 | 308);
     call.redirects.filter(|_| redirects).zip(answer.location())

@@ -382,7 +382,6 @@ mod tests {
         let resolve = plan::route::Resolve::parse("target.test:8080:10.0.0.1").expect("read");
         led.http.route.resolve = vec![resolve];
         assert_eq!(Hosts::problems(&led, &allow).len(), 3);
-        // The permission for an address override does not extend to hosts from responses.
         allow.only = None;
         allow.others_too = false;
         assert_eq!(Hosts::new(&led, &allow).ruling("10.0.0.1"), Ruling::Refused);

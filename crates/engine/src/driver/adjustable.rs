@@ -48,7 +48,6 @@ impl Steered {
             self.view.renew();
             let schedule = &self.view.state().schedule;
             let arrival = schedule.at(self.next);
-            // All changes have been stored by then.
             let over_ns = schedule.end_ns().saturating_sub(KNOWN_NS);
             let until_ns = arrival.map_or(over_ns, |arrival| arrival.intended_ns);
             let is_over = worker.arrivals_end.is_aborted();
@@ -95,7 +94,6 @@ impl WorkerArrivals<'_> {
 
 pub(super) struct UserPool {
     view: RefCell<LoadView>,
-    /// All users by number, including those of other workers.
     users: RefCell<Vec<Rc<Member>>>,
     planned: u32,
 }

@@ -128,7 +128,7 @@ async fn open(env: &Rc<Env>) {
             // Planned but never started: the arrival counts as unsent.
             worker.common.users.fetch_sub(1, Ordering::Relaxed);
             worker.remark(format!(
-                "the memory budget was used up by users that wait: arrivals were not started; {}",
+                "waiting users used up the memory budget, so some arrivals were not started; {}",
                 memory::ADVICE
             ));
             // Waiting users must get their turn. Otherwise they would never return their permits.

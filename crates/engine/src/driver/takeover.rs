@@ -62,7 +62,6 @@ impl<'a> TakeoverArrivals<'a> {
     /// A takeover becomes visible early enough that none of its arrivals can precede the returned
     /// one.
     pub async fn next(&mut self, worker: &Worker) -> Option<Arrival> {
-        // All takeovers have been stored by then.
         let over_ns = self.schedule.end_ns().saturating_sub(KNOWN_NS) + 1;
         loop {
             for taken_over in self.view.news() {

@@ -348,7 +348,6 @@ async fn cut_short<F: Future>(limit: &Limit, future: F) -> Result<F::Output, Fau
 
 fn unix_fault(error: &io::Error) -> Fault {
     match Errno::from_io_error(error) {
-        // There is no server, or its accept queue is full.
         Some(Errno::NOENT | Errno::AGAIN) => Fault::Refused,
         _ => socket_fault(error),
     }

@@ -80,7 +80,6 @@ impl Waiting<'_> {
             return Poll::Ready(Err(cut));
         }
         if self.place.called.get() {
-            // From here on the permit gives the place back.
             self.place.gone.set(true);
             return Poll::Ready(Ok(Permit(Rc::clone(self.semaphore))));
         }
@@ -125,7 +124,6 @@ mod tests {
         assert!(poll_once(third.as_mut()).is_pending());
         drop(pass);
         assert!(poll_once(third.as_mut()).is_pending(), "nobody overtakes");
-        // The second was woken but is dropped before it runs: the third gets the permit.
         drop(second);
         let Poll::Ready(Ok(pass)) = poll_once(third.as_mut()) else {
             panic!("the third is next")

@@ -229,7 +229,6 @@ impl ServerCertVerifier for Naming {
     }
 }
 
-/// Accepts any certificate (`--insecure`).
 #[derive(Debug)]
 struct Anyone(Arc<CryptoProvider>);
 

@@ -39,9 +39,7 @@ pub(super) struct HeadTemplate {
 
 #[derive(Debug, Clone)]
 enum HeadPart {
-    /// Constant bytes.
     Bytes(Vec<u8>),
-    /// A header value.
     Value(Template),
 }
 

@@ -129,7 +129,6 @@ fn unusual_request_falls_back_to_build() {
         assert_eq!(filled.is_some(), is_filled, "{v} {h}");
         same(&step, &user);
     }
-    // An undefined header is omitted.
     let bytes = same(&step, &scope(json!({"v": 1}))).unwrap();
     assert_eq!(
         bytes,

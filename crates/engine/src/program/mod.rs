@@ -43,7 +43,7 @@ pub struct Program {
     pub groups: Vec<CompiledGroup>,
     /// Variables with the same value for all users.
     pub constants: Map<String, Value>,
-    /// Variables of which each virtual user gets one of several values.
+    /// Variables for which each virtual user gets one of several values.
     pub choices: Vec<(String, Vec<Value>)>,
     /// Tables, shared by the workers. Their reference count does not change during the run.
     pub payloads: Arc<Vec<plan::Payload>>,

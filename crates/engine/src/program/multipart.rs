@@ -56,7 +56,6 @@ pub fn body(
 }
 
 struct Content<'p> {
-    /// The file's name, if it is one.
     file: Option<Cow<'p, str>>,
     bytes: Cow<'p, [u8]>,
 }

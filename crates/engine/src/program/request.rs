@@ -257,7 +257,7 @@ fn framing(spec: &Request) -> Result<(), String> {
             body.ok().flatten().map_or(0, |body| body.len())
         } else {
             return Err(format!(
-                "`{name}: {expected}` may not be the length of this body, which is another one each time: leave it out"
+                "`{name}: {expected}` may be wrong, because the length of this body can differ each time: leave it out"
             ));
         };
         if expected.trim() != sent.to_string() {
@@ -483,7 +483,6 @@ fn is_fixed_body(body: &RequestBody) -> bool {
             template.as_literal().is_some()
         }
         RequestBody::Form(form) => fixed_pairs(form),
-        // The boundary is random.
         RequestBody::Multipart(_) => false,
     }
 }

@@ -46,7 +46,6 @@ fn quick() -> Model {
     Box::new(|arrival| Some(arrival + MILLISECOND))
 }
 
-/// A server model that records when requests arrive, in nanoseconds from the start.
 fn seen() -> (Rc<RefCell<Vec<u64>>>, Model) {
     let seen = Rc::<RefCell<Vec<u64>>>::default();
     let keeps = Rc::clone(&seen);
@@ -72,7 +71,6 @@ fn sums(intervals: &[Interval]) -> (u64, u64) {
 
 #[test]
 fn changed_load_is_sent_once_at_its_moments() {
-    // Up, to zero, and up again. The last gap is longer than a poll interval.
     let asked = [
         (SECOND, rate(80)),
         (3 * SECOND + 7, rate(0)),

@@ -88,10 +88,8 @@ fn branches_and_conditions_are_followed() {
     };
     let [first, often, seldom, round, never, iterations] = counted();
     assert_eq!((first, often + seldom, iterations), (4000, 4000, 4000));
-    // Five standard deviations.
     assert!(often.abs_diff(3000) < 137, "{often}");
     // Skipped steps are not counted.
     assert_eq!((round, never), (8000, 0));
-    // Random choices depend only on the seed and the number of the arrival.
     assert_eq!(counted(), [first, often, seldom, round, never, iterations]);
 }

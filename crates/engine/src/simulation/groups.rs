@@ -61,8 +61,6 @@ impl Grouped {
         total(&self.intervals, label.expect("a label").id)
     }
 
-    /// Number of ok transactions, with minimum and maximum in milliseconds, with and without
-    /// pauses.
     fn ok(&self, name: &str) -> (u64, [u64; 2], Option<[u64; 2]>) {
         let slot = self.slot(LabelGroup::Transaction, name);
         let ends = |kind| {
@@ -101,12 +99,9 @@ fn groups_have_times_with_and_without_pauses() {
         steps,
         after(10 * MILLISECOND),
     );
-    // From the end of the previous step to the end of the group's last step. A pause between groups
-    // is in neither.
     assert_eq!(run.ok("Buy"), (100, [180, 180], Some([30, 30])));
     assert_eq!(run.ok("Choose"), (100, [20, 20], None));
     assert_eq!(run.ok("Pay"), (100, [10, 10], None));
-    // Requests are counted once as requests, and once within iterations.
     let all = total(&run.intervals, label::ALL).counters;
     assert_eq!((all.issued, all.ok), (500, 500));
     let iterations = run.slot(LabelGroup::Iteration, "0");
@@ -132,9 +127,7 @@ fn first_group_starts_at_the_intended_arrival() {
     let run = Grouped::run(open(1000, 20), PoolPolicy::Shared(10), steps, model);
     let first = run.slot(LabelGroup::Transaction, "First");
     assert_eq!((first.counters.issued, first.counters.ok), (20_000, 20_000));
-    // Waiting during the stall or for one of ten connections is part of the group's time.
     assert!(run.p95_ms("First") > 400.0, "{}", run.p95_ms("First"));
-    // The two groups add up to the iteration.
     let sum = |slot: &Slot| {
         let times = slot.histogram(TimeKind::Iteration, OutcomeClass::Ok);
         times.map(measure::Histogram::sum)
@@ -153,7 +146,6 @@ fn lateness_is_in_the_first_group() {
         group("First", vec![named(&plan, "/")]),
         group("Second", vec![named(&plan, "/")]),
     ];
-    // The worker does not run in the last half second of every five.
     let held_up = |at: u64| {
         let into = at % (5 * SECOND);
         let is_stalled = into > 4_500 * MILLISECOND;
@@ -171,7 +163,6 @@ fn lateness_is_in_the_first_group() {
 #[test]
 fn failed_iteration_fails_its_groups() {
     let mut requests = 0;
-    // The last of each user's three requests is never answered.
     let model: Model = Box::new(move |arrival| {
         requests += 1;
         (requests % 3 != 0).then_some(arrival + MILLISECOND)
@@ -197,7 +188,6 @@ fn failed_iteration_fails_its_groups() {
         assert_eq!(counted.unanswered[NoAnswer::Timeout as usize], 10, "{name}");
         let times = slot.histogram(TimeKind::Iteration, OutcomeClass::Unanswered);
         let longest = times.and_then(measure::Histogram::max).unwrap_or(0);
-        // A time-out is accurate to a tick.
         assert!(
             (took..took + 20).contains(&(longest / MILLISECOND)),
             "{name}: {longest}"
@@ -245,7 +235,6 @@ fn groups_in_loops_count_each_round() {
     );
     assert_eq!(run.ok("All"), (100, [30, 30], None));
     assert_eq!(run.ok("Round"), (300, [10, 10], None));
-    // An exiting user completes its group.
     assert_eq!(run.ok("Last"), (100, [10, 10], None));
     let (left, stayed) = (run.ok("Leaving").0, run.ok("Staying").0);
     assert_eq!(left + stayed, 100);
@@ -288,7 +277,6 @@ fn parallel_steps_are_in_the_groups_time() {
         after(10 * MILLISECOND),
     );
     assert_eq!((run.ok("One").0, run.ok("Two").0), (100, 100));
-    // Both use one connection, so the second waits for the first.
     assert_eq!(run.ok("Two"), (100, [120, 120], Some([20, 20])));
     assert_eq!(run.ok("Both"), (100, [120, 120], Some([20, 20])));
 }
@@ -327,8 +315,6 @@ fn parallel_pause_counts_if_it_delays_the_end() {
 #[test]
 fn failed_branch_fails_enclosing_groups() {
     let mut requests = 0;
-    // The second request of each user, in the second branch, is never answered on the single
-    // connection.
     let model: Model = Box::new(move |arrival| {
         requests += 1;
         (requests % 2 != 0).then_some(arrival + MILLISECOND)

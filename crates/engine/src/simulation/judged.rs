@@ -16,7 +16,6 @@ fn verdict(plan: &Plan, mut intervals: Vec<Interval>) -> analysis::verdict::Meas
     let redactor = record::redact::Redactor::default();
     let mut writer = record::Writer::in_memory(&manifest, labels, redactor);
     for interval in &mut intervals {
-        // The CPU time is that of the simulating machine.
         interval.run.cpu_ns.clear();
         interval.run.waiting_ns.clear();
         let host = record::HostSample::default();

@@ -20,7 +20,6 @@ fn counted(totals: &Totals) -> String {
         counters.faults.0.sort_by_key(|(fault, _)| fault.name());
         text.push_str(&format!("{key:?} {counters:?}\n"));
         for (kind, outcome, times) in part.slot.histograms() {
-            // The number of level samples depends on the process.
             if kind != TimeKind::Stall {
                 let cells: Vec<_> = times.cells().collect();
                 let exact = (times.count(), times.sum(), times.min(), times.max());

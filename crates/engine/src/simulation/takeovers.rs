@@ -11,7 +11,6 @@ use crate::{
     takeover::TakeoverRefusal,
 };
 
-/// Times of requests in simulated time, and counts (due, started).
 #[derive(Debug, Default)]
 struct ArrivalTimes {
     moments: Vec<u64>,
@@ -95,7 +94,6 @@ fn lose(plan: &Plan, of: u64, workers: usize, lost_ns: u64, from_ns: u64) {
     let schedule = Schedule::new(&plan.load, 1);
     let lost = Share { index: of - 1, of };
     let gone = process(plan, lost, workers, &[], Some(lost_ns));
-    // The process ends at its next poll after the stop, and has sent everything due until then.
     assert_eq!(
         (gone.due, gone.started),
         (gone.moments.len() as u64, gone.due)
@@ -120,7 +118,6 @@ fn lose(plan: &Plan, of: u64, workers: usize, lost_ns: u64, from_ns: u64) {
         .map(|arrival| arrival.intended_ns)
         .collect();
     let mut own = schedule.shard(lost.index, lost.of).map(|a| a.intended_ns);
-    // It has sent the first of its own arrivals, by any of its workers.
     expected.extend(own.by_ref().take(gone.moments.len()));
     let gap = own.take_while(|at| *at < from_ns).count() as u64;
     sent.add(gone);
@@ -154,7 +151,6 @@ fn takeover_sends_at_full_rate_from_its_moment() {
         (seen.due, seen.started),
         (4 * 50 + 4 * 100, 4 * 50 + 4 * 100)
     );
-    // The worker has no arrivals of its own and checks for takeovers until the end.
     let phases = vec![
         Phase::new(10 * MILLISECOND, Shape::Count(1)),
         Phase::new(5 * SECOND, Shape::Count(1)),
@@ -248,8 +244,6 @@ fn delayed_worker_sends_taken_over_arrivals_late() {
     let by_second: Vec<u64> = intervals.iter().map(|interval| interval.run.due).collect();
     assert_eq!(by_second[..8], [50, 50, 50, 100, 100, 100, 100, 100]);
     let started: Vec<u64> = intervals.iter().map(|i| i.run.started).collect();
-    // Arrivals that became due while the worker was held up are in the interval that starts when it
-    // resumes.
     assert_eq!(started[5], 50 + 100 + 100 + 100);
     assert!(response_ms(&intervals, 0.99) > 2_800.0);
 }

@@ -207,7 +207,6 @@ impl<'a> Inspection<'a> {
         headers.map(|(_, value)| value.as_str())
     }
 
-    /// The value of a captured header; a list for `set-cookie`.
     fn captured_header(&self, name: &str) -> Option<Value> {
         if name.eq_ignore_ascii_case("set-cookie") {
             let all: Vec<Value> = self.values(name).map(Value::from).collect();

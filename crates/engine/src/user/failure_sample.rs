@@ -14,7 +14,6 @@ use crate::client::EXCERPT;
 const FINDING: usize = 256;
 /// Maximum number of bytes in which values of variables are searched for.
 const LOOKED_AT: usize = 64 << 10;
-/// Maximum number of values to replace. If there are more, no excerpt is shown.
 const MOST_VALUES: usize = 1_000;
 
 impl User<'_> {
@@ -165,7 +164,6 @@ mod tests {
             render("he said hello world, hello").as_deref(),
             Some("he said ‹found›, ‹word›")
         );
-        // A value that starts within the excerpt and ends after it is recognized too.
         let long = "x".repeat(100);
         let known = values(&[(&long, "token")]);
         let text = format!("the token is {long} and it is long");
@@ -174,7 +172,6 @@ mod tests {
             rendered.as_deref(),
             Some("the token is ‹token› … 14 bytes more")
         );
-        // If a value may extend beyond the searched text, nothing is shown.
         let known = values(&[("aaaa", "a")]);
         let text = "a".repeat(LOOKED_AT) + "b";
         assert_eq!(known.render(&text, |text| text, LOOKED_AT, 0), None);

@@ -102,7 +102,6 @@ struct Spent {
 /// Duration that the parallel branches would have had without pauses. Only the difference counts as
 /// a pause of the whole.
 fn without_pauses(spent: &[Spent], limit: usize) -> u64 {
-    // When each parallel slot becomes free.
     let mut free = vec![0_u64; limit.clamp(1, spent.len().max(1))];
     for branch in spent {
         if let Some(first) = free.iter_mut().min() {
@@ -170,10 +169,8 @@ mod tests {
         // All run in parallel. Without pauses the branches take 40 and 90.
         assert_eq!(without(&[(100, 60), (90, 0)], 5), 90);
         assert_eq!(without(&[(100, 60), (30, 0)], 5), 40);
-        // Two in parallel: the third follows whichever ends first.
         assert_eq!(without(&[(100, 60), (50, 0), (20, 10)], 2), 50);
         assert_eq!(without(&[(100, 60), (50, 0), (30, 0)], 2), 70);
-        // In sequence nothing overlaps.
         assert_eq!(without(&[(100, 60), (50, 10)], 1), 80);
         assert_eq!(without(&[], 3), 0);
     }

@@ -148,7 +148,6 @@ impl User<'_> {
         }
     }
 
-    /// Calls the worker's hook if it needs the response.
     fn hooked(
         &mut self,
         step: &RequestStep,

@@ -89,8 +89,6 @@ enum IterationAbort {
     Fault(Fault, Option<u32>),
     /// A request failed.
     Failed(measure::Failure),
-    /// A request was answered and failed, and the original tool reports this as a fault with this
-    /// name.
     Answered(measure::Failure, Fault, u32),
     /// A strict capture or match failed.
     Capture,
@@ -101,7 +99,6 @@ enum IterationAbort {
     Unsendable(String, Fault, u32),
     /// An error with a name that is not tied to a request.
     Named(String, Fault),
-    /// An exit step ended the iteration, which is not a failure.
     Left,
 }
 
@@ -203,7 +200,6 @@ pub async fn run(env: &Env, state: &UserState, start: IterationStart) -> Request
             };
             if let Some(reason) = reason {
                 recorder.frontend(now, &Event::UserFailed { reason, step });
-                // Other errors were already reported with the response.
                 let is_news = program.tells_errors && step.is_some();
                 reported = is_news.then(|| reason.to_kept());
             }

@@ -10,7 +10,6 @@ pub(super) struct Ongoing<'s> {
     pub(super) exchange: Exchange,
     /// The original request, if it may be needed later.
     pub(super) asked: Option<Built>,
-    /// The hook's name for the request, if the step has none.
     pub(super) called: Option<String>,
     pub(super) unexpected: Option<String>,
     pub(super) stranded: bool,

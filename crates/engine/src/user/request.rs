@@ -235,7 +235,6 @@ impl User<'_> {
         self.secrets().iter().fold(text, hide)
     }
 
-    /// The worker's hook names the request, if it does that.
     fn called(&mut self, step: &RequestStep, request: &Built) -> Option<String> {
         let hook = self.hook.as_ref().filter(|_| step.looks.calls)?;
         let name = hook.borrow_mut().call(&mut RequestContext {

@@ -14,7 +14,6 @@ use crate::{
     worker::OutputLine,
 };
 
-/// Maximum number of bytes shown of a body.
 const EXCERPT: usize = 2048;
 const HIDDEN: &str = "‹redacted›";
 

@@ -64,7 +64,6 @@ fn drive(to: &str, batch: &Batch, given: &Given) -> (RecordedRun, Vec<(u16, Stri
     drive_until(&StopHandle::default(), to, batch, given)
 }
 
-/// Like `drive`, with a stop handle.
 fn drive_until(
     stop: &StopHandle,
     to: &str,
@@ -157,7 +156,6 @@ fn batched_requests_get_a_response_each() {
         rate: None,
     };
     let mut many = batch(&GET.repeat(16), 16);
-    // The last response has no body, although its head announces one.
     many.bytes = format!("{}HEAD / HTTP/1.1\r\nHost: x\r\n\r\n{GET}", GET.repeat(14)).into_bytes();
     many.heads = vec![14];
     let url = format!("http://{}", lab.address());
@@ -184,7 +182,6 @@ fn silent_server_is_given_up() {
     let url = format!("http://{}", lab.address());
     let (recorded, _) = drive(&url, &batch(GET, 1), &given);
     let counters = recorded.total(label::ALL).counters;
-    // Each takes half a second: one ends within the test, the next one does not.
     assert_eq!(counters.unanswered[NoAnswer::Timeout as usize], 6);
     assert_eq!(counters.issued, 6);
 }
@@ -256,7 +253,6 @@ fn long_bodies_are_discarded_and_counted() {
 
 #[test]
 fn waiting_requests_count_as_in_flight() {
-    // The kernel accepts connections, but the TLS handshake is never answered.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("https://{}", silent.local_addr().expect("bound"));
     for rate in [None, Some(2)] {

@@ -61,7 +61,6 @@ fn garbage_and_early_ends_are_faults() {
 
 #[test]
 fn ends_of_reused_connections_are_distinguished() {
-    // The first request of a connection succeeds, the second one fails.
     let once = Peer::start(|seen| match seen.head.starts_with("GET /first ") {
         true => ok("x"),
         false => Reply::Close(Vec::new()),
@@ -73,7 +72,6 @@ fn ends_of_reused_connections_are_distinguished() {
         panic!("{:?}", all.counters.faults)
     };
     assert_eq!(all.counters.unanswered[NoAnswer::Reset as usize], 1);
-    // Half a response is not the same as a closed idle connection.
     let half = Peer::start(|seen| match seen.head.starts_with("GET /first ") {
         true => ok("x"),
         false => Reply::Close(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx".to_vec()),
@@ -101,7 +99,6 @@ fn undecodable_body_fails_only_readers() {
         assert_eq!(all.failures.0, [(Failure::Encoding, 1)], "{encoding}");
         assert_eq!(all.codes.0, [(200, 1)]);
         assert_eq!(all.without_answer(), 0);
-        // Artillery's client passes unknown encodings through.
         wanting.http.takes_any_encoding = true;
         let known = u64::from(encoding == "gzip");
         assert_eq!(run(&wanting).total(label::ALL).counters.failed, known);
@@ -118,7 +115,6 @@ fn early_response_counts() {
         stream
             .write_all(b"HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n")
             .expect("still connected");
-        // Closing with unread bytes resets the connection.
     });
     let mut post = Request::new("POST", Template::Literal(json!("/")), "/");
     post.body = plan::scenario::RequestBody::Text(Template::Literal(json!("x".repeat(16 << 20))));
@@ -217,7 +213,6 @@ fn kept_iteration(recorded: &RecordedRun) -> u16 {
         .unwrap_or(0)
 }
 
-/// Sends the head of the response before it has read the body, and the rest afterwards.
 fn early_head(mut stream: std::net::TcpStream, body: usize) {
     let mut buffer = vec![0; 1 << 16];
     loop {
@@ -254,6 +249,5 @@ fn early_responder_keeps_its_connection() {
     let recorded = run(&plan(&format!("http://{address}"), Load::Once, steps));
     let all = recorded.total(label::ALL).counters;
     assert_eq!((all.issued, all.ok), (2, 2), "{:?}", all.faults);
-    // A second connection would never be accepted.
     server.join().expect("a server that saw everything");
 }

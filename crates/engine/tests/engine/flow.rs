@@ -185,7 +185,6 @@ fn redirects_and_cookies_are_followed() {
     plan.http.max_redirects = 3;
     let all = run(&plan).total(label::ALL).counters;
     assert_eq!((all.issued, all.ok, all.redirects), (3, 2, 5));
-    // Each request of a redirect loop is answered, and the whole fails.
     assert_eq!((all.failed, all.without_answer()), (1, 0));
     assert_eq!(all.failures.0, [(Failure::RedirectLimit, 1)]);
     assert!(all.codes.0.contains(&(302, 1)), "{:?}", all.codes);
@@ -430,7 +429,6 @@ fn delayed_worker_can_be_stopped() {
     let log = Step::Log(Template::Literal(json!("")));
     let plan = plan("http://127.0.0.1:1", load, vec![log]);
     let (due, started, _) = stopped(&plan, SECOND).arrivals();
-    // The schedule decides what was due, the worker what was started.
     assert!(
         started > 0 && started <= due && due < 3_000_000,
         "{started} of {due} due"
@@ -445,7 +443,6 @@ fn second_stop_aborts() {
     struct Stopper(StopHandle, RecordedRun, Arc<Mutex<bool>>);
     impl Sink for Stopper {
         fn interval(&mut self, interval: Interval) {
-            // The second stop aborts.
             self.0.stop(Cause::Signal(2));
             *self.2.lock().expect("no panic") = true;
             self.1.intervals.push(interval);
@@ -535,7 +532,6 @@ fn steps_of_a_user_are_reported() {
         ]
     );
     assert_eq!(reported[1].body.as_deref(), Some(r#"{"id":7}"#));
-    // Nothing is reported by default.
     assert!(run_with(&plan, EngineOptions::default()).lines.is_empty());
 }
 
@@ -559,7 +555,6 @@ fn iteration_time_without_pauses_is_recorded() {
     let (n, took) = times(TimeKind::Iteration).expect("iterations");
     let (same, without) = times(TimeKind::Unpaused).expect("iterations without pauses");
     assert_eq!((n, same), (20, 20));
-    // This is exact, because lateness after a pause is not part of the pause.
     assert_eq!(took - without, u128::from(20 * 2 * PAUSE));
     let steps = vec![request(get("/"))];
     let recorded = run(&plan(&peer.url(), rate(20, SECOND), steps));

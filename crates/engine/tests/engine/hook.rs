@@ -116,7 +116,6 @@ fn hook_receives_records_prints_and_fails() {
     let all = recorded.total(label::ALL).counters;
     assert_eq!((all.ok, all.failed), (2, 1));
     assert_eq!(all.failures.0, [(Failure::Check("words"), 1)]);
-    // The hook ended the user at that request.
     assert_eq!(peer.heads().len(), 3);
     let mut tally = Tally::default();
     for interval in &recorded.intervals {

@@ -100,7 +100,6 @@ fn read_request(reading: &mut BufReader<TcpStream>) -> Option<Seen> {
     Some(Seen { head, body })
 }
 
-/// A 200 with this body.
 pub(crate) fn ok(body: &str) -> Reply {
     Reply::Bytes(
         format!(

@@ -294,7 +294,7 @@ fn path(node: &Node, findings: &mut Findings) -> Option<String> {
                 Some(name) if !names.insert(name) => Some(format!("`{name}` is defined twice")),
                 Some(_) => None,
                 None if piece.contains(['{', '}']) => Some(format!(
-                    "`{piece}`: a variable fills the whole piece between two slashes"
+                    "`{piece}`: a variable must be the whole path segment between two slashes"
                 )),
                 None => None,
             }

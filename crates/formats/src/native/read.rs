@@ -115,7 +115,6 @@ pub(super) fn boolean(node: &Node, what: &str, findings: &mut Findings) -> Optio
     node.as_bool()
 }
 
-/// A whole number of at least `least`.
 pub(super) fn whole_number(
     node: &Node,
     what: &str,

@@ -135,7 +135,11 @@ const WRONG: &[(&str, &str, &str)] = &[
     ("{ routes: [{ gett: / }] }", "2:26", "did you mean `get`?"),
     ("{ routes: [{ get: a }] }", "2:31", "begins with `/`"),
     ("{ routes: [{ get: '/a?b=1' }] }", "2:31", "no query"),
-    ("{ routes: [{ get: '/a{b}' }] }", "2:31", "whole piece"),
+    (
+        "{ routes: [{ get: '/a{b}' }] }",
+        "2:31",
+        "whole path segment",
+    ),
     ("{ routes: [{ get: '/{a-b}' }] }", "2:31", "not a variable"),
     (
         "{ routes: [{ get: '/{a}/{a}' }] }",

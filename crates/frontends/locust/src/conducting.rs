@@ -39,7 +39,6 @@ fn machine() -> String {
 }
 
 impl Handed {
-    /// Reads a part.
     pub fn read(text: &str) -> Result<Handed, Vec<String>> {
         serde_json::from_str(text).map_err(|error| {
             vec![format!(
@@ -83,7 +82,6 @@ pub struct Conducting {
 }
 
 impl Conducting {
-    /// Starts the test.
     pub fn begin(
         test: LocustTest,
         processes: u64,
@@ -122,7 +120,6 @@ impl Conducting {
         })
     }
 
-    /// Returns the part as text.
     pub fn handed(&self) -> Result<String, String> {
         let mut parts = self.parent.parts();
         let mut part = parts.next().ok_or("a test without processes")?;

@@ -31,7 +31,6 @@ impl LocustTest {
         }
     }
 
-    /// Returns the plan.
     pub fn plan(&self) -> Result<Plan, Vec<String>> {
         let duration_ns = self.duration_ns.unwrap_or(DAY).min(99 * DAY);
         let users = self.users.max(1);

@@ -31,7 +31,7 @@ const DROPPED: [Harmless; 10] = [
     Harmless {
         names: &["--shortids"],
         value: OptionValue::Switch,
-        note: "client identifiers begin with --prefix TEXT",
+        note: "use --prefix TEXT to choose how client identifiers begin",
     },
     Harmless {
         names: &["--num-retry-connect", "--reconnect"],

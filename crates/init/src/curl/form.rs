@@ -154,7 +154,7 @@ fn options(text: &str, word: &Word) -> Result<Said, SyntaxError> {
             Some(("type", inside)) => (&mut settings.kind, inside),
             Some(("filename", inside)) => (&mut settings.filename, inside),
             _ => {
-                let reason = "behind ; a part says type= or filename=: give a value that holds ; with --form-string";
+                let reason = "after ; only type= or filename= is allowed: give a value that contains ; with --form-string";
                 return Err(refused(word.mark, reason));
             }
         };

@@ -62,7 +62,7 @@ pub fn from_words(words: &[String], read: ReadFile<'_>) -> Result<Draft, LoadErr
     {
         return Err(ErrorSource::Words.problem(
             word.mark,
-            "this holds U+FDD0 or U+FDD1, which no text may".to_owned(),
+            "this contains U+FDD0 or U+FDD1, which are not allowed".to_owned(),
         ));
     }
     let end = Mark {

@@ -14,7 +14,9 @@ pub struct CurlOption {
     pub meaning: Meaning,
 }
 
-const PROXY: Meaning = Meaning::Refused("load goes straight to the service: leave the proxy out");
+const PROXY: Meaning = Meaning::Refused(
+    "curl's proxy options are not supported, because load goes directly to the service: remove them",
+);
 const UPLOAD: Meaning =
     Meaning::Refused("plans do not upload files: give the body with --data-binary @FILE");
 const SCHEME: Meaning = Meaning::Refused(

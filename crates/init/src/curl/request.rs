@@ -166,7 +166,7 @@ fn headers(
         if word.text.starts_with('@') {
             return Err(refused(
                 word.mark,
-                "headers are not read from files: write each with a -H of its own",
+                "headers are not read from files: write each one with its own -H",
             ));
         }
         let (name, value) = match (word.text.split_once(':'), word.text.strip_suffix(';')) {

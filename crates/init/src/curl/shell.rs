@@ -267,7 +267,7 @@ impl Shell<'_> {
         if placeholders::is_foreign(&decoded) {
             return Err(refused(
                 at,
-                "this holds U+FDD0 or U+FDD1, which no text may",
+                "this contains U+FDD0 or U+FDD1, which are not allowed",
             ));
         }
         text.push_str(&decoded);

@@ -14,7 +14,6 @@ use crate::kind;
 const FILES: &str = "x-loadline-files";
 const MAX_FILES: usize = 500;
 
-/// Bundles a description.
 pub fn bundled(name: &str, root: &Node, read: ReadFile<'_>) -> Result<Node, BrokenReference> {
     let mut root = root.clone();
     let mut bundle = Bundle {

@@ -39,7 +39,7 @@ fn made(name: &str, root: &Node) -> Result<Draft, BrokenReference> {
         let mark = root.get("openapi").map_or(root.mark, |node| node.mark);
         return Err((
             mark,
-            format!("`openapi: {version}` is not known here: versions 3.0 and 3.1 are"),
+            format!("`openapi: {version}` is not supported: use version 3.0 or 3.1"),
         ));
     }
     let title = root

@@ -436,7 +436,7 @@ fn told_of_others<T>(name: &str, message: Option<&T>, parameter: &Node) -> Optio
     let others = sample::others(parameter);
     (message.is_some() && !others.is_empty()).then(|| {
         format!(
-            "The first of the examples of {name}; the others: {}",
+            "{name} has several examples. The first is used; the others are: {}",
             others.join(", ")
         )
     })

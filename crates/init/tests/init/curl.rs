@@ -481,7 +481,7 @@ fn addresses_and_certificates_are_the_plans() {
         ),
         (
             "curl http://a/ -F 'a=b;c=d'",
-            "requests.txt:1:19: behind ; a part says type= or filename=: give a value that holds ; with --form-string",
+            "requests.txt:1:19: after ; only type= or filename= is allowed: give a value that contains ; with --form-string",
         ),
         (
             "curl http://a/ -F a=b -d c",

@@ -164,7 +164,7 @@ fn unreadable_descriptions_are_reported_with_location() {
         ),
         (
             "openapi: 4.0.0".to_owned(),
-            "1:10: `openapi: 4.0.0` is not known here: versions 3.0 and 3.1 are",
+            "1:10: `openapi: 4.0.0` is not supported: use version 3.0 or 3.1",
         ),
         (
             "swagger: '2.0'".to_owned(),
@@ -244,7 +244,7 @@ paths:
         "'at[lat]': 1",
         "filter: '{\"a\":1}'",
         "x-tags: 'p,q'",
-        "# The first of the examples of size; the others: large",
+        "# size has several examples. The first is used; the others are: large",
         "json: { sku: B7 }",
         "# The first of the body's examples; the others: pen",
     ] {

@@ -41,7 +41,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Whether it holds no figures.
+    /// Returns whether the tally has no figures.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.counters.is_empty()

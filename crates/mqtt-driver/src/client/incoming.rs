@@ -165,7 +165,7 @@ impl Client {
             Packet::Auth(_) => {
                 shared
                     .worker
-                    .remark("the server asks for more proof (AUTH), which is not given yet".into());
+                    .remark("the server asks for enhanced authentication (AUTH), which is not supported yet".into());
                 return Err(Fault::Other);
             }
         }

@@ -9,7 +9,7 @@ use crate::{
 
 pub(super) fn blocks<'a>(projection: &Projection) -> Vec<Block<'a>> {
     let mut blocks = vec![
-        Block::Heading("From what was tested to what is meant"),
+        Block::Heading("From the tested service to the target service"),
         Block::Text(projection.sentence.clone()),
     ];
     let Some(estimate) = &projection.estimate else {

@@ -59,7 +59,7 @@ fn blocks<'a>(comparison: &Comparison, charts: &'a [svg::File]) -> Vec<Block<'a>
         blocks.extend(shift.into_iter().map(Block::Chart));
         blocks.push(Block::Table(quantiles(comparison)));
         blocks.push(Block::Text(format!(
-            "Quantile by quantile: {}. Nothing of it is judged.",
+            "Quantile by quantile: {}. These figures are not judged.",
             comparison.quantiles_of
         )));
     }

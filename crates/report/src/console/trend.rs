@@ -106,7 +106,7 @@ fn describe(trend: &MetricTrend, number: usize, changed: &Shifted) -> String {
         )
     };
     format!(
-        "{number}  {sign}{by}, {sense}: {} → {} from {} on, behind {}",
+        "{number}  {sign}{by}, {sense}: {} → {} from {} on, after {}",
         value(trend.unit, changed.before),
         value(trend.unit, changed.after),
         of(&changed.run),

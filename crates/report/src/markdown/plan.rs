@@ -109,7 +109,7 @@ pub fn recovery(summary: &Summary) -> String {
         row("errors among them", count(after.errors));
         row("p95 of their response time", figure(after.p95.as_ref()));
         row(
-            "from the end of the load to the last of them",
+            "time from the end of the load until the last of them ended",
             units::time(after.drained_ns),
         );
     }

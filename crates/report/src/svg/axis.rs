@@ -15,7 +15,6 @@ pub enum AxisUnit {
     Nines,
 }
 
-/// Scale and unit of an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AxisKind {
     pub scale: Scale,

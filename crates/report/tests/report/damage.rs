@@ -130,7 +130,7 @@ fn counters_that_are_gone() {
     let message = summary.verdict.sentence;
     assert_eq!(
         message,
-        "The record holds nothing of the run: there is nothing to judge."
+        "The record contains no data of the run, so there is nothing to judge."
     );
     assert_eq!(
         summary.conclusions[0].text,

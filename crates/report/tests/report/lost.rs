@@ -248,7 +248,7 @@ fn criteria_leave_out_the_seconds_that_it_touched_and_say_so() {
     ];
     let (run, reported) = summary(HOW, &criteria);
     assert_eq!(run.totals.left_out(), [TimeSpan::new(700 * MS, 1_500 * MS)]);
-    let without = "without 00:00 to 00:01, touched by the loss of a node";
+    let without = "without 00:00 to 00:01, affected by the loss of a node";
     for judged in &reported.criteria {
         let is_touched = !judged.text.contains("peak") && !judged.text.contains("unsent");
         let says_so = judged

@@ -218,11 +218,11 @@ impl Config {
             return Err("filters: the threshold is not whole, or not of numbers".to_owned());
         }
         if filters.max_rate > 86_400 {
-            return Err("filters: max_rate is at most 86400".to_owned());
+            return Err("filters: max_rate must be at most 86400".to_owned());
         }
         let turned = self.transformations.as_ref();
         if turned.and_then(|t| t.round_decimal_point).unwrap_or(0) > 7 {
-            return Err("transformations: round_decimal_point is at most 7".to_owned());
+            return Err("transformations: round_decimal_point must be at most 7".to_owned());
         }
         self.processing_policy.check(filters.type_input_value)
     }

@@ -29,7 +29,7 @@ pub fn courses(_: Depth) -> Result<Vec<Assertion>, String> {
     let slowly = |t: f64| 5.0 + 5.0 * t / TWO_MINUTES as f64;
     Ok(vec![
         at_least(
-            "5 ms + 45 ms × exp(−t / 10 s): cut between 25 and 60 s, p50 behind it 5 ms ± 2 %",
+            "5 ms + 45 ms × exp(−t / 10 s): cut between 25 and 60 s, p50 after the cut 5 ms ± 2 %",
             RUNS,
             RUNS,
             count(RUNS, TWO_MINUTES, warms_up, |t| {

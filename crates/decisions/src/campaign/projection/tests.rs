@@ -136,7 +136,7 @@ fn the_ends_of_the_estimate_are_what_held_and_what_failed_times_what_is_left() {
         "is not a confidence interval",
         "lorota, which the threads wait for, handles 2.7 times the load at the same speed",
         "databases",
-        "What holds for 1 min holds",
+        "A load that is sustained for 1 min can be sustained",
     ] {
         assert!(all.contains(text), "{text}\n{all}");
     }

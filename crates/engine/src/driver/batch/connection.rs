@@ -137,7 +137,6 @@ impl Connection {
     fn begin(&mut self, shared: &BatchState, intended: Intended, since: u64, now: u64) -> u32 {
         shared.keep.set(self.batch.keep);
         let answers = self.batch.answers.max(1);
-        // A request that is due was planned.
         let arrivals = match answers {
             1 => 1,
             _ => answers.min(shared.left_of_plan(self.number)),
@@ -345,7 +344,6 @@ impl ExchangeObserver for Answers<'_> {
                 Some(Fault::ResponseTimeout)
             }
             Cut::Aborted => {
-                // The response was already late when the run ended.
                 let late = shared.timeout_ns().is_some_and(|ns| {
                     patient && worker.clock.now().saturating_sub(self.begun) >= ns
                 });

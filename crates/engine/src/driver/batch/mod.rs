@@ -137,7 +137,6 @@ struct BatchState {
     worker: Rc<Worker>,
     ledger: BatchRecorder,
     client: Client,
-    /// State by connection.
     turns: RefCell<Vec<Turn>>,
     keep: Cell<Keep>,
     done: Cell<bool>,
@@ -273,7 +272,6 @@ impl BatchState {
             };
             let intended = Intended::after_previous(free_at, pause);
             if intended.ns() >= self.driver.until_ns {
-                // Nothing of this connection is in flight.
                 return None;
             }
             worker.sleep_until(intended.ns(), limit).await.ok()?;

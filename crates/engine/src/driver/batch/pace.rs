@@ -72,7 +72,6 @@ impl Turns {
         }
     }
 
-    /// Number of turns before a time.
     fn before(&self, ns: u64) -> u128 {
         match self {
             // The first turn at or after that time, rounded like `at`.
@@ -135,7 +134,6 @@ mod tests {
             ],
             [0, 1, 2, 3, 4]
         );
-        // Together they are as many as the rate implies.
         let due: u64 = (0..2)
             .flat_map(|w| (0..2).map(move |c| of(w).due(c, 10 * SECOND)))
             .sum();
@@ -163,7 +161,6 @@ mod tests {
             assert_eq!(of(number % 3).intended(0, number / 3), at);
         }
         assert_eq!(of(0).intended(0, schedule.total()), u64::MAX);
-        // The times jump back and forth.
         for ns in [0, SECOND, 9 * SECOND, 2 * SECOND, 20 * SECOND] {
             let due: u64 = (0..3).map(|index| of(index).due(0, ns)).sum();
             assert_eq!(due, schedule.due(ns));

@@ -121,7 +121,7 @@ fn queue(node: &Node, findings: &mut Findings) -> Option<MockLatency> {
         None => 1,
     };
     let Some(capacity) = node.get("capacity") else {
-        let help = "say what the queue serves: `capacity: 1000/s`";
+        let help = "write how many requests the queue serves, for example `capacity: 1000/s`";
         read::missing(node, model::QUEUE, help, findings);
         return None;
     };

@@ -20,16 +20,13 @@ pub struct Flags {
     /// Print versions and end
     #[arg(short = 'V', long)]
     pub version: bool,
-    /// What to do
     #[command(subcommand)]
     pub command: Option<ArtilleryCommand>,
 }
 
-/// Artillery's commands.
 #[derive(Debug, Subcommand)]
 #[command(disable_version_flag = true)]
 pub enum ArtilleryCommand {
-    /// Run a test script
     Run(Box<RunFlags>),
     /// Run a simple test without a script
     Quick(Quick),
@@ -42,11 +39,9 @@ pub enum ArtilleryCommand {
         #[arg(short, long, value_name = "PATH")]
         output: Option<PathBuf>,
     },
-    /// Print versions
     Version,
     /// Here be dinosaurs
     Dino {
-        /// What it says
         #[arg(short, long, default_value = "Loadline!")]
         message: String,
     },
@@ -71,7 +66,6 @@ pub struct Quick {
     /// Allow insecure TLS connections
     #[arg(short = 'k', long)]
     pub insecure: bool,
-    /// Quiet mode
     #[arg(short, long)]
     pub quiet: bool,
     /// Artillery 1's flags. They are refused with Artillery's message.
@@ -103,7 +97,6 @@ pub struct RunFlags {
     /// Write a JSON report to file
     #[arg(short, long, value_name = "PATH")]
     pub output: Option<PathBuf>,
-    /// Set variables, as a JSON object
     #[arg(short, long, value_name = "JSON")]
     pub variables: Option<String>,
     /// Dynamically override values in the test script, as a JSON object
@@ -112,7 +105,6 @@ pub struct RunFlags {
     /// Allow insecure TLS connections
     #[arg(short = 'k', long)]
     pub insecure: bool,
-    /// Quiet mode
     #[arg(short, long)]
     pub quiet: bool,
     /// Specify a CSV file for dynamic data
@@ -130,19 +122,15 @@ pub struct RunFlags {
     /// Where the load runs: on this machine
     #[arg(long, value_name = "PLATFORM", default_value = "local", value_parser = ["local", "aws:lambda", "az:aci"])]
     pub platform: String,
-    /// An option of another platform
     #[arg(long, value_name = "KEY=VALUE")]
     pub platform_opt: Vec<String>,
     /// Number of workers on another platform
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub count: u32,
-    /// Name of the run, for Artillery's service
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
-    /// Tags of the run, for Artillery's service: NAME:VALUE,…
     #[arg(long, value_name = "TAGS")]
     pub tags: Option<String>,
-    /// Note on the run, for Artillery's service
     #[arg(long, value_name = "NOTE")]
     pub note: Option<String>,
     /// Send results to Artillery's service (they stay here)

@@ -8,7 +8,6 @@ use session::SharedMessageSink;
 
 use super::flags::Quick;
 
-/// Returns the script as JSON.
 pub fn script(args: &Quick, sink: &SharedMessageSink) -> Result<String, u8> {
     for (flag, given) in [("-d", &args.duration), ("-r", &args.rate)] {
         if given.is_some() {

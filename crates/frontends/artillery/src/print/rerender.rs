@@ -30,7 +30,6 @@ impl std::fmt::Display for RerenderError {
 
 impl std::error::Error for RerenderError {}
 
-/// Renders a report file.
 pub fn rerendered(text: &str, zone: &Zone, width: usize) -> Result<String, RerenderError> {
     let report: Value = serde_json::from_str(text).map_err(|error| {
         let reason = error.to_string();

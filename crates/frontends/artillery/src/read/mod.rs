@@ -50,7 +50,6 @@ impl TestFileReader for ArtilleryScripts {
     }
 }
 
-/// Loads a script.
 pub fn load(given: impl Into<ArtilleryInputs>) -> Result<Plan, LoadErrors> {
     let noting = Noting::default();
     let plan = load_with(&given.into(), &|path| noting.read(path))?;

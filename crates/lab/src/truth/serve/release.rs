@@ -109,7 +109,7 @@ fn refusal(code: u16) -> &'static str {
     match code {
         404 => "there is nothing here; try /__lab/stats\n",
         431 => "the head of the request is too long\n",
-        501 => "of transfer codings the lab knows chunked alone\n",
+        501 => "the only transfer coding that the lab supports is chunked\n",
         _ => "this is not an HTTP/1.1 request\n",
     }
 }

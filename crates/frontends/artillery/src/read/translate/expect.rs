@@ -137,7 +137,7 @@ impl Translator<'_> {
         for other in &item.entries()[1..] {
             if !(is_jmespath && other.key == "description") {
                 let text = format!(
-                    "`{}` has no effect beside `{}`: an item of the list holds one check",
+                    "`{}` has no effect together with `{}`: each item of the list contains one check",
                     other.key, first.key
                 );
                 self.findings.note(other.key_mark, text);

@@ -26,7 +26,7 @@ impl Translator<'_> {
                     let mark = node.mark_at(text.find(name).unwrap_or(0));
                     if matches!(name, "true" | "false" | "null") {
                         let hint = format!(
-                            "`{name}` is a variable's name here, and undefined: write 1 or 0, or the variable alone"
+                            "`{name}` is read as a variable here, and it is undefined: write 1 or 0, or only the variable"
                         );
                         self.findings.note(mark, hint);
                     } else {

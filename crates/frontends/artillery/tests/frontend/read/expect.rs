@@ -115,7 +115,7 @@ fn expectation_that_never_holds_is_noted() {
         ),
         (
             "[ { statusCode: 200, hasProperty: a } ]",
-            "4:53: `hasProperty` has no effect beside `statusCode`: an item of the list holds one check",
+            "4:53: `hasProperty` has no effect together with `statusCode`: each item of the list contains one check",
         ),
         (
             "{ statuscode: 200 }",
