@@ -30,7 +30,7 @@ def test_waiting_users_are_bounded_and_the_drain_ends(loadline) -> None:
     assert summary["arrivals"]["started"] <= 4096
     assert summary["arrivals"]["unsent"] > 0
     assert summary["requests"]["adds_up"]
-    assert any("memory budget was used up by users that wait" in note for note in summary["notes"]), summary["notes"]
+    assert any("waiting users used up the memory budget" in note for note in summary["notes"]), summary["notes"]
     assert peak < 150
     # Two seconds of load and one of drain; the rest is for the report.
     assert took < 25, ended.stderr
