@@ -78,7 +78,8 @@ def test_host_metrics_are_recorded_during_the_run(loadline, start_lab):
     assert len(samples) >= 4
     assert [sample["t"] for sample in samples] == sorted(sample["t"] for sample in samples)
     panels = {
-        f"{panel['name']} {panel['of'] or ''}".strip(): panel for panel in json.loads((record / "series.json").read_text())["server"]
+        f"{panel['name']} {panel['instance'] or ''}".strip(): panel
+        for panel in json.loads((record / "series.json").read_text())["server"]
     }
     assert panels["host.memory"]["limit"] == 100
     known = [value for value in panels["host.network-out lo"]["values"] if value is not None]
