@@ -46,7 +46,7 @@ def test_file_with_invalid_utf8_is_refused_at_its_place(loadline, server):
         ("steps: [{post: {url: /, body: abcdefg, headers: {Content-Length: '2'}}}]", [], "is not the length of the body, 7 bytes"),
         ("steps: [{post: {url: '/{{ $uuid }}', body: abcdefg, headers: {content-length: '2'}}}]", [], "length of the body, 7 bytes"),
         ("steps: [{post: {url: /, body: abcdefg, headers: {Transfer-Encoding: chunked}}}]", [], "`Transfer-Encoding` cannot be set"),
-        ("steps: [{post: {url: /, body: '{{ $uuid }}', headers: {Content-Length: '2'}}}]", [], "another one each time"),
+        ("steps: [{post: {url: /, body: '{{ $uuid }}', headers: {Content-Length: '2'}}}]", [], "can differ each time"),
         ("steps: [{get: '/{{ $randomNumber(nan,1e400) }}'}]", [], "`nan`"),
         ("criteria: ['errors < 101%']\nsteps: [{get: /}]", [], "a share is at most 100%"),
         ("csv: {file: twice.csv}\nsteps: [{get: '/{{ a }}'}]", [], "two columns `a`"),

@@ -92,7 +92,7 @@ def test_several_runs_in_one_file_are_refused(loadline):
     file.write_text((IMPORTS / "wrk-latency.txt").read_text() * 2)
     result = loadline("report", "two.txt")
     assert result.returncode == 2
-    assert "2 runs in one file" in result.stderr
+    assert "the file contains 2 runs" in result.stderr
 
 
 def test_torn_file_of_a_set_is_refused(loadline):

@@ -81,7 +81,13 @@ describe("drawings", () => {
   test("series of one metric share a panel and the bound of one of them", () => {
     const run = page("healthy");
     const values = run.series.points.from_ns.map((_, i) => i);
-    const panel = (instance: string, limit: number | null) => ({ name: "puma.backlog", instance, unit: "", limit, values });
+    const panel = (instance: string, limit: number | null) => ({
+      name: "puma.backlog",
+      instance,
+      unit: "",
+      limit,
+      values,
+    });
     run.series.server = [panel("0", null), panel("1", 50), { ...panel("2", null), values: values.map(() => null) }];
     const drawing = serverPanel(run, "puma.backlog");
     expect(drawing?.lines.map((line) => line.name)).toEqual(["0", "1"]);

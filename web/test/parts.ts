@@ -83,7 +83,17 @@ export function scenarios(iterations: Row[], open: boolean, seconds: number): Sc
 export function interval(response: number, time: string, percentile: "p50" | "p99"): Summary["confidence"][number] {
   const ns = quantile(response, percentile);
   const [low_ns, high_ns] = [Math.round(ns * 0.97), Math.round(ns * 1.04)];
-  return { label: "all requests", time, percentile, ns, low_ns, high_ns, samples: 10_400, effective: 6_200, approximate: false };
+  return {
+    label: "all requests",
+    time,
+    percentile,
+    ns,
+    low_ns,
+    high_ns,
+    samples: 10_400,
+    effective: 6_200,
+    approximate: false,
+  };
 }
 
 /** A cause's count, all under its first label. */

@@ -93,7 +93,13 @@ export class Endpoints implements Section {
       h(
         "thead",
         {},
-        h("tr", {}, this.#heading(NAME), ...visible.map((c) => this.#heading(c)), h("th", { scope: "col" }, "over time")),
+        h(
+          "tr",
+          {},
+          this.#heading(NAME),
+          ...visible.map((c) => this.#heading(c)),
+          h("th", { scope: "col" }, "over time"),
+        ),
       ),
       group(`Iterations · ${tool ?? MEANING.iteration}`, iterations.flatMap(unpaused), null, false),
       group(`Transactions · ${tool ?? MEANING.transaction}`, transactions.flatMap(unpaused), null, false),

@@ -38,8 +38,7 @@ export function throughput(env: Env): Section {
 
 function errors(page: Page): Child {
   const { errors, all } = page.summary;
-  if (errors.length === 0 && all.errors > 0)
-    return muted(`${count(all.errors)} requests failed, for unknown causes.`);
+  if (errors.length === 0 && all.errors > 0) return muted(`${count(all.errors)} requests failed, for unknown causes.`);
   // Nothing is shown that another tool did not count.
   if (errors.length === 0 && !(all.count > 0 && all.errors === 0)) return null;
   if (errors.length === 0) return muted("No errors: every request received the expected response.");

@@ -16,7 +16,9 @@ export function merge(page: Page, tick: Tick): Page | null {
     ...lane,
   ]);
   const panels = tick.series.server?.map((panel) => {
-    const known = page.series.server?.find((other) => other.name === panel.name && other.instance === panel.instance)?.values;
+    const known = page.series.server?.find(
+      (other) => other.name === panel.name && other.instance === panel.instance,
+    )?.values;
     // A new metric has no earlier values.
     const before = known?.slice(0, tick.from) ?? new Array<null>(tick.from).fill(null);
     return { ...panel, values: [...before, ...panel.values] };
