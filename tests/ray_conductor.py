@@ -80,7 +80,7 @@ class Conductor:
         return self.wait_for(lambda: [one for one in self.messages if one.get("lost") == number], f"the loss of {number}", seconds)[0]
 
     def output_lines(self, number: int) -> list[str]:
-        return [one["text"] for one in self.messages if one.get("said") == number]
+        return [one["text"] for one in self.messages if one.get("printed") == number]
 
     def line(self, number: int) -> dict:
         """Returns the first line of the fake node, which describes its environment."""
