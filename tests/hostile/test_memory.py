@@ -79,5 +79,6 @@ def test_low_limit_on_address_space_is_refused_before_the_run(loadline) -> None:
     ended = subprocess.run(arguments, cwd=loadline.folder, preexec_fn=limit, capture_output=True, text=True, timeout=30, check=False)
     assert ended.returncode == 3
     assert ended.stderr == (
-        "loadline: the limit on address space is 200 MB (`ulimit -v`), and 16 workers need 384 MB: raise it, or use fewer workers\n"
+        "loadline: the limit on address space is 200 MB (`ulimit -v`), and a run with --workers 16 needs 384 MB: "
+        "raise it, or use fewer workers\n"
     )

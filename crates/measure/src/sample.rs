@@ -84,7 +84,7 @@ impl RequestOutcome {
     }
 }
 
-/// The times of one request, in nanoseconds from the start of the run.
+/// A duration that is not a request's: connect, TLS, script time.
 #[derive(Debug, Clone, Copy)]
 pub struct DurationSample {
     /// Label under which it counts.

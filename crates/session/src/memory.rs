@@ -47,7 +47,7 @@ pub fn address_space(workers: u64) -> Option<Problem> {
     let needs = PROCESS_SPACE + workers * WORKER_SPACE;
     (limit < needs).then(|| {
         Problem::anywhere(format!(
-            "the limit on address space is {} MB (`ulimit -v`), and {workers} workers need {} MB: raise it, or use fewer workers",
+            "the limit on address space is {} MB (`ulimit -v`), and a run with --workers {workers} needs {} MB: raise it, or use fewer workers",
             limit >> 20,
             needs >> 20
         ))

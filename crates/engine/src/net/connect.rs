@@ -284,13 +284,19 @@ impl Connector {
         if let Ok(address) = host.parse::<IpAddr>() {
             return Ok(Rc::from([SocketAddr::new(address, 0)]));
         }
-        if let Some((address, zone)) = host.split_once('%') {
-            let address = address.parse().map_err(|_| Fault::BadUrl)?;
-            let scope = interface(zone).ok_or(Fault::DnsNotFound)?;
-            return Ok(Rc::from([SocketAddrV6::new(address, 0, 0, scope).into()]));
-        }
         if let Some(known) = self.known(host) {
             return known;
+        }
+        if let Some((address, zone)) = host.split_once('%') {
+            let address = address.parse().map_err(|_| Fault::BadUrl)?;
+            let resolved = match interface(zone) {
+                Some(scope) => {
+                    let address = SocketAddrV6::new(address, 0, 0, scope);
+                    Resolved::Addresses(Rc::from([address.into()]))
+                }
+                None => Resolved::Failed(Fault::DnsNotFound, self.clock.now()),
+            };
+            return self.keep(host, resolved);
         }
         let semaphore = {
             let mut lookups = self.lookups.borrow_mut();
@@ -318,6 +324,10 @@ impl Connector {
             }
             Err(e) => Resolved::Failed(resolver_fault(&e), self.clock.now()),
         };
+        self.keep(host, resolved)
+    }
+
+    fn keep(&self, host: &str, resolved: Resolved) -> Result<Rc<[SocketAddr]>, Fault> {
         self.names
             .borrow_mut()
             .insert(host.to_owned(), resolved.clone());
