@@ -29,7 +29,7 @@ const MOST_NODES_HERE: u64 = 256;
 const MOST_NODES: u64 = 4096;
 
 pub fn node() -> u8 {
-    let mut stored = Vec::new();
+    let mut guards = Vec::new();
     // Standard output belongs to the conductor, so scripts print to a copy.
     let apart = io::stdout().as_fd().try_clone_to_owned();
     let apart = apart.and_then(|fd| frontend_wrk::print_to_stderr().map(|()| File::from(fd)));
@@ -49,7 +49,7 @@ pub fn node() -> u8 {
         })?;
         args.seed = Some(seed);
         let (job, more) = run::part(&args, sink).map_err(refused)?;
-        stored.push(more);
+        guards.push(more);
         Ok(job)
     });
     match served {

@@ -67,7 +67,7 @@ fn run(args: &args::Find) -> Result<u8, CommandError> {
     let lab = lab.map(|name| LabProcess::start(&mock_process::redirect(name, places)));
     let lab = lab.transpose()?;
     let wanted = FindOptions {
-        rendered: (
+        redacted: (
             redact::without_secrets(&what, &args.secret),
             args.target
                 .as_ref()

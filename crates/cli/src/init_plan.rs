@@ -86,7 +86,7 @@ fn written(args: &args::Init, draft: Draft) -> Result<(), CommandError> {
         .clone()
         .unwrap_or_else(|| PathBuf::from(draft.file_name()));
     let to_stdout = log::is_stdout(&path);
-    let rendered = if to_stdout {
+    let name = if to_stdout {
         draft.file_name()
     } else {
         path.display().to_string()
@@ -102,16 +102,16 @@ fn written(args: &args::Init, draft: Draft) -> Result<(), CommandError> {
             )
         })
         .collect();
-    let text = draft.text(&word(&rendered));
+    let text = draft.text(&word(&name));
     if to_stdout {
         log::document(&text);
     } else {
         write(&path, &text, args.force)?;
     }
     exports.iter().for_each(log::say);
-    let rendered = word(&rendered);
+    let name = word(&name);
     log::say(format_args!(
-        "loadline: {rendered}: {in_short}. Next: loadline run {rendered} --once, then loadline run {rendered}"
+        "loadline: {name}: {in_short}. Next: loadline run {name} --once, then loadline run {name}"
     ));
     Ok(())
 }

@@ -190,16 +190,16 @@ fn warn_of_secrets(
 }
 
 fn without_seed(flags: &[String], on_ray: bool) -> Vec<String> {
-    let mut stored = Vec::new();
+    let mut remaining = Vec::new();
     let mut all = flags.iter();
     while let Some(flag) = all.next() {
         match flag.as_str() {
             "--seed" if !on_ray => drop(all.next()),
             text if !on_ray && text.starts_with("--seed=") => {}
-            _ => stored.push(flag.clone()),
+            _ => remaining.push(flag.clone()),
         }
     }
-    stored
+    remaining
 }
 
 /// Start of all parts, as text and in nanoseconds.

@@ -42,7 +42,7 @@ fn merge(args: &args::Merge) -> Result<u8, CommandError> {
     let derived = derived_files::derive(&run, &page, &sink);
     rerender::report_is_in(derived.report.as_deref());
     derived_files::index(&run, &page, &sink);
-    let rendered = derived_files::write_json(&page, args.json.as_deref(), &sink);
+    let json_written = derived_files::write_json(&page, args.json.as_deref(), &sink);
     let exported = exports.write(&run, &page.summary, &sink);
     if let Some(failure) = incomplete(&run, &missing) {
         log::error(format_args!("INCOMPLETE: {failure}"));
@@ -56,7 +56,7 @@ fn merge(args: &args::Merge) -> Result<u8, CommandError> {
         log::error(format_args!("the run ended early: {failure}"));
         return Ok(exit::COULD_NOT_RUN);
     }
-    Ok(if rendered && exported {
+    Ok(if json_written && exported {
         exit::of_record(page.summary.exit_code, &run)
     } else {
         exit::COULD_NOT_RUN

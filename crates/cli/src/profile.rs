@@ -55,7 +55,7 @@ fn print(args: &args::PlanArgs, flags: Assumed) -> Result<u8, Vec<String>> {
         .map(|check| (check.about, check.enough, check.text.as_str()))
         .collect();
     log::makes_way(args.json.as_deref());
-    let rendered = ShownColumn {
+    let columns = ShownColumn {
         markdown: args.markdown,
         exact: args.exact,
         columns: (!args.markdown).then(log::terminal).flatten(),
@@ -64,7 +64,7 @@ fn print(args: &args::PlanArgs, flags: Assumed) -> Result<u8, Vec<String>> {
         &profile,
         curve.as_deref(),
         &machine,
-        rendered,
+        columns,
     ));
     let Some(path) = &args.json else {
         return Ok(exit::PASS);

@@ -71,11 +71,11 @@ pub fn command(args: &args::Report) -> u8 {
     if let Some(report) = derived.report.as_deref().filter(|_| args.open) {
         shell::open(report);
     }
-    let rendered = derived_files::write_json(&page, args.json.as_deref(), &sink);
+    let json_written = derived_files::write_json(&page, args.json.as_deref(), &sink);
     if let Some(frontend) = frontend {
         log::out(&frontend.remarks());
     }
-    if derived.is_written && rendered && exported {
+    if derived.is_written && json_written && exported {
         exit::PASS
     } else {
         exit::COULD_NOT_RUN

@@ -520,7 +520,7 @@ impl RunObserver for Native {
         });
     }
 
-    fn stored(&mut self, report: Option<&Path>) {
+    fn files_written(&mut self, report: Option<&Path>) {
         rerender::report_is_in(report);
         if self.opens
             && let Some(report) = report

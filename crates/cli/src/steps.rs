@@ -73,8 +73,8 @@ fn request(asked: &RequestTrace) -> String {
     }
     if let Some(body) = &asked.body {
         let body = printable::lines(body);
-        let rendered = body.lines().take(LINES);
-        for text in rendered.filter(|text| !text.trim().is_empty()) {
+        let lines = body.lines().take(LINES);
+        for text in lines.filter(|text| !text.trim().is_empty()) {
             out += &format!("{BELOW}  {}\n", shortened(text));
         }
         let more = body.lines().count().saturating_sub(LINES);

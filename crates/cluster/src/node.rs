@@ -45,7 +45,7 @@ pub fn serve(
         out,
         armed: None,
         signals: None,
-        stored: None,
+        kept_folder: None,
     };
     let mut trouble = Ok(());
     while let Ok(incoming) = ears.incoming.recv() {
@@ -75,7 +75,7 @@ struct NodeProcess {
     sink: SharedMessageSink,
     armed: Option<(Ready, Lease)>,
     signals: Option<signals::SignalGuard>,
-    stored: Option<PathBuf>,
+    kept_folder: Option<PathBuf>,
 }
 
 impl NodeProcess {
@@ -102,7 +102,7 @@ impl NodeProcess {
         let mut part = arming.part.0;
         let keep = arming.keep.unwrap_or_else(|| own_folder(&part.run_id));
         part.run.clone_from(&keep);
-        self.stored = Some(keep.join("parts").join(part.share.index.to_string()));
+        self.kept_folder = Some(keep.join("parts").join(part.share.index.to_string()));
         let mut job = make(test, part.seed, &self.sink)?;
         let lease = Lease::unbegun();
         job.hears_signals = false;
@@ -117,9 +117,9 @@ impl NodeProcess {
             takeovers: job.options.takeovers.clone(),
             ..Stopping::default()
         });
-        let measured = format!("what was measured is in {}", keep.display());
-        let incoming = signals::hear(&job.options.stop, measured, &self.sink);
-        self.signals = Some(incoming.map_err(|error| {
+        let goodbye = format!("what was measured is in {}", keep.display());
+        let handler = signals::hear(&job.options.stop, goodbye, &self.sink);
+        self.signals = Some(handler.map_err(|error| {
             let line = format!("signals cannot be caught: {error}");
             RunRefused::from(vec![Problem::anywhere(line)])
         })?);
@@ -181,7 +181,7 @@ impl NodeProcess {
     }
 
     fn remove_record(&mut self) {
-        let Some(part) = self.stored.take() else {
+        let Some(part) = self.kept_folder.take() else {
             return;
         };
         let _ = fs::remove_dir_all(&part);

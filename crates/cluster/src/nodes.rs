@@ -48,8 +48,8 @@ pub struct RemoteNode {
 
 impl RemoteNode {
     /// Sends a message. A failure shows later, when the node stays silent.
-    pub fn say(&mut self, text: &ToNode) {
-        let _ = wire::write(&mut self.out, text, &[]);
+    pub fn say(&mut self, message: &ToNode) {
+        let _ = wire::write(&mut self.out, message, &[]);
     }
 
     pub fn ping(&mut self) {
@@ -147,7 +147,7 @@ impl Nodes {
             held: VecDeque::new(),
             backend,
         };
-        let facts = nodes.gather(MEET, "said nothing", |text| match text {
+        let facts = nodes.gather(MEET, "said nothing", |message| match message {
             ToConductor::Hello(facts) => Some(*facts),
             _ => None,
         })?;
@@ -248,7 +248,7 @@ impl Nodes {
                     .map(|(_, node)| format!("{} {silent}", node.called()))
                     .collect());
             };
-            let text = match happened {
+            let message = match happened {
                 NodeEvent::Said(ToConductor::Refused { lines, .. }, _, _) => {
                     let called = self.all[number as usize].called();
                     return Err(lines
@@ -270,19 +270,19 @@ impl Nodes {
                 }
                 NodeEvent::Gone => return Err(vec![self.gone(number)]),
                 NodeEvent::Said(
-                    text @ (ToConductor::Piece
+                    message @ (ToConductor::Piece
                     | ToConductor::Said { .. }
                     | ToConductor::Line { .. }),
                     rest,
                     at_ns,
                 ) => {
                     // Nodes that are ready may already send records.
-                    others.push_back((number, NodeEvent::Said(text, rest, at_ns)));
+                    others.push_back((number, NodeEvent::Said(message, rest, at_ns)));
                     continue;
                 }
-                NodeEvent::Said(text, _, _) => text,
+                NodeEvent::Said(message, _, _) => message,
             };
-            if let Some(answer) = wanted(text) {
+            if let Some(answer) = wanted(message) {
                 answers[number as usize] = Some(answer);
             }
         }
@@ -312,9 +312,9 @@ impl Nodes {
         }
     }
 
-    pub fn say(&mut self, text: &ToNode) {
+    pub fn say(&mut self, message: &ToNode) {
         for node in self.all.iter_mut().filter(|node| node.is_up()) {
-            node.say(text);
+            node.say(message);
         }
     }
 
@@ -349,10 +349,10 @@ fn listen(
 ) -> std::io::Result<()> {
     let thread = std::thread::Builder::new().name(format!("node-{number}"));
     thread.spawn(move || {
-        while let Ok(Some((text, rest))) = wire::read::<ToConductor>(&mut input) {
+        while let Ok(Some((message, rest))) = wire::read::<ToConductor>(&mut input) {
             let at_ns = clock::monotonic_ns();
             if incoming
-                .send((number, NodeEvent::Said(text, rest, at_ns)))
+                .send((number, NodeEvent::Said(message, rest, at_ns)))
                 .is_err()
             {
                 return;

@@ -42,7 +42,7 @@ pub fn can_send(nodes: &mut Nodes, plan: &Plan) -> Result<(), Vec<String>> {
     let measured = nodes.gather(
         MEASURE,
         "has not measured its capacity",
-        |text| match text {
+        |message| match message {
             ToConductor::Measured { per_second } => Some(per_second),
             _ => None,
         },
@@ -143,7 +143,7 @@ pub fn agree(nodes: &mut Nodes) -> Result<Zero, Vec<String>> {
     }
     let agreed_ns = zero.monotonic_ns - AGREED_NS;
     let silent = "did not confirm the start in time; the run was not started";
-    let going = nodes.gather_until(agreed_ns, silent, |text| match text {
+    let going = nodes.gather_until(agreed_ns, silent, |message| match message {
         ToConductor::Going => Some(()),
         _ => None,
     });

@@ -317,7 +317,7 @@ fn simulate_around(
     worker.finish();
     drop(runtime);
     drop(worker);
-    let mut stored = KeptIntervals(Vec::new());
+    let mut intervals = KeptIntervals(Vec::new());
     let watchdog = Watchdog::new(Vec::new(), StopHandle::default(), None);
     let clock = Clock::manual(Rc::clone(&now));
     Collector::new(1, Registry::new(labels), Box::new(due)).run(
@@ -325,9 +325,9 @@ fn simulate_around(
         &lines,
         &clock,
         watchdog,
-        &mut stored,
+        &mut intervals,
     );
-    stored.0
+    intervals.0
 }
 
 fn total(intervals: &[Interval], id: u16) -> Slot {

@@ -237,8 +237,8 @@ impl Searching<'_> {
 fn begin(options: &FindOptions, wall_ns: u64) -> SearchResult {
     SearchResult {
         schema: 2,
-        test: options.rendered.0.clone(),
-        target: options.rendered.1.clone(),
+        test: options.redacted.0.clone(),
+        target: options.redacted.1.clone(),
         started_utc: record::utc(wall_ns, "%Y-%m-%dT%H:%M:%SZ"),
         varied: options.over,
         slos: options.slos.iter().map(|slo| slo.text.clone()).collect(),

@@ -24,7 +24,8 @@ pub const FOLDER: &str = ".loadline/finds";
 pub struct FindOptions {
     pub what: String,
     pub target: Option<String>,
-    pub rendered: (String, Option<String>),
+    /// Test and target without secrets.
+    pub redacted: (String, Option<String>),
     pub slos: Vec<Criterion>,
     pub over: Over,
     pub config: search::SearchConfig,

@@ -211,12 +211,12 @@ impl Unknowns {
         let (head, value) = part.split_at(at + length);
         let name = head.split("name=\"").nth(1);
         let name = name.and_then(|rest| rest.split('"').next());
-        let stored = value.trim_end_matches(['\r', '\n']);
+        let content = value.trim_end_matches(['\r', '\n']);
         match name {
-            Some(name) if is_secret(name) && !stored.is_empty() => {
+            Some(name) if is_secret(name) && !content.is_empty() => {
                 let what = format!("`{name}` of {what}");
-                let variable = self.unless_named(name, stored, &what);
-                format!("{head}{variable}{}", &value[stored.len()..])
+                let variable = self.unless_named(name, content, &what);
+                format!("{head}{variable}{}", &value[content.len()..])
             }
             _ => part.to_owned(),
         }

@@ -73,10 +73,10 @@ impl LabObserver {
 }
 
 pub(crate) fn attach(routes: Routes, tally: &Arc<LabObserver>) -> Router {
-    let rendered = Arc::clone(tally);
+    let observer = Arc::clone(tally);
     let own = routes.stats.map(Arc::new);
     let reported = move || {
-        let mut stats = rendered.ledger().stats.to_json();
+        let mut stats = observer.ledger().stats.to_json();
         if let Some((name, document)) = own.as_ref().map(|own| own()) {
             stats[name] = document;
         }

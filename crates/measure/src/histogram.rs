@@ -340,8 +340,8 @@ mod tests {
             values.iter().for_each(|v| h.record(*v));
             values.sort_unstable();
             let exact = values[rank_of(q, values.len() as u64).map_or(0, |r| r as usize - 1)];
-            let rendered = h.quantile(q).unwrap_or(0);
-            prop_assert!(rendered >= exact && (rendered - exact) as f64 <= exact as f64 / 1000.0, "{rendered} for {exact}");
+            let estimate = h.quantile(q).unwrap_or(0);
+            prop_assert!(estimate >= exact && (estimate - exact) as f64 <= exact as f64 / 1000.0, "{estimate} for {exact}");
         }
 
         #[test]

@@ -64,7 +64,7 @@ impl MockLedger {
         name: &str,
         routes: impl Iterator<Item = (&'a MockRoute, &'a LatencySampler)>,
     ) -> Value {
-        let mut rendered: Vec<Value> = routes
+        let mut rows: Vec<Value> = routes
             .zip(&self.routes)
             .map(|((route, sampler), row)| {
                 let mut reported = row.to_json(&route.name(), Some(&route.latency));
@@ -79,7 +79,7 @@ impl MockLedger {
             })
             .collect();
         if let Some(other) = self.routes.last().filter(|row| row.received > 0) {
-            rendered.push(other.to_json("(no route)", None));
+            rows.push(other.to_json("(no route)", None));
         }
         let received: u64 = self.routes.iter().map(|row| row.received).sum();
         let answered: u64 = self
@@ -98,7 +98,7 @@ impl MockLedger {
                 "p99_ms": self.late.quantile(0.99).map(ms),
                 "max_ms": self.late.max().map(ms),
             },
-            "routes": rendered,
+            "routes": rows,
         })
     }
 }

@@ -10,14 +10,14 @@ use serde_json::Value;
 #[derive(Clone)]
 pub struct Extension {
     data: Arc<dyn Any + Send + Sync>,
-    rendered: Arc<Value>,
+    json: Arc<Value>,
 }
 
 impl Extension {
     /// Wraps plain data. Fails if it cannot be serialized.
     pub fn new<T: Any + Send + Sync + Serialize>(data: T) -> Result<Extension, serde_json::Error> {
         Ok(Extension {
-            rendered: Arc::new(serde_json::to_value(&data)?),
+            json: Arc::new(serde_json::to_value(&data)?),
             data: Arc::new(data),
         })
     }
@@ -31,19 +31,19 @@ impl Extension {
 
 impl PartialEq for Extension {
     fn eq(&self, other: &Extension) -> bool {
-        self.rendered == other.rendered
+        self.json == other.json
     }
 }
 
 impl fmt::Debug for Extension {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Extension").field(&self.rendered).finish()
+        f.debug_tuple("Extension").field(&self.json).finish()
     }
 }
 
 impl Serialize for Extension {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.rendered.serialize(serializer)
+        self.json.serialize(serializer)
     }
 }
 

@@ -154,7 +154,7 @@ fn users_of(plan: &Plan, users: u32, share: Share) -> u32 {
 }
 
 fn phase_facts(plan: &Plan, schedule: &Schedule, share: Share) -> Vec<PhaseFacts> {
-    let message: Vec<(&Option<String>, String, &String, bool)> = match &plan.load {
+    let phases_of_load: Vec<(&Option<String>, String, &String, bool)> = match &plan.load {
         Load::Open { phases, .. } => phases
             .iter()
             .map(|one| {
@@ -177,7 +177,7 @@ fn phase_facts(plan: &Plan, schedule: &Schedule, share: Share) -> Vec<PhaseFacts
         before += schedule.phase_total(phase);
         share.of_first(before) - first
     };
-    let facts = message
+    let facts = phases_of_load
         .into_iter()
         .zip(schedule.phase_ends())
         .enumerate()

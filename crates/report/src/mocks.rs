@@ -20,7 +20,7 @@ pub const MEANING: &str = "Times are requested / served; for a queue, computed f
 
 #[must_use]
 pub fn cells(row: &MockRow) -> Vec<String> {
-    let time = |what| row.time(what).map(stored);
+    let time = |what| row.time(what).map(time_cell);
     let mut cells = vec![
         row.mock.clone(),
         route(row),
@@ -109,7 +109,7 @@ fn answers(row: &MockRow) -> String {
     or_dash((!all.is_empty()).then(|| all.join(", ")))
 }
 
-fn stored(one: &MockTime) -> String {
+fn time_cell(one: &MockTime) -> String {
     let asked = one.planned_ns.unwrap_or(one.due_ns);
     format!("{} / {}", units::time(asked), units::time(one.served_ns))
 }
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     fn row() -> MockRow {
-        let stored = |what: &str, asked_ns, due_ns, served_ns| MockTime {
+        let time_cell = |what: &str, asked_ns, due_ns, served_ns| MockTime {
             statistic: what.into(),
             planned_ns: asked_ns,
             due_ns,
@@ -149,8 +149,8 @@ mod tests {
             silent: 0,
             from: None,
             times: vec![
-                stored("mean", Some(130_000_000), 131_000_000, 131_500_000),
-                stored("p50", None, 4_200_000, 4_250_000),
+                time_cell("mean", Some(130_000_000), 131_000_000, 131_500_000),
+                time_cell("p50", None, 4_200_000, 4_250_000),
             ],
             difference: Some(0.0119),
             late_p99_ns: Some(214_000),

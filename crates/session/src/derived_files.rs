@@ -20,12 +20,12 @@ pub struct Derived {
 /// Writes the derived files into the record.
 #[must_use]
 pub fn derive(run: &Run, page: &Page, sink: &SharedMessageSink) -> Derived {
-    let stored = |report| Derived {
+    let written = |report| Derived {
         report,
         is_written: true,
     };
     let Some(dir) = run.dir.as_ref() else {
-        return stored(None);
+        return written(None);
     };
     let report = dir.join(derived::PAGE);
     if derived::is_poorer(dir, &page.summary) {
@@ -33,10 +33,10 @@ pub fn derive(run: &Run, page: &Page, sink: &SharedMessageSink) -> Derived {
             "the report in {} covers more than the record now contains: it was not overwritten",
             dir.display()
         ));
-        return stored(report.is_file().then_some(report));
+        return written(report.is_file().then_some(report));
     }
     match derived::write(dir, page) {
-        Ok(()) => stored(Some(report)),
+        Ok(()) => written(Some(report)),
         Err(error) => {
             sink.error(&format_args!(
 "{error}: once it can be written, `loadline report {}` creates the report from the record",

@@ -16,7 +16,7 @@ impl FinishedRun {
         let page = frontend.page(run);
         frontend.computed(&page);
         let derived = derived_files::derive(run, &page, &rest.sink);
-        frontend.stored(derived.report.as_deref());
+        frontend.files_written(derived.report.as_deref());
         // Probes belong to a search, and parts to a run, so neither is indexed.
         if rest.plan.probing.is_none() && run.manifest.share.is_none() {
             derived_files::index(run, &page, &rest.sink);

@@ -144,13 +144,11 @@ fn there_is(labels: &[&Label]) -> String {
     if labels.is_empty() {
         return "it has none at all".to_owned();
     }
-    let rendered = labels.iter().take(MOST_NAMED);
-    let rendered: Vec<String> = rendered
-        .map(|label| format!("\"{}\"", label.text))
-        .collect();
+    let names = labels.iter().take(MOST_NAMED);
+    let names: Vec<String> = names.map(|label| format!("\"{}\"", label.text)).collect();
     let more = match labels.len().saturating_sub(MOST_NAMED) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    format!("it has {}{more}", rendered.join(", "))
+    format!("it has {}{more}", names.join(", "))
 }

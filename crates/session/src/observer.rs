@@ -33,7 +33,7 @@ pub trait RunObserver {
     /// All results are computed.
     fn computed(&mut self, _page: &Page) {}
     /// Derived files were written. Receives the report's path if there is one.
-    fn stored(&mut self, _report: Option<&Path>) {}
+    fn files_written(&mut self, _report: Option<&Path>) {}
     /// Everything was written. Prints the last lines and returns the exit code.
     fn code(&mut self, outcome: &RunOutcome<'_>) -> u8;
     /// Exit code if `teardown` is all that failed.

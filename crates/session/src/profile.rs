@@ -159,19 +159,19 @@ fn ports(plan: &Plan, host: &Host, arrivals: f64, connections: Option<f64>) -> M
         record::units::count(there_are)
     );
     // A user's own connections close with the iteration. Shared ones stay open.
-    let stored = match (plan.http.pool, &plan.load) {
+    let closing = match (plan.http.pool, &plan.load) {
         (PoolPolicy::PerUser, plan::Load::Open { .. }) => arrivals * (KEPT_NS / SECOND) as f64,
         _ => 0.0,
     };
-    let needed = stored + connections.unwrap_or(0.0);
+    let needed = closing + connections.unwrap_or(0.0);
     let advice = if needed <= there_are as f64 {
         ""
-    } else if stored > 0.0 {
+    } else if closing > 0.0 {
         ": let users share connections (`http: { connections: N }`)"
     } else {
         ": use fewer connections"
     };
-    let new = if stored > 0.0 {
+    let new = if closing > 0.0 {
         format!(
             ", {} new ones per second, each holding its port for a minute after it closes",
             rate(arrivals)

@@ -108,7 +108,7 @@ pub(crate) fn samples(
 
 fn event_of(change: &Change, run: &Run) -> Event {
     let (planned, phases) = change.planned.clone().unzip();
-    let stored = LoadChange {
+    let change_event = LoadChange {
         quantity: match change.to {
             AdjustedLoad::Rate(_) => Changed::Rate,
             AdjustedLoad::Users(_) => Changed::Users,
@@ -118,10 +118,10 @@ fn event_of(change: &Change, run: &Run) -> Event {
         planned,
         phases: phases.unwrap_or_default(),
     };
-    let text = stored.text("the live view", change.phase as usize, &run.manifest);
+    let text = change_event.text("the live view", change.phase as usize, &run.manifest);
     Event {
         phase: Some(change.phase),
-        change: Some(stored),
+        change: Some(change_event),
         ..Event::new(change.at_ns, EventKind::LoadChanged, text)
     }
 }

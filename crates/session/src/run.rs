@@ -187,11 +187,11 @@ pub(crate) fn hear(
     writer: &Writer,
     sink: &SharedMessageSink,
 ) -> Option<SignalGuard> {
-    let stored = match &writer.run().dir {
+    let last_words = match &writer.run().dir {
         Some(dir) => format!("what was measured until then is in {}", dir.display()),
         None => "there is no record".to_owned(),
     };
-    let handler = signals::hear(stop, stored, sink);
+    let handler = signals::hear(stop, last_words, sink);
     handler
         .map_err(|error| {
             sink.warning(&format_args!(

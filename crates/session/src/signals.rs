@@ -33,7 +33,7 @@ struct Listener {
     stop: StopHandle,
     sink: SharedMessageSink,
     /// Printed before an immediate exit.
-    stored: String,
+    last_words: String,
     came: u64,
 }
 
@@ -59,7 +59,7 @@ fn listeners() -> MutexGuard<'static, Listeners> {
 /// Fails if the handlers cannot be installed.
 pub fn hear(
     stop: &StopHandle,
-    stored: String,
+    last_words: String,
     sink: &SharedMessageSink,
 ) -> std::io::Result<SignalGuard> {
     let mut listeners = listeners();
@@ -73,7 +73,7 @@ pub fn hear(
         number,
         stop: stop.clone(),
         sink: sink.clone(),
-        stored,
+        last_words,
         came: 0,
     });
     Ok(SignalGuard(number))
@@ -87,8 +87,8 @@ fn came(number: u8) {
     };
     listener.came += 1;
     if listener.came > POLITE {
-        let stored = &listener.stored;
-        let line = format_args!("stopped immediately; {stored}");
+        let last_words = &listener.last_words;
+        let line = format_args!("stopped immediately; {last_words}");
         listener.sink.last_words(&line);
         engine::exit_at_once(exit::of_signal(number));
     }

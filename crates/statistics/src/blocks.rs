@@ -13,11 +13,11 @@ pub struct Resampled(pub Vec<u32>);
 /// Returns the block length for a series: twice its correlation length, at least the cube root and
 /// at most a quarter of the number of windows.
 #[must_use]
-pub fn block_length(rendered: &[f64]) -> usize {
-    let n = rendered.len();
-    let mean = rendered.iter().sum::<f64>() / n.max(1) as f64;
+pub fn block_length(values: &[f64]) -> usize {
+    let n = values.len();
+    let mean = values.iter().sum::<f64>() / n.max(1) as f64;
     let covariance = |lag: usize| -> f64 {
-        let pairs = rendered.iter().zip(&rendered[lag.min(n)..]);
+        let pairs = values.iter().zip(&values[lag.min(n)..]);
         pairs.map(|(a, b)| (a - mean) * (b - mean)).sum()
     };
     let own = covariance(0);

@@ -26,9 +26,9 @@ pub(super) fn ordered(mut conclusions: Vec<Conclusion>) -> Vec<Conclusion> {
 
 #[must_use]
 pub fn key_conclusions(summary: &Summary) -> Vec<usize> {
-    let message = &summary.verdict.sentence;
+    let sentence = &summary.verdict.sentence;
     let all = summary.conclusions.iter().enumerate();
-    all.filter(|(_, conclusion)| !message.contains(&conclusion.text))
+    all.filter(|(_, conclusion)| !sentence.contains(&conclusion.text))
         .map(|(at, _)| at)
         .take(TOLD_FIRST)
         .collect()

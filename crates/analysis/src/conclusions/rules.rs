@@ -43,11 +43,11 @@ fn headline_path(summary: &Summary, figure: &str) -> String {
     match summary.headline() {
         TimeKind::Response => format!("all.response.{figure}"),
         TimeKind::Iteration => {
-            let rendered = summary.headline_stats().map(|(row, _)| row.id);
+            let headline_row = summary.headline_stats().map(|(row, _)| row.id);
             let at = summary
                 .iterations
                 .iter()
-                .position(|row| Some(row.id) == rendered);
+                .position(|row| Some(row.id) == headline_row);
             format!("iterations.{}.iteration.{figure}", at.unwrap_or(0))
         }
         _ => format!("all.service.{figure}"),

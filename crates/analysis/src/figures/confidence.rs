@@ -38,13 +38,13 @@ pub fn intervals(run: &Run) -> Vec<Confidence> {
         let part = run.totals.label(*id);
         let counters = &part.slot.counters;
         let paced = counters.paced == counters.ended();
-        let rendered = match kind {
+        let is_shown = match kind {
             TimeKind::Response => paced,
             TimeKind::Service => *id == label::ALL && !paced,
             kind => *kind == TimeKind::Iteration && is_of_iterations(run, *id),
         };
         let samples = Sampled::from_totals(&part, *kind);
-        let Some(stats) = samples.stats().filter(|_| rendered) else {
+        let Some(stats) = samples.stats().filter(|_| is_shown) else {
             continue;
         };
         let label = run

@@ -151,13 +151,16 @@ fn judge_with(
 }
 
 fn without_doubles(pools: Vec<Limited>) -> Vec<Limited> {
-    let mut stored: Vec<Limited> = Vec::new();
+    let mut distinct: Vec<Limited> = Vec::new();
     for pool in pools {
-        if !stored.iter().any(|known| pools::is_one_pool(known, &pool)) {
-            stored.push(pool);
+        if !distinct
+            .iter()
+            .any(|known| pools::is_one_pool(known, &pool))
+        {
+            distinct.push(pool);
         }
     }
-    stored
+    distinct
 }
 
 fn names(limited: &[Limited]) -> Vec<String> {

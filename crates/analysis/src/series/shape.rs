@@ -63,10 +63,10 @@ pub fn distributions(run: &Run, headline: TimeKind) -> Vec<Distribution> {
         }
         sum
     };
-    let rendered = kinds
+    let distributions = kinds
         .into_iter()
         .map(|kind| distribution(&part(kind), kind));
-    rendered.filter(|rendered| rendered.count > 0).collect()
+    distributions.filter(|one| one.count > 0).collect()
 }
 
 fn distribution(part: &LabelTotals, kind: TimeKind) -> Distribution {

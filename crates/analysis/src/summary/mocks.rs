@@ -94,10 +94,10 @@ fn row(mock: &Value, route: &Value) -> MockRow {
     let times: Vec<MockTime> = TOLD
         .iter()
         .filter(|(_, least)| answered >= *least)
-        .filter_map(|(what, _)| stored(what, route))
+        .filter_map(|(what, _)| time(what, route))
         .collect();
-    let off = times.iter().filter(|stored| stored.due_ns > 0);
-    let off = off.map(|stored| stored.served_ns as f64 / stored.due_ns as f64 - 1.0);
+    let off = times.iter().filter(|time| time.due_ns > 0);
+    let off = off.map(|time| time.served_ns as f64 / time.due_ns as f64 - 1.0);
     MockRow {
         mock: text(&mock["mock"]).unwrap_or_default(),
         route: text(&route["route"]).unwrap_or_default(),
@@ -113,7 +113,7 @@ fn row(mock: &Value, route: &Value) -> MockRow {
     }
 }
 
-fn stored(what: &str, route: &Value) -> Option<MockTime> {
+fn time(what: &str, route: &Value) -> Option<MockTime> {
     let of = |side: &str| ns(&route[side][format!("{what}_ms")]);
     Some(MockTime {
         statistic: what.to_owned(),
@@ -136,7 +136,7 @@ fn ns(ms: &Value) -> Option<u64> {
 impl MockRow {
     #[must_use]
     pub fn time(&self, what: &str) -> Option<&MockTime> {
-        self.times.iter().find(|stored| stored.statistic == what)
+        self.times.iter().find(|time| time.statistic == what)
     }
 }
 
@@ -160,7 +160,7 @@ mod tests {
         let reported: Vec<&str> = row
             .times
             .iter()
-            .map(|stored| stored.statistic.as_str())
+            .map(|time| time.statistic.as_str())
             .collect();
         // 229 responses are too few for a p99.
         assert_eq!(reported, ["mean", "p50", "p95"]);

@@ -146,13 +146,13 @@ impl Checker {
             Severity::Contradiction
         };
         let value: f64 = parts.iter().map(|part| part.value).sum();
-        let rendered = if is_count {
+        let sum = if is_count {
             units::count(value as u64)
         } else {
             units::decimal(value)
         };
         let text = format!(
-            "{}, but {} {how} {rendered} ({})",
+            "{}, but {} {how} {sum} ({})",
             total.named(),
             parts_in_words(parts),
             by(total.value, value)

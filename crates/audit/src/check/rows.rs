@@ -92,7 +92,7 @@ fn mean(
     checker: &mut Checker,
     total: &PrintedFigure,
     parts: &[(&PrintedFigure, &PrintedFigure)],
-    rendered: fn(f64) -> String,
+    format_value: fn(f64) -> String,
 ) {
     checker.look();
     let zero = Range::exactly(0.0);
@@ -122,7 +122,7 @@ fn mean(
         } else {
             format!("{} parts", parts.len())
         },
-        rendered(value),
+        format_value(value),
         by(total.value, value)
     )
     .replace(" below it", "");

@@ -143,10 +143,10 @@ impl RemoteService {
 
     async fn ask(&self, method: &Method, path: &str, body: &Bytes) -> Option<u16> {
         loop {
-            let stored = self.idle().pop();
-            let is_kept = stored.is_some();
-            let mut connection = match stored {
-                Some(stored) => stored,
+            let idle = self.idle().pop();
+            let is_kept = idle.is_some();
+            let mut connection = match idle {
+                Some(idle) => idle,
                 None => self.connect().await?,
             };
             // The connection was closed before anything was sent on it.

@@ -66,12 +66,12 @@ fn routes(options: &LabOptions) -> Result<Routes, LabError> {
         cpu_ns: settings.cpu_ns,
         lock_ns: settings.lock_ns,
     });
-    let rendered = Arc::clone(&site);
+    let observed_site = Arc::clone(&site);
     Ok(Routes {
         router: api::routes(site),
         stats: Some(Box::new(move || {
-            let mut reported = rendered.sessions().to_json();
-            reported["pool_wait"] = control::status(&rendered.fleet);
+            let mut reported = observed_site.sessions().to_json();
+            reported["pool_wait"] = control::status(&observed_site.fleet);
             (NAME, reported)
         })),
         sidecar: Some(Sidecar::http(options, settings.control_port, reported)?),

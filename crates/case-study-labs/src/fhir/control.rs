@@ -55,7 +55,7 @@ fn servers(platform: &Platform) -> String {
     text
 }
 
-fn shared(rendered: &OfShared, name: &str, what: &str) -> String {
+fn shared(resource: &OfShared, name: &str, what: &str) -> String {
     let mut text = String::new();
     let mut row = |name: &str, kind: &str, help: &str, value: f64| {
         head(&mut text, name, kind, help);
@@ -65,18 +65,18 @@ fn shared(rendered: &OfShared, name: &str, what: &str) -> String {
         SECONDS,
         "counter",
         "Time of all cores together",
-        rendered.busy_ns as f64 / 1e9,
+        resource.busy_ns as f64 / 1e9,
     );
-    row(CORES, "gauge", "Its cores", f64::from(rendered.cores));
+    row(CORES, "gauge", "Its cores", f64::from(resource.cores));
     let (active, waiting) = (format!("{name}_active"), format!("{name}_waiting"));
-    row(&active, "gauge", "Being worked on", rendered.active as f64);
+    row(&active, "gauge", "Being worked on", resource.active as f64);
     row(
         &waiting,
         "gauge",
         "Waiting for a core",
-        rendered.waiting as f64,
+        resource.waiting as f64,
     );
     let total = format!("{name}_{what}_total");
-    row(&total, "counter", "Asked so far", rendered.asked as f64);
+    row(&total, "counter", "Asked so far", resource.asked as f64);
     text
 }

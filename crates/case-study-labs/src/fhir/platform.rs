@@ -159,7 +159,7 @@ impl Platform {
 
     pub(super) fn servers(&self) -> Vec<OfServer> {
         let now = clock::monotonic_ns();
-        let rendered = self.servers.iter().map(|server| {
+        let servers = self.servers.iter().map(|server| {
             let (busy_ns, held_back_ns) = match &mut *lock(&server.processor) {
                 Processor::Whole(cores) => (cores.busy_ns(now), None),
                 Processor::Part(quota) => (quota.busy_ns(now), Some(quota.held_back_ns(now))),
@@ -171,7 +171,7 @@ impl Platform {
                 requests: server.requests.load(Relaxed),
             }
         });
-        rendered.collect()
+        servers.collect()
     }
 
     pub(super) fn database(&self) -> OfShared {

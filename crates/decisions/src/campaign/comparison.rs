@@ -103,7 +103,7 @@ fn figures(before: MeasuredStage<'_>, after: MeasuredStage<'_>) -> Vec<Compared>
         }
         let numbers = before.as_ref().zip(after.as_ref());
         let change = numbers.and_then(|(before, after)| change(before.1?, after.1?));
-        let text = |rendered: Option<ShownFigure>| rendered.map(|(text, _)| text);
+        let text = |figure: Option<ShownFigure>| figure.map(|(text, _)| text);
         Some(Compared {
             name,
             before: text(before),

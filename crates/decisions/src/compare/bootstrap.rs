@@ -55,11 +55,11 @@ impl BootstrapSamples {
         stream: u64,
     ) -> Option<BootstrapSamples> {
         let (windows, bounds) = windows(run, id, kind)?;
-        let rendered: Vec<f64> = windows
+        let figures: Vec<f64> = windows
             .iter()
-            .map(|window| render(window, &bounds))
+            .map(|window| window_figure(window, &bounds))
             .collect();
-        let block = block_length(&rendered);
+        let block = block_length(&figures);
         let mut random = Rng::keyed(0, Purpose::Resampling, stream, 0);
         let sums = (0..RESAMPLES).map(|_| {
             let Resampled(times) = resample(windows.len(), block, &mut random);
@@ -192,7 +192,7 @@ fn idle(
 }
 
 /// The median, or the count if there are no times.
-fn render(window: &SampledWindow, bounds: &[f64]) -> f64 {
+fn window_figure(window: &SampledWindow, bounds: &[f64]) -> f64 {
     let middle =
         Sum::weighted(std::slice::from_ref(window), &[1], bounds.len()).quantile(0.5, bounds);
     if middle.is_finite() && middle > 0.0 {

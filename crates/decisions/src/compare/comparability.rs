@@ -261,12 +261,12 @@ fn host(run: &Run) -> String {
 fn normalized(plan: &Value, target: &str, path: &str) -> Value {
     match plan {
         Value::Object(members) => {
-            let stored = members.iter().filter_map(|(name, value)| {
+            let compared = members.iter().filter_map(|(name, value)| {
                 let path = place(path, name);
                 let counts = name != "at" && !MAY_DIFFER.contains(&path.as_str());
                 counts.then(|| (name.clone(), normalized(value, target, &path)))
             });
-            stored.collect()
+            compared.collect()
         }
         Value::Array(items) => {
             // In lists, only positions in files are dropped.

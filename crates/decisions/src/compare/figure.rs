@@ -62,7 +62,7 @@ const TOO_FEW: &str = "has too few requests beyond it";
 const QUANTILES: [f64; 5] = [0.5, 0.9, 0.95, 0.99, 0.999];
 
 fn is_kept(q: f64) -> bool {
-    QUANTILES.iter().any(|stored| is(*stored, q))
+    QUANTILES.iter().any(|known| is(*known, q))
 }
 
 fn is(a: f64, b: f64) -> bool {
@@ -267,7 +267,7 @@ impl Subject {
                 return "has too few requests beyond this percentile, or no responses there";
             }
             Metric::Time(span, Stat::Quantile(q)) => {
-                stats(row, span).and_then(|stats| stored(stats, q))
+                stats(row, span).and_then(|stats| percentile(stats, q))
             }
             Metric::Time(span, Stat::Max) => stats(row, span).map(|stats| &stats.max),
             _ => None,
@@ -323,14 +323,13 @@ fn of_stats(stats: &Stats, stat: Stat) -> Option<f64> {
     match stat {
         Stat::Mean => stats.mean_ns,
         Stat::Max => known(&stats.max),
-        Stat::Quantile(q) => stored(stats, q).and_then(known),
+        Stat::Quantile(q) => percentile(stats, q).and_then(known),
     }
 }
 
-fn stored(stats: &Stats, q: f64) -> Option<&Figure> {
+fn percentile(stats: &Stats, q: f64) -> Option<&Figure> {
     let figures = [&stats.p50, &stats.p90, &stats.p95, &stats.p99, &stats.p999];
-    let mut stored = QUANTILES.into_iter().zip(figures);
-    stored
-        .find(|(stored, _)| is(*stored, q))
+    let mut all = QUANTILES.into_iter().zip(figures);
+    all.find(|(known, _)| is(*known, q))
         .map(|(_, figure)| figure)
 }

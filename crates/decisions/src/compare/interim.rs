@@ -128,8 +128,8 @@ mod tests {
     fn five_percent_over_a_variation_of_two_is_shown() {
         let mut random = Rng::keyed(2, Purpose::Resampling, 0, 0);
         let seen = (0..1000).map(|_| simulated(&mut random, 0.05));
-        let rendered = seen.filter(|seen| seen.is_different).count();
-        assert!(rendered >= 800, "{rendered} of 1000");
+        let different = seen.filter(|seen| seen.is_different).count();
+        assert!(different >= 800, "{different} of 1000");
     }
 
     #[test]

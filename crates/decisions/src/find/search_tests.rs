@@ -170,7 +170,7 @@ fn grows(service: SimulatedService, times: f64, seconds: usize, probes: u64) -> 
         allowed: 0.01,
         bound_s: Some(2.0),
     };
-    let text = (0..probes).filter(|seed| {
+    let growing = (0..probes).filter(|seed| {
         let length = ProbeLength {
             settle_s: 2.0,
             seconds,
@@ -178,7 +178,7 @@ fn grows(service: SimulatedService, times: f64, seconds: usize, probes: u64) -> 
         let seen = service.load(rate, objective, length, *seed, 0.0);
         seen.grows(rate, seconds) == Some(true)
     });
-    text.count() as f64 / probes as f64
+    growing.count() as f64 / probes as f64
 }
 
 #[test]

@@ -145,8 +145,10 @@ impl RowTimes {
             Stat::Mean => self.mean,
             Stat::Max => self.max,
             Stat::Quantile(q) => {
-                let mut stored = QUANTILES.iter().zip(self.percentiles);
-                stored.find(|(stored, _)| (**stored - q).abs() < 1e-9)?.1
+                let mut percentiles = QUANTILES.iter().zip(self.percentiles);
+                percentiles
+                    .find(|(percentiles, _)| (**percentiles - q).abs() < 1e-9)?
+                    .1
             }
         }
     }

@@ -110,7 +110,7 @@ pub struct Exchange {
     /// Time limits.
     pub limits: Limits,
     /// Memory reserved for the response.
-    pub stored: Held,
+    pub reserved: Held,
 }
 
 impl Exchange {
@@ -130,7 +130,7 @@ impl Exchange {
             },
             answer: Response::default(),
             limits: Limits::from(started, timeouts),
-            stored: Held::nothing(memory),
+            reserved: Held::nothing(memory),
         }
     }
 }
@@ -163,13 +163,13 @@ impl OneAnswer<'_> {
     }
 
     fn holds(&self, reply: &mut Reply) -> Result<(), Fault> {
-        if self.exchange.stored.hold(reply.body.capacity() as u64) {
+        if self.exchange.reserved.hold(reply.body.capacity() as u64) {
             return Ok(());
         }
         // Released immediately, so that another response may fit.
         reply.body = Vec::new();
         reply.keep_alive = false;
-        self.exchange.stored.hold(0);
+        self.exchange.reserved.hold(0);
         Err(Fault::OutOfMemory)
     }
 }

@@ -243,7 +243,7 @@ fn framing(spec: &Request) -> Result<(), String> {
         if !name.eq_ignore_ascii_case("content-length") {
             continue;
         }
-        let Some(expected) = value
+        let Some(literal) = value
             .as_literal()
             .map(|value| query::value::text(Some(value)))
         else {
@@ -257,12 +257,12 @@ fn framing(spec: &Request) -> Result<(), String> {
             body.ok().flatten().map_or(0, |body| body.len())
         } else {
             return Err(format!(
-                "`{name}: {expected}` may be wrong, because the length of this body can differ each time: leave it out"
+                "`{name}: {literal}` may be wrong, because the length of this body can differ each time: leave it out"
             ));
         };
-        if expected.trim() != sent.to_string() {
+        if literal.trim() != sent.to_string() {
             return Err(format!(
-                "`{name}: {expected}` is not the length of the body, {sent} bytes: leave it out"
+                "`{name}: {literal}` is not the length of the body, {sent} bytes: leave it out"
             ));
         }
     }

@@ -222,7 +222,7 @@ impl User<'_> {
             .store
             .as_ref()
             .is_some_and(|path| self.program.is_secret(path.root()));
-        let rendered = match &value {
+        let text = match &value {
             Some(_) if is_secret => HIDDEN.to_owned(),
             value => value.as_ref().map_or_else(String::new, Value::to_string),
         };
@@ -238,13 +238,13 @@ impl User<'_> {
                 let wanted = wanted.map_or("nothing".to_owned(), |wanted| wanted.to_string());
                 (
                     !capture.strict,
-                    format!("{what} is {rendered}, expected {wanted}"),
+                    format!("{what} is {text}, expected {wanted}"),
                 )
             }
             (Some(_), _) => {
                 let text = name.map_or_else(
-                    || format!("{source} is {rendered}"),
-                    |name| format!("{name} = {rendered}"),
+                    || format!("{source} is {text}"),
+                    |name| format!("{name} = {text}"),
                 );
                 (true, text)
             }

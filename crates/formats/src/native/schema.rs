@@ -89,7 +89,7 @@ fn definitions() -> Value {
     object(model::REQUEST, request, &["url"]),
     ],
     },
-    "auth": object(model::AUTH, |_| message("Text", reference("text")), &["user", "password"]),
+    "auth": object(model::AUTH, |_| described("Text", reference("text")), &["user", "password"]),
     "part": { "anyOf": [reference("text"), object(model::PART, part, &[])] },
     "captured": { "anyOf": [{ "type": "string", "description": "A JSONPath: $.id" }, object(model::CAPTURE, capture, &[])] },
     "check": object(model::CHECK, check, &[]),
@@ -118,13 +118,13 @@ pub(super) fn reference(name: &str) -> Value {
     json!({ "$ref": format!("#/$defs/{name}") })
 }
 
-pub(super) fn message(text: &str, mut schema: Value) -> Value {
+pub(super) fn described(text: &str, mut schema: Value) -> Value {
     schema["description"] = text.into();
     schema
 }
 
 pub(super) fn named(text: &str, name: &str) -> Value {
-    message(text, reference(name))
+    described(text, reference(name))
 }
 
 pub(super) fn string(text: &str) -> Value {
@@ -395,7 +395,7 @@ fn assume(key: &str) -> Value {
 
 fn stage(key: &str) -> Value {
     match key {
-        "name" => message("Its name", json!({ "type": ["string", "number"] })),
+        "name" => described("Its name", json!({ "type": ["string", "number"] })),
         "load" => reference("load"),
         "run" => named(
             "Another tool's command line, as text or word by word",
@@ -409,7 +409,7 @@ fn stage(key: &str) -> Value {
             json!({ "enum": ["stop", "continue"], "description": "What happens to later stages if it fails" })
         }
         "target" => string("What it loads, where that is not what the campaign does"),
-        "against" => message(
+        "against" => described(
             "The earlier stage whose load this stage repeats on a different target",
             json!({ "type": ["string", "number"] }),
         ),
@@ -425,7 +425,7 @@ fn cool_down(key: &str) -> Value {
             "Duration for which the service must be as before",
             "duration",
         ),
-        "baseline" => message(
+        "baseline" => described(
             "The stage used as the baseline",
             json!({ "type": ["string", "number"] }),
         ),
@@ -486,7 +486,7 @@ fn capture(key: &str) -> Value {
         "json" => string("A JSONPath: $.id"),
         "header" => string("A header's name"),
         "regexp" => string("A regular expression, as JavaScript has them"),
-        "group" => message(
+        "group" => described(
             "The group whose text is taken",
             json!({ "type": ["integer", "string"] }),
         ),

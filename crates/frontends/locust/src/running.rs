@@ -216,7 +216,7 @@ impl RunObserver for TestObserver<'_> {
         self.update(|reported| reported.lines.extend(message));
     }
 
-    fn stored(&mut self, report: Option<&Path>) {
+    fn files_written(&mut self, report: Option<&Path>) {
         if let Some(report) = report {
             let line = format!("report {}", report.display());
             self.update(|reported| reported.lines.push(line));

@@ -10,10 +10,10 @@ pub(crate) fn text(option: &str, path: &Path) -> Result<String, String> {
     read.map_err(|error| format!("{option} {}: {error}", path.display()))
 }
 
-pub(crate) fn payload(message: &str) -> Result<String, String> {
-    match message.strip_prefix("template://") {
+pub(crate) fn payload(source: &str) -> Result<String, String> {
+    match source.strip_prefix("template://") {
         Some(path) => text("-m", Path::new(path)),
-        None => Ok(message.to_owned()),
+        None => Ok(source.to_owned()),
     }
 }
 

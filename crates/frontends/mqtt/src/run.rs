@@ -210,7 +210,7 @@ impl RunObserver for RunPrinter {
         self.shows.sink.out(&console::summary_text(&page.summary));
     }
 
-    fn stored(&mut self, report: Option<&Path>) {
+    fn files_written(&mut self, report: Option<&Path>) {
         if let Some(path) = report {
             let line = format_args!("loadline: report {}", path.display());
             self.shows.sink.say(&line);

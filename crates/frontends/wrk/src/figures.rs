@@ -6,7 +6,7 @@ use crate::print::{PrintedLatency, Spectrum, Statistics, WrkReport};
 
 pub fn from_report(report: &WrkReport) -> (DistributionFigures, DistributionFigures) {
     let latency = match &report.latency {
-        PrintedLatency::Wrk { rendered, .. } => of_statistics(rendered),
+        PrintedLatency::Wrk { corrected, .. } => of_statistics(corrected),
         PrintedLatency::Wrk2 { corrected, .. } => of_spectrum(corrected),
     };
     (latency, of_statistics(&report.rate))

@@ -206,11 +206,11 @@ fn own_lines(summary: &Summary, report: &WrkReport, run: &Run, sink: &SharedMess
             sink.say(&format_args!("loadline: {line}"));
         }
     }
-    if let Some((measured, rendered)) = report.moved_p99() {
+    if let Some((measured, corrected)) = report.moved_p99() {
         sink.warning(&format_args!(
 "wrk's correction changed the p99 of latency from {} (measured) to {} (shown): it adds values for requests that were never sent",
 units::time(measured * 1000),
-units::time(rendered * 1000)
+units::time(corrected * 1000)
 ));
     }
     for line in criteria(&summary.criteria).lines() {

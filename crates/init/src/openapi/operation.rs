@@ -175,21 +175,21 @@ impl<'n> Operation<'n> {
             let parameter = self.parameters.iter().find(|parameter| {
                 text(parameter, "name") == name && text(parameter, "in") == "path"
             });
-            let message = parameter
+            let documented = parameter
                 .map(|parameter| said_of(root, parameter))
                 .transpose()?
                 .flatten();
-            let message = message
+            let documented = documented
                 .zip(parameter)
                 .filter(|(value, _)| !value::text(Some(value)).is_empty())
                 .map(|(value, parameter)| {
                     ParameterStyle::from_parameter(parameter, "path").path(name, &value)
                 });
             if let Some(parameter) = parameter.filter(|_| !self.given.contains_key(name)) {
-                let reported = told_of_others(name, message.as_ref(), parameter);
+                let reported = told_of_others(name, documented.as_ref(), parameter);
                 request.comments.extend(reported);
             }
-            match (self.given.get(name), message) {
+            match (self.given.get(name), documented) {
                 (Some(variable), _) => request.url.push_str(variable),
                 (None, Some(text)) => request.url.push_str(&text),
                 (None, None) => {

@@ -90,9 +90,9 @@ impl Broker {
         if let Some(to) = old.as_ref().and_then(|old| old.to.as_ref()) {
             let _ = to.send(Out::Close);
         }
-        let stored = old.filter(|old| !coming.clean && !old.is_brief);
-        let was_there = stored.is_some();
-        let mut session = stored.unwrap_or_default();
+        let previous = old.filter(|old| !coming.clean && !old.is_brief);
+        let was_there = previous.is_some();
+        let mut session = previous.unwrap_or_default();
         session.connection = self.next_connection;
         session.to = Some(coming.to);
         (session.is_brief, session.window) = (coming.is_brief, coming.window);

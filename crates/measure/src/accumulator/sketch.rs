@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn single_values_are_within_accuracy() {
-        for (value, rendered) in [
+        for (value, expected) in [
             (0.5, 0.5),
             (1.0, 1.0),
             (2.0, 2.0),
@@ -131,7 +131,7 @@ mod tests {
             let mut sketch = Sketch::default();
             sketch.add(value);
             assert!(
-                (rounded(sketch.quantile(0.5)) - rendered).abs() < 1e-9,
+                (rounded(sketch.quantile(0.5)) - expected).abs() < 1e-9,
                 "{value}: {}",
                 sketch.quantile(0.5)
             );

@@ -155,10 +155,10 @@ impl Client {
                 state.outbox.answered(answered.identifier);
             }
             Packet::Pingresp => state.outbox.pong(),
-            Packet::Disconnect(expected) => {
+            Packet::Disconnect(disconnect) => {
                 shared.worker.remark(format!(
                     "the server sent a client away: {}",
-                    expected.reason
+                    disconnect.reason
                 ));
                 return Err(Fault::ClosedEarly);
             }

@@ -150,9 +150,9 @@ impl Peer {
 #[test]
 fn wherever_a_connection_breaks_the_ledger_is_the_servers() {
     for qos in [Qos::AtMostOnce, Qos::AtLeastOnce, Qos::ExactlyOnce] {
-        for (stored, bytes) in [false, true]
+        for (is_kept, bytes) in [false, true]
             .into_iter()
-            .flat_map(|stored| (0..=5 * BYTES).map(move |bytes| (stored, bytes)))
+            .flat_map(|is_kept| (0..=5 * BYTES).map(move |bytes| (is_kept, bytes)))
         {
             let mut peer = Peer::new(qos, 1000);
             (0..5).for_each(|_| peer.due());
@@ -161,7 +161,7 @@ fn wherever_a_connection_breaks_the_ledger_is_the_servers() {
             peer.take(bytes - bytes / 2);
             peer.answer();
             peer.check();
-            peer.lose(stored);
+            peer.lose(is_kept);
             (0..3).for_each(|_| peer.due());
             peer.encode();
             peer.take(u64::MAX / 2);
@@ -174,13 +174,13 @@ fn wherever_a_connection_breaks_the_ledger_is_the_servers() {
             let whole = bytes / BYTES;
             let first = whole.min(1);
             let ledger = peer.close();
-            let (sent, resent, unknown) = match (qos, stored) {
+            let (sent, resent, unknown) = match (qos, is_kept) {
                 (Qos::AtMostOnce, _) => (whole + 3, 0, whole),
                 (_, false) => (whole + 3, 0, whole - first),
                 (_, true) => (8, whole - first, 0),
             };
             let seen = (ledger.sent, ledger.resent, ledger.unknown);
-            assert_eq!(seen, (sent, resent, unknown), "{qos:?} {stored} {bytes}");
+            assert_eq!(seen, (sent, resent, unknown), "{qos:?} {is_kept} {bytes}");
         }
     }
 }

@@ -44,21 +44,21 @@ pub(super) fn build(load: &Load, full: Option<f64>) -> (Vec<RateColumn>, usize) 
 /// Selects the lowest, the highest, 1x and rates between them.
 fn thinned(rates: &[f64], full: Option<f64>) -> Vec<f64> {
     let last = rates.len() - 1;
-    let mut stored: Vec<usize> = (0..MOST).map(|i| i * last / (MOST - 1)).collect();
+    let mut chosen: Vec<usize> = (0..MOST).map(|i| i * last / (MOST - 1)).collect();
     let one = full.and_then(|full| {
         rates
             .iter()
             .position(|rate| (rate - full).abs() <= 1e-9 * full)
     });
-    if let Some(one) = one.filter(|one| !stored.contains(one)) {
+    if let Some(one) = one.filter(|one| !chosen.contains(one)) {
         // Replaces the nearest rate that is not an end.
         let nearest = (1..MOST - 1)
-            .min_by_key(|i| stored[*i].abs_diff(one))
+            .min_by_key(|i| chosen[*i].abs_diff(one))
             .unwrap_or(1);
-        stored[nearest] = one;
-        stored.sort_unstable();
+        chosen[nearest] = one;
+        chosen.sort_unstable();
     }
-    stored.into_iter().map(|i| rates[i]).collect()
+    chosen.into_iter().map(|i| rates[i]).collect()
 }
 
 fn digits(number: f64) -> f64 {

@@ -17,7 +17,7 @@ impl Schedule {
         let Some(rest_ns) = end_ns.and_then(|end| end.checked_sub(from_ns)) else {
             return self.clone();
         };
-        let stored = self.due(from_ns);
+        let unchanged = self.due(from_ns);
         let mut changed = Schedule {
             parts: Vec::new(),
             total: 0,
@@ -26,7 +26,7 @@ impl Schedule {
         let (before, after): (Vec<&SchedulePart>, Vec<&SchedulePart>) =
             self.parts.iter().partition(|part| part.phase <= phase);
         for part in before {
-            changed.take(part, stored.saturating_sub(part.first));
+            changed.take(part, unchanged.saturating_sub(part.first));
         }
         let offset = u64::from(self.arrivals_at_ends);
         let piece = RateSegment::of_rate(from_ns, rest_ns, rate, offset);

@@ -115,11 +115,11 @@ impl Schedule {
         }
         // Includes an arrival at the new end if the last arrival of a phase is at its end.
         self.total = self.due(end_ns);
-        let stored = self.part_of(self.total);
-        if let Some(stored) = stored {
-            let part = &mut self.parts[stored];
+        let last_part = self.part_of(self.total);
+        if let Some(last_part) = last_part {
+            let part = &mut self.parts[last_part];
             part.count = self.total - part.first;
-            self.parts.truncate(stored + 1);
+            self.parts.truncate(last_part + 1);
             self.parts.retain(|part| part.count > 0);
         }
         let phases = 1 + self.phase_ends.partition_point(|end| *end < end_ns);

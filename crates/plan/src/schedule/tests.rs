@@ -299,9 +299,9 @@ proptest! {
         let whole = Schedule::new(&open(phases, first), seed);
         let end_ns = (whole.end_ns() as f64 * share) as u64;
         let cut = whole.clone().until(end_ns);
-        let stored: Vec<Arrival> = whole.shard(0, 1).take_while(|a| a.intended_ns < end_ns || after && a.intended_ns == end_ns).collect();
-        prop_assert_eq!(cut.shard(0, 1).collect::<Vec<_>>(), stored.clone());
-        prop_assert_eq!((cut.total(), cut.end_ns()), (stored.len() as u64, end_ns.min(whole.end_ns())));
+        let expected: Vec<Arrival> = whole.shard(0, 1).take_while(|a| a.intended_ns < end_ns || after && a.intended_ns == end_ns).collect();
+        prop_assert_eq!(cut.shard(0, 1).collect::<Vec<_>>(), expected.clone());
+        prop_assert_eq!((cut.total(), cut.end_ns()), (expected.len() as u64, end_ns.min(whole.end_ns())));
         let by_phase: u64 = (0..cut.phase_ends().len()).map(|p| cut.phase_total(p as u32)).sum();
         prop_assert_eq!(by_phase, cut.total());
         prop_assert!(whole.phase_ends().starts_with(&cut.phase_ends()[..cut.phase_ends().len() - 1]));

@@ -22,7 +22,7 @@ const MOST_RECENT: usize = 256;
 pub(super) struct Values {
     forms: BTreeMap<String, String>,
     matcher: Option<AhoCorasick>,
-    rendered: Vec<String>,
+    marks: Vec<String>,
     recent: Vec<(String, String)>,
 }
 
@@ -50,32 +50,31 @@ impl Values {
         if secret.len() < MIN_LENGTH || is_known {
             return;
         }
-        let rendered = salt.hidden(secret);
+        let marks = salt.hidden(secret);
         let forms = forms_of(secret).into_iter();
-        self.recent
-            .extend(forms.map(|form| (form, rendered.clone())));
+        self.recent.extend(forms.map(|form| (form, marks.clone())));
     }
 
     fn settle(&mut self) {
-        for (form, rendered) in self.recent.drain(..) {
-            self.forms.entry(form).or_insert(rendered);
+        for (form, marks) in self.recent.drain(..) {
+            self.forms.entry(form).or_insert(marks);
         }
         let matcher = AhoCorasick::builder()
             .match_kind(MatchKind::LeftmostLongest)
             .build(self.forms.keys())
             .ok();
-        self.rendered = self.forms.values().cloned().collect();
+        self.marks = self.forms.values().cloned().collect();
         self.matcher = matcher.filter(|_| !self.forms.is_empty());
     }
 
     pub(super) fn hide(&self, text: &str) -> String {
         let mut text = match &self.matcher {
-            Some(matcher) => matcher.replace_all(text, &self.rendered),
+            Some(matcher) => matcher.replace_all(text, &self.marks),
             None => text.to_owned(),
         };
-        for (form, rendered) in &self.recent {
+        for (form, marks) in &self.recent {
             if text.contains(form.as_str()) {
-                text = text.replace(form.as_str(), rendered);
+                text = text.replace(form.as_str(), marks);
             }
         }
         text
@@ -85,8 +84,8 @@ impl Values {
 fn forms_of(secret: &str) -> Vec<String> {
     let mut forms = vec![secret.to_owned()];
     // Encoders differ: only letters and digits, RFC 3986, and JavaScript's two functions.
-    for stored in ["", "-_.~", "-_.~!*'()", "-_.~!*'();/?:@&=+$,#"] {
-        let keep = |byte: u8| byte.is_ascii_alphanumeric() || stored.as_bytes().contains(&byte);
+    for unreserved in ["", "-_.~", "-_.~!*'()", "-_.~!*'();/?:@&=+$,#"] {
+        let keep = |byte: u8| byte.is_ascii_alphanumeric() || unreserved.as_bytes().contains(&byte);
         for hex in [
             |byte| format!("%{byte:02X}"),
             |byte: u8| format!("%{byte:02x}"),

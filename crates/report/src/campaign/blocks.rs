@@ -69,7 +69,7 @@ pub(super) fn build<'a>(
         blocks.push(Block::List(saturated));
     }
     blocks.extend(campaign.projection.iter().flat_map(projection::blocks));
-    blocks.extend(stored(&campaign.stages));
+    blocks.extend(mock_rows(&campaign.stages));
     if campaign.stages.iter().any(|row| row.cool_down.is_some()) {
         blocks.push(Block::Heading("Recovery"));
         blocks.push(Block::Table(recovery(&campaign.stages)));
@@ -295,7 +295,7 @@ fn throughout(constants: &[Constant]) -> Option<String> {
     (!reported.is_empty()).then(|| format!("Constant throughout: {}.", reported.join(", ")))
 }
 
-fn stored(rows: &[StageRow]) -> Vec<Block<'static>> {
+fn mock_rows(rows: &[StageRow]) -> Vec<Block<'static>> {
     if rows.iter().all(|row| row.mocks.is_empty()) {
         return Vec::new();
     }

@@ -71,7 +71,7 @@ fn cells(run: &IndexedRun) -> [String; 7] {
 }
 
 fn place(q: f64) -> usize {
-    let is_it = |stored: &f64| (stored - q).abs() < 1e-9;
+    let is_it = |known: &f64| (known - q).abs() < 1e-9;
     QUANTILES.iter().position(is_it).unwrap_or(0)
 }
 

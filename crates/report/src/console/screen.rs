@@ -72,8 +72,8 @@ fn begun(text: &str, room: usize) -> String {
     if text.chars().count() <= room {
         return text.to_owned();
     }
-    let stored: String = text.chars().take(room.saturating_sub(1)).collect();
-    format!("{}…", stored.trim_end())
+    let cut: String = text.chars().take(room.saturating_sub(1)).collect();
+    format!("{}…", cut.trim_end())
 }
 
 fn progress(model: &ScreenModel, room: usize) -> StyledLine {

@@ -180,26 +180,26 @@ fn layout(lines: &[TableLine], columns: Columns) -> (String, Vec<&'static str>) 
         .map(|line| width(&line.label))
         .max()
         .unwrap_or(0);
-    let mut rendered = [true; 9];
-    let taken = |rendered: &[bool; 9]| -> usize {
-        let rendered = widths
+    let mut is_shown = [true; 9];
+    let taken = |is_shown: &[bool; 9]| -> usize {
+        let is_shown = widths
             .iter()
-            .zip(rendered)
-            .filter(|(_, rendered)| **rendered);
-        rendered.map(|(width, _)| width + 1).sum()
+            .zip(is_shown)
+            .filter(|(_, is_shown)| **is_shown);
+        is_shown.map(|(width, _)| width + 1).sum()
     };
     for column in LEFT_OUT {
-        if taken(&rendered) + labels.min(GOOD_LABEL) > columns.count() {
-            rendered[column] = false;
+        if taken(&is_shown) + labels.min(GOOD_LABEL) > columns.count() {
+            is_shown[column] = false;
         }
     }
-    let room = columns.count().saturating_sub(taken(&rendered));
+    let room = columns.count().saturating_sub(taken(&is_shown));
     let label_width = labels.min(room).max(MIN_LABEL);
     let render = |line: &TableLine| {
         let label = cut(&line.label, label_width);
         let mut text = format!("{label:<label_width$}");
-        let cells = line.cells.iter().zip(widths).zip(rendered);
-        for ((cell, width), _) in cells.filter(|(_, rendered)| *rendered) {
+        let cells = line.cells.iter().zip(widths).zip(is_shown);
+        for ((cell, width), _) in cells.filter(|(_, is_shown)| *is_shown) {
             text.push_str(&format!(" {cell:>width$}"));
         }
         text.trim_end().to_owned()
@@ -207,7 +207,7 @@ fn layout(lines: &[TableLine], columns: Columns) -> (String, Vec<&'static str>) 
     let text = lines.iter().map(render).collect::<Vec<_>>().join("\n");
     let left_out = HEADS
         .into_iter()
-        .zip(rendered)
-        .filter(|(_, rendered)| !rendered);
+        .zip(is_shown)
+        .filter(|(_, is_shown)| !is_shown);
     (text, left_out.map(|(head, _)| head).collect())
 }

@@ -27,9 +27,9 @@ pub(super) fn cut(text: &str, width: usize) -> String {
     if length <= width {
         return text.to_owned();
     }
-    let stored = width.saturating_sub(1);
-    let tail = stored / 2;
-    let head: String = text.chars().take(stored - tail).collect();
+    let room = width.saturating_sub(1);
+    let tail = room / 2;
+    let head: String = text.chars().take(room - tail).collect();
     let tail: String = text.chars().skip(length - tail).collect();
     format!("{head}…{tail}")
 }

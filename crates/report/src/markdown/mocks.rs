@@ -7,7 +7,7 @@ use super::{
 use crate::mocks;
 use analysis::summary::Summary;
 
-pub fn stored(summary: &Summary) -> String {
+pub fn latencies(summary: &Summary) -> String {
     if summary.mocks.is_empty() {
         return String::new();
     }

@@ -48,7 +48,7 @@ pub fn render(page: &Page) -> Document {
         sections::generator(summary),
         nodes::table(summary),
         saturation::saturation(summary),
-        mocks::stored(summary),
+        mocks::latencies(summary),
         plan::recovery(summary),
         sections::conclusions(summary),
         sections::assumptions(summary),

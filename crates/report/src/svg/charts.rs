@@ -217,12 +217,12 @@ fn latency(summary: &Summary, series: &Series) -> File {
             .map(|((x, _), ns)| (x, ns.map(|ns| ns as f64)))
             .collect(),
     };
-    let rendered = times(points, headline);
+    let times_shown = times(points, headline);
     let mut curves = vec![
-        curve("p50", BLUE, "", &rendered.p50),
-        curve("p95", ORANGE, "", &rendered.p95),
-        curve("p99", RED, "", &rendered.p99),
-        curve("max", BLACK, "", &rendered.max),
+        curve("p50", BLUE, "", &times_shown.p50),
+        curve("p95", ORANGE, "", &times_shown.p95),
+        curve("p99", RED, "", &times_shown.p99),
+        curve("max", BLACK, "", &times_shown.max),
     ];
     if headline != TimeKind::Service {
         curves.push(curve("p99 service", RED, DASHED, &points.service.p99));

@@ -32,7 +32,7 @@ pub async fn stream(newest: &Arc<LatestState>, seat: OwnedSemaphorePermit) -> Re
         return (StatusCode::NOT_FOUND, reason).into_response();
     };
     let name = dir.file_name().unwrap_or_default().to_string_lossy();
-    let stored = format!("attachment; filename=\"{name}.csv\"");
+    let disposition = format!("attachment; filename=\"{name}.csv\"");
     let (sender, receiver) = mpsc::channel(PIECES);
     tokio::task::spawn_blocking(move || {
         let mut out = BufWriter::with_capacity(PIECE, Pieces(&sender));
@@ -48,7 +48,7 @@ pub async fn stream(newest: &Arc<LatestState>, seat: OwnedSemaphorePermit) -> Re
     });
     let headers = [
         (header::CONTENT_TYPE, "text/csv; charset=utf-8".to_owned()),
-        (header::CONTENT_DISPOSITION, stored),
+        (header::CONTENT_DISPOSITION, disposition),
     ];
     (headers, Body::from_stream(pieces)).into_response()
 }

@@ -19,7 +19,7 @@ const LONGEST: usize = 500;
 #[derive(Debug, Clone)]
 pub struct Log {
     zero_ns: u64,
-    stored: Arc<Mutex<LogLines>>,
+    entries: Arc<Mutex<LogLines>>,
 }
 
 #[derive(Debug, Default)]
@@ -46,7 +46,7 @@ impl Log {
     pub fn from(zero: Zero) -> Log {
         Log {
             zero_ns: zero.monotonic_ns,
-            stored: Arc::default(),
+            entries: Arc::default(),
         }
     }
 
@@ -71,30 +71,30 @@ impl Log {
     }
 
     pub fn with(&self, events: &[Event]) -> NewestLines {
-        let stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         let newest = events.len().saturating_sub(MOST_LINES);
         let mut lines: Vec<LogEntry> = events[newest..].iter().map(LogEntry::from_event).collect();
-        lines.extend(stored.lines.iter().cloned());
+        lines.extend(entries.lines.iter().cloned());
         lines.sort_by_key(|entry| entry.at_ns);
         let more = lines.len().saturating_sub(MOST_LINES);
         lines.drain(..more);
         NewestLines {
             lines,
-            left_out: newest + stored.gone + more,
+            left_out: newest + entries.gone + more,
         }
     }
 
     fn add(&self, kind: &'static str, text: &str) {
         let at_ns = clock::monotonic_ns().saturating_sub(self.zero_ns);
-        let mut stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
-        stored.lines.push_back(LogEntry {
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        entries.lines.push_back(LogEntry {
             at_ns,
             kind,
             text: cut(text),
         });
-        if stored.lines.len() > MOST_LINES {
-            stored.lines.pop_front();
-            stored.gone += 1;
+        if entries.lines.len() > MOST_LINES {
+            entries.lines.pop_front();
+            entries.gone += 1;
         }
     }
 }
@@ -167,7 +167,7 @@ mod tests {
     fn log() -> Log {
         Log {
             zero_ns: clock::monotonic_ns(),
-            stored: Arc::default(),
+            entries: Arc::default(),
         }
     }
 

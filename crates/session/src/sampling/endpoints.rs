@@ -220,11 +220,9 @@ fn output(line: &str) -> Result<String, String> {
     let mut child = command.spawn().map_err(failed)?;
     let errors = child.stderr.take();
     let errors = std::thread::spawn(move || {
-        let mut message = Vec::new();
-        let read = errors.map(|errors| errors.take(MOST_ERRORS).read_to_end(&mut message));
-        read.and_then(Result::ok)
-            .map(|_| message)
-            .unwrap_or_default()
+        let mut bytes = Vec::new();
+        let read = errors.map(|errors| errors.take(MOST_ERRORS).read_to_end(&mut bytes));
+        read.and_then(Result::ok).map(|_| bytes).unwrap_or_default()
     });
     let mut written = Vec::new();
     if let Some(out) = child.stdout.take() {

@@ -153,14 +153,14 @@ mod tests {
     fn a_look_costs_next_to_nothing_and_says_what_was_promised() {
         let mut host = Host::default();
         let before = engine::clock::thread_cpu_ns();
-        let mut message = Vec::new();
+        let mut readings = Vec::new();
         for _ in 0..20 {
-            message = host.look().unwrap();
+            readings = host.look().unwrap();
         }
         let each = (engine::clock::thread_cpu_ns() - before) / 20;
         assert!(each < 5_000_000, "{each} ns");
         let promised = host.metrics();
-        let message: Vec<_> = message.into_iter().map(|reading| reading.of).collect();
-        assert_eq!(message, promised);
+        let readings: Vec<_> = readings.into_iter().map(|reading| reading.of).collect();
+        assert_eq!(readings, promised);
     }
 }

@@ -73,7 +73,7 @@ impl RunObserver for Conductor {
         exit::of_not_run(error)
     }
 
-    fn stored(&mut self, report: Option<&std::path::Path>) {
+    fn files_written(&mut self, report: Option<&std::path::Path>) {
         assert!(report.is_some_and(std::path::Path::is_file));
         self.order.push("kept");
     }

@@ -182,8 +182,8 @@ pub fn histograms(_: Depth) -> Result<Vec<Assertion>, String> {
         let mut histogram = measure::Histogram::<u64>::default();
         histogram.record(value);
         histogram.record(value * 2);
-        let rendered = histogram.quantile(0.5).unwrap_or(0);
-        let error = (rendered as f64 - value as f64).abs() / value as f64;
+        let estimate = histogram.quantile(0.5).unwrap_or(0);
+        let error = (estimate as f64 - value as f64).abs() / value as f64;
         if error > worst {
             (worst, at) = (error, value);
         }

@@ -58,12 +58,12 @@ impl Connection {
     ) -> BatchResult {
         let worker = &shared.worker;
         let mut moments = Moments::new(due.intended, due.started);
-        let stored = self.conn.take();
-        let is_kept = stored.is_some();
+        let open = self.conn.take();
+        let is_kept = open.is_some();
         // The requests count as in flight from here on, including the wait for the source and the
         // connection.
         let mut since = due.started;
-        let connected = match stored {
+        let connected = match open {
             Some(conn) => Ok(conn),
             None => {
                 shared.arm(worker.clock.now(), limit);

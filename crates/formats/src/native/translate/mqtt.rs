@@ -342,16 +342,16 @@ impl Translator<'_> {
 
     fn pace(&mut self, node: &Node) -> Option<PublishPace> {
         let keys = ["rate", "load", "volume"];
-        let mut message = node
+        let mut rates = node
             .entries()
             .iter()
             .filter(|entry| keys.contains(&entry.key.as_str()));
-        let Some(first) = message.next() else {
+        let Some(first) = rates.next() else {
             let help = "no `rate`: write the message rate of all clients together, for example rate: 100/s";
             read::missing(node, model::MQTT_PUBLISH, help, self.findings);
             return None;
         };
-        if let Some(second) = message.next() {
+        if let Some(second) = rates.next() {
             let text = format!(
                 "`{}` with `{}`: messages have a `rate`, a `load` or a `volume`, only one of them",
                 second.key, first.key

@@ -46,11 +46,11 @@ impl Translator<'_> {
                 return None;
             }
         };
-        if let (Some(message), PartContent::Text(_)) = (node.get("filename"), &content) {
+        if let (Some(entry), PartContent::Text(_)) = (node.get("filename"), &content) {
             let text = "`filename` is the name of a `file`: a value has none";
-            self.findings.problem(message.mark, text);
+            self.findings.problem(entry.mark, text);
         }
-        let content_type = node.get("type").map(|message| self.template(message));
+        let content_type = node.get("type").map(|entry| self.template(entry));
         Some(MultipartPart {
             name: name.to_owned(),
             content,

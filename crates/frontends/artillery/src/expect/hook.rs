@@ -154,12 +154,12 @@ fn unexpected(
             let named = name.filter(|_| expect.names_only);
             let url = &step.spec.url_text;
             // Use the text in the file. Expanded templates would give each user a name of its own.
-            let rendered = match named {
+            let name = match named {
                 Some(name) => name.to_owned(),
                 None if url.starts_with('/') => format!("{base}{url}"),
                 None => url.clone(),
             };
-            Some(format!("Failed expectations for request {rendered}"))
+            Some(format!("Failed expectations for request {name}"))
         }
     };
     Err(Unexpected {

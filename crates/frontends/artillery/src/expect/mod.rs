@@ -19,11 +19,11 @@ struct KeptExpectations(Vec<Expectation>);
 
 #[must_use]
 pub fn expectations(request: &Request) -> &[Expectation] {
-    let stored = request
+    let list = request
         .extension
         .as_ref()
         .and_then(Extension::get::<KeptExpectations>);
-    stored.map_or(&[], |stored| &stored.0)
+    list.map_or(&[], |list| &list.0)
 }
 
 /// Stores expectations with their step.

@@ -37,11 +37,11 @@ impl Extended {
         let quotient = numerator / u128::from(divisor);
         let remains = numerator % u128::from(divisor) > 0;
         let drop = 64 - quotient.leading_zeros();
-        let stored = (quotient >> drop) as u64;
+        let kept_bits = (quotient >> drop) as u64;
         let dropped = quotient & ((1 << drop) - 1);
         let half = 1u128 << drop >> 1;
-        let up = drop > 0 && (dropped > half || dropped == half && (remains || stored & 1 == 1));
-        let (mantissa, carried) = stored.overflowing_add(u64::from(up));
+        let up = drop > 0 && (dropped > half || dropped == half && (remains || kept_bits & 1 == 1));
+        let (mantissa, carried) = kept_bits.overflowing_add(u64::from(up));
         let exponent = self.exponent - 64 + drop as i32;
         if carried {
             Extended {
@@ -62,10 +62,10 @@ impl Extended {
             down if down < -120 => 0,
             down => {
                 let drop = down.unsigned_abs();
-                let (stored, dropped) = (scaled >> drop, scaled & ((1 << drop) - 1));
+                let (kept_bits, dropped) = (scaled >> drop, scaled & ((1 << drop) - 1));
                 let half = 1u128 << drop >> 1;
-                let up = dropped > half || dropped == half && stored & 1 == 1;
-                stored + u128::from(up)
+                let up = dropped > half || dropped == half && kept_bits & 1 == 1;
+                kept_bits + u128::from(up)
             }
         };
         if decimals == 0 {

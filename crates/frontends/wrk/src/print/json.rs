@@ -17,9 +17,12 @@ impl WrkReport {
     #[must_use]
     pub fn json(&self) -> Value {
         let latency = match &self.latency {
-            PrintedLatency::Wrk { measured, rendered } => json!({
+            PrintedLatency::Wrk {
+                measured,
+                corrected,
+            } => json!({
                 "measured": of_statistics(measured),
-                "corrected_by_wrk": of_statistics(rendered),
+                "corrected_by_wrk": of_statistics(corrected),
             }),
             PrintedLatency::Wrk2 {
                 corrected,

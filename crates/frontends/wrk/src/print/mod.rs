@@ -41,7 +41,7 @@ pub struct Errors {
 pub enum PrintedLatency {
     Wrk {
         measured: Statistics,
-        rendered: Statistics,
+        corrected: Statistics,
     },
     Wrk2 {
         corrected: Spectrum,
@@ -146,7 +146,7 @@ impl WrkReport {
             let measured = Statistics::new(counts("latency"));
             let expected = statistics::expected_us(runtime_us, requests, settings.connections);
             PrintedLatency::Wrk {
-                rendered: measured.corrected(expected.unwrap_or(0)),
+                corrected: measured.corrected(expected.unwrap_or(0)),
                 measured,
             }
         };
@@ -189,15 +189,15 @@ impl WrkReport {
     pub fn text(&self) -> String {
         let mut text = "  Thread Stats   Avg      Stdev     Max   +/- Stdev\n".to_owned();
         let (figures, distribution) = match &self.latency {
-            PrintedLatency::Wrk { rendered, .. } => (
+            PrintedLatency::Wrk { corrected, .. } => (
                 row(
-                    rendered.mean(),
-                    rendered.stdev(),
-                    rendered.max(),
-                    rendered.within_stdev(),
+                    corrected.mean(),
+                    corrected.stdev(),
+                    corrected.max(),
+                    corrected.within_stdev(),
                     units::time_us,
                 ),
-                self.settings.latency.then(|| percentiles(rendered)),
+                self.settings.latency.then(|| percentiles(corrected)),
             ),
             PrintedLatency::Wrk2 {
                 corrected: c,
@@ -262,10 +262,14 @@ impl WrkReport {
     /// by less than a tenth.
     #[must_use]
     pub fn moved_p99(&self) -> Option<(u64, u64)> {
-        let PrintedLatency::Wrk { measured, rendered } = &self.latency else {
+        let PrintedLatency::Wrk {
+            measured,
+            corrected,
+        } = &self.latency
+        else {
             return None;
         };
-        let (a, b) = (measured.percentile(99.0), rendered.percentile(99.0));
+        let (a, b) = (measured.percentile(99.0), corrected.percentile(99.0));
         (a.abs_diff(b) as f64 > a as f64 * 0.1).then_some((a, b))
     }
 }

@@ -145,9 +145,9 @@ mod tests {
         assert_eq!(measured.mean(), 190.0);
         let expected = expected_us(190_000, 1000, 1).expect("an interval");
         assert_eq!(expected, 190);
-        let rendered = measured.corrected(expected);
-        assert_eq!(rendered.mean().round(), 286.0);
-        assert_eq!(rendered.count(), 1400);
+        let corrected_latency = measured.corrected(expected);
+        assert_eq!(corrected_latency.mean().round(), 286.0);
+        assert_eq!(corrected_latency.count(), 1400);
     }
 
     #[test]
@@ -161,9 +161,9 @@ mod tests {
             (32, 850.0, 31),
         ] {
             let measured = from_pairs(&[(1600, 1000)]);
-            let rendered = measured.corrected(1600 / depth);
-            assert_eq!(rendered.mean(), mean, "depth {depth}");
-            assert_eq!(rendered.count(), 1000 * times);
+            let corrected_latency = measured.corrected(1600 / depth);
+            assert_eq!(corrected_latency.mean(), mean, "depth {depth}");
+            assert_eq!(corrected_latency.count(), 1000 * times);
         }
     }
 

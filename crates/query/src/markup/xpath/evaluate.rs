@@ -278,8 +278,8 @@ impl Context<'_> {
                 other => self.truth(&other),
             }
         };
-        let stored = items.into_iter().enumerate().filter(holds);
-        stored.map(|(_, item)| item).collect()
+        let matching = items.into_iter().enumerate().filter(holds);
+        matching.map(|(_, item)| item).collect()
     }
 
     fn passes(&self, test: &NodeTest, axis: Axis, item: NodeItem) -> bool {

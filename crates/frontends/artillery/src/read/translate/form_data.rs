@@ -38,7 +38,7 @@ impl Translator<'_> {
             }
             let content_type = value
                 .get("contentType")
-                .map(|message| self.template(&Node::scalar(message.mark, message.text())));
+                .map(|entry| self.template(&Node::scalar(entry.mark, entry.text())));
             parts.extend(content.map(|content| MultipartPart {
                 name: entry.key.clone(),
                 content,

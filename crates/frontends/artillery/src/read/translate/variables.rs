@@ -65,9 +65,9 @@ impl Translator<'_> {
             .expect
             .is_some_and(|plugin| plugin.options.prints_exchange());
         for name in BUILT_IN {
-            let rendered = shows_all && !matches!(*name, "$env" | "$processEnvironment");
+            let is_shown = shows_all && !matches!(*name, "$env" | "$processEnvironment");
             // A table column with this name is set later.
-            if (rendered || self.templates.uses_root(name)) && !columns.contains(name) {
+            if (is_shown || self.templates.uses_root(name)) && !columns.contains(name) {
                 variables.extend(
                     self.built_in(name, script)
                         .map(|value| ((*name).to_owned(), Variable::Constant(value))),
