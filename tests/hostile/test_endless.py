@@ -187,7 +187,7 @@ def test_conductor_whose_nodes_say_nothing_ends_after_second_signal(loadline, st
         for pid in nodes:
             os.kill(pid, signal.SIGSTOP)
         begun = time.monotonic()
-        # Two equal signals at the same time count as one.
+        # Two equal signals at the same time count as one. Of two different ones either may be read first.
         running.send_signal(signal.SIGINT)
         running.send_signal(signal.SIGTERM)
         _, output = running.communicate(timeout=30)
@@ -198,7 +198,7 @@ def test_conductor_whose_nodes_say_nothing_ends_after_second_signal(loadline, st
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         running.kill()
-    assert running.returncode in (3, 130), output
+    assert running.returncode in (3, 128 + signal.SIGINT, 128 + signal.SIGTERM), output
     assert (runs / "last/report.html").is_file(), output
     assert took < 8, output
 
