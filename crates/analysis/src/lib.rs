@@ -11,6 +11,7 @@
 pub mod conclusions;
 mod exclusions;
 pub mod figures;
+pub mod headline_time;
 pub mod live_snapshot;
 pub mod moments;
 pub mod page;

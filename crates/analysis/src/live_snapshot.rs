@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::{
     figures::{self, Sampled},
+    headline_time::headline_time,
     summary::Figure,
 };
 
@@ -56,7 +57,7 @@ pub struct ErrorKind {
 #[must_use]
 pub fn latest(run: &Run, interval: Option<&Interval>) -> LatestInterval {
     let all = run.totals.label(label::ALL);
-    let kind = headline(run, &all);
+    let kind = headline_time(run, &all);
     let counters = interval.map(|interval| interval.label(label::ALL).counters);
     let counters = counters.unwrap_or_default();
     let (errors, ended) = (counters.errors(), counters.ended());
@@ -88,16 +89,6 @@ pub fn latest(run: &Run, interval: Option<&Interval>) -> LatestInterval {
         errors_so_far: all.slot.counters.errors(),
         kinds,
         kinds_omitted,
-    }
-}
-
-#[must_use]
-pub fn headline(run: &Run, all: &LabelTotals) -> TimeKind {
-    let counters = &all.slot.counters;
-    match run.manifest.load.model {
-        Model::Closed => TimeKind::Service,
-        _ if counters.paced == counters.ended() => TimeKind::Response,
-        _ => TimeKind::Iteration,
     }
 }
 

@@ -8,10 +8,7 @@ use measure::{
     label::LabelGroup,
     sample::{Intended, RequestOutcome},
 };
-use plan::Schedule;
-
-use crate::serve::WorkerState;
-use engine::worker::Worker;
+use worker::Worker;
 
 /// An arrival that is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,26 +56,5 @@ impl StartedArrivals {
                 now,
             );
         }
-    }
-}
-
-pub(super) async fn announce(state: std::rc::Rc<WorkerState>, schedule: Schedule) {
-    let worker = &state.worker;
-    let share = worker.share();
-    for arrival in schedule.shard(share.index, share.of) {
-        if worker.clock.now() < arrival.intended_ns {
-            let slept = worker.sleep_until(arrival.intended_ns, &worker.arrivals_end);
-            if slept.await.is_err() {
-                return;
-            }
-        } else if worker.arrivals_end.is_aborted() {
-            return;
-        }
-        state.shared.is_due(Due {
-            number: arrival.number,
-            intended_ns: worker.clock.absolute(arrival.intended_ns),
-        });
-        // Far behind schedule, nothing above yields.
-        tokio::task::coop::consume_budget().await;
     }
 }

@@ -23,8 +23,9 @@ use measure::{
 };
 
 use arrivals::Due;
-use engine::{client::Built, clock, run::DriverMaker};
+use engine::run::DriverMaker;
 use notifier::Notifier;
+use worker::{client::Built, clock};
 
 /// Identifies an order.
 pub type Token = u64;

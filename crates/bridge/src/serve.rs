@@ -27,17 +27,17 @@ use tokio::{io::unix::AsyncFd, task::spawn_local};
 use crate::{
     Answered, BridgeState, Command, Completion, ExternalSample, Order, PendingSample, SessionId,
     Settlement, Token,
-    arrivals::{StartedArrivals, announce},
+    arrivals::{Due, StartedArrivals},
     provisional,
 };
-use engine::{
+use engine::driver::Driver;
+use worker::{
+    Worker,
     client::{
         Agent, BuildError, Built, Call, CallError, Caller, Client, Exchange, HttpClientConfig,
         Moments, Override, pool::ConnectionPool,
     },
     deadlines::Limit,
-    driver::Driver,
-    worker::Worker,
 };
 
 /// Maximum delay of settlements while there are no orders.
@@ -150,7 +150,7 @@ impl WorkerState {
 
 async fn serve(state: &Rc<WorkerState>, command: &Receiver<Command>) {
     let worker = &state.worker;
-    let notifier = state.notifier().for_listener().and_then(engine::watch);
+    let notifier = state.notifier().for_listener().and_then(worker::watch);
     let notifier = match notifier {
         Ok(notifier) => notifier,
         Err(error) => return worker.remark(format!("no doorbell: {error}")),
@@ -461,5 +461,26 @@ fn enter_foreign(state: &WorkerState, foreign: ExternalSample) {
     recorder.sample(&sample);
     if recorder.is_first(label, sample.ended) {
         recorder.first(&sample, foreign.detail);
+    }
+}
+
+async fn announce(state: Rc<WorkerState>, schedule: Schedule) {
+    let worker = &state.worker;
+    let share = worker.share();
+    for arrival in schedule.shard(share.index, share.of) {
+        if worker.clock.now() < arrival.intended_ns {
+            let slept = worker.sleep_until(arrival.intended_ns, &worker.arrivals_end);
+            if slept.await.is_err() {
+                return;
+            }
+        } else if worker.arrivals_end.is_aborted() {
+            return;
+        }
+        state.shared.is_due(Due {
+            number: arrival.number,
+            intended_ns: worker.clock.absolute(arrival.intended_ns),
+        });
+        // Far behind schedule, nothing above yields.
+        tokio::task::coop::consume_budget().await;
     }
 }

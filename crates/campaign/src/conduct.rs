@@ -108,7 +108,7 @@ stage.name
                 stage.name
             ));
         }
-        if !plan.target.starts_with(lab_process::SCHEME)
+        if !plan.target.expose().starts_with(lab_process::SCHEME)
             && let Err(problems) = Hosts::Native(Vec::new()).allow(plan)
         {
             lines.extend(problems.iter().map(ToString::to_string));

@@ -1,13 +1,11 @@
 //! Distributed runs: `loadline run … --on local|ray`, and `loadline node`. The crate `cluster`
 //! conducts them.
 
-use std::{fs::File, io, os::fd::AsFd};
-
 use cluster::{Backend, ConductorConfig, Local, Ray};
-use engine::clock;
-use plan::{Plan, Problem, Share, units::MILLISECOND};
+use plan::{Plan, Share, units::MILLISECOND};
 use record::{RunStart, units};
-use session::{LabProcess, RunPartOrder, RunRefused, exit, inputs, lab_process, mock_process};
+use session::{LabProcess, RunPartOrder, inputs, lab_process, mock_process};
+use worker::clock;
 
 use crate::{
     args,
@@ -15,7 +13,7 @@ use crate::{
     error::{CommandError, flag_error},
     log,
     mock::Mocked,
-    ray_files, rerender, run,
+    ray_files, rerender,
 };
 
 const MOST: u64 = 4096;
@@ -27,48 +25,6 @@ pub const NO_DONE: &str = "the script's done() is not called: it needs the figur
 
 const MOST_NODES_HERE: u64 = 256;
 const MOST_NODES: u64 = 4096;
-
-pub fn node() -> u8 {
-    let mut guards = Vec::new();
-    // Standard output belongs to the conductor, so scripts print to a copy.
-    let apart = io::stdout().as_fd().try_clone_to_owned();
-    let apart = apart.and_then(|fd| frontend_wrk::print_to_stderr().map(|()| File::from(fd)));
-    let output = match apart {
-        Ok(output) => output,
-        Err(error) => {
-            log::error(format_args!(
-                "standard output cannot be redirected: {error}"
-            ));
-            return exit::COULD_NOT_RUN;
-        }
-    };
-    let served = cluster::node::serve(io::stdin(), output, &mut |test, seed, sink| {
-        let mut args: args::RunArgs = serde_json::from_value(test.clone()).map_err(|error| {
-            let line = format!("the conductor is of another version of Loadline: {error}");
-            RunRefused::bad_input(vec![Problem::anywhere(line)])
-        })?;
-        args.seed = Some(seed);
-        let (job, more) = run::part(&args, sink).map_err(refused)?;
-        guards.push(more);
-        Ok(job)
-    });
-    match served {
-        Ok(()) => exit::PASS,
-        Err(reason) => {
-            log::error(format_args!(
-                "standard input is not what a conductor of this version sends ({reason}): `loadline run … --on` starts nodes itself"
-            ));
-            exit::COULD_NOT_RUN
-        }
-    }
-}
-
-fn refused(CommandError { lines, code }: CommandError) -> RunRefused {
-    RunRefused {
-        problems: lines.into_iter().map(Problem::anywhere).collect(),
-        bad_input: code == exit::BAD_INPUT,
-    }
-}
 
 /// Whether `--on` was given.
 pub fn asked(args: &args::RunArgs) -> Result<bool, CommandError> {
@@ -232,7 +188,7 @@ pub fn shard(args: &args::RunArgs, seed: u64) -> Result<Option<RunPartOrder>, Co
         ))
     })?;
     let mut start = RunStart::at(at_ns, monotonic_ns + ahead_ns);
-    let error_us = engine::clock_error_us();
+    let error_us = worker::clock_error_us();
     start.uncertainty_ns = error_us.flatten().unwrap_or(0) * 1_000;
     if error_us == Some(None) {
         log::warning(

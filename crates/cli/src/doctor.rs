@@ -70,7 +70,7 @@ fn machine(lines: &mut DoctorLines, advice: &mut Vec<String>) {
 }
 
 fn limits(lines: &mut DoctorLines, advice: &mut Vec<String>) {
-    let descriptors = engine::raise_descriptors();
+    let descriptors = worker::raise_descriptors();
     lines.push((
         "descriptors",
         descriptors.map_or_else(
@@ -101,7 +101,7 @@ fn limits(lines: &mut DoctorLines, advice: &mut Vec<String>) {
 }
 
 fn timing(lines: &mut DoctorLines, advice: &mut Vec<String>) {
-    let mut lateness = engine::clock::bare_timer_loop(1_000_000, 2_000);
+    let mut lateness = worker::clock::bare_timer_loop(1_000_000, 2_000);
     lateness.sort_unstable();
     let at = |q: f64| {
         measure::histogram::rank_of(q, lateness.len() as u64)

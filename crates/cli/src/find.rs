@@ -62,7 +62,7 @@ fn run(args: &args::Find) -> Result<u8, CommandError> {
     let named = args.target.clone().or_else(|| Some(what.clone()));
     let lab = named
         .iter()
-        .chain(own.as_ref().map(|plan| &plan.target))
+        .chain(own.as_ref().map(|plan| plan.target.expose()))
         .find_map(|target| target.strip_prefix(lab_process::SCHEME));
     let lab = lab.map(|name| LabProcess::start(&mock_process::redirect(name, places)));
     let lab = lab.transpose()?;

@@ -6,9 +6,9 @@ use decisions::{
     compare::{self, CompareConfig, ComparedRun, Comparison, Side},
     gate::{self, Gate, GateVerdict},
 };
-use engine::StopHandle;
 use report::{console, derived, export, gate as reported};
 use session::{exit, signals};
+use worker::stop::StopHandle;
 
 use crate::{
     args, baselines,

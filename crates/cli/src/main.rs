@@ -32,6 +32,7 @@ mod log;
 mod merge;
 mod messages;
 mod mock;
+mod node;
 mod probe;
 mod profile;
 mod programs;
@@ -104,7 +105,7 @@ fn main() -> ExitCode {
         args::CliCommand::History(history) => history::command(&history),
         args::CliCommand::Merge(merge) => merge::command(&merge),
         args::CliCommand::K8s(k8s) => k8s::command(&k8s),
-        args::CliCommand::Node => distributed::node(),
+        args::CliCommand::Node => node::node(),
         args::CliCommand::Doctor => doctor::command(),
         args::CliCommand::Demo(demo) => demo::command(&demo),
         args::CliCommand::Audit(audit) => audit::command(&audit),

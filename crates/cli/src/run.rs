@@ -5,12 +5,13 @@ use plan::mocks::MockAddress;
 use std::{path::Path, sync::Arc};
 
 use analysis::page::Page;
-use engine::{EngineOptions, OutputLine, hook::Hooks};
+use engine::{EngineOptions, hook::Hooks};
 use measure::{Interval, accumulator::Tally};
 use plan::{
     ArrivalProcess, Load, Plan, criteria,
     criteria::{Metric, SpanFilter, Stat},
 };
+use worker::OutputLine;
 
 use record::Run;
 use report::console;
@@ -55,17 +56,17 @@ fn program(programs: &'static dyn ExternalTool, args: &args::RunArgs) -> Result<
     Ok(programs::run(programs, args, asked))
 }
 
-struct NativeRun {
+pub(crate) struct NativeRun {
     plan: Plan,
     hooks: Option<Arc<dyn Hooks>>,
-    lab: Option<Embedded>,
-    broker: Option<LabProcess>,
+    pub lab: Option<Embedded>,
+    pub broker: Option<LabProcess>,
     mocks: Option<Mocked>,
     seed: u64,
     drain_ns: u64,
     pacing_slack_ns: Option<u64>,
     memory: u64,
-    script: Option<Box<dyn ScriptRun>>,
+    pub script: Option<Box<dyn ScriptRun>>,
     exports: Exports,
 }
 
@@ -82,7 +83,7 @@ fn outputs(args: &args::RunArgs) -> Result<Exports, CommandError> {
     Ok(exports)
 }
 
-fn prepare(args: &args::RunArgs) -> Result<NativeRun, CommandError> {
+pub(crate) fn prepare(args: &args::RunArgs) -> Result<NativeRun, CommandError> {
     let flags = Flags::read(args)?;
     let exports = outputs(args)?;
     let named = args.target.as_deref().or(Some(args.what.as_str()));
@@ -105,9 +106,9 @@ fn prepare(args: &args::RunArgs) -> Result<NativeRun, CommandError> {
         None => {
             let mut plan = load::load(args, &flags, target.as_deref(), places)?;
             if lab.is_none() {
-                named_target.clone_from(&plan.target);
+                named_target.clone_from(plan.target.expose());
                 // Problems of the plan have already been reported.
-                lab = Embedded::start(&plan.target, places)?;
+                lab = Embedded::start(plan.target.expose(), places)?;
                 if let Some(lab) = &lab {
                     plan = load::load(args, &flags, Some(lab.url()), places)?;
                 }
@@ -291,7 +292,7 @@ pub fn tell_notes(plan: &Plan) {
     }
 }
 
-fn job(
+pub(crate) fn job(
     mut native_run: NativeRun,
     args: &args::RunArgs,
     script: Option<&mut Box<dyn ScriptRun>>,
@@ -431,30 +432,6 @@ pub fn read(args: &args::RunArgs) -> Result<(Plan, u64), CommandError> {
 /// # Errors
 ///
 /// Describes what is wrong.
-pub fn part(
-    args: &args::RunArgs,
-    sink: &SharedMessageSink,
-) -> Result<(Job, PartResources), CommandError> {
-    let mut native_run = prepare(args)?;
-    let mut part = PartResources {
-        _lab: native_run.lab.take(),
-        _broker: native_run.broker.take(),
-        script: native_run.script.take(),
-    };
-    let job = job(native_run, args, part.script.as_mut(), sink);
-    let job = job.map_err(|(line, code)| CommandError {
-        lines: vec![line],
-        code,
-    })?;
-    Ok((job, part))
-}
-
-pub struct PartResources {
-    _lab: Option<Embedded>,
-    _broker: Option<LabProcess>,
-    script: Option<Box<dyn ScriptRun>>,
-}
-
 fn tell_found(ended: &mut FinishedRun, places: &[MockAddress], has_beside: bool) {
     if places.is_empty() && !has_beside {
         return;

@@ -1,8 +1,8 @@
 //! Formats the step trace of one iteration.
 
-use engine::step_trace::{RequestTrace, StepTrace};
 use record::units;
 use report::printable;
+use worker::step_trace::{RequestTrace, StepTrace};
 
 const BELOW: &str = "                 ";
 const LONGEST: usize = 300;
@@ -92,7 +92,7 @@ fn shortened(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use engine::step_trace::CheckResult;
+    use worker::step_trace::CheckResult;
 
     use super::*;
 

@@ -1,9 +1,9 @@
 //! Shows progress on standard error: a screen on terminals, otherwise a line every five seconds.
 
-use engine::OutputLine;
 use measure::{Interval, recent::Recent};
 use record::{Model, Run};
 use report::console::{self, ScreenModel};
+use worker::OutputLine;
 
 use session::Observer;
 

@@ -3,8 +3,8 @@
 
 use std::{os::unix::fs::FileTypeExt, path::Path};
 
-use engine::{client::hosts::Hosts, net::tls};
 use plan::{Note, Plan, route::Resolve};
+use worker::{client::hosts::Hosts, net::tls};
 
 use crate::args;
 
@@ -80,7 +80,7 @@ fn look(plan: &mut Plan) -> Result<(), String> {
     if leads && plan.http.proxies != plan::Proxies::default() {
         return Err("address overrides and sockets cannot be combined with HTTP_PROXY and HTTPS_PROXY: unset them".to_owned());
     }
-    let hosts = Hosts::new(plan, &engine::client::hosts::Allow::default());
+    let hosts = Hosts::new(plan, &worker::client::hosts::Allow::default());
     let unused = plan.http.route.resolve.iter().filter(|one| {
         one.host
             .as_ref()

@@ -1,16 +1,16 @@
 //! Measures how many requests/s this machine can send: one worker against an embedded target, for
 //! up to two seconds.
 
-use engine::{
-    Cause, EngineOptions, OutputLine, Prepared, Sink, StopHandle, Zero, client::hosts::Allow, clock,
-};
+use engine::{EngineOptions, Prepared, Sink};
 use formats::UrlOptions;
 use measure::{Interval, label};
+use plan::Raw;
 use plan::{
     Plan,
     units::{MILLISECOND, SECOND},
 };
 use session::LabProcess;
+use worker::{OutputLine, client::hosts::Allow, clock, clock::Zero, stop::Cause, stop::StopHandle};
 
 const LENGTH_NS: u64 = 2 * SECOND;
 const LEAST_NS: u64 = 250 * MILLISECOND;
@@ -46,7 +46,7 @@ impl Sink for Count {
         }
     }
 
-    fn line(&mut self, _: OutputLine) {}
+    fn line(&mut self, _: Raw<OutputLine>) {}
 }
 
 /// Measures until the rate exceeds `enough`.

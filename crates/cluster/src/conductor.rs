@@ -1,9 +1,9 @@
 //! The conductor: starts all nodes at one time, merges their intervals, forwards stops, and detects
 //! lost nodes.
 
+use plan::Raw;
 use std::path::PathBuf;
 
-use engine::{Cause, OutputLine, Urgency, Zero, clock};
 use measure::label;
 use plan::{
     ArrivalProcess, Load, Plan, Shape,
@@ -15,6 +15,7 @@ use session::{
     Conducting, FinishedRun, Job, Observer, RecentIntervals, RunRefused, SharedMessageSink,
     StartError, divide,
 };
+use worker::{OutputLine, clock, clock::Zero, stop::Cause, stop::Urgency};
 
 use crate::{
     link::Backend,
@@ -25,7 +26,6 @@ use crate::{
     wire::{Sort, ToConductor, ToNode},
 };
 
-pub const LEASE_NS: u64 = 5 * SECOND;
 const TICK_NS: u64 = SECOND;
 const LOOK_NS: u64 = 50 * MILLISECOND;
 /// After this time without a message, a node is no longer contacted.
@@ -261,15 +261,17 @@ impl ConductedRun<'_, '_> {
                     node.offset = Some(offset.renewing(node.offset));
                 }
             }
-            (ToConductor::Line { sort, text }, _, _) => self.conducting.line(match sort {
-                Sort::Log => OutputLine::Log {
-                    text,
-                    secrets: Vec::new(),
-                },
-                Sort::Text => OutputLine::Text(text),
-                Sort::Trace => OutputLine::Trace(text),
-                Sort::Remark => OutputLine::Remark(text),
-            }),
+            (ToConductor::Line { sort, text }, _, _) => {
+                self.conducting.line(Raw::new(match sort {
+                    Sort::Log => OutputLine::Log {
+                        text,
+                        secrets: Vec::new(),
+                    },
+                    Sort::Text => OutputLine::Text(text),
+                    Sort::Trace => OutputLine::Trace(text),
+                    Sort::Remark => OutputLine::Remark(text),
+                }))
+            }
             (ToConductor::Said { text, warning }, _, _) => {
                 let line = format!("{}: {text}", self.nodes.all[number as usize].called());
                 let sink = self.conducting.sink();
@@ -420,9 +422,9 @@ impl ConductedRun<'_, '_> {
                     continue;
                 }
                 let offset = node.offset.unwrap_or_default();
-                let until_ns = offset.there(now + LEASE_NS);
+                let until_ns = offset.there(now + start::LEASE_NS);
                 // On this machine's clock, it may be this much later.
-                let latest_ns = now + LEASE_NS + 2 * offset.error_ns;
+                let latest_ns = now + start::LEASE_NS + 2 * offset.error_ns;
                 node.lease_ends_ns = node.lease_ends_ns.max(latest_ns);
                 node.say(&ToNode::Lease { until_ns });
                 if asks {

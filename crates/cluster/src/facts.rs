@@ -9,14 +9,14 @@ use crate::wire::{Facts, PROTOCOL};
 #[must_use]
 pub fn own() -> Facts {
     let host = Host::read();
-    let clock = engine::clock_error_us();
+    let clock = worker::clock_error_us();
     Facts {
         protocol: PROTOCOL,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         name: name(),
         boot: line_of("/proc/sys/kernel/random/boot_id"),
         cores: host.cpus.unwrap_or(1),
-        descriptors: engine::raise_descriptors(),
+        descriptors: worker::raise_descriptors(),
         ports: host.local_ports.as_deref().and_then(ports),
         clock_error_us: clock.flatten(),
         clock_known: clock.is_some(),

@@ -17,6 +17,7 @@ mod ray;
 mod start;
 pub mod wire;
 
-pub use conductor::{ConductorConfig, LEASE_NS, conduct};
+pub use conductor::{ConductorConfig, conduct};
 pub use link::{Backend, Link, Local};
 pub use ray::Ray;
+pub use start::LEASE_NS;

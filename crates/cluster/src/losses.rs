@@ -3,12 +3,12 @@
 
 use std::collections::BTreeSet;
 
-use engine::Zero;
 use plan::{
     Load, Plan, Schedule, Share, Work,
     units::{MILLISECOND, SECOND},
 };
 use record::{Event, EventKind, NodeLost, NodeState};
+use worker::clock::Zero;
 
 use crate::{
     nodes::{Nodes, RemoteNode},

@@ -12,17 +12,19 @@ use std::{
     time::Duration,
 };
 
-use engine::{Cause, Lease, OutputLine, ShardTakeover, StopHandle, Urgency, clock};
 use measure::Interval;
 use plan::{Problem, Share};
 use record::{Copier, RecordPiece, Run};
 use serde_json::Value;
 use session::{Job, MessageSink, Observer, Ready, RunRefused, SharedMessageSink, prepare, signals};
+use worker::{
+    OutputLine, clock, lease::Lease, stop::Cause, stop::StopHandle, stop::Urgency,
+    takeover::ShardTakeover,
+};
 
 use crate::{
-    bench,
-    conductor::LEASE_NS,
-    facts,
+    bench, facts,
+    start::LEASE_NS,
     wire::{self, Arming, Sort, ToConductor, ToNode},
 };
 
@@ -207,7 +209,7 @@ fn watch(
     thread.spawn(move || {
         while let Err(RecvTimeoutError::Timeout) = over.recv_timeout(LEASE_POLL) {
             if lease.has_ended() {
-                stop.fail(engine::lease::ENDED);
+                stop.fail(worker::lease::ENDED);
                 return;
             }
         }

@@ -7,9 +7,9 @@ use std::{
     time::Duration,
 };
 
-use engine::clock;
 use plan::{Share, units::SECOND};
 use record::{NodeRow, NodeState, NodeSum, Replica, units};
+use worker::clock;
 
 use crate::{
     clocks::{Exchange, Offset},

@@ -2,7 +2,6 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use engine::Zero;
 use plan::{
     Load, Plan,
     profile::{Assumed, Profile},
@@ -11,14 +10,16 @@ use plan::{
 use record::{RunStart, units};
 use serde_json::Value;
 use session::PartitionedRun;
+use worker::clock::Zero;
 
 use crate::{
-    conductor::LEASE_NS,
     losses,
     nodes::Nodes,
     wire::{Arming, SessionPart, ToConductor, ToNode},
 };
 
+/// How long a node may send without a renewal of its lease.
+pub const LEASE_NS: u64 = 5 * SECOND;
 const ARM: Duration = Duration::from_secs(300);
 /// All nodes must confirm at least this long before the start.
 const AGREED_NS: u64 = 500 * MILLISECOND;

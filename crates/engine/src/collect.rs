@@ -17,10 +17,11 @@ use measure::{
     label::{Registry, Role},
 };
 
-use crate::{
+use plan::Raw;
+use worker::{
+    OutputLine, WorkerMessage,
     clock::Clock,
     watchdog::{LOOK_NS, Stuck, Watchdog},
-    worker::{OutputLine, WorkerMessage},
 };
 
 /// Receives the intervals and output lines of a run.
@@ -28,7 +29,7 @@ pub trait Sink: Send {
     /// Receives a complete interval. Intervals arrive in order, each index once.
     fn interval(&mut self, interval: Interval);
     /// Receives a line printed by a scenario or trace.
-    fn line(&mut self, line: OutputLine);
+    fn line(&mut self, line: Raw<OutputLine>);
 }
 
 /// Returns how many arrivals of a worker are due by a time, given as (worker, nanoseconds from the

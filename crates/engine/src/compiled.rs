@@ -10,14 +10,8 @@ use plan::{
 
 use codec::Origin;
 
-use crate::{
-    load_control::{MOST_USERS, Most},
-    program::{HookInterest, Program},
-    run::raise_descriptors,
-};
-
-/// Requests per second of one worker. Above this rate another worker is added.
-pub const PER_WORKER: f64 = 15_000.0;
+use crate::program::{HookInterest, Program};
+use worker::load_control::{MOST_USERS, Most, PER_WORKER};
 
 /// Descriptors that a process needs in addition to its connections.
 pub const SPARE_DESCRIPTORS: u64 = 32;
@@ -187,7 +181,7 @@ impl Compiled {
     pub fn most(&self, plan: &Plan, workers: usize) -> Most {
         let requests = self.program.as_ref().map_or(1, Program::requests_of_user);
         let trusted = PER_WORKER * workers as f64 / requests as f64;
-        let files = raise_descriptors().map_or(u64::from(MOST_USERS), |has| {
+        let files = worker::raise_descriptors().map_or(u64::from(MOST_USERS), |has| {
             has.saturating_sub(SPARE_DESCRIPTORS)
         });
         Most {

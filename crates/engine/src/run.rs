@@ -14,11 +14,6 @@ use measure::{Labels, Recorder, accumulator::Accumulator, cuts::Cuts, label::Reg
 use plan::{Load, Plan, Problem, Schedule, Share};
 
 use crate::{
-    client::{
-        HttpClientConfig,
-        hosts::{Allow, Hosts},
-    },
-    clock::{Clock, Zero},
     collect::{Collector, Due, Sink},
     compiled::Compiled,
     driver::{
@@ -26,16 +21,22 @@ use crate::{
         scenario::ScenarioDriver,
         setup::{SetupDriver, SetupResult},
     },
+    program::{HookInterest, Program, RequestStep},
+    user::hook::Hooks,
+};
+use worker::{
+    Pacer, Worker, WorkerContext, WorkerMessage, WorkerPosition,
+    client::{
+        HttpClientConfig,
+        hosts::{Allow, Hosts},
+    },
+    clock::{Clock, Zero},
     lease::Lease,
     load_control::LoadControl,
     memory::Memory,
-    pacer::Pacer,
-    program::{HookInterest, Program, RequestStep},
     stop::StopHandle,
     takeover::ShardTakeover,
-    user::hook::Hooks,
     watchdog::{Doing, Pulse, Stuck, Watchdog},
-    worker::{Worker, WorkerContext, WorkerMessage, WorkerPosition},
 };
 
 /// Creates a front end's accumulator for each worker.
@@ -199,7 +200,7 @@ impl Prepared {
         let workers = work.workers(options.workers, options.share);
         let load_control = (options.steered && is_own && !matches!(work.load, Load::Once))
             .then(|| LoadControl::new(&work.load, &work.schedule, work.most(plan, workers)));
-        let takeovers = ShardTakeover::new(&work, &options, load_control.is_some());
+        let takeovers = takeovers(&work, &options, load_control.is_some());
         Ok(Prepared {
             load_control,
             takeovers,
@@ -540,17 +541,13 @@ impl Drop for EndOfPulse {
     }
 }
 
-/// Raises the limit on open files to the kernel's maximum. Returns the limit.
-#[must_use]
-pub fn raise_descriptors() -> Option<u64> {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    let limit = getrlimit(Resource::Nofile);
-    let _ = setrlimit(
-        Resource::Nofile,
-        Rlimit {
-            current: limit.maximum,
-            maximum: limit.maximum,
-        },
-    );
-    getrlimit(Resource::Nofile).current
+/// Returns the takeovers of a run. `None` unless it runs scenarios by a schedule that cannot change
+/// during the run.
+fn takeovers(work: &Compiled, options: &EngineOptions, is_steered: bool) -> Option<ShardTakeover> {
+    let is_own = options.driver.is_none() && work.program.is_some() && !options.is_late;
+    let arrives = matches!(work.load, Load::Open { .. });
+    (options.takes_over && is_own && arrives && !is_steered).then(|| {
+        options.takeovers.open(options.share, &work.schedule);
+        options.takeovers.clone()
+    })
 }

@@ -24,8 +24,8 @@ use measure::{
     summary::KindTimes,
 };
 use plan::{
-    FirstArrival, Format, Load, Phase, Plan, PoolPolicy, Rate, Request, Scenario, Schedule, Shape,
-    Share, Step, Template,
+    FirstArrival, Format, Load, Phase, Plan, PoolPolicy, Rate, Raw, Request, Scenario, Schedule,
+    Shape, Share, Step, Template,
     scenario::{Think, ThinkTime},
     units::{MILLISECOND, SECOND},
 };
@@ -33,22 +33,24 @@ use tokio::io::ReadBuf;
 use tokio_rustls::rustls::ClientConfig;
 
 use crate::{
+    collect::{Collector, Sink},
+    driver::scenario,
+    program::Program,
+    user::Env,
+};
+use worker::{
+    OutputLine, Worker, WorkerContext, WorkerMessage, WorkerPosition,
     client::{
         Client, HttpClientConfig,
         hosts::{Allow, Hosts},
     },
     clock::{Clock, Zero},
-    collect::{Collector, Sink},
-    driver::scenario,
     load_control::LoadControl,
     memory::Memory,
-    net::tls,
-    program::Program,
+    net::{ByteStream, Dialer, tls},
     stop::StopHandle,
     takeover::ShardTakeover,
-    user::Env,
     watchdog::Watchdog,
-    worker::{OutputLine, Worker, WorkerContext, WorkerMessage, WorkerPosition},
 };
 
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
@@ -81,14 +83,6 @@ pub struct Connection {
 }
 
 impl SimulatedServer {
-    pub(crate) fn connect(server: &Rc<SimulatedServer>) -> Connection {
-        Connection {
-            server: Rc::clone(server),
-            releases: VecDeque::new(),
-            reader: None,
-        }
-    }
-
     fn worker(&self) -> Rc<Worker> {
         self.worker
             .get()
@@ -97,8 +91,21 @@ impl SimulatedServer {
     }
 }
 
-impl Connection {
-    pub(crate) fn poll_write(&mut self, bytes: &[u8]) -> Poll<io::Result<usize>> {
+#[derive(Debug)]
+struct SimulatedDialer(Rc<SimulatedServer>);
+
+impl Dialer for SimulatedDialer {
+    fn dial(&self) -> Box<dyn ByteStream> {
+        Box::new(Connection {
+            server: Rc::clone(&self.0),
+            releases: VecDeque::new(),
+            reader: None,
+        })
+    }
+}
+
+impl ByteStream for Connection {
+    fn poll_write(&mut self, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let now = self.server.worker().clock.now();
         self.releases
             .push_back((self.server.model.borrow_mut())(now));
@@ -108,11 +115,7 @@ impl Connection {
         Poll::Ready(Ok(bytes.len()))
     }
 
-    pub(crate) fn poll_read(
-        &mut self,
-        cx: &mut Context<'_>,
-        buf: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
+    fn poll_read(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let worker = self.server.worker();
         match self.releases.front() {
             Some(Some(release)) if *release <= worker.clock.now() => {
@@ -139,7 +142,7 @@ impl Sink for KeptIntervals {
         self.0.push(interval);
     }
 
-    fn line(&mut self, _: OutputLine) {}
+    fn line(&mut self, _: Raw<OutputLine>) {}
 }
 
 fn plan(load: Load, pool: PoolPolicy) -> Plan {
@@ -291,7 +294,7 @@ fn simulate_around(
             origins: Vec::new(),
         },
     );
-    client.simulated(&server);
+    client.set_dialer(Rc::new(SimulatedDialer(Rc::clone(&server))));
     let env = Env {
         worker: Rc::clone(&worker),
         client,

@@ -10,9 +10,9 @@ use decisions::find::{
     Ending, ProbeRow, SearchResult,
     search::{self, Probe, ProbeReason, ProbeResult, SearchStep},
 };
-use engine::{StopHandle, clock};
 use report::{console, derived};
 use session::{SharedMessageSink, exit, signals};
+use worker::{clock, stop::StopHandle};
 
 use crate::{
     FOLDER, FindOptions,

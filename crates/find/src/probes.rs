@@ -11,10 +11,10 @@ use decisions::find::{
     search::{InvalidProbe, Probe, ProbeReason, ProbeResult, probe_seed},
     tallies, throughput,
 };
-use engine::clock;
 use plan::{Criterion, criteria::parse_criterion};
 use record::Run;
 use session::{child, exit, lab_process, mock_process};
+use worker::clock;
 
 use crate::{
     FindOptions, PHASE,

@@ -41,7 +41,7 @@ pub fn until_back<E>(
 mod tests {
     use std::{cell::Cell, rc::Rc};
 
-    use engine::clock::Clock;
+    use worker::clock::Clock;
 
     use super::*;
 

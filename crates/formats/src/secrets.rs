@@ -109,7 +109,7 @@ impl Secrets {
                     for (name, value) in request.query.iter().flatten() {
                         self.named(name, value);
                     }
-                    self.url(&request.url_text);
+                    self.url(request.url_text.expose());
                     for capture in &request.captures {
                         self.capture(capture);
                     }

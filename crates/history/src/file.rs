@@ -6,34 +6,13 @@ use std::{
     time::Duration,
 };
 
-use rusqlite::{Connection, ErrorCode};
+use rusqlite::Connection;
 
-use crate::{IndexError, tables::Index};
+use crate::{IndexError, file_error::FileError, tables::Index};
 
 pub const FILE: &str = "history.sqlite";
 const LOCK: &str = ".history.lock";
 const PATIENCE: Duration = Duration::from_secs(20);
-
-pub(crate) enum FileError {
-    Damaged,
-    Other(String),
-}
-
-impl From<rusqlite::Error> for FileError {
-    fn from(error: rusqlite::Error) -> FileError {
-        match error.sqlite_error_code() {
-            Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => FileError::Damaged,
-            // The tables are not as expected.
-            Some(ErrorCode::Unknown) | None => match error {
-                rusqlite::Error::SqliteFailure(..)
-                | rusqlite::Error::FromSqlConversionFailure(..)
-                | rusqlite::Error::InvalidColumnType(..) => FileError::Damaged,
-                error => FileError::Other(error.to_string()),
-            },
-            Some(_) => FileError::Other(error.to_string()),
-        }
-    }
-}
 
 /// Runs `work` on the index. If the index is damaged, renames it, creates another one and returns
 /// the new name of the damaged one.

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod file;
+mod file_error;
 mod tables;
 mod text;
 

@@ -6,7 +6,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
 use crate::{
     RunNames,
-    file::FileError,
+    file_error::FileError,
     text::{from_word, span, value, word},
 };
 

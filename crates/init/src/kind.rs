@@ -2,16 +2,18 @@
 
 use formats::{
     LoadErrors,
-    document::{self, Dialect, Mark, Node, NodeData},
+    document::{self, Dialect, Mark, Node},
     files::ReadFile,
 };
-use plan::{At, Problem};
 
-use crate::{curl, draft::Draft, har, openapi, placeholders};
+use crate::{
+    curl,
+    draft::Draft,
+    har, openapi, placeholders,
+    problem::{NO_TEXT, foreign, problem},
+};
 
 const KNOWN: &str = "`loadline init` reads URLs, command lines that begin with `curl`, HAR files (`log` with `entries`) and OpenAPI 3 (`openapi: 3…`)";
-
-pub(crate) const NO_TEXT: &str = "U+FDD0 and U+FDD1 are not text: remove them";
 
 pub fn from_text(name: &str, text: &str, read: ReadFile<'_>) -> Result<Draft, LoadErrors> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -95,39 +97,10 @@ fn tree(name: &str, text: &str) -> Result<Node, LoadErrors> {
     }
 }
 
-pub(crate) fn foreign(node: &Node) -> Option<Mark> {
-    match &node.data {
-        NodeData::Scalar(value) => value
-            .as_str()
-            .filter(|text| placeholders::is_foreign(text))
-            .map(|_| node.mark),
-        NodeData::List(items) => items.iter().find_map(foreign),
-        NodeData::Map(entries) => entries.iter().find_map(|entry| {
-            if placeholders::is_foreign(&entry.key) {
-                Some(entry.key_mark)
-            } else {
-                foreign(&entry.value)
-            }
-        }),
-    }
-}
-
 fn looks_like_curl(text: &str) -> bool {
     let mut lines = text.lines().map(str::trim);
     let line = lines.find(|line| !line.is_empty() && !line.starts_with('#'));
     let mut words = line.unwrap_or_default().split_whitespace();
     words.any(|word| word == "curl" || word.ends_with("/curl"))
         && !line.is_some_and(|line| line.starts_with(['{', '[']))
-}
-
-pub(crate) fn problem(name: &str, mark: Mark, message: String) -> LoadErrors {
-    let at = At {
-        file: name.to_owned(),
-        line: mark.line,
-        column: mark.column,
-    };
-    LoadErrors::from(Problem {
-        at: Some(at),
-        message,
-    })
 }

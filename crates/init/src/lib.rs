@@ -13,6 +13,7 @@ mod headers;
 mod kind;
 mod openapi;
 mod placeholders;
+mod problem;
 mod unknowns;
 mod write;
 mod yaml;

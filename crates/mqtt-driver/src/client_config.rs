@@ -1,8 +1,15 @@
 //! Prepares clients before the run: names, CONNECT, subscriptions, templates of payloads.
 
-use crate::start::ReceiverFilter;
 use mqtt::{Connect, Id, Property, Publish, Qos, Template, Version, Will, stamp};
 use plan::mqtt::{Clients, Credential, Facts, Groups, Mqtt, Own, Payload, Properties, fill};
+
+/// A topic filter to which a receiver subscribes.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct ReceiverFilter {
+    /// Number of the receiver.
+    pub receiver: u32,
+    pub filter: String,
+}
 
 pub(crate) struct ClientConfig {
     pub global: u32,

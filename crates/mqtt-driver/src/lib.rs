@@ -4,13 +4,13 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
-mod client;
 mod client_config;
 pub mod counts;
 mod outbox;
 mod pace;
 mod shared;
 mod start;
+mod start_publishing;
 
 use std::{
     collections::BTreeMap,
@@ -20,13 +20,15 @@ use std::{
 };
 
 use engine::{
-    Urgency,
-    deadlines::{Limit, TICK_NS},
     driver::Driver,
     run::{DriverContext, DriverMaker},
-    worker::Worker,
 };
 use plan::{Load, mqtt::Mqtt};
+use worker::{
+    Worker,
+    deadlines::{Limit, TICK_NS},
+    stop::Urgency,
+};
 
 use shared::DriverState;
 use start::Together;
@@ -97,9 +99,9 @@ impl Driver for MqttDriver {
                 Err(line) => return worker.remark(line),
             };
             for client in &shared.clients {
-                client::start(&shared, client);
+                shared::client::start(&shared, client);
             }
-            start::publishing(&shared).await;
+            start_publishing::publishing(&shared).await;
             let paces = pace::all(&shared).into_iter();
             let paces: Vec<_> = paces
                 .map(|pace| tokio::task::spawn_local(pace.run(Rc::clone(&shared))))

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use measure::sample::Intended;
 use plan::Schedule;
 
-use crate::{client::Client, counts::add, shared::DriverState};
+use crate::{counts::add, shared::DriverState, shared::client::Client};
 
 const AT_ONCE: usize = 1024;
 

@@ -1,5 +1,7 @@
 //! State that all clients of a worker share: labels, ledger, expected receivers.
 
+pub(crate) mod client;
+
 use std::{
     cell::{Cell, RefCell},
     collections::HashMap,
@@ -8,7 +10,7 @@ use std::{
 };
 
 use codec::Origin;
-use engine::{net::connect::Connector, run::DriverContext, worker::Worker};
+use engine::run::DriverContext;
 use measure::{
     LabelId, Sample,
     accumulator::Event,
@@ -22,14 +24,16 @@ use plan::{
     mqtt::{Arrival as ArrivalOf, CONNECT, DELIVERY, Mqtt, PUBLISH, SUBSCRIBE},
     work::DEFAULT,
 };
+use worker::{Worker, net::connect::Connector};
+
+use client::Client;
 
 use crate::{
     DriverConfig, PROGRESS_NS, PerClient, Sums,
-    client::Client,
-    client_config,
+    client_config::{self, ReceiverFilter},
     counts::{Counts, PROGRESS, add},
     outbox::MessageLedger,
-    start::{Deliveries, ReceiverFilter, Together},
+    start::{Deliveries, Together},
 };
 
 #[derive(Debug, Clone, Copy)]

@@ -9,12 +9,7 @@ use std::{
     },
 };
 
-use engine::{
-    Urgency,
-    deadlines::{Limit, TICK_NS},
-};
-
-use crate::{counts::add, shared::DriverState};
+use crate::client_config::ReceiverFilter;
 
 #[derive(Debug, Default)]
 pub(crate) struct Together {
@@ -34,14 +29,6 @@ pub(crate) struct Deliveries {
     pub received: u64,
 }
 
-/// A topic filter to which a receiver subscribes.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct ReceiverFilter {
-    /// Number of the receiver.
-    pub receiver: u32,
-    pub filter: String,
-}
-
 impl Together {
     pub fn register(&self, workers: u64, subscribing: u64) {
         self.workers.store(workers, Ordering::Relaxed);
@@ -54,14 +41,19 @@ impl Together {
         self.pending.fetch_sub(1, Ordering::Relaxed);
     }
 
-    fn is_settled(&self) -> bool {
+    /// Number of clients that are not ready.
+    pub fn pending(&self) -> u64 {
+        self.pending.load(Ordering::Relaxed)
+    }
+
+    pub fn is_settled(&self) -> bool {
         let registered = self.registered.load(Ordering::Acquire);
         registered > 0
             && registered >= self.workers.load(Ordering::Relaxed)
             && self.pending.load(Ordering::Relaxed) == 0
     }
 
-    fn agree(&self, delay_ns: u64) -> (u64, bool) {
+    pub fn agree(&self, delay_ns: u64) -> (u64, bool) {
         let wanted = delay_ns.saturating_add(1);
         let order = Ordering::Relaxed;
         match self.delay.compare_exchange(0, wanted, order, order) {
@@ -98,44 +90,6 @@ impl Together {
             received: sum(|of| of.received),
         }
     }
-}
-
-pub(crate) async fn publishing(shared: &DriverState) {
-    let (worker, together) = (&shared.worker, &shared.together);
-    if shared.counts_connections() {
-        return;
-    }
-    let never = Limit::default();
-    let ready_ns = shared.work.ready_ns();
-    let patience_ns = ready_ns.saturating_add(shared.patience_ns());
-    loop {
-        let now = worker.clock.now();
-        if worker.apply_stop(now) > Urgency::None {
-            break;
-        }
-        if together.is_settled() || now >= patience_ns {
-            break;
-        }
-        let _ = worker.sleep_until(now + TICK_NS, &never).await;
-    }
-    let now = worker.clock.now();
-    let (delay_ns, is_own) = together.agree(now.saturating_sub(ready_ns));
-    if is_own && delay_ns > 0 {
-        let unanswered = together.pending.load(Ordering::Relaxed);
-        add(&shared.counts.start_delay_ns, delay_ns);
-        add(&shared.counts.unanswered_subscriptions, unanswered);
-        worker.remark(match unanswered {
-            0 => format!(
-                "publishing started {:.1}s later than planned, when every subscription was answered",
-                delay_ns as f64 / 1e9
-            ),
-            n => format!(
-                "publishing started without {n} subscriptions, which had no answer {:.1}s later than planned",
-                delay_ns as f64 / 1e9
-            ),
-        });
-    }
-    shared.start_publishing(ready_ns + delay_ns, delay_ns);
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use engine::clock;
 use session::SharedMessageSink;
+use worker::clock;
 
 use crate::{
     pipes::{MAX_SIZE, Pipe, Policy, same},

@@ -17,7 +17,7 @@ mod watch;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::Parser;
-use engine::{Cause, EngineOptions, StopHandle};
+use engine::EngineOptions;
 use mqtt_driver::PerClient;
 use plan::{
     Note, Plan, Rate, Shape, criteria,
@@ -27,6 +27,7 @@ use plan::{
     units::SECOND,
 };
 use session::{Hosts, Job, SharedMessageSink, exit, inputs, sampling};
+use worker::{stop::Cause, stop::StopHandle};
 
 use fixture::TestFixture;
 use frontend_mqtt::{MqttAccumulator, RunPrinter, named_phase, open_load, plan_for};

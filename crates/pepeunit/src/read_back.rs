@@ -5,9 +5,9 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use engine::clock;
 use mqtt_driver::Sums;
 use plan::mqtt::Groups;
+use worker::clock;
 
 use crate::{
     fixture::pause,

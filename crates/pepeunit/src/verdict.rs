@@ -1,10 +1,10 @@
 //! Verdict of a Pepeunit test, from counts: messages that arrived, sustained load, stored messages,
 //! losses.
 
-use engine::Cause;
 use measure::accumulator::Tally;
 use record::units::count;
 use serde_json::{Value, json};
+use worker::stop::Cause;
 
 use crate::{
     pipes::{Pipe, Policy},

@@ -1,10 +1,10 @@
 //! Polls the broker once a second: subscriptions and drops. A lost subscription ends the run. A
 //! failed poll is only a gap.
 
-use engine::{Cause, StopHandle};
 use record::server::{Descriptor, MetricReading};
 use serde_json::{Value, json};
 use session::Sampler;
+use worker::{stop::Cause, stop::StopHandle};
 
 use session::blocking_http::{Base, BlockingRequest};
 
@@ -135,7 +135,7 @@ impl Sampler for BrokerWatch {
         let seen = self.broker.look()?;
         if seen.subscriptions < 1 {
             self.stop.stop(Cause::Rule {
-                verdict: engine::stop::RuleVerdict::Fail,
+                verdict: worker::stop::RuleVerdict::Fail,
                 text: RULE.to_owned(),
             });
         }

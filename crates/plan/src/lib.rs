@@ -17,6 +17,7 @@ pub mod media;
 pub mod mocks;
 pub mod mqtt;
 pub mod profile;
+mod raw;
 pub mod route;
 pub mod scenario;
 pub mod schedule;
@@ -40,6 +41,7 @@ pub use criteria::{Criterion, StopRule};
 pub use draw::Draw;
 pub use extension::Extension;
 pub use load::{ArrivalProcess, FirstArrival, Load, Phase, Shape};
+pub use raw::Raw;
 pub use route::Route;
 pub use scenario::{Request, Scenario, Step};
 pub use schedule::Schedule;
@@ -63,7 +65,7 @@ pub struct Plan {
     /// Which reader created this plan.
     pub format: Format,
     /// The base URL. Request URLs that start with `/` are appended to it as text.
-    pub target: String,
+    pub target: Raw,
     /// When virtual users arrive, or how many there are.
     pub load: Load,
     /// The load ends at the latest after this time.
@@ -167,7 +169,7 @@ impl Plan {
         Plan {
             name,
             format,
-            target,
+            target: Raw::new(target),
             load,
             max_duration_ns: None,
             work: work.into(),

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::{At, Extension, Volume, template::Template};
+use crate::{At, Extension, Raw, Volume, template::Template};
 use query::filtrex::Expression;
 
 /// A named, weighted list of steps.
@@ -89,7 +89,7 @@ pub struct Request {
     /// Label for counting: the path template with query, or the step's name.
     pub label: String,
     /// The URL template as text, for front ends with names of their own.
-    pub url_text: String,
+    pub url_text: Raw,
     /// Name of the step.
     pub name: Option<String>,
     /// Replaces the query of the URL, if set.
@@ -141,7 +141,7 @@ impl Request {
             method: method.to_owned(),
             url,
             label: url_text.to_owned(),
-            url_text: url_text.to_owned(),
+            url_text: Raw::new(url_text),
             name: None,
             query: None,
             pair_values: PairValues::Native,

@@ -4,13 +4,13 @@ use std::{os::fd::AsRawFd, sync::Arc};
 
 use bridge::{Bridge, ExternalSample, Order, arrivals::Due, now_ns};
 use codec::{Origin, Target};
-use engine::client::Built;
 use frontend_locust::{LocustTest, RunningTest};
 use measure::{Failure, Fault, sample::RequestOutcome};
 use pyo3::{
     exceptions::{PyRuntimeError, PyValueError},
     prelude::*,
 };
+use worker::client::Built;
 
 use crate::{answer::PyResponse, log::sink};
 

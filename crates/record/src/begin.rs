@@ -66,7 +66,8 @@ impl Manifest {
             frontend: started.frontend,
             name: plan.name.clone(),
             about: plan.about.clone(),
-            target: plan.target.clone(),
+            // The writer redacts the manifest as a whole.
+            target: plan.target.expose().clone(),
             load: load_facts(plan, &schedule, share),
             phases: phase_facts(plan, &schedule, share),
             scenarios: scenario_facts(plan),

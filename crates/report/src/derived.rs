@@ -17,7 +17,7 @@ use analysis::{
 };
 use decisions::{compare::Comparison, find::SearchResult, run_index::MetricTrend};
 
-pub const PAGE: &str = "report.html";
+pub use crate::sheet::PAGE;
 
 const SUMMARY: &str = "summary.json";
 pub const FOUND: &str = "find.json";

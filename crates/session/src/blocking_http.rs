@@ -70,7 +70,7 @@ impl Base {
                 "`{authority}` is not a valid host: write it as example.com or example.com:8080"
             ));
         }
-        let tls = is_secure.then(|| engine::net::tls::config(&plan::Http::default()));
+        let tls = is_secure.then(|| worker::net::tls::config(&plan::Http::default()));
         Ok(Base {
             tls: tls.transpose()?,
             patience: PATIENCE,

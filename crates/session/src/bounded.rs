@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use engine::clock;
+use worker::clock;
 
 /// When an exchange must have finished.
 #[derive(Debug, Clone, Default)]

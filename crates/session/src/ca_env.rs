@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use engine::net::tls;
 use plan::Plan;
+use worker::net::tls;
 
 use crate::messages::SharedMessageSink;
 
@@ -20,7 +20,7 @@ pub fn can_be_read(plan: &Plan, sink: &SharedMessageSink) {
     let asked = plan.http.verify_tls && plan.http.tls.authorities.is_none();
     let path = Path::new(&path);
     if asked
-        && plan.target.starts_with("https:")
+        && plan.target.expose().starts_with("https:")
         && let Err(reason) = certificates(path)
     {
         sink.warning(&format_args!("{MACHINE}: {}: {reason}", path.display()));

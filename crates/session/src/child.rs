@@ -10,8 +10,8 @@ use std::{
     time::Duration,
 };
 
-use engine::{StopHandle, Urgency};
 use rustix::process::{Pid, Signal, kill_process};
+use worker::{stop::StopHandle, stop::Urgency};
 
 use crate::{exit, messages::NullSink, messages::SharedMessageSink, signals};
 

@@ -1,7 +1,7 @@
 //! Exit codes of native commands, from verdict, cause of the end, and errors. Front ends have their
 //! own ([`crate::RunObserver`]).
 
-use engine::{Cause, RuleVerdict};
+use worker::{stop::Cause, stop::RuleVerdict};
 
 use crate::{RunOutcome, StartError};
 

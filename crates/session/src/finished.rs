@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
-use engine::{Cause, EngineOptions, RunError};
+use engine::{EngineOptions, RunError};
 use plan::{Plan, Problem};
 use record::{RecordError, Run};
+use worker::stop::Cause;
 
 use crate::{
     exports::Exports, messages::SharedMessageSink, prepare::RunRefused, signals::SignalGuard,

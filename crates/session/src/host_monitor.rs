@@ -3,8 +3,8 @@
 
 use std::fs;
 
-use engine::clock;
 use record::HostSample;
+use worker::clock;
 
 /// On Linux, kernel ticks are always hundredths of a second in user space.
 const TICK_NS: u64 = 10_000_000;

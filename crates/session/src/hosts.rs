@@ -7,8 +7,8 @@ use std::{
     time::Duration,
 };
 
-use engine::client::hosts::{self, Allow, canonical};
 use plan::{Plan, Problem, Route};
+use worker::client::hosts::{self, Allow, canonical};
 
 const FIXED: &str = "LOADLINE_ALLOW_HOSTS";
 const LOOKUP: Duration = Duration::from_secs(2);

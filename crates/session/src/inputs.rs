@@ -25,7 +25,7 @@ pub fn seed_from_env() -> Result<u64, &'static str> {
 #[must_use]
 pub fn random_seed() -> u64 {
     // A seed must survive being copied from a report, and JavaScript's numbers hold 53 bits.
-    let now = engine::clock::wall_ns();
+    let now = worker::clock::wall_ns();
     now.wrapping_mul(0x9e37_79b9_7f4a_7c15)
         .rotate_left(17)
         .wrapping_add(u64::from(std::process::id()))
@@ -35,5 +35,5 @@ pub fn random_seed() -> u64 {
 /// The current time, in nanoseconds since 1970.
 #[must_use]
 pub fn now_wall_ns() -> u64 {
-    engine::clock::wall_ns()
+    worker::clock::wall_ns()
 }

@@ -24,7 +24,7 @@ pub fn enough(plan: &Plan, share: Share, budget: u64) -> Option<Problem> {
         return None;
     };
     let users = share.of_first(u64::from(users));
-    let needs = users * engine::memory::USER;
+    let needs = users * worker::memory::USER;
     (needs > budget).then(|| {
         Problem::anywhere(format!(
             "{users} users take about {} MB of memory, the budget is {} MB: raise --memory, or use fewer users",

@@ -4,9 +4,10 @@
 use std::path::Path;
 
 use analysis::{page::Page, summary::Summary};
-use engine::{Cause, OutputLine, RunError};
+use engine::RunError;
 use measure::Interval;
 use record::Run;
+use worker::{OutputLine, stop::Cause};
 
 use crate::{FinishedRun, StartError, exit};
 

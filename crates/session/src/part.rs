@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use engine::Zero;
 use plan::Share;
 use record::{RunStart, redact::Salt};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use worker::clock::Zero;
 
 use crate::salt::random_salt;
 

@@ -1,10 +1,11 @@
 //! A run of several processes. One process divides the run, creates the record and finishes it.
 //! Each of the others runs a [`RunPartOrder`] and writes its own record in the run's folder.
 
+use plan::Raw;
 use std::path::{Path, PathBuf};
 
 use decisions::stop::StopRules;
-use engine::{OutputLine, RunError, Sink, StopHandle, Zero};
+use engine::{RunError, Sink};
 use plan::{Plan, Share};
 use record::{
     Ages, DecodedChunk, Event, EventKind, NodeRow, RecordError, Run, RunEnd, RunStart, RunState,
@@ -12,6 +13,7 @@ use record::{
     redact::{Redactor, Salt},
     server::SourceReading,
 };
+use worker::{OutputLine, clock::Zero, stop::StopHandle};
 
 use crate::{
     finished::{FinishContext, FinishedRun, StartError},
@@ -189,7 +191,7 @@ impl Conducting<'_> {
     }
 
     /// Adds a line that a process printed.
-    pub fn line(&mut self, line: OutputLine) {
+    pub fn line(&mut self, line: Raw<OutputLine>) {
         self.recording.line(line);
     }
 
@@ -298,7 +300,7 @@ impl Coordinator {
     /// Records a remark that every report shows.
     pub fn remark(&mut self, kind: EventKind, text: &str) {
         let zero_ns = self.part.start.monotonic_ns;
-        let at_ns = engine::clock::monotonic_ns().saturating_sub(zero_ns);
+        let at_ns = worker::clock::monotonic_ns().saturating_sub(zero_ns);
         let error = self.writer.event(&Event::new(at_ns, kind, text));
         heed(error, &self.writer, &self.stop, &self.rest.sink);
     }
@@ -391,7 +393,7 @@ impl Coordinator {
         let (_, failed) = self.writer.finish(state, end);
         let unrecorded = unrecorded.or_else(|| failed.map(|failed| failed.to_string()));
         // A run that our own failure ended early has not passed.
-        let fault = cause.filter(|cause| matches!(cause, engine::Cause::Fault(_)));
+        let fault = cause.filter(|cause| matches!(cause, worker::stop::Cause::Fault(_)));
         let fault = fault.map(|cause| format!("the run ended early by {cause}"));
         let trouble = unrecorded.or(trouble).or(fault);
         let failed = early.filter(|(_, end)| end.cause.as_deref() == Some("fault"));

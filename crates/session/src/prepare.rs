@@ -3,10 +3,11 @@
 
 use std::path::PathBuf;
 
-use engine::{EngineOptions, Prepared, SPARE_DESCRIPTORS, Zero};
+use engine::{EngineOptions, Prepared, SPARE_DESCRIPTORS};
 use measure::Label;
 use plan::{Criterion, Plan, Problem, Share, criteria::Metric};
 use record::{Copier, Manifest, RunContext, RunStart};
+use worker::clock::Zero;
 
 use crate::{
     exports::Exports,
@@ -384,7 +385,7 @@ fn descriptors(plan: &Plan, share: Share) -> Result<(), Problem> {
 ///
 /// One line with the number that is needed and how to raise the limit.
 pub fn descriptors_for(connections: u64) -> Result<(), Problem> {
-    let Some(has) = engine::raise_descriptors() else {
+    let Some(has) = worker::raise_descriptors() else {
         return Ok(());
     };
     let needs = connections.saturating_add(SPARE_DESCRIPTORS);

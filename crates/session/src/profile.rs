@@ -1,6 +1,7 @@
 //! The load profile of a plan, with the sizes of requests and the limits of this machine. Sends
 //! nothing.
 
+use plan::Raw;
 use plan::{
     Plan, PoolPolicy, Problem,
     profile::{Assumed, Profile},
@@ -36,10 +37,10 @@ pub fn profile(
     assumed: Assumed,
 ) -> Result<(Profile, Vec<MachineCheck>), Vec<Problem>> {
     let mut sized = plan.clone();
-    if sized.target.starts_with(lab_process::SCHEME) {
+    if sized.target.expose().starts_with(lab_process::SCHEME) {
         // The address of an embedded target is unknown before it starts. All have about this
         // length.
-        sized.target = "http://127.0.0.1:65535".to_owned();
+        sized.target = Raw::new("http://127.0.0.1:65535");
     }
     let sent = engine::program::sizes(&sized, seed)?;
     let profile = Profile::new(plan, seed, assumed, &sent);
@@ -88,7 +89,7 @@ fn checks(plan: &Plan, profile: &Profile) -> Vec<MachineCheck> {
 }
 
 fn cores(requests: f64, cores: usize) -> MachineCheck {
-    let carried = engine::PER_WORKER * cores as f64;
+    let carried = worker::load_control::PER_WORKER * cores as f64;
     let enough = requests <= carried;
     let more = if enough {
         String::new()
@@ -107,14 +108,14 @@ fn cores(requests: f64, cores: usize) -> MachineCheck {
                 "cores carry"
             },
             rate(carried),
-            rate(engine::PER_WORKER)
+            rate(worker::load_control::PER_WORKER)
         ),
     }
 }
 
 fn descriptors(connections: Option<f64>) -> MachineCheck {
     let about = "descriptors";
-    let limit = engine::raise_descriptors().map_or_else(
+    let limit = worker::raise_descriptors().map_or_else(
         || "without limit".to_owned(),
         |limit| format!("{} may be open", record::units::count(limit)),
     );
@@ -200,7 +201,7 @@ fn memory_for(users: Option<f64>) -> MachineCheck {
     let has = record::units::bytes(budget);
     match users {
         Some(users) => {
-            let needs = users.ceil() * engine::memory::USER as f64;
+            let needs = users.ceil() * worker::memory::USER as f64;
             MachineCheck {
                 about,
                 enough: Some(needs <= budget as f64),
@@ -215,7 +216,7 @@ fn memory_for(users: Option<f64>) -> MachineCheck {
             enough: None,
             text: format!(
                 "{} per running user; the limit is {has} (`--memory`)",
-                record::units::bytes(engine::memory::USER)
+                record::units::bytes(worker::memory::USER)
             ),
         },
     }

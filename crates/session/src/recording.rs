@@ -1,17 +1,24 @@
 //! Handles intervals and lines during a run. They go to the record first, then to observers.
 
+use plan::Raw;
 use std::sync::Arc;
 
 use decisions::stop::{FiredRule, StopRules};
-use engine::{
-    Cause, LoadControl, OutputLine, RuleVerdict, Sink, StopHandle, Urgency,
-    load_control::{AdjustedLoad, Change},
-};
+use engine::Sink;
 use measure::{Histogram, Interval, accumulator::KeptReason};
 use plan::criteria::Ending;
 use record::{
     Ages, Changed, DecodedChunk, Event, EventKind, LoadChange, RecordError, Run, Writer,
     redact::Redactor, server::SourceReading, unwritten_because,
+};
+use worker::{
+    OutputLine,
+    load_control::LoadControl,
+    load_control::{AdjustedLoad, Change},
+    stop::Cause,
+    stop::RuleVerdict,
+    stop::StopHandle,
+    stop::Urgency,
 };
 
 use crate::{
@@ -218,7 +225,7 @@ impl Sink for Recording<'_> {
         self.tell_all(interval);
     }
 
-    fn line(&mut self, line: OutputLine) {
+    fn line(&mut self, line: Raw<OutputLine>) {
         match without_secrets(&mut self.redactor, line) {
             None => {}
             Some(OutputLine::Remark(text)) => {
@@ -241,8 +248,11 @@ impl Sink for Recording<'_> {
 }
 
 /// Removes secrets from a line. `None` if nothing else is left.
-pub(crate) fn without_secrets(redactor: &mut Redactor, line: OutputLine) -> Option<OutputLine> {
-    Some(match line {
+pub(crate) fn without_secrets(
+    redactor: &mut Redactor,
+    line: Raw<OutputLine>,
+) -> Option<OutputLine> {
+    Some(match line.into_exposed() {
         OutputLine::Trace(text) => OutputLine::Trace(redactor.text(&text)),
         OutputLine::Log { text, secrets } => {
             let text = redactor.text_without(&text, &secrets);

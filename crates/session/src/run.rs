@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 
 use decisions::stop::StopRules;
-use engine::{Prepared, RunError, StopHandle, Zero};
+use engine::{Prepared, RunError};
 use record::{
     Event, EventKind, RecordError, Run, RunEnd, RunLocation, RunState, Writer,
     redact::{Redactor, Salt},
 };
+use worker::{clock::Zero, stop::StopHandle};
 
 use crate::{
     finished::{FinishContext, FinishedRun, StartError},
@@ -156,7 +157,7 @@ impl Ready {
 
 /// Refuses a part that is ready too late, because the other parts do not wait.
 fn not_late(part: &RunPartOrder, zero: Zero) -> Result<(), RunRefused> {
-    if part.alone && engine::clock::monotonic_ns() >= zero.monotonic_ns {
+    if part.alone && worker::clock::monotonic_ns() >= zero.monotonic_ns {
         let line = "late: the part was not ready when the others started; nothing was sent";
         return Err(RunRefused::from(vec![plan::Problem::anywhere(line)]));
     }

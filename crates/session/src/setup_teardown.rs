@@ -1,13 +1,12 @@
 //! Runs `setup` and `teardown` with the same engine, unrecorded.
 
-use engine::{
-    EngineOptions, OutputLine, Prepared, Sink, StopHandle, Zero, driver::setup::SetupOutcome,
-    step_trace::StepTrace,
-};
+use engine::{EngineOptions, Prepared, Sink, driver::setup::SetupOutcome};
 use measure::Interval;
+use plan::Raw;
 use plan::{Load, Plan, Scenario};
 use record::redact::{Redactor, Salt};
 use serde_json::{Map, Value};
+use worker::{OutputLine, clock::Zero, step_trace::StepTrace, stop::StopHandle};
 
 use crate::{
     Observer,
@@ -119,10 +118,8 @@ impl Own<'_> {
         let reported = self.options.walks;
         let tell = |lines: &mut RedactedLines<'_, '_>, how: &str| {
             if reported {
-                lines.line(OutputLine::Step(StepTrace::Goes(
-                    name.clone(),
-                    how.to_owned(),
-                )));
+                let step = StepTrace::Goes(name.clone(), how.to_owned());
+                lines.line(Raw::new(OutputLine::Step(step)));
             }
         };
         tell(&mut lines, "once, in no figure");
@@ -152,7 +149,7 @@ struct RedactedLines<'a, 'o> {
 impl Sink for RedactedLines<'_, '_> {
     fn interval(&mut self, _: Interval) {}
 
-    fn line(&mut self, line: OutputLine) {
+    fn line(&mut self, line: Raw<OutputLine>) {
         match without_secrets(&mut self.redactor, line) {
             Some(OutputLine::Log { text, .. }) => self.sink.out(&format!("{text}\n")),
             Some(OutputLine::Remark(text)) => self.sink.warning(&text),

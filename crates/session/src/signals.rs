@@ -3,8 +3,8 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use engine::{Cause, StopHandle};
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use worker::{stop::Cause, stop::StopHandle};
 
 use crate::{exit, messages::SharedMessageSink};
 
@@ -83,14 +83,14 @@ fn came(number: u8) {
     let mut listeners = listeners();
     let Some(listener) = listeners.all.last_mut() else {
         // Nothing is running that could be lost, so exit as if there were no handler.
-        engine::exit_at_once(exit::of_signal(number));
+        worker::exit_at_once(exit::of_signal(number));
     };
     listener.came += 1;
     if listener.came > POLITE {
         let last_words = &listener.last_words;
         let line = format_args!("stopped immediately; {last_words}");
         listener.sink.last_words(&line);
-        engine::exit_at_once(exit::of_signal(number));
+        worker::exit_at_once(exit::of_signal(number));
     }
     listener.stop.stop(Cause::Signal(number));
 }

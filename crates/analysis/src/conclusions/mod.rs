@@ -5,6 +5,7 @@ mod decided;
 mod headline;
 mod key_figures;
 mod order;
+mod overload;
 mod rules;
 mod slowest;
 mod steady;

@@ -4,13 +4,11 @@ use measure::TimeKind;
 
 use super::{
     decided,
+    overload::{self, FEW_ERRORS, Overloaded, falls_behind, peak},
     slowest::slowest,
     steady::{self, steady},
 };
-use crate::{
-    steady::piles_up,
-    summary::{Conclusion, Figure, PeakRecovery, Stats, Steady, Summary, Tone, Trend},
-};
+use crate::summary::{Conclusion, Figure, PeakRecovery, Stats, Summary, Tone};
 use record::{Model, units};
 
 type Rule = fn(&Summary) -> Option<Conclusion>;
@@ -31,13 +29,8 @@ pub(super) const ALL: [Rule; 13] = [
     not_sent,
 ];
 
-const FEW_ERRORS: f64 = 0.01;
 /// At this share of failed requests or more, no limit is attributed to the server.
 const MOSTLY_FAILED: f64 = 0.5;
-/// A server keeps up if its responses lag behind requests by at most this share.
-const LAGS: f64 = 0.05;
-const PILE: f64 = 10.0;
-const SAME_LOAD: f64 = 0.2;
 
 fn headline_path(summary: &Summary, figure: &str) -> String {
     match summary.headline() {
@@ -56,61 +49,6 @@ fn headline_path(summary: &Summary, figure: &str) -> String {
 
 fn error_share(summary: &Summary) -> f64 {
     summary.all.error_share.unwrap_or(0.0)
-}
-
-enum Overloaded<'a> {
-    /// In this phase with the highest load, which is followed by less load.
-    Peak(&'a PeakRecovery),
-    LoadControl(&'a Trend),
-    Backlog(&'a Steady),
-}
-
-fn falls_behind(summary: &Summary) -> Option<Overloaded<'_>> {
-    if summary.run.model != Model::Open || summary.is_generators() {
-        return None;
-    }
-    if let Some(peak) = peak(summary) {
-        let lags = peak.answered_per_second < peak.issued_per_second * (1.0 - LAGS);
-        // Some requests are always in flight, even if all responses are fast.
-        if lags && peak.in_flight as f64 > PILE && peak.settled_ns != Some(0) {
-            return Some(Overloaded::Peak(peak));
-        }
-    }
-    course_falls_behind(summary)
-        .map(Overloaded::LoadControl)
-        .or_else(|| Some(Overloaded::Backlog(steady::overloaded(summary)?)))
-}
-
-pub(super) fn is_behind(summary: &Summary) -> bool {
-    falls_behind(summary).is_some()
-}
-
-fn course_falls_behind(summary: &Summary) -> Option<&Trend> {
-    let trend = summary.trend.as_ref()?;
-    let (first, last) = (&trend.first, &trend.last);
-    let (before, after) = (first.in_flight?, last.in_flight?);
-    let same_load = (last.due_per_second - first.due_per_second).abs()
-        <= first.due_per_second.max(1.0) * SAME_LOAD;
-    let grew = piles_up(before, after);
-    // Compare requests with requests: one arrival of a scenario may be several requests.
-    let lags = last.ok_per_second < last.issued_per_second * (1.0 - LAGS) && after > PILE;
-    // More active users send more requests. In that case the load grew.
-    let same_requests = last.issued_per_second <= first.issued_per_second * (1.0 + SAME_LOAD);
-    ((grew && ((same_load && same_requests) || gave_up(summary))) || (lags && gave_up(summary)))
-        .then_some(trend)
-}
-
-fn gave_up(summary: &Summary) -> bool {
-    let none = &summary.all.unanswered;
-    let n: u64 = ["timeout", "unfinished"]
-        .iter()
-        .filter_map(|class| none.get(*class))
-        .sum();
-    n as f64 >= summary.all.count as f64 * FEW_ERRORS && n > 0
-}
-
-fn peak(summary: &Summary) -> Option<&PeakRecovery> {
-    summary.recovery.as_ref()?.peak.as_ref()
 }
 
 fn phase_name<'a>(summary: &'a Summary, peak: &PeakRecovery) -> &'a str {
@@ -230,7 +168,7 @@ fn overload(summary: &Summary) -> Option<Conclusion> {
     let (first, last) = (&trend.first, &trend.last);
     let (before, after) = (first.in_flight?, last.in_flight?);
     let verb = if after > before { "grew" } else { "went" };
-    let none = steady::overloaded(summary).map_or("", |_| " There was no steady state.");
+    let none = overload::overloaded(summary).map_or("", |_| " There was no steady state.");
     Some(Conclusion::new(
         "overload",
         Tone::Bad,

@@ -1,17 +1,8 @@
 //! Conclusions about the steady state: a warm-up or a change. A steady run is not mentioned.
 //! Overload has a rule of its own.
 
+use super::overload::{found, is_behind};
 use crate::summary::{Behaviour, Conclusion, Steady, Summary, Tone};
-
-/// The steady-state result, unless the generator caused it.
-fn found(summary: &Summary) -> Option<&Steady> {
-    let steady = summary.steady.as_ref();
-    steady.filter(|_| !summary.is_generators())
-}
-
-pub(super) fn overloaded(summary: &Summary) -> Option<&Steady> {
-    found(summary).filter(|steady| steady.behaviour == Behaviour::Overload)
-}
 
 pub(super) fn has_changed(summary: &Summary) -> bool {
     use Behaviour::{Drifting, Shifting, WarmingUp};
@@ -28,7 +19,7 @@ fn is_worse(steady: &Steady) -> bool {
 
 pub(super) fn steady(summary: &Summary) -> Option<Conclusion> {
     let steady = found(summary).filter(|steady| steady.is_news())?;
-    if super::rules::is_behind(summary) {
+    if is_behind(summary) {
         return None;
     }
     let is_worse = is_worse(steady);

@@ -16,7 +16,7 @@ use statistics::{Direction, settled};
 
 use crate::{
     figures::{Sampled, Stats},
-    live_snapshot,
+    headline_time::headline_time,
     moments::{self, Moment},
 };
 pub use backlog::Flow;
@@ -97,7 +97,7 @@ pub enum Behaviour {
 }
 
 fn headline(run: &Run, moments: &[Moment]) -> TimeKind {
-    let kind = live_snapshot::headline(run, &run.totals.label(label::ALL));
+    let kind = headline_time(run, &run.totals.label(label::ALL));
     let has_iterations = moments
         .iter()
         .any(|moment| moment.iterations.slot.counters.ended() > 0);

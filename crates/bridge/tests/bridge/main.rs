@@ -7,11 +7,12 @@ use std::{
 };
 
 use bridge::{Bridge, Completion, ExternalSample, Order, Settlement, arrivals::Due, now_ns};
-use engine::{EngineOptions, Prepared, StopHandle, Zero, client::Built};
+use engine::{EngineOptions, Prepared};
 use measure::{Failure, NoAnswer, OutcomeClass, TimeKind, label, sample::RequestOutcome};
 use plan::{
     FirstArrival, Format, Load, Phase, Plan, Rate, Shape, Work, units::SECOND, work::External,
 };
+use worker::{client::Built, clock::Zero, stop::StopHandle};
 
 #[path = "../../../engine/tests/engine/peer.rs"]
 #[allow(dead_code, reason = "the engine's own tests use the rest")]
@@ -41,7 +42,7 @@ impl Run {
             driver: Some(driver),
             workers: Some(1),
             stop: StopHandle::default(),
-            hosts: engine::client::hosts::Allow {
+            hosts: worker::client::hosts::Allow {
                 others_too: true,
                 ..Default::default()
             },

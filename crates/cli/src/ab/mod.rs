@@ -10,10 +10,10 @@ use decisions::{
     find::search::probe_seed,
     gate,
 };
-use engine::{StopHandle, clock};
 use plan::units::parse_duration;
 use report::{console, gate as reported};
 use session::{exit, inputs, signals};
+use worker::{clock, stop::StopHandle};
 
 use crate::{
     args,

@@ -11,9 +11,9 @@ use std::{
     time::Duration,
 };
 
-use engine::{StopHandle, clock};
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use session::blocking_http::{Base, BlockingRequest};
+use worker::{clock, stop::StopHandle};
 
 use crate::error::CommandError;
 

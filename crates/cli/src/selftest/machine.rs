@@ -67,7 +67,7 @@ impl Witness {
         let stop = Arc::clone(&end);
         let thread = std::thread::spawn(move || {
             let _core = OnCore::number(core);
-            engine::clock::lateness_of_looks(LOOK_NS, &|| !stop.load(Ordering::Relaxed))
+            worker::clock::lateness_of_looks(LOOK_NS, &|| !stop.load(Ordering::Relaxed))
         });
         Witness { end, thread }
     }
@@ -100,8 +100,8 @@ pub fn hold(child: &Child, time: Duration) {
     let pid = Pid::from_child(child);
     // If a child has ended, its results show that.
     let _ = kill_process(pid, Signal::STOP);
-    let until = std::time::Duration::from_nanos(engine::clock::wall_ns()) + time;
-    while let Some(left) = until.checked_sub(Duration::from_nanos(engine::clock::wall_ns())) {
+    let until = std::time::Duration::from_nanos(worker::clock::wall_ns()) + time;
+    while let Some(left) = until.checked_sub(Duration::from_nanos(worker::clock::wall_ns())) {
         std::thread::park_timeout(left);
     }
     let _ = kill_process(pid, Signal::CONT);

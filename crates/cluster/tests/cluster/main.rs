@@ -12,7 +12,6 @@ use std::{
 };
 
 use cluster::merge::Merger;
-use engine::clock;
 use measure::{
     Interval, Label, LabelId, OutcomeClass, Slot, TimeKind, TimeSpan,
     label::{self, LabelGroup},
@@ -23,6 +22,7 @@ use record::{
     RunState, Writer, merge,
     redact::{Redactor, Salt},
 };
+use worker::clock;
 
 const RATE: u64 = 1_000;
 const NAMES: u16 = 20;

@@ -4,7 +4,7 @@
 use plan::criteria::{Metric, parse_criterion};
 use record::units;
 
-use super::result::ProbeRow;
+use super::probe_row::ProbeRow;
 use analysis::saturation::THREADS;
 
 const KEEPS_UP: f64 = 0.97;

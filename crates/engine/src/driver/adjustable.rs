@@ -13,9 +13,9 @@ use plan::{
 };
 
 use super::takeover::TakeoverArrivals;
-use crate::{
+use worker::{
+    Worker,
     load_control::{KNOWN_NS, LOOK_NS, LoadControl, LoadView},
-    worker::Worker,
 };
 
 pub(super) enum WorkerArrivals<'a> {
@@ -107,7 +107,7 @@ pub(super) struct Member {
 }
 
 const BEYOND: u64 = 1 << 60;
-/// The smallest prime above [`crate::load_control::MOST_USERS`]. It keeps iteration numbers unique
+/// The smallest prime above [`worker::load_control::MOST_USERS`]. It keeps iteration numbers unique
 /// and without patterns.
 const STRIDE: u64 = 1_000_003;
 
@@ -182,7 +182,7 @@ mod tests {
     use plan::{Load, Schedule};
 
     use super::*;
-    use crate::load_control::{MOST_USERS, Most};
+    use worker::load_control::{MOST_USERS, Most};
 
     #[test]
     fn iteration_numbers_are_unique_for_added_users() {

@@ -8,7 +8,7 @@ mod takeover;
 
 use std::{pin::Pin, rc::Rc};
 
-use crate::worker::Worker;
+use worker::Worker;
 
 /// The work of one worker.
 pub trait Driver {

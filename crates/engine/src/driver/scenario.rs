@@ -25,12 +25,14 @@ use super::{
     takeover::TakeoverArrivals,
 };
 use crate::{
+    program::Program,
+    user::{self, Env, IterationStart, UserState, hook::Hooks},
+};
+use worker::{
+    Worker,
     client::{Client, HttpClientConfig},
     load_control::{LOOK_NS, LoadControl},
     memory,
-    program::Program,
-    user::{self, Env, IterationStart, UserState, hook::Hooks},
-    worker::Worker,
 };
 
 /// Starts this worker's arrivals of the schedule (those with number ≡ worker modulo workers) and
@@ -424,9 +426,9 @@ async fn drain(env: &Env) {
             worker.abort();
         }
         // Checking a hundred times a second is enough.
-        let never = crate::deadlines::Limit::default();
+        let never = worker::deadlines::Limit::default();
         let _ = worker
-            .sleep_until(now + crate::deadlines::TICK_NS, &never)
+            .sleep_until(now + worker::deadlines::TICK_NS, &never)
             .await;
     }
 }

@@ -11,10 +11,12 @@ use serde_json::{Map, Value};
 
 use super::Driver;
 use crate::{
-    client::{Client, HttpClientConfig},
     program::Program,
     user::{self, Env, UserState},
-    worker::Worker,
+};
+use worker::{
+    Worker,
+    client::{Client, HttpClientConfig},
 };
 
 /// Variables after setup or teardown, or the reason why it failed.

@@ -11,10 +11,10 @@ use plan::{
     schedule::{Arrival, Shard},
 };
 
-use crate::{
+use worker::{
+    Worker, WorkerPosition,
     load_control::{KNOWN_NS, LOOK_NS},
     takeover::{self, ShardTakeover, TakeoverView},
-    worker::{Worker, WorkerPosition},
 };
 
 #[derive(Debug)]

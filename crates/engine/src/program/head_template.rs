@@ -13,13 +13,13 @@ use plan::{
 use query::Scope;
 use serde_json::Value;
 
-use super::request::{is_falsy, plain_origin};
-use crate::client::Built;
+use super::values::{is_falsy, plain_origin};
 use codec::{
     Origin, Target,
     encode::{self, Charset},
     url,
 };
+use worker::client::Built;
 
 /// Maximum number of finished requests kept for reuse of their memory.
 const SPARE: usize = 64;

@@ -10,6 +10,7 @@ mod interest;
 mod multipart;
 mod request;
 mod sizes;
+mod values;
 
 use std::sync::Arc;
 
@@ -224,7 +225,7 @@ impl Program {
             schedule: plan.schedule(seed),
             seed,
             draw: plan.draw(seed),
-            target: plan.target.clone(),
+            target: plan.target.expose().clone(),
             // All uses of a variable's name are in the texts of the scenarios.
             uses_uuid: looking.is_some_and(HookInterest::reads_all_variables)
                 || serde_json::to_string(&plan.scenarios())

@@ -17,13 +17,14 @@ use super::{
     captures::{Capturing, Checking, capturing, checking, picked},
     head_template::HeadTemplate,
     multipart,
+    values::{is_falsy, plain_origin},
 };
-use crate::client::{BuildError, Built, Override};
 use codec::{
     Origin, Target, Want,
     encode::{self, Charset},
     url,
 };
+use worker::client::{BuildError, Built, Override};
 
 /// A compiled request step.
 #[derive(Debug, Clone)]
@@ -104,7 +105,7 @@ impl RequestStep {
             // An invalid constant request fails only when it is due, like a templated one.
             step.fixed = step
                 .build(
-                    &plan.target,
+                    plan.target.expose(),
                     &Map::new(),
                     &mut Rng::keyed(0, Purpose::User, 0, 0),
                     None,
@@ -112,7 +113,7 @@ impl RequestStep {
                 .ok();
         }
         if step.fixed.is_none() {
-            step.head_template = HeadTemplate::compile(spec, &plan.target, step.charset);
+            step.head_template = HeadTemplate::compile(spec, plan.target.expose(), step.charset);
         }
         let fixed = step.fixed.as_ref().map(|built| &built.target.origin);
         let known = fixed.or(step.head_template.as_ref().map(HeadTemplate::origin));
@@ -322,21 +323,6 @@ fn parse_url(text: &str) -> Result<Target, BuildError> {
     url::parse(text).ok_or_else(|| BuildError::Url(text.to_owned()))
 }
 
-pub(super) fn plain_origin(tls: bool, authority: &str) -> Option<Origin> {
-    let (host, port) = match authority.split_once(':') {
-        Some((host, port)) => (host, port.parse().ok()?),
-        None => (authority, if tls { 443 } else { 80 }),
-    };
-    // A host of digits and dots may be an abbreviated IPv4 address, which URLs normalize.
-    let canonical = host.ends_with(|c: char| c.is_ascii_alphabetic())
-        || host.parse::<std::net::Ipv4Addr>().is_ok();
-    (!host.is_empty() && canonical).then(|| Origin {
-        tls,
-        host: host.to_owned(),
-        port,
-    })
-}
-
 fn with_query(url: &str, pairs: &Pairs<'_>, scope: &dyn Scope, rng: &mut Rng) -> String {
     let mut query = String::new();
     pairs.write(&mut query, scope, rng);
@@ -446,10 +432,6 @@ fn body_bytes(
         .write(&mut text, scope, rng),
     }
     Ok(Some(text.into_bytes()))
-}
-
-pub(super) fn is_falsy(json: &str) -> bool {
-    matches!(json, "0" | "\"\"" | "false" | "null")
 }
 
 fn goes_to_target(url: &Template) -> bool {

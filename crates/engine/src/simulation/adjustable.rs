@@ -4,7 +4,7 @@ use plan::UserPhase;
 use proptest::prelude::*;
 
 use super::*;
-use crate::load_control::{AdjustedLoad, Change, ChangeRefusal, KNOWN_NS, LEAD_NS, Most};
+use worker::load_control::{AdjustedLoad, Change, ChangeRefusal, KNOWN_NS, LEAD_NS, Most};
 
 const MOST: Most = Most {
     per_second: 1e6,

@@ -5,11 +5,8 @@ use plan::ArrivalProcess;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{
-    run::{EngineOptions, Prepared},
-    stop::Cause,
-    takeover::TakeoverRefusal,
-};
+use crate::run::{EngineOptions, Prepared};
+use worker::{stop::Cause, takeover::TakeoverRefusal};
 
 #[derive(Debug, Default)]
 struct ArrivalTimes {

@@ -3,8 +3,10 @@
 use measure::Fault;
 use query::filtrex::Expression;
 
-use super::{IterationAbort, User, step_trace::StepTrace};
-use crate::{program::Choose, worker::OutputLine};
+use super::{IterationAbort, User};
+use crate::program::Choose;
+use worker::OutputLine;
+use worker::step_trace::StepTrace;
 
 impl User<'_> {
     /// Evaluates a request's condition as the original tool does. Ends the iteration if it cannot

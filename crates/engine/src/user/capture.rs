@@ -14,16 +14,13 @@ use query::{
 use serde_json::Value;
 
 use super::User;
-use crate::{
-    memory,
-    program::{CaptureFrom, Checking, Compiled, PathSource, RequestStep},
-    worker::OutputLine,
-};
+use crate::program::{CaptureFrom, Checking, Compiled, PathSource, RequestStep};
 use codec::{
     Response,
     content::{self, Unpacking, Unreadable},
     reply::MAX_BODY,
 };
+use worker::{OutputLine, memory};
 
 /// Headers of which Node.js keeps only the first value.
 const ONLY_FIRST: [&str; 18] = [

@@ -8,7 +8,7 @@ use plan::rng::Rng;
 use super::{
     IterationAbort, User, capture::Inspection, ongoing::Ongoing, step_trace::excerpt, vars::Vars,
 };
-use crate::client::EXCERPT;
+use worker::client::EXCERPT;
 
 /// Maximum number of bytes shown of an actual value.
 const FINDING: usize = 256;
@@ -71,7 +71,7 @@ impl User<'_> {
             _ => String::new(),
         };
         FailureDetail {
-            detail: format!("{} {}{more}", spec.method, spec.url_text),
+            detail: format!("{} {}{more}", spec.method, spec.url_text.expose()),
             found,
             body,
         }
@@ -88,7 +88,7 @@ fn without_excerpts(ongoing: &Ongoing<'_>, ended: RequestOutcome) -> FailureDeta
         (_, status) => format!(": status {status}"),
     };
     FailureDetail {
-        detail: format!("{} {}{more}", spec.method, spec.url_text),
+        detail: format!("{} {}{more}", spec.method, spec.url_text.expose()),
         found: Vec::new(),
         body: None,
     }

@@ -5,11 +5,8 @@
 use std::{collections::VecDeque, pin::Pin, rc::Rc, task::Poll};
 
 use super::{IterationAbort, User, UserState};
-use crate::{
-    client::pool::ConnectionPool,
-    deadlines::Limit,
-    program::{Fork, Op},
-};
+use crate::program::{Fork, Op};
+use worker::{client::pool::ConnectionPool, deadlines::Limit};
 
 type Branch<'f> = Pin<Box<dyn Future<Output = (Result<(), IterationAbort>, u64)> + 'f>>;
 

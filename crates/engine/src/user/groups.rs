@@ -2,8 +2,9 @@
 
 use measure::sample::{Intended, RequestOutcome};
 
-use super::{IterationAbort, IterationTiming, User, count, step_trace::StepTrace};
-use crate::worker::OutputLine;
+use super::{IterationAbort, IterationTiming, User, count};
+use worker::OutputLine;
+use worker::step_trace::StepTrace;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OpenGroup {

@@ -8,11 +8,8 @@ use measure::accumulator::Event;
 use plan::rng::Rng;
 
 pub use super::{capture::Inspection, vars::Vars};
-use crate::{
-    client::Built,
-    program::{HookInterest, RequestStep},
-    worker::{OutputLine, Worker},
-};
+use crate::program::{HookInterest, RequestStep};
+use worker::{OutputLine, Worker, client::Built};
 
 /// Creates the hooks of a run, and declares what they need.
 pub trait Hooks: HookInterest + Send + Sync {

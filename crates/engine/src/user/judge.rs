@@ -13,11 +13,9 @@ use super::{
     hook::{ResponseContext, Unexpected},
     ongoing::Ongoing,
 };
-use crate::{
-    client::{Built, Moments},
-    program::RequestStep,
-};
+use crate::program::RequestStep;
 use codec::{Response, content::Unreadable};
+use worker::client::{Built, Moments};
 
 impl User<'_> {
     /// Evaluates a response and returns the result of the request. Fails if the iteration ends.
@@ -231,7 +229,7 @@ pub(super) struct StepResponse<'a> {
 /// Reports a response to the front end, and whether it is the last and complete one.
 pub(super) fn report_response(
     recorder: &mut measure::Recorder,
-    worker: &crate::worker::Worker,
+    worker: &worker::Worker,
     response: StepResponse<'_>,
     last: bool,
 ) {

@@ -10,7 +10,7 @@ pub mod hook;
 mod judge;
 mod ongoing;
 mod request;
-pub mod step_trace;
+mod step_trace;
 mod vars;
 
 use std::{collections::HashMap, rc::Rc};
@@ -29,18 +29,19 @@ use plan::{
 use query::Scope;
 use serde_json::{Map, Value};
 
-use crate::{
-    client::{Client, pool::ConnectionPool},
-    deadlines::Limit,
-    memory::Held,
-    program::{Enter, Op, Program},
-    worker::{OutputLine, Worker},
-};
+use crate::program::{Enter, Op, Program};
 pub use capture::Inspection;
 use codec::cookies::Jar;
 use groups::OpenGroup;
 use hook::WorkerHook;
 pub use vars::{Vars, uuid};
+use worker::{
+    OutputLine, Worker,
+    client::{Client, pool::ConnectionPool},
+    deadlines::Limit,
+    memory::Held,
+    step_trace::StepTrace,
+};
 
 /// Start of an iteration.
 #[derive(Debug, Clone, Copy)]
@@ -394,8 +395,7 @@ impl<'a> User<'a> {
         let ns = (base + spread * (2.0 * self.rng.unit() - 1.0))
             .clamp(0.0, units::MAX_DURATION as f64) as u64;
         if self.worker.common.walks {
-            self.worker
-                .emit(OutputLine::Step(step_trace::StepTrace::Thinks(ns)));
+            self.worker.emit(OutputLine::Step(StepTrace::Thinks(ns)));
         }
         let now = self.worker.clock.now();
         self.due = Intended::after_previous(now, ns);

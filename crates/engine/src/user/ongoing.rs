@@ -1,9 +1,7 @@
 //! A request in flight, with its context.
 
-use crate::{
-    client::{Built, Exchange},
-    program::RequestStep,
-};
+use crate::program::RequestStep;
+use worker::client::{Built, Exchange};
 
 pub(super) struct Ongoing<'s> {
     pub(super) step: &'s RequestStep,

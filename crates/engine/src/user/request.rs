@@ -13,14 +13,14 @@ use super::{
     ongoing::Ongoing,
     vars::Vars,
 };
-use crate::{
+use crate::program::{Program, RequestStep};
+use codec::Response;
+use worker::{
+    Worker,
     client::{
         Agent, BuildError, Built, Call, CallError, Caller, Exchange, Moments, Override, Redirects,
     },
-    program::{Program, RequestStep},
-    worker::Worker,
 };
-use codec::Response;
 
 impl User<'_> {
     pub(super) async fn request(&mut self, index: usize) -> Result<(), IterationAbort> {

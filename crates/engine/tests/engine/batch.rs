@@ -11,10 +11,8 @@ use codec::{
     reply::{Keep, Reply},
     url,
 };
-use engine::{
-    Cause, StopHandle,
-    driver::batch::{Batch, BatchDriver, BatchPace, BatchSource, Turns},
-};
+use engine::driver::batch::{Batch, BatchDriver, BatchPace, BatchSource, Turns};
+use worker::{stop::Cause, stop::StopHandle};
 
 use super::{
     peer::{Peer, ok},

@@ -1,8 +1,9 @@
 //! Complete scenarios: what is sent, captured and counted.
 
-use engine::{
-    Cause,
+use plan::Raw;
+use worker::{
     step_trace::{RequestTrace, StepTrace},
+    stop::Cause,
 };
 
 use measure::{OutcomeClass, TimeKind};
@@ -355,7 +356,7 @@ struct Lookup(Arc<Mutex<std::sync::mpsc::Receiver<()>>>);
 impl engine::driver::Driver for Lookup {
     fn run(
         self: Box<Self>,
-        _: std::rc::Rc<engine::worker::Worker>,
+        _: std::rc::Rc<worker::Worker>,
     ) -> std::pin::Pin<Box<dyn Future<Output = ()>>> {
         Box::pin(async move {
             tokio::task::spawn_blocking(move || {
@@ -387,12 +388,12 @@ struct StopAtOnce(StopHandle, RecordedRun);
 
 impl Sink for StopAtOnce {
     fn interval(&mut self, interval: Interval) {
-        if self.0.urgency() == engine::Urgency::None {
+        if self.0.urgency() == worker::stop::Urgency::None {
             self.0.stop(Cause::Signal(2));
         }
         self.1.intervals.push(interval);
     }
-    fn line(&mut self, _: OutputLine) {}
+    fn line(&mut self, _: Raw<OutputLine>) {}
 }
 
 fn stopped(plan: &Plan, drain_ns: u64) -> RecordedRun {
@@ -447,7 +448,7 @@ fn second_stop_aborts() {
             *self.2.lock().expect("no panic") = true;
             self.1.intervals.push(interval);
         }
-        fn line(&mut self, _: OutputLine) {}
+        fn line(&mut self, _: Raw<OutputLine>) {}
     }
     let mut sink = Stopper(handle, RecordedRun::default(), Arc::clone(&started));
     let plan = plan(&peer.url(), rate(20, 60 * SECOND), vec![request(get("/"))]);

@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use engine::{EngineOptions, OutputLine, Prepared, Sink, StopHandle, Zero};
+use engine::{EngineOptions, Prepared, Sink};
 use measure::{Failure, Interval, NoAnswer, label};
 use plan::{
     ArrivalProcess, FirstArrival, Format, Load, Phase, Plan, PoolPolicy, Rate, Request, Scenario,
@@ -13,6 +13,7 @@ use plan::{
     units::{MILLISECOND, SECOND},
 };
 use serde_json::json;
+use worker::{OutputLine, clock::Zero, stop::StopHandle};
 
 mod batch;
 mod faults;

@@ -1,7 +1,9 @@
 //! Keeps the output of a run for tests.
 
-use engine::{OutputLine, Sink};
+use engine::Sink;
 use measure::{Interval, Slot};
+use plan::Raw;
+use worker::OutputLine;
 
 #[derive(Default)]
 pub(crate) struct RecordedRun {
@@ -14,8 +16,8 @@ impl Sink for RecordedRun {
         self.intervals.push(interval);
     }
 
-    fn line(&mut self, line: OutputLine) {
-        self.lines.push(line);
+    fn line(&mut self, line: Raw<OutputLine>) {
+        self.lines.push(line.into_exposed());
     }
 }
 

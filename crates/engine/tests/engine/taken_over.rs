@@ -1,7 +1,8 @@
 //! Takeover of another process's share during a run, in real time.
 
-use engine::{ShardTakeover, clock::Clock};
+use plan::Raw;
 use plan::{Schedule, Share};
+use worker::{clock::Clock, takeover::ShardTakeover};
 
 use super::*;
 
@@ -26,7 +27,7 @@ impl Sink for TakesOver {
         self.recorded.interval(interval);
     }
 
-    fn line(&mut self, line: OutputLine) {
+    fn line(&mut self, line: Raw<OutputLine>) {
         self.recorded.line(line);
     }
 }

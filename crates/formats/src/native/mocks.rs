@@ -11,7 +11,6 @@ use plan::{
 use super::{
     model, open_plan,
     read::{self, entries, list},
-    translate,
 };
 use crate::{
     Inputs, LoadErrors,
@@ -327,7 +326,7 @@ fn status(node: Option<&Node>, body: &MockBody, findings: &mut Findings) -> u16 
 }
 
 fn fault(item: &Node, findings: &mut Findings) -> Option<Fault> {
-    let node = translate::rule(item);
+    let node = read::rule(item);
     let text = read::text(&node, "a fault", findings)?;
     read::grammar(&node, parse_fault(&text), findings)
 }

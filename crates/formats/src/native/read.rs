@@ -6,7 +6,7 @@ use plan::{
 };
 
 use crate::{
-    document::{Entry, Node},
+    document::{Entry, Node, NodeData},
     findings::Findings,
     nearest::nearest,
 };
@@ -175,4 +175,18 @@ pub(super) fn grammar<T>(
     parsed
         .map_err(|error| findings.problem(node.mark_at(error.offset), error.message))
         .ok()
+}
+
+pub(super) fn rule(item: &Node) -> Node {
+    match &item.data {
+        NodeData::Map(pairs) if pairs.len() == 1 => {
+            let text = format!("{}: {}", pairs[0].key, pairs[0].value.text());
+            Node {
+                mark: pairs[0].key_mark,
+                inset: Some(0),
+                data: NodeData::Scalar(text.into()),
+            }
+        }
+        _ => item.clone(),
+    }
 }

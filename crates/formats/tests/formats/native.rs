@@ -895,7 +895,7 @@ steps: [ { get: '/{{ id }}/{{ name }}/{{ colour }}/{{ $env.T }}/{{ given }}' } ]
     })
     .unwrap();
     assert_eq!(
-        (solo.load, solo.target.as_str()),
+        (solo.load, solo.target.expose().as_str()),
         (Load::Once, "http://other")
     );
 }

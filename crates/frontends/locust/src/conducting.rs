@@ -17,7 +17,7 @@ use session::{
 };
 
 use crate::{
-    running::{DRAIN_NS, TestSummary, finish_with, lines},
+    summary::{DRAIN_NS, TestSummary, finish_with, lines},
     test::{LOCUST, LocustTest},
 };
 

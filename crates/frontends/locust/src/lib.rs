@@ -10,6 +10,7 @@ mod files;
 pub mod interpreter;
 mod natively;
 mod running;
+mod summary;
 mod test;
 
 use formats::TestFileReader;
@@ -18,7 +19,8 @@ use session::{ExternalTool, FrontEnd, FrontEndInfo, SharedMessageSink, exit};
 
 pub use conducting::Conducting;
 pub use files::Locustfiles;
-pub use running::{RunningTest, TestSummary};
+pub use running::RunningTest;
+pub use summary::TestSummary;
 pub use test::{LocustTest, check_wishes};
 
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use std::{
 
 use analysis::page::Page;
 use clap::Parser;
-use engine::{EngineOptions, OutputLine};
+use engine::EngineOptions;
 use measure::{
     Interval, TimeKind,
     label::{LabelGroup, Role},
@@ -21,6 +21,7 @@ use session::{
     Hosts, Job, Observer, RunObserver, RunOutcome, SharedMessageSink, StartError, exit, hosts,
     inputs,
 };
+use worker::OutputLine;
 
 use crate::{accumulator::MqttAccumulator, ignored_options, print, read::MqttCommand, unsupported};
 

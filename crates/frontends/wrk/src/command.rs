@@ -31,7 +31,7 @@ impl ScriptLoader for LuaFiles {
         let command = command(requested)?;
         let plan = plan(&command, requested.rate, requested.insecure)?;
         let lua = Lua {
-            target: plan.target.clone(),
+            target: plan.target.expose().clone(),
             command,
             test: None,
             trouble: None,

@@ -10,11 +10,12 @@ use std::{
 };
 
 use analysis::summary::Summary;
-use engine::{EngineOptions, RunError, StopHandle, run::AccumulatorMaker};
+use engine::{EngineOptions, RunError, run::AccumulatorMaker};
 use plan::units::MILLISECOND;
 use record::{Run, units};
 use report::console::criteria;
 use script::lua::{self, ScriptError};
+use worker::stop::StopHandle;
 
 use session::{
     FinishedRun, Job, Observer, RunObserver, RunOutcome, SharedMessageSink, StartError, exit,

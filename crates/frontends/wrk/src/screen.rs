@@ -1,10 +1,10 @@
 //! Observer that prints wrk's live output. Keeps wrk's figures in case the record cannot be
 //! written.
 
-use engine::OutputLine;
 use measure::{Interval, accumulator::Tally};
 use record::Run;
 use script::lua;
+use worker::OutputLine;
 
 use session::{Observer, SharedMessageSink};
 

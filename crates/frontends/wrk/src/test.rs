@@ -5,17 +5,16 @@ use std::{cell::RefCell, rc::Rc, sync::Arc};
 
 use codec::Origin;
 use engine::{
-    StopHandle,
     driver::{
         Driver,
         batch::{BatchDriver, BatchPace, Drawn, Turns},
     },
     run::DriverMaker,
-    watchdog::Doing,
 };
 use measure::label::LabelGroup;
 use plan::{ArrivalProcess, Load, Plan, Schedule, Shape};
 use script::lua::{Script, ScriptContext, ScriptError, Summary};
+use worker::{stop::StopHandle, watchdog::Doing};
 
 use session::SharedMessageSink;
 

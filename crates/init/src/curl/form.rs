@@ -6,7 +6,7 @@ use formats::{document::SyntaxError, files::ReadFile};
 
 use super::{
     command::{BodyPiece, refused},
-    request::file,
+    data_file::file,
     shell::Word,
 };
 use crate::{

@@ -1,6 +1,7 @@
 //! curl command lines to a draft, from words or pasted text.
 
 mod command;
+mod data_file;
 mod form;
 mod options;
 mod request;

@@ -1,14 +1,10 @@
 //! Method, headers and body of a curl command.
 
-use std::path::Path;
-
-use formats::{
-    document::SyntaxError,
-    files::{self, ReadFile},
-};
+use formats::{document::SyntaxError, files::ReadFile};
 
 use super::{
     command::{BodyPiece, CurlCommand, refused},
+    data_file::file,
     form,
     shell::Word,
 };
@@ -278,31 +274,4 @@ fn urlencoded(word: &Word, read: ReadFile<'_>) -> Result<String, SyntaxError> {
     } else {
         format!("{name}={content}")
     })
-}
-
-pub fn file(path: &str, word: &Word, read: ReadFile<'_>) -> Result<String, SyntaxError> {
-    if path == "-" {
-        return Err(refused(
-            word.mark,
-            "@- is standard input, of which nothing is known here: name a file, or write the data",
-        ));
-    }
-    let bytes =
-        read(Path::new(path)).map_err(|reason| refused(word.mark, &format!("{path}: {reason}")))?;
-    let text = files::text(bytes).map_err(|reason| {
-        refused(
-            word.mark,
-            &format!(
-                "{path}:{}:{}: bodies of plans are text, and {reason}",
-                reason.line, reason.column
-            ),
-        )
-    })?;
-    if placeholders::is_foreign(&text) {
-        return Err(refused(
-            word.mark,
-            &format!("{path} holds U+FDD0 or U+FDD1, which no text may"),
-        ));
-    }
-    Ok(text)
 }

@@ -21,7 +21,7 @@ use crate::{
     body,
     draft::{self, Draft, DraftBody, DraftRequest, DraftStep},
     headers::{self, HeaderUse},
-    kind, placeholders,
+    placeholders, problem,
     unknowns::Unknowns,
 };
 use chain::Chain;
@@ -62,7 +62,7 @@ const HOLDERS: [&str; 8] = [
 ];
 
 pub fn from_document(name: &str, root: &Node) -> Result<Draft, LoadErrors> {
-    let reported = |(mark, message): (Mark, String)| kind::problem(name, mark, message);
+    let reported = |(mark, message): (Mark, String)| problem::problem(name, mark, message);
     let log = root.get("log").unwrap_or(root);
     let Some(items) = log.get("entries").and_then(Node::as_list) else {
         return Err(reported((

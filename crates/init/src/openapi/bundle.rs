@@ -9,7 +9,7 @@ use formats::{
 use serde_json::Value;
 
 use super::reference::BrokenReference;
-use crate::kind;
+use crate::problem;
 
 const FILES: &str = "x-loadline-files";
 const MAX_FILES: usize = 500;
@@ -126,8 +126,8 @@ impl Bundle<'_> {
         let root = document
             .root
             .ok_or_else(|| (mark, format!("{rendered} is empty")))?;
-        match kind::foreign(&root) {
-            Some(_) => Err((mark, format!("{rendered}: {}", kind::NO_TEXT))),
+        match problem::foreign(&root) {
+            Some(_) => Err((mark, format!("{rendered}: {}", problem::NO_TEXT))),
             None => Ok(root),
         }
     }

@@ -16,7 +16,7 @@ use url::Url;
 
 use crate::{
     draft::{self, Draft, DraftRequest, DraftStep},
-    kind,
+    problem,
     unknowns::Unknowns,
 };
 use operation::Operation;
@@ -30,7 +30,7 @@ const METHODS: [&str; 8] = [
 pub fn from_document(name: &str, root: &Node, read: ReadFile<'_>) -> Result<Draft, LoadErrors> {
     bundle::bundled(name, root, read)
         .and_then(|root| made(name, &root))
-        .map_err(|(mark, message)| kind::problem(name, mark, message))
+        .map_err(|(mark, message)| problem::problem(name, mark, message))
 }
 
 fn made(name: &str, root: &Node) -> Result<Draft, BrokenReference> {

@@ -31,7 +31,11 @@ fn sent(draft: init::Draft) -> (String, String, Vec<(String, String)>, String) {
         RequestBody::None => String::new(),
         other => panic!("{other:?}"),
     };
-    let url = format!("{}{}", plan.target, evaluated(&plan, &request.url, &[]));
+    let url = format!(
+        "{}{}",
+        plan.target.expose(),
+        evaluated(&plan, &request.url, &[])
+    );
     (request.method.clone(), url, headers.collect(), body)
 }
 

@@ -80,7 +80,7 @@ fn a_description_is_a_step_for_each_operation() {
     let (text, plan) = read(draft);
     let asked: Vec<String> = requests(&plan)
         .iter()
-        .map(|request| format!("{} {}", request.method, request.url_text))
+        .map(|request| format!("{} {}", request.method, request.url_text.expose()))
         .collect();
     assert_eq!(
         asked,

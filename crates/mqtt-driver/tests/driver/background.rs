@@ -3,12 +3,11 @@
 use std::{pin::Pin, rc::Rc};
 
 use engine::{
-    deadlines::Limit,
     driver::Driver,
     run::{BackgroundWork, DriverContext},
-    worker::Worker,
 };
 use plan::{Rate, mqtt::PublishPace, work::External};
+use worker::{Worker, deadlines::Limit};
 
 use super::{peer::*, *};
 

@@ -2,7 +2,7 @@
 
 use std::{io::Read, io::Write, net::TcpListener, time::Duration};
 
-use engine::Cause;
+use worker::stop::Cause;
 
 use super::{peer::*, *};
 

@@ -5,9 +5,10 @@
     reason = "helpers of tests, and a server with a clock of its own"
 )]
 
+use plan::Raw;
 use std::{collections::BTreeMap, sync::Arc};
 
-use engine::{EngineOptions, OutputLine, Prepared, Sink, StopHandle, Zero};
+use engine::{EngineOptions, Prepared, Sink};
 use measure::{
     Interval, Slot,
     accumulator::{Accumulator, Event, Tally},
@@ -18,6 +19,7 @@ use plan::{
     mqtt::{Arrival, Clients, Mqtt, Payload, Properties, Publishing, Subscribing, Version},
     units::{MILLISECOND, SECOND},
 };
+use worker::{OutputLine, clock::Zero, stop::StopHandle};
 
 mod background;
 mod connecting;
@@ -50,8 +52,8 @@ impl Sink for Kept {
         self.intervals.push(interval);
     }
 
-    fn line(&mut self, line: OutputLine) {
-        self.lines.push(line);
+    fn line(&mut self, line: Raw<OutputLine>) {
+        self.lines.push(line.into_exposed());
     }
 }
 

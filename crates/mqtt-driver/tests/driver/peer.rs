@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use engine::{Cause, StopHandle};
+use worker::{stop::Cause, stop::StopHandle};
 
 pub enum Do {
     Hear(Vec<u8>),

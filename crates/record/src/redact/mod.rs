@@ -6,7 +6,7 @@ mod scan;
 mod tree;
 mod values;
 
-use plan::Plan;
+use plan::{Plan, Raw};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -59,7 +59,7 @@ impl Redactor {
         if let Ok(tree) = serde_json::to_value(plan) {
             tree::collect(&tree, &names, &mut found);
         }
-        scan::collect(&plan.target, &names, &mut found);
+        scan::collect(plan.target.expose(), &names, &mut found);
         collect_columns(plan, &names, &mut found);
         let inherited = plan.setup_vars.iter();
         let secret = inherited.filter(|(name, _)| plan.secret_variables.contains(name));
@@ -90,6 +90,12 @@ impl Redactor {
     #[must_use]
     pub fn text(&self, text: &str) -> String {
         scan::hide(&self.values.hide(text), &self.names, self.salt)
+    }
+
+    /// Returns the printable form of a text.
+    #[must_use]
+    pub fn raw(&self, text: &Raw) -> String {
+        self.text(text.expose())
     }
 
     #[must_use]

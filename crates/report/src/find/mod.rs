@@ -7,8 +7,7 @@ use decisions::find::{Ending, Over, ProbeRow, SearchResult, sweep::Scaling};
 use record::units;
 
 use crate::{
-    derived,
-    sheet::{Block, Sheet, SheetTable},
+    sheet::{self, Block, Sheet, SheetTable},
     svg,
 };
 
@@ -147,7 +146,7 @@ fn probes(found: &SearchResult) -> SheetTable {
         ];
         let measured = row.measured.iter();
         cells.extend(measured.map(|one| one.clone().unwrap_or_else(|| "–".to_owned())));
-        let link = (!row.run.is_empty()).then(|| format!("{}/{}", row.run, derived::PAGE));
+        let link = (!row.run.is_empty()).then(|| format!("{}/{}", row.run, sheet::PAGE));
         table.row(cells, link);
     }
     table

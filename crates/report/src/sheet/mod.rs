@@ -8,6 +8,7 @@ use decisions::campaign::StageVerdict;
 
 use crate::svg;
 
+pub const PAGE: &str = "report.html";
 pub const CHARTS: &str = "charts";
 
 #[derive(Debug, Clone, PartialEq, Eq)]

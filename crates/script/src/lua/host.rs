@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use engine::StopHandle;
+use worker::stop::StopHandle;
 
 use super::{
     Machine, ScriptContext,
@@ -137,7 +137,7 @@ pub(super) fn functions(
             c"time_us",
             with(|_, _, _, _| {
                 Ok(vec![LuaValue::Number(
-                    (engine::clock::wall_ns() / 1000) as f64,
+                    (worker::clock::wall_ns() / 1000) as f64,
                 )])
             }),
         ),

@@ -14,7 +14,6 @@ use std::{
     sync::{Arc, atomic::Ordering},
 };
 
-use engine::StopHandle;
 use ffi::{LuaRef, LuaState, LuaValue};
 pub use ffi::{flush_output, print_to_stderr};
 pub use host::DistributionFigures;
@@ -22,6 +21,7 @@ use host::{HOOKS, ScriptState, lock};
 pub use requests::Flaw;
 use requests::Requests;
 pub use source::LuaSource;
+use worker::stop::StopHandle;
 
 const PRELUDE: &str = include_str!("prelude.lua");
 

@@ -6,9 +6,9 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use engine::{OutputLine, Zero, clock};
 use record::{Event, EventKind};
 use serde::Serialize;
+use worker::{OutputLine, clock, clock::Zero};
 
 use crate::messages::{MessageSink, SharedMessageSink};
 

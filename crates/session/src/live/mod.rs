@@ -20,12 +20,12 @@ use std::{
 };
 
 use axum::{Router, serve::ListenerExt};
-use engine::{OutputLine, StopHandle, Zero};
 use log::Log;
 use measure::Interval;
 use record::Run;
 use state::LatestState;
 pub(crate) use steer::Steering;
+use worker::{OutputLine, clock::Zero, stop::StopHandle};
 
 use crate::{exports::Exports, messages::SharedMessageSink};
 

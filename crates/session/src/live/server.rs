@@ -10,10 +10,10 @@ use axum::{
     response::{Html, IntoResponse, Redirect, Response, Sse},
     routing::{get, post},
 };
-use engine::{Cause, StopHandle, Urgency};
 use report::export;
 use serde_json::json;
 use tokio::sync::Semaphore;
+use worker::{stop::Cause, stop::StopHandle, stop::Urgency};
 
 use super::{
     csv, events,

@@ -183,7 +183,7 @@ impl LiveState {
 
     fn worked(&self) -> &Worked {
         self.page.get_or_init(|| {
-            let before = engine::clock::thread_cpu_ns();
+            let before = worker::clock::thread_cpu_ns();
             let page = page::build(&self.run);
             let text = serde_json::to_string(&page).unwrap_or_default().into();
             let newest = live_snapshot::latest(&self.run, self.interval.as_deref());
@@ -196,7 +196,7 @@ impl LiveState {
                 page,
                 text,
                 now: now.to_string().into(),
-                cpu_ns: engine::clock::thread_cpu_ns().saturating_sub(before),
+                cpu_ns: worker::clock::thread_cpu_ns().saturating_sub(before),
             }
         })
     }

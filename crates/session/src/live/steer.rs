@@ -1,14 +1,15 @@
 //! Load changes from the live view: validates them and reports current values. The engine's workers
 //! apply them.
 
-use engine::{
-    LoadControl, Zero,
-    clock::Clock,
-    load_control::{AdjustedLoad, Change, ChangeRefusal},
-};
 use plan::{Load, Plan, units};
 use record::units as words;
 use serde_json::{Value, json};
+use worker::{
+    clock::Clock,
+    clock::Zero,
+    load_control::LoadControl,
+    load_control::{AdjustedLoad, Change, ChangeRefusal},
+};
 
 const TRIES: usize = 5;
 

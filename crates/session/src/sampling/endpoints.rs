@@ -115,7 +115,7 @@ impl Endpoint {
         match &self.asked {
             EndpointQuery::Url { base, path } => {
                 let readings = exposition::read(&body(base, path)?)?;
-                let named = self.names.given(readings, engine::clock::monotonic_ns());
+                let named = self.names.given(readings, worker::clock::monotonic_ns());
                 Ok(exposition::wanted(named, &self.source))
             }
             EndpointQuery::Redis { address, password } => {

@@ -382,12 +382,12 @@ jvm_gc_collection_seconds_sum{gc="PS Scavenge",} GC
             text += &format!("m{number}_total{{path=\"/a\",code=\"200\"}} {number}\n");
         }
         let mut names = ExporterNames::default();
-        let before = engine::clock::thread_cpu_ns();
+        let before = worker::clock::thread_cpu_ns();
         for look in 0..20 {
             let given = names.given(exposition::read(&text).unwrap(), look);
             assert!(given.len() > 1000);
         }
-        let each = (engine::clock::thread_cpu_ns() - before) / 20;
+        let each = (worker::clock::thread_cpu_ns() - before) / 20;
         assert!(each < 500_000_000, "{each} ns");
     }
 

@@ -152,12 +152,12 @@ mod tests {
     #[test]
     fn a_look_costs_next_to_nothing_and_says_what_was_promised() {
         let mut host = Host::default();
-        let before = engine::clock::thread_cpu_ns();
+        let before = worker::clock::thread_cpu_ns();
         let mut readings = Vec::new();
         for _ in 0..20 {
             readings = host.look().unwrap();
         }
-        let each = (engine::clock::thread_cpu_ns() - before) / 20;
+        let each = (worker::clock::thread_cpu_ns() - before) / 20;
         assert!(each < 5_000_000, "{each} ns");
         let promised = host.metrics();
         let readings: Vec<_> = readings.into_iter().map(|reading| reading.of).collect();

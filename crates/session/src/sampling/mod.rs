@@ -17,7 +17,6 @@ use std::{
 };
 
 use endpoints::Endpoint;
-use engine::{Zero, clock::Clock};
 pub use host::Host;
 use plan::{
     Problem, StopRule,
@@ -32,6 +31,7 @@ use record::{
     server::{Descriptor, MetricReading, ServerMetrics, SourceReading},
     units,
 };
+use worker::{clock::Clock, clock::Zero};
 
 use crate::messages::SharedMessageSink;
 
@@ -327,7 +327,7 @@ fn work(
     let mut look = |at_ns, is_last| {
         let now = Moment {
             at_ns,
-            wall_ns: engine::clock::wall_ns(),
+            wall_ns: worker::clock::wall_ns(),
             is_last,
         };
         let mut all = sampler.looks(&now).into_iter();
@@ -338,7 +338,7 @@ fn work(
         return;
     }
     loop {
-        let to_next = SECOND - engine::clock::wall_ns() % SECOND;
+        let to_next = SECOND - worker::clock::wall_ns() % SECOND;
         let over =
             stop.recv_timeout(Duration::from_nanos(to_next)) == Err(RecvTimeoutError::Disconnected);
         let now = clock.now();

@@ -19,7 +19,7 @@ struct Cores {
 
 impl Cores {
     fn share(&mut self, seconds: f64) -> f64 {
-        let now = engine::clock::monotonic_ns();
+        let now = worker::clock::monotonic_ns();
         let before = self.before.replace((seconds, now));
         let grown = before.map(|(before, at)| (seconds - before) * 1e9 / (now - at).max(1) as f64);
         grown.filter(|cores| *cores >= 0.0).unwrap_or(f64::NAN)

@@ -118,9 +118,9 @@ impl Promql {
     }
 
     fn clock(&self) -> Option<String> {
-        let before = engine::clock::wall_ns();
+        let before = worker::clock::wall_ns();
         let data: QueryData = self.ask("query", "query=time()").ok()?;
-        let here = before.midpoint(engine::clock::wall_ns());
+        let here = before.midpoint(worker::clock::wall_ns());
         let there = data.scalar()? * 1e9;
         let apart = there - here as f64;
         (apart.abs() > self.step_ns as f64).then(|| {

@@ -10,7 +10,7 @@ mod toy;
 
 use std::{path::PathBuf, sync::Arc};
 
-use engine::{Cause, EngineOptions, OutputLine, RuleVerdict, StopHandle};
+use engine::EngineOptions;
 use measure::{Interval, label};
 use plan::{FirstArrival, Load, Phase, Plan, Rate, Shape, units::SECOND};
 use record::{Run, RunState};
@@ -18,6 +18,7 @@ use session::{
     Job, NullSink, Observer, RecentIntervals, RunObserver, RunOutcome, SharedMessageSink,
     StartError, exit, prepare,
 };
+use worker::{OutputLine, stop::Cause, stop::RuleVerdict, stop::StopHandle};
 
 struct Runs(PathBuf);
 

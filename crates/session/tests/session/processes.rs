@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use engine::{EngineOptions, clock, driver::Driver, worker::Worker};
+use engine::{EngineOptions, driver::Driver};
 use measure::{
     Sample,
     label::LabelGroup,
@@ -18,6 +18,7 @@ use plan::{Load, Plan, Share, Work, units::SECOND, work::External};
 use record::{EventKind, Run};
 use report::{console, markdown};
 use session::{Coordinator, Job, RunPartOrder, divide, prepare};
+use worker::{Worker, clock};
 
 use crate::{Conductor, Runs, at_a_rate, sink};
 

@@ -11,10 +11,7 @@ use std::{
     thread,
 };
 
-use engine::{
-    EngineOptions, OutputLine, StopHandle, deadlines::Limit, driver::Driver, run::DriverMaker,
-    worker::Worker,
-};
+use engine::{EngineOptions, driver::Driver, run::DriverMaker};
 use formats::{Inputs, LoadErrors, TestFileReader};
 use measure::{
     Fault, Interval, Sample,
@@ -31,6 +28,7 @@ use session::{
     exit, prepare,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use worker::{OutputLine, Worker, deadlines::Limit, stop::StopHandle};
 
 /// Sends `TOPIC\n` over one connection at each arrival, and waits for a line. Each worker has one.
 struct Ping {
@@ -169,7 +167,9 @@ impl FrontEnd for Toy {
                 return exit::BAD_INPUT;
             }
         };
-        let to = plan.target["tcp://".len()..].parse().expect("an address");
+        let to = plan.target.expose()["tcp://".len()..]
+            .parse()
+            .expect("an address");
         let driver: DriverMaker = Arc::new(move |given| {
             Box::new(Ping {
                 schedule: given.schedule,

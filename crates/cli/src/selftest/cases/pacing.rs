@@ -170,7 +170,7 @@ fn drift_ms(results: &Results) -> f64 {
 /// Sorted lateness of a loop that only waits. It is the limit of this machine.
 pub fn bare_loop(rate: u64, seconds: u64) -> Vec<u64> {
     let _core = OnCore::number(1);
-    let mut lateness = engine::clock::bare_timer_loop(1_000_000_000 / rate, rate * seconds);
+    let mut lateness = worker::clock::bare_timer_loop(1_000_000_000 / rate, rate * seconds);
     lateness.sort_unstable();
     lateness
 }

@@ -6,7 +6,8 @@ use std::rc::Rc;
 use measure::{Fault, sample::Intended};
 
 use super::{Batch, BatchState, Due, ledger::Moments};
-use crate::{
+use codec::reply::{Keep, Reply};
+use worker::{
     client::{
         Purpose,
         pool::Conn,
@@ -17,7 +18,6 @@ use crate::{
     clock::Clock,
     deadlines::{Cut, Limit},
 };
-use codec::reply::{Keep, Reply};
 
 pub(super) struct Connection {
     pub number: usize,

@@ -9,11 +9,11 @@ use measure::{
     sample::{Intended, RequestOutcome},
 };
 
-use crate::{
-    client::transport::{ExchangeStage, TransportError},
-    worker::Worker,
-};
 use codec::reply::Reply;
+use worker::{
+    Worker,
+    client::transport::{ExchangeStage, TransportError},
+};
 
 /// Highest status code that is not a failure.
 const LAST_GOOD: u16 = 399;

@@ -16,12 +16,6 @@ use std::{
 use measure::{LabelId, accumulator::Event, sample::Intended};
 
 use super::Driver;
-use crate::{
-    client::{Client, HttpClientConfig},
-    deadlines::{Limit, TICK_NS},
-    stop::Urgency,
-    worker::Worker,
-};
 use codec::{
     Origin,
     reply::{Keep, Reply},
@@ -29,6 +23,12 @@ use codec::{
 use connection::Connection;
 use ledger::BatchRecorder;
 pub use pace::{BatchPace, Drawn, Turns};
+use worker::{
+    Worker,
+    client::{Client, HttpClientConfig},
+    deadlines::{Limit, TICK_NS},
+    stop::Urgency,
+};
 
 /// Creates batches and receives responses. One per worker.
 pub trait BatchSource {

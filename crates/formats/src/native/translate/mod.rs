@@ -30,7 +30,7 @@ use super::{
 };
 use crate::{
     Inputs,
-    document::{Mark, Node, NodeData},
+    document::{Mark, Node},
     files::ReadFile,
     findings::Findings,
     nearest::hint,
@@ -96,7 +96,7 @@ pub(super) fn rule_texts(node: Option<&Node>, key: &str, findings: &mut Findings
     let Some(node) = node else { return Vec::new() };
     let mut texts = Vec::new();
     for item in list(node, key, findings) {
-        let item = rule(item);
+        let item = read::rule(item);
         let Some(text) = read::text(&item, key, findings) else {
             continue;
         };
@@ -113,20 +113,6 @@ pub(super) fn rule_texts(node: Option<&Node>, key: &str, findings: &mut Findings
 }
 
 /// Repairs a stop rule that is not quoted. It contains `: `, so YAML reads it as a mapping.
-pub(super) fn rule(item: &Node) -> Node {
-    match &item.data {
-        NodeData::Map(pairs) if pairs.len() == 1 => {
-            let text = format!("{}: {}", pairs[0].key, pairs[0].value.text());
-            Node {
-                mark: pairs[0].key_mark,
-                inset: Some(0),
-                data: NodeData::Scalar(text.into()),
-            }
-        }
-        _ => item.clone(),
-    }
-}
-
 fn passwords(background: Option<&BackgroundMqtt>) -> Vec<String> {
     let groups = background
         .into_iter()
@@ -390,7 +376,7 @@ impl Translator<'_> {
         let Some(node) = node else { return Vec::new() };
         let items = list(node, "stop", self.findings);
         let parsed = items.iter().filter_map(|item| {
-            let rule = rule(item);
+            let rule = read::rule(item);
             let text = read::text(&rule, "stop", self.findings)?;
             let mut read = read::grammar(&rule, criteria::parse_stop(&text), self.findings)?;
             read.when.at = Some(self.findings.at(rule.mark));

@@ -255,7 +255,7 @@ fn output_path(named: &Path) -> Result<PathBuf, String> {
         let zone = Zone::of_machine();
         return Ok(named.join(format!(
             "artillery_report_{}.json",
-            zone.file_stamp(engine::clock::wall_ns())
+            zone.file_stamp(worker::clock::wall_ns())
         )));
     }
     let parent = named
@@ -290,7 +290,7 @@ fn accumulators(
     let naming = plugins.endpoints.clone().unwrap_or_default();
     let endpoint = |step: &engine::program::RequestStep| {
         let name = step.spec.name.as_deref();
-        naming.name(&plan.target, &step.spec.url_text, name)
+        naming.name(plan.target.expose(), step.spec.url_text.expose(), name)
     };
     let steps = prepared.requests().iter();
     let endpoints: Vec<String> = steps

@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use engine::OutputLine;
 use measure::Interval;
 use record::Run;
 use report::console::criteria;
 use session::{
     FinishedRun, Observer, RunObserver, RunOutcome, SharedMessageSink, StartError, exit,
 };
+use worker::OutputLine;
 
 use super::terminal;
 use crate::{
@@ -68,7 +68,7 @@ impl RunObserver for ScreenObserver {
         let quiet = self.screen.quiet;
         let console = self.screen.console.take();
         let mut console = console.unwrap_or_else(|| new_console(&ended.run, &self.screen.plugins));
-        let text = console.finish(engine::clock::wall_ns());
+        let text = console.finish(worker::clock::wall_ns());
         if !quiet {
             sink.out(&text);
         }

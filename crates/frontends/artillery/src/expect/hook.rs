@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use engine::{
     HookInterest, Interest,
-    client::Built,
     hook::{AnswerHook, Hooks, RequestContext, ResponseContext, Unexpected},
     program::RequestStep,
 };
 use plan::{Plan, Request, Template};
 use query::value::string_of;
+use worker::client::Built;
 
 use super::{
     Expect, Expectation, OnFailure, Print,
@@ -152,7 +152,7 @@ fn unexpected(
         OnFailure::FailsUser => {
             let name = step.spec.name.as_deref();
             let named = name.filter(|_| expect.names_only);
-            let url = &step.spec.url_text;
+            let url = step.spec.url_text.expose();
             // Use the text in the file. Expanded templates would give each user a name of its own.
             let name = match named {
                 Some(name) => name.to_owned(),

@@ -230,7 +230,7 @@ fn encrypted(
     };
     // This protocol is not HTTP.
     http.tls.no_alpn = true;
-    let config = engine::net::tls::config(&http)?;
+    let config = worker::net::tls::config(&http)?;
     let name = ServerName::try_from(host.to_owned()).map_err(|reason| reason.to_string())?;
     let connection = ClientConnection::new(config, name).map_err(|reason| reason.to_string())?;
     Ok(Box::new(StreamOwned::new(connection, tcp)))

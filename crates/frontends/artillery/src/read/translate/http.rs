@@ -244,7 +244,7 @@ impl Translator<'_> {
 
 fn needs_target(steps: &[Step]) -> bool {
     steps.iter().any(|step| match step {
-        Step::Request(request) => !request.url_text.starts_with("http"),
+        Step::Request(request) => !request.url_text.expose().starts_with("http"),
         Step::Loop(inner) => needs_target(&inner.steps),
         Step::Parallel(inner) => needs_target(&inner.steps),
         Step::Block(inner) => needs_target(&inner.steps),

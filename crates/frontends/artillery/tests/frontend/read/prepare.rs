@@ -101,7 +101,10 @@ fn several_files_and_a_configuration() {
         "config: { target: 'http://conf', variables: { b: '{{ $dirname }}' } }",
     ));
     let plan = ok(given.clone());
-    assert_eq!((plan.target.as_str(), plan.files.len()), ("http://conf", 3));
+    assert_eq!(
+        (plan.target.expose().as_str(), plan.files.len()),
+        ("http://conf", 3)
+    );
     let dirname = |value: &Variable| matches!(value, Variable::Constant(text) if text.as_str().is_some_and(|text| text.ends_with("/conf")));
     assert!(
         plan.variables

@@ -3,12 +3,12 @@
 
 use std::task::{Context, Poll};
 
-use engine::net::fault::socket_fault;
 use measure::{
     Fault,
     sample::{Intended, RequestOutcome},
 };
 use mqtt::{AckKind, Reason, Stamp, connect, packet::put_ack};
+use worker::net::fault::socket_fault;
 
 use super::{Client, ClientState, Phase, finish};
 use crate::{

@@ -10,9 +10,12 @@ use plan::{ActivePeriod, Load, Rate, Schedule, load::Fixed, units::MILLISECOND};
 
 /// Time from a request to the start of a change.
 pub const LEAD_NS: u64 = 500 * MILLISECOND;
+/// Requests per second of one worker. Above this rate another worker is added.
+pub const PER_WORKER: f64 = 15_000.0;
 /// A change must be stored at least this long before its start. A later one is revoked.
-pub(crate) const KNOWN_NS: u64 = LEAD_NS / 2;
-pub(crate) const LOOK_NS: u64 = 100 * MILLISECOND;
+pub const KNOWN_NS: u64 = LEAD_NS / 2;
+/// Time between two checks for a change.
+pub const LOOK_NS: u64 = 100 * MILLISECOND;
 /// Maximum number of users. The numbering of iterations limits it.
 pub const MOST_USERS: u32 = 1_000_000;
 
@@ -95,7 +98,7 @@ impl std::fmt::Display for ChangeRefusal {
                 f,
                 "more than the capacity of this run's workers, {:.0}/s ({:.0} requests/s for each worker): start the test with more --workers, or with that rate",
                 most.per_second.floor(),
-                crate::PER_WORKER
+                PER_WORKER
             ),
             ChangeRefusal::TooMuch(AdjustedLoad::Users(_), most) => write!(
                 f,
@@ -147,7 +150,7 @@ impl LoadControl {
     }
 
     /// Number of arrivals of shard `shard` out of `of` that are due by a time, with all changes.
-    pub(crate) fn due_of_shard(&self, shard: u64, of: u64, until_ns: u64) -> u64 {
+    pub fn due_of_shard(&self, shard: u64, of: u64, until_ns: u64) -> u64 {
         self.lock().schedule.due_of_shard(shard, of, until_ns)
     }
 
@@ -183,7 +186,9 @@ impl LoadControl {
         self.lock().at(now_ns + LEAD_NS, self.0.closed_ns)
     }
 
-    pub(crate) fn view(&self) -> LoadView {
+    /// Creates a view that starts with the current load.
+    #[must_use]
+    pub fn view(&self) -> LoadView {
         let state = self.lock();
         LoadView {
             version: self.0.version.load(Ordering::SeqCst),
@@ -260,12 +265,16 @@ impl CurrentLoad {
         })
     }
 
-    pub(crate) fn stays(&self, user: u32) -> Vec<ActivePeriod> {
+    /// Returns the periods in which a user of a closed load is active.
+    #[must_use]
+    pub fn stays(&self, user: u32) -> Vec<ActivePeriod> {
         let phases = self.load.user_phases().unwrap_or_default();
         ActivePeriod::all(&phases, user, self.schedule.end_ns())
     }
 
-    pub(crate) fn users(&self) -> u32 {
+    /// Number of users of a closed load, otherwise 0.
+    #[must_use]
+    pub fn users(&self) -> u32 {
         match self.load {
             Load::Closed { users, .. } => users,
             _ => 0,
@@ -288,8 +297,9 @@ impl AdjustedLoad {
     }
 }
 
+/// A worker's copy of the current load, updated when the load changes.
 #[derive(Debug, Clone)]
-pub(crate) struct LoadView {
+pub struct LoadView {
     load_control: LoadControl,
     version: u64,
     state: CurrentLoad,

@@ -15,6 +15,21 @@ use tokio_rustls::client::TlsStream;
 
 use super::read_interest::ReadInterest;
 
+/// A stream of bytes that is not a socket.
+pub trait ByteStream: std::fmt::Debug {
+    /// Reads what is available.
+    fn poll_read(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>>;
+
+    /// Writes what fits.
+    fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>>;
+}
+
+/// Opens streams that are not sockets, in place of network connections.
+pub trait Dialer: std::fmt::Debug {
+    /// Opens a stream.
+    fn dial(&self) -> Box<dyn ByteStream>;
+}
+
 /// A connected stream.
 #[derive(Debug)]
 pub enum Stream {
@@ -28,9 +43,8 @@ pub enum Stream {
     Unix(UnixStream),
     /// TLS over a local socket.
     TlsUnix(Box<TlsStream<UnixStream>>),
-    /// A connection to a server in simulated time.
-    #[cfg(test)]
-    Simulated(crate::simulation::Connection),
+    /// Any other stream of bytes, for example to a server in simulated time.
+    Other(Box<dyn ByteStream>),
 }
 
 impl Stream {
@@ -46,8 +60,7 @@ impl Stream {
             Stream::Tls(tls) => Pin::new(tls.as_mut()).poll_read(cx, &mut buf),
             Stream::Unix(unix) => Pin::new(unix).poll_read(cx, &mut buf),
             Stream::TlsUnix(tls) => Pin::new(tls.as_mut()).poll_read(cx, &mut buf),
-            #[cfg(test)]
-            Stream::Simulated(connection) => connection.poll_read(cx, &mut buf),
+            Stream::Other(stream) => stream.poll_read(cx, &mut buf),
         };
         match polled {
             // Many servers end TLS without close_notify. Treat it as the end of TCP. The head
@@ -65,19 +78,18 @@ impl Stream {
             Stream::Tls(tls) => Pin::new(tls.as_mut()).poll_write(cx, bytes),
             Stream::Unix(unix) => Pin::new(unix).poll_write(cx, bytes),
             Stream::TlsUnix(tls) => Pin::new(tls.as_mut()).poll_write(cx, bytes),
-            #[cfg(test)]
-            Stream::Simulated(connection) => connection.poll_write(bytes),
+            Stream::Other(stream) => stream.poll_write(cx, bytes),
         }
     }
 
     /// Flushes TLS. No effect without TLS.
     pub fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self {
-            Stream::Tcp(_) | Stream::ReadInterest(_) | Stream::Unix(_) => Poll::Ready(Ok(())),
+            Stream::Tcp(_) | Stream::ReadInterest(_) | Stream::Unix(_) | Stream::Other(_) => {
+                Poll::Ready(Ok(()))
+            }
             Stream::Tls(tls) => Pin::new(tls.as_mut()).poll_flush(cx),
             Stream::TlsUnix(tls) => Pin::new(tls.as_mut()).poll_flush(cx),
-            #[cfg(test)]
-            Stream::Simulated(_) => Poll::Ready(Ok(())),
         }
     }
 

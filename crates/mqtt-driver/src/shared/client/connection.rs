@@ -7,7 +7,7 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use engine::net::stream::Stream;
+use worker::net::stream::Stream;
 
 pub(super) struct Connection {
     pub stream: Stream,

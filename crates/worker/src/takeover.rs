@@ -9,11 +9,9 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use plan::{Load, Schedule, Share, schedule::Shard};
+use plan::{Schedule, Share, schedule::Shard};
 
-use crate::{
-    compiled::Compiled, load_control::KNOWN_NS, run::EngineOptions, worker::WorkerPosition,
-};
+use crate::{WorkerPosition, load_control::KNOWN_NS};
 
 /// The shares taken over so far. Clones refer to the same state.
 #[derive(Debug, Clone, Default)]
@@ -112,29 +110,15 @@ impl ShardTakeover {
         self.lock().taken_over.clone()
     }
 
-    /// Creates the state of a run. `None` unless it runs scenarios by a schedule that cannot change
-    /// during the run.
-    pub(crate) fn new(
-        work: &Compiled,
-        options: &EngineOptions,
-        is_steered: bool,
-    ) -> Option<ShardTakeover> {
-        let is_own = options.driver.is_none() && work.program.is_some() && !options.is_late;
-        let arrives = matches!(work.load, Load::Open { .. });
-        (options.takes_over && is_own && arrives && !is_steered).then(|| {
-            options.takeovers.open(options.share, &work.schedule);
-            options.takeovers.clone()
-        })
-    }
-
-    pub(crate) fn open(&self, own: Share, schedule: &Schedule) {
+    /// Allows takeovers until the end of the schedule. `own` is the share of this process.
+    pub fn open(&self, own: Share, schedule: &Schedule) {
         let mut state = self.lock();
         state.own = Some(own);
         state.end_ns = schedule.end_ns();
     }
 
     /// Number of taken-over arrivals that are due by a time and belong to one of `of` workers.
-    pub(crate) fn due(&self, schedule: &Schedule, position: WorkerPosition, until_ns: u64) -> u64 {
+    pub fn due(&self, schedule: &Schedule, position: WorkerPosition, until_ns: u64) -> u64 {
         let due = |taken_over: &TakenOver| {
             let share = position.part_of(taken_over.share);
             schedule.due_of_share(share, taken_over.from_ns, until_ns)
@@ -142,7 +126,9 @@ impl ShardTakeover {
         self.lock().taken_over.iter().map(due).sum()
     }
 
-    pub(crate) fn view(&self) -> TakeoverView {
+    /// Creates a view that has seen no takeovers.
+    #[must_use]
+    pub fn view(&self) -> TakeoverView {
         TakeoverView {
             takeovers: self.clone(),
             version: 0,
@@ -155,8 +141,9 @@ impl ShardTakeover {
     }
 }
 
+/// Reports to one worker the takeovers that it has not seen.
 #[derive(Debug)]
-pub(crate) struct TakeoverView {
+pub struct TakeoverView {
     takeovers: ShardTakeover,
     version: u64,
     known: usize,
@@ -187,7 +174,9 @@ impl TakeoverView {
     }
 }
 
-pub(crate) fn shard<'a>(
+/// Returns the arrivals of a worker's part of a taken-over share.
+#[must_use]
+pub fn shard<'a>(
     taken_over: TakenOver,
     schedule: &'a Schedule,
     position: WorkerPosition,
@@ -199,7 +188,7 @@ pub(crate) fn shard<'a>(
 mod tests {
     use std::cell::Cell;
 
-    use plan::{FirstArrival, Phase, Rate, Shape, units::SECOND};
+    use plan::{FirstArrival, Load, Phase, Rate, Shape, units::SECOND};
 
     use super::*;
 

@@ -27,7 +27,7 @@ use tokio_rustls::{
 use super::{
     fault::{socket_fault, timed_out},
     semaphore::Semaphore,
-    stream::Stream,
+    stream::{Dialer, Stream},
 };
 use codec::Origin;
 
@@ -52,8 +52,7 @@ pub struct Connector {
     route: Route,
     sources: Vec<IpAddr>,
     next_source: std::cell::Cell<usize>,
-    #[cfg(test)]
-    pub(crate) simulated: Option<Rc<crate::simulation::SimulatedServer>>,
+    dialer: Option<Rc<dyn Dialer>>,
 }
 
 #[derive(Debug, Clone)]
@@ -96,9 +95,13 @@ impl Connector {
             route: http.route.clone(),
             sources,
             next_source: std::cell::Cell::new(0),
-            #[cfg(test)]
-            simulated: None,
+            dialer: None,
         }
+    }
+
+    /// Opens all further connections with this dialer instead of the network.
+    pub fn set_dialer(&mut self, dialer: Rc<dyn Dialer>) {
+        self.dialer = Some(dialer);
     }
 
     /// Opens a connection within the limit.
@@ -113,11 +116,9 @@ impl Connector {
         at: Option<SocketAddr>,
         limit: &Limit,
     ) -> Result<Opened, Fault> {
-        #[cfg(test)]
-        if let Some(server) = &self.simulated {
-            let stream = Stream::Simulated(crate::simulation::SimulatedServer::connect(server));
+        if let Some(dialer) = &self.dialer {
             return Ok(Opened {
-                stream,
+                stream: Stream::Other(dialer.dial()),
                 lookup_ns: 0,
                 connect_ns: 0,
                 tls_ns: None,

@@ -21,7 +21,7 @@ use measure::{
     sample::Intended,
 };
 use plan::{
-    Share,
+    Raw, Share,
     mutant::{self, Mutant},
     rng::{Purpose, Rng},
 };
@@ -32,9 +32,9 @@ use crate::{
     lease::Lease,
     load_control::LoadControl,
     memory::Memory,
+    step_trace::StepTrace,
     stop::{StopHandle, Urgency},
     takeover::ShardTakeover,
-    user::step_trace::StepTrace,
     watchdog::Pulse,
 };
 
@@ -50,7 +50,7 @@ pub enum WorkerMessage {
     /// A closed interval.
     Snapshot(Box<Snapshot>),
     /// A line to print.
-    Line(OutputLine),
+    Line(Raw<OutputLine>),
 }
 
 /// A line that a test prints.
@@ -318,7 +318,10 @@ impl Worker {
             return;
         }
         // The collector outlives the workers. Without it there is no reader for the line.
-        let _ = self.common.messages.send(WorkerMessage::Line(line));
+        let _ = self
+            .common
+            .messages
+            .send(WorkerMessage::Line(Raw::new(line)));
     }
 
     /// Starts stall sampling now. For drivers that attach after the run began.
@@ -339,7 +342,9 @@ impl Worker {
         let _ = self
             .common
             .messages
-            .send(WorkerMessage::Line(OutputLine::Remark(text.clone())));
+            .send(WorkerMessage::Line(Raw::new(OutputLine::Remark(
+                text.clone(),
+            ))));
         remarks.push(text);
     }
 

@@ -90,7 +90,7 @@ impl Hosts {
         if let Work::Mqtt(mqtt) = &plan.work {
             return Some(mqtt.port);
         }
-        url::parse(&plan.target).map(|target| target.origin.port)
+        url::parse(plan.target.expose()).map(|target| target.origin.port)
     }
 
     /// Tells the user how to allow a refused host.
@@ -170,7 +170,7 @@ fn matches(pattern: &str, host: &str) -> bool {
 
 fn written(plan: &Plan) -> Vec<(String, Option<At>)> {
     let mut hosts = Vec::new();
-    if let Some(target) = url::parse(&plan.target) {
+    if let Some(target) = url::parse(plan.target.expose()) {
         hosts.push((target.origin.host, None));
     }
     if let Work::Mqtt(mqtt) = &plan.work {
@@ -208,7 +208,7 @@ fn visit(steps: &[Step], see: &mut impl FnMut(&Request)) {
 }
 
 fn hosts_of(request: &Request, plan: &Plan) -> Vec<String> {
-    if let Some(host) = host_before_holes(&request.url_text, "{{") {
+    if let Some(host) = host_before_holes(request.url_text.expose(), "{{") {
         return vec![host];
     }
     let mut scope = Written {

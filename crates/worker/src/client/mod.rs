@@ -23,7 +23,7 @@ use tokio_rustls::rustls::ClientConfig;
 
 use crate::{
     deadlines::Limit,
-    net::{connect::Connector, fault::socket_fault, tls},
+    net::{Dialer, connect::Connector, fault::socket_fault, tls},
     worker::Worker,
 };
 pub use call::{Agent, Call, CallError, Caller, Redirects};
@@ -117,9 +117,9 @@ impl Client {
         self
     }
 
-    #[cfg(test)]
-    pub(crate) fn simulated(&mut self, server: &Rc<crate::simulation::SimulatedServer>) {
-        self.connector.simulated = Some(Rc::clone(server));
+    /// Opens all further connections with this dialer instead of the network.
+    pub fn set_dialer(&mut self, dialer: Rc<dyn Dialer>) {
+        self.connector.set_dialer(dialer);
     }
 
     /// Connection settings.
@@ -128,7 +128,9 @@ impl Client {
         &self.http
     }
 
-    pub(crate) fn io(&self) -> WorkerBuffers<'_> {
+    /// Lends the worker's buffers to a connection.
+    #[must_use]
+    pub fn io(&self) -> WorkerBuffers<'_> {
         WorkerBuffers {
             clock: &self.worker.clock,
             buffer: &self.worker.buffer,
@@ -148,7 +150,7 @@ impl Client {
     }
 
     /// Opens a connection to the given address, or to the origin's own, and records its times.
-    pub(crate) async fn connect(
+    pub async fn connect(
         &self,
         origin: &Origin,
         at: Option<SocketAddr>,

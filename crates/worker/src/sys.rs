@@ -57,3 +57,18 @@ pub fn watch_for(tcp: TcpStream, interest: Interest) -> io::Result<AsyncFd<TcpSt
     // `AsyncFd` owns the stream.
     unsafe { AsyncFd::register_with_interest(tcp, interest) }.map_err(io::Error::from)
 }
+
+/// Raises the limit on open files to the kernel's maximum. Returns the limit.
+#[must_use]
+pub fn raise_descriptors() -> Option<u64> {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    let _ = setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: limit.maximum,
+            maximum: limit.maximum,
+        },
+    );
+    getrlimit(Resource::Nofile).current
+}

@@ -10,4 +10,4 @@ pub mod stream;
 pub mod tls;
 mod tls_fault;
 
-pub use stream::Stream;
+pub use stream::{ByteStream, Dialer, Stream};

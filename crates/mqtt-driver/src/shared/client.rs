@@ -11,15 +11,15 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use engine::{
-    deadlines::{Cut, Limit, NEVER, TICK_NS},
-    net::{fault::socket_fault, stream::Stream},
-};
 use measure::{
     DurationSample, Fault, OutcomeClass, Sample, TimeKind,
     sample::{Intended, RequestOutcome},
 };
 use mqtt::{Filter, Qos, Reason, connect, subscribe};
+use worker::{
+    deadlines::{Cut, Limit, NEVER, TICK_NS},
+    net::{fault::socket_fault, stream::Stream},
+};
 
 use crate::{
     client_config::ClientConfig,

@@ -2,7 +2,6 @@
 
 use std::task::{Context, Poll};
 
-use engine::net::fault::socket_fault;
 use measure::{
     Failure, Fault, LabelId,
     sample::{Intended, RequestOutcome},
@@ -12,6 +11,7 @@ use mqtt::{
     packet::{self, put_ack},
     subscribe::Answered,
 };
+use worker::net::fault::socket_fault;
 
 use super::{Client, ClientState, Phase, finish, put_subscribe};
 use crate::{counts::add, outbox::SentMessage, shared::DriverState};

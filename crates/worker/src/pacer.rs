@@ -11,6 +11,7 @@ use tokio::io::unix::AsyncFd;
 
 use crate::{wakeup::WakeupLatency, worker::Worker};
 
+/// The main future of a worker.
 pub struct Pacer {
     timer: AsyncFd<OwnedFd>,
     wakeup: Cell<WakeupLatency>,

@@ -127,7 +127,8 @@ impl Deadlines {
         }
     }
 
-    pub(crate) fn add(&mut self, at: u64, waker: Waker) -> usize {
+    /// Adds an exact deadline in nanoseconds of the run and returns its id.
+    pub fn add(&mut self, at: u64, waker: Waker) -> usize {
         let id = match self.free.pop() {
             Some(id) => {
                 self.sleepers[id] = Sleeper::Waiting(waker);

@@ -1,0 +1,38 @@
+//! Files that a command names with `@`.
+
+use std::path::Path;
+
+use formats::{
+    document::SyntaxError,
+    files::{self, ReadFile},
+};
+
+use super::{command::refused, shell::Word};
+use crate::placeholders;
+
+pub fn file(path: &str, word: &Word, read: ReadFile<'_>) -> Result<String, SyntaxError> {
+    if path == "-" {
+        return Err(refused(
+            word.mark,
+            "@- is standard input, of which nothing is known here: name a file, or write the data",
+        ));
+    }
+    let bytes =
+        read(Path::new(path)).map_err(|reason| refused(word.mark, &format!("{path}: {reason}")))?;
+    let text = files::text(bytes).map_err(|reason| {
+        refused(
+            word.mark,
+            &format!(
+                "{path}:{}:{}: bodies of plans are text, and {reason}",
+                reason.line, reason.column
+            ),
+        )
+    })?;
+    if placeholders::is_foreign(&text) {
+        return Err(refused(
+            word.mark,
+            &format!("{path} holds U+FDD0 or U+FDD1, which no text may"),
+        ));
+    }
+    Ok(text)
+}

@@ -1,0 +1,93 @@
+//! What a virtual user did in one step, for the trace of `--once`. The caller hides secrets.
+
+/// What a virtual user did in one step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StepTrace {
+    /// A request.
+    Request(Box<RequestTrace>),
+    /// A think time, in nanoseconds.
+    Thinks(u64),
+    /// A skipped step: method and URL as written, and the reason.
+    LeftOut(String, &'static str),
+    /// A decision: the condition or choice, and its result.
+    Goes(String, String),
+    /// The start of a group, with the group's name.
+    GroupBegins(String),
+    /// The end of a group.
+    GroupEnds {
+        /// Name of the group.
+        name: String,
+        /// Time since its first step was due, in nanoseconds.
+        took_ns: u64,
+        /// Pauses included in that time, in nanoseconds.
+        paused_ns: u64,
+        /// Whether a failure ended the group.
+        failed: bool,
+    },
+}
+
+/// A finished request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestTrace {
+    /// Name of the request's row, without the method.
+    pub name: Option<String>,
+    /// The method.
+    pub method: String,
+    /// The URL as sent, or as written if nothing was sent.
+    pub url: String,
+    /// The status, if there was a response.
+    pub status: Option<u16>,
+    /// Time in nanoseconds from when the worker took up the request to the last byte read, or until
+    /// it was given up.
+    pub took_ns: u64,
+    /// Results of captures and checks.
+    pub found: Vec<CheckResult>,
+    /// Why the request failed, if it did.
+    pub failed: Option<String>,
+    /// An excerpt of the body, if the request failed.
+    pub body: Option<String>,
+}
+
+/// Result of a capture or check.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckResult {
+    /// Whether the result is as expected.
+    pub holds: bool,
+    /// Description of the result.
+    pub text: String,
+}
+
+impl StepTrace {
+    /// Applies `change` to all texts.
+    #[must_use]
+    pub fn with_texts(self, mut change: impl FnMut(&str) -> String) -> StepTrace {
+        match self {
+            StepTrace::Request(mut asked) => {
+                asked.url = change(&asked.url);
+                let texts = [&mut asked.name, &mut asked.failed, &mut asked.body];
+                for text in texts.into_iter().flatten() {
+                    *text = change(text);
+                }
+                for found in &mut asked.found {
+                    found.text = change(&found.text);
+                }
+                StepTrace::Request(asked)
+            }
+            StepTrace::LeftOut(what, reason) => StepTrace::LeftOut(change(&what), reason),
+            StepTrace::Goes(what, how) => StepTrace::Goes(change(&what), how),
+            StepTrace::GroupBegins(name) => StepTrace::GroupBegins(change(&name)),
+            StepTrace::GroupEnds {
+                name,
+                took_ns,
+                paused_ns,
+                failed,
+            } => StepTrace::GroupEnds {
+                name: change(&name),
+                took_ns,
+                paused_ns,
+                failed,
+            },
+            thinks @ StepTrace::Thinks(_) => thinks,
+        }
+    }
+}
