@@ -1,9 +1,9 @@
-//! Periods that criteria exclude because a node was lost and its share was not sent.
+//! Periods that criteria exclude because a node was lost.
 
 use measure::TimeSpan;
 use record::{Run, clock};
 
-/// Periods in nanoseconds from the start, ordered.
+/// Ordered periods, in nanoseconds from the start.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ExcludedSpans(Vec<TimeSpan>);
 

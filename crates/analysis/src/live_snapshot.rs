@@ -1,5 +1,4 @@
-//! The newest interval of a running test: progress, rate, times and errors. Final results come from
-//! the record instead.
+//! The newest interval of a running test: progress, rate, times and errors.
 
 use measure::{Interval, TimeKind, TimeSpan, label, label::LabelGroup};
 use record::{FirstError, LabelTotals, Model, Run};
@@ -18,20 +17,17 @@ pub struct LatestInterval {
     pub span_ns: (u64, u64),
     pub end_ns: u64,
     pub phase: Option<PhaseNow>,
-    /// Whether the model is closed. The number of users then matters more than requests in flight.
+    /// Whether the model is closed, so that users matter more than requests in flight.
     pub closed: bool,
-    /// Responses per second, ok or failed. `None` before the first interval.
     pub answered_per_second: Option<f64>,
     pub in_flight: u64,
     pub users: u64,
     pub time: &'static str,
-    /// The 95th percentile. `None` if nothing finished.
     pub p95: Option<Figure>,
     pub ended: u64,
     pub errors: u64,
     pub error_share: Option<f64>,
     pub errors_so_far: u64,
-    /// Errors by endpoint, most recent first.
     pub kinds: Vec<ErrorKind>,
     pub kinds_omitted: usize,
 }
@@ -53,7 +49,7 @@ pub struct ErrorKind {
     pub first: Option<FirstError>,
 }
 
-/// Describes the newest interval. Without one, describes the state before the start.
+/// Describes the newest interval, or the state before the start.
 #[must_use]
 pub fn latest(run: &Run, interval: Option<&Interval>) -> LatestInterval {
     let all = run.totals.label(label::ALL);
@@ -92,8 +88,6 @@ pub fn latest(run: &Run, interval: Option<&Interval>) -> LatestInterval {
     }
 }
 
-/// The totals of an interval that contain this kind of time: those of all requests, or of
-/// iterations.
 #[must_use]
 pub fn timed(run: &Run, interval: &Interval, kind: TimeKind) -> LabelTotals {
     let mut part = LabelTotals::default();
@@ -107,7 +101,6 @@ pub fn timed(run: &Run, interval: &Interval, kind: TimeKind) -> LabelTotals {
     part
 }
 
-/// The current phase. `None` if there is only one.
 #[must_use]
 pub fn phase(run: &Run, number: usize) -> Option<PhaseNow> {
     let phases = &run.manifest.phases;
@@ -119,7 +112,7 @@ pub fn phase(run: &Run, number: usize) -> Option<PhaseNow> {
     })
 }
 
-/// Errors by label and reason. The time of the last error is known only for all labels together.
+/// Returns errors by label and reason.
 fn kinds(run: &Run, interval: Option<&Interval>) -> Vec<ErrorKind> {
     let mut kinds = Vec::new();
     for cause in figures::errors(run) {

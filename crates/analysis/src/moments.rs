@@ -1,4 +1,4 @@
-//! Points of a run's history, each with its intervals, for computing columns.
+//! Points of a run's history, each with its intervals, from which columns are computed.
 
 use std::collections::BTreeMap;
 
@@ -52,7 +52,6 @@ impl Moment {
         self.rows.iter().map(figure).sum()
     }
 
-    /// Mean and maximum of a level. `None` without samples.
     pub fn level(&self, gauge: impl Fn(&IntervalRow) -> Gauge) -> Option<(f64, u64)> {
         let gauges = self.rows.iter().map(gauge);
         let (samples, sum, max) = gauges.fold((0, 0, 0), |(n, sum, max), gauge| {

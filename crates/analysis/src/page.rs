@@ -1,5 +1,4 @@
-//! Data of the report page: summary, series and manifest, and the changes since an update.
-//! `web/src/types.ts` has the same types.
+//! Data of the report page. `web/src/types.ts` mirrors these types.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -20,12 +19,12 @@ pub struct Page {
     pub manifest: Manifest,
 }
 
-/// Changes for a page that already has the points up to `from`.
+/// Changes for a page that already has the points before `from`.
 #[derive(Debug, Clone, Serialize)]
 pub struct Tick<'a> {
     pub summary: &'a Summary,
-    /// Series in which `points`, `criteria_timeline` and the values of `server` hold only points
-    /// from `from` on.
+    /// Series in which `points`, `criteria_timeline` and the values of `server` start at point
+    /// `from`.
     pub series: Value,
     pub from: usize,
 }
@@ -42,14 +41,13 @@ pub fn build(run: &Run) -> Page {
 }
 
 impl Page {
-    /// Number and width of the points. A page with fewer points of the same width can be updated.
+    /// Returns the width and number of the points, to decide whether a page can be updated.
     #[must_use]
     pub fn extent(&self) -> (u64, usize) {
         (self.series.width_ns, self.series.points.from_ns.len())
     }
 }
 
-/// Returns the changes since a point.
 pub fn tick(page: &Page, from: usize) -> Result<Tick<'_>, serde_json::Error> {
     let mut series = serde_json::to_value(&page.series)?;
     for columns in ["points", "criteria_timeline"] {

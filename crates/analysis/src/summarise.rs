@@ -13,7 +13,6 @@ pub fn summarise(run: &Run) -> Summary {
     with(run, &timeline::build(run))
 }
 
-/// Like `summarise`, with points that are already decoded, which is the expensive part.
 pub(crate) fn with(run: &Run, timeline: &Timeline) -> Summary {
     let mut summary = summary::summary(run, timeline);
     conclude(&mut summary);

@@ -1,6 +1,5 @@
-//! Results of other tools: imports ([`import`]), checks ([`check`]) and converts them ([`as_run`]),
-//! and adds external metrics ([`external_metrics`]). Figures that are unknown are omitted. Works on
-//! texts and does not access files.
+//! Imports results of other tools ([`import`]), checks them ([`check`]), converts them
+//! ([`as_run`]), and adds external metrics ([`external_metrics`]). Does not access files.
 
 #![forbid(unsafe_code)]
 

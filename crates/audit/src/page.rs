@@ -1,4 +1,4 @@
-//! Audits our own results in the same way as those of other tools.
+//! Audits results of Loadline in the same way as those of other tools.
 
 use analysis::page::{self, Page};
 use record::Run;

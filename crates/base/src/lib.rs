@@ -1,4 +1,4 @@
-//! Keyed random numbers, and the known defects of test builds.
+//! Keyed random numbers, and known defects for test builds.
 
 #![forbid(unsafe_code)]
 

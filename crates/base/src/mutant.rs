@@ -1,31 +1,31 @@
 //! Known defects (mutants), each of which breaks one rule of honest measurement. The self-test must
-//! find them.
+//! find all of them.
 //!
-//! They exist only in builds with the feature `mutants`. Without it [`is`] is a constant `false`.
+//! Without the feature `mutants`, [`is`] is a constant `false`.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mutant {
-    /// The time of a request that waits for a connection starts only when it gets one.
+    /// Times a request only from when it gets a connection, ignoring the wait for one.
     StampAtDequeue,
-    /// Requests that time out are not recorded.
+    /// Does not record requests that time out.
     DropTimeouts,
     MillisecondTimers,
-    /// The next arrival is due one gap after the last one was started, instead of after it was due.
+    /// Schedules the next arrival one gap after the last one started, instead of after it was due.
     NowPlusPeriod,
     AveragedPercentiles,
     TruncatedSchedule,
     ErrorsLeftOut,
     SkippedForUnsent,
-    /// Each run counts several times, as if requests were compared instead of runs.
+    /// Counts each run several times, as if requests were compared instead of runs.
     RunsCountedOften,
     IndependentRequests,
-    /// Warm-up is never excluded.
+    /// Never excludes the warm-up.
     WarmUpKept,
-    /// A peak is reported even if throughput may not have one.
+    /// Reports a peak even without evidence that throughput has one.
     PeakWithoutEvidence,
     WaitingCountedAsServed,
-    /// Lateness never makes a measurement invalid. Tests of logic use it, so that a busy machine
-    /// cannot change their result.
+    /// Never lets lateness invalidate a measurement, so that a busy machine cannot change the
+    /// result of a test.
     LatenessForgiven,
 }
 
@@ -49,7 +49,6 @@ pub const ALL: [(Mutant, &str); 14] = [
 #[cfg(feature = "mutants")]
 static CHOSEN: std::sync::OnceLock<Mutant> = std::sync::OnceLock::new();
 
-/// Enables a defect in this process. Returns false if the name is unknown.
 #[cfg(feature = "mutants")]
 pub fn choose(name: &str) -> bool {
     let found = ALL.into_iter().find(|(_, known)| *known == name);
@@ -62,7 +61,7 @@ pub fn is(mutant: Mutant) -> bool {
     CHOSEN.get() == Some(&mutant)
 }
 
-/// Whether this defect is enabled in this process. Always false without the feature `mutants`.
+/// Whether this defect is enabled in this process. Always `false` without the feature `mutants`.
 #[cfg(not(feature = "mutants"))]
 #[must_use]
 #[inline]

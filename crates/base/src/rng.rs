@@ -1,6 +1,6 @@
 //! Random numbers as a function of (seed, key), independent of worker and order.
 //!
-//! SplitMix64 over a mixed key. Good enough for the shape of a load, but not for cryptography.
+//! SplitMix64 over a mixed key suffices for shaping a load, but not for cryptography.
 
 #[derive(Debug, Clone)]
 pub struct Rng {
@@ -45,7 +45,8 @@ impl Rng {
         (self.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Uniform in 0..n; 0 for n = 0. The bias of the multiplication is below n / 2^64.
+    /// Returns a uniform number in 0..n, or 0 for n = 0. The bias of the multiplication is below n
+    /// / 2^64.
     pub fn below(&mut self, n: u64) -> u64 {
         ((u128::from(self.next_u64()) * u128::from(n)) >> 64) as u64
     }
@@ -55,7 +56,7 @@ impl Rng {
     }
 }
 
-/// SplitMix64's finalizer: a bijection whose output bits all depend on all input bits.
+/// Applies SplitMix64's finalizer, a bijection whose output bits all depend on all input bits.
 #[must_use]
 pub fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,5 +1,4 @@
-//! Arrivals over a bridge. They are reported when they are due, and recorded as iterations that
-//! begin at their intended start.
+//! Arrivals that a bridge reports when due, and records as iterations from their intended start.
 
 use std::{cell::RefCell, collections::HashMap};
 
@@ -24,7 +23,7 @@ pub struct Due {
 pub struct StartedArrivals(RefCell<HashMap<u64, (LabelId, u64)>>);
 
 impl StartedArrivals {
-    /// Records that an arrival has started under this name.
+    /// Records that an arrival has started under this label name.
     pub fn begin(&self, worker: &Worker, due: Due, name: &str) {
         let label = worker.label(LabelGroup::Iteration, "", name);
         let intended_ns = due.intended_ns.saturating_sub(worker.clock.absolute(0));
@@ -44,7 +43,7 @@ impl StartedArrivals {
         recorder.iteration(at_ns, label, Intended::scheduled(intended_ns), ended);
     }
 
-    /// Ends all started arrivals, which will not be reported anymore.
+    /// Ends all started arrivals, because their ends will not be reported.
     pub fn abandon(&self, worker: &Worker) {
         let numbers: Vec<u64> = self.0.borrow().keys().copied().collect();
         let now = worker.clock.absolute(worker.clock.now());

@@ -1,5 +1,5 @@
-//! Bridge between the engine and a sender on another thread. Commands go in, completions come out,
-//! and samples are recorded when they are settled. Neither side waits for the other or calls it.
+//! Bridge between the engine and a sender on another thread, neither of which waits for the other.
+//! Records samples when they are settled.
 
 #![warn(missing_docs)]
 
@@ -35,49 +35,49 @@ pub type SessionId = u64;
 /// A request to send.
 #[derive(Debug)]
 pub struct Order {
-    /// Session whose connections are used.
+    /// Session whose connections the request uses.
     pub session: SessionId,
-    /// Whether certificates are verified.
+    /// Whether to verify certificates.
     pub verifies: bool,
-    /// The method, which is also in the request's bytes.
+    /// HTTP method, which the bytes of the request also contain.
     pub method: String,
-    /// Name of the label, unless the settlement changes it.
+    /// Name of the label, unless the settlement changes the name.
     pub name: String,
-    /// The request.
+    /// The encoded request.
     pub request: Built,
     /// Time limit for connecting and writing. `None` means no limit.
     pub connect_ns: Option<u64>,
     /// Time limit for each read. `None` means no limit.
     pub read_ns: Option<u64>,
-    /// When the sender made the call, on `CLOCK_MONOTONIC`.
+    /// Time of the sender's call, on `CLOCK_MONOTONIC`.
     pub called_ns: u64,
-    /// For the first request of an arrival: its intended start and its start, on `CLOCK_MONOTONIC`.
+    /// Intended start and actual start on `CLOCK_MONOTONIC`, for the first request of an arrival.
     pub arrival_ns: Option<(u64, u64)>,
 }
 
 /// Result of an order.
 #[derive(Debug)]
 pub struct Completion {
-    /// The order.
+    /// Token of the order.
     pub token: Token,
-    /// The response, which may be partial.
+    /// The response, possibly partial.
     pub answer: Answered,
-    /// Why the response is incomplete, if it is.
+    /// Why the response is incomplete. `None` if it is complete.
     pub fault: Option<Fault>,
     /// The measured times, to be passed to [`Bridge::settle`].
     pub account: PendingSample,
 }
 
-/// A response.
+/// A response to an order.
 #[derive(Debug, Default)]
 pub struct Answered {
-    /// The status. 0 if there was no head.
+    /// HTTP status. 0 if no head was received.
     pub status: u16,
-    /// The head as received.
+    /// Response head as received.
     pub head: Vec<u8>,
-    /// The body, decoded. As received if decoding failed.
+    /// Decoded body. If decoding failed, the body as received.
     pub body: Vec<u8>,
-    /// Why the body could not be decoded, if so.
+    /// Why the body could not be decoded. `None` if it was decoded.
     pub unreadable: Option<String>,
     /// Target of a redirect.
     pub location: Option<String>,
@@ -85,7 +85,7 @@ pub struct Answered {
     pub sets_cookies: bool,
 }
 
-/// A request that was measured and whose final name and outcome are not known yet.
+/// Measured times of a request whose final name and outcome are not yet known.
 #[derive(Debug, Clone)]
 pub struct PendingSample {
     queue: usize,
@@ -95,13 +95,14 @@ pub struct PendingSample {
 }
 
 impl PendingSample {
-    /// Time from the first byte written to the last byte read. `None` if nothing was written.
+    /// Returns the time from the first byte written to the last byte read. `None` if no byte was
+    /// written.
     #[must_use]
     pub fn service_ns(&self) -> Option<u64> {
         self.sample.service_ns()
     }
 
-    /// Merges this request with `first`, which redirected to it. The sample then starts with
+    /// Merges this request with `first`, which redirected to it. The merged sample starts with
     /// `first`.
     pub fn follows(&mut self, first: &PendingSample) {
         self.redirects = first.redirects + 1;
@@ -125,13 +126,14 @@ impl PendingSample {
 pub struct Settlement {
     /// The measured times of the request.
     pub account: PendingSample,
-    /// Method and name, if they changed.
+    /// New method and name, if the sender changed them.
     pub renamed: Option<(String, String)>,
-    /// Outcome by the sender's rule.
+    /// Outcome as defined by the sender.
     pub ended: RequestOutcome,
-    /// Detail of a failure, for the first sample of its kind.
+    /// Detail of a failure, stored for the first failure of each reason.
     pub detail: String,
-    /// When the sender took the response, on `CLOCK_MONOTONIC`. `None` if it never did.
+    /// When the sender received the response, on `CLOCK_MONOTONIC`. `None` if the sender never
+    /// received it.
     pub resumed_ns: Option<u64>,
 }
 
@@ -149,29 +151,29 @@ impl Settlement {
     }
 }
 
-/// A request that something else measured.
+/// A request that another component measured.
 #[derive(Debug)]
 pub struct ExternalSample {
-    /// Method or protocol.
+    /// HTTP method, or the protocol.
     pub method: String,
     /// Name of the request.
     pub name: String,
     /// When the request ended, on `CLOCK_MONOTONIC`.
     pub done_ns: u64,
-    /// Duration. `None` if it was not measured.
+    /// Duration of the request. `None` if it was not measured.
     pub took_ns: Option<u64>,
-    /// Number of bytes of the response, if known.
+    /// Number of response bytes, if known.
     pub bytes_in: u64,
-    /// How the request ended.
+    /// Outcome of the request.
     pub ended: RequestOutcome,
-    /// Detail of a failure, for the first sample of its kind.
+    /// Detail of a failure, stored for the first failure of each reason.
     pub detail: String,
 }
 
 #[derive(Debug)]
 enum Command {
     Send(Token, Box<Order>),
-    /// Gives up an order.
+    /// Cancels an order.
     Cancel(Token),
     Settle(Box<Settlement>),
     Foreign(Box<ExternalSample>),
@@ -220,11 +222,11 @@ pub struct Bridge {
 }
 
 impl Bridge {
-    /// Creates a bridge, and the function that creates its drivers.
+    /// Creates a bridge and the function that creates its drivers.
     ///
     /// # Errors
     ///
-    /// Fails if there is no descriptor for a notifier.
+    /// Returns an error if no descriptor is available for a notifier.
     pub fn new(workers: usize) -> io::Result<(Bridge, DriverMaker)> {
         let mut lanes = Vec::new();
         let mut ends = Vec::new();
@@ -267,14 +269,14 @@ impl Bridge {
         Ok((bridge, maker))
     }
 
-    /// A descriptor that is readable when [`Bridge::take`] has something to return.
+    /// Returns a descriptor that is readable when [`Bridge::take`] has completions to return.
     #[must_use]
     pub fn readable(&self) -> BorrowedFd<'_> {
         self.shared.notifier.fd()
     }
 
-    /// Sends a request. `None` if the bridge has ended. Each order has exactly one completion,
-    /// unless it is cancelled.
+    /// Sends a request. Returns `None` if the bridge has ended. Each order yields exactly one
+    /// completion, unless the order is cancelled.
     pub fn send(&self, order: Order) -> Option<Token> {
         let token = self.next.fetch_add(1, Ordering::Relaxed);
         let queue = self.lane_of(order.session);
@@ -285,7 +287,8 @@ impl Bridge {
         is_taken.then_some(token)
     }
 
-    /// Gives up an order: closes its connection, and counts it. A completion may still be queued.
+    /// Cancels an order, closes its connection and counts it as cancelled. A completion may still
+    /// be queued.
     pub fn cancel(&self, token: Token, session: SessionId) {
         self.ask(self.lane_of(session), Command::Cancel(token), true);
     }
@@ -296,7 +299,7 @@ impl Bridge {
         self.ask(queue, Command::Settle(Box::new(settled)), false);
     }
 
-    /// Records a request that something else measured.
+    /// Records a request that another component measured.
     pub fn foreign(&self, foreign: ExternalSample) {
         self.ask(0, Command::Foreign(Box::new(foreign)), false);
     }
@@ -311,7 +314,7 @@ impl Bridge {
         self.shared.users.store(users, Ordering::Relaxed);
     }
 
-    /// Returns at most `most` completions. If there are more, the descriptor stays readable.
+    /// Returns at most `most` completions. The descriptor stays readable if more are queued.
     pub fn take(&self, most: usize) -> Vec<Completion> {
         self.shared.notifier.clear();
         let taken = self.shared.take(most);
@@ -321,8 +324,8 @@ impl Bridge {
         taken
     }
 
-    /// Returns the arrivals that are due, in order. Call it after [`Bridge::take`], which resets
-    /// the notifier.
+    /// Returns the due arrivals in order. Must be called after [`Bridge::take`], which resets the
+    /// notifier.
     pub fn arrivals(&self) -> Vec<Due> {
         let due = self
             .shared
@@ -332,17 +335,18 @@ impl Bridge {
         due.try_iter().collect()
     }
 
-    /// Reports that an arrival was started under this name.
+    /// Reports that an arrival was started under this label name.
     pub fn started(&self, due: Due, name: String) {
         self.ask(0, Command::Started(due, name), false);
     }
 
-    /// Reports that a started arrival has ended now.
+    /// Reports that a started arrival has just ended.
     pub fn over(&self, number: u64, ended: RequestOutcome) {
         self.ask(0, Command::Over(number, ended, now_ns()), false);
     }
 
-    /// Ends arrivals, from the first that was not taken. Later ones count as never planned.
+    /// Ends arrivals from the first that was not taken. Those and later arrivals count as never
+    /// planned.
     pub fn end_arrivals(&self) {
         let from_ns = self
             .arrivals()
@@ -353,13 +357,13 @@ impl Bridge {
         }
     }
 
-    /// Whether the run is ending because of the stop button or a rule.
+    /// Whether the stop button or a stop rule is ending the run.
     #[must_use]
     pub fn is_ending(&self) -> bool {
         self.shared.ending.load(Ordering::Relaxed)
     }
 
-    /// Gives up requests in flight and ends the run.
+    /// Cancels requests in flight and ends the run.
     pub fn end(&self) {
         for queue in 0..self.shared.lanes.len() {
             self.ask(queue, Command::End, true);
@@ -370,8 +374,8 @@ impl Bridge {
         (session % self.shared.lanes.len() as u64) as usize
     }
 
-    /// Queues a command. Returns false if the worker no longer exists; the error of the run then
-    /// explains why.
+    /// Queues a command. Returns `false` if the worker has ended, in which case the error of the
+    /// run explains why.
     fn ask(&self, queue: usize, command: Command, at_once: bool) -> bool {
         let queue = &self.shared.lanes[queue];
         let is_there = queue.command.send(command).is_ok();
@@ -382,13 +386,13 @@ impl Bridge {
     }
 }
 
-/// The current time of `CLOCK_MONOTONIC`.
+/// Returns the current time of `CLOCK_MONOTONIC`.
 #[must_use]
 pub fn now_ns() -> u64 {
     clock::monotonic_ns()
 }
 
-/// The sample of an order before it is settled.
+/// Creates the sample of an order that is not settled yet.
 fn provisional(label: LabelId, intended: Intended, started_ns: u64) -> Sample {
     Sample {
         label,

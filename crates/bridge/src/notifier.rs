@@ -1,4 +1,4 @@
-//! Wakes another thread by an eventfd. It is written only once until it is handled.
+//! Wakes another thread through an eventfd, which is written once until the thread handles it.
 
 use std::{
     io,
@@ -11,7 +11,7 @@ use rustix::event::{EventfdFlags, eventfd};
 #[derive(Debug)]
 pub struct Notifier {
     fd: OwnedFd,
-    /// Whether a notification was sent and is not handled yet.
+    /// Whether a notification was sent but not yet handled.
     rung: AtomicBool,
 }
 
@@ -20,7 +20,7 @@ impl Notifier {
     ///
     /// # Errors
     ///
-    /// Fails if there is no descriptor.
+    /// Returns an error if no descriptor is available.
     pub fn new() -> io::Result<Notifier> {
         Ok(Notifier {
             fd: eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?,
@@ -38,16 +38,16 @@ impl Notifier {
 
     #[inline]
     pub fn ring(&self) {
-        // The receiver sees everything that was queued before.
+        // `SeqCst` makes everything that was queued before visible to the receiver.
         if !self.rung.swap(true, Ordering::SeqCst) {
-            // If the eventfd is full, it is readable anyway.
+            // A full eventfd is readable, so a failed write does not matter.
             let _ = rustix::io::write(&self.fd, &1u64.to_ne_bytes());
         }
     }
 
-    /// Resets the notifier. Call it before reading queues, so that later notifications wake again.
-    /// The flag is cleared last: otherwise a concurrent write could be consumed while the flag
-    /// stays set.
+    /// Resets the notifier. Must be called before reading queues, so that later notifications wake
+    /// the thread again. The flag is cleared last, because a concurrent write could otherwise be
+    /// lost.
     #[inline]
     pub fn clear(&self) {
         self.hear(|| {});
@@ -56,7 +56,7 @@ impl Notifier {
     #[inline]
     fn hear(&self, meanwhile: impl FnOnce()) {
         let mut count = [0; 8];
-        // The notifier may not have written yet.
+        // The read may fail, because the notifier may not have written yet.
         let _ = rustix::io::read(&self.fd, &mut count);
         meanwhile();
         self.rung.store(false, Ordering::SeqCst);

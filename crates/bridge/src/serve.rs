@@ -1,4 +1,4 @@
-//! The worker's side of a bridge. Executes orders, returns completions and records settlements.
+//! The worker's part of a bridge: executes orders, returns completions and records settlements.
 
 use std::{
     cell::{Cell, RefCell},
@@ -49,7 +49,7 @@ pub struct BridgeDriver {
     pub queue: usize,
     pub command: Option<Receiver<Command>>,
     pub settings: HttpClientConfig,
-    /// Schedule of arrivals, if any.
+    /// Schedule of arrivals. `None` without arrivals.
     pub schedule: Option<Schedule>,
 }
 
@@ -101,7 +101,7 @@ impl WorkerState {
     ) -> Result<WorkerState, String> {
         let client = |verify_tls: bool| {
             let mut http = settings.http.clone();
-            // The sender keeps the cookies itself.
+            // The sender stores cookies, so the client must not.
             (http.verify_tls, http.cookie_jar) = (verify_tls, false);
             let (hosts, sources) = (settings.hosts.clone(), settings.sources.clone());
             HttpClientConfig::new(&http, hosts, sources)
@@ -186,7 +186,7 @@ async fn serve(state: &Rc<WorkerState>, command: &Receiver<Command>) {
 async fn rung(notifier: &AsyncFd<std::os::fd::OwnedFd>, patience: &Limit) {
     std::future::poll_fn(|cx| {
         if let Poll::Ready(ready) = notifier.poll_read_ready(cx) {
-            // The next poll checks again.
+            // The next poll checks readiness again.
             if let Ok(mut guard) = ready {
                 guard.clear_ready();
             }
@@ -362,7 +362,7 @@ async fn send(
         .await;
     sent.map_err(|error| match error {
         CallError::Fault(fault) => fault,
-        // Redirects are not followed here.
+        // The client does not follow redirects here.
         _ => Fault::Other,
     })
 }
@@ -444,7 +444,7 @@ fn enter_foreign(state: &WorkerState, foreign: ExternalSample) {
     let worker = &state.worker;
     let zero_ns = worker.clock.absolute(0);
     let took_ns = foreign.took_ns.unwrap_or(0);
-    // The request may have started before the test.
+    // The request may have started before the test did.
     let done_ns = foreign.done_ns.saturating_sub(zero_ns).max(took_ns);
     let began = done_ns - took_ns;
     let label = worker.label(LabelGroup::Script, &foreign.method, &foreign.name);
@@ -480,7 +480,7 @@ async fn announce(state: Rc<WorkerState>, schedule: Schedule) {
             number: arrival.number,
             intended_ns: worker.clock.absolute(arrival.intended_ns),
         });
-        // Far behind schedule, nothing above yields.
+        // If the schedule is far behind, no earlier call yields.
         tokio::task::coop::consume_budget().await;
     }
 }

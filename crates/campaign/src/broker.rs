@@ -1,4 +1,4 @@
-//! Embedded MQTT broker of a campaign. All stages share it, unless it belongs to a target.
+//! Embedded MQTT broker of a campaign. All stages share the broker, unless a target provides one.
 
 use formats::native::campaign::{Campaign, Work};
 use session::{
@@ -11,7 +11,6 @@ use crate::targets;
 pub struct Broker(LabProcess);
 
 impl Broker {
-    /// Starts the broker, if the campaign needs one.
     pub fn start(campaign: &Campaign) -> Result<Option<Broker>, NotStarted> {
         for (number, stage) in campaign.stages.iter().enumerate() {
             let Work::Load(plan) = &stage.work else {
@@ -36,7 +35,6 @@ impl Broker {
     pub fn place(&self) -> Option<String> {
         let ports = self.0.listeners();
         let speaks = ports.iter().find(|url| url.starts_with("mqtt://"));
-        // A lab with a single listener serves MQTT there too.
         let only = || {
             ports
                 .first()

@@ -1,4 +1,4 @@
-//! Reads the folder of a campaign and creates its report.
+//! Reads the folder of a campaign and creates the campaign's report.
 
 use std::path::Path;
 
@@ -13,7 +13,6 @@ use crate::ledger::{CampaignHead, CampaignLedger, StageEnd};
 #[derive(Debug)]
 pub struct FinishedCampaign {
     pub campaign: Campaign,
-    /// The report page. `None` if it could not be written.
     pub report: Option<std::path::PathBuf>,
 }
 
@@ -25,7 +24,6 @@ pub fn page(folder: &Path, record: &str) -> Option<Page> {
 struct StagePage {
     code: u8,
     page: Page,
-    /// Path of the stage's report.
     report: String,
 }
 

@@ -23,7 +23,6 @@ use crate::{
     targets::{self, Targets},
 };
 
-/// Starts or resumes a campaign.
 pub fn conduct(options: &CampaignOptions, sink: &SharedMessageSink) -> Result<u8, NotBegun> {
     let campaign = read(options)?;
     let bytes = formats::files::read(&options.file)
@@ -33,7 +32,7 @@ pub fn conduct(options: &CampaignOptions, sink: &SharedMessageSink) -> Result<u8
         None => None,
         Some(named) => Some(begun(options, named, &campaign, &sha256)?),
     };
-    // Mocks start before the services that call them.
+    // Start mocks before the services that call them.
     let mocks = match mocks_of(options)? {
         true => {
             Some(MockProcess::start(&options.file, None, options.seed).map_err(NotBegun::from)?)
@@ -42,7 +41,7 @@ pub fn conduct(options: &CampaignOptions, sink: &SharedMessageSink) -> Result<u8
     };
     let targets = Targets::begin(&campaign, mocks.as_ref()).map_err(NotBegun::from)?;
     let broker = Broker::start(&campaign).map_err(NotBegun::from)?;
-    // If nothing was started, leave nothing behind.
+    // If no stage was started, remove the campaign's folder.
     let ledger = match begun {
         Some(ledger) => ledger,
         None => begin(options, &campaign, sha256)?,
@@ -67,7 +66,7 @@ pub fn conduct(options: &CampaignOptions, sink: &SharedMessageSink) -> Result<u8
 }
 
 fn mocks_of(options: &CampaignOptions) -> Result<bool, NotBegun> {
-    // Reads recorded runs too, so that problems are found early.
+    // Read recorded runs too, so that problems are found early.
     let read = mock_plan::load(&options.file, None);
     read.map(|served| !served.mocks.is_empty())
         .map_err(NotBegun::BadInput)
@@ -76,7 +75,6 @@ fn mocks_of(options: &CampaignOptions) -> Result<bool, NotBegun> {
 fn read(options: &CampaignOptions) -> Result<Campaign, NotBegun> {
     let inputs = Inputs {
         files: vec![options.file.clone()],
-        // Only the name of an embedded target is needed here.
         target: options
             .target
             .clone()
@@ -245,7 +243,6 @@ impl Conductor<'_> {
 
     fn finished(&mut self, number: usize) -> Option<After> {
         let StageEnd { code, record, .. } = self.ledger.ended(number)?;
-        // Stages that were interrupted or are invalid run again.
         if code >= exit::of_signal(0) || self.is_invalid(number) {
             return None;
         }
@@ -292,7 +289,6 @@ impl Conductor<'_> {
         }
     }
 
-    /// Runs a stage. Retries it once if the measurement is INVALID.
     fn stage_or_again(&mut self, number: usize) -> Result<After, String> {
         let after = self.stage(number)?;
         let is_back = !self
@@ -365,7 +361,6 @@ impl Conductor<'_> {
         if let Some(signal) = ran.signal {
             return Ok(After::Signal(signal));
         }
-        // Mocks are not started again.
         if is_dead {
             self.mocks_died = true;
             return Ok(After::Enough);
@@ -410,7 +405,8 @@ impl Conductor<'_> {
             return Ok(After::Next);
         }
         let label = self.label(number);
-        // If another tool ran the first stage, any stage of ours on this target is the baseline.
+        // If another tool ran the first stage, any Loadline stage on this target serves as the
+        // baseline.
         let own = self
             .campaign
             .stages
@@ -431,7 +427,7 @@ impl Conductor<'_> {
         let mocks = self.env.mocks.as_ref();
         self.env.targets.load(self.campaign, number, mocks)?;
         let looked = cool_down::look(&self.env, asked, &own.name, before, &name, end);
-        // Without its mocks, it is unknown whether the service recovers.
+        // Without mocks, it is unknown whether the service recovers.
         let died = self.env.mocks.as_mut().and_then(MockProcess::ended);
         self.mocks_died |= died.is_some();
         let looked = match died {
@@ -455,8 +451,8 @@ impl Conductor<'_> {
             stage: number,
             cool_down: looked.cool_down,
         })?;
-        // Stop regardless of `on-fail`, because the next stage would measure what is left of this
-        // one.
+        // Stop regardless of `on-fail`, because the next stage would also measure the effects of
+        // this one.
         Ok(if is_back { After::Next } else { After::Enough })
     }
 
@@ -512,14 +508,14 @@ fn code(rows: &[StageRow]) -> u8 {
     }
 }
 
-/// Whether Loadline itself failed, so that the figures cannot be used. The exit code alone is not
-/// enough: it also means "no response".
+/// Whether Loadline itself failed. The exit code also stands for "no response", so it is not
+/// enough.
 fn has_failed(ran: &StageExit) -> bool {
     let run = || ran.record.as_deref().and_then(|dir| Run::open(dir).ok());
     ran.code == exit::COULD_NOT_RUN
         && run().is_some_and(|run| {
             let Summary { run, requests, .. } = audit::page(&run).summary;
-            // On a full disk, the end of a run may be missing from its record.
+            // If the disk is full, the end of a run may be missing from the record.
             let is_torn = run.state == RunState::Running;
             run.unrecorded.is_some() || is_torn || requests.ok + requests.failed > 0
         })

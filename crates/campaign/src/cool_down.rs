@@ -1,5 +1,5 @@
-//! Probes the service after a stage with few iterations, until a stop rule finds that it is as
-//! before.
+//! Probes the service after a stage, with few iterations, until a stop rule finds that it has
+//! recovered.
 
 use analysis::{page::Page, summary::Summary};
 use decisions::campaign::CoolDown;
@@ -19,12 +19,12 @@ pub struct Before {
 }
 
 impl Before {
-    /// What counts as recovered. `None` if the baseline has no times.
+    /// Derives the limits of a recovered service. Returns `None` if the baseline has no times.
     #[must_use]
     pub fn from_baseline(baseline: &Summary) -> Option<Before> {
         let stats = baseline.all.service.as_ref()?;
         let p95 = Some(&stats.p95).filter(|figure| !figure.too_few);
-        // With few requests, the maximum is the nearest figure.
+        // With few requests, the maximum is closest to the p95.
         let ns = p95.and_then(|figure| figure.ns).or(stats.max.ns)?;
         Some(Before {
             bound_ns: (ns as f64 * AS_BEFORE) as u64,
@@ -56,7 +56,6 @@ impl Looked {
     }
 }
 
-/// Probes until the service has recovered or the time limit is reached.
 pub fn look(
     env: &StageEnv<'_>,
     config: &campaign::CoolDown,
@@ -110,7 +109,7 @@ pub fn look(
                 signal: ran.signal,
             });
         }
-        // Faults of the generator say nothing about the service.
+        // Faults of the generator do not show the state of the service.
         if let Some(reason) = invalid(&page) {
             if !is_measured {
                 cool_down.unmeasured = Some(reason);
@@ -134,7 +133,6 @@ pub fn look(
     })
 }
 
-/// Flags of a probe. `after_ns` is the time since the end of the load.
 fn flags(config: &campaign::CoolDown, after_ns: u64, condition: &str) -> [String; 6] {
     let left_ns = config.at_most_ns - after_ns;
     [
@@ -160,8 +158,7 @@ fn looked(page: &Page) -> u64 {
         .map_or(run.elapsed_ns, |stopped| stopped.at_ns)
 }
 
-/// When recovery began: at the start of the window in which the rule fired, unless too many
-/// requests failed.
+/// Returns when recovery began, which is the start of the window in which the rule fired.
 fn settled(page: &Page, before: Before, settled_ns: u64, condition: &str) -> Option<u64> {
     let stopped = page.summary.run.stopped.as_ref()?;
     let is_ours = stopped.text.contains(condition.split(" for ").next()?);
@@ -177,7 +174,6 @@ fn settled(page: &Page, before: Before, settled_ns: u64, condition: &str) -> Opt
         }
     }
     let too_many = failed as f64 > before.error_bound * ended as f64;
-    // The service was good from the start of the probe.
     let from_ns = if from_ns <= SHORTEST_NS { 0 } else { from_ns };
     (is_ours && !too_many).then_some(from_ns)
 }

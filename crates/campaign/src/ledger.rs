@@ -1,5 +1,5 @@
-//! `campaign.jsonl`: the options, and a line for each event of a stage. Lines are only appended, so
-//! that the file survives a kill.
+//! `campaign.jsonl`: the campaign's options, and a line for each event of a stage. Lines are only
+//! appended, so the file survives a kill.
 
 use std::{
     fs,
@@ -38,7 +38,6 @@ pub struct CampaignHead {
 pub struct StageHead {
     pub name: String,
     pub load: String,
-    /// Planned rates. `None` for stages of other tools.
     pub planned: Option<Planned>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
@@ -80,9 +79,7 @@ fn redacted<T: Serialize + DeserializeOwned>(value: T, redactor: &Redactor) -> R
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StageEnd<'a> {
     pub code: u8,
-    /// Folder of the record. `None` if there is none.
     pub record: Option<&'a str>,
-    /// Why it could not run.
     pub reason: Option<&'a str>,
 }
 
@@ -127,7 +124,7 @@ impl CampaignLedger {
         Ok(ledger)
     }
 
-    /// Reads the ledger of a campaign. Ignores torn lines.
+    /// Reads the ledger of a campaign. Ignores incomplete lines.
     pub fn open(folder: &Path, redactor: Redactor) -> Result<CampaignLedger, String> {
         let path = folder.join(FILE);
         let text = fs::read_to_string(&path)
@@ -156,7 +153,6 @@ impl CampaignLedger {
         })
     }
 
-    /// Appends a line. It is kept in memory even if writing fails.
     pub fn add(&mut self, line: LedgerLine) -> Result<(), String> {
         let line = redacted(line, &self.redactor)?;
         let written = self.append(&line);
@@ -164,7 +160,7 @@ impl CampaignLedger {
         written
     }
 
-    /// Marks a stage as failed, in memory only. A stage that has finished stays finished.
+    /// Marks a stage as failed, in memory only. A finished stage stays finished.
     pub fn failed(&mut self, stage: usize, reason: String) {
         if self.ended(stage).is_none() {
             self.lines.push(LedgerLine::Ended {
@@ -188,7 +184,7 @@ impl CampaignLedger {
             .map_err(|error| cannot(&error))?;
         let before = file.metadata().map_err(|error| cannot(&error))?.len();
         file.write_all(text.as_bytes()).map_err(|error| {
-            // Remove a torn line. Otherwise the next one would be appended to it.
+            // Remove the incomplete line. Otherwise, the next line would be appended to it.
             let _ = file.set_len(before);
             format!("{}: free some space", cannot(&error))
         })
@@ -199,7 +195,7 @@ impl CampaignLedger {
             return;
         };
         let last = campaigns.join("last");
-        // Not created by Loadline, so it is left alone.
+        // A file that Loadline did not create stays unchanged.
         if fs::symlink_metadata(&last).map_or(true, |known| known.is_symlink()) {
             let new = campaigns.join(format!(".last-{}", name.to_string_lossy()));
             if std::os::unix::fs::symlink(name, &new).is_ok() && fs::rename(&new, &last).is_err() {
@@ -208,7 +204,7 @@ impl CampaignLedger {
         }
     }
 
-    /// How a stage ended most recently. `None` if it was started again since.
+    /// Returns how a stage most recently ended. `None` if the stage was started again since then.
     #[must_use]
     pub fn ended(&self, number: usize) -> Option<StageEnd<'_>> {
         self.lines.iter().rev().find_map(|line| match line {

@@ -1,5 +1,5 @@
-//! Campaigns: runs stages as separate processes, with cool-downs, and writes one report. Finished
-//! stages are kept. Messages go to a `MessageSink`.
+//! Runs the stages of a campaign as separate processes, with cool-downs, and writes one report.
+//! Finished stages are kept. Messages go to a `MessageSink`.
 
 #![forbid(unsafe_code)]
 
@@ -59,7 +59,6 @@ impl From<LoadErrors> for NotBegun {
     }
 }
 
-/// Renders the report again.
 pub fn render(
     folder: &Path,
     sink: &SharedMessageSink,

@@ -1,9 +1,9 @@
-//! Planned rates of a stage, for the report.
+//! Planned rates of a stage, shown in the report.
 
 use decisions::campaign::{Planned, VolumeRate};
 use plan::profile::Assumed;
 
-/// Rates at the stage's highest level. `None` for a closed load.
+/// Returns the rates at the stage's highest level. `None` for a closed load.
 pub fn from_plan(plan: &plan::Plan) -> Option<Planned> {
     let (profile, _) = session::profile::profile(plan, 0, Assumed::default()).ok()?;
     let rates = || {

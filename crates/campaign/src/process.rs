@@ -30,7 +30,6 @@ pub struct StageEnv<'a> {
 }
 
 impl StageEnv<'_> {
-    /// Runs a stage with Loadline. `flags` are added to the usual ones.
     pub fn native(&self, stage: &str, name: &str, flags: &[String]) -> Result<StageExit, String> {
         let mut arguments = vec!["run".to_owned(), self.options.file.display().to_string()];
         arguments.extend(["--stage".to_owned(), stage.to_owned()]);
@@ -52,7 +51,6 @@ impl StageEnv<'_> {
         })
     }
 
-    /// Runs a stage with another tool, in the plan's folder.
     pub fn command(&self, asked: &campaign::StageCommand, name: &str) -> Result<StageExit, String> {
         let place = self
             .options
@@ -90,14 +88,14 @@ impl StageEnv<'_> {
         };
         let runs = self.folder.join(name);
         fs::create_dir_all(&runs).map_err(|error| cannot(&runs, error))?;
-        // Other tools run in the plan's folder, so the path must be absolute.
+        // The path must be absolute, because other tools run in the plan's folder.
         let runs = fs::canonicalize(&runs).map_err(|error| cannot(&runs, error))?;
         let out = runs.join("output.txt");
         let errors = runs.join("errors.txt");
         let lab = self.targets.lab();
         let mut listeners = lab.map_or_else(Vec::new, |lab| lab.listeners().to_vec());
         listeners.extend(self.broker.as_ref().and_then(Broker::place));
-        // On a terminal, the user sees the output of the runs.
+        // On a terminal, the user follows the output of the runs.
         let errors = (!self.options.shows_runs).then_some(&errors);
         let child::Printed { ended, text } =
             child::own(&out, errors.map(PathBuf::as_path), |command| {
@@ -110,7 +108,7 @@ impl StageEnv<'_> {
                     command.env(mock_process::ENVIRONMENT, mocks.environment());
                 }
             })?;
-        // Other tools print the URL as it was given.
+        // Other tools print the URL as given, which may contain secrets.
         self.redact(&out).map_err(|error| cannot(&out, error))?;
         Ok(StageExit {
             code: ended.code,

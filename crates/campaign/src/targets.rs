@@ -10,8 +10,7 @@ pub struct Targets {
 }
 
 impl Targets {
-    /// Starts the first target. Before that, starts each embedded target once to check that it
-    /// works.
+    /// Starts the first target, after a trial start of each embedded target.
     pub fn begin(campaign: &Campaign, mocks: Option<&MockProcess>) -> Result<Targets, NotStarted> {
         let mut targets = Targets {
             name: String::new(),
@@ -29,7 +28,6 @@ impl Targets {
         Ok(targets)
     }
 
-    /// Returns the URL of a stage's target, and starts the target if necessary.
     pub fn load(
         &mut self,
         campaign: &Campaign,
@@ -40,7 +38,6 @@ impl Targets {
         if self.name == name {
             return Ok(());
         }
-        // End the previous target first, so that its resources are free.
         self.lab = None;
         self.name.clear();
         self.lab = match name.strip_prefix(lab_process::SCHEME) {

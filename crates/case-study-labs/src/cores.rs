@@ -1,5 +1,5 @@
-//! Cores of an instance in virtual time: first come, first served, with pauses of the whole
-//! instance as in garbage collection.
+//! Cores of an instance in virtual time, used first come, first served. Pauses stop the whole
+//! instance, as in garbage collection.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,7 +13,7 @@ pub(crate) struct Pauses {
     pub(crate) every_ns: u64,
 }
 
-/// Periods in the future that are known. Tells how much of them has passed.
+/// Future periods known in advance, for computing how much of them has passed.
 #[derive(Debug, Default)]
 pub(crate) struct Booked {
     spans: BinaryHeap<Reverse<(u64, u64)>>,

@@ -1,4 +1,4 @@
-//! Writes Prometheus text for labs.
+//! Writes metrics of labs in Prometheus text format.
 
 use std::fmt::Write;
 
@@ -9,7 +9,6 @@ pub(crate) fn head(text: &mut String, name: &str, kind: &str, help: &str) {
     let _ = write!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
 }
 
-/// Appends a line. `labels` are as written between braces, or empty.
 pub(crate) fn line(text: &mut String, name: &str, labels: &str, value: f64) {
     let _ = match labels {
         "" => writeln!(text, "{name} {value}"),

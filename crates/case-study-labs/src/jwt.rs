@@ -6,7 +6,6 @@ use hmac::{Hmac, Mac};
 use serde_json::{Value, json};
 use sha2::Sha256;
 
-/// Signs a token that does not expire.
 pub(crate) fn signed(secret: &str, issuer: &str) -> String {
     made(secret, json!({ "iss": issuer }))
 }
@@ -19,7 +18,6 @@ pub(crate) fn made(secret: &str, claims: Value) -> String {
     format!("{signed}.{}", signature.unwrap_or_default())
 }
 
-/// Checks a token. `now_s` is in seconds since 1970.
 pub(crate) fn check(secret: &str, token: &str, now_s: f64) -> Result<(), &'static str> {
     claims(secret, token, now_s).map(drop)
 }
@@ -63,7 +61,7 @@ fn mac(secret: &str, signed: &str) -> Option<Hmac<Sha256>> {
 mod tests {
     use super::*;
 
-    /// Signed by another library, with the secret `your-256-bit-secret`.
+    /// A token signed by another library with the secret `your-256-bit-secret`.
     const KNOWN: &str = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIiwibmFtZSI6IkpvaG4gRG9lIiwiaWF0IjoxNTE2MjM5MDIyfQ.SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c";
 
     #[test]

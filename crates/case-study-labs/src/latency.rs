@@ -1,5 +1,5 @@
-//! `latency=300ms`: a response leaves this long after its request arrived. The time is computed in
-//! advance.
+//! `latency=300ms`: the lab sends a response this long after the request arrived. The send time is
+//! computed in advance.
 
 use std::sync::Arc;
 

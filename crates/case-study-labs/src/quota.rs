@@ -1,5 +1,5 @@
-//! CPU quota of a control group in virtual time: one core runs until the quota of the period is
-//! used up. First come, first served.
+//! CPU quota of a control group in virtual time: one core runs until the period's quota is used up.
+//! Requests are served first come, first served.
 
 use crate::cores::Booked;
 
@@ -9,7 +9,7 @@ pub(crate) const PERIOD_NS: u64 = 100_000_000;
 pub(crate) struct Quota {
     part_ns: u64,
     free_ns: u64,
-    /// The period that `free_ns` belongs to, and how much of its quota is used.
+    /// The period of `free_ns`. `used_ns` is the part of its quota that has been used.
     period: u64,
     used_ns: u64,
     busy: Booked,
@@ -29,7 +29,7 @@ impl Quota {
     }
 
     pub(crate) fn compute(&mut self, now_ns: u64, ns: u64) -> u64 {
-        // Frees memory even if the figures are never read.
+        // Free memory even if the figures are never read.
         self.busy.settle(now_ns);
         self.held_back.settle(now_ns);
         let mut at = now_ns.max(self.free_ns);
@@ -97,7 +97,7 @@ mod tests {
         for n in 0..10_000_u64 {
             done = quota.compute(n * MS, MS);
         }
-        // 10 s of computation with a quarter of a core.
+        // This is 10 s of computation with a quarter of a core.
         assert!(done.abs_diff(39_925 * MS) <= 100 * MS, "{done}");
         assert_eq!(quota.busy_ns(done), 10_000 * MS);
         assert_eq!(quota.busy.left(done) + quota.held_back.left(done), 0);

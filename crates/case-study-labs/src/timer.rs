@@ -1,5 +1,5 @@
-//! Wakes tasks at exact times of `CLOCK_MONOTONIC`. Tokio's timers are exact to a millisecond; this
-//! thread is late by tens of microseconds.
+//! Wakes tasks at exact times of `CLOCK_MONOTONIC`. Tokio's timers have a resolution of a
+//! millisecond, while this thread is late by only tens of microseconds.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -24,7 +24,7 @@ struct TimerState {
 
 #[derive(Default)]
 struct Sleepers {
-    /// By time, then by order of registration.
+    /// Sorted by time, then by order of registration.
     due: BinaryHeap<Reverse<(u64, u64)>>,
     wake: std::collections::HashMap<u64, oneshot::Sender<()>>,
     came: u64,
@@ -68,7 +68,6 @@ impl Timer {
                 self.shared.changed.notify_one();
             }
         }
-        // If the thread has ended, the lab ends too.
         let _ = woken.await;
     }
 }

@@ -1,4 +1,4 @@
-//! The wall clock, for dates and expiry.
+//! Wall clock for dates and expiry.
 #![allow(
     clippy::disallowed_methods,
     reason = "a lab keeps its own clock, on purpose apart from the engine's"
@@ -8,7 +8,6 @@ pub(crate) fn seconds() -> f64 {
     jiff::Timestamp::now().as_duration().as_secs_f64()
 }
 
-/// The time as a FHIR instant: `2026-01-31T12:00:00.000Z`.
 pub(crate) fn instant_utc() -> String {
     format!("{:.3}", jiff::Timestamp::now())
 }

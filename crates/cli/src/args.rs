@@ -1,4 +1,4 @@
-//! The command line: flags and their help. Commands interpret the values.
+//! Flags of the command line and their help. Commands interpret the values.
 
 mod cluster;
 mod decisions;
@@ -28,7 +28,7 @@ pub struct Args {
     pub command: CliCommand,
 }
 
-/// Native commands. Those of the front ends are listed after the first group.
+/// Native commands. Help lists those of the front ends after the first group.
 #[derive(Debug, Subcommand)]
 pub enum CliCommand {
     /// Run a load test: URL, plan, or another tool's test file
@@ -211,7 +211,8 @@ pub struct RunArgs {
     /// Print requests and responses, without secrets, bodies cut at 2 KB
     #[arg(long)]
     pub trace: bool,
-    /// The run is a probe of a search: ignore the load of this first period; only --check judges
+    /// Treat the run as a probe of a search: ignore the load of this first period, and judge only
+    /// by --check
     #[arg(long, value_name = "TIME", hide = true)]
     pub probe: Option<String>,
     /// End as soon as the criteria are decided, or only when one clearly fails
@@ -230,7 +231,7 @@ pub struct RunArgs {
     /// Show the run live in a browser, at an address of this machine that is printed
     #[arg(long)]
     pub ui: bool,
-    /// Port of --ui; 0 takes a free one
+    /// Port of --ui; 0 selects a free one
     #[arg(long, value_name = "N", default_value_t = 0, requires = "ui")]
     pub ui_port: u16,
     /// Hide the values of this variable, header, query parameter or JSON member; repeatable
@@ -300,7 +301,7 @@ pub struct PlanArgs {
     /// Assumed response size, to estimate the bandwidth
     #[arg(long, value_name = "SIZE")]
     pub answer: Option<String>,
-    /// Print two decimals even where whole numbers are close
+    /// Print two decimals even for numbers close to whole ones
     #[arg(long)]
     pub exact: bool,
     /// Print Markdown, to paste into a document
@@ -328,7 +329,7 @@ pub struct Lab {
     /// Address to listen on
     #[arg(long, default_value = "127.0.0.1")]
     pub host: String,
-    /// Port to listen on; 0 takes a free one
+    /// Port to listen on; 0 selects a free one
     #[arg(long, default_value_t = 0)]
     pub port: u16,
     /// Bearer token that the target accepts
@@ -385,10 +386,11 @@ pub struct Mock {
     /// A plan with `mocks`; nothing else of it is run
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Address to listen on; other machines can connect unless it is this machine's own
+    /// Address to listen on; other machines can connect unless it is a loopback address
     #[arg(long, default_value = "127.0.0.1")]
     pub host: String,
-    /// Port of the first mock without one; the others follow; 0 takes free ones
+    /// Port of the first mock without a port; further mocks get the next ports; 0 selects free
+    /// ports
     #[arg(long, default_value_t = 0)]
     pub port: u16,
     /// Seed of all random numbers; 0 draws a new one

@@ -66,7 +66,7 @@ fn audit_file(path: &Path) -> Result<Audit, AuditError> {
             reason: error.to_string(),
             code: exit::COULD_NOT_RUN,
         })?;
-        // A run is audited by its record, because its saved summary may be old.
+        // Audit the record of a run, because its saved summary may be old.
         serde_json::to_string_pretty(&analysis::summarise(&run)).unwrap_or_default()
     } else if path.is_dir() {
         return Err(AuditError {

@@ -28,7 +28,6 @@ fn is_name(name: &str) -> bool {
     is_tag(name) && name.chars().all(is_fine) && !name.starts_with('.')
 }
 
-/// Replaces a baseline, either completely or not at all.
 pub fn save(folder: &Path, name: &str, records: &[PathBuf]) -> Result<PathBuf, CommandError> {
     let failed = |path: &Path, error: &io::Error| {
         CommandError::could_not_run(format!("cannot write {}: {error}", path.display()))
@@ -36,7 +35,6 @@ pub fn save(folder: &Path, name: &str, records: &[PathBuf]) -> Result<PathBuf, C
     let dir = folder.join(name);
     let [new, old] = ["new", "old"].map(|what| folder.join(format!(".{name}.{what}")));
     for left in [&new, &old] {
-        // A process that was killed may have left this.
         let _ = fs::remove_dir_all(left);
     }
     for record in records {

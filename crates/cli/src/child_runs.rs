@@ -1,4 +1,4 @@
-//! Runs for `gate` and `ab`, in processes of their own.
+//! Runs tests for `gate` and `ab` in separate processes.
 
 use std::{
     fs,
@@ -23,7 +23,7 @@ pub struct MadeRun {
     pub code: u8,
     pub signal: Option<u8>,
     pub record: Option<PathBuf>,
-    /// Standard error of the run. Empty if the terminal shows it.
+    /// Standard error of the run. Empty if the terminal already shows it.
     pub text: String,
 }
 
@@ -47,7 +47,6 @@ impl RunEnv<'_> {
         let out = self.folder.join(format!("run-{number}.txt"));
         let errors = self.folder.join(format!("run-{number}-errors.txt"));
         let known = self.made();
-        // On a terminal, the user sees the output of the runs.
         let errors = (!std::io::stderr().is_terminal()).then_some(&errors);
         let printed = child::own(&out, errors.map(PathBuf::as_path), |command| {
             command.arg("run").arg(what).args(flags);
@@ -64,7 +63,7 @@ impl RunEnv<'_> {
         })
     }
 
-    /// Removes what remains of a run that did not start.
+    /// Removes the remains of a run that did not start.
     pub fn clear(&self, number: u32) {
         for name in [
             format!("run-{number}.txt"),
@@ -72,7 +71,7 @@ impl RunEnv<'_> {
         ] {
             let _ = fs::remove_file(self.folder.join(name));
         }
-        // Fails if the folder contains anything else.
+        // Removal fails if the folder contains other files.
         let _ = fs::remove_dir(self.folder);
     }
 
@@ -94,7 +93,7 @@ impl RunEnv<'_> {
     }
 }
 
-/// Checks before the runs that the output files can be written.
+/// Checks before the runs that the output files are writable.
 pub fn can_be_written<'a>(
     paths: impl IntoIterator<Item = &'a PathBuf>,
 ) -> Result<(), CommandError> {

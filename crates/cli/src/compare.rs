@@ -75,7 +75,6 @@ pub fn share(flag: &str, text: &str) -> Result<f64, CommandError> {
     }
 }
 
-/// Writes the comparison. Returns false if a file could not be written.
 pub fn write(comparison: &Comparison, dir: &Path, json: Option<&Path>) -> bool {
     let written = derived::write_comparison(dir, comparison);
     let written = written.and_then(|()| match json {

@@ -26,7 +26,6 @@ pub const NO_DONE: &str = "the script's done() is not called: it needs the figur
 const MOST_NODES_HERE: u64 = 256;
 const MOST_NODES: u64 = 4096;
 
-/// Whether `--on` was given.
 pub fn asked(args: &args::RunArgs) -> Result<bool, CommandError> {
     let many = &args.many;
     if many.on.is_none() {
@@ -65,7 +64,7 @@ pub fn asked(args: &args::RunArgs) -> Result<bool, CommandError> {
 ///
 /// # Errors
 ///
-/// One line about the first invalid option.
+/// Returns an error that describes the first invalid option.
 pub fn config(
     args: &args::RunArgs,
     plan: &Plan,
@@ -146,11 +145,11 @@ pub fn name(args: &mut args::RunArgs) {
     };
 }
 
-/// The part of the run that `--shard` selects, if it is given.
+/// Returns the part of the run that `--shard` selects.
 ///
 /// # Errors
 ///
-/// Fails for invalid flags, or if the start is in the past.
+/// Returns an error if a flag is invalid or the start is in the past.
 pub fn shard(args: &args::RunArgs, seed: u64) -> Result<Option<RunPartOrder>, CommandError> {
     let Some(text) = args.part.shard.as_deref() else {
         return Ok(None);

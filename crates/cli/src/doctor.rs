@@ -1,5 +1,5 @@
-//! `loadline doctor`: measures what this machine can do: timing, requests per core, connections,
-//! ports.
+//! `loadline doctor`: measures the timing, requests per core, connections and ports of this
+//! machine.
 
 use std::fmt::Write;
 
@@ -122,7 +122,6 @@ fn timing(lines: &mut DoctorLines, advice: &mut Vec<String>) {
     }
 }
 
-/// Measures the throughput of one worker in a closed loop of two seconds.
 fn throughput() -> Result<(&'static str, String), String> {
     let run = two_seconds()?;
     let rows = || run.totals.rows.iter();

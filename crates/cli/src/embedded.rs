@@ -1,4 +1,4 @@
-//! Embedded servers of a run: `lab:NAME` targets, and MQTT brokers.
+//! Embedded servers of a run: `lab:NAME` targets and MQTT brokers.
 
 use plan::Plan;
 use plan::mocks::MockAddress;
@@ -14,7 +14,6 @@ pub enum Embedded {
 }
 
 impl Embedded {
-    /// Starts an embedded target. `None` if the target is not a lab.
     pub fn start(target: &str, mocks: &[MockAddress]) -> Result<Option<Embedded>, NotStarted> {
         let Some(name) = target.strip_prefix(lab_process::SCHEME) else {
             return Ok(None);
@@ -39,8 +38,7 @@ impl Embedded {
 
 const MQTT: &str = "mqtt://";
 
-/// Resolves the embedded broker: the one of the target's own lab, or a new one. A new broker is
-/// returned and ends when it is dropped.
+/// Resolves the embedded broker: that of the target's lab, or a new one.
 pub fn broker(
     plan: &mut Plan,
     target: &str,
@@ -54,7 +52,6 @@ pub fn broker(
     };
     let lent = lab_process::lent();
     let is_targets = target.strip_prefix(lab_process::SCHEME).map(bare) == Some(bare(wanted));
-    // A lab that is only a broker has one port.
     let speaks = |url: &String| match bare(wanted) {
         "mqtt" => place(url, "://"),
         _ => place(url, MQTT),
@@ -62,7 +59,6 @@ pub fn broker(
     let mut own = None;
     let place = match (lab.filter(|_| is_targets), &lent) {
         (Some(lab), _) => lab.listeners().iter().find_map(speaks),
-        // In the list, the target comes first and the broker last.
         (None, Some(lent)) => lent.iter().rev().find_map(|url| place(url, MQTT)),
         (None, None) => {
             let started = LabProcess::start(wanted)?;

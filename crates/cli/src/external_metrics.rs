@@ -1,5 +1,5 @@
-//! `loadline report RUN --server NAME=FILE.csv`: adds external metrics to a report. The record does
-//! not change.
+//! `loadline report RUN --server NAME=FILE.csv`: adds external metrics to a report without changing
+//! the record.
 
 use audit::external_metrics::{self, Offset};
 use record::Run;

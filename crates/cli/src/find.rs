@@ -40,7 +40,7 @@ fn run(args: &args::Find) -> Result<u8, CommandError> {
     let what = urls::with_scheme(&args.what);
     refuse(args, &what)?;
     let is_script = front_ends::scripts(&what).is_some();
-    // Mocks start before the services that call them. All probes share them.
+    // Mocks start before the services that call them, and all probes share them.
     let mocks = Mocked::start(&what, None, args.seed)?;
     let places = mocks.as_ref().map_or(&[][..], |mocks| mocks.addresses());
     let own = if is_script {
@@ -135,13 +135,13 @@ fn refuse(args: &args::Find, what: &str) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// The plan of all probes, without its load. Used to find problems before anything is sent.
+/// Returns the plan of all probes, without its load, to find problems before the first request.
 fn plan(args: &args::Find, what: &str, mocks: &[MockAddress]) -> Result<Plan, CommandError> {
     let run = as_run(what, args)?;
     let flags = load::Flags::read(&run)?;
     let target = run.target.as_deref().or(Some(what));
     let is_lab = target.is_some_and(|target| target.starts_with(lab_process::SCHEME));
-    // The address of an embedded target is not known yet and does not matter here.
+    // The address of an embedded target is still unknown and not needed here.
     let target = if is_lab {
         Some("http://127.0.0.1:9")
     } else {

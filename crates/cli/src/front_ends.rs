@@ -1,4 +1,4 @@
-//! The registered front ends: commands, files, output of runs.
+//! The registered front ends: commands, files and output of runs.
 
 use std::{ffi::OsString, path::Path, sync::Arc};
 
@@ -43,7 +43,6 @@ pub fn programs(what: &str) -> Option<&'static dyn ExternalTool> {
     programs.find(|programs| programs.runs(what))
 }
 
-/// Returns the hooks of the front end that the plan comes from.
 pub fn hooks(plan: &Plan) -> Result<Option<Arc<dyn Hooks>>, String> {
     named(plan.format.0).map_or(Ok(None), |frontend| frontend.hooks(plan))
 }
@@ -93,7 +92,6 @@ impl Called {
         let text = |argument: &OsString| argument.to_string_lossy().into_owned();
         let arguments: Vec<String> = self.arguments.iter().map(text).collect();
         let code = self.frontend.run(&self.name, &arguments, &log::sink());
-        // Lost output is a failure, unless the original tool ignores it.
         if code == exit::PASS && log::lost() {
             return self.card().lost_output;
         }
@@ -101,7 +99,7 @@ impl Called {
     }
 }
 
-/// Groups of commands in the help of `loadline`, in order. Front ends follow the first group.
+/// Groups of commands in the help of `loadline`, in order.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Run", &["run", "plan", "init", "campaign", "demo"]),
     (OTHER_TOOLS, &[]),

@@ -1,4 +1,5 @@
-//! `loadline gate`: runs a test, compares it with a baseline, and exits with a code for pipelines.
+//! `loadline gate`: runs a test, compares it with a baseline, and exits with a code for CI
+//! pipelines.
 
 use std::path::{Path, PathBuf};
 
@@ -39,7 +40,6 @@ fn run(args: &args::Gate) -> Result<u8, CommandError> {
     let outputs = [&args.json, &args.markdown, &args.junit];
     child_runs::can_be_written(outputs.into_iter().flatten())?;
     let runs = rerender::runs(args.runs.as_deref());
-    // Validate everything before anything is sent.
     let baseline = match &args.baseline {
         Some(text) => Some(baseline(text, args, &runs)?),
         None => None,
@@ -91,7 +91,7 @@ fn run(args: &args::Gate) -> Result<u8, CommandError> {
     Ok(gate.exit_code)
 }
 
-/// Finds the baseline: a saved one, or whatever `compare` accepts.
+/// Finds the baseline: a saved one, or any that `compare` accepts.
 fn baseline(text: &str, args: &args::Gate, runs: &Path) -> Result<Side, CommandError> {
     if let Some(dir) = baselines::find(&args.baselines, text) {
         let entrants = record::all(&dir);
@@ -130,7 +130,7 @@ fn make(
         .flat_map(|url| ["--target".to_owned(), url.clone()])
         .collect();
     flags.extend(args.flags.iter().cloned());
-    // Signals between two runs count too.
+    // One handle covers all runs, so that a signal between two runs counts.
     let stop = StopHandle::default();
     let _signal_handler = signals::hear(&stop, String::new(), &log::sink()).map_err(|error| {
         CommandError::could_not_run(format!("signals cannot be caught: {error}"))
@@ -141,7 +141,6 @@ fn make(
         }
         let ran = env.run(number, &args.what, &flags, &[])?;
         if let Some(signal) = ran.signal {
-            // An interrupted run is kept but not counted.
             return Ok(GateRuns::Stopped { records, signal });
         }
         let Some(record) = &ran.record else {
@@ -162,11 +161,10 @@ fn make(
         };
         let is_hindered = |baseline| !compare::incompatibilities(baseline, &this).is_empty();
         if !args.judged.anyway && baseline.is_some_and(is_hindered) {
-            // Further runs could not change the result.
             break;
         }
         if ran.code == exit::COULD_NOT_RUN {
-            // No response, or an internal error: further runs would be useless.
+            // More runs are useless without a response or after an internal error.
             break;
         }
     }
@@ -199,8 +197,8 @@ fn decide(
 
 /// Saves the runs for `--save-baseline`.
 ///
-/// Runs that were compared with a baseline must pass. Without a comparison they may fail their
-/// criteria. `unfit` is the reason why they cannot be compared, if any.
+/// Runs that were compared with a baseline must pass. `unfit` is the reason why runs cannot be
+/// compared.
 fn save(
     gate: &mut Gate,
     args: &args::Gate,

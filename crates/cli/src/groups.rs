@@ -75,7 +75,6 @@ fn among(
     let mut known: Vec<String> = Vec::new();
     let mut found = Vec::new();
     for dir in record::all(runs) {
-        // A run that cannot be read has no name.
         let Ok(manifest) = record::read_manifest(&dir) else {
             continue;
         };
@@ -106,7 +105,6 @@ pub fn recorded(dir: &Path) -> Result<ComparedRun, CommandError> {
     if let Some(cut) = run.cut {
         log::warning(analysis::summary::cut_text(cut));
     }
-    // If no plan is stored, the manifest is compared.
     let plan = std::fs::read(dir.join("plan.json"));
     let plan = plan
         .ok()

@@ -1,5 +1,5 @@
-//! `loadline report FILE`: renders results of other tools. A file is rendered completely or not at
-//! all.
+//! `loadline report FILE`: renders results of other tools. A file that cannot be read completely is
+//! not rendered.
 
 use std::{
     fs, io,
@@ -46,7 +46,7 @@ pub fn read_run(path: &Path) -> Result<Page, ImportError> {
     let files = set(path);
     let mut imports = Vec::new();
     for file in &files {
-        // A file may contain nothing but its head.
+        // A file may contain only its header.
         match read(file) {
             Ok(import) => imports.push((file.display().to_string(), import)),
             Err(failed) if file == path || failed.code != exit::BAD_INPUT => return Err(failed),
@@ -106,8 +106,8 @@ fn set(path: &Path) -> Vec<PathBuf> {
     siblings.into_iter().filter(|file| file.is_file()).collect()
 }
 
-/// Folder of a report: `run.json` gets `run.json-report`, or a numbered one if a report on another
-/// source has that name. [`OF`] names the source.
+/// Returns the folder of a report, such as `run.json-report` for `run.json`. [`OF`] names the
+/// source.
 fn own_folder(path: &Path) -> Result<PathBuf, ImportError> {
     let could_not = |what: &Path, error: &io::Error| ImportError {
         line: format!("cannot write {}: {error}", what.display()),
@@ -127,7 +127,7 @@ fn own_folder(path: &Path) -> Result<PathBuf, ImportError> {
         match formats::files::read(dir.join(OF)) {
             Ok(known) if known == whole => return Ok(dir),
             Ok(_) => {}
-            // If there is no older report, none can be lost.
+            // Without an older report, no report can be overwritten.
             Err(_) if dir.join(derived::PAGE).exists() => {}
             Err(_) => break dir,
         }

@@ -25,7 +25,7 @@ pub fn command(args: &args::Init) -> u8 {
     }
 }
 
-/// Inserts `--` before curl's arguments, so that our parser leaves them alone.
+/// Inserts `--` before curl's arguments, so that clap does not parse them.
 pub fn set_apart(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = arguments.collect();
     if arguments.get(1).is_none_or(|command| command != "init") {
@@ -128,7 +128,7 @@ fn word(name: &str) -> String {
 fn write(path: &Path, text: &str, force: bool) -> Result<(), CommandError> {
     let mut options = OpenOptions::new();
     options.write(true);
-    // This is atomic: a file that was created in the meantime is kept.
+    // This is atomic and keeps a file that was created meanwhile.
     if force {
         options.create(true).truncate(true);
     } else {

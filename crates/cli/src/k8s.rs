@@ -1,5 +1,5 @@
 //! `loadline k8s render`: writes the manifests of a distributed run. Reads the test as a run would,
-//! so that problems are found early.
+//! to find problems early.
 
 use clap::Parser;
 use k8s::{Job, RenderOptions, Unusable};
@@ -14,7 +14,6 @@ use crate::{
 };
 
 const MARGIN_S: u64 = 15 * 60;
-/// Default time until an indexed job starts its load.
 const AHEAD_NS: u64 = 5 * 60 * SECOND;
 const OURS: [&str; 10] = [
     "--on",
@@ -51,7 +50,6 @@ fn render(args: &args::Render) -> Result<u8, CommandError> {
     Ok(exit::PASS)
 }
 
-/// Parses the flags of `loadline run`.
 fn run_of(args: &args::Render) -> Result<args::RunArgs, CommandError> {
     let is_ours = |flag: &&String| {
         let name = flag.split_once('=').map_or(flag.as_str(), |(name, _)| name);
@@ -202,7 +200,6 @@ fn without_seed(flags: &[String], on_ray: bool) -> Vec<String> {
     remaining
 }
 
-/// Start of all parts, as text and in nanoseconds.
 fn start(args: &args::Render, now_ns: u64) -> Result<(String, u64), CommandError> {
     let Some(text) = &args.start_at else {
         let at_ns = (now_ns + AHEAD_NS).div_ceil(SECOND) * SECOND;

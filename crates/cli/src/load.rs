@@ -1,4 +1,5 @@
-//! Flags that define the load: parsing, plans for URLs, and replacing the load of a file.
+//! Flags that define the load: parses them, creates plans for URLs, and replaces the load of a
+//! file.
 
 use plan::mocks::MockAddress;
 use std::path::PathBuf;
@@ -31,7 +32,7 @@ impl Flags {
         let duration = args.duration.as_deref().map(|text| {
             units::parse_duration(text).map_err(|e| flag_error("--duration", text, &e))
         });
-        // A drain of zero is valid, a duration of zero is not.
+        // Unlike the duration, the drain may be zero.
         let drain_ns = match args.drain.as_str() {
             "0" | "0s" | "0ms" => 0,
             text => units::parse_duration(text).map_err(|e| flag_error("--drain", text, &e))?,
@@ -74,7 +75,6 @@ impl Flags {
     }
 }
 
-/// Applies the flags to a plan.
 pub fn load(
     args: &args::RunArgs,
     flags: &Flags,

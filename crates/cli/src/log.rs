@@ -1,4 +1,5 @@
-//! Messages on standard error. Standard output is for reports and for output of original tools.
+//! Messages on standard error. Standard output is reserved for reports and the output of original
+//! tools.
 
 use std::{
     fmt::Display,
@@ -18,7 +19,7 @@ use crate::{colour, redact, status_line};
 
 pub fn say(line: impl Display) {
     status_line::clear();
-    // All printed lines pass through here.
+    // All printed lines are redacted here.
     let line = redact::line(&line.to_string());
     let _ = writeln!(std::io::stderr().lock(), "{}", printable::lines(&line));
 }
@@ -31,7 +32,7 @@ pub fn warning(line: impl Display) {
     say(format_args!("loadline: warning: {line}"));
 }
 
-/// Prints without blocking, just before the process exits.
+/// Prints without blocking. Called just before the process exits.
 pub fn last_words(line: impl Display) {
     let stderr = std::io::stderr();
     let mut ready = [PollFd::new(&stderr, PollFlags::OUT)];
@@ -43,7 +44,7 @@ pub fn last_words(line: impl Display) {
         let text = line
             .strip_prefix("\r\x1b[J")
             .filter(|_| !stderr.is_terminal());
-        // Writes without the lock of the standard library, which another thread may hold.
+        // Bypass the lock of the standard library, which another thread may hold.
         let _ = rustix::io::write(&stderr, text.unwrap_or(&line).as_bytes());
     }
 }
@@ -53,7 +54,7 @@ static LOST: AtomicBool = AtomicBool::new(false);
 static ALONE: AtomicBool = AtomicBool::new(false);
 const STDOUT: &str = "-";
 
-/// Keeps standard output free if the path is `-`.
+/// Keeps standard output free of other text if the path is `-`.
 pub fn makes_way(path: Option<&Path>) {
     if path.is_some_and(is_stdout) {
         ALONE.store(true, Ordering::Relaxed);
@@ -74,7 +75,6 @@ pub fn out(text: &str) {
     stdout(text.as_bytes());
 }
 
-/// Width of the terminal. The maximum if there is none.
 pub fn columns() -> Columns {
     terminal().unwrap_or(Columns::MOST)
 }
@@ -89,7 +89,7 @@ pub fn terminal() -> Option<Columns> {
     (columns > 0).then(|| Columns::new(columns))
 }
 
-/// Prints a summary, in colour on terminals. Output in the format of other tools is never coloured.
+/// Prints a summary, in colour on terminals unless it is in another tool's format.
 pub fn summary(text: &str) {
     let text = &redact::line(text);
     if ALONE.load(Ordering::Relaxed) || !colour::shows() {

@@ -1,4 +1,4 @@
-//! The binary `loadline`: arguments, exit codes, progress.
+//! Entry point of `loadline`: arguments, exit codes, progress.
 
 #![forbid(unsafe_code)]
 
@@ -63,7 +63,7 @@ fn main() -> ExitCode {
         return ExitCode::from(exit::BAD_INPUT);
     }
     session::child::end_with_parent();
-    // Front ends have grammars of their own and may be called through links.
+    // Front ends parse their own arguments and may be called through links.
     let mut called = Called::from_arguments(std::env::args_os());
     let card = called.as_ref().map(Called::card).unwrap_or_default();
     if let Some(called) = called.take_if(|_| card.takes_any_bytes) {

@@ -1,4 +1,4 @@
-//! `loadline merge`: merges the parts of a run and shows the whole.
+//! `loadline merge`: merges the parts of a run and shows the result.
 
 use record::{Merged, Run, RunLocation, Truncation, units};
 use report::console;
@@ -63,7 +63,6 @@ fn merge(args: &args::Merge) -> Result<u8, CommandError> {
     })
 }
 
-/// Why the whole run is incomplete. `None` if it is complete.
 fn incomplete(run: &Run, missing: &[u64]) -> Option<String> {
     if !missing.is_empty() {
         let numbers: Vec<String> = missing.iter().map(ToString::to_string).collect();

@@ -1,11 +1,10 @@
-//! MQTT clients alongside scenarios: when to omit them, and the ledger of their messages.
+//! MQTT clients that run alongside scenarios: when to omit them, and the ledger of their messages.
 
 use measure::label::LabelGroup;
 use plan::{Criterion, Note, Plan};
 use record::Run;
 use session::FinishedRun;
 
-/// Whether a criterion depends only on MQTT clients.
 fn is_theirs(plan: &Plan, criterion: &Criterion) -> bool {
     let background = plan.background.as_ref();
     let named = criterion.of.as_deref().zip(background);
@@ -49,7 +48,6 @@ pub fn leave_out(plan: &mut Plan, flag: &str) {
     plan.unjudged_criteria.extend(aside);
 }
 
-/// The ledger of messages. `None` without such clients.
 pub fn found(ended: &FinishedRun, plan_has_some: bool) -> Option<(Vec<String>, serde_json::Value)> {
     plan_has_some.then(|| frontend_mqtt::background::found(&ended.run))
 }

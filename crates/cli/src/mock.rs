@@ -1,4 +1,4 @@
-//! `loadline mock FILE`, and the mocks of a run.
+//! `loadline mock FILE`, and mocks that start with a run.
 
 use plan::mocks::MockAddress;
 use std::{net::IpAddr, path::Path};
@@ -35,7 +35,7 @@ fn run(args: &args::Mock) -> Result<(), (Vec<String>, u8)> {
         return Err((vec![line], exit::BAD_INPUT));
     }
     notes.iter().for_each(log::warning);
-    // Listen before printing `ready`, so that a signal after it is handled.
+    // Listen before printing `ready`, so that any later signal is handled.
     let end = lab::Stop::listen(args.until_stdin_closes);
     let end = end.map_err(|error| cannot(error.to_string()))?;
     let seed = match args.seed {
@@ -88,8 +88,7 @@ pub enum NotMocked {
 }
 
 impl Mocked {
-    /// Starts the mocks of a test. `None` if it has none. The plan's reader reports problems of the
-    /// file.
+    /// Starts the mocks of a test. Returns `None` if the test has none.
     pub fn start(
         file: &str,
         runs: Option<&Path>,
@@ -102,13 +101,11 @@ impl Mocked {
         if let Some(addresses) = mock_process::lent() {
             return Ok(Some(Mocked::Lent(addresses)));
         }
-        // Finds all problems with recorded runs before anything starts.
         mock_plan::load(path, runs).map_err(NotMocked::Refused)?;
         let started = MockProcess::start(path, runs, seed);
         Ok(Some(Mocked::Own(started.map_err(NotMocked::NotStarted)?)))
     }
 
-    /// Value of the variable for child processes. `None` unless the mocks were started here.
     pub fn environment(&self) -> Option<String> {
         match self {
             Mocked::Own(mocks) => Some(mocks.environment()),

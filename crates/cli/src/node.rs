@@ -16,7 +16,7 @@ use crate::{
 
 pub fn node() -> u8 {
     let mut guards = Vec::new();
-    // Standard output belongs to the conductor, so scripts print to a copy.
+    // Standard output carries messages to the conductor, so scripts print to a copy.
     let apart = io::stdout().as_fd().try_clone_to_owned();
     let apart = apart.and_then(|fd| frontend_wrk::print_to_stderr().map(|()| File::from(fd)));
     let output = match apart {

@@ -1,4 +1,4 @@
-//! `loadline run … --probe`: turns a run into a probe of `find`. These flags are internal.
+//! `loadline run … --probe`: turns a run into a probe of `find`. The flags are internal.
 
 use plan::{Load, Phase, Plan, Probing, Shape, UserPhase, units};
 
@@ -7,7 +7,7 @@ use crate::error::{CommandError, flag_error};
 pub const PHASE: &str = find::PHASE;
 const SETTLING: &str = "settling";
 
-/// Adds time to settle, and drops the file's criteria, because the search has its own.
+/// Adds time to settle and drops the file's criteria, because the search sets its own.
 pub fn make(plan: &mut Plan, settle: &str, until: Option<&str>) -> Result<(), CommandError> {
     let settle_ns = match settle {
         "0" | "0s" => 0,

@@ -1,4 +1,4 @@
-//! `loadline run` for a program that its original tool runs: translates flags.
+//! `loadline run` for tests that another tool's program runs: translates the flags.
 
 use plan::criteria;
 use session::{ExternalTool, RunOptions, exit};
@@ -27,8 +27,7 @@ pub fn run(
     }
 }
 
-/// Describes an invalid value. It is checked here, because the program's message would name a
-/// variable instead of the flag.
+/// Describes an invalid value, because the program's message would not name the flag.
 fn wrong(args: &args::RunArgs) -> Option<String> {
     let check = |text: &String| {
         Some(
@@ -45,7 +44,6 @@ fn wrong(args: &args::RunArgs) -> Option<String> {
         .or_else(|| args.server.iter().find_map(server))
 }
 
-/// Returns a flag that programs do not support, if one was given.
 fn unfit(args: &args::RunArgs) -> Option<&'static str> {
     let is_lab = args
         .target

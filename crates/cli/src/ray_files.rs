@@ -1,5 +1,5 @@
-//! Collects files and variables that remote nodes need. The files keep their relative paths in a
-//! folder.
+//! Collects the files and variables that remote nodes need. Files keep their relative paths within
+//! a folder.
 
 use std::{
     env,
@@ -42,7 +42,7 @@ pub fn collect(args: &args::RunArgs, plan: &Plan) -> Result<Shipped, String> {
     let mut files: Vec<PathBuf> = named.chain(flags).chain(bodies).collect();
     files.sort();
     files.dedup();
-    // Nodes resolve the names again, in their own folder.
+    // Nodes resolve the names again in their own folder.
     let spelled = spelled_out(args, &files);
     for path in &mut files {
         if !path.is_absolute() {
@@ -58,7 +58,6 @@ pub fn collect(args: &args::RunArgs, plan: &Plan) -> Result<Shipped, String> {
     }
     files.sort();
     files.dedup();
-    // The maximum number of parent folders in any path.
     let up = files.iter().map(|path| ups(path)).max().unwrap_or(0);
     let mut base = here.as_path();
     for _ in 0..up {

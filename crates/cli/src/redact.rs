@@ -1,5 +1,4 @@
-//! Redacts texts that do not belong to a run: lines on the terminal, and names in searches, gates
-//! and profiles.
+//! Redacts text outside a run: lines on the terminal, and names in searches, gates and profiles.
 
 use std::sync::OnceLock;
 

@@ -88,7 +88,7 @@ pub fn runs(named: Option<&Path>) -> PathBuf {
     named.unwrap_or_else(|| PathBuf::from(RUNS))
 }
 
-/// Renders the folder of a campaign, even if the campaign is not complete.
+/// Renders the folder of a campaign, which may be incomplete.
 fn of_campaign(folder: &Path, args: &args::Report) -> u8 {
     let of_runs = [
         ("--table", args.table.is_some()),

@@ -1,5 +1,5 @@
-//! `loadline run`: runs a URL, native plan, script or program with Loadline's flags, report and
-//! exit codes.
+//! `loadline run`: runs a URL, native plan, script or program with the flags, report and exit codes
+//! of Loadline.
 
 use plan::mocks::MockAddress;
 use std::{path::Path, sync::Arc};
@@ -87,7 +87,6 @@ pub(crate) fn prepare(args: &args::RunArgs) -> Result<NativeRun, CommandError> {
     let flags = Flags::read(args)?;
     let exports = outputs(args)?;
     let named = args.target.as_deref().or(Some(args.what.as_str()));
-    // Mocks start before the services that call them.
     let mocks = Mocked::start(&args.what, args.runs.as_deref(), args.seed)?;
     let places = mocks.as_ref().map_or(&[][..], |mocks| mocks.addresses());
     let mut lab = Embedded::start(named.unwrap_or_default(), places)?;
@@ -107,7 +106,6 @@ pub(crate) fn prepare(args: &args::RunArgs) -> Result<NativeRun, CommandError> {
             let mut plan = load::load(args, &flags, target.as_deref(), places)?;
             if lab.is_none() {
                 named_target.clone_from(plan.target.expose());
-                // Problems of the plan have already been reported.
                 lab = Embedded::start(plan.target.expose(), places)?;
                 if let Some(lab) = &lab {
                     plan = load::load(args, &flags, Some(lab.url()), places)?;
@@ -140,7 +138,7 @@ pub(crate) fn prepare(args: &args::RunArgs) -> Result<NativeRun, CommandError> {
         return Err(problems.into());
     }
     let hooks = front_ends::hooks(&plan).map_err(CommandError::bad_input)?;
-    // Check hosts before the script starts, because it resolves addresses.
+    // Check hosts before the script starts, because the script resolves addresses.
     Hosts::Native(args.allow_host.clone()).allow(&plan)?;
     let seed = args.seed.unwrap_or_else(inputs::random_seed);
     if matches!(plan.load, Load::Open { .. }) && plan.schedule(seed).total() == 0 {
@@ -407,7 +405,6 @@ fn load(
     }
 }
 
-/// Returns the plan and the drain time, without starting anything.
 pub fn read(args: &args::RunArgs) -> Result<(Plan, u64), CommandError> {
     let flags = Flags::read(args)?;
     contradictions(args, &flags)?;
@@ -431,7 +428,7 @@ pub fn read(args: &args::RunArgs) -> Result<(Plan, u64), CommandError> {
 ///
 /// # Errors
 ///
-/// Describes what is wrong.
+/// Returns an error that describes the problem.
 fn tell_found(ended: &mut FinishedRun, places: &[MockAddress], has_beside: bool) {
     if places.is_empty() && !has_beside {
         return;
@@ -527,7 +524,7 @@ impl RunObserver for Native {
     }
 }
 
-/// Shows progress. Keeps the figures that a script's `done` needs.
+/// Shows progress, and keeps the figures for a script's `done`.
 struct Shows {
     mocks: Vec<MockAddress>,
     progress: Progress,

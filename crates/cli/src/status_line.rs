@@ -1,4 +1,5 @@
-//! A block of lines on standard error that is updated in place. Other output removes it first.
+//! A block of lines on standard error that is updated in place. The block is removed before other
+//! output.
 
 use std::{
     io::{IsTerminal, Write, stderr},
@@ -26,13 +27,13 @@ pub fn size() -> (usize, usize) {
 
 pub fn draw(lines: &[StyledLine]) {
     let (columns, rows) = size();
-    // A block as high as the terminal would make it scroll.
+    // A block as high as the terminal would scroll it.
     let lines = &lines[..lines.len().min(rows.saturating_sub(1))];
     let mut drawn = DRAWN.lock().unwrap_or_else(PoisonError::into_inner);
-    // The terminal cuts off lines that are still too wide.
+    // The terminal truncates lines that are still too wide.
     let mut out = format!("{}\x1b[?7l", up(&drawn, columns));
     for line in lines {
-        // Clear the line first. After a full line, the cursor is on its last character.
+        // Clear the line first, because after a full line the cursor remains on its last character.
         out.push_str("\x1b[2K");
         out.push_str(&coloured(line));
         out.push('\n');
@@ -50,7 +51,8 @@ pub fn clear() {
     }
     let (columns, _) = size();
     let up = up(&drawn, columns);
-    // Clear line by line. Some terminals keep a block that is cleared at once in their scrollback.
+    // Clear line by line, because some terminals keep a block that is cleared as a whole in their
+    // scrollback.
     let lines = "\x1b[2K\n".repeat(rows(&drawn, columns));
     let out = format!("{up}{lines}\x1b[J{up}");
     drawn.clear();

@@ -1,4 +1,4 @@
-//! Shows progress on standard error: a screen on terminals, otherwise a line every five seconds.
+//! Shows progress on standard error: a screen on terminals, or a line every five seconds.
 
 use measure::{Interval, recent::Recent};
 use record::{Model, Run};

@@ -1,5 +1,5 @@
-//! Flags for transport: certificates, addresses, Unix socket. They replace the file's settings and
-//! are checked before the first request.
+//! Flags for transport: certificates, addresses, Unix socket. They override the file and are
+//! checked before the first request.
 
 use std::{os::unix::fs::FileTypeExt, path::Path};
 
@@ -8,7 +8,6 @@ use worker::{client::hosts::Hosts, net::tls};
 
 use crate::args;
 
-/// Applies the flags to a plan.
 pub fn apply(plan: &mut Plan, args: &args::RunArgs) -> Result<(), String> {
     contradictions(args)?;
     let own = &mut plan.http.tls;
@@ -19,7 +18,7 @@ pub fn apply(plan: &mut Plan, args: &args::RunArgs) -> Result<(), String> {
         let certificate = pem("--cert", path)?;
         let key = match &args.key {
             Some(key) => pem("--key", key)?,
-            // Certificate and key may be in one file.
+            // The certificate file may contain the key.
             None if certificate.contains("PRIVATE KEY-----") => certificate.clone(),
             None => {
                 return Err(format!(

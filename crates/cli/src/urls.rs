@@ -1,4 +1,4 @@
-//! A URL as a test: flags for the request as in curl, and URLs without a scheme.
+//! Tests of a URL: curl-like flags for the request, and URLs without a scheme.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use formats::{BodyOption, UrlOptions};
 
 use crate::{args, headers, log};
 
-/// Adds a missing scheme, unless a file of that name exists.
+/// Adds a missing scheme, unless a file with that name exists.
 pub fn with_scheme(what: &str) -> String {
     if !is_bare(what) || Path::new(what).exists() {
         return what.to_owned();
@@ -15,7 +15,6 @@ pub fn with_scheme(what: &str) -> String {
     format!("http://{what}")
 }
 
-/// Message for a missing file whose name looks like a URL.
 pub fn without_scheme(what: &str) -> Option<String> {
     let (host, rest) = what.split_once(['/', '?']).unwrap_or((what, ""));
     let is_name = |c: char| c.is_ascii_alphanumeric() || ".-".contains(c);
@@ -63,7 +62,7 @@ pub fn given(args: &args::RunArgs) -> Option<&'static str> {
 ///
 /// # Errors
 ///
-/// One line about the first invalid flag.
+/// Returns an error that describes the first invalid flag.
 pub fn add(options: &mut UrlOptions, args: &args::RunArgs) -> Result<(), String> {
     if let Some(method) = &args.method {
         if !headers::is_token(method) {

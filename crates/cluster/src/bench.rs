@@ -1,5 +1,4 @@
-//! Measures how many requests/s this machine can send: one worker against an embedded target, for
-//! up to two seconds.
+//! Measures how many requests/s this machine can send to an embedded target.
 
 use engine::{EngineOptions, Prepared, Sink};
 use formats::UrlOptions;
@@ -49,7 +48,6 @@ impl Sink for Count {
     fn line(&mut self, _: Raw<OutputLine>) {}
 }
 
-/// Measures until the rate exceeds `enough`.
 pub fn per_second(enough: f64) -> Result<f64, String> {
     let lab = LabProcess::start("truth?mode=constant").map_err(|reason| reason.line)?;
     let options = UrlOptions {

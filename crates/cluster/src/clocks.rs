@@ -1,10 +1,10 @@
-//! Estimates the offset of another machine's monotonic clock. The fastest exchange counts.
+//! Estimates the offset of another machine's monotonic clock from the fastest exchange.
 
 /// Maximum drift between two exchanges: 50 ppm over ten seconds.
 const DRIFT_NS: u64 = 500_000;
 
-/// Timestamps of an exchange, in nanoseconds. `asked` and `answered` are of this clock, `came` and
-/// `went` of the other one.
+/// Timestamps of an exchange: `asked` and `answered` from this clock, `came` and `went` from the
+/// other one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exchange {
     pub asked_ns: u64,
@@ -16,7 +16,7 @@ pub struct Exchange {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Offset {
     pub ns: i64,
-    /// Maximum error: half of the round trip.
+    /// Maximum error, which is half the round trip.
     pub error_ns: u64,
 }
 
@@ -40,7 +40,7 @@ impl Offset {
         here_ns.saturating_add_signed(self.ns)
     }
 
-    /// Returns the newer offset, unless the known one is much better even after its drift.
+    /// Returns the newer offset, unless the known one is still much better after its drift.
     #[must_use]
     pub fn renewing(self, known: Option<Offset>) -> Offset {
         match known {
@@ -52,8 +52,8 @@ impl Offset {
         }
     }
 
-    /// By how much two offsets of one clock contradict each other, for example because the clock
-    /// was set. `None` if they agree.
+    /// Returns by how much two offsets contradict each other, for example because a clock was set.
+    /// `None` if they agree.
     #[must_use]
     pub fn contradicts(self, other: Offset) -> Option<u64> {
         let may_be = self.error_ns.saturating_add(other.error_ns);

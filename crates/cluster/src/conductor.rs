@@ -1,5 +1,5 @@
-//! The conductor: starts all nodes at one time, merges their intervals, forwards stops, and detects
-//! lost nodes.
+//! The conductor starts all nodes at the same time, merges their intervals, forwards stops, and
+//! detects lost nodes.
 
 use plan::Raw;
 use std::path::PathBuf;
@@ -28,23 +28,22 @@ use crate::{
 
 const TICK_NS: u64 = SECOND;
 const LOOK_NS: u64 = 50 * MILLISECOND;
-/// After this time without a message, a node is no longer contacted.
+/// Time without a message after which a node is no longer contacted.
 const SILENT_NS: u64 = 3 * SECOND;
 const ABORT_NS: u64 = 2 * SECOND;
 const CLOCKS_NS: u64 = 10 * SECOND;
-/// If the clock error is below this share of the gap between arrivals, arrivals are evenly spaced
-/// over nodes.
+/// Arrivals are spaced evenly over nodes if the clock error is below this share of the gap between
+/// arrivals.
 const SPACING: f64 = 0.1;
 
 pub struct ConductorConfig {
     pub backend: Box<dyn Backend>,
-    /// Number of nodes. `None` means all available nodes, or the default.
     pub nodes: Option<u64>,
     pub test: Value,
     pub keep: Option<PathBuf>,
 }
 
-/// Runs a distributed run. Calls `accepted` with the plan once everything is valid.
+/// Runs a distributed run. Calls `accepted` with the plan when everything is valid.
 pub fn conduct(
     mut job: Job,
     config: ConductorConfig,
@@ -101,7 +100,7 @@ pub fn conduct(
     let ended = parent
         .finish_with_error(trouble)
         .map_err(|error| refused(vec![error.to_string()]))?;
-    // Nodes whose record is incomplete here keep their own.
+    // Nodes whose record here is incomplete keep their own copy.
     for node in nodes.all.iter_mut().filter(|node| node.is_whole) {
         node.say(&ToNode::Bye);
     }
@@ -182,7 +181,7 @@ impl ConductedRun<'_, '_> {
         )
     }
 
-    /// A note about uneven spacing. `None` if arrivals are evenly spaced.
+    /// Returns a note about uneven spacing. `None` if arrivals are evenly spaced.
     fn uneven(&self) -> Option<String> {
         let Load::Open { phases, .. } = &self.plan.load else {
             return None;
@@ -217,7 +216,7 @@ impl ConductedRun<'_, '_> {
             .any(|node| !matches!(node.state, NodeState::Finished | NodeState::Lost))
         {
             let mut until_ns = clock::monotonic_ns() + LOOK_NS;
-            // Handle all input before a node counts as silent.
+            // Handle all pending input before a node counts as silent.
             while let Some((number, happened)) = self.nodes.next(until_ns) {
                 self.happened(number, happened);
                 until_ns = 0;
@@ -235,7 +234,7 @@ impl ConductedRun<'_, '_> {
             NodeEvent::Said(message, rest, at_ns) => {
                 let node = &mut self.nodes.all[number as usize];
                 if node.state == NodeState::Silent && clock::monotonic_ns() > node.lease_ends_ns {
-                    // The node returned after its lease and has given up.
+                    // The node reconnected after its lease expired and has stopped its part.
                     self.lost(number);
                 } else if node.state == NodeState::Silent && !node.gone {
                     node.state = NodeState::Up;
@@ -257,7 +256,7 @@ impl ConductedRun<'_, '_> {
             ) => {
                 let node = &mut self.nodes.all[number as usize];
                 if let Some(offset) = node.pong(ping, came_ns, went_ns, at_ns) {
-                    // An old offset gets worse by drift. A slow exchange is worse too.
+                    // An old offset loses accuracy by drift.
                     node.offset = Some(offset.renewing(node.offset));
                 }
             }
@@ -341,12 +340,10 @@ impl ConductedRun<'_, '_> {
         let (piece, unfolded) = match taken {
             Ok(taken) => taken,
             Err(reason) => {
-                // Reported only once, because later pieces cannot be added either.
                 if node.replica.take().is_some() {
                     self.amiss(format!(
                         "the record of {called} is not whole here ({reason}): `loadline merge` with the one that it keeps itself makes it whole"
                     ));
-                    // The other nodes are no longer delayed by this one.
                     let merged = self.merger.ends(number);
                     self.show(merged);
                 }
@@ -406,7 +403,7 @@ impl ConductedRun<'_, '_> {
         let now = clock::monotonic_ns();
         let asks = now >= self.clocks_ns + CLOCKS_NS;
         if self.announced > Urgency::None {
-            // Send it to nodes that were silent before, too.
+            // Send this to nodes that were silent earlier, too.
             let text = self.cause();
             let urgent = self.announced == Urgency::Abort;
             self.nodes.say(&ToNode::Stop { text, urgent });
@@ -423,7 +420,7 @@ impl ConductedRun<'_, '_> {
                 }
                 let offset = node.offset.unwrap_or_default();
                 let until_ns = offset.there(now + start::LEASE_NS);
-                // On this machine's clock, it may be this much later.
+                // On this machine's clock, the lease may end later by the error of the offset.
                 let latest_ns = now + start::LEASE_NS + 2 * offset.error_ns;
                 node.lease_ends_ns = node.lease_ends_ns.max(latest_ns);
                 node.say(&ToNode::Lease { until_ns });
@@ -440,7 +437,7 @@ impl ConductedRun<'_, '_> {
         self.conducting.look();
     }
 
-    /// Whether the time for nodes to end after an abort is over.
+    /// Whether the time limit for nodes to end after an abort has passed.
     fn is_given_up(&mut self, now_ns: u64) -> bool {
         self.announced == Urgency::Abort
             && now_ns > *self.aborted_ns.get_or_insert(now_ns) + ABORT_NS

@@ -1,4 +1,4 @@
-//! Properties of a machine that are read before the run.
+//! Properties of a machine, read before the run.
 
 use std::fs;
 

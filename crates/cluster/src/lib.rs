@@ -1,6 +1,5 @@
-//! Distributed runs. The conductor divides a run, agrees on a start with all nodes, and merges
-//! their intervals. Backends ([`link`]) start nodes as local processes or on Ray. `session` runs
-//! each part.
+//! Distributed runs. The conductor divides a run among nodes and merges their intervals. Backends
+//! ([`link`]) start nodes as local processes or on Ray.
 
 #![forbid(unsafe_code)]
 

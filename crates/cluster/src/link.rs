@@ -1,4 +1,4 @@
-//! Backends start nodes and connect to them. The local backend starts processes.
+//! Backends that start nodes and connect to them. The local backend starts processes.
 
 use std::{
     io::{Read, Write},
@@ -13,10 +13,11 @@ pub struct Link {
 }
 
 pub trait Backend: Send {
-    /// Starts all nodes or none. `None` means all available nodes, or the default number.
+    /// Starts all nodes, or none on an error. `None` means all available nodes, or the default
+    /// number.
     fn place(&mut self, nodes: Option<u64>) -> Result<Vec<Link>, String>;
 
-    /// Why a node ended, if known. The text follows "node 1".
+    /// Returns why a node ended, if known. The text continues "node 1".
     fn why_gone(&mut self, node: u64) -> Option<String>;
 
     fn is_here(&self) -> bool;
@@ -52,7 +53,7 @@ impl Backend for Local {
 }
 
 impl Local {
-    /// Creates a backend that starts nodes with these additional environment variables.
+    /// Creates a backend that starts nodes with additional environment variables.
     #[must_use]
     pub fn with(environment: Vec<(String, String)>) -> Local {
         Local {
@@ -68,7 +69,7 @@ impl Local {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped());
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
-        // Signals from the terminal reach the nodes through the conductor.
+        // Only the conductor receives signals from the terminal.
         command.process_group(0);
         let mut child = command
             .spawn()
@@ -87,7 +88,7 @@ impl Local {
 
 impl Drop for Local {
     fn drop(&mut self) {
-        // Nodes end when their streams close. They share one time limit.
+        // Nodes end when their streams close. All nodes share this time limit.
         for _ in 0..60 {
             let is_up = |child: &mut Child| matches!(child.try_wait(), Ok(None));
             self.children.retain_mut(is_up);

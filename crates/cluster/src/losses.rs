@@ -1,4 +1,4 @@
-//! Takeover of a lost node's arrivals. It starts only after the node's lease has expired, so that
+//! Takes over the arrivals of a lost node. Starts only after the node's lease has expired, so that
 //! no arrival is sent twice.
 
 use std::collections::BTreeSet;
@@ -38,12 +38,10 @@ struct PendingTakeover {
     from_ns: u64,
 }
 
-/// A node's answer to the request to take over a share.
 #[derive(Debug, Clone, Copy)]
 pub struct TakeoverAnswer {
     pub share: Share,
     pub from_ns: u64,
-    /// Whether the node takes the share over.
     pub done: bool,
 }
 
@@ -144,7 +142,7 @@ impl Losses {
             .position(|taking| taking.asked.contains(&(taker, share)))?;
         let taking = &mut self.taking[place];
         if !done && taking.tries < TRIES {
-            // It was too late for this time, so try a later one.
+            // The node was too late for the agreed time, so try a later one.
             taking.tries += 1;
             let from_ns = (now_ns + AHEAD_NS).next_multiple_of(SLOT_NS);
             taking.from_ns = taking.from_ns.max(from_ns);
@@ -174,8 +172,8 @@ impl Losses {
             .collect()
     }
 
-    /// The event of a takeover. `None` if the share was not taken over completely, which has been
-    /// reported.
+    /// Returns the event of a takeover. `None` if the share was taken over only partly, which has
+    /// already been reported.
     fn report(&mut self, place: usize, now_ns: u64) -> Option<Event> {
         if !self.taking[place].asked.is_empty() {
             return None;

@@ -1,5 +1,5 @@
-//! Merges the intervals of nodes in order. An interval is complete when all nodes have reported it
-//! or moved past it. Labels are unified; counts and histograms are added.
+//! Merges the intervals of nodes in order. An interval is complete when every node has reported it
+//! or a later one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,6 @@ pub struct Merger {
     speaking: BTreeMap<u64, Option<u64>>,
     ids: BTreeMap<u64, BTreeMap<LabelId, LabelId>>,
     labels: Vec<Label>,
-    /// The first interval that was not returned yet.
     next: u64,
 }
 
@@ -35,8 +34,8 @@ impl Merger {
         }
     }
 
-    /// Adds a chunk and returns intervals that are now complete. Data that is late stays in the
-    /// node's record only.
+    /// Adds a chunk and returns the intervals that are now complete. Late data stays only in the
+    /// node's record.
     pub fn take(&mut self, node: u64, unfolded: DecodedChunk, in_flight_ages: Ages) -> Vec<Merged> {
         let index = unfolded.frame.index;
         if let Some(spoken) = self.speaking.get_mut(&node) {
@@ -58,7 +57,7 @@ impl Merger {
     }
 
     fn complete(&mut self) -> Vec<Merged> {
-        // All active nodes have reported up to here.
+        // All active nodes have reported up to this interval.
         let until = match self.speaking.values().min() {
             Some(Some(index)) => *index,
             Some(None) => return Vec::new(),

@@ -1,5 +1,5 @@
-//! A node: runs a part for a conductor and sends its intervals. It ends on request, when its lease
-//! expires, or with its part.
+//! A node runs a part for a conductor until it is told to end, its lease expires, or the part has
+//! finished.
 
 use std::{
     fs,
@@ -33,7 +33,6 @@ const GONE: &str = "its conductor is gone";
 
 pub type Maker<'a> = &'a mut dyn FnMut(&Value, u64, &SharedMessageSink) -> Result<Job, RunRefused>;
 
-/// Runs parts until the conductor ends the node or is gone.
 pub fn serve(
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,
@@ -66,7 +65,6 @@ pub fn serve(
             }
         }
     }
-    // The last message is queued. Nothing follows it.
     let _ = node.out.0.send(None);
     let _ = writer.join();
     trouble
@@ -223,7 +221,6 @@ struct SharedStop(Arc<Mutex<Stopping>>);
 struct Stopping {
     part: Option<(StopHandle, Lease)>,
     takeovers: ShardTakeover,
-    /// Start of the run on `CLOCK_MONOTONIC`, once it is known.
     zero_ns: Option<u64>,
     cancelled: bool,
     stopped: bool,
@@ -335,13 +332,13 @@ impl ConductorReader {
                 }
             }
         };
-        // Without this thread, the end of the stream ends the node.
+        // If the thread cannot start, the end of the stream ends the node.
         let _ = std::thread::Builder::new().name("ears".into()).spawn(hear);
         ConductorReader { incoming, stop }
     }
 }
 
-/// A queue for messages, so that the sender never waits.
+/// A queue for outgoing messages, so that the sender never waits.
 #[derive(Clone)]
 struct Outbox(Sender<Option<(ToConductor, Vec<u8>)>>);
 
@@ -350,7 +347,7 @@ impl Outbox {
         let (sender, receiver) = mpsc::channel::<Option<(ToConductor, Vec<u8>)>>();
         let writer = std::thread::spawn(move || {
             while let Ok(Some((message, rest))) = receiver.recv() {
-                // The conductor is gone. The part continues and keeps its record.
+                // The conductor is gone, but the part continues and keeps its record.
                 if wire::write(&mut output, &message, &rest).is_err() {
                     return;
                 }

@@ -1,4 +1,4 @@
-//! Nodes as the conductor sees them: state, messages, clock offsets.
+//! Nodes from the conductor's point of view: state, messages, clock offsets.
 
 use std::{
     collections::VecDeque,
@@ -47,7 +47,7 @@ pub struct RemoteNode {
 }
 
 impl RemoteNode {
-    /// Sends a message. A failure shows later, when the node stays silent.
+    /// Sends a message. A failure becomes apparent when the node stays silent.
     pub fn say(&mut self, message: &ToNode) {
         let _ = wire::write(&mut self.out, message, &[]);
     }
@@ -105,7 +105,6 @@ pub struct Nodes {
 }
 
 impl Nodes {
-    /// Starts nodes and reads their facts.
     pub fn meet(mut backend: Box<dyn Backend>, wanted: Option<u64>) -> Result<Nodes, Vec<String>> {
         let links = backend.place(wanted).map_err(|line| vec![line])?;
         let count = links.len() as u64;
@@ -173,7 +172,6 @@ impl Nodes {
         }
     }
 
-    /// Measures the clock offsets of all nodes.
     pub fn set_clocks(&mut self) -> Result<(), Vec<String>> {
         for _ in 0..PINGS {
             for node in &mut self.all {
@@ -218,7 +216,7 @@ impl Nodes {
         Ok(())
     }
 
-    /// Waits for one message from each node, in order.
+    /// Waits for one message from each node and returns the messages in node order.
     pub fn gather<T>(
         &mut self,
         wait: Duration,
@@ -229,7 +227,6 @@ impl Nodes {
         self.gather_until(until_ns, silent, wanted)
     }
 
-    /// Like [`Nodes::gather`], until a time of the monotonic clock.
     pub fn gather_until<T>(
         &mut self,
         until_ns: u64,
@@ -276,7 +273,7 @@ impl Nodes {
                     rest,
                     at_ns,
                 ) => {
-                    // Nodes that are ready may already send records.
+                    // Nodes that are ready may already be sending records.
                     others.push_back((number, NodeEvent::Said(message, rest, at_ns)));
                     continue;
                 }

@@ -1,4 +1,4 @@
-//! Nodes on a Ray cluster. A Python child process (`loadline.ray`), the relay, places nodes and
+//! Nodes on a Ray cluster. A Python child process, the relay (`loadline.ray`), places nodes and
 //! multiplexes their streams by node number.
 
 use std::{
@@ -21,22 +21,19 @@ use session::{SharedMessageSink, python};
 use crate::link::{Backend, COMMAND, Link};
 
 const CONTROL: u32 = u32::MAX;
-/// Default time limit for starting nodes, in seconds.
 const PLACE_S: u64 = 60;
 const LONGEST: u32 = 256 << 20;
-/// Number of 50 ms polls for the release of nodes. It covers the time that the relay needs if only
-/// SIGKILL ends the programs.
+/// Number of 50 ms polls for the release of nodes.
 const RELEASE: usize = 600;
 const HOW: &str = "pip install 'loadline[ray]' brings Ray";
 
 pub struct Ray {
-    /// Address of the cluster. `None` means that of the environment.
     pub address: Option<String>,
     pub insecure: bool,
     pub place_s: u64,
     pub files: Vec<(String, Vec<u8>)>,
     pub folder: String,
-    /// Environment variables for nodes. They are passed through Ray, and never in a file.
+    /// Environment variables for nodes. They are passed through Ray and never written to a file.
     pub environment: Vec<(String, String)>,
     pub sink: SharedMessageSink,
     relay: Option<Relay>,
@@ -160,7 +157,7 @@ impl Backend for Ray {
 
 impl Drop for Relay {
     fn drop(&mut self) {
-        // When its stream ends, the relay releases the nodes.
+        // The relay releases the nodes when its stream ends.
         drop(self.out.take());
         for _ in 0..RELEASE {
             if !matches!(self.child.try_wait(), Ok(None)) {
@@ -176,11 +173,11 @@ impl Drop for Relay {
 fn start(python: &Path) -> Result<(Child, ChildStdin, ChildStdout), String> {
     let mut command = Command::new(python);
     command
-        // With `-P`, a file `ray.py` in the user's folder does not hide Ray.
+        // With `-P`, a file `ray.py` in the user's folder cannot hide Ray.
         .args(["-P", "-m", "loadline.ray"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped());
-    // Signals from the terminal go to the conductor only.
+    // The process group keeps signals from the terminal away.
     command.process_group(0);
     let mut child = command
         .spawn()
@@ -271,7 +268,6 @@ impl Write for ToNode {
 
 impl Drop for ToNode {
     fn drop(&mut self) {
-        // An empty message ends the stream.
         let _ = write(&self.out, self.number, &[]);
     }
 }

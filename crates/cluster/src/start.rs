@@ -1,4 +1,4 @@
-//! Common start of all nodes: checks their capacity, prepares parts, and agrees on a time.
+//! Starts all nodes together: checks their capacity, prepares parts, and agrees on a start time.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -21,7 +21,6 @@ use crate::{
 /// How long a node may send without a renewal of its lease.
 pub const LEASE_NS: u64 = 5 * SECOND;
 const ARM: Duration = Duration::from_secs(300);
-/// All nodes must confirm at least this long before the start.
 const AGREED_NS: u64 = 500 * MILLISECOND;
 const LEAD_NS: u64 = 2 * SECOND;
 const LEAD_HERE_NS: u64 = SECOND;
@@ -30,7 +29,6 @@ const TRUSTED: f64 = 0.7;
 const MEASURE: Duration = Duration::from_secs(60);
 
 pub fn can_send(nodes: &mut Nodes, plan: &Plan) -> Result<(), Vec<String>> {
-    // A load that is unknown is not checked.
     let Some(peak) = peak(plan) else {
         return Ok(());
     };
@@ -111,7 +109,7 @@ pub fn arm(
         ToConductor::Armed { plan_digest, .. } => Some(plan_digest),
         _ => None,
     })?;
-    // Otherwise their records could not be merged after the run.
+    // With different plans, the records could not be merged after the run.
     let digest = divided.plan_digest();
     let mut made = nodes.all.iter().zip(digests);
     match made.find(|(_, made)| *made != digest) {

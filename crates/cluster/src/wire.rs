@@ -1,4 +1,5 @@
-//! Messages between conductor and nodes: a length, a line of JSON, and binary data.
+//! Messages between conductor and nodes. Each consists of a length, a line of JSON, and binary
+//! data.
 
 use std::io::{self, Read, Write};
 
@@ -18,12 +19,12 @@ pub enum ToNode {
     Ping {
         number: u64,
     },
-    /// Prepare a part. May contain secrets, so it is never stored.
+    /// Prepares a part. May contain secrets, so it is never stored.
     Arm {
         test: Value,
         part: Box<Arming>,
     },
-    /// Measure how much load the machine can send, up to `enough`.
+    /// Measures how much load the machine can send, up to `enough`.
     Measure {
         enough: f64,
     },
@@ -31,7 +32,7 @@ pub enum ToNode {
         start: RunStart,
     },
     Cancel,
-    /// Continue until this time, unless the lease is renewed.
+    /// Lets the node continue until this time. The conductor renews the lease regularly.
     Lease {
         until_ns: u64,
     },
@@ -39,7 +40,7 @@ pub enum ToNode {
         share: Share,
         from_ns: u64,
     },
-    /// Stop. Requests in flight may finish unless it is urgent.
+    /// Stops the run. Requests in flight may finish unless the stop is urgent.
     Stop {
         text: String,
         urgent: bool,
@@ -77,7 +78,7 @@ pub enum ToConductor {
     },
     Armed {
         workers: usize,
-        /// Of the plan that the node made of the test.
+        /// Digest of the plan that the node created from the test.
         plan_digest: Option<String>,
     },
     Refused {
@@ -170,7 +171,6 @@ pub fn write<T: Serialize>(out: &mut dyn Write, message: &T, rest: &[u8]) -> io:
     out.flush()
 }
 
-/// Reads a message. `None` at the end of the stream.
 pub fn read<T: DeserializeOwned>(input: &mut dyn Read) -> io::Result<Option<(T, Vec<u8>)>> {
     let mut length = [0; 4];
     if !is_filled(input, &mut length)? {

@@ -1,4 +1,5 @@
-//! A response as a client returns it: the requested parts, and the headers that a client acts on.
+//! A response as a client returns it, with the requested parts and the headers that the client acts
+//! on.
 
 use std::rc::Rc;
 
@@ -7,21 +8,21 @@ use super::{
     reply::{Keep, Reply},
 };
 
-/// Which parts of the response are needed. The rest is skipped.
+/// The parts of the response that the caller needs. All others are skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Want {
-    /// All headers.
+    /// Whether the headers are needed.
     pub headers: bool,
-    /// The body.
+    /// Whether the body is needed.
     pub body: bool,
-    /// The total of `Server-Timing`.
+    /// Whether the total of `Server-Timing` is needed.
     pub timing: bool,
-    /// The raw head.
+    /// Whether the raw head is needed.
     pub head: bool,
 }
 
 impl Want {
-    /// All parts are needed.
+    /// Requests all parts.
     pub const ALL: Want = Want {
         headers: true,
         body: true,
@@ -43,26 +44,26 @@ impl Want {
 /// The requested parts of a response.
 #[derive(Debug, Default)]
 pub struct Response {
-    /// The status; 0 until the head is complete.
+    /// HTTP status. 0 until the head is complete.
     pub status: u16,
-    /// Header names in lower case with their values, if requested.
+    /// Header names in lower case, with their values. Empty unless requested.
     pub headers: Vec<(String, String)>,
-    /// The raw head, if requested, followed by the lines of trailers.
+    /// The raw head, followed by the lines of trailers. Empty unless requested.
     pub head: Vec<u8>,
-    /// The total of `Server-Timing` in milliseconds, if requested and present.
+    /// The total of `Server-Timing` in milliseconds. `None` if absent or not requested.
     pub server_ms: Option<f64>,
-    /// The body as received, if requested, up to [`super::reply::MAX_BODY`].
+    /// The body as received, up to [`super::reply::MAX_BODY`]. Empty unless requested.
     pub body: Vec<u8>,
     /// Whether the body was longer than the limit.
     pub body_cut: bool,
-    /// Bytes of the body on the wire, kept or not.
+    /// Length of the body in bytes, whether kept or not.
     pub body_bytes: u64,
-    /// Headers that a client acts on.
+    /// Headers that the client acts on.
     pub notable: Option<Rc<Notable>>,
 }
 
 impl Response {
-    /// Takes the requested parts out of a reply, which may be complete or partial.
+    /// Extracts the requested parts from a complete or partial reply.
     #[must_use]
     pub fn from_reply(reply: &mut Reply, want: Want) -> Response {
         let notable = reply.notable.take();
@@ -87,7 +88,7 @@ impl Response {
         }
     }
 
-    /// Creates a response with this body in this encoding.
+    /// Creates a response whose body has this content encoding.
     #[must_use]
     pub fn encoded(encoding: &str, body: Vec<u8>) -> Response {
         let notable = Notable {
@@ -101,7 +102,7 @@ impl Response {
         }
     }
 
-    /// Values of `Set-Cookie`.
+    /// Returns the values of `Set-Cookie`.
     #[must_use]
     pub fn set_cookies(&self) -> &[String] {
         self.notable
@@ -109,13 +110,13 @@ impl Response {
             .map_or(&[], |notable| &notable.set_cookies)
     }
 
-    /// `Location` of a redirect.
+    /// Returns the `Location` of a redirect.
     #[must_use]
     pub fn location(&self) -> Option<&str> {
         self.notable.as_ref()?.location.as_deref()
     }
 
-    /// Raw value of `Content-Encoding`.
+    /// Returns the raw value of `Content-Encoding`.
     #[must_use]
     pub fn encoding(&self) -> Option<&str> {
         self.notable.as_ref()?.encoding.as_deref()

@@ -1,4 +1,4 @@
-//! Content decoding: gzip, deflate, brotli and zstd, on demand.
+//! Decodes content encodings on demand: gzip, deflate, brotli and zstd.
 
 use std::{borrow::Cow, io::Read};
 
@@ -7,19 +7,18 @@ use super::{
     unpack::{UnpackError, read},
 };
 
-/// Which content encodings are decoded.
+/// The content encodings that are decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unpacking {
-    /// All known ones. An unknown one is an error.
+    /// Decodes all supported encodings. An unknown encoding is an error.
     Strict,
-    /// The three that Artillery's client decodes. Others are passed through.
+    /// Decodes the three encodings that Artillery's client decodes, and passes others through.
     Lenient,
 }
 
-/// Decodes a body from the encodings in its head.
+/// Decodes a body according to the encodings in its head.
 ///
-/// Fails if the encoding is unknown, the data is invalid, or the result is larger than `most`
-/// bytes.
+/// Fails if an encoding is unknown, the data is invalid, or the result is longer than `most` bytes.
 pub fn decoded(
     answer: &Response,
     most: usize,
@@ -32,7 +31,7 @@ pub fn decoded(
     let Some(encodings) = answer.encoding() else {
         return Ok(body);
     };
-    // Responses to HEAD, and those with 204 or 304, describe a body that is absent.
+    // The head of a response to HEAD, or of status 204 or 304, describes a body that is absent.
     if body.is_empty() {
         return Ok(body);
     }
@@ -43,7 +42,7 @@ pub fn decoded(
             _ => Ok(body),
         };
     }
-    // Encodings are listed in the order in which they were applied.
+    // Encodings are listed in the order in which the server applied them.
     let mut listed = encodings.rsplit(',').map(str::trim);
     listed.try_fold(body, |body, encoding| unpacked(body, encoding, most))
 }
@@ -74,19 +73,19 @@ fn render(encoding: &str) -> String {
     encoding.chars().take(40).collect()
 }
 
-/// Why a body cannot be decoded.
+/// The reason why a body cannot be decoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unreadable {
-    /// The encoding is unknown. Has its name.
+    /// An unknown encoding, by name.
     Unknown(String),
-    /// The data is invalid in this encoding. Has its name.
+    /// Invalid data in the encoding with this name.
     Broken(String),
     /// The decoded body exceeds the limit.
     TooLarge,
 }
 
-/// Decodes gzip members in sequence. As for zlib's tools, zeros after the last one are padding;
-/// anything else must be a member.
+/// Decodes consecutive gzip members. As in zlib's tools, zeros after a member are padding, and
+/// anything else must be another member.
 fn gunzip(mut rest: &[u8], most: usize) -> Result<Vec<u8>, UnpackError> {
     let mut out = Vec::new();
     loop {
@@ -99,7 +98,8 @@ fn gunzip(mut rest: &[u8], most: usize) -> Result<Vec<u8>, UnpackError> {
     }
 }
 
-/// "deflate" means the zlib format, but many servers send raw deflate, so clients accept both.
+/// Decodes "deflate", which means the zlib format. Many servers send raw deflate, which is accepted
+/// too.
 fn inflate(body: &[u8], most: usize) -> Result<Vec<u8>, UnpackError> {
     read_all(flate2::read::ZlibDecoder::new(body), most).or_else(|reason| match reason {
         UnpackError::Broken => read_all(flate2::read::DeflateDecoder::new(body), most),

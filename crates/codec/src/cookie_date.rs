@@ -1,4 +1,5 @@
-//! Cookie dates by the algorithm of RFC 6265 §5.1.1, which is lenient about order and separators.
+//! Parses cookie dates by the algorithm of RFC 6265 §5.1.1, which is lenient about order and
+//! separators.
 
 use crate::calendar::days;
 
@@ -6,7 +7,7 @@ const MONTHS: [&str; 12] = [
     "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
 ];
 
-/// Parses a cookie's `Expires`. Returns seconds since 1970, or `None` if it is not a date.
+/// Parses a cookie's `Expires` to seconds since 1970. Returns `None` if the text is not a date.
 #[must_use]
 pub fn parse(text: &str) -> Option<i64> {
     let is_delimiter = |c: char| matches!(c, '\t' | ' '..='/' | ';'..='@' | '['..='`' | '{'..='~');
@@ -33,7 +34,7 @@ pub fn parse(text: &str) -> Option<i64> {
     Some(days(year, month, day) * 86_400 + time?)
 }
 
-/// The digits at the beginning of a token, if their number is in range. The rest is ignored.
+/// Parses the digits at the start of a token if their count is in range. Ignores the rest.
 fn number(token: &str, digits: std::ops::RangeInclusive<usize>) -> Option<i64> {
     let end = token
         .find(|c: char| !c.is_ascii_digit())

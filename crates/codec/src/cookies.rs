@@ -1,5 +1,5 @@
-//! Cookie jar of one virtual user. Implements the part of RFC 6265 that tests need. The caller
-//! supplies the time, in seconds since 1970.
+//! Cookie jar of one virtual user. Implements the parts of RFC 6265 that tests need. The caller
+//! supplies the time in seconds since 1970.
 
 use std::net::IpAddr;
 
@@ -7,7 +7,7 @@ use plan::{CookiePrefixes, CookieRules};
 
 use super::{cookie_date, url::Origin};
 
-/// Cookies of one virtual user.
+/// The cookies of a virtual user.
 #[derive(Debug, Clone, Default)]
 pub struct Jar {
     cookies: Vec<Cookie>,
@@ -32,7 +32,7 @@ impl Cookie {
         self.expires_s.is_some_and(|end| end <= now_s)
     }
 
-    /// Whether both cookies have the same identity. A jar keeps only one of them.
+    /// Whether both cookies have the same identity. A jar keeps only one of such cookies.
     fn replaces(&self, other: &Cookie) -> bool {
         self.name == other.name && self.domain == other.domain && self.path == other.path
     }
@@ -49,8 +49,7 @@ impl Jar {
         }
     }
 
-    /// Merges the changes that `other` made since it was copied as `begun`. Cookies that it did not
-    /// change may be older than this jar's.
+    /// Merges the changes that `other` made since it was copied as `begun`.
     pub fn merge_fork(&mut self, begun: &Jar, other: Jar) {
         self.served |= other.served;
         for cookie in &begun.cookies {
@@ -65,13 +64,13 @@ impl Jar {
         }
     }
 
-    /// Whether there is no cookie to send. `sets` is true for a step that sets cookies itself.
+    /// Whether no cookie can be sent. `sets` is `true` for a step that sets cookies itself.
     #[must_use]
     pub fn is_empty(&self, sets: bool) -> bool {
         self.cookies.is_empty() || (self.rules.local && !sets && !self.served)
     }
 
-    /// Stores a received `Set-Cookie` value. Returns false if it is malformed.
+    /// Stores a received `Set-Cookie` value. Returns `false` if the value is malformed.
     pub fn set(&mut self, header: &str, origin: &Origin, request_path: &str, now_s: i64) -> bool {
         let mut parts = header.split(';');
         let pair = parts.next().unwrap_or_default();
@@ -154,10 +153,9 @@ impl Jar {
         }
     }
 
-    /// Sets a cookie from the test file for the host of this URL. It applies to the URL's folder or
-    /// to every path, depending on the rules.
+    /// Sets a cookie from the test file for the host of this URL.
     pub fn put(&mut self, name: &str, value: &str, origin: &Origin, request_path: &str) {
-        // Text after a semicolon would be read as an attribute.
+        // Text after a semicolon would be parsed as an attribute.
         let value = value.split(';').next().unwrap_or_default().trim();
         let path = if self.rules.local {
             default_path(request_path)
@@ -177,7 +175,7 @@ impl Jar {
         });
     }
 
-    /// Returns the Cookie header for a request at `now_s`. `None` if there is none.
+    /// Returns the `Cookie` header for a request at `now_s`. `None` if no cookie applies.
     #[must_use]
     pub fn header(&self, origin: &Origin, path: &str, now_s: i64) -> Option<String> {
         let path = path.split('?').next().unwrap_or("/");
@@ -204,7 +202,7 @@ impl Jar {
     }
 }
 
-/// Whether a cookie satisfies what its `__Secure-` or `__Host-` prefix requires.
+/// Whether a cookie meets the requirements of its `__Secure-` or `__Host-` prefix.
 fn keeps_promise(cookie: &Cookie, tls: bool) -> bool {
     let secure = cookie.secure && tls;
     match cookie.name.as_str() {
@@ -214,7 +212,7 @@ fn keeps_promise(cookie: &Cookie, tls: bool) -> bool {
     }
 }
 
-/// Whether a host is in a domain. An address matches only itself.
+/// Whether a host belongs to a domain. An IP address matches only itself.
 fn domain_matches(host: &str, domain: &str) -> bool {
     host == domain
         || (host.parse::<IpAddr>().is_err()

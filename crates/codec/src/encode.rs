@@ -2,7 +2,7 @@
 
 use super::url::Origin;
 
-/// Starts a request: writes the request line and `host`.
+/// Starts a request by writing the request line and `host`.
 pub fn begin(out: &mut Vec<u8>, method: &str, path: &str, origin: &Origin, host: Option<&str>) {
     out.extend_from_slice(method.as_bytes());
     out.push(b' ');
@@ -18,14 +18,14 @@ pub fn begin(out: &mut Vec<u8>, method: &str, path: &str, origin: &Origin, host:
 /// Encoding of header values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Charset {
-    /// UTF-8, as most clients and servers.
+    /// UTF-8, which most clients and servers use.
     Utf8,
-    /// Latin-1, as Node.js. Other characters are invalid.
+    /// Latin-1, which Node.js uses. Other characters are invalid.
     Latin1,
 }
 
 impl Charset {
-    /// Latin-1 if true, otherwise UTF-8.
+    /// Returns Latin-1 if `latin1` is true, otherwise UTF-8.
     #[must_use]
     pub fn from_latin1(latin1: bool) -> Charset {
         if latin1 {
@@ -35,8 +35,8 @@ impl Charset {
         }
     }
 
-    /// Appends a text. Returns false if a character cannot be encoded; a part may then have been
-    /// written.
+    /// Appends a text. Returns `false` if a character cannot be encoded, possibly after appending a
+    /// part.
     #[must_use]
     pub fn write(self, out: &mut Vec<u8>, text: &str) -> bool {
         if self == Charset::Utf8 || text.is_ascii() {
@@ -48,7 +48,7 @@ impl Charset {
     }
 }
 
-/// Appends a header. Returns false if its name or value is invalid.
+/// Appends a header. Returns `false` if the name or value is invalid.
 #[must_use]
 pub fn header(out: &mut Vec<u8>, name: &str, value: &str, charset: Charset) -> bool {
     let token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
@@ -62,20 +62,20 @@ pub fn header(out: &mut Vec<u8>, name: &str, value: &str, charset: Charset) -> b
     written
 }
 
-/// Appends the value of a header. Returns false if it is invalid; a part may then have been
-/// written.
+/// Appends the value of a header. Returns `false` if the value is invalid, possibly after appending
+/// a part.
 #[must_use]
 pub fn value(out: &mut Vec<u8>, value: &str, charset: Charset) -> bool {
     is_one_line(value) && charset.write(out, value)
 }
 
 fn is_one_line(value: &str) -> bool {
-    // No early exit, so that the loop is vectorized.
+    // The loop has no early exit, so that the compiler can vectorize it.
     let ends = |ends, b| ends | matches!(b, b'\r' | b'\n' | 0);
     !value.bytes().fold(false, ends)
 }
 
-/// Appends Content-Length.
+/// Appends a `Content-Length` header.
 pub fn content_length(out: &mut Vec<u8>, length: usize) {
     out.extend_from_slice(b"content-length: ");
     push_number(out, length);
@@ -94,14 +94,14 @@ fn push_number(out: &mut Vec<u8>, mut number: usize) {
     out[from..].reverse();
 }
 
-/// Whether a request without a body sends `Content-Length: 0`. Clients do so for methods that
+/// Whether a request without a body sends `Content-Length: 0`, as clients do for methods that
 /// usually have a body.
 #[must_use]
 pub fn says_empty(method: &str) -> bool {
     matches!(method, "POST" | "PUT" | "PATCH")
 }
 
-/// The value of Basic authentication.
+/// Returns the value of a Basic authentication header.
 #[must_use]
 pub fn basic(user: &str, password: &str) -> String {
     format!("Basic {}", base64(format!("{user}:{password}").as_bytes()))

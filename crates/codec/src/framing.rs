@@ -1,29 +1,29 @@
-//! Finds the end of a response body: by length, by chunks, or when the connection closes. A state
-//! machine without I/O.
+//! Finds the end of a response body, delimited by length, by chunks, or by the end of the
+//! connection. A state machine without I/O.
 
 use measure::outcome::ProtocolFault;
 
-/// How the current body is delimited, and how far it was read.
+/// Delimitation of the current body, and the position within the body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Framing {
-    /// By length: number of remaining bytes.
+    /// By length. Holds the number of remaining bytes.
     Length(u64),
-    /// Chunked, with the state of the chunk parser.
+    /// By chunks. Holds the state of the chunk parser.
     Chunked(Chunk),
     /// By the end of the connection.
     UntilClose,
 }
 
-/// Position in the chunked coding.
+/// Position in the chunked coding (RFC 9112 §7.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Chunk {
-    /// In the size line: value and number of digits read.
+    /// In the size line. Holds the size so far and the number of digits read.
     Size(u64, u8),
-    /// In the size line after the digits.
+    /// In the size line, after the digits.
     Extension(u64),
     /// At the line feed of a size line.
     SizeEnd(u64),
-    /// Remaining bytes of data.
+    /// In the data. Holds the number of remaining bytes.
     Data(u64),
     /// At the carriage return after the data.
     DataCr,
@@ -40,22 +40,22 @@ pub enum Chunk {
 /// Result of [`Framing::take`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Taken {
-    /// Bytes consumed.
+    /// Number of bytes consumed.
     pub used: usize,
     /// Whether the body is complete.
     pub done: bool,
 }
 
 impl Framing {
-    /// The start of a chunked body.
+    /// State at the start of a chunked body.
     pub const CHUNKED: Framing = Framing::Chunked(Chunk::Size(0, 0));
 
-    /// Consumes available bytes of the body and passes its data to `data`.
+    /// Consumes available bytes of the body and passes the data to `data`.
     pub fn take(&mut self, bytes: &[u8], data: impl FnMut(&[u8])) -> Result<Taken, ProtocolFault> {
         self.take_all(bytes, data, |_| {})
     }
 
-    /// Like [`Framing::take`], but also passes whole lines of trailers to `trailer`.
+    /// Consumes bytes like [`Framing::take`], and also passes whole lines of trailers to `trailer`.
     pub fn take_all(
         &mut self,
         bytes: &[u8],

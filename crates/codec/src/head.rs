@@ -1,5 +1,5 @@
-//! Parses response heads: length, framing of the body, reuse of the connection, and on request the
-//! headers that a client acts on. Accepts any bytes without panicking.
+//! Parses response heads: length, framing of the body, connection reuse, and headers that a client
+//! acts on.
 
 use std::rc::Rc;
 
@@ -14,17 +14,18 @@ const MOST_HEADERS: usize = 1024;
 /// A parsed head.
 #[derive(Debug, Clone)]
 pub struct ResponseHead {
-    /// The status.
+    /// HTTP status.
     pub status: u16,
     /// Whether the connection can be reused.
     pub keep_alive: bool,
     /// Length of the head in bytes.
     pub length: usize,
-    /// How the body is delimited. `None` means that there is no body.
+    /// Delimitation of the body. `None` means that there is no body.
     pub body: Option<Framing>,
-    /// Whether it is a 1xx response that precedes the final one.
+    /// Whether this is a 1xx response that precedes the final one.
     pub interim: bool,
-    /// Headers that a client acts on. `None` if there are none or they were not requested.
+    /// Headers that a client acts on. `None` if the head has none or the caller did not request
+    /// them.
     pub notable: Option<Rc<Notable>>,
 }
 
@@ -41,8 +42,8 @@ pub struct Notable {
     pub encoding: Option<String>,
 }
 
-/// Parses the head at the start of these bytes. `None` if it is incomplete. `acts` requests the
-/// headers that a client acts on.
+/// Parses the head at the start of `bytes`. Returns `None` if the head is incomplete. `acts`
+/// requests the headers that a client acts on.
 pub(crate) fn read(
     bytes: &[u8],
     to_head: bool,
@@ -70,7 +71,7 @@ pub(crate) fn lines(head: &[u8]) -> Vec<(String, String)> {
         Err(_) => {
             let mut most = vec![httparse::EMPTY_HEADER; MOST_HEADERS];
             let mut response = httparse::Response::new(&mut most);
-            // It has been parsed before, so this cannot fail.
+            // This cannot fail, because the head has been parsed before.
             let read = config().parse_response(&mut response, head);
             read.map_or_else(|_| Vec::new(), |_| texts(response.headers))
         }
@@ -106,11 +107,11 @@ fn status_line(bytes: &[u8]) -> ProtocolFault {
     }
 }
 
-/// Whether the bytes come from an HTTP/2 server: they are its SETTINGS or GOAWAY frame.
+/// Whether the bytes are a SETTINGS or GOAWAY frame, which only an HTTP/2 server sends.
 fn is_http2(bytes: &[u8]) -> bool {
     const SETTINGS: u8 = 4;
     const GOAWAY: u8 = 7;
-    // The frame header: length (24 bits), type, flags, stream (0 for both).
+    // A frame header has length (24 bits), type, flags, and stream (0 for both frames).
     match bytes {
         [0, _, _, SETTINGS | GOAWAY, 0, stream @ ..] => stream.iter().take(4).all(|b| *b == 0),
         _ => false,
@@ -134,7 +135,7 @@ fn parse<'b>(
     let httparse::Status::Complete(length) = config().parse_response(&mut response, bytes)? else {
         return Ok(Ok(None));
     };
-    // The result must not depend on how the bytes were split.
+    // Check the length so that the result is independent of how the bytes were split.
     if length > MAX_HEAD {
         return Ok(Err(ProtocolFault::HeadTooLarge));
     }
@@ -195,7 +196,7 @@ impl FramingHeaders {
         acts: bool,
     ) -> Result<(), ProtocolFault> {
         let (name, value) = (header.name, header.value);
-        // Comparing lengths first is a cheap test for most headers.
+        // Comparing lengths first rejects most headers cheaply.
         match name.len() {
             14 if name.eq_ignore_ascii_case("content-length") => {
                 let length = parse_length(value)?;
@@ -248,7 +249,7 @@ impl FramingHeaders {
     }
 }
 
-/// Decodes the value of a header as UTF-8, or as Latin-1 if that is invalid, like Node.js.
+/// Decodes the value of a header as UTF-8. Falls back to Latin-1 if that is invalid, like Node.js.
 fn text(value: &[u8]) -> String {
     match std::str::from_utf8(value) {
         Ok(text) => text.to_owned(),
@@ -266,7 +267,7 @@ fn parse_length(value: &[u8]) -> Result<u64, ProtocolFault> {
         .fold(0, |n, digit| n * 10 + u64::from(digit - b'0')))
 }
 
-/// The first `total;dur=` of a `Server-Timing` header.
+/// Returns the first `total;dur=` of a `Server-Timing` header.
 fn server_total(value: &str) -> Option<f64> {
     const TOTAL: &str = "total;dur=";
     let at = value.to_ascii_lowercase().find(TOTAL)? + TOTAL.len();
@@ -274,6 +275,6 @@ fn server_total(value: &str) -> Option<f64> {
         .find(|c: char| !c.is_ascii_digit() && c != '.')
         .unwrap_or(value.len() - at);
     let total: f64 = value[at..at + digits].parse().ok()?;
-    // A number with very many digits would be parsed as infinity.
+    // A number with too many digits parses as infinity.
     total.is_finite().then_some(total)
 }

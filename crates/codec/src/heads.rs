@@ -1,11 +1,11 @@
-//! Cache of recent response heads. The heads of a server usually differ only in the date, so
-//! comparing them replaces parsing. If heads keep differing, only few are cached.
+//! Cache of recent response heads. Heads of a server usually differ only in their date, so a
+//! comparison replaces parsing.
 
 use measure::outcome::ProtocolFault;
 
 use super::head::{self, ResponseHead};
 
-/// The cache of one worker.
+/// Response heads cached by one worker.
 #[derive(Debug, Default)]
 pub struct Heads {
     known: Vec<KnownHead>,
@@ -24,13 +24,12 @@ struct KnownHead {
 }
 
 const KNOWN: usize = 4;
-/// After this many unknown heads in a row, only one of this number is cached.
+/// After 32 consecutive unknown heads, only one in 32 is cached.
 const IN_VAIN: u32 = 32;
 const DATE: usize = 29;
 
 impl Heads {
-    /// Creates a cache that also parses the headers that a client acts on: cookies, redirects,
-    /// encodings.
+    /// Creates a cache that also parses the headers for cookies, redirects and encodings.
     #[must_use]
     pub fn acted_upon() -> Heads {
         Heads {
@@ -39,7 +38,7 @@ impl Heads {
         }
     }
 
-    /// Parses the head at the start of these bytes. `None` if it is incomplete.
+    /// Parses the head at the start of these bytes. Returns `None` if the head is incomplete.
     #[inline]
     pub(crate) fn read(
         &mut self,
@@ -83,14 +82,14 @@ impl Heads {
         }
     }
 
-    /// Suggests a small first read if a long body that is not copied will follow the head.
+    /// Suggests a small first read if a long body that will not be copied follows the head.
     #[must_use]
     pub fn first_read(&self) -> Option<usize> {
         (self.last_body >= DISCARD).then_some(self.last_head + 64)
     }
 }
 
-/// Minimum number of remaining body bytes for which a system call that discards them pays off.
+/// Minimum number of remaining body bytes from which a system call to discard them pays off.
 pub(crate) const DISCARD: u64 = 16 << 10;
 
 impl KnownHead {
@@ -101,7 +100,7 @@ impl KnownHead {
             return false;
         }
         let (date, bytes) = (self.date.clone(), &bytes[..length]);
-        // The date changes every second, so compare what is before and after it.
+        // The date changes every second, so compare the bytes before and after it.
         bytes[date.end..] == self.bytes[date.end..]
             && bytes[..date.start] == self.bytes[..date.start]
             && (bytes[date.clone()] == self.bytes[date.clone()]
@@ -109,7 +108,8 @@ impl KnownHead {
     }
 }
 
-/// Where the value of `Date` is in a head. An empty range at the end if there is none.
+/// Returns the range of the `Date` value in a head. If there is none, returns an empty range at the
+/// end.
 fn date_in(head: &[u8]) -> std::ops::Range<usize> {
     let mut at = 0;
     for line in head.split_inclusive(|b| *b == b'\n') {

@@ -1,4 +1,4 @@
-//! HTTP/1.1 as state machines without I/O, and what else an HTTP client needs: URLs, cookies,
+//! HTTP/1.1 as state machines without I/O, and other parts of an HTTP client: URLs, cookies,
 //! content encodings.
 
 #![forbid(unsafe_code)]

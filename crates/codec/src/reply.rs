@@ -1,5 +1,5 @@
-//! Decodes the responses of one connection in sequence: where each one ends, its status and, on
-//! request, head and body. Does no I/O.
+//! Decodes the consecutive responses of one connection: their ends, statuses and, if requested,
+//! heads and bodies. Does no I/O.
 
 use std::rc::Rc;
 
@@ -11,18 +11,18 @@ use super::{
     heads::{DISCARD, Heads},
 };
 
-/// Maximum number of body bytes kept.
+/// Maximum number of body bytes kept per response.
 pub const MAX_BODY: usize = 64 << 20;
-/// Maximum memory that is reserved in advance for a body of known length.
+/// Maximum memory reserved in advance for a body of known length.
 const ROOM: u64 = 64 << 10;
 
-/// How much of a response is kept.
+/// The parts of a response that are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Keep {
-    /// Nothing. The response is only counted.
+    /// No parts. The response is only counted.
     #[default]
     Nothing,
-    /// The status.
+    /// The status only.
     Status,
     /// Status and head.
     Head,
@@ -30,20 +30,19 @@ pub enum Keep {
     Body,
 }
 
-/// Decoder of one connection.
+/// Decoder for the responses of one connection.
 #[derive(Debug, Default)]
 pub struct Replies {
     state: ReplyState,
     stash: Vec<u8>,
-    /// What is kept of the current response. It is fixed at the response's first byte.
+    /// Parts kept of the current response, fixed at its first byte.
     keep: Keep,
-    /// How many bytes of the body are kept for a response with status 400 or above whose body is
-    /// not needed. They explain the failure.
+    /// Number of body bytes kept of a response with status 400 or above, to explain the failure.
     pub excerpt: usize,
     /// Maximum number of body bytes kept of the current response.
     most: usize,
     trailers: Vec<u8>,
-    /// The current response. After it is complete, still the last one until the next one starts.
+    /// The current response. After completion, it remains until the next response starts.
     pub reply: Reply,
 }
 
@@ -57,34 +56,34 @@ enum ReplyState {
 /// The kept parts of a response.
 #[derive(Debug, Default)]
 pub struct Reply {
-    /// The status; 0 until the head is complete.
+    /// HTTP status. 0 until the head is complete.
     pub status: u16,
     /// Whether the connection can be reused.
     pub keep_alive: bool,
-    /// Headers that a client acts on.
+    /// Headers that the client acts on.
     pub notable: Option<Rc<Notable>>,
-    /// The head, if kept, followed by trailers.
+    /// The head, followed by trailers. Empty unless kept.
     pub head: Vec<u8>,
     /// Length of the head without trailers.
     pub head_length: usize,
-    /// The body without framing, if it is kept, up to [`MAX_BODY`].
+    /// The body without framing, up to [`MAX_BODY`]. Empty unless kept.
     pub body: Vec<u8>,
     /// Whether the body was longer than the limit.
     pub body_cut: bool,
-    /// Number of body bytes without framing, kept or not.
+    /// Number of body bytes without framing, whether kept or not.
     pub body_bytes: u64,
     /// Number of bytes read, including head and framing.
     pub bytes: u64,
 }
 
 impl Reply {
-    /// The header lines, if the head is kept. Names are in lower case.
+    /// Returns the header lines, with names in lower case. Empty unless the head is kept.
     #[must_use]
     pub fn headers(&self) -> Vec<(String, String)> {
         if self.head.len() == self.head_length {
             return head::lines(&self.head);
         }
-        // Trailers are not headers. They were written over the empty line.
+        // Exclude trailers, which overwrote the empty line after the head.
         let lines = self.head_length.min(self.head.len());
         head::lines(&[&self.head[..lines], b"\r\n"].concat())
     }
@@ -101,14 +100,14 @@ impl Reply {
 /// Result of [`Replies::feed`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fed {
-    /// Bytes consumed. The rest belongs to the next response.
+    /// Number of bytes consumed. The rest belongs to the next response.
     pub used: usize,
     /// Whether the response is complete.
     pub done: bool,
 }
 
 impl Replies {
-    /// Prepares for the next response.
+    /// Prepares the decoder for the next response.
     #[inline]
     pub fn begin(&mut self) {
         self.state = ReplyState::Head;
@@ -117,7 +116,7 @@ impl Replies {
         self.reply.forget();
     }
 
-    /// Consumes bytes of the current response. Fails if they are not from an HTTP/1 response.
+    /// Consumes bytes of the current response. Fails if they do not belong to an HTTP/1 response.
     #[inline]
     pub fn feed(
         &mut self,
@@ -188,7 +187,6 @@ impl Replies {
     fn add_trailers(&mut self) {
         let reply = &mut self.reply;
         let head = &mut reply.head;
-        // Length of the final empty line.
         let end = if head.ends_with(b"\r\n") { 2 } else { 1 };
         head.truncate(head.len().saturating_sub(end));
         reply.head_length = head.len();
@@ -259,8 +257,8 @@ impl Replies {
         ReplyStep::Body(used)
     }
 
-    /// Number of remaining body bytes that are not needed. `None` if it is unknown, or too small to
-    /// be worth discarding.
+    /// Returns the number of remaining body bytes that are not needed. `None` if the number is
+    /// unknown or too small to be worth discarding.
     #[must_use]
     pub fn unwanted(&self) -> Option<u64> {
         match self.state {
@@ -288,7 +286,7 @@ impl Replies {
         }
     }
 
-    /// Reports that the connection was closed. Returns whether that completes the response.
+    /// Reports that the connection was closed. Returns whether this completes the response.
     #[must_use]
     pub fn closed(&self) -> bool {
         matches!(self.state, ReplyState::Body(Framing::UntilClose))
@@ -297,7 +295,7 @@ impl Replies {
 
 enum ReplyStep {
     More,
-    /// The response has no body. Has the number of bytes of the head.
+    /// A response without a body. Holds the length of the head in bytes.
     Done(usize),
     Body(usize),
 }

@@ -1,23 +1,23 @@
-//! URLs as the engine needs them: an origin to connect to, and a target for the request line.
+//! URLs for the engine: an origin and a target for the request line.
 //!
 //! URLs that need no changes take a fast path. All others use the `url` crate, which follows the
-//! WHATWG standard like browsers and Node.js.
+//! WHATWG standard.
 
 use std::{borrow::Cow, fmt::Write};
 
-/// Where to connect: scheme, host and port.
+/// Scheme, host and port to connect to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Origin {
     /// Whether the scheme is https.
     pub tls: bool,
-    /// Host without brackets.
+    /// Host without the brackets of IPv6.
     pub host: String,
-    /// The port.
+    /// TCP port.
     pub port: u16,
 }
 
 impl Origin {
-    /// The value of the `host` header. Includes the port unless it is the scheme's default.
+    /// Returns the value of the `host` header. Includes the port unless it is the scheme's default.
     #[must_use]
     pub fn host_header(&self) -> String {
         let mut text = if self.host.contains(':') {
@@ -31,13 +31,14 @@ impl Origin {
         text
     }
 
-    /// The host without the zone of an IPv6 address, which has a meaning on this machine only.
+    /// Returns the host without the zone of an IPv6 address, which is meaningful only on this
+    /// machine.
     #[must_use]
     pub fn address(&self) -> &str {
         self.host.split('%').next().unwrap_or_default()
     }
 
-    /// Scheme, host and port.
+    /// Formats scheme, host and port.
     #[must_use]
     pub fn text(&self) -> String {
         format!(
@@ -51,11 +52,11 @@ impl Origin {
 /// A parsed URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
-    /// The endpoint to connect to.
+    /// The origin to connect to.
     pub origin: Origin,
     /// Path and query for the request line.
     pub path: String,
-    /// User and password in the URL.
+    /// User name and password in the URL.
     pub userinfo: Option<(String, String)>,
 }
 
@@ -66,11 +67,11 @@ pub struct Split<'a> {
     pub tls: bool,
     /// Host and optional port, as written.
     pub authority: &'a str,
-    /// Path and query, as written; never empty.
+    /// Path and query, as written. Never empty.
     pub path: &'a str,
 }
 
-/// Splits a URL without changing it. `None` if any part would have to be changed.
+/// Splits a URL without changing it. Returns `None` if any part needs a change.
 #[must_use]
 pub fn split(url: &str) -> Option<Split<'_>> {
     let (tls, rest) = match url.strip_prefix("http://") {
@@ -93,7 +94,7 @@ pub fn split(url: &str) -> Option<Split<'_>> {
 /// Whether path and query can be sent unchanged.
 #[must_use]
 pub fn is_plain_path(path: &str) -> bool {
-    // One pass, because this runs for every request.
+    // Use a single pass, because this runs for every request.
     let (mut is_plain, mut before) = (true, 0);
     for byte in path.bytes() {
         is_plain &= SAFE[usize::from(byte)] && !(before == b'/' && byte == b'.');
@@ -114,7 +115,7 @@ static SAFE: [bool; 256] = {
     safe
 };
 
-/// Parses any URL. `None` if it cannot be requested.
+/// Parses any URL. Returns `None` if the URL cannot be requested.
 #[must_use]
 pub fn parse(text: &str) -> Option<Target> {
     let zoned = Zoned::split(text);
@@ -123,7 +124,7 @@ pub fn parse(text: &str) -> Option<Target> {
     Some(target)
 }
 
-/// Resolves the location of a redirect against the URL of its request.
+/// Resolves the `Location` of a redirect against the URL of its request.
 #[must_use]
 pub fn join(base: &str, location: &str) -> Option<(String, Target)> {
     let (base, location) = (Zoned::split(base), Zoned::split(location));
@@ -144,8 +145,8 @@ pub fn join(base: &str, location: &str) -> Option<(String, Target)> {
     Some((text, target))
 }
 
-/// A URL whose IPv6 address may have a zone (the interface of a link-local address), written as in
-/// RFC 6874, `[fe80::1%25eth0]`, or as many type it, `[fe80::1%eth0]`. Other parsers refuse both.
+/// A URL whose IPv6 address may have a zone, the interface of a link-local address:
+/// `[fe80::1%25eth0]` (RFC 6874) or `[fe80::1%eth0]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Zoned<'a> {
     /// The URL without the zone.
@@ -155,7 +156,7 @@ pub struct Zoned<'a> {
 }
 
 impl<'a> Zoned<'a> {
-    /// Takes a valid zone out of a URL.
+    /// Removes a valid zone from a URL.
     #[must_use]
     pub fn split(text: &'a str) -> Zoned<'a> {
         let zoned = || {
@@ -184,7 +185,7 @@ impl<'a> Zoned<'a> {
         })
     }
 
-    /// Writes the zone into a URL or authority with the same host.
+    /// Inserts the zone into a URL or authority with the same host.
     #[must_use]
     pub fn put_back(&self, text: &str) -> String {
         match self.zone {
@@ -229,7 +230,7 @@ fn from_url(url: &url::Url) -> Option<Target> {
     })
 }
 
-/// Appends a pair to a query or form, encoded as `application/x-www-form-urlencoded`.
+/// Appends a pair, encoded as `application/x-www-form-urlencoded`.
 pub fn push_pair(out: &mut String, name: &str, value: &str) {
     let encode = url::form_urlencoded::byte_serialize;
     if !out.is_empty() {

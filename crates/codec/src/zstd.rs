@@ -1,10 +1,10 @@
-//! The content encoding zstd (RFC 8878), with the limit for windows over HTTP (RFC 9659).
+//! The content encoding zstd (RFC 8878), with the window limit for HTTP (RFC 9659).
 
 use ruzstd::decoding::StreamingDecoder;
 
 use super::unpack::{UnpackError, read};
 
-/// Maximum size of a window. Larger ones are not valid over HTTP, so no memory is allocated for
+/// Maximum size of a window. Larger windows are invalid over HTTP, so no memory is allocated for
 /// them.
 const MOST_WINDOW: u64 = 8 << 20;
 
@@ -27,7 +27,7 @@ pub(crate) fn decoded(mut rest: &[u8], most: usize) -> Result<Vec<u8>, UnpackErr
     Ok(out)
 }
 
-/// Returns what follows a skippable frame. `None` if it is another kind of frame.
+/// Returns the bytes after a skippable frame. Returns `None` for any other frame.
 fn skipped(bytes: &[u8]) -> Option<Result<&[u8], UnpackError>> {
     let (magic, rest) = bytes.split_first_chunk::<4>()?;
     if u32::from_le_bytes(*magic) & !0xf != 0x184d_2a50 {

@@ -1,4 +1,4 @@
-//! Evaluates a campaign: which stages hold, recovery, recommendations. The result is saved as
+//! Evaluates a campaign: which stages passed, recovery, and recommendations. The result is saved as
 //! `campaign.json`.
 
 mod comparison;
@@ -23,14 +23,12 @@ pub const SCHEMA: u32 = 2;
 const UTC: &str = "%Y-%m-%dT%H:%M:%SZ";
 const AT_ONCE_NS: u64 = 1_000_000_000;
 
-/// What is known of a campaign before its first stage.
+/// Properties of a campaign that are known before the first stage.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Identity {
     pub name: String,
-    /// Target of the campaign. Empty if other tools run all stages.
     pub target: String,
     pub started_utc: String,
-    /// Start, in nanoseconds since 1970.
     pub started_wall_ns: u64,
     pub version: String,
     pub file: String,
@@ -83,20 +81,17 @@ pub enum StageOutcome<'a> {
 
 #[derive(Debug, Clone, PartialEq, Serialize, serde::Deserialize)]
 pub struct CoolDown {
-    /// Time from the end of the load to recovery. `None` if the service did not recover.
     pub recovered_ns: Option<u64>,
-    /// Time from the end of the load to the first probe. Nothing is known of this time.
+    /// Time from the end of the load to the first probe.
     pub first_probe_ns: u64,
-    /// Time from the end of the load to the end of the last probe.
     pub probed_until_ns: u64,
-    /// A p95 of the response time up to this counts as recovered, in nanoseconds.
+    /// Maximum p95 of the response time that counts as recovered, in nanoseconds.
     pub bound_ns: u64,
     pub error_bound: f64,
-    /// How long this must last, in nanoseconds.
+    /// Minimum time below `bound_ns`, in nanoseconds.
     pub settled_ns: u64,
     pub runs: Vec<String>,
-    /// Why it is unknown whether the service recovered: all probes were INVALID. `None` if any
-    /// probe is valid.
+    /// Why the recovery is unknown: all probes were INVALID. `None` if any probe was valid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unmeasured: Option<String>,
 }
@@ -164,18 +159,14 @@ pub struct StageRow {
     pub error_share: Option<f64>,
     #[serde(skip)]
     pub is_unanswered: bool,
-    /// p50, p95 and p99 of the service time, as printed.
     pub percentiles: [Option<String>; 3],
-    /// Time from the start to the last completion or the end of the load, whichever is later.
     pub elapsed_ns: Option<u64>,
-    /// Start of the stage, in nanoseconds from the start of the campaign.
     pub from_ns: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from_utc: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to_utc: Option<String>,
     pub report: Option<String>,
-    /// The first bottleneck, if the server was measured.
     pub saturation: Option<Saturation>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub mocks: Vec<MockRow>,
@@ -185,7 +176,6 @@ pub struct StageRow {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Endpoint {
     pub text: String,
-    /// Rate in each stage. `None` if it did not run.
     pub per_second: Vec<Option<f64>>,
 }
 
@@ -193,7 +183,6 @@ pub struct Endpoint {
 pub struct Campaign {
     pub schema: u32,
     pub identity: Identity,
-    /// Result of the criteria. `None` if no stage has any.
     pub verdict: Option<Judgement>,
     pub sentence: String,
     pub stages: Vec<StageRow>,
@@ -247,14 +236,15 @@ pub fn judged(summary: &Summary, code: u8) -> StageVerdict {
         .measurement
         .as_ref()
         .is_some_and(|measurement| measurement.verdict == "INVALID");
-    // A front end has one exit code for failed criteria. A stop rule is a separate reason.
+    // A front end has a single exit code for failed criteria, so a stop rule must be distinguished
+    // from them.
     let by_criteria = !summary.criteria.is_empty() && summary.run.stopped.is_none();
     match (code, summary.verdict.criteria) {
         _ if summary.run.unrecorded.is_some() => StageVerdict::CouldNotRun,
         (129..=255, _) => StageVerdict::Unfinished,
         (1, _) if by_criteria && invalid => StageVerdict::Invalid,
         (1, Some(Judgement::Inconclusive)) if by_criteria => StageVerdict::Inconclusive,
-        // Because of a stop rule, a criterion, or a failure of the front end's tool.
+        // Caused by a stop rule, a criterion, or a failure of the front end's tool.
         (1, _) => StageVerdict::Fail,
         (3, _) => StageVerdict::Fail,
         _ if invalid => StageVerdict::Invalid,
@@ -343,7 +333,6 @@ fn percentiles(summary: &Summary) -> [Option<String>; 3] {
     ]
 }
 
-/// Why a stage has this verdict: a stop rule, failed criteria, or the generator.
 fn reason(summary: &Summary, verdict: StageVerdict, code: u8) -> String {
     if let Some(reason) = &summary.run.unrecorded {
         return format!("it was ended by {reason}");
@@ -395,8 +384,7 @@ fn reason(summary: &Summary, verdict: StageVerdict, code: u8) -> String {
     format!("{} {verb}", texts.join(", "))
 }
 
-/// A later stage with the load of this one that passes all criteria that failed in this one. Stages
-/// without criteria do not count.
+/// Returns a later stage with the same load that passes all criteria that failed in this one.
 #[must_use]
 pub fn mended(rows: &[StageRow], number: usize) -> Option<&StageRow> {
     let is = |wanted: Judgement| move |judged: &&Judged| judged.judgement == wanted;

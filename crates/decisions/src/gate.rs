@@ -10,7 +10,6 @@ use analysis::verdict::{Judged, Judgement};
 pub struct Gate {
     pub schema: u32,
     pub test: String,
-    /// The baseline. `None` if one is being created.
     pub baseline: Option<String>,
     pub verdict: GateVerdict,
     pub sentence: String,
@@ -64,7 +63,6 @@ pub struct GateRun {
     pub run: String,
     pub revision: Option<String>,
     pub load: String,
-    /// VALID, DEGRADED or INVALID. `None` without requests.
     pub measurement: Option<String>,
     pub reason: Option<String>,
     pub criteria: Option<Judgement>,
@@ -125,7 +123,8 @@ pub fn judge(
     gate
 }
 
-/// The verdict. Invalid runs come first, then failed ones, then the comparison.
+/// Returns the verdict. Invalid runs take precedence over failed ones, and these over the
+/// comparison.
 fn verdict(gate: &Gate, runs: &[ComparedRun], is_only_made: bool) -> (GateVerdict, String) {
     let without = |entrant: &&ComparedRun| {
         let requests = &entrant.summary.requests;

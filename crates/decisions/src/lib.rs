@@ -1,9 +1,8 @@
 //! Evaluates several runs.
 //!
-//! Modules in order of dependency: [`compare`] compares two groups, [`gate`] decides, [`run_index`]
-//! is the index of runs, [`find`] searches for the load line, [`stop`] has stop rules, [`campaign`]
-//! evaluates stages. All functions are pure and do no I/O. The crate `analysis` evaluates single
-//! runs.
+//! Modules in order of dependency: [`compare`] compares two groups, [`gate`] judges against a
+//! baseline, [`run_index`] is the index of runs, [`find`] searches for the load line, [`stop`]
+//! evaluates stop rules, [`campaign`] evaluates stages. All functions are pure.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Merges the workers' snapshots into intervals, in order, and passes them to the sink. Runs on a
+//! Merges the workers' snapshots into intervals and passes them to the sink in order. Runs on a
 //! low-priority thread.
 
 use std::{
@@ -26,14 +26,14 @@ use worker::{
 
 /// Receives the intervals and output lines of a run.
 pub trait Sink: Send {
-    /// Receives a complete interval. Intervals arrive in order, each index once.
+    /// Receives a complete interval. Intervals arrive in order and only once.
     fn interval(&mut self, interval: Interval);
     /// Receives a line printed by a scenario or trace.
     fn line(&mut self, line: Raw<OutputLine>);
 }
 
-/// Returns how many arrivals of a worker are due by a time, given as (worker, nanoseconds from the
-/// start). Computed from the schedule, so it is also correct for delayed and dead workers.
+/// Returns how many arrivals of a worker are due by a time. Derived from the schedule, so it is
+/// also correct for delayed and dead workers.
 pub type Due = Box<dyn Fn(usize, u64) -> u64 + Send>;
 
 /// Merges the workers' snapshots.
@@ -46,7 +46,7 @@ pub struct Collector {
 
     waiting: BTreeMap<u64, Vec<Snapshot>>,
     last: Vec<Option<u64>>,
-    /// Whether each worker was given up and is no longer waited for.
+    /// Whether the collector has given up each worker and no longer waits for it.
     given_up: Vec<bool>,
     next: u64,
 }
@@ -78,8 +78,8 @@ impl Collector {
         new
     }
 
-    /// Collects until every worker has sent its last snapshot, died, or was given up. Returns the
-    /// workers that were given up.
+    /// Collects until every worker has finished, died, or was given up. Returns the workers that
+    /// were given up.
     pub fn run(
         mut self,
         messages: &Receiver<WorkerMessage>,
@@ -89,8 +89,7 @@ impl Collector {
         sink: &mut dyn Sink,
     ) -> Vec<Stuck> {
         loop {
-            // Check this before receiving, so that the last messages of a finished worker are not
-            // lost.
+            // Check this first, so that the last messages of a finished worker are not lost.
             let all_over = watchdog.all_over();
             match messages.recv_timeout(Duration::from_nanos(LOOK_NS)) {
                 Ok(WorkerMessage::Line(line)) => {
@@ -112,7 +111,6 @@ impl Collector {
                 }
             }
         }
-        // A dead worker leaves incomplete intervals, which still count.
         for (_, snapshots) in std::mem::take(&mut self.waiting) {
             sink.interval(self.merge(snapshots));
         }
@@ -160,7 +158,7 @@ impl Collector {
         for snapshot in &snapshots {
             self.arrivals_end[snapshot.worker] = snapshot.arrivals_end_ns;
         }
-        // Their labels were assigned before the intervals were closed.
+        // The labels were assigned before the intervals were closed.
         let labels = self.new_labels();
         let is_request = |id: LabelId| self.requests.get(usize::from(id)).copied().unwrap_or(true);
         let mut interval = Interval::merge(snapshots, self.workers, is_request);

@@ -1,5 +1,5 @@
 //! A compiled plan: labels, schedule, connections, number of workers. Scenarios are compiled to a
-//! program; other work has a driver of its own.
+//! program, and other work has a separate driver.
 
 use measure::{Labels, label::LabelGroup};
 use plan::{
@@ -17,22 +17,22 @@ use worker::load_control::{MOST_USERS, Most, PER_WORKER};
 pub const SPARE_DESCRIPTORS: u64 = 32;
 
 const MQTT_ALONE: &str = "MQTT clients that are the whole of a test cannot be shared by several processes: run them together with scenarios (`mqtt:` in a plan)";
-/// In a shared subscription, the server chooses the member that receives a message and may resend
-/// it to another member. So no single process sees both.
+/// In a shared subscription, the server may resend a message to a member in another process, so no
+/// process sees both.
 const SHARED_ALONE: &str = "subscriptions that clients share ($share/…) cannot be shared by several processes: a repeated message could not be distinguished from a new one";
 
 pub(crate) struct Compiled {
-    /// The scenarios, if any.
+    /// The program for the scenarios. `None` without scenarios.
     pub program: Option<Program>,
-    /// The labels that are known before the run.
+    /// Labels that are known before the run.
     pub labels: Labels,
     /// Origins known before the run.
     pub origins: Vec<Origin>,
-    /// Intended starts.
+    /// Schedule of the intended starts.
     pub schedule: Schedule,
-    /// The load.
+    /// Planned load.
     pub load: Load,
-    /// Connection settings.
+    /// Connection settings of the plan.
     pub http: plan::Http,
     /// The highest planned rate, in requests per second.
     peak: f64,
@@ -75,7 +75,6 @@ impl Compiled {
                 compiled.operations(mqtt);
                 compiled.labels.id(LabelGroup::Iteration, "", DEFAULT);
             }
-            // The labels appear at run time.
             Work::External(_) => {}
         }
         if let Some(background) = &plan.background {
@@ -94,9 +93,9 @@ impl Compiled {
         }
     }
 
-    /// Reduces the run-wide limits (pool size, peak rate) to this process's share. External drivers
-    /// divide their own limits. Fails if the work cannot be divided, or if the share would have no
-    /// connection or user.
+    /// Reduces the run-wide limits to this process's share. External drivers divide their limits
+    /// themselves. Fails if the work cannot be divided, or if the share would have no connection or
+    /// user.
     pub fn take_share(
         &mut self,
         plan: &Plan,
@@ -155,8 +154,7 @@ impl Compiled {
         Ok(())
     }
 
-    /// Why fixed connections cannot be divided this way. `None` if they can. Each worker needs at
-    /// least one, because its script has been set up.
+    /// Returns why fixed connections cannot be divided among these workers. `None` if they can.
     fn too_few_connections(&self, share: Share, workers: Option<usize>) -> Option<String> {
         let all = match (&self.load, &self.http.pool) {
             (Load::Closed { users, .. }, _) => *users,
@@ -176,8 +174,8 @@ impl Compiled {
         })
     }
 
-    /// Limits for changes of the load. The rate is limited by the workers' capacity, or by the
-    /// planned peak if that is higher. Users are limited by the number of descriptors.
+    /// Returns limits for changes of the load, from the workers' capacity and the number of
+    /// descriptors.
     pub fn most(&self, plan: &Plan, workers: usize) -> Most {
         let requests = self.program.as_ref().map_or(1, Program::requests_of_user);
         let trusted = PER_WORKER * workers as f64 / requests as f64;
@@ -190,7 +188,8 @@ impl Compiled {
         }
     }
 
-    /// Number of workers: as requested, or one per core if one worker cannot send the planned peak.
+    /// Returns the number of workers: as requested, or one per core if a single worker cannot send
+    /// the planned peak.
     pub fn workers(&self, asked: Option<usize>, share: Share) -> usize {
         let usual = || {
             let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);

@@ -1,4 +1,4 @@
-//! Runs a plan: compile, start workers, collect intervals, join.
+//! Runs a plan: compiles it, starts workers, and collects intervals.
 
 use std::{
     net::IpAddr,
@@ -48,15 +48,15 @@ pub type DriverMaker = Arc<dyn Fn(DriverContext) -> Box<dyn Driver> + Send + Syn
 /// Background workload that runs on its own workers and adds no arrivals to the load.
 #[derive(Clone)]
 pub struct BackgroundWork {
-    /// Creates the driver.
+    /// Creates the driver of each worker.
     pub driver: DriverMaker,
     /// Number of workers.
     pub workers: usize,
-    /// Creates the accumulators of a front end.
+    /// Creates a front end's accumulators. `None` without a front end.
     pub frontend: Option<AccumulatorMaker>,
 }
 
-/// What a driver receives when it starts.
+/// The data that a driver receives when it starts.
 #[derive(Debug, Clone)]
 pub struct DriverContext {
     /// Index of the worker within its group.
@@ -73,52 +73,53 @@ pub struct DriverContext {
     pub arrives: bool,
 }
 
-/// Default pacing slack. It is much shorter than network delays and much longer than a wake-up.
+/// Default pacing slack, in nanoseconds. It is much shorter than network delays and much longer
+/// than a wake-up.
 pub const PACING_SLACK_NS: u64 = 100_000;
 
 /// Options of a run, in addition to the plan.
 #[derive(Clone, Default)]
 pub struct EngineOptions {
-    /// Whether this process joined late. It has no arrivals.
+    /// Whether this process joined late and therefore has no arrivals.
     pub is_late: bool,
     /// Number of workers. `None` derives it from the planned peak.
     pub workers: Option<usize>,
-    /// Random seed.
+    /// Seed of all random numbers.
     pub seed: u64,
-    /// Whether requests and responses are traced.
+    /// Whether to trace requests and responses.
     pub trace: bool,
-    /// Whether virtual users report each step. Used by `--once`.
+    /// Whether virtual users report each step, as `--once` requires.
     pub walks: bool,
     /// Time to wait for in-flight work after the last arrival. `None` means no limit.
     pub drain_ns: Option<u64>,
-    /// How late a deadline may be handled so that several share a wake-up, in nanoseconds. `None`
-    /// means [`PACING_SLACK_NS`].
+    /// How late a deadline may be handled to share a wake-up, in nanoseconds. `None` means
+    /// [`PACING_SLACK_NS`].
     pub pacing_slack_ns: Option<u64>,
     /// Local addresses that connections use in turn.
     pub sources: Vec<IpAddr>,
-    /// Stops the run.
+    /// Handle that stops the run.
     pub stop: StopHandle,
-    /// Lease that the conductor must renew, if any.
+    /// Lease that the conductor must renew. `None` without a conductor.
     pub lease: Option<Lease>,
     /// Whether the load can be changed during the run. Requires scenarios in a single process.
     pub steered: bool,
     /// Whether the process may take over shares during the run.
     pub takes_over: bool,
-    /// Handle for takeovers. It rejects them if the shares of the work are fixed.
+    /// Handle for takeovers. Rejects them if the shares of the work are fixed.
     pub takeovers: ShardTakeover,
     /// Memory budget of all workers together, in bytes. `None` means no limit.
     pub memory: Option<u64>,
-    /// Hosts allowed in addition to the plan's.
+    /// Hosts allowed in addition to those of the plan.
     pub hosts: Allow,
-    /// A front end's accumulator.
+    /// Creates a front end's accumulators.
     pub frontend: Option<AccumulatorMaker>,
     /// A front end's hooks for requests and responses.
     pub hooks: Option<Arc<dyn Hooks>>,
-    /// Driver for work other than scenarios. It may also replace the scenario driver.
+    /// Driver for work other than scenarios. May also replace the scenario driver.
     pub driver: Option<DriverMaker>,
-    /// Background work.
+    /// Work that runs alongside the load.
     pub background: Option<BackgroundWork>,
-    /// Describes what a stuck worker is doing.
+    /// Describes the current activity of a stuck worker.
     pub doing: Option<Doing>,
     /// This process's share of the run: arrivals, users and limits.
     pub share: Share,
@@ -136,16 +137,16 @@ pub struct Prepared {
     takeovers: Option<ShardTakeover>,
 }
 
-/// Why a run failed.
+/// The reason why a run failed.
 #[derive(Debug)]
 pub enum RunError {
     /// TLS, a thread or a runtime could not be set up.
     Setup(String),
-    /// A worker died. The record has its counts until then.
+    /// A worker died. The record contains its counts up to then.
     Worker(String),
-    /// A worker hung and is still running. It ends with the process.
+    /// A worker is stuck and still running. It ends with the process.
     Stuck(Stuck),
-    /// The caller could not write the record. Until then the load was sent as planned.
+    /// The caller could not write the record. The load was sent as planned up to then.
     Unrecorded(String),
 }
 
@@ -163,7 +164,7 @@ impl std::fmt::Display for RunError {
 impl std::error::Error for RunError {}
 
 impl RunError {
-    /// The cause, for use after "ended early by".
+    /// Returns the cause, which follows "ended early by".
     #[must_use]
     pub fn by_whom(&self) -> String {
         match self {
@@ -178,7 +179,7 @@ impl RunError {
 }
 
 impl Prepared {
-    /// Compiles a plan. Fails with all problems.
+    /// Compiles a plan. Returns all problems on failure.
     pub fn new(plan: &Plan, options: EngineOptions) -> Result<Prepared, Vec<Problem>> {
         let hooks = options.hooks.as_deref();
         let looking = hooks.map(|hooks| hooks as &dyn HookInterest);
@@ -236,13 +237,13 @@ impl Prepared {
         (self, result)
     }
 
-    /// Labels known before the run.
+    /// Returns the labels known before the run.
     #[must_use]
     pub fn labels(&self) -> &Labels {
         &self.work.labels
     }
 
-    /// Request steps of all scenarios, in order of their index.
+    /// Returns the request steps of all scenarios in the order of their index.
     #[must_use]
     pub fn requests(&self) -> &[RequestStep] {
         self.work
@@ -251,19 +252,19 @@ impl Prepared {
             .map_or(&[], |program| &program.requests)
     }
 
-    /// Number of workers, including those of background work.
+    /// Returns the number of workers, including those of background work.
     #[must_use]
     pub fn workers(&self) -> usize {
         self.workers + self.options.background.as_ref().map_or(0, |b| b.workers)
     }
 
-    /// The load control, if the load can be changed during the run.
+    /// Returns the load control. `None` if the load cannot be changed during the run.
     #[must_use]
     pub fn load_control(&self) -> Option<&LoadControl> {
         self.load_control.as_ref()
     }
 
-    /// Number of planned arrivals of this process. `None` for a closed model.
+    /// Returns the number of planned arrivals of this process. `None` for a closed model.
     #[must_use]
     pub fn planned(&self) -> Option<u64> {
         let total = self.options.share.of_first(self.work.schedule.total());
@@ -296,8 +297,8 @@ impl Prepared {
         })
     }
 
-    /// Runs the test. When it returns, the sink has received all intervals. Fails if a worker
-    /// cannot be set up or dies.
+    /// Runs the test. On return, the sink has received all intervals. Fails if a worker cannot be
+    /// set up or dies.
     pub fn run(self, zero: Zero, sink: &mut dyn Sink) -> Result<(), RunError> {
         let setup = |what: String| RunError::Setup(what);
         let groups = self.groups().map_err(setup)?;
@@ -306,7 +307,8 @@ impl Prepared {
         let (sender, receiver) = mpsc::channel();
         let common = self.common(zero, sender, registry.clone());
         let pulses: Vec<Arc<Pulse>> = (0..workers).map(|_| Arc::default()).collect();
-        // Created before the workers, so that early labels are reported with the first interval.
+        // Create the collector before the workers, so that early labels are reported with the first
+        // interval.
         let collector = Collector::new(workers, registry, self.due());
         let mut threads = Vec::new();
         let places = groups
@@ -436,8 +438,7 @@ impl Prepared {
     }
 }
 
-/// Driver for scenarios. Each worker has a copy of the program, so that cores share nothing on the
-/// path of a request.
+/// Returns the driver for scenarios. Each worker has a copy of the program.
 fn scenario_driver(program: &Program, hooks: Option<Arc<dyn Hooks>>) -> DriverMaker {
     let test = Copied::new(program);
     Arc::new(move |context| {
@@ -527,7 +528,7 @@ impl WorkerSeed {
             }
         });
         worker.finish();
-        // A pending name lookup may block its thread for a long time and is not waited for.
+        // Do not wait for a pending name lookup, which may block its thread for a long time.
         runtime.shutdown_background();
         result.map_err(|e: std::io::Error| RunError::Setup(format!("the kernel's timer: {e}")))
     }

@@ -1,5 +1,5 @@
-//! Tests in simulated time. They use the real driver, users, exchange, deadlines and recorder on a
-//! clock that jumps from deadline to deadline. The server is a formula, so results are exact.
+//! Tests in simulated time. They use the real driver, users, exchange, deadlines and recorder with
+//! a clock that jumps from deadline to deadline.
 
 mod adjustable;
 mod flows;
@@ -60,8 +60,8 @@ const ONLY_WORKER: WorkerPosition = WorkerPosition {
     workers: 1,
 };
 
-/// Maps the arrival of a request to the time of its response, in nanoseconds of simulated time.
-/// `None` means that the server never responds.
+/// Maps the arrival of a request to the time of its response, in nanoseconds. `None` means that the
+/// server never responds.
 type Model = Box<dyn FnMut(u64) -> Option<u64>>;
 
 pub struct SimulatedServer {
@@ -177,7 +177,7 @@ fn simulate(plan: &Plan, model: Model) -> Vec<Interval> {
     simulate_held_up(plan, model, |at| at)
 }
 
-/// Like `simulate`, on a machine that delays the worker. `held_up` maps a time to the time at which
+/// Simulates a run on a machine that delays the worker. `held_up` maps a time to the time at which
 /// the worker runs.
 fn simulate_held_up(plan: &Plan, model: Model, held_up: impl Fn(u64) -> u64) -> Vec<Interval> {
     simulate_share(plan, model, held_up, Share::WHOLE)
@@ -196,7 +196,7 @@ fn simulate_share(
     simulate_around(plan, model, held_up, around)
 }
 
-/// Like `simulate`, for a load that `held_up` can change.
+/// Simulates a run whose load `held_up` can change.
 fn simulate_load_control(
     plan: &Plan,
     model: Model,
@@ -435,7 +435,7 @@ fn closed_users_see_a_stall_once_each() {
         .histogram(TimeKind::Response, OutcomeClass::Ok)
         .map(|h| h.above(10 * MILLISECOND));
     assert_eq!(slow, Some(20));
-    // 10 users with 1 ms each for 18 s: 180,000 requests, less one per user and stall.
+    // 10 users with 1 ms per request for 18 s send 180,000 requests, less one per user and stall.
     near(all.counters.ok as f64, 180_000.0, 0.001);
 }
 

@@ -22,7 +22,6 @@ use crate::{
 
 pub struct FinishedSearch {
     pub result: SearchResult,
-    /// Folder with the result and the probes' records.
     pub folder: PathBuf,
     pub code: u8,
 }
@@ -31,7 +30,7 @@ pub struct FinishedSearch {
 ///
 /// # Errors
 ///
-/// Fails if the first probe cannot run.
+/// Returns an error if the first probe cannot run.
 pub fn conduct(
     options: &FindOptions,
     columns: console::Columns,
@@ -40,7 +39,7 @@ pub fn conduct(
     let began_ns = clock::monotonic_ns();
     let wall_ns = clock::wall_ns();
     let folder = folder(options, wall_ns);
-    // Signals between two probes count too.
+    // One handle covers all probes, so that a signal between two probes counts.
     let stop = StopHandle::default();
     let _signal_handler =
         signals::hear(&stop, String::new(), sink).map_err(|error| ProbeError {
@@ -141,8 +140,8 @@ impl Searching<'_> {
         }
     }
 
-    /// Waits after a probe until the service responds again. `None` if the search continues.
-    /// Otherwise returns the signal, if any.
+    /// Waits after a probe until the service responds again. Returns `None` if the search
+    /// continues, or else the signal, if any.
     fn waits(
         &mut self,
         env: &ProbeEnv<'_>,
@@ -228,7 +227,6 @@ impl Searching<'_> {
         format!("  {word} ({})", measured.join("; "))
     }
 
-    /// Saves the current state. Failures are reported at the end.
     pub fn keep(&self, folder: &Path) {
         let _ = derived::write_found_so_far(folder, &self.found);
     }

@@ -1,5 +1,5 @@
-//! Searches for the load line with probes that run as separate processes. Finished probes are kept.
-//! `decisions::find::search` chooses the levels. Messages go to a `MessageSink`.
+//! Searches for the load line with probes that run as separate processes. `decisions::find::search`
+//! chooses the levels. Messages go to a `MessageSink`.
 
 #![forbid(unsafe_code)]
 
@@ -24,7 +24,6 @@ pub const FOLDER: &str = ".loadline/finds";
 pub struct FindOptions {
     pub what: String,
     pub target: Option<String>,
-    /// Test and target without secrets.
     pub redacted: (String, Option<String>),
     pub slos: Vec<Criterion>,
     pub over: Over,
@@ -35,7 +34,6 @@ pub struct FindOptions {
     pub flags: Vec<String>,
     pub listeners: Vec<String>,
     pub mocks: Option<String>,
-    /// Folder of the search. `None` means a new one in [`FOLDER`].
     pub folder: Option<PathBuf>,
     pub notes: Vec<String>,
 }

@@ -25,14 +25,13 @@ use crate::{
 pub struct ProbeEnv<'a> {
     pub options: &'a FindOptions,
     pub folder: &'a Path,
-    /// The criteria, limited to the probe's phase.
     pub config: Vec<Criterion>,
 }
 
 pub struct FinishedProbe {
     pub probed: ProbeResult,
     pub row: ProbeRow,
-    /// Whether there were so few responses that the service must be polled.
+    /// Whether there were too few responses, so that the service must be polled.
     pub is_mute: bool,
 }
 
@@ -118,7 +117,7 @@ impl<'a> ProbeEnv<'a> {
         })))
     }
 
-    /// Arrivals and responses of a probe. `None` unless the search is over rates.
+    /// Returns arrivals and responses of a probe. `None` unless the search varies the rate.
     fn flow(&self, run: &Run, probe: &Probe) -> Option<Flow> {
         let is_rate = self.options.over == Over::Rate && !self.options.is_sweep;
         is_rate.then(|| flow(run, PHASE, probe.level)).flatten()
@@ -132,7 +131,7 @@ impl<'a> ProbeEnv<'a> {
         };
         let until = match probe.reason {
             ProbeReason::Near => Some("plain"),
-            // A level that is tried again needs its full time.
+            // A repeated level needs its full time.
             ProbeReason::Again => None,
             ProbeReason::Up | ProbeReason::Down | ProbeReason::Between => Some("decided"),
         };
@@ -172,7 +171,6 @@ impl<'a> ProbeEnv<'a> {
         }
     }
 
-    /// Polls the service with a small load.
     pub fn look(&self, number: usize, chance: usize) -> Result<PollResult, ProbeError> {
         let name = format!("{:02}-look-{}", number + 1, chance + 1);
         let least = match self.options.over {
@@ -265,8 +263,7 @@ fn is_mute(summary: &Summary) -> bool {
     requests.issued == 0 || requests.unanswered * 2 > requests.issued
 }
 
-/// Why a probe is invalid, if faults of the generator could have changed its result. Lateness only
-/// makes times longer, so a quick probe that passed still counts.
+/// Returns why a probe is invalid, if generator faults could have changed its result.
 fn invalid(summary: &Summary, probed: &ProbeResult) -> Option<(InvalidProbe, String)> {
     const BUSY: f64 = 0.5;
     const ALL: f64 = 0.995;

@@ -1,4 +1,4 @@
-//! Polls a service that has stopped responding, and decides how often and how long.
+//! Polls a service that has stopped responding, and decides how often and for how long.
 
 const CHANCES: usize = 8;
 pub const SECONDS: f64 = 3.0;
@@ -18,7 +18,6 @@ pub enum PollOutcome {
     Signal(u8),
 }
 
-/// Polls until the service responds, or the polls or the budget are used up.
 pub fn until_back<E>(
     left_s: impl Fn() -> f64,
     mut ask: impl FnMut(usize) -> Result<PollResult, E>,

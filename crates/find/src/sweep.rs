@@ -1,4 +1,4 @@
-//! Sweep: measures rising numbers of users until more users would show nothing new.
+//! Sweep: measures rising numbers of users until more users would yield no new information.
 
 use decisions::find::{
     search::{InvalidProbe, Probe, ProbeReason},

@@ -1,4 +1,4 @@
-//! Detects which reader a file belongs to, by its name or content.
+//! Selects the reader of a file by the file's name or content.
 
 use std::path::Path;
 
@@ -11,7 +11,6 @@ use crate::{
 };
 
 pub trait TestFileReader: Sync {
-    /// Describes the reader's files, as part of a sentence: `a native plan begins with …`.
     fn reads(&self) -> &'static str;
 
     fn suffixes(&self) -> &'static [&'static str] {
@@ -23,7 +22,6 @@ pub trait TestFileReader: Sync {
         false
     }
 
-    /// Creates a plan. Fails with all problems and their positions.
     fn load(&self, inputs: &Inputs) -> Result<Plan, LoadErrors>;
 
     fn has_stages(&self) -> bool {
@@ -50,7 +48,6 @@ impl<'a> FileSample<'a> {
         }
     }
 
-    /// The parsed tree. `None` for a file that is empty, or neither YAML nor JSON.
     #[must_use]
     pub fn root(&self) -> Option<&Node> {
         self.document.as_ref().ok()?.root.as_ref()
@@ -66,8 +63,7 @@ impl<'a> FileSample<'a> {
         suffixes.contains(&self.suffix.as_str())
     }
 
-    /// The first word outside of comments, without quotes. Usually a key, even if the rest of the
-    /// file is invalid.
+    /// Returns the first word outside of comments, without quotes.
     #[must_use]
     pub fn first_word(&self) -> &str {
         let mut lines = self.text.lines().map(str::trim);
@@ -83,8 +79,6 @@ fn suffix(path: &Path) -> String {
     suffix.unwrap_or_default().to_ascii_lowercase()
 }
 
-/// Returns the first reader that the file belongs to. Fails with a line that lists what the readers
-/// accept.
 pub fn detect<'r>(
     path: &Path,
     text: &str,
@@ -107,7 +101,6 @@ pub fn detect<'r>(
     })
 }
 
-/// Loads a test file with the reader it belongs to. Fails with all problems and their positions.
 pub fn load(inputs: &Inputs, readers: &[&dyn TestFileReader]) -> Result<Plan, LoadErrors> {
     let Some(path) = inputs.files.first() else {
         return Err(LoadErrors::refused("no test file was named"));

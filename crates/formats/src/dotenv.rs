@@ -1,5 +1,4 @@
-//! Parses `.env` files like Node's `dotenv`. Lines that it ignores are ignored. The caller decides
-//! what takes precedence over existing variables.
+//! Parses `.env` files like Node's `dotenv`, and ignores the lines that it ignores.
 
 #[must_use]
 pub fn parse(text: &str) -> Vec<(String, String)> {
@@ -24,7 +23,8 @@ pub fn parse(text: &str) -> Vec<(String, String)> {
     variables
 }
 
-/// The name that a line sets, and the offset of its value: `NAME=`, `export NAME = `, `NAME: `.
+/// Returns the name that a line sets and the offset of its value: `NAME=`, `export NAME = `, `NAME:
+/// `.
 fn assignment(line: &str) -> Option<(&str, usize)> {
     let trimmed = line.trim_start();
     let exported = trimmed
@@ -41,8 +41,8 @@ fn assignment(line: &str) -> Option<(&str, usize)> {
     (!name.is_empty()).then_some((name, line.len() - value.len()))
 }
 
-/// A quoted value, which may span several lines, and the text after it. `None` if it is not quoted,
-/// not closed, or followed by anything but a comment.
+/// Returns a quoted value, which may span several lines, and the text after it. `None` if the value
+/// is not quoted or not closed.
 fn quoted(text: &str) -> Option<(String, &str)> {
     let text = text.trim_start_matches([' ', '\t']);
     let quote = text.chars().next().filter(|c| "'\"`".contains(*c))?;

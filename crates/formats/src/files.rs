@@ -11,7 +11,7 @@ use std::{
 
 use plan::{At, Plan, Problem};
 
-/// Returns the bytes of a file. Fails with the reason why it cannot be read.
+/// Returns the bytes of a file. Fails with the reason why the file cannot be read.
 pub type ReadFile<'a> = &'a dyn Fn(&Path) -> Result<Vec<u8>, String>;
 
 pub fn from_disk(path: &Path) -> Result<Vec<u8>, String> {
@@ -34,7 +34,6 @@ pub fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
     read_at_most(file, largest)
 }
 
-/// Like [`read`], as text. Fails if it is not UTF-8.
 pub fn read_to_string(path: impl AsRef<Path>) -> io::Result<String> {
     String::from_utf8(read(path)?)
         .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8 text"))
@@ -88,7 +87,6 @@ pub fn text(bytes: Vec<u8>) -> Result<String, NotText> {
     })
 }
 
-/// Position of the first byte in a file that is not UTF-8.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotText {
     pub line: usize,

@@ -1,5 +1,5 @@
-//! Collects problems, notes and secrets. The reader continues after a problem, so that all are
-//! reported together.
+//! Collects problems, notes and secrets. The reader continues after a problem, so that all problems
+//! are reported together.
 
 use std::collections::HashSet;
 
@@ -17,7 +17,6 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// Adds a file, or a command-line option. Returns its number, which marks use.
     pub fn file(&mut self, name: impl Into<String>) -> usize {
         self.files.push(name.into());
         self.files.len() - 1
@@ -56,7 +55,6 @@ impl Findings {
         self.original.get_or_insert(original);
     }
 
-    /// Adds a note, unless there is an equal one.
     pub fn note(&mut self, mark: Mark, text: impl Into<String>) {
         let note = Note {
             at: Some(self.at(mark)),
@@ -101,7 +99,7 @@ impl Findings {
         (self.notes, errors)
     }
 
-    /// Returns the plan with its notes. Fails if there are problems.
+    /// Returns the plan with its notes. Fails if any problems were reported.
     pub fn finish(self, plan: Option<Plan>) -> Result<Plan, LoadErrors> {
         match plan {
             Some(mut plan) if self.problems.is_empty() => {

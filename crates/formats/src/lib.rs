@@ -1,11 +1,10 @@
 //! Readers turn test files into a [`plan::Plan`], or into a list of all problems with their
 //! positions.
 //!
-//! This crate reads native plans and URLs. Front ends read files of other tools with the documents,
-//! tables, templates and findings of this crate.
+//! This crate reads native plans and URLs. Front ends read files of other tools with its documents,
+//! tables, templates and findings.
 //!
-//! It only reads files such as scripts and tables. The caller supplies environment variables and
-//! prints messages.
+//! The caller supplies environment variables and prints messages.
 
 #![forbid(unsafe_code)]
 
@@ -35,7 +34,6 @@ const USER_AGENT: &str = concat!("loadline/", env!("CARGO_PKG_VERSION"));
 
 #[derive(Clone, Default)]
 pub struct Inputs {
-    /// Test files in order. Paths within them are relative to the first one.
     pub files: Vec<PathBuf>,
     pub environment: Option<String>,
     pub target: Option<String>,
@@ -43,25 +41,22 @@ pub struct Inputs {
     pub insecure: bool,
     pub solo: bool,
     pub scenario_name: Option<String>,
-    /// Name of the only stage of a campaign to run.
     pub stage: Option<String>,
     pub process_env: Vec<(String, String)>,
     pub secrets: Vec<String>,
     pub test_id: String,
-    /// Whether another tool's file is run by native rules: a status of 400 or above is a failed
+    /// Whether to run another tool's file by native rules: a status of 400 or above is a failed
     /// request.
     pub native: bool,
-    /// Maximum memory of a table in bytes. `None` means unlimited.
     pub memory: Option<u64>,
-    /// Addresses of the plan's mocks by name, for `{{ mocks.NAME }}`.
     pub mocks: Vec<plan::mocks::MockAddress>,
-    /// Name of the run, which all its processes share. `None` for a single process.
+    /// Name of the run, shared by all of its processes. `None` for a single process.
     pub run_name: Option<u32>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoadErrors {
-    /// Message and exit code of the original tool for the first problem, if the tool has its own.
+    /// The original tool's message and exit code for the first problem.
     pub original: Option<Original>,
     pub problems: Vec<Problem>,
     pub notes: Vec<Note>,

@@ -1,6 +1,5 @@
-//! Finds the most similar known word, for hints.
+//! Finds the most similar known word, for hints in messages.
 
-/// Returns the most similar candidate, if any is similar enough.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = word.to_lowercase();
     if word.chars().count() > 40 {
@@ -16,7 +15,7 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
-/// Formats ` (did you mean `X`?)`. Empty if no candidate is similar.
+/// Formats ` (did you mean `X`?)`. Returns empty text if no candidate is similar.
 pub fn hint<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
     nearest(word, candidates)
         .map_or_else(String::new, |known| format!(" (did you mean `{known}`?)"))

@@ -12,8 +12,6 @@ use crate::{
     table::{Rows, TableOptions},
 };
 
-/// Opens a YAML or JSON file and returns its tree and file number. `None` after reporting a
-/// problem.
 pub fn document(
     path: &Path,
     dialect: Dialect,
@@ -37,7 +35,6 @@ pub fn document(
     }
 }
 
-/// Opens a table that a test file names at this position. `None` after reporting a problem.
 pub fn table(
     table: &TableOptions,
     path: &Path,
@@ -58,7 +55,6 @@ pub fn table(
         .ok()
 }
 
-/// Parses a JSON object from the command line or environment. `None` after reporting a problem.
 pub fn option_object(option: &str, text: &str, findings: &mut Findings) -> Option<Node> {
     let mark = Mark::start_of(findings.file(option));
     match serde_json::from_str::<Value>(text) {

@@ -1,6 +1,5 @@
 //! Collects the secrets of a plan: values under names such as `Authorization`, `token` or
-//! `password`, values of variables used there, and variables that will hold secrets at run time.
-//! The record hides them everywhere.
+//! `password`, and variables that are used there. The record hides all of them.
 
 use std::collections::BTreeSet;
 
@@ -18,8 +17,8 @@ use crate::Inputs;
 #[derive(Default)]
 pub struct KnownSecrets<'a> {
     pub names: Vec<String>,
-    /// Environment variables that the file uses. Their secrets may appear in the plan under other
-    /// names.
+    /// Environment variables that the file uses. Secrets among them may appear in the plan under
+    /// other names.
     pub environment: Vec<(&'a str, &'a str)>,
 }
 
@@ -223,7 +222,7 @@ impl Secrets {
         }
     }
 
-    /// Adds the whole text, and the token of `Bearer TOKEN`.
+    /// Adds the whole text and, for `Bearer TOKEN`, the token.
     fn text(&mut self, text: &str) {
         let scheme = |word: &str| {
             ["bearer", "basic", "token", "digest", "apikey"]

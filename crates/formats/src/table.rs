@@ -6,11 +6,9 @@ use serde_json::Value;
 #[derive(Debug, Clone)]
 pub struct TableOptions {
     pub delimiter: u8,
-    /// Quote character of cells. `None` means that quotes are text.
     pub quote: Option<u8>,
     pub comment: Option<u8>,
     pub trim: bool,
-    /// Whether a byte-order mark is removed.
     pub bom: bool,
     pub cast: bool,
     pub relaxed: bool,
@@ -25,7 +23,6 @@ pub struct Rows {
 }
 
 impl TableOptions {
-    /// Parses a table. Fails with the error and its line.
     pub fn read(&self, text: &str) -> Result<Rows, String> {
         let text = if self.bom {
             text.strip_prefix('\u{feff}').unwrap_or(text)
@@ -86,7 +83,7 @@ fn problem(error: &csv::Error) -> String {
     }
 }
 
-/// Memory of a row in bytes: cells, texts, and overhead of allocations.
+/// Returns the memory of a row in bytes: cells, texts, and allocation overhead.
 fn weight(row: &[Value]) -> u64 {
     const PER_ALLOCATION: usize = 16;
     let text = |cell: &Value| match cell {

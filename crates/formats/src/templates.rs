@@ -24,13 +24,11 @@ pub struct Templates {
     pub strict: bool,
 }
 
-/// A variable that a template uses and nothing sets.
+/// A variable that a template uses but no step sets.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UnsetVariable {
     pub name: String,
-    /// Its first use.
     pub mark: Mark,
-    /// Text that suggests a similar name; empty without one.
     pub hint: String,
 }
 
@@ -103,7 +101,7 @@ impl Templates {
         template
     }
 
-    /// Marks a variable, or a part of it, as set by a step.
+    /// Marks a variable, or a part of one, as set by a step.
     pub fn sets(&mut self, path: &str) {
         self.sets.insert(Path::parse(path).root().to_owned());
     }
@@ -113,7 +111,8 @@ impl Templates {
         self.uses.iter().any(|(path, _)| path.root() == name)
     }
 
-    /// The first use of each variable that is neither set by steps nor in `known`, with a hint.
+    /// Returns the first use of each variable that is neither set by steps nor in `known`, with a
+    /// hint.
     pub fn unset(&self, known: &BTreeSet<String>) -> Vec<UnsetVariable> {
         let mut reported = BTreeSet::new();
         let mut unset = Vec::new();
@@ -132,7 +131,8 @@ impl Templates {
         unset
     }
 
-    /// Environment variables that templates use below `root`. Others must not get into the record.
+    /// Returns the environment variables that templates use below `root`. The record must not
+    /// contain others.
     pub fn environment(&self, root: &str, env: &Value) -> Value {
         let mut used = Map::new();
         for (path, _) in self.uses.iter().filter(|(path, _)| path.root() == root) {

@@ -10,15 +10,16 @@ use url::Url;
 
 use crate::{LoadErrors, findings::Findings};
 
-/// Options for a URL. Defaults: 10/s, evenly spaced, for 10 s, at most 100 in flight.
+/// Options for a URL. Defaults are 10/s, evenly spaced, for 10 s, with at most 100 requests in
+/// flight.
 #[derive(Debug, Clone, Default)]
 pub struct UrlOptions {
     pub rate: Option<Rate>,
-    /// Number of connections that all requests share. Without a rate, the number of users in a
+    /// Number of connections shared by all requests. Without a rate, the number of users in a
     /// closed loop.
     pub connections: Option<u32>,
     pub duration_ns: Option<u64>,
-    /// How arrivals are distributed. Evenly spaced by default.
+    /// Distribution of arrivals. Evenly spaced by default.
     pub arrivals: Option<ArrivalProcess>,
     pub users: Option<u32>,
     pub insecure: bool,
@@ -33,7 +34,6 @@ pub struct BodyOption {
     pub content_type: Option<String>,
 }
 
-/// Creates the plan for a URL. Fails if the text is not an http or https URL.
 pub fn url_plan(text: &str, options: &UrlOptions) -> Result<Plan, LoadErrors> {
     let mut findings = Findings::default();
     let zoned = Zoned::split(text);
@@ -56,7 +56,7 @@ pub fn url_plan(text: &str, options: &UrlOptions) -> Result<Plan, LoadErrors> {
     let host = &url[url::Position::BeforeHost..url::Position::BeforePath];
     let origin = format!("{}://{}", url.scheme(), zoned.put_back(host));
     let path = url[url::Position::BeforePath..url::Position::AfterQuery].to_owned();
-    // Not parsed as a template, so that braces stay as they are.
+    // The body is not parsed as a template, so that braces remain unchanged.
     let usual = if options.body.is_some() {
         "POST"
     } else {

@@ -1,5 +1,5 @@
-//! Reads any text as an Artillery script. The result is a plan or problems. A plan compiles, or the
-//! error says why not.
+//! Translates arbitrary text as an Artillery script. A resulting plan must compile, or the error
+//! must say why not.
 
 pub fn check(text: &str) {
     if let Ok(plan) = frontend_artillery::translate_text("fuzz.yml", text) {

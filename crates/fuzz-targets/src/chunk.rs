@@ -1,5 +1,5 @@
-//! Reads any bytes as a record chunk, or a piece of one. They are invalid, or writing them again
-//! gives the same bytes.
+//! Reads arbitrary bytes as a record chunk or part of one. Valid input must be written back as the
+//! same bytes.
 
 use record::{RecordChunk, RecordPiece};
 

@@ -1,4 +1,5 @@
-//! Reads any text as another tool's output. The result is figures that can be audited, or an error.
+//! Reads arbitrary text as another tool's output. The result must be figures that can be audited,
+//! or an error.
 
 pub fn check(text: &str) {
     if let Ok(import) = audit::import::read(text) {

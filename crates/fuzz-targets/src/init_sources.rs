@@ -1,6 +1,5 @@
-//! Reads any text as a source of `loadline init`. The result is a plan, or an error in one line.
-//! Each reader is also tried with its prefix before the text. Plans are valid once variables are
-//! exported.
+//! Reads arbitrary text as a source of `loadline init`, alone and after each reader's prefix. The
+//! result must be a valid plan once variables are exported, or an error in one line.
 
 use std::path::Path;
 
@@ -19,7 +18,6 @@ pub fn check(text: &str) {
         let Ok(draft) = init::from_text("fuzz", &source, &no_file) else {
             continue;
         };
-        // Otherwise the reader would report only the missing variables.
         let exported: Vec<String> = draft
             .unknowns()
             .iter()
@@ -27,7 +25,8 @@ pub fn check(text: &str) {
             .collect();
         let plan = draft.text("fuzz.yml");
         if let Err(errors) = formats::native::translate_text("fuzz.yml", &plan) {
-            // Certificates that are named must exist.
+            // Ignore problems of files that the exported variables name, because they do not exist
+            // here.
             let is_asked = |problem: &plan::Problem| {
                 exported.iter().any(|name| {
                     problem.message == format!("the environment variable {name} is not set")

@@ -1,4 +1,4 @@
-//! The checks of the fuzz targets. Tests run them on all known inputs.
+//! Checks that the fuzz targets run. Tests run them on all known inputs.
 
 #![forbid(unsafe_code)]
 

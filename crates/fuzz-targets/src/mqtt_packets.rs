@@ -1,5 +1,5 @@
-//! Passes any bytes, split in any way, through the reader of MQTT packets and a session. The split
-//! must not change the result.
+//! Passes arbitrary bytes to the MQTT packet reader and a session. How the bytes are split must not
+//! change the result.
 
 use mqtt::{Event, NextPacket, Packet, Qos, Session, Version, alias::Aliases, packet};
 

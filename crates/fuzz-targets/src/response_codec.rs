@@ -1,4 +1,4 @@
-//! Passes any bytes, split in any way, through the response decoder. The split must not change the
+//! Passes arbitrary bytes to the response decoder. How the bytes are split must not change the
 //! result.
 
 use codec::{

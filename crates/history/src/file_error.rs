@@ -11,7 +11,6 @@ impl From<rusqlite::Error> for FileError {
     fn from(error: rusqlite::Error) -> FileError {
         match error.sqlite_error_code() {
             Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => FileError::Damaged,
-            // The tables are not as expected.
             Some(ErrorCode::Unknown) | None => match error {
                 rusqlite::Error::SqliteFailure(..)
                 | rusqlite::Error::FromSqlConversionFailure(..)

@@ -1,8 +1,8 @@
-//! SQLite index of runs. It is stored next to their records and also contains runs whose record was
-//! deleted. Everything else can be rebuilt from the records.
+//! SQLite index of runs, stored next to their records. It also lists runs whose record was deleted.
+//! Everything else can be rebuilt from the records.
 //!
-//! [`keep`] adds a run, [`known`] lists all. Several processes can use it at the same time. A
-//! failure of the index never fails a run.
+//! [`keep`] adds a run, and [`known`] lists all runs. Several processes can use the index
+//! concurrently. A failure of the index never fails a run.
 
 #![forbid(unsafe_code)]
 
@@ -47,7 +47,6 @@ pub struct RunIndex {
     pub remarks: Vec<String>,
 }
 
-/// Adds a run. Returns the new name of the index if it was damaged and replaced.
 pub fn keep(run: &Run, summary: &Summary) -> Result<Option<PathBuf>, IndexError> {
     let Some((dir, runs)) = run
         .dir
@@ -56,7 +55,6 @@ pub fn keep(run: &Run, summary: &Summary) -> Result<Option<PathBuf>, IndexError>
     else {
         return Ok(None);
     };
-    // A part is not a whole run.
     if run.manifest.share.is_some() {
         return Ok(None);
     }
@@ -148,7 +146,6 @@ fn of_record(dir: &Path) -> Result<IndexedRun, RecordError> {
     ))
 }
 
-/// The recorded plan. Null if it is not available.
 fn plan(dir: &Path) -> serde_json::Value {
     let bytes = std::fs::read(dir.join("plan.json")).ok();
     let plan = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());

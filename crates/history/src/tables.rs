@@ -1,4 +1,4 @@
-//! Tables of the index, which other tools can read too: runs, tags, likeness, rows, times.
+//! Tables of the index, which other tools can read too: runs, tags, fingerprints, rows, times.
 
 use decisions::run_index::{IndexedRow, IndexedRun, QUANTILES, RowTimes};
 use record::{Model, RunState};
@@ -30,7 +30,6 @@ create table times (
 );
 ";
 
-/// Renames what version 1 of the tables named differently.
 const FROM_VERSION_1: &str = "
 alter table likeness rename to fingerprint;
 alter table fingerprint rename column what to name;
@@ -49,7 +48,6 @@ impl Index {
         };
         if version(&connection)? == 0 {
             let making = begin(&mut connection)?;
-            // Another process may have created them.
             if version(&making)? == 0 {
                 making.execute_batch(TABLES)?;
                 making.pragma_update(None, "user_version", VERSION)?;
@@ -181,7 +179,7 @@ impl Index {
     }
 }
 
-/// Starts an exclusive transaction. This is the only place that waits for other processes.
+/// Starts an exclusive transaction. Only this call waits for other processes.
 fn begin(connection: &mut Connection) -> Result<Transaction<'_>, FileError> {
     Ok(connection.transaction_with_behavior(TransactionBehavior::Immediate)?)
 }

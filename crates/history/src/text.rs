@@ -1,4 +1,4 @@
-//! Names of enum values in the index. They are those of summaries.
+//! Names of enum values in the index, identical to those in summaries.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Splits a URL as written. It may contain variables.
+//! Splits a URL as written, which may contain variables.
 
 use url::{Url, form_urlencoded};
 
@@ -9,16 +9,13 @@ pub struct Address {
     pub origin: String,
     pub host: String,
     pub user: Option<(String, Option<String>)>,
-    /// From the first slash, including the query. Never empty.
     pub path: String,
 }
 
-/// Parses a URL. Without a scheme, http is assumed.
 pub fn read(text: &str) -> Result<Address, String> {
     let text = text.split('#').next().unwrap_or_default().trim();
     let has_scheme = scheme(text).is_some();
     if placeholders::has_variables(text) && !has_scheme {
-        // In `$BASE/path`, the rest of the address is unknown.
         let end = text.find(['/', '?']).unwrap_or(text.len());
         let (origin, path) = text.split_at(end);
         if !placeholders::replaced(origin, "").is_empty() || origin.is_empty() {
@@ -57,7 +54,7 @@ pub fn read(text: &str) -> Result<Address, String> {
         Some((user, place)) => (Some(user), place),
         None => (None, authority),
     };
-    // Hosts and targets cannot contain variables. What follows a colon is a port.
+    // Hosts must not contain variables. A trailing colon lacks its port.
     if place.is_empty() || place.ends_with(':') || place.contains(['{', '}']) {
         return Err(no_url());
     }
@@ -73,7 +70,6 @@ pub fn read(text: &str) -> Result<Address, String> {
     })
 }
 
-/// The scheme at the start. One within path or query does not count.
 fn scheme(text: &str) -> Option<&str> {
     let (scheme, _) = text.split_once("://")?;
     let is_part = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);

@@ -1,4 +1,5 @@
-//! Bodies, paths and passwords without secrets, in the best form that still sends the same bytes.
+//! Bodies, paths and passwords without secrets, in the most readable form that still sends the same
+//! bytes.
 
 use serde_json::Value;
 
@@ -6,8 +7,8 @@ use crate::{draft::DraftBody, placeholders, unknowns::Unknowns, yaml};
 
 const JSON: &str = "application/json";
 
-/// Drafts a body. Uses JSON if the plan would then send the same bytes, or if something must be
-/// replaced. Removes headers that follow from the form.
+/// Drafts a body. Uses JSON if the plan would then send the same bytes, or if a value must be
+/// replaced. Removes headers that this form implies.
 pub fn draft(
     text: &str,
     headers: &mut Vec<(String, String)>,
@@ -52,7 +53,6 @@ pub fn structured(text: &str) -> Option<Value> {
         return None;
     }
     let value: Value = serde_json::from_str(text).ok()?;
-    // Duplicate members would be lost.
     let is_whole = query::value::json(&value).len() <= text.len() || text.contains("\\u");
     let is_whole = is_whole && yaml::holds(&value) && members(&value) == text_members(text);
     (is_whole && (placeholders::has_variables(text) || !placeholders::is_foreign_value(&value)))

@@ -1,5 +1,5 @@
-//! A plan before it is written: steps with comments. Texts may contain variables
-//! ([`crate::placeholders`]).
+//! A plan before it is written: steps and their comments. Texts may contain variables, see
+//! [`crate::placeholders`].
 
 use std::path::{Component, Path};
 
@@ -109,7 +109,6 @@ impl Draft {
         format!("{on} request{s} to {target}{rest}")
     }
 
-    /// Makes names of files relative to the plan. Returns whether there are any.
     pub(crate) fn move_files(&mut self, plan: &str) -> bool {
         let http = &mut self.http;
         let own = [

@@ -1,4 +1,4 @@
-//! Decides which recorded headers are kept, and joins duplicates.
+//! Decides which recorded headers to keep, and joins duplicates.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HeaderUse {
@@ -54,7 +54,6 @@ pub fn of_browser(name: &str, value: &str) -> HeaderUse {
     }
 }
 
-/// Whether a text is a valid name by RFC 9110.
 pub fn is_name(name: &str) -> bool {
     let is_of_it = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
     !name.is_empty() && name.chars().all(is_of_it)

@@ -1,4 +1,4 @@
-//! Detects the kind of a source by its content.
+//! Detects the type of a source by its content.
 
 use formats::{
     LoadErrors,

@@ -1,5 +1,5 @@
-//! Creates plans with comments from URLs, curl commands, recordings (HAR) and OpenAPI descriptions.
-//! Marks unknown values and omits secrets. Only processes texts.
+//! Creates commented plans from URLs, curl commands, HAR recordings and OpenAPI descriptions. Marks
+//! unknown values and omits secrets. Performs no I/O.
 
 #![forbid(unsafe_code)]
 

@@ -1,5 +1,5 @@
-//! Variables in unfinished texts. They are written between two reserved characters, and become
-//! templates when the plan is written.
+//! Variables in drafted texts. They are enclosed in two reserved characters, and become templates
+//! when the plan is written.
 
 use serde_json::{Map, Value};
 
@@ -87,7 +87,8 @@ pub struct Templates {
 }
 
 impl Templates {
-    /// Converts a text. A literal `{{` becomes a variable that holds a brace.
+    /// Converts placeholders to templates. Replaces a literal `{{` by a variable that contains a
+    /// brace.
     pub fn text(&mut self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         let mut behind_variable = false;

@@ -1,11 +1,10 @@
-//! Missing and secret values. Each becomes a variable from the environment.
+//! Missing and secret values, each of which becomes an environment variable.
 
 use plan::is_secret_name;
 use serde_json::Value;
 
 use crate::placeholders;
 
-/// Common environment variables. They must not be used by accident.
 const TAKEN: [&str; 22] = [
     "PATH", "HOME", "USER", "USERNAME", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "PWD", "OLDPWD",
     "HOST", "HOSTNAME", "TERM", "NAME", "TMPDIR", "EDITOR", "DISPLAY", "MAIL", "TZ", "UID", "ID",
@@ -18,7 +17,6 @@ const SCHEMES: [(&str, &str); 5] = [
     ("apikey ", "api_key"),
     ("digest ", "credentials"),
 ];
-/// Names that look secret but are not.
 const OPEN: [&str; 7] = [
     "idempotency-key",
     "sec-websocket-key",
@@ -31,7 +29,7 @@ const OPEN: [&str; 7] = [
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unknown {
-    /// Name of the variable. `None` if the plan names the environment directly.
+    /// Name of the plan variable. `None` if the plan refers to the environment variable directly.
     pub variable: Option<String>,
     pub env: String,
     pub what: String,
@@ -156,7 +154,7 @@ impl Unknowns {
         self.unless_named(&name.to_ascii_lowercase(), value, &what)
     }
 
-    /// Replaces a value, unless it consists only of variables.
+    /// Replaces a value by a variable, unless it consists only of variables.
     fn unless_named(&mut self, hint: &str, value: &str, what: &str) -> String {
         if placeholders::has_variables(value) && placeholders::replaced(value, "").trim().is_empty()
         {
@@ -165,7 +163,6 @@ impl Unknowns {
         self.secret(hint, value, what)
     }
 
-    /// Replaces secrets in `a=1&token=x`.
     pub fn pairs(&mut self, text: &str, what: &str) -> String {
         let pairs = text.split('&').map(|pair| match pair.split_once('=') {
             Some((name, value)) if is_secret(name) && !value.is_empty() => {
@@ -177,7 +174,6 @@ impl Unknowns {
         pairs.collect::<Vec<_>>().join("&")
     }
 
-    /// JSON text in which variables that are numbers have no quotes. `None` if there are none.
     pub fn with_numbers(&self, value: &Value) -> Option<String> {
         let text = query::value::json(value);
         let numbers = self.numbers.iter();
@@ -238,7 +234,8 @@ impl Unknowns {
             }
             Value::Number(_) if is_secret(name) => {
                 let text = query::value::text(Some(value));
-                // The same digits may also occur as text.
+                // Use a separate variable for the number, because the same digits may also occur as
+                // text.
                 let what = format!("`{name}` of {what}, a number");
                 let variable = self.secret(name, &format!("number {text}"), &what);
                 self.numbers.push(variable.clone());
@@ -253,7 +250,7 @@ pub fn is_secret(name: &str) -> bool {
     is_secret_name(name) && !OPEN.contains(&name.to_ascii_lowercase().as_str())
 }
 
-/// A name that is valid in templates and shells: `x_api_key` for `x-api-key`.
+/// Returns a name that is valid in templates and shells: `x_api_key` for `x-api-key`.
 fn name_of(hint: &str) -> String {
     let mut name = String::new();
     for letter in hint.chars() {

@@ -1,4 +1,4 @@
-//! Writes the text of a plan: header, comments, steps. [`crate::yaml`] writes values.
+//! Writes the text of a plan: header, comments and steps. [`crate::yaml`] writes values.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,6 @@ use crate::{
 const WIDTH: usize = 100;
 
 impl Draft {
-    /// Returns the text. `file` is the name to use in example commands.
     #[must_use]
     pub fn text(mut self, file: &str) -> String {
         if self.move_files(file) {
@@ -23,7 +22,6 @@ impl Draft {
         }
         let shared = self.shared_headers();
         let mut templates = Templates::default();
-        // Write the steps first, because braces in them need variables.
         let steps = self.steps_text(&mut templates);
         let http = self.http_text(&shared, &mut templates);
         let variables = variables_text(self.unknowns(), &templates);
@@ -110,7 +108,6 @@ impl Draft {
 
     fn steps_text(&self, templates: &mut Templates) -> String {
         let mut out = String::new();
-        // Separates steps in comments from the comment that follows.
         let mut behind_comment = false;
         for step in &self.steps {
             let is_off = matches!(step, DraftStep::Request(request) if request.off);
@@ -213,7 +210,7 @@ fn request_text(request: &DraftRequest, templates: &mut Templates, out: &mut Str
             yaml::entry(key, &value, 6, &mut step);
         }
     }
-    // The dash replaces two spaces. Comments keep their columns.
+    // The dash replaces two spaces, so that comments keep their columns.
     let step = format!("  - {}", &step[4..]);
     if request.off {
         for line in step.lines() {

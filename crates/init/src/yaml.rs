@@ -1,4 +1,4 @@
-//! Writes readable YAML that is parsed to the same values.
+//! Writes readable YAML that parses to the same values.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,6 @@ use serde_json::Value;
 
 const WIDTH: usize = 100;
 const LONGEST_PLAIN: usize = 300;
-/// Maximum length of a key. YAML limits keys to 1024 characters.
 const LONGEST_KEY: usize = 500;
 const DEEPEST: usize = 40;
 
@@ -32,7 +31,6 @@ fn is_plain(text: &str) -> bool {
     {
         return false;
     }
-    // Numbers, `true` and similar texts need quotes.
     let as_item = format!("[{text}]");
     let read = document::parse(0, &as_item, Dialect::Core).ok();
     let read = read.and_then(|document| document.root.map(|node| node.to_value()));
@@ -125,7 +123,6 @@ fn list_item(item: &Value, indent: usize, out: &mut String) {
     let _ = write!(out, "{:indent$}-", "");
     match item {
         Value::Object(map) if !map.is_empty() && indent + 2 + line.len() > WIDTH => {
-            // The first key is on the same line as the dash.
             let mut text = String::new();
             for (key, item) in map {
                 entry(key, item, indent + 2, &mut text);
@@ -139,7 +136,6 @@ fn list_item(item: &Value, indent: usize, out: &mut String) {
     }
 }
 
-/// The header for block style. `None` if the text does not allow it.
 fn block(text: &str) -> Option<&'static str> {
     let body = text.strip_suffix('\n').unwrap_or(text);
     let is_line = |line: &str| {

@@ -18,7 +18,6 @@ pub use names::default_name;
 #[derive(Debug, Clone)]
 pub struct RenderOptions {
     pub name: String,
-    /// The namespace. `None` means the default one.
     pub namespace: Option<String>,
     pub image: String,
     pub nodes: u64,
@@ -26,13 +25,11 @@ pub struct RenderOptions {
     pub memory: String,
     pub storage: String,
     pub env_from: Option<String>,
-    /// The test: a file relative to `folder`, or a URL.
     pub what: String,
     pub flags: Vec<String>,
     pub folder: String,
     pub files: Vec<(String, Vec<u8>)>,
     pub files_are_secret: bool,
-    /// Time limit for the whole job, in seconds.
     pub deadline_s: u64,
     pub job: Job,
 }

@@ -1,4 +1,4 @@
-//! Names and quantities in the form that Kubernetes accepts, checked early.
+//! Checks that names and quantities have the form that Kubernetes accepts.
 
 use crate::{Job, RenderOptions};
 

@@ -1,4 +1,4 @@
-//! What both jobs have in common: files, storage, security.
+//! Renders what both types of job share: files, storage, security.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 
@@ -171,8 +171,8 @@ pub fn below(by: usize, pieces: &[String]) -> String {
     indented(&pieces.concat(), by)
 }
 
-/// Maximum size of a file. `kubectl apply` stores manifests in an annotation of at most 262,144
-/// bytes, and escapes may double a text.
+/// Maximum size of a file, because `kubectl apply` stores manifests in an annotation of at most 256
+/// KiB.
 const MOST_APPLIED: usize = 128 << 10;
 
 pub fn apply_command(options: &RenderOptions) -> &'static str {

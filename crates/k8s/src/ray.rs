@@ -1,4 +1,4 @@
-//! Renders a RayJob with a head that is the conductor, and one node for each host.
+//! Renders a RayJob whose head is the conductor, with one node per host.
 
 use crate::{
     RenderOptions,
@@ -6,7 +6,6 @@ use crate::{
     yaml::{quoted, word},
 };
 
-/// Memory of the object store: Ray's minimum, because the load does not use it.
 const STORE: &str = "80000000";
 const HEAD_CPU: &str = "2";
 const HEAD_MEMORY: &str = "4Gi";

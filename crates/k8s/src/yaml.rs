@@ -1,4 +1,4 @@
-//! Quotes and indents YAML. All external values must pass through here.
+//! Quotes and indents YAML. All external values must pass through this module.
 
 use std::fmt::Write as _;
 
@@ -24,7 +24,6 @@ pub fn list(items: &[String]) -> String {
     format!("[{}]", items.join(", "))
 }
 
-/// Formats block text that follows `key: `. Quotes it if necessary.
 pub fn block(text: &str, indent: usize) -> String {
     let body = text.strip_suffix('\n').unwrap_or(text);
     let is_as_it_stands =
@@ -54,7 +53,6 @@ pub fn indented(text: &str, by: usize) -> String {
         }
         out.push('\n');
     }
-    // Keep only one line break at the end.
     out.truncate(out.len() - 1);
     out
 }

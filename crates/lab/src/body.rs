@@ -1,6 +1,6 @@
 //! Reads the whole body of a request before the lab handles it. Otherwise an early refusal (401,
 //! 404, 405) would leave an unread body. The HTTP library would then close the connection, and the
-//! client's next request would fail for no visible reason.
+//! client's next request would fail.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -12,8 +12,8 @@ use hyper::body::{Body as HttpBody, Frame};
 
 const MAX_BODY: usize = 2 * 1024 * 1024;
 
-/// Returns the request with its body in memory. A body that is incomplete or too large fails when
-/// the lab reads it, so that each lab can refuse it in its own form.
+/// Returns the request with its body in memory. Reading an incomplete or too large body later
+/// fails.
 pub(crate) async fn read_whole(request: Request) -> Request {
     if request.body().is_end_stream() {
         return request;

@@ -1,5 +1,5 @@
-//! The lab's clock (CLOCK_MONOTONIC). The request log is used to check the engine, so the lab does
-//! not use the engine's clock.
+//! The lab's clock (CLOCK_MONOTONIC). The engine's clock is not used, because the request log
+//! serves to check the engine.
 #![allow(
     clippy::disallowed_methods,
     reason = "the lab keeps its own clock, on purpose apart from the engine's"
@@ -7,11 +7,10 @@
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// Nanoseconds that can be compared between processes of one machine.
+/// Returns nanoseconds that are comparable between processes on one machine.
 #[must_use]
 pub fn monotonic_ns() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
-    // The clock counts from boot and is never negative.
     now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
 }
 

@@ -1,5 +1,5 @@
-//! Random draws that depend only on (seed, request number), so that tests can compute them again
-//! from the log.
+//! Random draws that depend only on (seed, request number), so that tests can recompute them from
+//! the log.
 
 use crate::random::mix;
 
@@ -22,7 +22,6 @@ impl Draws {
 
     pub fn uniform(self, n: u64, what: For) -> f64 {
         let row = mix(self.seed ^ mix(what as u64));
-        // 53 bits, which a double represents exactly.
         (mix(row.wrapping_add(mix(n))) >> 11) as f64 / (1_u64 << 53) as f64
     }
 
@@ -52,7 +51,6 @@ mod tests {
     fn exponential_draws_have_the_right_mean_and_tail() {
         let draws = Draws::new(7);
         let mut drawn: Vec<_> = (0..N).map(|n| draws.exponential(1_000_000, n)).collect();
-        // Three standard errors. Each is 1e6 / sqrt(N).
         let mean = drawn.iter().sum::<u64>() as f64 / N as f64;
         assert!((mean - 1e6).abs() < 3.0 * 1e6 / (N as f64).sqrt(), "{mean}");
         drawn.sort_unstable();

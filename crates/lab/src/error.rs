@@ -34,19 +34,17 @@ pub enum LabError {
         path: PathBuf,
         source: io::Error,
     },
-    /// The lab's data store could not be opened.
     CannotOpenStore {
         store: String,
         reason: String,
     },
-    /// The start message could not be written.
     Output(io::Error),
     Runtime(io::Error),
 }
 
 impl LabError {
-    /// Whether the request itself is invalid (name, option), so that another port, file or machine
-    /// would not help.
+    /// Whether the name or an option is invalid, so that another port, file or machine would not
+    /// help.
     #[must_use]
     pub fn is_bad_input(&self) -> bool {
         matches!(

@@ -1,5 +1,5 @@
-//! A first-come, first-served queue with c servers in virtual time. Completion is computed at
-//! arrival, so late wake-ups and slow writes never delay later requests.
+//! A first-come, first-served queue with c servers in virtual time. Completion times are computed
+//! at arrival, so late wake-ups and slow writes never delay later requests.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -17,7 +17,7 @@ impl Fifo {
         }
     }
 
-    /// Adds a request and returns when it is completed: `max(arrival, earliest free server) +
+    /// Adds a request and returns its completion time: `max(arrival, earliest free server) +
     /// service`.
     pub fn admit(&mut self, arrival: u64, service: u64) -> u64 {
         match self.free.peek_mut() {
@@ -58,7 +58,7 @@ mod tests {
         assert_eq!(fifo.admit(4, 1), 101);
     }
 
-    /// Compares with closed forms for one exponential server at half its capacity, with Poisson
+    /// Compares one exponential server at half its capacity with closed forms, for Poisson arrivals
     /// (M/M/1) and even arrivals (D/M/1).
     #[test]
     fn waits_match_queueing_theory() {

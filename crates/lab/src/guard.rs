@@ -1,4 +1,4 @@
-//! Limits in front of a lab's routes: work that takes time, one request at a time, and a guard that
+//! Limits in front of a lab's routes: simulated work, one request at a time, and a guard that
 //! immediately refuses requests under overload.
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -75,7 +75,6 @@ async fn guard(State(limits): State<Arc<Limits>>, request: Request, next: Next) 
         return (StatusCode::SERVICE_UNAVAILABLE, Json(text)).into_response();
     }
     if limits.work_ns > 0 {
-        // A queue in virtual time, so that late wake-ups do not add up.
         let now = clock::monotonic_ns();
         let done = {
             let free_at = limits.free_at_ns.lock();

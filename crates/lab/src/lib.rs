@@ -1,6 +1,6 @@
 //! Embedded targets: small servers for load tests that count the requests they receive. This crate
-//! has the general ones (`sum`, `mqtt`, `truth`) and what all have in common: options, serving,
-//! counting, logging, stopping.
+//! contains the general labs (`sum`, `mqtt`, `truth`) and shared code for options, serving,
+//! counting, logging and stopping.
 //!
 //! It shares no code with the rest of the workspace, so that its counts are independent of the
 //! engine's. Other crates add labs as a [`LabEntry`].
@@ -42,12 +42,11 @@ pub use stop::Stop;
 
 use sidecar::Sidecar;
 
-/// A lab: name, options and start function.
 #[derive(Clone, Copy)]
 pub struct LabEntry {
     pub name: &'static str,
     pub help: &'static str,
-    /// Names of the lab's `option=value` pairs.
+    /// Names of the `option=value` pairs that the lab accepts.
     pub extra: &'static [&'static str],
     pub kind: LabKind,
     pub token: fn(&LabOptions) -> String,
@@ -61,15 +60,13 @@ pub fn plain_token(options: &LabOptions) -> String {
 #[derive(Clone, Copy)]
 pub enum LabKind {
     Routes(fn(&LabOptions) -> Result<Routes, LabError>),
-    /// Served by a loop of its own, for exact timing. The function opens files and binds the port.
+    /// Served by the lab's own loop, for exact timing. The function opens files and binds the port.
     OwnLoop(fn(&LabOptions) -> Result<Bound, LabError>),
 }
 
 pub struct Routes {
     pub router: Router,
-    /// Creates the lab's own part of `/__lab/stats`, as name and document.
     pub stats: Option<OwnStats>,
-    /// A second server on its own port.
     pub sidecar: Option<Sidecar>,
     pub background: Option<Background>,
 }
@@ -99,8 +96,7 @@ pub const GENERAL: &[LabEntry] = &[SUM, MQTT, TRUTH];
 /// the command `loadline lab NAME`.
 ///
 /// Writes a line `listening on SCHEME://HOST:PORT` to `out` for each port, http first, and then
-/// `ready`. With [`print_token`](LabOptions::print_token) it writes a valid token and starts
-/// nothing.
+/// `ready`. With [`print_token`](LabOptions::print_token), writes a valid token and starts nothing.
 ///
 /// Fails if the lab cannot start or its log is incomplete.
 pub fn run(
@@ -117,7 +113,7 @@ pub fn run(
     listen::raise_descriptor_limit();
     let bound = Bound::new(labs, name, &options)?;
     let (address, sidecar) = (bound.address, bound.sidecar);
-    // Listen before writing `ready`, so that a signal right after it finds its handler.
+    // Install the signal handlers before writing `ready`, because a signal may follow immediately.
     let stop = Stop::listen(options.until_stdin_closes)?;
     let (lab, ended) = Lab::spawn(name, bound)?;
     writeln!(out, "listening on http://{address}").map_err(LabError::Output)?;
@@ -138,8 +134,6 @@ pub struct Lab {
 }
 
 impl Lab {
-    /// Starts a lab of this crate. When this returns, the lab listens. Installs no signal handler
-    /// and does not read standard input.
     pub fn start(name: &str, options: &LabOptions) -> Result<Self, LabError> {
         Self::start_from(GENERAL, name, options)
     }
@@ -181,14 +175,12 @@ impl Lab {
         self.address
     }
 
-    /// Scheme and address of the second port, if any.
     #[must_use]
     pub fn sidecar(&self) -> Option<(&'static str, SocketAddr)> {
         self.sidecar
     }
 
-    /// Stops the lab and waits until it has ended. Responses in progress are written, and the log
-    /// is flushed. Fails if the log is incomplete.
+    /// Stops the lab and waits until it has ended. Fails if the log is incomplete.
     pub fn stop(mut self) -> Result<(), LabError> {
         self.end()
     }
@@ -209,7 +201,6 @@ impl Lab {
 
 impl Drop for Lab {
     fn drop(&mut self) {
-        // Callers that need the result use `stop`.
         let _ = self.end();
     }
 }
@@ -217,9 +208,7 @@ impl Drop for Lab {
 pub struct Bound {
     address: SocketAddr,
     sidecar: Option<(&'static str, SocketAddr)>,
-    /// Serves on the calling thread until it is stopped. Fails if the log is incomplete.
     serve: Box<dyn FnOnce() -> Result<(), LabError> + Send>,
-    /// Stops it. Can be called from any thread, before or while it serves.
     stop: Box<dyn FnOnce() + Send>,
 }
 

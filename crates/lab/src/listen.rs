@@ -1,4 +1,4 @@
-//! Binds ports, and raises the limit of open files.
+//! Binds ports and raises the limit of open files.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
@@ -34,7 +34,6 @@ fn take(address: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> {
     };
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(family, SocketType::STREAM, flags, None)?;
-    // A lab that is started again can use the port of the previous one.
     sockopt::set_socket_reuseaddr(&socket, true)?;
     bind(&socket, &address)?;
     listen(&socket, BACKLOG)?;
@@ -47,7 +46,6 @@ fn take(address: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> {
 /// connections.
 pub fn raise_descriptor_limit() {
     let limit = getrlimit(Resource::Nofile);
-    // If this fails, further connections wait in the backlog.
     let _ = setrlimit(
         Resource::Nofile,
         Rlimit {

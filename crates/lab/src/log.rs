@@ -1,5 +1,5 @@
-//! The request log of `--log FILE`: a line of JSON for each response, on CLOCK_MONOTONIC. It is
-//! buffered, and the caller flushes it. The first write error is reported at the end.
+//! The request log of `--log FILE`: one JSON line per response, with times on CLOCK_MONOTONIC. The
+//! log is buffered, and the caller flushes it. The first write error is reported at the end.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -39,7 +39,6 @@ impl RequestLog {
 
     pub(crate) fn write(&mut self, line: &LogLine<'_>) {
         if self.failure.is_none() {
-            // One write per line, so that readers of the growing file see whole lines.
             let written =
                 format(&mut self.line, line).and_then(|()| self.writer.write_all(&self.line));
             self.failure = written.err();
@@ -58,7 +57,6 @@ impl RequestLog {
         }
     }
 
-    /// Flushes. Fails if anything could not be written.
     pub(crate) fn finish(&mut self) -> Result<(), LabError> {
         self.flush();
         match self.failure.take() {

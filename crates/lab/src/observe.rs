@@ -3,12 +3,12 @@
 //!
 //! Meaning of the counts:
 //!
-//! **received**: the head was read and parsed. The body may be incomplete. The HTTP library rejects
-//! invalid heads with a 400, which is not counted.
+//! **received**: the head has been read and parsed. The body may be incomplete. The HTTP library
+//! rejects invalid heads with status 400, and such requests are not counted.
 //!
-//! **answered**: the lab hands over the response for writing. This is counted before the first byte
-//! is written, so a client that has a response finds it counted. It counts even if the client is
-//! gone, because the work was done (see `server`).
+//! **answered**: the lab has passed on the response for writing. This is counted before the first
+//! byte is written, so that a client with a response always finds it counted. It also counts if the
+//! client has disconnected, because the work was done (see `server`).
 //!
 //! The difference is the number of requests in progress.
 
@@ -58,7 +58,6 @@ impl LabObserver {
         }
     }
 
-    /// Flushes the log. Fails if it is incomplete.
     pub(crate) fn finish(&self) -> Result<(), LabError> {
         self.ledger()
             .log
@@ -67,7 +66,6 @@ impl LabObserver {
     }
 
     fn ledger(&self) -> MutexGuard<'_, Ledger> {
-        // Counters are valid after any panic, so counting continues.
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,4 +1,4 @@
-//! Options of labs: common ones, and `option=value` pairs of a single lab.
+//! Options of labs: common options, and `option=value` pairs of a single lab.
 
 use std::path::PathBuf;
 
@@ -7,16 +7,13 @@ use crate::{LabEntry, LabError};
 #[derive(Clone)]
 pub struct LabOptions {
     pub host: String,
-    /// Port to listen on. 0 means any free one.
     pub port: u16,
-    /// Secret that clients must send to labs that require one.
     pub token: String,
-    /// Seed of random numbers. 0 means a different one at every start.
     pub seed: u64,
     pub log: Option<PathBuf>,
     pub print_token: bool,
     pub until_stdin_closes: bool,
-    /// Pairs for this lab. Of equal names the last one counts, unless the lab accepts several.
+    /// Pairs for this lab. The last of several equal names counts, unless the lab accepts a list.
     pub extra: Vec<(String, String)>,
 }
 

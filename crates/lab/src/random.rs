@@ -1,17 +1,17 @@
-//! Pseudorandom numbers that depend only on (seed, k), so that a lab with a seed can be run again.
+//! Pseudorandom numbers that depend only on (seed, k), so that a run of a lab can be repeated.
 
 use std::hash::{BuildHasher, RandomState};
 
-/// Returns the seed, or a fresh one for 0. It is below 2^53, so that any JSON reader preserves it.
+/// Returns the seed, or a new one if the seed is 0. It is below 2^53, so that every JSON reader
+/// preserves it.
 pub fn seed_or_fresh(seed: u64) -> u64 {
     if seed != 0 {
         return seed;
     }
-    // The hash keys of the standard library come from the system's random source.
     (RandomState::new().hash_one("lab") >> 11).max(1)
 }
 
-/// One step of `SplitMix64`. Neighbouring inputs have unrelated outputs.
+/// Performs one step of `SplitMix64`. Neighbouring inputs give unrelated outputs.
 pub fn mix(n: u64) -> u64 {
     let n = n.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let n = (n ^ (n >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

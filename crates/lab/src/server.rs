@@ -19,9 +19,7 @@ use crate::observe::{self, LabObserver};
 use crate::sidecar::Sidecar;
 use crate::{Bound, LabError, LabOptions, Routes, listen};
 
-/// How often the log is flushed. The documentation says "at least once a second".
 const FLUSH_EVERY: Duration = Duration::from_millis(500);
-/// Time limit for responses in progress at the end. The documentation says "within a second".
 const GRACE: Duration = Duration::from_millis(500);
 const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 
@@ -52,13 +50,11 @@ pub(crate) fn bind(
         sidecar: scheme_and_address,
         serve: Box::new(move || {
             let _sidecar = sidecar.map(Sidecar::begin).transpose()?;
-            // Both a message and a dropped sender mean "stop".
             let stopped = async { drop(stopped.await) };
             if let Some(background) = background {
                 runtime.spawn(background);
             }
             runtime.block_on(serve(listener, router, &tally, stopped));
-            // The remaining connections end here, before the log is closed.
             drop(runtime);
             tally.finish()
         }),
@@ -66,8 +62,6 @@ pub(crate) fn bind(
     })
 }
 
-/// Serves until `stop` is ready. Then closes idle connections and waits briefly for responses in
-/// progress.
 async fn serve(
     listener: TcpListener,
     router: Router,
@@ -77,8 +71,8 @@ async fn serve(
     let service = TowerToHyperService::new(router.with_state(()));
     let connections = GracefulShutdown::new();
     let mut http = http1::Builder::new();
-    // A client may disappear right after sending. Its request was received, so it must be handled
-    // and counted. Without half_close, hyper would drop it or not, depending on scheduling.
+    // Count requests of clients that disconnect right after sending. Without `half_close`, hyper
+    // would sometimes drop them.
     http.half_close(true).pipeline_flush(true);
 
     let mut flush = tokio::time::interval(FLUSH_EVERY);
@@ -93,11 +87,10 @@ async fn serve(
                     let connection = http.serve_connection(prepare(stream), service.clone());
                     let watched = connections.watch(connection);
                     tokio::spawn(async move {
-                        // Errors of a single connection are ignored.
                         let _ = watched.await;
                     });
                 }
-                // Usually "too many open files". Connections wait in the backlog.
+                // The process probably has too many open files. Connections wait in the backlog.
                 Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
             },
         }
@@ -107,7 +100,6 @@ async fn serve(
 }
 
 fn prepare(stream: TcpStream) -> TokioIo<TcpStream> {
-    // This fails only if the connection is closed, which serving will notice.
     let _ = stream.set_nodelay(true);
     TokioIo::new(stream)
 }

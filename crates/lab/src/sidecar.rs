@@ -1,4 +1,4 @@
-//! A second server of a lab on its own port and thread. It responds even if the lab is busy.
+//! A lab's second server, on its own port and thread, so that it responds even if the lab is busy.
 
 use std::any::Any;
 use std::net::SocketAddr;
@@ -15,7 +15,7 @@ use crate::{LabError, LabOptions, listen};
 
 pub type Serving = Box<dyn Any>;
 
-/// A second server whose port is bound, but that does not serve yet.
+/// A second server with a bound port that does not serve yet.
 pub struct Sidecar {
     pub(crate) scheme: &'static str,
     pub(crate) address: SocketAddr,
@@ -23,7 +23,6 @@ pub struct Sidecar {
 }
 
 impl Sidecar {
-    /// Creates a server that `begin` starts. `scheme` and `address` are printed.
     pub fn new(
         scheme: &'static str,
         address: SocketAddr,
@@ -36,7 +35,6 @@ impl Sidecar {
         }
     }
 
-    /// Serves routes over HTTP on this port of the lab's host. Fails if the port is in use.
     pub fn http(options: &LabOptions, port: u16, routes: Router) -> Result<Self, LabError> {
         let own = LabOptions {
             port,
@@ -84,7 +82,6 @@ async fn serve(listener: std::net::TcpListener, routes: Router) {
                     let _ = connection.await;
                 });
             }
-            // Usually "too many open files". Connections wait in the backlog.
             Err(_) => tokio::time::sleep(std::time::Duration::from_millis(20)).await,
         }
     }
@@ -99,7 +96,6 @@ impl Drop for Routes {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
-            // There is no result, and panics were printed.
             let _ = thread.join();
         }
     }

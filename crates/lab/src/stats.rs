@@ -1,4 +1,4 @@
-//! Counts for `GET /__lab/stats`: requests and responses by route and status.
+//! Counts requests and responses by route and status, for `GET /__lab/stats`.
 
 use std::collections::BTreeMap;
 
@@ -7,9 +7,7 @@ use serde_json::{Map, Value, json};
 
 const OTHER: &str = "(other)";
 
-/// Counts of one route. Search is linear, because a lab has few routes.
 struct RouteCounts {
-    /// Method and route. `None` for everything without a route.
     key: Option<(Method, String)>,
     received: u64,
     answered: BTreeMap<u16, u64>,
@@ -42,7 +40,6 @@ pub(crate) struct Stats {
 
 impl Stats {
     pub(crate) fn received(&mut self, method: &Method, pattern: Option<&str>) -> RouteId {
-        // Clients may invent methods, so requests without a route share a row.
         let key = pattern
             .filter(|_| is_standard(method))
             .map(|pattern| (method, pattern));

@@ -17,8 +17,8 @@ pub struct Stop {
 }
 
 impl Stop {
-    /// Installs the handlers. Signals are remembered even if nothing waits for them. Fails if the
-    /// system refuses.
+    /// Installs the handlers. From then on no signal is lost, even before anything waits for it.
+    /// Fails if the system refuses.
     pub fn listen(until_stdin_closes: bool) -> Result<Self, LabError> {
         Self::try_listen(until_stdin_closes).map_err(LabError::Runtime)
     }
@@ -61,13 +61,11 @@ impl Stop {
     }
 }
 
-/// Reads standard input until its end, on a separate thread, because the read cannot be cancelled.
 fn watch_stdin() -> io::Result<oneshot::Receiver<()>> {
     let (closed, receiver) = oneshot::channel();
     std::thread::Builder::new()
         .name("lab-stdin".to_owned())
         .spawn(move || {
-            // If standard input cannot be read, it counts as closed.
             let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
             let _ = closed.send(());
         })?;

@@ -1,11 +1,10 @@
-//! Parses durations, shares, rates and counts exactly. An error is one line that says what is
+//! Parses durations, shares, rates and counts exactly. An error is one line that states what is
 //! valid.
 
 use std::ops::RangeInclusive;
 
 pub const SECOND: u64 = 1_000_000_000;
 
-/// Maximum duration. It prevents overflow in sums.
 const LONGEST: u64 = 86_400 * SECOND;
 
 const UNITS: [(&str, u64); 7] = [
@@ -20,7 +19,6 @@ const UNITS: [(&str, u64); 7] = [
 
 type Read<T> = Result<T, String>;
 
-/// Parses a duration to nanoseconds: `1.5ms`, or a bare `0`.
 pub fn duration(text: &str) -> Read<u64> {
     let advice =
         || "write a duration with its unit (ns us ms s m h d), for example 10ms".to_owned();
@@ -54,7 +52,6 @@ pub fn share(text: &str) -> Read<f64> {
     }
 }
 
-/// Parses a rate (`2000/s`, `90/m`, `10/h`) to the gap between two events in nanoseconds.
 pub fn gap_of_rate(text: &str) -> Read<u64> {
     let per = match Decimal::split(text) {
         Some((number, "/s")) => number.value() / 1e9,
@@ -94,7 +91,6 @@ pub fn weight(text: &str) -> Read<f64> {
     }
 }
 
-/// An exact number without sign: `digits / 10^scale`.
 struct Decimal {
     digits: u64,
     scale: u32,
@@ -111,7 +107,6 @@ impl Decimal {
             Some(_) => return None,
             None => (number, ""),
         };
-        // At most 18 digits. A second point fails to parse.
         let fits = !whole.is_empty() && whole.len() + part.len() <= 18;
         let digits = fits.then(|| format!("{whole}{part}").parse().ok())??;
         let scale = u32::try_from(part.len()).ok()?;

@@ -1,9 +1,9 @@
-//! Confidence of percentiles: intervals from order statistics, without assuming a distribution, on
+//! Confidence intervals of percentiles from order statistics. They assume no distribution and use
 //! an effective sample size.
 //!
 //! Requests of a load test are correlated, because a slow moment slows many of them. The variance
-//! of exceedances per time window is compared with that of independent samples. The effective
-//! sample size shrinks by that ratio.
+//! of exceedances per time window, divided by that of independent samples, is the factor by which
+//! the effective sample size shrinks.
 
 use std::collections::BTreeMap;
 
@@ -14,9 +14,9 @@ use crate::{
 };
 
 const MOST_WINDOWS: usize = 300;
-/// Maximum width of a joined window, as a power of two of seconds.
+/// Maximum width of a joined window in seconds, a power of two.
 const WIDEST: u32 = 32;
-/// Maximum number of halvings of a joined window's resolution, so that its memory does not grow.
+/// Maximum number of times that a joined window halves its resolution, to limit memory.
 const HALVINGS: u32 = 2;
 const LAGS: usize = 2;
 const ENOUGH_WINDOWS: usize = 60;
@@ -28,7 +28,7 @@ pub struct Windows {
     doubled: u32,
 }
 
-/// A packed distribution, because there is one for each window and label.
+/// A packed distribution, because one is kept for each window and label.
 #[derive(Debug, Clone, Default)]
 struct SampleWindow {
     answered: Packed,
@@ -48,20 +48,20 @@ impl SampleWindow {
     }
 }
 
-/// Samples of a window and how many of them exceed a value.
+/// Number of samples in a window, and how many of them exceed a value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WindowCount {
     /// Number of the window.
     pub number: u64,
-    /// Samples.
+    /// Number of samples.
     pub samples: f64,
-    /// Samples above the value.
+    /// Number of samples above the value.
     pub exceedances: f64,
 }
 
 impl Windows {
-    /// Adds the counts of a second of the wall clock and a phase. Counts that several processes
-    /// have in the same second share a window.
+    /// Adds the counts of one wall-clock second and phase. Counts of several processes in the same
+    /// second share a window.
     pub fn push(&mut self, second: u64, phase: u32, answered: &Histogram, unanswered: u64) {
         let number = second >> self.doubled;
         let window = self.list.entry((number, phase)).or_default();
@@ -81,7 +81,7 @@ impl Windows {
         }
     }
 
-    /// Returns the windows between these wall-clock seconds.
+    /// Returns the windows between two wall-clock seconds.
     #[must_use]
     pub fn within(&self, from: u64, to: u64) -> Windows {
         let first = from.div_ceil(1 << self.doubled);
@@ -93,8 +93,7 @@ impl Windows {
         }
     }
 
-    /// Returns (number, samples, exceedances of `x`) for each window that has samples of these
-    /// phases.
+    /// Returns the samples and exceedances of `x` for each window that has samples of these phases.
     #[must_use]
     pub fn counted(&self, x: u64, phases: Option<&[u32]>) -> Vec<WindowCount> {
         let mut counted: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
@@ -116,10 +115,11 @@ impl Windows {
             .collect()
     }
 
-    /// Returns the variance of exceedances of `x`, relative to that of independent samples. At
-    /// least 1.
+    /// Returns the variance of exceedances of `x` relative to that of independent samples, at least
+    /// 1.
     ///
-    /// `phases` selects phases, because a change of load between phases is not correlation.
+    /// `phases` restricts the windows to some phases, because a change of load between phases is
+    /// not correlation.
     #[must_use]
     pub fn inflation(&self, x: u64, phases: Option<&[u32]>) -> f64 {
         let counted = self.counted(x, phases).into_iter();
@@ -129,12 +129,12 @@ impl Windows {
         inflation_of(&counted)
     }
 
-    /// Returns an inflation that is unlikely to be too small: the larger one of exceeding the
-    /// measured quantile `x` and exceeding the bound.
+    /// Returns an inflation that is unlikely to be too small: the larger of those for the measured
+    /// quantile `x` and the bound.
     ///
     /// A slow mode may come in bursts that the quantile does not show. The measured correlation
     /// counts twice, because a run that is quiet by chance underestimates it. This keeps false
-    /// passes of a busy queue near 1 % from one minute on.
+    /// passes of a busy queue near 1 % for runs of at least a minute.
     #[must_use]
     pub fn conservative_inflation(&self, x: u64, bound: u64, phases: Option<&[u32]>) -> f64 {
         let seen = self.inflation(x, phases).max(self.inflation(bound, phases));
@@ -148,8 +148,8 @@ impl Windows {
     }
 }
 
-/// Returns the variance of exceedances relative to that of independent samples. At least 1.
-/// `counted` has (samples, exceedances) of consecutive windows.
+/// Returns the variance of exceedances relative to that of independent samples, at least 1.
+/// `counted` contains (samples, exceedances) of consecutive windows.
 #[must_use]
 pub fn inflation_of(counted: &[(f64, f64)]) -> f64 {
     let windows = counted.len();
@@ -159,11 +159,12 @@ pub fn inflation_of(counted: &[(f64, f64)]) -> f64 {
     let (n, over) = counted
         .iter()
         .fold((0.0, 0.0), |(n, over), (a, b)| (n + a, over + b));
-    // If no sample or every sample exceeds the bound, correlation cannot be estimated.
+    // Correlation cannot be estimated if no sample or every sample exceeds the bound.
     if over == 0.0 || over == n {
         return 1.0;
     }
-    // Use the observed share. Cells are 0.1 % wide, and equal values would look like correlation.
+    // Compare with the observed share. Buckets are 0.1 % wide, and equal values would look like
+    // correlation.
     let share = over / n;
     let d: Vec<f64> = counted.iter().map(|(n, over)| over - share * n).collect();
     let covariance = |lag: usize| {
@@ -182,18 +183,18 @@ pub fn inflation_of(counted: &[(f64, f64)]) -> f64 {
     let independent = share * (1.0 - share) * n / windows as f64;
     let phi = (variance / independent).max(1.0);
     if windows < ENOUGH_WINDOWS {
-        // A few windows underestimate correlation, so widen the excess over 1.
+        // A small number of windows underestimates correlation, so widen the excess over 1.
         1.0 + (phi - 1.0) * widening(windows)
     } else {
         phi
     }
 }
 
-/// Whether the quantile of each half of the run is far from the bound: at most half or at least
-/// twice the bound. Drift of the samples is then not treated as correlation.
+/// Whether the quantile of each half of the run is far from the bound: at most half the bound or at
+/// least twice the bound. Drift of the samples is then not treated as correlation.
 ///
-/// If only a few samples may exceed the bound, all samples must be on its side too, because those
-/// few may come in bursts. Always false with fewer than two parts.
+/// If only a few samples may exceed the bound, all samples must be on the same side of the bound,
+/// because those few may come in bursts. Always false with fewer than two parts.
 #[must_use]
 pub fn is_far(parts: &[KindTimes], q: f64, bound: u64) -> bool {
     let halves = halves(parts);
@@ -201,7 +202,7 @@ pub fn is_far(parts: &[KindTimes], q: f64, bound: u64) -> bool {
     sides.len() == 2 && sides[0].is_some() && sides[0] == sides[1]
 }
 
-/// Like [`is_far`], for all samples together.
+/// Like [`is_far`], but for all samples together.
 #[must_use]
 pub fn is_far_from(samples: &KindTimes, q: f64, bound: u64) -> bool {
     side(samples, q, bound).is_some()
@@ -211,7 +212,7 @@ pub fn is_far_from(samples: &KindTimes, q: f64, bound: u64) -> bool {
 /// constant times is then not treated as correlation.
 ///
 /// The spread excludes half of the share beyond the quantile at each end. All samples must be on
-/// one side of the bound.
+/// the same side of the bound.
 #[must_use]
 pub fn is_separated(samples: &KindTimes, q: f64, bound: u64) -> bool {
     const TIMES: u64 = 2;
@@ -235,7 +236,8 @@ fn none_below(samples: &KindTimes, bound: u64) -> bool {
     samples.answered.min().is_none_or(|min| min > bound)
 }
 
-/// The side of the bound that the samples are on. `None` unless they are far from it.
+/// Returns the side of the bound that all samples are on. `None` if they are not far from the
+/// bound.
 fn side(samples: &KindTimes, q: f64, bound: u64) -> Option<Standing> {
     const FAR: u64 = 2;
     const COMMON: f64 = 0.9;
@@ -266,11 +268,11 @@ fn halves(parts: &[KindTimes]) -> Vec<KindTimes> {
     filled.collect()
 }
 
-/// Squared ratio between Student's quantile and the normal one, for a variance that is estimated
+/// Returns the squared ratio of Student's quantile to the normal quantile, for a variance estimated
 /// from few windows.
 fn widening(windows: usize) -> f64 {
     let freedom = (windows - 1) as f64;
-    // Hill's expansion of the 97.5 % quantile. It is exact to 1 % from three degrees of freedom on.
+    // Hill's expansion of the 97.5 % quantile, exact to 1 % from three degrees of freedom on.
     let z: f64 = 1.96;
     let t = z
         + (z.powi(3) + z) / (4.0 * freedom)
@@ -278,14 +280,14 @@ fn widening(windows: usize) -> f64 {
     (t / z).powi(2)
 }
 
-/// 95 % interval of a percentile.
+/// The 95 % confidence interval of a percentile.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
-    /// Lower bound in nanoseconds. If `has_low` is false, the smallest sample.
+    /// Lower bound in nanoseconds. The smallest sample if `has_low` is false.
     pub low_ns: u64,
-    /// Whether the sample is large enough to have a lower bound.
+    /// Whether there are enough samples for a lower bound.
     pub has_low: bool,
-    /// Upper bound in nanoseconds. `None` if the sample is too small.
+    /// Upper bound in nanoseconds. `None` if there are too few samples.
     pub high_ns: Option<u64>,
     /// Effective number of independent samples.
     pub effective: f64,
@@ -293,11 +295,11 @@ pub struct Interval {
     pub rough: bool,
 }
 
-/// Probability of being outside a 95 % interval, on each side.
+/// Probability beyond each end of a 95 % interval.
 const TAIL: f64 = 0.025;
 
-/// Returns the 95 % interval of the quantile `q`. `unanswered` samples are not in the histogram and
-/// rank above it.
+/// Returns the 95 % confidence interval of the quantile `q`. The `unanswered` samples are not in
+/// the histogram and rank above all its values.
 #[must_use]
 pub fn interval(
     answered: &Histogram,
@@ -309,7 +311,7 @@ pub fn interval(
     let x = answered.at_rank(rank_of(q, n)?)?;
     let effective = n as f64 / windows.inflation(x, None);
     let (least, most) = ranks(effective, 1.0 - q, TAIL);
-    // The k-th largest effective sample is the k × n / effective-th largest real one.
+    // The k-th largest effective sample is the (k × n / effective)-th largest real sample.
     let at = |k: f64| {
         answered.at_rank((n as f64 - k * n as f64 / effective + 1.0).clamp(1.0, n as f64) as u64)
     };
@@ -326,14 +328,14 @@ pub fn interval(
     })
 }
 
-/// Whether a percentile criterion is decided with 99 % confidence, or open.
+/// Result of a percentile criterion, if decided with 99 % confidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
     /// The true quantile is below the limit.
     Below,
     /// The true quantile is above the limit.
     Above,
-    /// There are not enough samples.
+    /// There are not enough samples to decide.
     Open,
 }
 
@@ -352,20 +354,20 @@ pub fn standing(n: u64, over: u64, inflation: f64, q: f64) -> Standing {
     }
 }
 
-/// Number of samples that decide the criterion if all of them are below the limit.
+/// Returns the number of samples that decide the criterion if all of them are below the limit.
 #[must_use]
 pub fn needed(q: f64) -> u64 {
     (0.01f64.ln() / q.ln()).ceil() as u64
 }
 
-/// Range of exceedance counts that contains Binomial(n, p) except for `tail` on each side.
+/// Returns the range that contains the exceedance count of Binomial(n, p) except for a probability
+/// of `tail` on each side.
 ///
-/// The quantile's upper bound is the `.0`-th largest sample (0 means that there is none), its lower
-/// bound the `.1`-th largest.
+/// The quantile's upper bound is the `.0`-th largest sample (0 means that there is none), and its
+/// lower bound is the `.1`-th largest.
 fn ranks(n: f64, p: f64, tail: f64) -> (f64, f64) {
     let (mut low, mut high) = (0.0, (n * p).ceil());
     let (mut floor, mut ceiling) = (0.0, (n * p).ceil());
-    // Find the largest k with P(X ≤ k − 1) ≤ tail, by bisection on whole numbers.
     while floor <= ceiling {
         let middle: f64 = ((floor + ceiling) / 2.0f64).floor();
         if middle == 0.0 || at_most(n, p, middle - 1.0) <= tail {
@@ -375,7 +377,6 @@ fn ranks(n: f64, p: f64, tail: f64) -> (f64, f64) {
             ceiling = middle - 1.0;
         }
     }
-    // Find the smallest k with P(X ≥ k) ≤ tail.
     let (mut floor, mut ceiling) = (high.max(1.0), n.ceil().max(1.0));
     while floor <= ceiling {
         let middle: f64 = ((floor + ceiling) / 2.0f64).floor();
@@ -389,8 +390,8 @@ fn ranks(n: f64, p: f64, tail: f64) -> (f64, f64) {
     (low, high)
 }
 
-/// P(X ≤ k) of Binomial(n, p), for any real n. If the expectation exceeds 1,000, uses the normal
-/// approximation.
+/// Returns P(X ≤ k) of Binomial(n, p) for any real n. Uses the normal approximation if the
+/// expectation exceeds 1,000.
 fn at_most(n: f64, p: f64, k: f64) -> f64 {
     if k < 0.0 {
         return 0.0;
@@ -402,7 +403,7 @@ fn at_most(n: f64, p: f64, k: f64) -> f64 {
     if mean > 1000.0 && n - mean > 1000.0 {
         return normal((k + 0.5 - mean) / variance.sqrt());
     }
-    // Each term follows from the previous one by a ratio. Logarithms avoid underflow.
+    // Each term is a multiple of the previous one. Logarithms avoid underflow.
     let mut log_term = n * (1.0 - p).ln();
     let mut sum = log_term.exp();
     let mut i = 0.0;
@@ -414,7 +415,7 @@ fn at_most(n: f64, p: f64, k: f64) -> f64 {
     sum.min(1.0)
 }
 
-/// The normal distribution (Abramowitz and Stegun 26.2.17), exact to 7.5e-8.
+/// Returns the normal distribution function (Abramowitz and Stegun 26.2.17), exact to 7.5e-8.
 fn normal(z: f64) -> f64 {
     let t = 1.0 / (1.0 + 0.231_641_9 * z.abs());
     let series = t

@@ -82,7 +82,7 @@ impl Run {
 
 #[test]
 fn ranks_match_textbook() {
-    // 95 % intervals, as the numbers of the largest samples.
+    // Ranks of the samples that bound the 95 % interval, counted from the largest.
     for (q, n, lower, upper) in [
         (0.99, 1e3, 18.0, 4.0),
         (0.99, 1e4, 121.0, 81.0),
@@ -104,7 +104,8 @@ fn ranks_match_textbook() {
 
 #[test]
 fn criterion_is_decided_by_known_sample_sizes() {
-    // Early stopping with 99 % confidence: number of samples, and of samples over the limit.
+    // Early stopping with 99 % confidence: quantile, number of samples over the limit, number of
+    // samples.
     for (q, over, n) in [
         (0.9, 0, 44),
         (0.9, 10, 197),
@@ -132,7 +133,7 @@ fn criterion_is_decided_by_known_sample_sizes() {
 
 #[test]
 fn intervals_of_correlated_samples_have_their_coverage() {
-    // (load, p99 of the response time in ms). The p99 is ln 100 / (μ − λ).
+    // Load, and p99 of the response time in ms. The p99 is ln 100 / (μ − λ).
     for (load, truth_ms) in [(0.5, 9.21), (0.8, 23.03)] {
         let runs = 200;
         let covered = (0..runs)
@@ -159,8 +160,8 @@ fn independent_samples_are_not_inflated() {
 
 #[test]
 fn run_at_the_limit_rarely_passes() {
-    // 10,000 runs of 2,000 samples each. The true share over the limit is exactly the allowed 1 %,
-    // or half of it.
+    // 10,000 runs of 2,000 samples each. The true share over the limit equals the allowed 1 %, or
+    // half of it.
     let mut random = Random(11);
     let mut passes = |share: f64, n: u64| {
         let runs = 10_000;
@@ -190,8 +191,8 @@ fn correlated_queue_at_the_limit_rarely_passes() {
     }
 }
 
-/// A server with a fast mode, and a rare slow one just above the limit. Slow responses come in
-/// bursts of this mean length. Their share is exactly the allowed one, so a pass is wrong.
+/// A server with a fast mode, and a rare slow mode just above the limit. Slow responses come in
+/// bursts of mean length `burst`. Their share is exactly the allowed share, so a pass is wrong.
 fn rare_slow_mode(seed: u64, seconds: u64, each: u64, burst: f64) -> Run {
     let mut random = Random(seed);
     let (mut slow, share) = (false, 0.01);
@@ -280,7 +281,7 @@ fn drifting_median_near_limit_stays_open() {
 
 #[test]
 fn nearly_constant_times_decide_a_close_limit() {
-    // 270 ms with a slow drift, and one pause of the machine.
+    // Latencies of 270 ms with a slow drift, and one pause of the machine.
     let mut random = Random(13);
     let mut n = 0;
     let run = Run::new(15, 22, || {
@@ -307,7 +308,7 @@ fn nearly_constant_times_decide_a_close_limit() {
 fn phase_uses_its_own_windows() {
     let mut random = Random(9);
     let (mut windows, mut all) = (Windows::default(), Histogram::<u64>::default());
-    // Twenty calm seconds, then ten in which everything takes 100 times as long.
+    // Everything takes 100 times as long in the last ten of thirty seconds.
     for second in 0..30 {
         let mut window = Histogram::<u64>::default();
         let mean = if second < 20 { 1.0 } else { 100.0 };

@@ -1,6 +1,7 @@
-//! Where intervals end: at whole seconds of the wall clock, and at the ends of phases.
+//! Intervals end at whole seconds of the wall clock and at the ends of phases.
 //!
-//! Every worker computes the same cuts, so the i-th interval is the same period for all.
+//! Every worker computes the same boundaries, so the i-th interval is the same period for all
+//! workers.
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -9,16 +10,16 @@ const SECOND: u64 = 1_000_000_000;
 pub struct Cuts {
     /// Wall clock at the start of the run, in nanoseconds since 1970.
     wall_start_ns: u64,
-    /// Ends of the phases, in nanoseconds from the start, ascending.
+    /// Ends of the phases in nanoseconds from the start of the run, ascending.
     phase_ends: Vec<u64>,
-    /// Whether an arrival exactly at the end of a phase belongs to it. See
+    /// Whether an arrival exactly at the end of a phase belongs to that phase. See
     /// [`Cuts::with_arrivals_at_ends`].
     arrivals_at_ends: bool,
 }
 
 impl Cuts {
-    /// Creates the cuts of a run. The start is in nanoseconds since 1970, the ends of phases in
-    /// nanoseconds from the start.
+    /// Creates the boundaries of a run from its wall-clock start in nanoseconds since 1970, and the
+    /// ends of phases in nanoseconds from the start.
     #[must_use]
     pub fn new(wall_start_ns: u64, phase_ends: &[u64]) -> Cuts {
         Cuts {
@@ -28,8 +29,8 @@ impl Cuts {
         }
     }
 
-    /// Sets whether an arrival exactly at the end of a phase belongs to that phase instead of the
-    /// next one.
+    /// Sets whether an arrival exactly at the end of a phase belongs to that phase or to the next
+    /// one.
     #[must_use]
     pub fn with_arrivals_at_ends(self, arrivals_at_ends: bool) -> Cuts {
         Cuts {
@@ -38,30 +39,30 @@ impl Cuts {
         }
     }
 
-    /// Returns the first cut after a time.
+    /// Returns the first boundary after a time.
     #[must_use]
     pub fn next_after(&self, ns: u64) -> u64 {
         let into_second = (self.wall_start_ns % SECOND + ns % SECOND) % SECOND;
         let second = ns + (SECOND - into_second);
         let phase = self.phase_ends.partition_point(|end| *end <= ns);
-        // A phase of length zero does not cut.
+        // A phase of length zero adds no boundary.
         self.phase_ends
             .get(phase)
             .map_or(second, |end| second.min(*end))
     }
 
-    /// The phase at a time. Times after the last phase belong to it.
+    /// Returns the phase at a time. Times after the last phase count as the last phase.
     #[must_use]
     pub fn phase_at(&self, ns: u64) -> u32 {
         let index = self.phase_ends.partition_point(|end| *end <= ns);
         index.min(self.phase_ends.len().saturating_sub(1)) as u32
     }
 
-    /// The phase of an intended start.
+    /// Returns the phase of an intended start.
     #[must_use]
     pub fn phase_of(&self, intended_ns: u64) -> u32 {
-        // The nanosecond before an intended start is in another phase only if the start is at the
-        // end of a phase.
+        // One nanosecond earlier is another phase only if the arrival is exactly at the end of a
+        // phase.
         self.phase_at(if self.arrivals_at_ends {
             intended_ns.saturating_sub(1)
         } else {
@@ -69,7 +70,7 @@ impl Cuts {
         })
     }
 
-    /// Wall clock at a time of the run, in nanoseconds since 1970.
+    /// Returns the wall clock at a time of the run, in nanoseconds since 1970.
     #[must_use]
     pub fn wall_ns(&self, ns: u64) -> u64 {
         self.wall_start_ns + ns

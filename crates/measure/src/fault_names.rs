@@ -1,5 +1,5 @@
-//! Names of faults in the record. They are part of its format and never change. The texts for users
-//! ([`Fault::text`]) may change.
+//! Names of faults in the record. They are part of the record format and never change, unlike the
+//! texts for users ([`Fault::text`]).
 
 use crate::{
     Fault,
@@ -48,12 +48,12 @@ const ALL: [Fault; 38] = [
 ];
 
 impl Fault {
-    /// All faults.
+    /// Returns all faults.
     pub fn all() -> impl Iterator<Item = Fault> {
         ALL.into_iter().chain(TlsFault::all().map(Fault::Tls))
     }
 
-    /// The name in the record.
+    /// Returns the fault's name in the record.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -99,7 +99,7 @@ impl Fault {
         }
     }
 
-    /// The fault with this name in the record.
+    /// Returns the fault with this name in the record.
     #[must_use]
     pub fn named(name: &str) -> Option<Fault> {
         Fault::all().find(|fault| fault.name() == name)

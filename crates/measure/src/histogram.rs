@@ -1,22 +1,22 @@
 //! Histograms of nanoseconds in HdrHistogram's log-linear layout (3 significant digits, 1 ns to 1
 //! h), stored in sparse pages.
 //!
-//! Workers record into `Histogram<u32>`; merged intervals use `Histogram<u64>`. Count, sum, min and
-//! max are exact. Values above an hour count in the last cell, but the maximum stays exact.
+//! Workers record into `Histogram<u32>`, and merged intervals use `Histogram<u64>`. Count, sum, min
+//! and max are exact. Values above an hour count in the last bucket, but the maximum stays exact.
 
-/// Highest value with a cell of its own.
+/// Highest value that the buckets distinguish. Higher values count in the last bucket.
 pub const MAX_VALUE: u64 = 3_600_000_000_000;
 
-/// Values below this have cells of width 1. Each octave above it has half as many cells, of twice
-/// the width of the previous octave.
+/// Values below this have buckets of width 1. Each octave above has half as many buckets, twice as
+/// wide as in the previous octave.
 const SUB_BUCKETS: u64 = 2048;
 const HALF: usize = 1024;
 const CELLS_PER_PAGE: usize = 256;
 const PAGES: usize = index_of(MAX_VALUE) / CELLS_PER_PAGE + 1;
 
-/// Counter of a cell.
+/// Counter of a bucket.
 pub trait Cell: Copy + Default + Into<u64> {
-    /// Adds, saturating at the type's maximum.
+    /// Adds `n`, saturating at the type's maximum.
     fn add(&mut self, n: u64);
 }
 
@@ -32,7 +32,7 @@ impl Cell for u64 {
     }
 }
 
-/// Values between two bounds.
+/// A filled bucket of a histogram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HistogramCell {
     /// Lowest value.
@@ -46,7 +46,7 @@ pub struct HistogramCell {
 /// A distribution of nanoseconds.
 #[derive(Debug, Clone)]
 pub struct Histogram<C: Cell = u64> {
-    /// Where each page is: its index in `cells` plus one, or 0 if it does not exist.
+    /// Index of each page in `cells` plus one, or 0 if the page does not exist.
     directory: [u8; PAGES],
     cells: Vec<[C; CELLS_PER_PAGE]>,
     count: u64,
@@ -95,12 +95,12 @@ impl<C: Cell> Histogram<C> {
         self.max = self.max.max(value);
     }
 
-    /// Adds another distribution.
+    /// Adds all values of another distribution.
     pub fn add<D: Cell>(&mut self, other: &Histogram<D>) {
         if self.cells.is_empty() {
             self.cells.reserve_exact(other.cells.len());
         }
-        // Adding a whole page is faster than searching it for filled cells.
+        // Adding a whole page is faster than searching for its filled buckets.
         for (page, theirs) in other.pages() {
             let mine = self.page(page).iter_mut().zip(theirs);
             mine.for_each(|(cell, n)| cell.add((*n).into()));
@@ -111,12 +111,12 @@ impl<C: Cell> Histogram<C> {
         self.max = self.max.max(other.max);
     }
 
-    /// Restores the exact figures of a distribution that was read from its cells.
+    /// Restores the exact figures of a distribution that was read from its buckets.
     pub fn set_exact(&mut self, sum: u128, min: u64, max: u64) {
         (self.sum, self.min, self.max) = (sum, min, max);
     }
 
-    /// Adds counts to a cell. The caller must then call [`Histogram::add_exact`].
+    /// Adds counts to a bucket. The caller must then call [`Histogram::add_exact`].
     pub(crate) fn add_cell(&mut self, index: usize, n: u64) {
         self.cell(index).add(n);
         self.count += n;
@@ -128,45 +128,45 @@ impl<C: Cell> Histogram<C> {
         self.max = self.max.max(max);
     }
 
-    /// Number of values.
+    /// Returns the number of values.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Exact sum of the values.
+    /// Returns the exact sum of the values.
     #[must_use]
     pub fn sum(&self) -> u128 {
         self.sum
     }
 
-    /// Exact minimum. `None` if empty.
+    /// Returns the exact minimum. `None` if there are no values.
     #[must_use]
     pub fn min(&self) -> Option<u64> {
         (self.count > 0).then_some(self.min)
     }
 
-    /// Exact maximum. `None` if empty.
+    /// Returns the exact maximum. `None` if there are no values.
     #[must_use]
     pub fn max(&self) -> Option<u64> {
         (self.count > 0).then_some(self.max)
     }
 
-    /// Mean, from the exact sum. `None` if empty.
+    /// Returns the mean, computed from the exact sum. `None` if there are no values.
     #[must_use]
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum as f64 / self.count as f64)
     }
 
     /// Returns the smallest value with at least the share `q` of all values at or below it, to the
-    /// precision of the layout. For the last value, returns the exact maximum. `None` without
-    /// values.
+    /// precision of the layout. If this is the last value, returns the exact maximum. `None` if
+    /// there are no values.
     #[must_use]
     pub fn quantile(&self, q: f64) -> Option<u64> {
         self.at_rank(rank_of(q, self.count)?)
     }
 
-    /// Returns the value with this rank, counted from 1. `None` beyond the last one.
+    /// Returns the value with this rank, counted from 1. `None` if there are fewer values.
     #[must_use]
     pub fn at_rank(&self, rank: u64) -> Option<u64> {
         let mut below = 0;
@@ -187,8 +187,7 @@ impl<C: Cell> Histogram<C> {
         None
     }
 
-    /// Number of values above a bound, to the precision of the layout: only cells that are entirely
-    /// above count.
+    /// Returns the number of values in buckets that are entirely above a bound.
     #[must_use]
     pub fn above(&self, bound: u64) -> u64 {
         let last = cell_of(bound);
@@ -198,7 +197,7 @@ impl<C: Cell> Histogram<C> {
             .sum()
     }
 
-    /// Filled cells in order.
+    /// Returns the filled buckets in ascending order.
     pub fn cells(&self) -> impl Iterator<Item = HistogramCell> + '_ {
         self.indexed().map(|(index, count)| HistogramCell {
             low: lowest_of(index),
@@ -207,7 +206,7 @@ impl<C: Cell> Histogram<C> {
         })
     }
 
-    /// Removes all values and keeps the memory.
+    /// Removes all values but keeps the memory.
     pub fn clear(&mut self) {
         for page in &mut self.cells {
             page.fill(C::default());
@@ -247,13 +246,14 @@ impl<C: Cell> Histogram<C> {
     }
 }
 
-/// Rank (from 1) of the quantile `q` among `count` values. `None` without values.
+/// Returns the rank (from 1) of the quantile `q` among `count` values. `None` if there are no
+/// values.
 #[must_use]
 pub fn rank_of(q: f64, count: u64) -> Option<u64> {
     if count == 0 {
         return None;
     }
-    // 0.99 × 100 must be rank 99, although the product is 99.00000000000001.
+    // Round, because 0.99 × 100 gives 99.00000000000001 and must be rank 99.
     let exact = q * count as f64;
     let rank = if (exact - exact.round()).abs() < 1e-6 {
         exact.round()
@@ -263,7 +263,7 @@ pub fn rank_of(q: f64, count: u64) -> Option<u64> {
     Some((rank as u64).clamp(1, count))
 }
 
-/// Highest value in the same cell.
+/// Returns the highest value in the same bucket.
 #[must_use]
 pub fn highest_equivalent(value: u64) -> u64 {
     highest_of(index_of(value.min(MAX_VALUE)))

@@ -1,5 +1,5 @@
-//! Ages of requests in flight, counted by the time slot in which they started. Used for decisions
-//! during a run, and not recorded.
+//! Ages of requests in flight, from counts per time slot of their start. They support decisions
+//! during a run and are not recorded.
 
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ pub struct InFlightAges {
     by_label: Vec<Slots>,
 }
 
-/// Number of starts in each slot. The first and the last slot are never empty.
+/// Number of starts per slot. The first and the last slot are never empty.
 #[derive(Debug, Default)]
 struct Slots {
     first: u64,
@@ -21,7 +21,7 @@ struct Slots {
 }
 
 impl InFlightAges {
-    /// Adds requests that started at this time.
+    /// Adds requests that started at `since_ns`.
     #[inline]
     pub fn begin(&mut self, label: LabelId, since_ns: u64, requests: u32) {
         let at = usize::from(label);
@@ -31,7 +31,7 @@ impl InFlightAges {
         self.by_label[at].add(since_ns / SLOT_NS, requests);
     }
 
-    /// Removes a request that started at this time.
+    /// Removes a request that started at `since_ns`.
     #[inline]
     pub fn end(&mut self, label: LabelId, since_ns: u64) {
         if let Some(slots) = self.by_label.get_mut(usize::from(label)) {
@@ -39,7 +39,7 @@ impl InFlightAges {
         }
     }
 
-    /// Ages of the requests in flight, by label. Labels without any are omitted.
+    /// Returns the ages of requests in flight, by label. Omits labels without any.
     #[must_use]
     pub fn ages(&self, now_ns: u64) -> Vec<(LabelId, Histogram<u64>)> {
         let labels = self.by_label.iter().enumerate();

@@ -1,5 +1,5 @@
-//! Snapshots of the workers, and the interval they are merged into. A worker hands over one
-//! snapshot per interval, and never a message per request.
+//! Snapshots of workers, and the interval that they are merged into. A worker sends one snapshot
+//! per interval, and no message per request.
 
 use std::collections::BTreeMap;
 
@@ -10,9 +10,9 @@ use crate::{
 /// A period of the run, in nanoseconds from its start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct TimeSpan {
-    /// Start.
+    /// Start of the period.
     pub from_ns: u64,
-    /// End.
+    /// End of the period.
     pub to_ns: u64,
 }
 
@@ -32,13 +32,13 @@ impl TimeSpan {
         }
     }
 
-    /// Whether all of another period is in this one.
+    /// Whether this period contains all of another one.
     #[must_use]
     pub fn contains(self, other: TimeSpan) -> bool {
         self.from_ns <= other.from_ns && other.to_ns <= self.to_ns
     }
 
-    /// Whether both periods have time in common.
+    /// Whether the two periods overlap.
     #[must_use]
     pub fn overlaps(self, other: TimeSpan) -> bool {
         self.from_ns < other.to_ns && self.to_ns > other.from_ns
@@ -58,21 +58,21 @@ pub struct Snapshot {
     pub worker: usize,
     /// Index of the interval, from 0.
     pub index: u64,
-    /// Start and end, in nanoseconds from the start of the run.
+    /// Period of the interval, in nanoseconds from the start of the run.
     pub span: TimeSpan,
-    /// The phase at the interval's start.
+    /// Phase at the start of the interval.
     pub phase: u32,
-    /// Slots of the labels that counted anything.
+    /// Slots of the labels that have counts.
     pub slots: Vec<(LabelId, Slot<u32>)>,
-    /// Slots of samples whose intended start is in another phase than the interval.
+    /// Slots of samples whose intended start is in a different phase than the interval.
     pub other_phases: Vec<(LabelId, u32, Slot<u32>)>,
     /// Run-wide figures.
     pub run: RunPart,
     /// The front end's own figures.
     pub frontend: Tally,
-    /// First samples of faults and failures.
+    /// First samples of each fault and failure.
     pub firsts: Vec<FirstSeen>,
-    /// When the worker stopped starting arrivals, if the run was ended early.
+    /// Time at which the worker stopped starting arrivals, if the run ended early.
     pub arrivals_end_ns: Option<u64>,
     /// Ages of the requests in flight at the end of the interval, by label.
     pub in_flight_ages: Vec<(LabelId, Histogram<u64>)>,
@@ -91,31 +91,31 @@ pub struct RunPart {
     pub skipped: u64,
     /// Completed iterations that ended at an exit step.
     pub exited: u64,
-    /// Requests in flight: samples at random times, and the level at the end of the interval.
+    /// Requests in flight: sampled at random times, and at the end of the interval.
     pub in_flight: Gauge,
-    /// Active virtual users, sampled in the same way.
+    /// Active virtual users, sampled in the same way as `in_flight`.
     pub users: Gauge,
-    /// Connections opened.
+    /// Number of connections opened.
     pub opened: u64,
-    /// Connections open at the end of the interval.
+    /// Number of connections that are open at the end of the interval.
     pub connections: u64,
     /// CPU time by worker, in nanoseconds.
     pub cpu_ns: Vec<u64>,
-    /// Time spent spinning for the next arrival, by worker. Included in CPU time.
+    /// Time spent spinning for the next arrival, by worker. Included in the CPU time.
     pub spin_ns: Vec<u64>,
-    /// Time in which workers were ready to run and waited for a CPU, by worker. 0 if the kernel
+    /// Time in which a worker was ready to run but waited for a CPU, by worker. 0 if the kernel
     /// does not report it.
     pub waiting_ns: Vec<u64>,
     /// Longest delay until a worker polled its deadlines, in nanoseconds.
     pub stall_ns: u64,
-    /// Number of terminal lines that were dropped because the queue was full.
+    /// Number of terminal lines dropped because the queue was full.
     pub lines_lost: u64,
-    /// When the last request or iteration of the interval ended, in nanoseconds from the start. 0
-    /// if none did.
+    /// Time at which the last request or iteration of the interval ended, in nanoseconds from the
+    /// start of the run. 0 if none ended.
     pub last_end_ns: u64,
 }
 
-/// Samples of a level.
+/// Samples of a level, such as the number of active users.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Gauge {
     /// Number of samples.
@@ -124,7 +124,7 @@ pub struct Gauge {
     pub sum: u64,
     /// Largest sample.
     pub max: u64,
-    /// The level at the end.
+    /// Level at the end of the interval.
     pub last: u64,
 }
 
@@ -137,7 +137,7 @@ impl Gauge {
         self.last = level;
     }
 
-    /// Adds another worker's gauge for the same period. The maxima are added, so the result is an
+    /// Adds another worker's gauge for the same period. Adds the maxima too, so the result is an
     /// upper bound.
     pub fn join(&mut self, other: Gauge) {
         if self.samples == 0 {
@@ -155,7 +155,7 @@ impl Gauge {
     }
 }
 
-/// A worker's first sample of a fault or failure under a label.
+/// First sample of a fault or failure that a worker counted under a label.
 #[derive(Debug, Clone)]
 pub struct FirstSeen {
     /// The sample.
@@ -164,14 +164,14 @@ pub struct FirstSeen {
     pub detail: FailureDetail,
 }
 
-/// Details of a failure. May contain secrets, so the writer must redact them.
+/// Details of a failure. They may contain secrets, which the writer must redact.
 #[derive(Debug, Clone, Default)]
 pub struct FailureDetail {
-    /// What failed, in one line.
+    /// Description of the failure, in one line.
     pub detail: String,
-    /// Values that differ from what was expected, each together with the expected one.
+    /// Values that differ from the expected values, each with the expected value.
     pub found: Vec<String>,
-    /// The start of the response body.
+    /// Start of the response body.
     pub body: Option<String>,
 }
 
@@ -185,7 +185,7 @@ impl From<String> for FailureDetail {
 }
 
 impl FirstSeen {
-    /// The reason in words.
+    /// Returns the reason as text.
     #[must_use]
     pub fn reason(&self) -> String {
         match self.sample.ended {
@@ -199,30 +199,30 @@ impl FirstSeen {
 /// One interval of the run, merged over the workers.
 #[derive(Debug, Default)]
 pub struct Interval {
-    /// Index, from 0.
+    /// Index of the interval, from 0.
     pub index: u64,
-    /// Start and end, in nanoseconds from the start of the run.
+    /// Period of the interval, in nanoseconds from the start of the run.
     pub span: TimeSpan,
-    /// The phase at the interval's start.
+    /// Phase at the start of the interval.
     pub phase: u32,
-    /// By (label, phase of the intended start). Label 0 is the sum of all request labels.
+    /// Slots by label and phase of the intended start. Label 0 is the sum of all request labels.
     pub slots: BTreeMap<(LabelId, u32), Slot>,
     /// Run-wide figures.
     pub run: RunPart,
     /// The front end's own figures.
     pub frontend: Tally,
-    /// First samples of faults and failures.
+    /// First samples of each fault and failure.
     pub firsts: Vec<FirstSeen>,
-    /// Labels that appeared since the previous interval.
+    /// Labels added since the previous interval.
     pub labels: Vec<Label>,
-    /// Ages of the requests in flight at the end of the interval, by label. Label 0 is all. Not
-    /// recorded.
+    /// Ages of the requests in flight at the end of the interval, by label. Label 0 contains all
+    /// requests. Not recorded.
     pub in_flight_ages: BTreeMap<LabelId, Histogram<u64>>,
 }
 
 impl Interval {
-    /// Merges the workers' snapshots of one interval. `is_request` selects the labels that make up
-    /// label 0.
+    /// Merges the snapshots that workers took of one interval. `is_request` selects the labels that
+    /// are summed in label 0.
     #[must_use]
     pub fn merge(
         snapshots: Vec<Snapshot>,
@@ -296,7 +296,7 @@ impl Interval {
         self.firsts.extend(snapshot.firsts);
     }
 
-    /// The slot of one label, over all phases.
+    /// Returns the slot of a label, merged over all phases.
     #[must_use]
     pub fn label(&self, id: LabelId) -> Slot {
         let mut all = Slot::default();

@@ -1,5 +1,5 @@
-//! Labels: names under which samples are counted. Label 0 is all requests. Label 1 is everything
-//! after the first 200 names.
+//! Labels: names under which samples are counted. Label 0 is the sum of all requests. Label 1
+//! collects names after the first 200.
 
 use std::{
     collections::HashMap,
@@ -8,14 +8,14 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-/// The number of a label.
+/// Number of a label.
 pub type LabelId = u16;
 /// All requests.
 pub const ALL: LabelId = 0;
-/// Everything beyond [`MAX_LABELS`].
+/// Requests with names beyond [`MAX_LABELS`].
 pub const OTHER: LabelId = 1;
 const OTHER_NAME: &str = "(other)";
-/// Maximum number of labels with a row of their own.
+/// Maximum number of labels with their own row.
 pub const MAX_LABELS: usize = 200;
 
 /// A name under which samples are counted.
@@ -23,18 +23,18 @@ pub const MAX_LABELS: usize = 200;
 pub struct Label {
     /// Number of the label.
     pub id: LabelId,
-    /// What the label counts.
+    /// Class of what the label counts.
     pub group: LabelGroup,
-    /// HTTP method, or empty.
+    /// HTTP method, or an empty string.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub method: String,
     /// Path template with query, or the name of a step or scenario.
     pub name: String,
-    /// The label's text in reports.
+    /// Name of the label in reports.
     pub text: String,
 }
 
-/// What a label counts.
+/// Class of what a label counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LabelGroup {
@@ -44,7 +44,7 @@ pub enum LabelGroup {
     Iteration,
     /// Groups of steps within an iteration.
     Transaction,
-    /// MQTT operations.
+    /// Operations of MQTT clients.
     Mqtt,
     /// Requests that a test script sent and timed itself.
     Script,
@@ -55,16 +55,16 @@ pub enum LabelGroup {
 /// How a label contributes to the totals of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// Requests with responses, of any protocol. They make up the total of all requests.
+    /// Requests of any protocol. The total of all requests is their sum.
     Request,
-    /// Times that span several requests: an iteration or a transaction.
+    /// Iterations and transactions, which span several requests.
     Iteration,
-    /// Auxiliary times that are not part of any total.
+    /// Auxiliary times, which are not part of any total.
     Aside,
 }
 
 impl LabelGroup {
-    /// The role of the group's labels.
+    /// Returns the role of labels in this group.
     #[must_use]
     pub fn role(self) -> Role {
         match self {
@@ -99,8 +99,8 @@ impl Default for Labels {
 }
 
 impl Labels {
-    /// Returns the number of a name. Assigns one when the name is first used, or [`OTHER`] if none
-    /// are left.
+    /// Returns the number of a name. Assigns a new number on first use, or [`OTHER`] if none is
+    /// left.
     pub fn id(&mut self, group: LabelGroup, method: &str, name: &str) -> LabelId {
         let known = self.list[2..]
             .iter()
@@ -108,7 +108,8 @@ impl Labels {
         if let Some(label) = known {
             return label.id;
         }
-        // Iterations and auxiliary times must not be counted as requests under OTHER.
+        // Only requests may be counted under OTHER, because it is part of the total of all
+        // requests.
         if self.list.len() >= MAX_LABELS && group.role() == Role::Request {
             self.overflowed = true;
             return OTHER;
@@ -133,20 +134,20 @@ impl Labels {
         id
     }
 
-    /// All labels.
+    /// Returns all labels.
     #[must_use]
     pub fn all(&self) -> &[Label] {
         &self.list
     }
 
-    /// The remark for reports if names were merged into (other).
+    /// Returns a remark for reports if names were merged into (other).
     #[must_use]
     pub fn remark(&self) -> Option<String> {
         self.overflowed.then(too_many)
     }
 }
 
-/// The remark that names were merged, with the maximum number of rows.
+/// Returns the remark that names were merged, with the maximum number of rows.
 #[must_use]
 pub fn too_many() -> String {
     let own = MAX_LABELS - 2;
@@ -155,25 +156,25 @@ pub fn too_many() -> String {
     )
 }
 
-/// Labels that all workers share during a run. Locked only when a name is first used, never for
-/// each request.
+/// Labels shared by all workers of a run. The lock is taken only when a worker first uses a name,
+/// never per request.
 #[derive(Debug, Clone, Default)]
 pub struct Registry(Arc<Mutex<Labels>>);
 
 impl Registry {
-    /// Creates the registry with the labels that are known before the run.
+    /// Creates the registry with the labels known before the run.
     #[must_use]
     pub fn new(labels: Labels) -> Registry {
         Registry(Arc::new(Mutex::new(labels)))
     }
 
-    /// The number of a name; see [`Labels::id`].
+    /// Returns the number of a name, see [`Labels::id`].
     #[must_use]
     pub fn id(&self, group: LabelGroup, method: &str, name: &str) -> LabelId {
         self.labels().id(group, method, name)
     }
 
-    /// Labels after the first `known`.
+    /// Returns the labels after the first `known`.
     #[must_use]
     pub fn since(&self, known: usize) -> Vec<Label> {
         self.labels().all().iter().skip(known).cloned().collect()
@@ -184,12 +185,12 @@ impl Registry {
     }
 }
 
-/// Numbers of labels that a worker already knows. Looks them up without a lock.
+/// A worker's cache of label numbers, which avoids locking the registry.
 #[derive(Debug, Default)]
 pub struct LabelCache {
     registry: Registry,
     names: Vec<(LabelGroup, String, HashMap<String, LabelId>)>,
-    /// Whether the registry is full. It is then not asked for new names.
+    /// Whether the registry is full and assigns no more numbers.
     full: bool,
 }
 
@@ -203,7 +204,7 @@ impl LabelCache {
         }
     }
 
-    /// The number of a name, and whether it is new to this worker.
+    /// Returns the number of a name, and whether the name is new to this worker.
     pub fn id(&mut self, group: LabelGroup, method: &str, name: &str) -> (LabelId, bool) {
         let known = self
             .names
@@ -250,10 +251,11 @@ impl LabelCache {
     }
 }
 
-/// Adds a label of another process to `known`. Returns its number here, and whether it is new.
+/// Adds a label of another process to `known`. Returns the label's number here, and whether it is
+/// new.
 ///
-/// Labels with equal names share a number. If another label already has the number, it gets a free
-/// one.
+/// Labels with equal names share a number. If another label already uses the number, this label
+/// gets a free one.
 pub fn settle(known: &mut Vec<Label>, label: &Label) -> (LabelId, bool) {
     let same = |one: &&Label| {
         one.group == label.group && one.method == label.method && one.name == label.name

@@ -4,26 +4,26 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::tls_fault::{Alert, TlsFault};
 
-/// A kind of measured time.
+/// Type of a measured time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum TimeKind {
-    /// Intended start → the worker takes it up, for arrivals and for steps after a think time. The
+    /// Intended start → the worker takes up the arrival, or the step after a think time. The
     /// generator's own delay. Only for the whole run, not by label.
     Lateness,
-    /// The worker takes it up → first byte written: pool, DNS, connect, TLS. Only for the whole
-    /// run.
+    /// The worker takes up the request → first byte written: pool, DNS, connect, TLS. Only for the
+    /// whole run.
     Wait,
     /// First byte written → last byte read.
     Service,
-    /// Lateness + wait + service, exactly.
+    /// Exact sum of lateness, wait and service time.
     Response,
     /// First byte written → first byte read.
     FirstByte,
-    /// TCP connect.
+    /// Duration of the TCP connect.
     Connect,
-    /// TLS handshake.
+    /// Duration of the TLS handshake.
     Tls,
     /// Intended start of the arrival → last response of the iteration.
     Iteration,
@@ -31,20 +31,20 @@ pub enum TimeKind {
     Ack,
     /// MQTT: publish → delivery.
     Delivery,
-    /// A random time → the worker's next poll of its connections and deadlines. Until then it could
-    /// neither send nor read. Only for the whole run.
+    /// A random time → the worker's next poll of its connections and deadlines. Until that poll,
+    /// the worker can neither send nor read. Only for the whole run.
     Stall,
-    /// The script's call → response returned to the script.
+    /// The script's call → the response is returned to the script.
     Script,
-    /// Last byte read → response returned to the test script, which was busy until then. Only for
-    /// the whole run.
+    /// Last byte read → the response is returned to the test script, which is busy until then. Only
+    /// for the whole run.
     Lag,
-    /// The time of an iteration without its think times.
+    /// Duration of an iteration without its think times.
     Unpaused,
 }
 
 impl TimeKind {
-    /// All kinds, in the order of their numbers.
+    /// All types of time, in the order of their numbers.
     pub const ALL: [TimeKind; 14] = [
         TimeKind::Lateness,
         TimeKind::Wait,
@@ -62,7 +62,7 @@ impl TimeKind {
         TimeKind::Unpaused,
     ];
 
-    /// The name in the record.
+    /// Returns the name in the record.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -83,23 +83,23 @@ impl TimeKind {
         }
     }
 
-    /// The kind with this name in the record.
+    /// Returns the type of time with this name in the record.
     #[must_use]
     pub fn named(name: &str) -> Option<TimeKind> {
         TimeKind::ALL.into_iter().find(|kind| kind.name() == name)
     }
 }
 
-/// Class of a result, of a request, an iteration or a connect.
+/// Class of the result of a request, an iteration or a connect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum OutcomeClass {
-    /// Answered as expected.
+    /// The response is as expected.
     Ok,
-    /// Answered, but status, check or capture is wrong.
+    /// There is a response, but its status, a check or a capture is wrong.
     Failed,
-    /// No complete response. Called `none` in the record.
+    /// There is no complete response. The record calls this class `none`.
     #[serde(rename = "none")]
     Unanswered,
 }
@@ -112,7 +112,7 @@ impl OutcomeClass {
         OutcomeClass::Unanswered,
     ];
 
-    /// The name in the record.
+    /// Returns the name in the record.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -122,7 +122,7 @@ impl OutcomeClass {
         }
     }
 
-    /// The class with this name in the record.
+    /// Returns the class with this name in the record.
     #[must_use]
     pub fn named(name: &str) -> Option<OutcomeClass> {
         OutcomeClass::ALL
@@ -148,9 +148,9 @@ pub enum NoAnswer {
     Dns,
     /// The data received is not a response.
     Protocol,
-    /// Fault of the generator: no descriptors, no ports, an invalid URL.
+    /// The generator failed: no descriptors, no ports, or an invalid URL.
     Generator,
-    /// In flight when the run ended.
+    /// The request was in flight when the run ended.
     Unfinished,
 }
 
@@ -167,7 +167,7 @@ impl NoAnswer {
         NoAnswer::Unfinished,
     ];
 
-    /// The name in the record.
+    /// Returns the name in the record.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -183,24 +183,24 @@ impl NoAnswer {
     }
 }
 
-/// Cause of a missing response.
+/// Cause of a missing or incomplete response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Fault {
-    /// The head did not arrive in time, or the whole response took too long.
+    /// The head did not arrive in time, or the whole response exceeded its time limit.
     ResponseTimeout,
-    /// No data for too long.
+    /// No data arrived within the idle time limit.
     IdleTimeout,
-    /// The kernel gave up connecting.
+    /// The kernel gave up the connection attempt.
     ConnectTimeout,
-    /// Connection reset by the peer.
+    /// The peer reset the connection.
     Reset,
-    /// Data was written to a connection that the peer had closed.
+    /// The worker wrote data to a connection that the peer had closed.
     BrokenPipe,
-    /// The peer closed before the response was complete.
+    /// The peer closed the connection before the response was complete.
     ClosedEarly,
     /// A reused connection ended before the first byte of this response.
     Kept(KeptEnd),
-    /// Connection refused.
+    /// The connection was refused.
     Refused,
     /// There is no route to the host.
     Unreachable,
@@ -212,43 +212,43 @@ pub enum Fault {
     Tls(TlsFault),
     /// The response is not valid HTTP.
     Protocol(ProtocolFault),
-    /// More redirects than allowed.
+    /// There were more redirects than allowed.
     TooManyRedirects,
-    /// The content encoding is broken.
+    /// The content encoding is invalid.
     BadEncoding,
-    /// The body is needed and larger than the limit.
+    /// The body is needed but exceeds the size limit.
     BodyTooLarge,
-    /// The proxy refused to connect.
+    /// The proxy refused the connection.
     Proxy,
-    /// No file descriptors left.
+    /// The process has no file descriptors left.
     NoDescriptors,
-    /// No local ports left.
+    /// The machine has no local ports left.
     NoPorts,
-    /// The URL from a template is invalid.
+    /// A template produced an invalid URL.
     BadUrl,
-    /// The response does not fit into the memory budget.
+    /// The response exceeds the memory budget.
     OutOfMemory,
-    /// The host of the URL is not among those that the user allowed.
+    /// The host of the URL is not one that the user allowed.
     HostNotAllowed,
-    /// The test file declares that this step fails. The sample has the name.
+    /// The test file declares that this step fails. The sample contains the name of the error.
     Declared,
     /// Another socket error.
     Other,
-    /// In flight when the run ended.
+    /// The request was in flight when the run ended.
     Unfinished,
-    /// Given up because its user was stopped.
+    /// The request was given up because its user was stopped.
     Cancelled,
 }
 
-/// How a reused connection ended. Most servers close idle connections. If a request is sent at that
+/// How a reused connection ended. Servers close idle connections. If a request is sent at that
 /// moment, neither side is at fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum KeptEnd {
-    /// Connection reset.
+    /// The peer reset the connection.
     Reset,
-    /// Found closed while writing.
+    /// A write found the connection closed.
     BrokenPipe,
-    /// Closed.
+    /// The peer closed the connection.
     Closed,
 }
 
@@ -259,30 +259,30 @@ pub enum ProtocolFault {
     StatusLine,
     /// The version is neither 1.0 nor 1.1.
     Version,
-    /// The status line has no status.
+    /// The status line contains no status code.
     Status,
-    /// A header line is malformed.
+    /// A header line is invalid.
     Header,
     /// The head is too large.
     HeadTooLarge,
     /// Content-Length is not a number.
     ContentLength,
-    /// Two Content-Length headers differ.
+    /// Two Content-Length headers have different values.
     Lengths,
-    /// A chunk size is malformed.
+    /// A chunk size is invalid.
     ChunkSize,
     /// A chunk does not end where its size says.
     ChunkEnd,
-    /// Unexpected bytes after the response.
+    /// Unexpected bytes follow the response.
     Trailing,
-    /// HTTP/2 frames instead of a response.
+    /// The peer sent HTTP/2 frames instead of a response.
     Http2,
-    /// A TLS alert instead of a response.
+    /// The peer sent a TLS alert instead of a response.
     Tls,
 }
 
 impl Fault {
-    /// The class in the ledger.
+    /// Returns the fault's class in the ledger.
     #[must_use]
     pub fn class(self) -> NoAnswer {
         match self {
@@ -323,7 +323,7 @@ impl Fault {
         }
     }
 
-    /// A short text for people.
+    /// Returns a short text for users.
     #[must_use]
     pub fn text(self) -> &'static str {
         match self {
@@ -370,20 +370,20 @@ impl Fault {
     }
 }
 
-/// Why an answered request failed.
+/// Why a request with a response failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Failure {
-    /// The status.
+    /// The status is not as expected.
     Status(u16),
-    /// A check. Has its kind.
+    /// A check failed. Contains the type of the check.
     Check(&'static str),
-    /// A strict capture or match.
+    /// A strict capture or match failed.
     Capture,
-    /// The body is needed and cannot be decoded.
+    /// The body is needed but cannot be decoded.
     Encoding,
-    /// There was one redirect more than the limit.
+    /// There were more redirects than the limit allows.
     RedirectLimit,
-    /// The server refused. Has the protocol's name for the reason.
+    /// The server refused the operation. Contains the protocol's name for the reason.
     Refusal(&'static str),
 }
 

@@ -1,8 +1,8 @@
-//! A compact encoding of a distribution: pairs of varints (distance from the last filled cell,
+//! A compact encoding of a distribution: pairs of varints (distance from the last filled bucket,
 //! count), and the exact figures.
 //!
-//! [`Packed::from_histogram`] is lossless. [`Packed::coarse`] joins neighbouring cells, which
-//! limits the size.
+//! [`Packed::from_histogram`] is lossless. [`Packed::coarse`] joins neighbouring buckets to limit
+//! the size.
 
 use crate::{
     Histogram,
@@ -27,10 +27,10 @@ impl Packed {
         Packed::coarse(histogram, 0)
     }
 
-    /// Packs a distribution at a lower resolution. 2^`halvings` cells are joined and count in the
-    /// middle one. Count, sum, min and max stay exact.
+    /// Packs a distribution at a lower resolution. Joins 2^`halvings` buckets and counts their
+    /// values in the middle one. Count, sum, min and max stay exact.
     ///
-    /// A value moves by at most half a group: 0.2 % for 2 halvings, 0.8 % for 4.
+    /// A value moves by at most half the joined width: 0.2 % for 2 halvings, 0.8 % for 4.
     #[must_use]
     pub fn coarse<C: Cell>(histogram: &Histogram<C>, halvings: u32) -> Packed {
         let mut cells = Vec::new();
@@ -65,7 +65,7 @@ impl Packed {
         }
     }
 
-    /// Adds these values to a distribution.
+    /// Adds the packed values to a histogram.
     pub fn add_to<C: Cell>(&self, histogram: &mut Histogram<C>) {
         for (index, n) in self.indexed() {
             histogram.add_cell(index, n);
@@ -73,13 +73,13 @@ impl Packed {
         histogram.add_exact(self.sum, self.min, self.max);
     }
 
-    /// Number of values.
+    /// Returns the number of values.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Number of values above a bound; see [`Histogram::above`].
+    /// Returns the number of values above a bound, see [`Histogram::above`].
     #[must_use]
     pub fn above(&self, bound: u64) -> u64 {
         let last = cell_of(bound);
@@ -87,7 +87,7 @@ impl Packed {
         above.map(|(_, n)| n).sum()
     }
 
-    /// Filled cells in order: (index, count).
+    /// Returns (index, count) of each filled bucket in ascending order.
     fn indexed(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
         let mut rest = &self.cells[..];
         let mut next = 0;

@@ -1,13 +1,13 @@
 //! The newest second of a run, for live rates and percentiles.
 //!
-//! An interval that ends with a phase may be too short for a rate, so it is merged with earlier
-//! ones.
+//! An interval cut off by the end of a phase may be too short for a rate, so it is merged with
+//! earlier intervals.
 
 use std::collections::VecDeque;
 
 use crate::Interval;
 
-/// Minimum period that is covered, in nanoseconds, once the run is that long.
+/// Minimum period to cover in nanoseconds. A shorter run is covered completely.
 pub const SPAN_NS: u64 = 1_000_000_000;
 
 /// The newest intervals that together cover at least [`SPAN_NS`].
@@ -17,8 +17,8 @@ pub struct Recent {
 }
 
 impl Recent {
-    /// Adds an interval. Returns the merged newest second, with levels and phase of the newest
-    /// interval.
+    /// Adds an interval. Returns the newest second, merged, with the levels and the phase of the
+    /// newest interval.
     pub fn add(&mut self, interval: &Interval) -> Interval {
         self.intervals.push_back(figures_of(interval));
         let end = interval.span.to_ns;
@@ -97,7 +97,7 @@ mod tests {
         assert_eq!(render(0, 300, 45), (0, 300, 45));
         assert_eq!(render(300, 1_300, 150), (300, 1_300, 150));
         assert_eq!(render(1_300, 2_300, 150), (1_300, 2_300, 150));
-        // A phase ends 13 ms later.
+        // The next phase ends 13 ms later.
         assert_eq!(render(2_300, 2_313, 1), (1_300, 2_313, 151));
         assert_eq!(render(2_313, 3_300, 200), (2_300, 3_300, 201));
         assert_eq!(render(3_300, 4_300, 200), (3_300, 4_300, 200));

@@ -1,7 +1,8 @@
-//! Records the samples of one worker in slots. Each cut turns the slots into a [`Snapshot`].
+//! Records the samples of one worker in slots. At each interval boundary, the slots become a
+//! [`Snapshot`].
 //!
-//! The caller supplies the time of each event. An event at or after the next cut first closes the
-//! interval.
+//! The caller supplies the time of each event. An event at or after the next boundary first closes
+//! the interval.
 
 use crate::interval::TimeSpan;
 use crate::{
@@ -27,7 +28,7 @@ pub struct Recorder {
     pub run: RunPart,
     frontend: Option<Box<dyn Accumulator>>,
     firsts: Vec<FirstSeen>,
-    /// Pairs of label and outcome whose first sample was already taken.
+    /// Pairs of label and outcome that already have a first sample.
     seen: Vec<(LabelId, RequestOutcome)>,
     arrivals_end_ns: Option<u64>,
     full: Vec<Snapshot>,
@@ -63,7 +64,7 @@ impl Recorder {
         }
     }
 
-    /// End of the current interval.
+    /// Returns the end of the current interval.
     #[must_use]
     pub fn next_cut(&self) -> u64 {
         self.next_cut
@@ -109,7 +110,8 @@ impl Recorder {
         self.arrivals_end_ns.get_or_insert(now_ns);
     }
 
-    /// When the worker stopped starting arrivals, in nanoseconds. See [`Recorder::end_arrivals`].
+    /// Returns when the worker stopped starting arrivals, in nanoseconds. See
+    /// [`Recorder::end_arrivals`].
     #[must_use]
     pub fn arrivals_end_ns(&self) -> Option<u64> {
         self.arrivals_end_ns
@@ -161,7 +163,7 @@ impl Recorder {
         }
     }
 
-    /// Whether this is the first failure of its kind under the label. The caller then calls
+    /// Whether this is the first failure of this type under the label. If so, the caller must call
     /// [`Recorder::first`] with details.
     #[must_use]
     pub fn is_first(&self, label: LabelId, ended: RequestOutcome) -> bool {
@@ -183,7 +185,7 @@ impl Recorder {
         self.slot(label, intended.ns()).counters.redirects += 1;
     }
 
-    /// Records a time that is not that of a request: connect, TLS, iteration.
+    /// Records a duration other than that of a request: connect, TLS, iteration.
     #[inline]
     pub fn time(&mut self, now_ns: u64, sample: DurationSample) {
         self.advance(now_ns);
@@ -194,33 +196,33 @@ impl Recorder {
         );
     }
 
-    /// Records a duration that is not a request (for example an MQTT delivery) under a label that
-    /// is not in any total.
+    /// Records a duration that is not a request's, such as an MQTT delivery, under a label that is
+    /// not in any total.
     #[inline]
     pub fn record_untotaled(&mut self, now_ns: u64, label: LabelId, intended: Intended, ns: u64) {
         self.advance(now_ns);
         let slot = self.slot(label, intended.ns());
         slot.record(TimeKind::Response, OutcomeClass::Ok, ns);
         slot.counters.ok += 1;
-        // Such a time has a scheduled intended start, and no response.
+        // The schedule determines the intended start of such a duration, and it has no response.
         slot.counters.paced += 1;
     }
 
-    /// Records bytes that were read and do not belong to a single request.
+    /// Records bytes that were read outside any single request.
     pub fn received(&mut self, now_ns: u64, label: LabelId, bytes: u64) {
         self.advance(now_ns);
         self.slot(label, now_ns).counters.bytes_in += bytes;
     }
 
     /// Records how late the worker polled after a random time. Counts in the interval of that time
-    /// if it is still open.
+    /// if the interval is still open.
     pub fn stall(&mut self, at_ns: u64, late_ns: u64) {
         self.advance(at_ns);
         self.slot(label::ALL, at_ns)
             .record(TimeKind::Stall, OutcomeClass::Ok, late_ns);
     }
 
-    /// Records a finished iteration under its scenario's label, from its intended start.
+    /// Records a finished iteration under the label of its scenario, timed from its intended start.
     pub fn iteration(
         &mut self,
         now_ns: u64,
@@ -245,8 +247,8 @@ impl Recorder {
         }
     }
 
-    /// Records the duration of an iteration without its think times. If a scenario has think times,
-    /// this is required for each of its iterations.
+    /// Records the duration of an iteration without its think times. Must be called for every
+    /// iteration of a scenario with think times.
     pub fn unpaused(
         &mut self,
         now_ns: u64,
@@ -263,7 +265,7 @@ impl Recorder {
         );
     }
 
-    /// Passes an event to the front end's accumulator, if any.
+    /// Passes an event to the front end's accumulator, if there is one.
     #[inline]
     pub fn frontend(&mut self, now_ns: u64, event: &Event<'_>) {
         if self.frontend.is_some() {
@@ -301,7 +303,7 @@ impl Recorder {
         let slots = filled
             .map(|(id, slot)| (id as LabelId, std::mem::take(slot)))
             .collect();
-        // Levels continue in the next interval. Counts start again from zero.
+        // Levels continue in the next interval, while counts restart at zero.
         let next = RunPart {
             connections: self.run.connections,
             ..RunPart::default()

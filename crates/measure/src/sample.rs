@@ -2,7 +2,7 @@
 
 use crate::{Failure, Fault, LabelId, OutcomeClass, TimeKind};
 
-/// When something should start, in nanoseconds from the start of the run.
+/// Time at which an action should start, in nanoseconds from the start of the run.
 ///
 /// It comes from the schedule, or from the previous response plus think time. The actual start is
 /// never an intended start.
@@ -14,8 +14,7 @@ pub struct Intended {
 }
 
 impl Intended {
-    /// Creates the intended start of an arrival or of a paced connection, which the schedule
-    /// determines.
+    /// Creates the intended start of an arrival or of a paced connection, given by the schedule.
     #[must_use]
     pub fn scheduled(ns: u64) -> Intended {
         Intended {
@@ -25,7 +24,7 @@ impl Intended {
         }
     }
 
-    /// Creates the intended start of a later step: previous response plus think time.
+    /// Creates the intended start of a later step: the previous response plus the think time.
     #[must_use]
     pub fn after_previous(answer_ns: u64, think_ns: u64) -> Intended {
         Intended {
@@ -35,7 +34,7 @@ impl Intended {
         }
     }
 
-    /// Nanoseconds from the start of the run.
+    /// Returns nanoseconds from the start of the run.
     #[must_use]
     pub fn ns(self) -> u64 {
         self.ns
@@ -47,33 +46,33 @@ impl Intended {
         if other.ns > self.ns { other } else { self }
     }
 
-    /// Whether the worker had to wait for this time (an arrival, or the end of a think time), so
-    /// that lateness has a meaning. For steps that follow a response immediately it has none.
+    /// Whether the worker had to wait for this time, because it is an arrival or the end of a think
+    /// time. Otherwise the step follows a response immediately and its lateness has no meaning.
     #[must_use]
     pub fn is_timed(self) -> bool {
         self.timed
     }
 
-    /// Whether the schedule determined it.
+    /// Whether the schedule determined this intended start.
     #[must_use]
     pub fn is_paced(self) -> bool {
         self.paced
     }
 }
 
-/// Result of a request with detail.
+/// Result of a request, with details.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequestOutcome {
-    /// Answered as expected.
+    /// The response is as expected.
     Ok,
-    /// Answered, but status, check or capture is wrong.
+    /// There is a response, but its status, a check or a capture is wrong.
     Failed(Failure),
-    /// No complete response.
+    /// There is no complete response.
     Unanswered(Fault),
 }
 
 impl RequestOutcome {
-    /// The class of the outcome.
+    /// Returns the class of the outcome.
     #[must_use]
     pub fn outcome(self) -> OutcomeClass {
         match self {
@@ -84,27 +83,27 @@ impl RequestOutcome {
     }
 }
 
-/// A duration that is not a request's: connect, TLS, script time.
+/// A duration other than that of a request: connect, TLS, script time.
 #[derive(Debug, Clone, Copy)]
 pub struct DurationSample {
-    /// Label under which it counts.
+    /// Label under which the duration counts.
     pub label: LabelId,
-    /// Intended start of the request to which it belongs.
+    /// Intended start of the request that the duration belongs to.
     pub intended: Intended,
-    /// What was timed.
+    /// Type of time.
     pub kind: TimeKind,
     /// Class of the result.
     pub outcome: OutcomeClass,
-    /// Duration.
+    /// Duration in nanoseconds.
     pub ns: u64,
 }
 
-/// The moments of one request, in nanoseconds from the start of the run.
+/// The times of one request, in nanoseconds from the start of the run.
 #[derive(Debug, Clone, Copy)]
 pub struct Sample {
     /// Label under which the sample is counted.
     pub label: LabelId,
-    /// When the request should have started.
+    /// Intended start of the request.
     pub intended: Intended,
     /// When the worker took up the request.
     pub started_ns: u64,
@@ -114,24 +113,25 @@ pub struct Sample {
     pub first_read_ns: Option<u64>,
     /// When the last byte was read, or the request was given up.
     pub done_ns: u64,
-    /// The result.
+    /// Result of the request.
     pub ended: RequestOutcome,
-    /// The status, if a head arrived.
+    /// HTTP status. `None` if no head arrived.
     pub status: Option<u16>,
-    /// Bytes written, head and body.
+    /// Number of bytes written, including the head.
     pub bytes_out: u64,
-    /// Bytes read on the wire, head and body.
+    /// Number of bytes read on the wire, including the head.
     pub bytes_in: u64,
 }
 
 impl Sample {
-    /// Intended start → the worker takes it up.
+    /// Returns the time from the intended start until the worker took up the request.
     #[must_use]
     pub fn lateness_ns(&self) -> u64 {
         self.started_ns.saturating_sub(self.intended.ns())
     }
 
-    /// The worker takes it up → first byte written, or the end if nothing was written.
+    /// Returns the time from when the worker took up the request until the first byte was written,
+    /// or until the end if nothing was written.
     #[must_use]
     pub fn wait_ns(&self) -> u64 {
         self.first_write_ns
@@ -139,14 +139,15 @@ impl Sample {
             .saturating_sub(self.started_ns)
     }
 
-    /// First byte written → last byte read. `None` if nothing was written.
+    /// Returns the time from the first byte written to the last byte read. `None` if nothing was
+    /// written.
     #[must_use]
     pub fn service_ns(&self) -> Option<u64> {
         self.first_write_ns
             .map(|write| self.done_ns.saturating_sub(write))
     }
 
-    /// Lateness + wait + service, exactly.
+    /// Returns the exact sum of lateness, wait and service time.
     #[must_use]
     pub fn response_ns(&self) -> u64 {
         self.lateness_ns() + self.wait_ns() + self.service_ns().unwrap_or(0)

@@ -1,49 +1,48 @@
-//! Everything counted under one label in one interval: counters, and a histogram per kind and
-//! outcome.
+//! Counts of one label in one interval: counters, and a histogram per type of time and outcome.
 
 use crate::{Failure, Fault, Histogram, NoAnswer, OutcomeClass, TimeKind, histogram::Cell};
 
 /// Counters of one label.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Requests that the worker took up.
+    /// Number of requests that the worker took up.
     pub issued: u64,
-    /// Requests that were answered as expected.
+    /// Number of requests with a response as expected.
     pub ok: u64,
-    /// Requests that were answered, but status, check or capture is wrong.
+    /// Number of requests with a response whose status, check or capture is wrong.
     pub failed: u64,
-    /// Requests without a complete response, by class.
+    /// Number of requests without a complete response, by class.
     pub unanswered: [u64; NoAnswer::ALL.len()],
-    /// Requests whose intended start was determined by the schedule.
+    /// Number of requests whose intended start the schedule determined.
     pub paced: u64,
-    /// Redirect hops, not counted as requests.
+    /// Number of followed redirects. They do not count as requests.
     pub redirects: u64,
-    /// Responses by status.
+    /// Number of responses by status.
     pub codes: KeyCounts<u16>,
-    /// Failures by reason.
+    /// Number of failures by reason.
     pub failures: KeyCounts<Failure>,
-    /// Unanswered requests by exact cause.
+    /// Number of unanswered requests by exact cause.
     pub faults: KeyCounts<Fault>,
-    /// Bytes written.
+    /// Number of bytes written.
     pub bytes_out: u64,
-    /// Bytes read.
+    /// Number of bytes read.
     pub bytes_in: u64,
 }
 
 impl Counters {
-    /// Finished requests.
+    /// Returns the number of finished requests.
     #[must_use]
     pub fn ended(&self) -> u64 {
         self.ok + self.failed + self.without_answer()
     }
 
-    /// Requests without a complete response.
+    /// Returns the number of requests without a complete response.
     #[must_use]
     pub fn without_answer(&self) -> u64 {
         self.unanswered.iter().sum()
     }
 
-    /// Requests that failed or had no complete response.
+    /// Returns the number of requests that failed or had no complete response.
     #[must_use]
     pub fn errors(&self) -> u64 {
         self.failed + self.without_answer()
@@ -68,7 +67,7 @@ impl Counters {
     }
 }
 
-/// Counts of a few distinct values. A list, because there are rarely more than three.
+/// Counts of a few distinct values. A list suffices, because there are rarely more than three.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyCounts<T>(pub Vec<(T, u64)>);
 
@@ -79,7 +78,7 @@ impl<T> Default for KeyCounts<T> {
 }
 
 impl<T: Copy + PartialEq> KeyCounts<T> {
-    /// Counts a value. Returns whether it is the first of its kind.
+    /// Adds `n` to the count of a value. Returns whether the value is new.
     #[inline]
     pub fn count(&mut self, thing: T, n: u64) -> bool {
         if let Some(entry) = self.0.iter_mut().find(|(known, _)| *known == thing) {
@@ -90,7 +89,7 @@ impl<T: Copy + PartialEq> KeyCounts<T> {
         true
     }
 
-    /// Adds other counts.
+    /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &KeyCounts<T>) {
         for (thing, n) in &other.0 {
             self.count(*thing, *n);
@@ -100,7 +99,7 @@ impl<T: Copy + PartialEq> KeyCounts<T> {
 
 const TIMES: usize = TimeKind::ALL.len() * OutcomeClass::ALL.len();
 
-/// Everything counted under one label in one interval.
+/// Counters and histograms of one label in one interval.
 #[derive(Debug, Clone)]
 pub struct Slot<C: Cell = u64> {
     /// The counters.
@@ -118,19 +117,19 @@ impl<C: Cell> Default for Slot<C> {
 }
 
 impl<C: Cell> Slot<C> {
-    /// Records a time.
+    /// Records a duration in nanoseconds.
     #[inline]
     pub fn record(&mut self, kind: TimeKind, outcome: OutcomeClass, ns: u64) {
         self.histogram_mut(kind, outcome).record(ns);
     }
 
-    /// The histogram of a kind and outcome. Creates it on first use.
+    /// Returns the histogram of a type of time and an outcome. Creates it on first use.
     #[inline]
     pub fn histogram_mut(&mut self, kind: TimeKind, outcome: OutcomeClass) -> &mut Histogram<C> {
         self.times[position(kind, outcome)].get_or_insert_default()
     }
 
-    /// Histogram of a kind and outcome, if anything was recorded.
+    /// Returns the histogram of a type of time and an outcome. `None` if nothing was recorded.
     #[must_use]
     pub fn histogram(&self, kind: TimeKind, outcome: OutcomeClass) -> Option<&Histogram<C>> {
         self.times[position(kind, outcome)]
@@ -138,7 +137,7 @@ impl<C: Cell> Slot<C> {
             .filter(|h| h.count() > 0)
     }
 
-    /// All histograms with values.
+    /// Returns all histograms that have values.
     pub fn histograms(&self) -> impl Iterator<Item = (TimeKind, OutcomeClass, &Histogram<C>)> {
         TimeKind::ALL.into_iter().flat_map(move |kind| {
             OutcomeClass::ALL.into_iter().filter_map(move |outcome| {
@@ -153,7 +152,7 @@ impl<C: Cell> Slot<C> {
         self.counters == Counters::default() && self.histograms().next().is_none()
     }
 
-    /// Adds another slot.
+    /// Adds the counts of another slot.
     pub fn add<D: Cell>(&mut self, other: &Slot<D>) {
         self.counters.add(&other.counters);
         for (kind, outcome, histogram) in other.histograms() {

@@ -3,28 +3,28 @@
 
 use crate::{Histogram, OutcomeClass, Slot, TimeKind, histogram};
 
-/// A quantile of a distribution in which some values are unknown.
+/// A quantile of a distribution in which unanswered requests have no value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Quantile {
     /// There are no values.
     Empty,
     /// The value in nanoseconds.
     Ns(u64),
-    /// The rank is among unanswered requests. Has a lower bound in nanoseconds.
+    /// The rank is among unanswered requests. Contains a lower bound in nanoseconds.
     NoAnswer(u64),
 }
 
-/// Answered and unanswered values of one kind.
+/// Answered and unanswered values of one type of time.
 #[derive(Debug, Clone, Default)]
 pub struct KindTimes {
-    /// Times with a complete response.
+    /// Durations of requests with a complete response.
     pub answered: Histogram,
-    /// Times after which unanswered requests were given up.
+    /// Durations after which unanswered requests were given up.
     pub unanswered: Histogram,
 }
 
 impl KindTimes {
-    /// The times of one kind in a slot.
+    /// Returns the times of one type in a slot.
     #[must_use]
     pub fn from_slot(slot: &Slot, kind: TimeKind) -> KindTimes {
         let mut times = KindTimes::default();
@@ -39,13 +39,13 @@ impl KindTimes {
         times
     }
 
-    /// Number of values, answered or not.
+    /// Returns the number of values, answered or not.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.answered.count() + self.unanswered.count()
     }
 
-    /// The quantile over all values, with the unanswered ones last.
+    /// Returns the quantile over all values, with unanswered requests ranked last.
     #[must_use]
     pub fn quantile(&self, q: f64) -> Quantile {
         let Some(rank) = histogram::rank_of(q, self.count()) else {
@@ -57,7 +57,7 @@ impl KindTimes {
         }
     }
 
-    /// Lower bound of the value whose rank is among the unanswered.
+    /// Returns a lower bound of the value with this rank, which is among the unanswered requests.
     #[must_use]
     pub fn least_at(&self, rank: u64) -> u64 {
         let mut all = self.answered.clone();
@@ -65,7 +65,7 @@ impl KindTimes {
         all.at_rank(rank).unwrap_or(0)
     }
 
-    /// The largest value. It is unknown if any response is missing.
+    /// Returns the largest value. It is unknown if any response is missing.
     #[must_use]
     pub fn max(&self) -> Quantile {
         self.quantile(1.0)

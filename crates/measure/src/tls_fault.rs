@@ -1,6 +1,6 @@
-//! Causes of TLS failures: the certificate, the server's alert, or data that is not TLS.
+//! Causes of TLS failures: the certificate, an alert of the server, or data that is not TLS.
 //!
-//! The names are part of the record's format and never change. The texts for users may change.
+//! The names are part of the record format and never change, unlike the texts for users.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "variants are named after the failure")]
@@ -12,7 +12,7 @@ pub enum TlsFault {
     NotYetValid,
     WrongName,
     BadCertificate,
-    /// The response is not TLS: the port expects plain text.
+    /// The peer responded without TLS, because the port expects plain text.
     Plain,
     Version,
     Incompatible,
@@ -23,7 +23,7 @@ pub enum TlsFault {
     Other,
 }
 
-/// Alerts of RFC 8446 and RFC 5246 that have no fault of their own.
+/// Alerts of RFC 8446 and RFC 5246 that have no separate [`TlsFault`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(
     missing_docs,
@@ -163,20 +163,20 @@ const ALERTS: [(Alert, &str, &str); 26] = {
 };
 
 impl TlsFault {
-    /// All failures.
+    /// Returns all TLS faults.
     pub fn all() -> impl Iterator<Item = TlsFault> {
         let alerts = ALERTS.iter().map(|(alert, ..)| TlsFault::Alert(*alert));
         FAULTS.iter().map(|(fault, ..)| *fault).chain(alerts)
     }
 
     #[must_use]
-    /// Name in the record.
+    /// Returns the name in the record.
     pub fn name(self) -> &'static str {
         self.words().0
     }
 
     #[must_use]
-    /// The text for users.
+    /// Returns the text for users.
     pub fn text(self) -> &'static str {
         self.words().1
     }

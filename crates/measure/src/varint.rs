@@ -1,4 +1,4 @@
-//! Whole numbers in as few bytes as they need: seven bits per byte, lowest first.
+//! Variable-length integers: seven bits per byte, lowest bits first.
 
 /// Appends a number, in 1 to 10 bytes.
 pub fn push(bytes: &mut Vec<u8>, mut n: u64) {
@@ -9,7 +9,7 @@ pub fn push(bytes: &mut Vec<u8>, mut n: u64) {
     bytes.push(n as u8);
 }
 
-/// Takes the first number off. `None` if the bytes end before it does.
+/// Removes the first number and returns it. Returns `None` if the bytes end within the number.
 pub fn pull(bytes: &mut &[u8]) -> Option<u64> {
     let (mut n, mut shift) = (0u64, 0);
     loop {

@@ -1,4 +1,4 @@
-//! The mocks' clock (CLOCK_MONOTONIC). They do not use the engine's clock.
+//! Clock of the mocks (CLOCK_MONOTONIC), independent of the engine's clock.
 #![allow(
     clippy::disallowed_methods,
     reason = "the mocks keep their own clock, on purpose apart from the engine's"

@@ -1,4 +1,4 @@
-//! Wakes responses at exact times, with a heap and one timerfd with absolute deadlines on the
+//! Wakes responses at exact times, using a heap and one timerfd with absolute deadlines on the
 //! serving loop. Late wake-ups do not add up.
 
 use std::cell::RefCell;
@@ -23,14 +23,12 @@ pub(crate) struct Deadlines {
 
 #[derive(Default)]
 struct DeadlineQueue {
-    /// Ordered by time, then by order of arrival.
     due: BinaryHeap<Reverse<(u64, u64)>>,
     wake: HashMap<u64, oneshot::Sender<()>>,
     came: u64,
 }
 
 impl Deadlines {
-    /// Creates the timer. Must be called within the runtime.
     pub(crate) fn new() -> io::Result<Self> {
         let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
         let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
@@ -62,7 +60,6 @@ impl Deadlines {
                 self.arm(due_ns);
             }
         }
-        // The sender lives as long as the loop.
         let _ = woken.await;
     }
 
@@ -75,14 +72,12 @@ impl Deadlines {
             it_interval: timespec(0),
             it_value: timespec(due_ns.max(1)),
         };
-        // This fails only for invalid arguments.
         let _ = timerfd_settime(self.timer.get_ref(), TimerfdTimerFlags::ABSTIME, &spec);
     }
 
     pub(crate) async fn wake(&self) -> io::Result<()> {
         loop {
             let mut ready = self.timer.readable().await?;
-            // The number of expirations does not matter.
             let _ = rustix::io::read(self.timer.get_ref(), &mut [0; 8]);
             ready.clear_ready();
             let mut waiting = self.waiting.borrow_mut();

@@ -1,4 +1,4 @@
-//! Figures of a mock: counts by route and status, and latencies as requested, computed and served.
+//! Figures of a mock: counts by route and status, and requested, computed and served latencies.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,6 @@ struct RouteRow {
 impl MockLedger {
     pub(crate) fn new(routes: usize) -> Self {
         Self {
-            // The last row is for requests without a route.
             routes: (0..=routes).map(|_| RouteRow::default()).collect(),
             late: Histogram::default(),
         }
@@ -46,7 +45,6 @@ impl MockLedger {
         self.row(route).silent += 1;
     }
 
-    /// Counts a response that is about to be written, or a reset (without a code).
     pub(crate) fn released(&mut self, route: Option<usize>, at: [u64; 3], code: Option<u16>) {
         let [arrival_ns, due_ns, now_ns] = at;
         self.late.record(now_ns.saturating_sub(due_ns));
@@ -130,7 +128,6 @@ fn source(latency: &MockLatency) -> Option<&str> {
     }
 }
 
-/// Latencies that the plan asks for, if they do not depend on the load.
 fn asked(latency: &MockLatency) -> Value {
     let mut reported = Map::new();
     reported.insert(

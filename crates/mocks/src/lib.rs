@@ -1,4 +1,4 @@
-//! Serves the mocks of a plan on a loop with precise timing. A response's due time is computed when
+//! Serves a plan's mocks on a loop with precise timing. The due time of a response is computed when
 //! its request arrives. At the end, served latencies are compared with requested ones.
 
 #![forbid(unsafe_code)]
@@ -30,13 +30,11 @@ use state::MockState;
 #[derive(Debug, Clone)]
 pub struct MockOptions {
     pub host: String,
-    /// Port of the first mock that has none; those after it count up. 0 means free ones.
     pub port: u16,
     pub seed: u64,
     pub log: Option<PathBuf>,
 }
 
-/// Why mocks did not start or end cleanly, in one line.
 #[derive(Debug)]
 pub struct Error(String);
 
@@ -98,7 +96,6 @@ impl RunningMocks {
         &self.addresses
     }
 
-    /// Stops the mocks and returns their reports. Fails if the log is incomplete.
     pub fn stop(mut self) -> Result<Vec<Value>, Error> {
         drop(self.stop.take());
         let ended = self.thread.take().map(JoinHandle::join);
@@ -115,7 +112,6 @@ impl Drop for RunningMocks {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
-            // Callers that need the result use `stop`.
             let _ = thread.join();
         }
     }
@@ -162,7 +158,6 @@ fn run(
             sites.push(site);
         }
         tokio::select! {
-            // Both a message and a dropped sender mean "stop".
             _ = stopped => {}
             broken = deadlines.wake() => broken?,
         }

@@ -1,5 +1,5 @@
-//! The log of `--log FILE`: a line of JSON for each response, on CLOCK_MONOTONIC. The first write
-//! error is reported at the end.
+//! The log of `--log FILE`: one JSON line per response, with times on CLOCK_MONOTONIC. The first
+//! write error is reported at the end.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -31,7 +31,6 @@ impl Log {
         }
     }
 
-    /// Flushes. Fails if anything could not be written.
     pub(crate) fn finish(&mut self) -> io::Result<()> {
         let flushed = self.writer.flush();
         self.failure.take().map_or(flushed, Err)

@@ -1,4 +1,4 @@
-//! HTTP server of one mock. Paths below `/__mock/` are for control of the mock itself.
+//! HTTP server of one mock. Paths below `/__mock/` control the mock itself.
 
 use std::cell::RefCell;
 use std::convert::Infallible;
@@ -50,7 +50,7 @@ pub(crate) async fn serve(listener: TcpListener, site: Rc<Site>) {
                     let _ = connection(stream, site).await;
                 });
             }
-            // Usually "too many open files". Connections wait in the backlog.
+            // The process probably has too many open files. Connections wait in the backlog.
             Err(_) => {
                 let again = clock::now_ns() + ACCEPT_PAUSE_NS;
                 site.deadlines.until(again).await;
@@ -112,7 +112,7 @@ async fn answer(
         What::Answer(answer) => Some(answer.status),
         What::Reset | What::Silence => None,
     };
-    // Counted before it is written, so that a client that has a response finds it counted.
+    // Count before writing, so that a client with a response always finds it counted.
     site.broker_state
         .borrow_mut()
         .ledger
@@ -125,7 +125,6 @@ async fn answer(
     match fate.what {
         What::Answer(answer) => Ok(written(answer)),
         What::Reset | What::Silence => {
-            // If this option cannot be set, the socket is closed normally.
             let no_linger = Some(std::time::Duration::ZERO);
             let _ = rustix::net::sockopt::set_socket_linger(socket, no_linger);
             Err(Reset)
@@ -155,7 +154,6 @@ fn written(answer: MockResponse) -> Response<Full<Bytes>> {
         response = response.header(name, value);
     }
     let made = response.body(Full::new(answer.body));
-    // With values from the request, a template may produce an invalid header.
     made.unwrap_or_else(|_| {
         let text = r#"{"error":"a header of this answer is no header"}"#;
         let mut refused = Response::new(Full::new(Bytes::from_static(text.as_bytes())));

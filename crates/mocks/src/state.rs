@@ -1,5 +1,5 @@
-//! State of a mock: decides route, response, due time and faults of each request. Independent of
-//! sockets and clocks.
+//! State of a mock: decides route, response, due time and faults of each request. Does not depend
+//! on sockets and clocks.
 
 use std::collections::HashMap;
 
@@ -43,7 +43,7 @@ pub(crate) struct MockState {
     mock: Mock,
     seed: u64,
     samplers: Vec<LatencySampler>,
-    /// Start of the timeline. `None` before the first request.
+    /// Start of the timeline. `None` until the first request.
     zero_ns: Option<u64>,
     came: u64,
     memory: HashMap<String, Value>,
@@ -65,7 +65,6 @@ impl MockState {
         state
     }
 
-    /// Starts the timeline now, with empty figures. Stored bodies are kept.
     pub(crate) fn begin(&mut self, now_ns: u64) {
         self.restart();
         self.zero_ns = Some(now_ns);
@@ -112,7 +111,7 @@ impl MockState {
             };
         };
         self.ledger.received(Some(number));
-        // The draw of a fault depends on its position in the list, and not on other faults.
+        // The random draw of a fault depends on its position in the list, but not on other faults.
         let faults = || {
             let all = self.mock.faults.iter().enumerate();
             all.filter(|(_, fault)| fault.holds(at_ns))
@@ -385,8 +384,8 @@ mod tests {
         fates[0].due_ns - ZERO - second * SECOND
     }
 
-    /// Latency factors multiply. Of other faults, the first one in the list applies. Each draws
-    /// independently.
+    /// Latency factors multiply. Of other faults, the first one that applies is used. Each fault
+    /// draws independently.
     #[test]
     fn overlapping_faults_have_an_order() {
         let faults = [
@@ -417,7 +416,6 @@ mod tests {
             count
         };
         assert_eq!(shares(row(32)), [256, 0, 0, 0]);
-        // 25 %, then half of the rest, then a fifth of what remains. Only the first share is exact.
         let [first, second, resets, silent] = shares(row(37));
         assert_eq!((first, silent), (256, 0));
         assert!((330..=440).contains(&second), "{second}");

@@ -1,12 +1,10 @@
-//! Prepares clients before the run: names, CONNECT, subscriptions, templates of payloads.
+//! Prepares clients before the run: names, CONNECT packets, subscriptions, payload templates.
 
 use mqtt::{Connect, Id, Property, Publish, Qos, Template, Version, Will, stamp};
 use plan::mqtt::{Clients, Credential, Facts, Groups, Mqtt, Own, Payload, Properties, fill};
 
-/// A topic filter to which a receiver subscribes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct ReceiverFilter {
-    /// Number of the receiver.
     pub receiver: u32,
     pub filter: String,
 }
@@ -24,7 +22,6 @@ pub(crate) struct Outgoing {
     pub topic: String,
     pub qos: Qos,
     pub template: Template,
-    /// The payload, with space for the message header.
     pub payload: Vec<u8>,
     pub is_stamped: bool,
     pub groups: Option<Groups>,

@@ -1,17 +1,17 @@
-//! Counts of a worker's clients. They are reported by name at the end, and the counts of all
-//! workers are added up.
+//! Counts of a worker's clients. Workers report them by name at the end, and the counts of all
+//! workers are added.
 
 use std::cell::Cell;
 
 macro_rules! counts {
     ($($(#[doc = $doc:literal])* $name:ident,)*) => {
-        /// Counts of a worker.
+        /// Counts of one worker.
         #[derive(Debug, Default)]
         #[expect(missing_docs, reason = "the names of most counts say it")]
         pub struct Counts { $($(#[doc = $doc])* pub $name: Cell<u64>,)* }
 
         impl Counts {
-            /// Every count, with its name.
+            /// Returns all counts with their names.
             #[must_use]
             pub fn all(&self) -> Vec<(&'static str, u64)> {
                 vec![$((stringify!($name), self.$name.get()),)*]
@@ -22,38 +22,38 @@ macro_rules! counts {
 
 counts! {
     connected,
-    /// Accepted connections of a client after its first one.
+    /// Accepted connections of clients, except the first of each client.
     reconnected,
     refused,
-    /// Connections that failed in another way, or that the server closed.
+    /// Connections that failed for other reasons, or that the server closed.
     broken,
-    /// Messages that a group's own pace planned. The ledger of the load does not include them.
+    /// Messages planned by a group's own pace. The ledger of the load does not include them.
     planned,
     due,
     sent,
     resent,
-    /// Messages that the server has certainly read: those that it acknowledged (QoS 2: PUBREC), and
-    /// those of QoS 0 that were followed by an answered PINGREQ.
+    /// Messages that the server has certainly read: acknowledged messages (for QoS 2, by PUBREC),
+    /// and QoS 0 messages that an answered PINGREQ followed.
     confirmed,
     turned_down,
-    /// Messages that were neither confirmed nor lost 1 s after the load.
+    /// Messages neither confirmed nor lost 1 s after the load.
     unconfirmed,
-    /// Messages that were confirmed without error within 1 s after the load.
+    /// Messages confirmed without error within 1 s after the load.
     in_time,
     /// QoS 2 messages whose session was lost between PUBREC and PUBCOMP.
     incomplete,
-    /// Messages of a group with its own pace that were skipped, because subscriptions were not
-    /// answered yet.
+    /// Messages of a group with its own pace that were skipped because subscriptions were still
+    /// unanswered.
     held,
-    /// How long publishing was delayed until subscriptions were answered, in nanoseconds.
+    /// Delay of publishing until subscriptions were answered, in nanoseconds.
     start_delay_ns,
     unanswered_subscriptions,
     unknown,
-    /// Messages that were due and never sent.
+    /// Messages that were due but never sent.
     unsent,
-    /// Time in which sockets accepted no bytes, in nanoseconds, summed over connections.
+    /// Time in which sockets accepted no bytes, in nanoseconds, added over connections.
     blocked_ns,
-    /// Deliveries to be expected from messages that were sent and not refused.
+    /// Expected deliveries of messages that were sent and not refused.
     expected,
     expected_of_unknown,
     received,
@@ -66,7 +66,7 @@ counts! {
     stray,
 }
 
-/// Counts that are reported during the run, as increases, for stop rules.
+/// Counts that are reported during the run for stop rules, as increases since the last report.
 pub const PROGRESS: [&str; 6] = [
     "so_far_due",
     "so_far_unknown",

@@ -1,5 +1,5 @@
 //! MQTT driver: runs a worker's share of the clients, which connect, subscribe, and publish by the
-//! schedule. The crate `mqtt` has the packets.
+//! schedule. The crate `mqtt` implements the packets.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
@@ -33,36 +33,36 @@ use worker::{
 use shared::DriverState;
 use start::Together;
 
-/// Settings of all workers.
+/// Settings shared by all workers.
 #[derive(Debug, Clone)]
 pub struct DriverConfig {
-    /// The clients and what they do.
+    /// Work of the clients.
     pub work: Arc<Mqtt>,
-    /// Whether publishers only wait for space in the session, as in a closed model.
+    /// Whether publishers send as soon as the session has space, as in a closed model.
     pub flat_out: bool,
-    /// The own load of each group. Empty if the plan's load decides.
+    /// Load of each group that has its own load. Empty if the plan's load applies to all.
     pub own: Vec<Option<Load>>,
     /// Seed for templates.
     pub seed: u64,
     /// Run identifier in message headers.
     pub run: u32,
-    /// Total number of messages of publishers without a pace.
+    /// Maximum total number of messages of publishers without a pace.
     pub limit: Option<u64>,
-    /// If set, receives results by client at the end.
+    /// Receives results by client at the end, if set.
     pub clients: Option<PerClient>,
 }
 
 /// Results by client number.
 pub type PerClient = Arc<Mutex<BTreeMap<u32, Sums>>>;
 
-/// Results for the messages of a client.
+/// Results of a client's messages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Sums {
-    /// Messages due.
+    /// Number of messages due.
     pub due: u64,
-    /// Messages that were completely written.
+    /// Number of messages that were completely written.
     pub sent: u64,
-    /// Confirmed messages.
+    /// Number of confirmed messages.
     pub confirmed: u64,
 }
 
@@ -85,7 +85,7 @@ struct MqttDriver {
     context: DriverContext,
 }
 
-/// Messages must be confirmed within this time after the load.
+/// Time after the load within which messages must be confirmed.
 const GRACE_NS: u64 = 1_000_000_000;
 const ALONE_NS: u64 = 2_500_000_000;
 const PROGRESS_NS: u64 = 250_000_000;
@@ -152,7 +152,7 @@ async fn drain(shared: &DriverState) {
         if has_answers || now >= begun + GRACE_NS {
             judge(shared);
         }
-        // All clients were refused, and no response can change that.
+        // All clients were refused, and no outstanding response can change that.
         let is_alone = shared.counts.connected.get() == 0
             && !shared.waits_for_answers()
             && now >= begun + ALONE_NS;

@@ -1,5 +1,5 @@
-//! A client's queue of messages: pending, in flight, and acknowledged, with their positions in the
-//! byte stream. Each message is in the ledger exactly once. No I/O and no clock.
+//! A client's queue of pending, in-flight and acknowledged messages, with their positions in the
+//! byte stream. Each message is in the ledger exactly once. Performs no I/O and reads no clock.
 
 use std::collections::VecDeque;
 
@@ -15,10 +15,10 @@ pub(crate) struct SentMessage {
     pub sequence: u64,
     pub intended: Intended,
     pub started: u64,
-    /// When the message was first written completely. 0 if it was not yet.
+    /// When the message was first written completely. 0 if it was not.
     pub first_write: u64,
     pub bytes: u32,
-    /// Whether PUBREC was received (QoS 2).
+    /// Whether the PUBREC of this QoS 2 message was received.
     pub is_received: bool,
 }
 
@@ -36,8 +36,7 @@ impl SentMessage {
     }
 }
 
-/// Ledger of messages. Always due = sent + unsent + pending, and sent = confirmed + unknown +
-/// unanswered.
+/// Ledger of messages: due = sent + unsent + pending, and sent = confirmed + unknown + unanswered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct MessageLedger {
     pub due: u64,
@@ -46,14 +45,13 @@ pub(crate) struct MessageLedger {
     pub confirmed: u64,
     pub turned_down: u64,
     pub unknown: u64,
-    /// Messages that were not sent and never will be.
+    /// Messages that were due but will never be sent.
     pub unsent: u64,
-    /// Messages with PUBREC but without PUBCOMP. Their delivery is unknown.
+    /// Messages with PUBREC but without PUBCOMP. Whether they were delivered is unknown.
     pub incomplete: u64,
 }
 
 impl MessageLedger {
-    /// Number of messages that are not settled.
     pub fn open(&self) -> u64 {
         self.due - self.confirmed - self.unknown - self.unsent
     }
@@ -81,7 +79,6 @@ pub(crate) struct Outbox {
     qos: Qos,
     session: Session<SentMessage>,
     queue: VecDeque<SentMessage>,
-    /// Where encoded messages end that are not completely written.
     ends: VecDeque<MessageEnd>,
     ledger: MessageLedger,
     asked: VecDeque<Ping>,
@@ -129,7 +126,6 @@ impl Outbox {
         self.qos == Qos::AtMostOnce || self.session.has_room()
     }
 
-    /// Returns the next packet to write, if the session has space for it.
     #[inline]
     pub fn next(&mut self) -> Option<NextWrite> {
         match self.session.again() {
@@ -150,7 +146,6 @@ impl Outbox {
         Some(NextWrite::Message { id, is_again, sent })
     }
 
-    /// Records that a message was encoded up to this position in the byte stream.
     #[inline]
     pub fn encoded(&mut self, id: u16, is_again: bool, mut sent: SentMessage, bytes: u32, at: u64) {
         sent.bytes = bytes;
@@ -165,8 +160,8 @@ impl Outbox {
         });
     }
 
-    /// Returns the next QoS 0 message that is completely within the first `taken` bytes of the
-    /// connection. This settles it.
+    /// Returns the next QoS 0 message that lies completely within the first `taken` bytes of the
+    /// connection, and settles it.
     #[inline]
     pub fn next_written(&mut self, taken: u64, now: u64) -> Option<SentMessage> {
         while let Some(end) = self.ends.front().filter(|end| end.at <= taken) {
@@ -224,7 +219,6 @@ impl Outbox {
         self.session.delivered(message)
     }
 
-    /// Returns an identifier for SUBSCRIBE. `None` if all are in use.
     pub fn request(&mut self, sent: SentMessage) -> Option<u16> {
         self.session.request(sent)
     }
@@ -246,13 +240,12 @@ impl Outbox {
         self.asked.front().map(|ping| ping.at_ns)
     }
 
-    /// Number of encoded bytes, written or not.
     fn written(&self) -> u64 {
         self.ledger.sent + self.ends.len() as u64
     }
 
-    /// Whether to send a PINGREQ to confirm QoS 0 messages: at intervals during the load, and then
-    /// once everything is written.
+    /// Whether to send a PINGREQ to confirm QoS 0 messages. True at intervals during the load, and
+    /// once more when all messages are written.
     pub fn wants_to_ask(&self, now: u64, is_over: bool) -> bool {
         if self.qos != Qos::AtMostOnce {
             return false;
@@ -270,7 +263,6 @@ impl Outbox {
         }
     }
 
-    /// Confirms everything that was written before the PINGREQ.
     pub fn pong(&mut self) {
         let Some(asked) = self.asked.pop_front() else {
             return;
@@ -282,7 +274,6 @@ impl Outbox {
         }
     }
 
-    /// Returns the QoS 0 messages that were not completely written.
     pub fn disconnected(&mut self) -> Vec<SentMessage> {
         self.asked.clear();
         self.last_asked = None;
@@ -296,7 +287,6 @@ impl Outbox {
         ends.into_iter().map(|end| end.sent).collect()
     }
 
-    /// Handles a new connection. Returns the QoS 1 and 2 messages whose session is gone.
     pub fn connected(&mut self, session_present: bool, inflight: u16) -> Vec<SentMessage> {
         let lost = self.session.connected(session_present, inflight);
         for sent in &lost {

@@ -1,4 +1,4 @@
-//! Starts messages by the schedule. The publishers of all workers take turns. Background groups
+//! Starts messages by the schedule, in turn among the publishers of all workers. Background groups
 //! have their own pace.
 
 use std::rc::Rc;
@@ -12,7 +12,6 @@ const AT_ONCE: usize = 1024;
 
 pub(crate) struct PublisherPace {
     schedule: Schedule,
-    /// Number of arrivals of the schedule before the first message.
     before: u64,
     all: u64,
     publishers: Vec<(u64, Rc<Client>)>,
@@ -68,7 +67,7 @@ impl PublisherPace {
             };
             let intended_ns = arrival.intended_ns + shared.shift_ns.get();
             if !self.is_load && intended_ns < shared.open_ns.get() {
-                // The timeline of background work does not wait for subscriptions.
+                // Background work does not wait for subscriptions, so its message is skipped.
                 add(&shared.counts.held, 1);
                 turn += 1;
                 if turn == publishers.len() {
@@ -88,7 +87,6 @@ impl PublisherPace {
                     break;
                 }
             } else if dirty.is_empty() {
-                // Responses must be read even if messages are late.
                 tokio::task::yield_now().await;
                 if worker.arrivals_end.is_aborted() {
                     break;

@@ -74,32 +74,28 @@ pub(crate) struct DriverState {
     pub counts: Counts,
     pub clients: Vec<Rc<Client>>,
     pub flat_out: bool,
-    /// Publications of each group. `None` if the load decides.
     pub own: Vec<Option<Publications>>,
     pub run: u32,
-    /// Number of clients that have not ended.
     pub alive: Cell<u64>,
     per_client: Option<PerClient>,
     pub until_ns: Cell<u64>,
     pub together: std::sync::Arc<Together>,
     pub shift_ns: Cell<u64>,
-    /// When publishing may start. `u64::MAX` until that is known.
+    /// Time from which clients may publish. `u64::MAX` until it is known.
     pub open_ns: Cell<u64>,
-    /// Maximum number of messages, for publishers without a pace, by client number.
     limit: Option<u64>,
     reported: Cell<([u64; PROGRESS.len()], u64)>,
     pub is_over: Cell<bool>,
-    /// By receiver and publisher. All members of a shared subscription are one receiver.
+    /// Sequences by receiver and publisher. All members of a shared subscription count as one
+    /// receiver.
     sequences: RefCell<HashMap<(u32, u32), Sequence>>,
     shares: HashMap<String, u32>,
     receivers: Vec<ReceiverFilter>,
 }
 
-/// Default time to wait for responses after the load.
 const PATIENCE_NS: u64 = 10_000_000_000;
 const SHARES: u32 = 1 << 31;
 
-/// Returns the number of each shared subscription by filter, and the filters of all receivers.
 fn receivers_of(work: &Mqtt, seed: u64) -> (HashMap<String, u32>, Vec<ReceiverFilter>) {
     let mut shares = HashMap::new();
     let mut receivers = Vec::new();
@@ -195,7 +191,6 @@ impl DriverState {
         })
     }
 
-    /// How long to wait for responses and deliveries after the load.
     pub fn patience_ns(&self) -> u64 {
         self.worker.common.drain_ns.unwrap_or(PATIENCE_NS)
     }
@@ -205,9 +200,9 @@ impl DriverState {
     }
 
     pub fn start_publishing(&self, open_ns: u64, delay_ns: u64) {
-        // Publishers without a pace only wait for subscriptions.
+        // Publishers without a pace wait only for subscriptions.
         self.open_ns.set(if self.flat_out { 0 } else { open_ns });
-        // Other work does not wait.
+        // Background work does not wait for the delay.
         if !self.is_background() {
             self.shift_ns.set(delay_ns);
             self.until_ns
@@ -231,7 +226,6 @@ impl DriverState {
         }
     }
 
-    /// Counts bytes that were read from a connection, as those of an operation.
     pub fn received_bytes(&self, label: LabelId, now: u64, bytes: usize) {
         let mut recorder = self.worker.recorder.borrow_mut();
         recorder.received(now, label, bytes as u64);
@@ -245,7 +239,6 @@ impl DriverState {
         self.work.arrivals == ArrivalOf::Elsewhere
     }
 
-    /// Number of the client's receiver. Members of a shared subscription have a common one.
     pub fn receiver(&self, client: &Client) -> u32 {
         let mut shares = client.config.filters.iter();
         let share = shares.find_map(|(filter, _)| self.shares.get(filter));
@@ -269,7 +262,7 @@ impl DriverState {
             Arrival::Late => {
                 add(&self.counts.received, 1);
                 add(&self.counts.filled, 1);
-                // The members of a shared subscription have no common order.
+                // Members of a shared subscription may receive messages in any order.
                 if receiver < SHARES {
                     add(&self.counts.late, 1);
                 }
@@ -289,7 +282,6 @@ impl DriverState {
         self.worker.record(sample, detail);
     }
 
-    /// Ends an arrival, if connections are arrivals.
     pub fn arrived(&self, now: u64, intended: Intended, ended: RequestOutcome) {
         if let Some(arrival) = self.labels.arrival {
             let mut recorder = self.worker.recorder.borrow_mut();
@@ -301,7 +293,6 @@ impl DriverState {
         self.clients.iter().map(|c| c.ledger().open()).sum()
     }
 
-    /// Number of messages that the server has certainly read and not refused.
     pub fn read(&self) -> u64 {
         let ledgers = self.clients.iter().map(|client| client.ledger());
         ledgers.map(|of| of.confirmed - of.turned_down).sum()
@@ -311,8 +302,8 @@ impl DriverState {
         self.clients.iter().any(|client| client.waits_for_answer())
     }
 
-    /// Whether all expected deliveries have arrived. One part of a run does not know the messages
-    /// of the others, so it waits for its time limit.
+    /// Whether all expected deliveries have arrived. A part of a run with subscriptions cannot know
+    /// this and returns false.
     pub fn has_all(&self) -> bool {
         let own = Deliveries {
             expected: self.expected(|ledger| ledger.sent - ledger.turned_down),
@@ -397,7 +388,7 @@ impl DriverState {
             of(|ledger| ledger.unknown),
             of(|ledger| ledger.unsent),
             counts.received.get(),
-            // Skipped numbers may still arrive, so only increases are reported.
+            // Report only increases, because skipped sequence numbers may still arrive.
             counts
                 .skipped
                 .get()

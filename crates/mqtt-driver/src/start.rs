@@ -1,5 +1,5 @@
-//! Decides when publishing starts: once all subscriptions are answered, and not before the plan
-//! says so. All workers agree on one time.
+//! Decides when publishing starts: once all subscriptions are answered, but not before the plan's
+//! time. All workers agree on one time.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -16,7 +16,6 @@ pub(crate) struct Together {
     workers: AtomicU64,
     registered: AtomicU64,
     pending: AtomicU64,
-    /// The agreed delay in nanoseconds plus 1. 0 until it is agreed.
     delay: AtomicU64,
     refused: Mutex<HashSet<ReceiverFilter>>,
     has_refused: AtomicBool,
@@ -36,7 +35,6 @@ impl Together {
         self.registered.fetch_add(1, Ordering::Release);
     }
 
-    /// Records that one client is ready: its subscriptions were answered, or it was rejected.
     pub fn settled(&self) {
         self.pending.fetch_sub(1, Ordering::Relaxed);
     }

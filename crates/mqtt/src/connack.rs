@@ -11,7 +11,7 @@ use crate::{
 pub struct Connack<'a> {
     /// Whether the server still has this client's session.
     pub session_present: bool,
-    /// Success, or the reason of the refusal.
+    /// Success, or the reason for the refusal.
     pub reason: Reason,
     /// Properties. MQTT 5 only.
     pub properties: Block<'a>,
@@ -37,7 +37,7 @@ impl<'a> Connack<'a> {
         })
     }
 
-    /// The server's limits.
+    /// Returns the limits that the server states.
     #[must_use]
     pub fn terms(&self) -> Terms {
         let number = |id| self.properties.number(id);
@@ -58,37 +58,37 @@ impl<'a> Connack<'a> {
     }
 }
 
-/// Limits of a server. Unlimited if the server states none.
+/// Limits that a server states. Limits it does not state have the protocol's default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Terms {
-    /// Maximum number of messages above QoS 0 in flight.
+    /// Maximum number of messages above QoS 0 that may be in flight.
     pub receive_maximum: u16,
     /// Maximum QoS of a message.
     pub maximum_qos: Qos,
     /// Maximum packet size in bytes.
     pub maximum_packet: u32,
-    /// Maximum topic alias. 0 means that aliases are not allowed.
+    /// Highest topic alias. 0 disables aliases.
     pub topic_alias_maximum: u16,
-    /// Keep-alive in seconds, which overrides the client's value.
+    /// Keep-alive in seconds that replaces the client's value.
     pub keep_alive: Option<u16>,
-    /// Session expiry in seconds, which overrides the client's value.
+    /// Session expiry in seconds that replaces the client's value.
     pub session_expiry_s: Option<u32>,
-    /// Whether messages may be retained.
+    /// Whether the server supports retained messages.
     pub retain: bool,
-    /// Whether filters may contain wildcards.
+    /// Whether the server supports wildcards in filters.
     pub wildcards: bool,
-    /// Whether subscriptions may have identifiers.
+    /// Whether the server supports subscription identifiers.
     pub subscription_ids: bool,
-    /// Whether subscriptions may be shared.
+    /// Whether the server supports shared subscriptions.
     pub shared: bool,
 }
 
-/// A DISCONNECT or AUTH: a reason with properties.
+/// A DISCONNECT or AUTH packet: a reason and properties.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Said<'a> {
-    /// The reason.
+    /// Reason of the packet.
     pub reason: Reason,
-    /// The properties.
+    /// Properties of the packet.
     pub properties: Block<'a>,
 }
 

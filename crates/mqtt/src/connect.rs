@@ -6,20 +6,20 @@ use crate::{
     wire::{TooLong, put_binary, put_packet, put_two},
 };
 
-/// Content of a CONNECT.
+/// Content of a CONNECT packet.
 #[derive(Debug, Clone)]
 pub struct Connect<'a> {
-    /// Client identifier. If empty, the server assigns one.
+    /// Client identifier. If it is empty, the server assigns one.
     pub client_id: &'a str,
-    /// Whether to start a new session and discard the old one.
+    /// Whether to discard the old session and start a new one.
     pub clean: bool,
-    /// Keep-alive in seconds. 0 means none.
+    /// Keep-alive in seconds. 0 disables it.
     pub keep_alive: u16,
-    /// The user name.
+    /// User name for authentication.
     pub username: Option<&'a str>,
-    /// The password.
+    /// Password for authentication.
     pub password: Option<&'a [u8]>,
-    /// The will.
+    /// Will of the client.
     pub will: Option<Will<'a>>,
     /// Properties. MQTT 5 only.
     pub properties: &'a [Property<'a>],
@@ -28,13 +28,13 @@ pub struct Connect<'a> {
 /// A message that the server publishes if the client disappears without DISCONNECT.
 #[derive(Debug, Clone)]
 pub struct Will<'a> {
-    /// The topic.
+    /// Topic of the message.
     pub topic: &'a str,
-    /// The payload.
+    /// Payload of the message.
     pub payload: &'a [u8],
-    /// The quality of service.
+    /// Quality of service of the message.
     pub qos: Qos,
-    /// Whether it is retained.
+    /// Whether the server retains the message.
     pub retain: bool,
     /// Properties. MQTT 5 only.
     pub properties: &'a [Property<'a>],
@@ -47,7 +47,7 @@ const PASSWORD: u8 = 1 << 6;
 const USERNAME: u8 = 1 << 7;
 
 impl Connect<'_> {
-    /// Appends the packet.
+    /// Appends the CONNECT packet.
     pub fn put(&self, out: &mut Vec<u8>, version: Version) -> Result<(), TooLong> {
         let mut body = Vec::with_capacity(64);
         put_binary(&mut body, b"MQTT")?;
@@ -99,12 +99,12 @@ impl Connect<'_> {
     }
 }
 
-/// Appends PINGREQ.
+/// Appends a PINGREQ.
 pub fn put_ping(out: &mut Vec<u8>) {
     out.extend_from_slice(&[0xc0, 0]);
 }
 
-/// Appends DISCONNECT. Only MQTT 5 uses reason and properties.
+/// Appends a DISCONNECT. The reason and the properties are used only in MQTT 5.
 pub fn put_disconnect(
     out: &mut Vec<u8>,
     version: Version,

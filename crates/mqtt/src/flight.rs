@@ -1,4 +1,4 @@
-//! Packet identifiers in use. They are assigned in sequence and found by arithmetic.
+//! Packet identifiers in use. They are assigned in sequence, so an index finds their entry.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -10,7 +10,7 @@ const STRETCH: usize = 32_768;
 #[derive(Debug, Clone)]
 pub struct Flight<T> {
     first: u16,
-    /// The window, without gaps. `None` is a finished entry.
+    /// Window of consecutive identifiers. `None` is a finished entry.
     stretch: VecDeque<Option<T>>,
     aside: BTreeMap<u16, (u64, T)>,
     set_aside: u64,
@@ -36,7 +36,7 @@ fn advance(identifier: u16, steps: usize) -> u16 {
 }
 
 impl<T> Flight<T> {
-    /// Adds an entry under the next free identifier. `None` if all are in use.
+    /// Adds an entry under the next free identifier. Returns `None` if all identifiers are in use.
     #[inline]
     pub fn begin(&mut self, what: T) -> Option<u16> {
         if self.in_flight >= IDENTIFIERS as usize {
@@ -58,7 +58,7 @@ impl<T> Flight<T> {
         }
     }
 
-    /// The entry of an identifier.
+    /// Returns the entry of an identifier.
     #[inline]
     pub fn get_mut(&mut self, identifier: u16) -> Option<&mut T> {
         match self.place(identifier) {
@@ -82,7 +82,7 @@ impl<T> Flight<T> {
         what
     }
 
-    /// All entries in order of their start.
+    /// Returns all entries in order of their start.
     #[must_use]
     pub fn in_order(&self) -> Vec<(u16, &T)> {
         let mut aside: Vec<_> = self.aside.iter().collect();

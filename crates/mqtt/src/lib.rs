@@ -1,5 +1,5 @@
 //! MQTT 3.1.1 and 5 for clients, as state machines without I/O: packets, sessions, and message
-//! headers for detecting loss.
+//! headers that reveal lost messages.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
@@ -31,35 +31,35 @@ pub use stamp::Stamp;
 pub use subscribe::{Filter, Retained};
 pub use wire::Malformed;
 
-/// Protocol version.
+/// Version of the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Version {
-    /// 3.1.1, protocol level 4.
+    /// MQTT 3.1.1, protocol level 4.
     V311,
-    /// 5, protocol level 5.
+    /// MQTT 5, protocol level 5.
     V5,
 }
 
 /// Quality of service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Qos {
-    /// At most once: never acknowledged.
+    /// At most once, never acknowledged.
     #[default]
     AtMostOnce,
-    /// At least once: PUBACK.
+    /// At least once, acknowledged by PUBACK.
     AtLeastOnce,
-    /// Exactly once: PUBREC, PUBREL, PUBCOMP.
+    /// Exactly once, with PUBREC, PUBREL and PUBCOMP.
     ExactlyOnce,
 }
 
 impl Qos {
-    /// The level: 0, 1 or 2.
+    /// Returns the level: 0, 1 or 2.
     #[must_use]
     pub fn level(self) -> u8 {
         self as u8
     }
 
-    /// The quality of service with this level: 0, 1 or 2. `None` for other values.
+    /// Returns the quality of service with this level (0, 1 or 2). `None` for other values.
     #[must_use]
     pub fn from_level(level: u8) -> Option<Qos> {
         match level {

@@ -10,16 +10,16 @@ use crate::{
     wire::{self, Malformed, PacketReader, put_length, put_two},
 };
 
-/// The kind of an acknowledgement.
+/// Type of an acknowledgement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AckKind {
-    /// PUBACK: a message of QoS 1 was received.
+    /// PUBACK: the receiver has a QoS 1 message.
     Acknowledged,
-    /// PUBREC: a message of QoS 2 was received.
+    /// PUBREC: the receiver has a QoS 2 message.
     Received,
     /// PUBREL: the receiver may release the identifier.
     Released,
-    /// PUBCOMP: the receiver has released it.
+    /// PUBCOMP: the receiver has released the identifier.
     Complete,
 }
 
@@ -34,14 +34,14 @@ impl AckKind {
     }
 }
 
-/// A PUBACK, PUBREC, PUBREL or PUBCOMP.
+/// A PUBACK, PUBREC, PUBREL or PUBCOMP packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ack<'a> {
-    /// Kind of the packet.
+    /// Type of the packet.
     pub stage: AckKind,
     /// Identifier of the message.
     pub identifier: u16,
-    /// Success, or the reason of the refusal.
+    /// Success, or the reason for the refusal.
     pub reason: Reason,
     /// Properties. MQTT 5 only.
     pub properties: Block<'a>,
@@ -84,7 +84,6 @@ pub fn put_ack(
     }
     let mut body = Vec::with_capacity(3);
     put_two(&mut body, identifier);
-    // This cannot be too long, because there are no properties.
     let _ = put_reason(&mut body, version, reason, &[]);
     out.push(stage.first());
     put_length(out, body.len());
@@ -98,17 +97,17 @@ pub enum Packet<'a> {
     Connack(Connack<'a>),
     /// A delivered message.
     Publish(Message<'a>),
-    /// A step in the acknowledgement of a message.
+    /// An acknowledgement of a message, or a step of it.
     Ack(Ack<'a>),
     /// Response to SUBSCRIBE.
     Suback(Answered<'a>),
     /// Response to UNSUBSCRIBE.
     Unsuback(Answered<'a>),
-    /// Response to PINGREQ.
+    /// Response to PINGREQ. It has no content.
     Pingresp,
-    /// The server closes the connection. MQTT 5 only.
+    /// Announces that the server closes the connection. MQTT 5 only.
     Disconnect(Said<'a>),
-    /// Extended authentication. MQTT 5 only.
+    /// Step of the extended authentication. MQTT 5 only.
     Auth(Said<'a>),
 }
 
@@ -117,11 +116,11 @@ pub enum Packet<'a> {
 pub enum NextPacket<'a> {
     /// A packet, and its size in bytes.
     Packet(Packet<'a>, usize),
-    /// An incomplete packet, and the minimum number of bytes needed.
+    /// The packet is incomplete. Contains the minimum number of bytes needed.
     Partial(usize),
 }
 
-/// Parses the packet at the start of the bytes. Fails if it is malformed or larger than
+/// Parses the packet at the start of the bytes. Fails if the packet is malformed or larger than
 /// `max_bytes`.
 #[inline]
 pub fn next(version: Version, bytes: &[u8], max_bytes: usize) -> Result<NextPacket<'_>, Malformed> {

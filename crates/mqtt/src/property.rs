@@ -1,52 +1,53 @@
-//! Properties of MQTT 5: identifiers, types, and the packets that may have them. Parsed in place
-//! and encoded.
+//! Properties of MQTT 5: identifiers, value types, and the packets that may contain them. Parses
+//! properties in place and encodes them.
 
 use crate::wire::{MAX_LENGTH, Malformed, PacketReader, TooLong, put_binary, put_length, put_two};
 
-/// A packet that may carry properties, or the will's block.
+/// A packet that may contain properties, or the will within a CONNECT.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u16)]
 pub enum PropertyOwner {
-    /// CONNECT.
+    /// The CONNECT packet.
     Connect = 1,
-    /// CONNACK.
+    /// The CONNACK packet.
     Connack = 1 << 1,
-    /// PUBLISH.
+    /// The PUBLISH packet.
     Publish = 1 << 2,
     /// The will within CONNECT.
     Will = 1 << 3,
-    /// PUBACK, PUBREC, PUBREL, PUBCOMP, SUBACK and UNSUBACK, which allow the same properties.
+    /// Any of PUBACK, PUBREC, PUBREL, PUBCOMP, SUBACK and UNSUBACK, which allow the same
+    /// properties.
     Answer = 1 << 4,
-    /// SUBSCRIBE.
+    /// The SUBSCRIBE packet.
     Subscribe = 1 << 5,
-    /// UNSUBSCRIBE.
+    /// The UNSUBSCRIBE packet.
     Unsubscribe = 1 << 6,
-    /// DISCONNECT.
+    /// The DISCONNECT packet.
     Disconnect = 1 << 7,
-    /// AUTH.
+    /// The AUTH packet.
     Auth = 1 << 8,
 }
 
 /// Type of a property's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
-    /// 0 or 1.
+    /// The number 0 or 1, in one byte.
     Flag,
-    /// Two bytes.
+    /// A number of two bytes.
     Two,
-    /// Two bytes, not 0.
+    /// A number of two bytes, not 0.
     TwoNotZero,
-    /// Four bytes.
+    /// A number of four bytes.
     Four,
-    /// Four bytes, not 0.
+    /// A number of four bytes, not 0.
     FourNotZero,
-    /// Variable-length integer of one to four bytes, not 0.
+    /// A variable-length integer of one to four bytes, not 0.
     Length,
-    /// UTF-8.
+    /// A UTF-8 string.
     Text,
     /// Binary data.
     Binary,
-    /// Two texts.
+    /// A pair of UTF-8 strings.
     Pair,
 }
 
@@ -58,16 +59,16 @@ macro_rules! properties {
         pub enum Id { $($(#[doc = $doc])* $name = $id,)* }
 
         impl Id {
-            /// All properties.
+            /// All properties that the protocol defines.
             pub const ALL: &'static [Id] = &[$(Id::$name,)*];
 
-            /// The property with this number.
+            /// Returns the property with this number.
             #[must_use]
             pub fn from_number(id: usize) -> Option<Id> {
                 match id { $($id => Some(Id::$name),)* _ => None }
             }
 
-            /// Type of its value.
+            /// Returns the type of the property's value.
             #[must_use]
             pub fn shape(self) -> Shape {
                 match self { $(Id::$name => Shape::$shape,)* }
@@ -87,13 +88,13 @@ properties! {
     MessageExpiry = 2, Four, [Publish Will];
     /// Content type of the payload.
     ContentType = 3, Text, [Publish Will];
-    /// Topic for a response.
+    /// Topic to which a response should be published.
     ResponseTopic = 8, Text, [Publish Will];
-    /// Correlation of a response.
+    /// Data that identifies the request of a response.
     CorrelationData = 9, Binary, [Publish Will];
     /// Identifier of a subscription.
     SubscriptionId = 11, Length, [Publish Subscribe];
-    /// Session expiry in seconds after the connection.
+    /// Time in seconds that the session outlives the connection.
     SessionExpiry = 17, Four, [Connect Connack Disconnect];
     /// Client identifier assigned by the server.
     AssignedClientId = 18, Text, [Connack];
@@ -105,35 +106,35 @@ properties! {
     AuthData = 22, Binary, [Connect Connack Auth];
     /// Whether the server may send reason strings.
     RequestProblem = 23, Flag, [Connect];
-    /// Delay of a will in seconds.
+    /// Delay until the server publishes the will, in seconds.
     WillDelay = 24, Four, [Will];
     /// Whether the server should send response information.
     RequestResponse = 25, Flag, [Connect];
-    /// Response information.
+    /// Information from which the client forms response topics.
     ResponseInfo = 26, Text, [Connack];
-    /// Another server to use.
+    /// Another server that the client should use.
     ServerReference = 28, Text, [Connack Disconnect];
-    /// The reason in words.
+    /// Reason as text, for diagnostics.
     ReasonString = 31, Text, [Connack Answer Disconnect Auth];
-    /// Maximum number of messages above QoS 0 in flight.
+    /// Maximum number of messages above QoS 0 that may be in flight.
     ReceiveMaximum = 33, TwoNotZero, [Connect Connack];
-    /// Maximum topic alias.
+    /// Highest topic alias that is accepted.
     TopicAliasMaximum = 34, Two, [Connect Connack];
-    /// A number instead of a topic.
+    /// Number that replaces the topic.
     TopicAlias = 35, TwoNotZero, [Publish];
-    /// Maximum QoS of the server.
+    /// Maximum QoS that the server supports.
     MaximumQos = 36, Flag, [Connack];
-    /// Whether the server retains messages.
+    /// Whether the server supports retained messages.
     RetainAvailable = 37, Flag, [Connack];
-    /// A user property.
+    /// A pair of name and value that the application defines.
     User = 38, Pair, [Connect Connack Publish Will Answer Subscribe Unsubscribe Disconnect Auth];
-    /// Maximum packet size.
+    /// Maximum packet size in bytes.
     MaximumPacket = 39, FourNotZero, [Connect Connack];
-    /// Whether filters may contain wildcards.
+    /// Whether the server supports wildcards in filters.
     WildcardAvailable = 40, Flag, [Connack];
-    /// Whether subscriptions may have identifiers.
+    /// Whether the server supports subscription identifiers.
     SubscriptionIdAvailable = 41, Flag, [Connack];
-    /// Whether subscriptions may be shared.
+    /// Whether the server supports shared subscriptions.
     SharedAvailable = 42, Flag, [Connack];
 }
 
@@ -142,20 +143,20 @@ properties! {
 pub enum PropertyValue<'a> {
     /// A number of any type.
     Number(u32),
-    /// A text.
+    /// A UTF-8 string.
     Text(&'a str),
     /// Binary data.
     Binary(&'a [u8]),
-    /// Two texts.
+    /// A pair of UTF-8 strings.
     Pair(&'a str, &'a str),
 }
 
-/// A property.
+/// A property: an identifier and a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Property<'a> {
-    /// Identifier.
+    /// Identifier of the property.
     pub id: Id,
-    /// Value.
+    /// Value of the property.
     pub value: PropertyValue<'a>,
 }
 
@@ -197,7 +198,7 @@ impl<'a> Property<'a> {
 pub struct Block<'a>(&'a [u8]);
 
 impl<'a> Block<'a> {
-    /// Reads and validates a block with its length.
+    /// Reads and validates a block, including its length field.
     #[inline]
     pub fn read(
         reader: &mut PacketReader<'a>,
@@ -212,23 +213,22 @@ impl<'a> Block<'a> {
         Ok(Block(block))
     }
 
-    /// All properties in order.
+    /// Returns all properties in order.
     pub fn iter(self) -> impl Iterator<Item = Property<'a>> {
         let mut reader = PacketReader::new(self.0);
-        // The block has already been validated.
         std::iter::from_fn(move || match reader.rest.is_empty() {
             true => None,
             false => one(&mut reader).ok(),
         })
     }
 
-    /// The first property with this identifier.
+    /// Returns the value of the first property with this identifier.
     #[must_use]
     pub fn get(self, id: Id) -> Option<PropertyValue<'a>> {
         self.iter().find(|p| p.id == id).map(|p| p.value)
     }
 
-    /// The value of a numeric property, if present.
+    /// Returns the value of a numeric property, if it is present.
     #[must_use]
     pub fn number(self, id: Id) -> Option<u32> {
         match self.get(id) {
@@ -237,7 +237,7 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// The value of a text property, if present.
+    /// Returns the value of a text property, if it is present.
     #[must_use]
     pub fn text(self, id: Id) -> Option<&'a str> {
         match self.get(id) {
@@ -253,7 +253,7 @@ fn check(block: &[u8], place: PropertyOwner) -> Result<(), Malformed> {
     while !reader.rest.is_empty() {
         let id = one(&mut reader)?.id;
         let here = id.places() & place as u16 != 0;
-        // A message may match several subscriptions.
+        // These may occur several times, because a message may match several subscriptions.
         let many = id == Id::User || (id == Id::SubscriptionId && place == PropertyOwner::Publish);
         let bit = 1u64 << (id as u8);
         if !here || (seen & bit != 0 && !many) {
@@ -288,7 +288,7 @@ fn one<'a>(reader: &mut PacketReader<'a>) -> Result<Property<'a>, Malformed> {
     }
 }
 
-/// Appends a block of properties with its length. Values of the wrong type are omitted.
+/// Appends a block of properties, including its length field. Omits values of the wrong type.
 pub fn put(out: &mut Vec<u8>, properties: &[Property<'_>]) -> Result<(), TooLong> {
     if properties.is_empty() {
         out.push(0);
@@ -376,7 +376,8 @@ mod tests {
 
     #[test]
     fn invalid_properties_are_rejected() {
-        // Duplicate, invalid value, unknown, truncated.
+        // Blocks with a duplicate, an invalid value, an unknown identifier, and a truncated
+        // property.
         let twice = [10, 33, 0, 1, 33, 0, 1, 33, 0, 1, 0];
         assert_eq!(
             read(&twice[..11], PropertyOwner::Connack),

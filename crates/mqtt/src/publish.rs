@@ -1,5 +1,5 @@
-//! PUBLISH: encoded from a prepared template, and parsed in place. Allocates memory only when a
-//! buffer must grow.
+//! PUBLISH packets, encoded from a prepared template and parsed in place. Allocates memory only
+//! when a buffer must grow.
 
 use crate::{
     Qos, Version,
@@ -10,20 +10,20 @@ use crate::{
 
 const DUP: u8 = 1 << 3;
 
-/// Common part of a template's messages.
+/// Properties common to all messages of a template.
 #[derive(Debug, Clone)]
 pub struct Publish<'a> {
-    /// Topic. May be empty only with a topic alias.
+    /// Topic of the messages. May be empty only with a topic alias.
     pub topic: &'a str,
-    /// Quality of service.
+    /// Quality of service of the messages.
     pub qos: Qos,
-    /// Whether the messages are retained.
+    /// Whether the server retains the messages.
     pub retain: bool,
     /// Properties. MQTT 5 only.
     pub properties: &'a [Property<'a>],
 }
 
-/// The prepared head of messages that differ only in identifier and payload.
+/// The prepared start of messages that differ only in identifier and payload.
 #[derive(Debug, Clone)]
 pub struct Template {
     first: u8,
@@ -51,19 +51,20 @@ impl Template {
         })
     }
 
-    /// Quality of service of the messages.
+    /// Returns the quality of service of the messages.
     #[must_use]
     pub fn qos(&self) -> Qos {
         Qos::from_level(self.first >> 1 & 3).unwrap_or_default()
     }
 
-    /// Whether a payload of this size fits into a packet.
+    /// Whether a payload of this size fits into one packet.
     #[must_use]
     pub fn fits(&self, payload_bytes: usize) -> bool {
         self.head.len() + payload_bytes <= MAX_LENGTH
     }
 
-    /// Appends a message. `identifier` is ignored for QoS 0. The payload must fit.
+    /// Appends a message. Ignores `identifier` for QoS 0. The payload must fit, see
+    /// [`Template::fits`].
     #[inline]
     pub fn put(&self, out: &mut Vec<u8>, identifier: u16, is_again: bool, payload: &[u8]) {
         out.reserve(self.head.len() + payload.len() + 5);
@@ -79,10 +80,10 @@ impl Template {
     }
 }
 
-/// A message delivered by a server.
+/// A message that a server delivers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Message<'a> {
-    /// Topic. Empty if an alias is used.
+    /// Topic of the message. Empty if a topic alias replaces it.
     pub topic: &'a [u8],
     /// Quality of service of the delivery.
     pub qos: Qos,
@@ -90,11 +91,11 @@ pub struct Message<'a> {
     pub is_again: bool,
     /// Whether the message was retained.
     pub retain: bool,
-    /// Identifier. Present for QoS 1 and 2.
+    /// Packet identifier. `None` for QoS 0.
     pub identifier: Option<u16>,
     /// Properties. MQTT 5 only.
     pub properties: Block<'a>,
-    /// The payload.
+    /// Payload of the message.
     pub payload: &'a [u8],
 }
 

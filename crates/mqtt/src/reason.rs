@@ -1,10 +1,10 @@
-//! Reason codes of MQTT 5 by name, and the six return codes of a CONNACK of 3.1.1.
+//! Reason codes of MQTT 5 with their names, and the six return codes of a 3.1.1 CONNACK.
 
 use std::fmt;
 
 use crate::{Version, wire::Malformed};
 
-/// A reason code of MQTT 5. Codes from 0x80 are refusals.
+/// A reason code of MQTT 5. Codes from 0x80 on are refusals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Reason(pub u8);
 
@@ -54,13 +54,13 @@ const NAMES: [(u8, &str); 43] = [
     (0xa2, "Wildcard Subscriptions not supported"),
 ];
 
-/// The return codes of a CONNACK of 3.1.1, as codes of MQTT 5.
+/// Return codes of a 3.1.1 CONNACK, expressed as reason codes of MQTT 5.
 const RETURN_CODES: [u8; 6] = [0x00, 0x84, 0x85, 0x88, 0x86, 0x87];
 
 impl Reason {
-    /// Success.
+    /// The operation succeeded.
     pub const SUCCESS: Reason = Reason(0);
-    /// An acknowledgement of an unknown identifier.
+    /// The acknowledged packet identifier is unknown.
     pub const NOT_FOUND: Reason = Reason(0x92);
 
     /// Whether the server refused the request.
@@ -69,7 +69,7 @@ impl Reason {
         self.0 >= 0x80
     }
 
-    /// Name in the specification. `None` for an unknown code.
+    /// Returns the name in the specification. `None` for an unknown code.
     #[must_use]
     pub fn name(self) -> Option<&'static str> {
         let at = NAMES
@@ -78,15 +78,15 @@ impl Reason {
         Some(NAMES[at].1)
     }
 
-    /// The return code of a 3.1.1 CONNACK with this meaning, if any.
+    /// Returns the 3.1.1 CONNACK return code with this meaning, if there is one.
     #[must_use]
     pub fn return_code(self) -> Option<u8> {
         let at = RETURN_CODES.iter().position(|code| *code == self.0)?;
         Some(at as u8)
     }
 
-    /// Why a connection was refused: the name of the reason, and its number in the server's
-    /// version.
+    /// Describes why a connection was refused: the name of the reason, and its number in the
+    /// server's version.
     #[must_use]
     pub fn text(self, version: Version) -> String {
         match (version, self.name(), self.return_code()) {
@@ -95,7 +95,7 @@ impl Reason {
         }
     }
 
-    /// Converts the code of a CONNACK to MQTT 5.
+    /// Converts the code of a CONNACK to a reason code of MQTT 5.
     pub fn of_connack(version: Version, code: u8) -> Result<Reason, Malformed> {
         match version {
             Version::V311 => RETURN_CODES

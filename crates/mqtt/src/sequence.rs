@@ -1,22 +1,22 @@
 //! Counts the messages that one receiver gets from one publisher: received, missing, repeated and
 //! late.
 //!
-//! Exact for any delay, unless there are too many gaps. That is reported.
+//! The counts are exact for any delay, unless there are too many gaps, which is reported.
 
 use std::collections::VecDeque;
 
-/// Maximum number of gaps. If there are more, the oldest is dropped, and later messages in it count
-/// as repeated.
+/// Maximum number of gaps. Beyond it, the oldest gap is dropped, and messages that later fill it
+/// count as repeated.
 const MAX_GAPS: usize = 4096;
 
-/// Classification of a received message.
+/// Class of a received message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arrival {
-    /// Its number is higher than all before.
+    /// The number is higher than all earlier ones.
     New,
-    /// Received for the first time, but after a message that was sent later.
+    /// The message is new but arrived after one that was sent later.
     Late,
-    /// Already received before.
+    /// The message was received before.
     Again,
 }
 
@@ -24,7 +24,7 @@ pub enum Arrival {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sequence {
     next: u64,
-    /// Missing numbers below `next`, as ascending ranges. Ends are excluded.
+    /// Missing numbers below `next`, as ascending half-open ranges.
     gaps: VecDeque<(u64, u64)>,
     received: u64,
     late: u64,
@@ -33,7 +33,7 @@ pub struct Sequence {
 }
 
 impl Sequence {
-    /// Creates a counter for numbers from `first` on.
+    /// Creates a counter that expects `first` as the first number.
     #[must_use]
     pub fn from(first: u64) -> Sequence {
         Sequence {
@@ -42,7 +42,7 @@ impl Sequence {
         }
     }
 
-    /// Counts a message and classifies it.
+    /// Counts a message by its number and classifies it.
     #[inline]
     pub fn came(&mut self, sequence: u64) -> Arrival {
         if sequence == self.next {
@@ -87,44 +87,44 @@ impl Sequence {
         Arrival::Late
     }
 
-    /// Number of distinct messages received.
+    /// Returns the number of distinct messages received.
     #[must_use]
     pub fn received(&self) -> u64 {
         self.received
     }
 
-    /// Number of messages received after one that was sent later.
+    /// Returns the number of messages that arrived after one that was sent later.
     #[must_use]
     pub fn late(&self) -> u64 {
         self.late
     }
 
-    /// Number of repeated messages.
+    /// Returns the number of repeated messages.
     #[must_use]
     pub fn again(&self) -> u64 {
         self.again
     }
 
-    /// The highest received number plus one.
+    /// Returns the highest received number plus one.
     #[must_use]
     pub fn next(&self) -> u64 {
         self.next
     }
 
-    /// Number of missing messages, given how many were sent.
+    /// Returns the number of missing messages if `sent` messages were sent.
     #[must_use]
     pub fn missing(&self, sent: u64) -> u64 {
         let within: u64 = self.gaps.iter().map(|(from, to)| to - from).sum();
         within + self.given_up + sent.saturating_sub(self.next)
     }
 
-    /// Missing ranges below the highest received number. Ends are excluded.
+    /// Returns the missing ranges below the highest received number, as half-open ranges.
     pub fn gaps(&self) -> impl Iterator<Item = (u64, u64)> {
         self.gaps.iter().copied()
     }
 
-    /// Whether counts are exact. False if there were too many gaps; late messages may then have
-    /// counted as repeated.
+    /// Whether the counts are exact. False if there were too many gaps, because late messages may
+    /// then have counted as repeated.
     #[must_use]
     pub fn is_exact(&self) -> bool {
         self.given_up == 0

@@ -1,7 +1,7 @@
-//! Session of a client: unacknowledged messages and requests, and deliveries that are not released.
-//! It outlives a connection if the server keeps it.
+//! A client's session: unacknowledged messages and requests, and deliveries that have not been
+//! released. It outlives a connection if the server keeps it.
 //!
-//! The caller encodes the packets that a session asks for.
+//! The caller encodes the packets that the session requires.
 
 use std::collections::VecDeque;
 
@@ -16,12 +16,13 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct Session<T> {
     flight: Flight<InFlight<T>>,
-    /// Maximum number of unacknowledged messages of QoS 1 and 2. Both client and server limit it.
+    /// Maximum number of unacknowledged messages of QoS 1 and 2: the lower of the client's and the
+    /// server's limit.
     limit: u16,
     unanswered: u16,
-    /// Identifiers of what must be sent again before anything else.
+    /// Identifiers of messages to send again before any new one.
     again: VecDeque<u16>,
-    /// Delivered messages of QoS 2 that are not released.
+    /// Identifiers of delivered QoS 2 messages that have not been released.
     arriving: VecDeque<u16>,
 }
 
@@ -34,47 +35,48 @@ struct InFlight<T> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum AckStep {
-    /// A message of QoS 1, until PUBACK.
+    /// A QoS 1 message that waits for PUBACK.
     Once,
-    /// A message of QoS 2, until PUBREC.
+    /// A QoS 2 message that waits for PUBREC.
     Twice,
-    /// A message of QoS 2, after PUBREC, until PUBCOMP.
+    /// A QoS 2 message that waits for PUBCOMP.
     Released,
     Request,
 }
 
-/// What an acknowledgement means.
+/// Meaning of an acknowledgement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event<T> {
-    /// A message of QoS 1 is complete, or one of QoS 2 was refused.
+    /// A QoS 1 message is complete, or a QoS 2 message was refused.
     Done(T, Reason),
-    /// A message of QoS 2 was received, and the caller must send PUBREL. The data is present only
-    /// the first time.
+    /// The server has a QoS 2 message, and the caller must send PUBREL. Contains the data only the
+    /// first time.
     Release(Option<T>),
-    /// A message of QoS 2 is complete.
+    /// A QoS 2 message is complete.
     Complete(T),
-    /// A delivery is released, and the caller must send PUBCOMP with this reason.
+    /// The server released a delivery, and the caller must send PUBCOMP with this reason.
     Forget(Reason),
-    /// No message in flight has this identifier. The caller must answer such a PUBREC by PUBREL
-    /// with [`Reason::NOT_FOUND`].
+    /// No message in flight has this identifier. The caller must respond to such a PUBREC with
+    /// PUBREL and [`Reason::NOT_FOUND`].
     Unknown,
 }
 
-/// What must be sent again on a new connection.
+/// A packet to send again on a new connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Again<T> {
-    /// A message, marked as duplicate.
+    /// A message, to be marked as a duplicate.
     Message(T),
-    /// A PUBREL.
+    /// A PUBREL without content.
     Release,
 }
 
-/// How to handle a delivered message.
+/// Handling of a delivered message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Delivered {
-    /// The acknowledgement to send.
+    /// Acknowledgement to send.
     pub answer: Option<AckKind>,
-    /// Whether this is the first delivery. Always true for QoS 0 and 1, where it cannot be known.
+    /// Whether this is the first delivery. Always true for QoS 0 and 1, which do not reveal
+    /// repetitions.
     pub is_new: bool,
 }
 
@@ -92,7 +94,7 @@ impl<T: Copy> Session<T> {
     }
 
     /// Handles an accepted connection. If the server has no session, returns everything that was in
-    /// flight; its result is unknown.
+    /// flight, because its result is unknown.
     pub fn connected(&mut self, session_present: bool, limit: u16) -> Vec<T> {
         self.limit = limit.max(1);
         self.unanswered = 0;
@@ -142,7 +144,7 @@ impl<T: Copy> Session<T> {
         Some((id, Again::Message(sent.what)))
     }
 
-    /// Whether the limit allows a message of QoS 1 or 2.
+    /// Whether the limit allows another message of QoS 1 or 2.
     #[inline]
     #[must_use]
     pub fn has_room(&self) -> bool {
@@ -177,7 +179,8 @@ impl<T: Copy> Session<T> {
         })
     }
 
-    /// Handles the response to a SUBSCRIBE or UNSUBSCRIBE. `None` if the identifier is unknown.
+    /// Handles the response to a SUBSCRIBE or UNSUBSCRIBE. Returns `None` if the identifier is
+    /// unknown.
     pub fn answered(&mut self, identifier: u16) -> Option<T> {
         let sent = self.flight.get_mut(identifier)?;
         if sent.step != AckStep::Request {
@@ -186,13 +189,13 @@ impl<T: Copy> Session<T> {
         self.flight.end(identifier).map(|sent| sent.what)
     }
 
-    /// The data of a message or request in flight.
+    /// Returns the data of a message or request in flight.
     #[inline]
     pub fn what_mut(&mut self, identifier: u16) -> Option<&mut T> {
         self.flight.get_mut(identifier).map(|sent| &mut sent.what)
     }
 
-    /// Handles an acknowledgement.
+    /// Handles an acknowledgement and returns what it means.
     #[inline]
     pub fn acknowledged(&mut self, ack: &Ack<'_>) -> Event<T> {
         let id = ack.identifier;
@@ -220,7 +223,7 @@ impl<T: Copy> Session<T> {
         }
     }
 
-    /// Handles a delivered message.
+    /// Handles a delivered message and returns how to acknowledge it.
     #[inline]
     pub fn delivered(&mut self, message: &Message<'_>) -> Delivered {
         let (answer, is_new) = match (message.qos, message.identifier) {
@@ -238,7 +241,7 @@ impl<T: Copy> Session<T> {
     }
 
     fn released(&mut self, identifier: u16) -> Event<T> {
-        // Releases usually arrive in the order of deliveries.
+        // Search from the front, because releases usually arrive in the order of deliveries.
         match self.arriving.iter().position(|id| *id == identifier) {
             Some(at) => {
                 self.arriving.remove(at);

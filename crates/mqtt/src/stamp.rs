@@ -1,8 +1,7 @@
 //! Message header in the first 28 bytes of a payload: run, publisher, sequence number, intended
-//! start. Receivers use it to detect loss, duplicates and reordering, and to measure the time of
-//! deliveries.
+//! start. With it, receivers detect loss, duplicates and reordering, and time deliveries.
 
-/// Size of a header in bytes.
+/// Size of the header in bytes.
 pub const BYTES: usize = 28;
 
 const MAGIC: [u8; 4] = *b"LDM\x01";
@@ -10,11 +9,11 @@ const MAGIC: [u8; 4] = *b"LDM\x01";
 /// A message header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
-    /// Identifies the run.
+    /// Identifier of the run.
     pub run: u32,
     /// Number of the publisher.
     pub publisher: u32,
-    /// Sequence number of the message, counted from 0 for each publisher.
+    /// Sequence number of the message, counted from 0 per publisher.
     pub sequence: u64,
     /// Intended start in nanoseconds from the start of the run.
     pub intended_ns: u64,
@@ -34,7 +33,7 @@ impl Stamp {
         bytes
     }
 
-    /// Parses the header at the start of a payload. `None` if there is none.
+    /// Parses the header at the start of a payload. Returns `None` if the payload has no header.
     #[inline]
     #[must_use]
     pub fn from_payload(payload: &[u8]) -> Option<Stamp> {

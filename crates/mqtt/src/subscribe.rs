@@ -6,35 +6,35 @@ use crate::{
     wire::{Malformed, PacketReader, TooLong, put_binary, put_packet, put_two},
 };
 
-/// Which retained messages a new subscription receives.
+/// Selects which retained messages a new subscription receives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Retained {
-    /// All that match.
+    /// All matching messages.
     #[default]
     Send,
-    /// All that match, if the subscription is new.
+    /// All matching messages, but only if the subscription is new.
     SendIfNew,
-    /// None.
+    /// No retained messages.
     Keep,
 }
 
-/// A subscription. MQTT 3.1.1 uses only the topic filter and the quality of service.
+/// A subscription. MQTT 3.1.1 uses only its topic filter and quality of service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Filter<'a> {
-    /// The topic filter.
+    /// Topic filter of the subscription.
     pub topic: &'a str,
-    /// The maximum quality of service.
+    /// Maximum quality of service.
     pub qos: Qos,
-    /// Whether messages that this client publishes are excluded.
+    /// Whether to exclude messages that this client publishes.
     pub no_local: bool,
-    /// Whether the retain flag stays as published.
+    /// Whether delivered messages keep the retain flag with which they were published.
     pub as_published: bool,
-    /// Which retained messages to receive.
+    /// Retained messages to receive.
     pub retained: Retained,
 }
 
 impl<'a> Filter<'a> {
-    /// Creates a subscription with defaults.
+    /// Creates a subscription with default options.
     #[must_use]
     pub fn new(topic: &'a str, qos: Qos) -> Filter<'a> {
         Filter {
@@ -58,7 +58,7 @@ impl<'a> Filter<'a> {
     }
 }
 
-/// Appends SUBSCRIBE with at least one filter.
+/// Appends a SUBSCRIBE with at least one filter.
 pub fn put_subscribe(
     out: &mut Vec<u8>,
     version: Version,
@@ -85,12 +85,12 @@ pub struct Answered<'a> {
     pub identifier: u16,
     /// Properties. MQTT 5 only.
     pub properties: Block<'a>,
-    /// A code for each filter, in order. UNSUBACK of 3.1.1 has none.
+    /// One code per filter, in order. Empty for the UNSUBACK of 3.1.1.
     codes: &'a [u8],
 }
 
 impl<'a> Answered<'a> {
-    /// Results for the filters, in order. In 3.1.1 a refusal has no specific reason.
+    /// Returns one result per filter, in order. A refusal in 3.1.1 has no specific reason.
     pub fn reasons(&self) -> impl Iterator<Item = Reason> + use<'a> {
         self.codes.iter().map(|code| Reason(*code))
     }

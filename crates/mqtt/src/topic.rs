@@ -7,7 +7,7 @@ pub fn has_wildcard(topic: &[u8]) -> bool {
     topic.iter().any(|byte| matches!(byte, b'+' | b'#'))
 }
 
-/// Why a filter is invalid. `None` if it is valid.
+/// Returns why a filter is invalid. `None` if it is valid.
 #[must_use]
 pub fn filter_fault(filter: &str) -> Option<&'static str> {
     let (group, filter) = match filter.strip_prefix("$share/") {
@@ -38,7 +38,7 @@ pub fn filter_fault(filter: &str) -> Option<&'static str> {
     None
 }
 
-/// Splits a subscription into its group, if it is shared, and the filter.
+/// Splits a subscription into the group, if it is shared, and the filter.
 #[must_use]
 pub fn shared(filter: &str) -> (Option<&str>, &str) {
     match filter
@@ -50,10 +50,10 @@ pub fn shared(filter: &str) -> (Option<&str>, &str) {
     }
 }
 
-/// Whether a filter (without group) matches a topic.
+/// Whether a filter without its group matches a topic.
 #[must_use]
 pub fn matches(filter: &str, topic: &str) -> bool {
-    // Wildcards do not match the server's own topics.
+    // Wildcards at the start do not match the server's own topics, such as `$SYS`.
     if topic.starts_with('$') && filter.starts_with(['+', '#']) {
         return false;
     }

@@ -1,36 +1,36 @@
-//! Primitive types of the protocol: integers, variable-length integers, texts, binary data.
+//! Primitive types of the protocol: integers, variable-length integers, strings, binary data.
 
 use std::fmt;
 
-/// Maximum remaining length, which takes four bytes.
+/// Maximum remaining length of a packet. It takes four bytes.
 pub const MAX_LENGTH: usize = 268_435_455;
 
-/// Why bytes are not valid MQTT. The connection must be closed.
+/// Why bytes are not valid MQTT. The client must then close the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Malformed {
-    /// A length that takes more than four bytes.
+    /// A length field takes more than four bytes or is not minimal.
     Length,
     /// The packet is truncated.
     Short,
     /// The packet has excess bytes.
     Long,
-    /// A text that is not UTF-8, or contains U+0000.
+    /// A string is not UTF-8 or contains U+0000.
     Text,
-    /// A reserved packet type, or one that servers do not send.
+    /// The packet type is reserved, or servers do not send it.
     Type(u8),
-    /// Invalid flags or quality of service.
+    /// The flags or the quality of service are invalid.
     Flags(u8),
-    /// An unknown, misplaced or duplicate property.
+    /// A property is unknown, misplaced or duplicate.
     Property(u32),
-    /// An invalid value of a property.
+    /// The value of a property is invalid.
     PropertyValue(u32),
-    /// Packet identifier 0.
+    /// The packet identifier is 0.
     NoIdentifier,
-    /// A code that is invalid in this version or packet.
+    /// A code is invalid in this version or packet.
     Code(u8),
-    /// An empty topic, or one with a wildcard.
+    /// The topic is empty or contains a wildcard.
     Topic,
-    /// A packet above the maximum size.
+    /// The packet exceeds the maximum size.
     TooLarge(usize),
 }
 
@@ -55,7 +55,7 @@ impl fmt::Display for Malformed {
 
 impl std::error::Error for Malformed {}
 
-/// Reads a packet from the front.
+/// Reads the fields of a packet in order.
 #[derive(Debug, Clone, Copy)]
 pub struct PacketReader<'a> {
     /// The remaining bytes.
@@ -63,13 +63,13 @@ pub struct PacketReader<'a> {
 }
 
 impl<'a> PacketReader<'a> {
-    /// Creates a reader.
+    /// Creates a reader of these bytes.
     #[must_use]
     pub fn new(rest: &'a [u8]) -> PacketReader<'a> {
         PacketReader { rest }
     }
 
-    /// Takes bytes.
+    /// Reads a number of bytes.
     #[inline]
     pub fn take(&mut self, bytes: usize) -> Result<&'a [u8], Malformed> {
         let (taken, rest) = self.rest.split_at_checked(bytes).ok_or(Malformed::Short)?;
@@ -77,7 +77,7 @@ impl<'a> PacketReader<'a> {
         Ok(taken)
     }
 
-    /// Takes one byte.
+    /// Reads one byte.
     #[inline]
     pub fn byte(&mut self) -> Result<u8, Malformed> {
         let (first, rest) = self.rest.split_first().ok_or(Malformed::Short)?;
@@ -85,7 +85,7 @@ impl<'a> PacketReader<'a> {
         Ok(*first)
     }
 
-    /// Takes two bytes, big-endian.
+    /// Reads a two-byte number, big-endian.
     #[inline]
     pub fn two(&mut self) -> Result<u16, Malformed> {
         let (two, rest) = self.rest.split_first_chunk().ok_or(Malformed::Short)?;
@@ -93,14 +93,14 @@ impl<'a> PacketReader<'a> {
         Ok(u16::from_be_bytes(*two))
     }
 
-    /// Takes four bytes, big-endian.
+    /// Reads a four-byte number, big-endian.
     pub fn four(&mut self) -> Result<u32, Malformed> {
         let (four, rest) = self.rest.split_first_chunk().ok_or(Malformed::Short)?;
         self.rest = rest;
         Ok(u32::from_be_bytes(*four))
     }
 
-    /// Takes a packet identifier, which is never 0.
+    /// Reads a packet identifier, which is never 0.
     #[inline]
     pub fn identifier(&mut self) -> Result<u16, Malformed> {
         match self.two()? {
@@ -109,14 +109,14 @@ impl<'a> PacketReader<'a> {
         }
     }
 
-    /// Takes binary data with a length of two bytes.
+    /// Reads binary data that starts with a two-byte length.
     #[inline]
     pub fn binary(&mut self) -> Result<&'a [u8], Malformed> {
         let bytes = self.two()?;
         self.take(usize::from(bytes))
     }
 
-    /// Takes a text with a length of two bytes.
+    /// Reads a string that starts with a two-byte length.
     #[inline]
     pub fn text(&mut self) -> Result<&'a str, Malformed> {
         let text = std::str::from_utf8(self.binary()?).map_err(|_| Malformed::Text)?;
@@ -126,7 +126,7 @@ impl<'a> PacketReader<'a> {
         Ok(text)
     }
 
-    /// Takes a variable-length integer.
+    /// Reads a variable-length integer.
     #[inline]
     pub fn length(&mut self) -> Result<usize, Malformed> {
         match length(self.rest)? {
@@ -149,14 +149,13 @@ impl<'a> PacketReader<'a> {
     }
 }
 
-/// Reads a variable-length integer and returns its value and size. `None` if it is incomplete.
+/// Reads a variable-length integer. Returns its value and size, or `None` if it is incomplete.
 #[inline]
 pub fn length(bytes: &[u8]) -> Result<Option<(usize, usize)>, Malformed> {
     let mut value = 0;
     for (at, byte) in bytes.iter().take(4).enumerate() {
         value |= usize::from(byte & 0x7f) << (7 * at);
         if byte & 0x80 == 0 {
-            // The encoding must use the fewest bytes possible.
             if at > 0 && *byte == 0 {
                 return Err(Malformed::Length);
             }
@@ -170,7 +169,7 @@ pub fn length(bytes: &[u8]) -> Result<Option<(usize, usize)>, Malformed> {
     }
 }
 
-/// Number of bytes that a variable-length integer takes.
+/// Returns the number of bytes that a variable-length integer takes.
 #[must_use]
 pub fn length_of_length(value: usize) -> usize {
     match value {
@@ -194,15 +193,15 @@ pub fn put_length(out: &mut Vec<u8>, mut value: usize) {
     }
 }
 
-/// Appends two bytes, big-endian.
+/// Appends a two-byte number, big-endian.
 pub fn put_two(out: &mut Vec<u8>, value: u16) {
     out.extend_from_slice(&value.to_be_bytes());
 }
 
-/// A text or binary data is larger than its maximum size.
+/// A string or binary value exceeds its maximum size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooLong {
-    /// Size in bytes.
+    /// Size of the value in bytes.
     pub bytes: usize,
 }
 
@@ -215,7 +214,7 @@ impl fmt::Display for TooLong {
 
 impl std::error::Error for TooLong {}
 
-/// Appends binary data with a length of two bytes.
+/// Appends binary data with a two-byte length.
 pub fn put_binary(out: &mut Vec<u8>, data: &[u8]) -> Result<(), TooLong> {
     let bytes = data.len();
     let length = u16::try_from(bytes).map_err(|_| TooLong { bytes })?;
@@ -224,7 +223,7 @@ pub fn put_binary(out: &mut Vec<u8>, data: &[u8]) -> Result<(), TooLong> {
     Ok(())
 }
 
-/// Appends a packet: first byte, length, body.
+/// Appends a packet with its first byte, length and body.
 pub fn put_packet(out: &mut Vec<u8>, first: u8, body: &[u8]) -> Result<(), TooLong> {
     let bytes = body.len();
     if bytes > MAX_LENGTH {

@@ -1,4 +1,4 @@
-//! Prepares a test: units (created, read from a file, or made up), address of the broker, and a
+//! Prepares a test: units (created, read from a file, or generated), address of the broker, and a
 //! probe message.
 
 use std::path::Path;
@@ -19,13 +19,12 @@ pub(crate) struct TestFixture {
     pub units: Vec<RestUnit>,
     pub host: String,
     pub port: u16,
-    /// The REST client. `None` if results are not read back.
     pub rest: Option<RestClient>,
     pub broker: Option<Broker>,
 }
 
 const LOOK_NS: u64 = 100_000_000;
-/// How often the message is sent again, because a new pipe may drop messages.
+/// Interval for sending the message again, because a new pipe may drop messages.
 const AGAIN_NS: u64 = 2_000_000_000;
 const PATIENCE_S: u64 = 30;
 
@@ -99,7 +98,7 @@ impl TestFixture {
         }
     }
 
-    /// Sends a message from the first and the last unit, and waits until it is stored.
+    /// Sends a message from the first and the last unit, and waits until the backend returns it.
     fn probe(
         &self,
         settings: &PepeunitConfig,
@@ -121,7 +120,6 @@ impl TestFixture {
         };
         let letters = settings.letters as usize;
         if letters > MAX_SIZE {
-            // The pipes filter this message out.
             send(first, &vec![b'x'; letters])?;
         }
         let Some(rest) = self.rest.as_ref() else {
@@ -167,7 +165,8 @@ pub(crate) fn pause(ns: u64) {
     std::thread::park_timeout(std::time::Duration::from_nanos(ns));
 }
 
-/// Address of the broker's API: at its own host, or at Pepeunit's address if the host is the same.
+/// Returns the address of the broker's API: at the broker's host, or Pepeunit's own address if both
+/// have the same host.
 fn interface(
     settings: &PepeunitConfig,
     http: &str,

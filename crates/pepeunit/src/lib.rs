@@ -1,5 +1,5 @@
-//! Pepeunit's MQTT load test: creates units, publishes, reads results back and compares. Clients
-//! and report are those of `loadline mqtt`.
+//! Pepeunit's MQTT load test: creates units, publishes, reads results back and compares them.
+//! Clients and report are those of `loadline mqtt`.
 
 #![forbid(unsafe_code)]
 
@@ -50,7 +50,6 @@ pub fn command(arguments: &[String], sink: &SharedMessageSink) -> u8 {
     let pipe = Pipe::from_policy(settings.policy);
     let mut notes = notes(&settings, &pipe);
     let workers = workers(&settings, &mut notes);
-    // Check options before anything is created.
     if let Err(line) = criteria_of(&settings) {
         return refused(&line, exit::BAD_INPUT, sink);
     }

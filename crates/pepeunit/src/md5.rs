@@ -1,4 +1,4 @@
-//! MD5, for names as in Pepeunit's load test. Not used for security.
+//! MD5 for names, as in Pepeunit's load test. Not used for security.
 
 const SHIFTS: [[u32; 4]; 4] = [
     [7, 12, 17, 22],
@@ -39,7 +39,7 @@ fn rounds(state: [u32; 4], block: &[u8]) -> [u32; 4] {
             2 => (b ^ c ^ d, (3 * step + 5) % 16),
             _ => (c ^ (b | !d), 7 * step % 16),
         };
-        // The integer part of 2³² times the absolute value of the sine.
+        // Integer part of 2³² times the absolute value of the sine.
         let constant = (((step + 1) as f64).sin().abs() * 4_294_967_296.0) as u32;
         let sum = a
             .wrapping_add(mixed)

@@ -1,9 +1,8 @@
-//! The four configurations of pipes, as YAML and as a model of what they store.
+//! The four pipe configurations, as YAML and as a model of what each stores.
 
 use clap::ValueEnum;
 use plan::mqtt::PayloadKind;
 
-/// Which messages a pipe keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "PascalCase")]
 pub(crate) enum Policy {
@@ -140,7 +139,6 @@ impl Pipe {
         out
     }
 
-    /// The text that passes the pipe. `None` if the pipe filters it, as intended.
     pub fn through(&self, text: &str) -> Option<String> {
         if text.len() > MAX_SIZE {
             return None;
@@ -162,7 +160,8 @@ impl Pipe {
         (!is_listed && !is_low && !is_high).then(|| format!("{turned:.decimals$}"))
     }
 
-    /// A message that passes, does not change any sum, and is not part of the test.
+    /// Returns a message that passes the pipe, does not change any sum, and is not part of the
+    /// test.
     pub fn probe(&self) -> &'static str {
         match self.policy {
             Policy::Aggregation => "0",
@@ -170,7 +169,6 @@ impl Pipe {
         }
     }
 
-    /// Maximum delay until results become visible, in seconds.
     pub fn patience_s(&self) -> u64 {
         match self.policy {
             Policy::LastValue | Policy::TimeWindow => 15,

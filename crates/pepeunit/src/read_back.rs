@@ -1,4 +1,4 @@
-//! Reads stored messages back repeatedly, until they are right or the time limit is reached.
+//! Reads stored messages back repeatedly, until they are correct or the time limit is reached.
 
 use std::{
     collections::BTreeMap,
@@ -18,7 +18,6 @@ use crate::{
 
 const ROUND_NS: u64 = 250_000_000;
 
-/// Results by unit, or the reason why a unit could not be read.
 pub(crate) fn all(
     rest: &RestClient,
     units: &[RestUnit],
@@ -36,7 +35,6 @@ pub(crate) fn all(
         each(&open, |number| {
             let node = units[*number].node.as_deref().unwrap_or_default();
             if pipe.policy != Policy::LastValue && !is_last {
-                // If the count is unchanged, nothing needs to be checked again.
                 let count = rest.count(node, pipe.policy.name())?;
                 let mut counts = counts.lock().unwrap_or_else(PoisonError::into_inner);
                 if counts.insert(*number, count) == Some(count) {

@@ -1,4 +1,5 @@
-//! Pepeunit's REST API: creates units and reads results. The first wrong status ends the test.
+//! Client of Pepeunit's REST API: creates units and reads results. An unexpected status ends the
+//! test.
 
 use std::sync::{
     Mutex, PoisonError,
@@ -54,7 +55,6 @@ fn listed(answer: &Value, name: &str) -> Vec<Value> {
 }
 
 impl RestClient {
-    /// Logs in. Creates the user if it does not exist.
     pub fn enter(base: Base, mark: String) -> Result<RestClient, String> {
         let mut rest = RestClient {
             base,
@@ -63,7 +63,7 @@ impl RestClient {
         };
         let (login, password) = (format!("test_{}", rest.mark), format!("{}/", rest.mark));
         let user = json!({ "login": login, "password": password });
-        // An existing user is refused, so the login decides.
+        // The request fails if the user exists, so the login decides.
         let made = rest.send("POST", "/users", Some(&user))?;
         let body = json!({ "credentials": login, "password": password });
         let answer = rest.send("POST", "/users/auth", Some(&body))?;
@@ -253,7 +253,6 @@ impl RestClient {
             )?;
             self.configure(&node, yaml)?;
         }
-        // The value is JSON text within JSON.
         let env = self.call("GET", &format!("/units/env/{uuid}"), None)?;
         let env: Option<Value> = env
             .as_str()

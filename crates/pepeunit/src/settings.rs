@@ -1,4 +1,4 @@
-//! Settings, in order of precedence: flags, environment, `.env`, defaults.
+//! Settings, in order of precedence: flags, environment variables, `.env`, defaults.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -85,12 +85,9 @@ pub(crate) struct Flags {
     pub runs: Option<PathBuf>,
 }
 
-/// Where units publish.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Topics {
-    /// To the pipes of their nodes.
     Datapipe,
-    /// To the platform itself.
     System,
 }
 

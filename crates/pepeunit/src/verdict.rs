@@ -1,5 +1,5 @@
-//! Verdict of a Pepeunit test, from counts: messages that arrived, sustained load, stored messages,
-//! losses.
+//! Verdict of a Pepeunit test, derived from counts: arrived messages, sustained load, stored
+//! messages, losses.
 
 use measure::accumulator::Tally;
 use record::units::count;
@@ -15,11 +15,9 @@ pub(crate) struct BackendVerdict {
     due: u64,
     sent: u64,
     confirmed: u64,
-    /// Messages confirmed within 1 s after the load.
     in_time: u64,
     unknown: u64,
     unsent: u64,
-    /// Messages not confirmed 1 s after the load.
     after: u64,
     broken: u64,
     connected: u64,
@@ -29,7 +27,6 @@ pub(crate) struct BackendVerdict {
     stored: Option<KeptMessages>,
 }
 
-/// How long after the load messages may arrive, in tenths of a second.
 const LATE_TENTHS: i64 = 20;
 
 struct KeptMessages {
@@ -93,7 +90,8 @@ impl BackendVerdict {
         is_right && (is_complete || self.dropped.unwrap_or(0) == 0)
     }
 
-    /// Number of messages that certainly arrived at the backend, if each is a row.
+    /// Returns the number of messages that certainly arrived at the backend, if each message is
+    /// stored as a row.
     fn arrived(&self) -> Option<u64> {
         let stored = self.stored.as_ref()?;
         let is_by_row = stored.policy == Policy::TimeWindow && stored.unreadable.is_none();

@@ -1,4 +1,4 @@
-//! Compares stored rows with the messages that were sent, by groups of equal ones. Does no I/O.
+//! Compares stored rows with the messages sent, by groups of equal messages. Performs no I/O.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,6 @@ pub(crate) struct VerifiedMessages {
     pub sent: u64,
     pub filtered: u64,
     pub stored: u64,
-    /// Messages that were confirmed but not stored.
     pub lost: u64,
     pub unread: u64,
     pub groups_hit: u64,
@@ -364,8 +363,7 @@ fn span_ms(row: &Value, from: &str, to: &str) -> Option<i64> {
     Some(moment_ms(&row[to])? - moment_ms(&row[from])?)
 }
 
-/// Parses `2026-01-02T03:04:05.678Z` to milliseconds since 1970. Fraction, letter and zero offset
-/// are optional.
+/// Parses `2026-01-02T03:04:05.678Z` to milliseconds since 1970.
 fn moment_ms(value: &Value) -> Option<i64> {
     let text = value
         .as_str()?
@@ -378,7 +376,7 @@ fn moment_ms(value: &Value) -> Option<i64> {
     let mut time = time.split(':').map(|part| part.parse::<i64>().ok());
     let (hour, minute, second) = (time.next()??, time.next()??, time.next()??);
     let ms: i64 = format!("{fraction:0<3}").get(..3)?.parse().ok()?;
-    // Days since 1970. Years are counted from March.
+    // Compute the days since 1970 with years that start in March.
     let (year, month) = if month > 2 {
         (year, month - 3)
     } else {

@@ -1,5 +1,5 @@
-//! Polls the broker once a second: subscriptions and drops. A lost subscription ends the run. A
-//! failed poll is only a gap.
+//! Polls the broker's subscriptions and drops once a second. A lost subscription ends the run. A
+//! failed poll only leaves a gap.
 
 use record::server::{Descriptor, MetricReading};
 use serde_json::{Value, json};
@@ -10,7 +10,6 @@ use session::blocking_http::{Base, BlockingRequest};
 
 pub(crate) const RULE: &str = "pepeunit.subscriptions < 1";
 
-/// Name and password for the broker's HTTP interface.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BrokerLogin {
     pub username: String,
@@ -80,7 +79,6 @@ impl Broker {
             })?;
             match answer.status {
                 200 => return Ok(serde_json::from_slice(&answer.body).ok()),
-                // Tokens expire, so log in again.
                 401 if !is_last => self.login()?,
                 404 => return Ok(None),
                 status => return Err(format!("the broker's interface answered {status}")),

@@ -1,27 +1,27 @@
-//! The purpose of a test, in its owner's words, for reports. It does not affect any figure.
+//! The purpose of a test in its owner's words, for reports. It does not affect any figure.
 
 use serde::{Deserialize, Serialize};
 
-/// Whether a text is a valid tag: one that needs no quotes in a YAML list.
+/// Whether a text is a valid tag, which needs no quotes in a YAML list.
 #[must_use]
 pub fn is_tag(text: &str) -> bool {
     let is_fine = |c: char| !c.is_whitespace() && !c.is_control() && c != ',';
     !text.is_empty() && text.chars().all(is_fine)
 }
 
-/// Purpose of a test.
+/// The purpose of a test, and who and what is involved.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct About {
-    /// The question that the test answers.
+    /// Question that the test answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub objective: Option<String>,
-    /// The person to contact.
+    /// Person to contact.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
     /// Descriptions of the target and the load generators, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub environment: Vec<(String, String)>,
-    /// Names and URLs, in order.
+    /// Links as names and URLs, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<(String, String)>,
     /// Tags for searching.

@@ -1,5 +1,5 @@
-//! Background work: MQTT clients on the timeline of a plan's scenarios. Has their connection
-//! settings, publication times and validation. [`mqtt`](crate::mqtt) has their actions.
+//! Background work: MQTT clients on the timeline of a plan's scenarios, with their connection
+//! settings, publication times and validation. [`mqtt`](crate::mqtt) contains their actions.
 
 use serde::Serialize;
 
@@ -12,16 +12,17 @@ use crate::{
 /// MQTT clients that run alongside the scenarios.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BackgroundMqtt {
-    /// Their actions.
+    /// Actions of the clients.
     pub mqtt: Mqtt,
-    /// Whether certificates are verified.
+    /// Whether the clients verify certificates.
     pub verify_tls: bool,
-    /// TLS settings of these clients.
+    /// TLS settings of the clients.
     pub tls: Tls,
 }
 
 impl BackgroundMqtt {
-    /// Connection settings. They use the plan's address overrides, but no proxy.
+    /// Returns the clients' connection settings, with the plan's address overrides but without its
+    /// proxy.
     #[must_use]
     pub fn http(&self, of_plan: &Http) -> Http {
         let mut http = Http {
@@ -30,24 +31,24 @@ impl BackgroundMqtt {
             ..Http::default()
         };
         http.route.resolve.clone_from(&of_plan.route.resolve);
-        // ALPN is for HTTP and is not offered to MQTT servers.
+        // Do not offer ALPN to MQTT servers, because it is for HTTP.
         http.tls.no_alpn = true;
         http
     }
 }
 
-/// When the clients of a group publish.
+/// Times at which the clients of a group publish.
 #[derive(Debug, Clone)]
 pub struct Publications {
-    /// The group's schedule from the start, as if it were the load of a run.
+    /// Schedule of the group from the start, as if it were the load of a run.
     pub schedule: Schedule,
-    /// Number of arrivals to drop, because they are due before the clients are connected.
+    /// Number of arrivals to drop because they are due before the clients are connected.
     pub before: u64,
 }
 
 impl Publications {
-    /// Creates the publications of a load. They last from when its clients are connected until the
-    /// run's load ends.
+    /// Creates the publications of a load, from when the clients are connected until the run's load
+    /// ends.
     #[must_use]
     pub fn new(load: &Load, seed: u64, ready_ns: u64, end_ns: u64) -> Publications {
         let schedule = Schedule::new(load, seed).until(end_ns);
@@ -57,7 +58,7 @@ impl Publications {
         }
     }
 
-    /// Number of planned messages.
+    /// Returns the number of planned messages.
     #[must_use]
     pub fn planned(&self) -> u64 {
         self.schedule.total() - self.before
@@ -65,8 +66,7 @@ impl Publications {
 }
 
 impl Plan {
-    /// Loads of the publishing groups, in the order of the groups. `None` for a group that does not
-    /// publish.
+    /// Returns the load of each group, in order. `None` for a group that does not publish.
     #[must_use]
     pub fn background_loads(&self) -> Vec<Option<Load>> {
         let groups = self

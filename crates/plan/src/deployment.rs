@@ -1,28 +1,28 @@
-//! Scaling from the tested service to the target service, by their numbers of instances and other
+//! Scaling from the tested service to the target service, by the number of instances and by other
 //! load.
 
 use serde::{Deserialize, Serialize};
 
-/// The instances of a service.
+/// Instances of a service.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Deployment {
     /// Number of instances.
     pub instances: u32,
-    /// Share of each instance that other load uses, from 0 to below 1.
+    /// Share of each instance that other load uses, at least 0 and below 1.
     pub background: f64,
 }
 
-/// Tested and target deployment.
+/// Deployments of the tested and of the target service.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Scaling {
-    /// The tested deployment.
+    /// Deployment of the tested service.
     pub tested: Deployment,
-    /// The target deployment.
+    /// Deployment of the target service.
     pub target: Deployment,
 }
 
 impl Deployment {
-    /// Capacity available for the load, in instances.
+    /// Returns the capacity available for the load, in instances.
     #[must_use]
     pub fn left(self) -> f64 {
         f64::from(self.instances) * (1.0 - self.background)
@@ -30,13 +30,14 @@ impl Deployment {
 }
 
 impl Scaling {
-    /// Factor for the load, if each instance handles an equal part.
+    /// Returns the factor for the load if each instance handles an equal part.
     #[must_use]
     pub fn times(self) -> f64 {
         self.target.left() / self.tested.left()
     }
 
-    /// How far the extrapolation reaches. Other load grows with the instances too.
+    /// Returns how far the extrapolation reaches: the factor of the load or of the number of
+    /// instances, whichever is larger. Other load grows with the instances too.
     #[must_use]
     pub fn reach(self) -> f64 {
         let instances = f64::from(self.target.instances) / f64::from(self.tested.instances);
@@ -61,7 +62,7 @@ mod tests {
 
     #[test]
     fn factor_is_ratio_of_available_instances() {
-        // 16 × 65 % is 10.4 instances, compared with 5.7.
+        // The target has 16 × 65 % = 10.4 instances, compared with 6 × 95 % = 5.7.
         let grown = scaling(instances(6, 0.05), instances(16, 0.35));
         assert!((grown.times() - 10.4 / 5.7).abs() < 1e-12);
         assert!((grown.reach() - 16.0 / 6.0).abs() < 1e-12);

@@ -1,4 +1,4 @@
-//! Draws the scenario of each arrival by weight. The draw depends only on (seed, arrival number).
+//! Draws the scenario of each arrival by weight. A draw depends only on (seed, arrival number).
 
 use crate::rng::{Purpose, Rng};
 
@@ -22,7 +22,7 @@ impl Draw {
         }
     }
 
-    /// The scenario of an arrival.
+    /// Returns the index of the scenario for an arrival.
     #[must_use]
     pub fn index(&self, number: u64) -> usize {
         if self.weights.len() < 2 {
@@ -38,7 +38,7 @@ impl Draw {
         0
     }
 
-    /// How many of the first `arrivals` each scenario gets.
+    /// Returns how many of the first `arrivals` each scenario gets.
     #[must_use]
     pub fn counts(&self, arrivals: u64) -> Vec<u64> {
         if self.weights.len() < 2 {

@@ -1,12 +1,12 @@
-//! Data of a front end that is attached to a request step, for its own hook. It is serialized with
-//! the plan. Only the front end interprets it.
+//! Data that a front end attaches to a request step for its own hook. It is serialized with the
+//! plan. Only the front end interprets it.
 
 use std::{any::Any, fmt, sync::Arc};
 
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-/// Data of a front end for one step. Copies of a plan share it.
+/// A front end's data for one step. Copies of a plan share it.
 #[derive(Clone)]
 pub struct Extension {
     data: Arc<dyn Any + Send + Sync>,
@@ -14,7 +14,7 @@ pub struct Extension {
 }
 
 impl Extension {
-    /// Wraps plain data. Fails if it cannot be serialized.
+    /// Wraps plain data. Fails if the data cannot be serialized.
     pub fn new<T: Any + Send + Sync + Serialize>(data: T) -> Result<Extension, serde_json::Error> {
         Ok(Extension {
             json: Arc::new(serde_json::to_value(&data)?),

@@ -1,7 +1,8 @@
-//! The plan of a run: load, scenarios, steps, criteria, stop rules, units, and the schedule's
-//! arithmetic.
+//! The plan of a run: load, scenarios, steps, criteria, stop rules, units, and the arithmetic of
+//! the schedule.
 //!
-//! Plain data and pure functions. `formats` creates plans from files, `engine` runs them.
+//! Contains only plain data and pure functions. `formats` creates plans from files, and `engine`
+//! runs them.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
@@ -54,56 +55,56 @@ pub use validate::Problem;
 pub use volume::{LoadLevel, Volume};
 pub use work::Work;
 
-/// Everything that a run needs to know, independent of its source.
+/// Complete description of a run, independent of its source format.
 #[derive(Debug, Clone, Serialize)]
 pub struct Plan {
-    /// Name for titles: the file's name, or the URL.
+    /// Name for titles: the file name, or the URL.
     pub name: String,
     /// Purpose of the test.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub about: Option<about::About>,
-    /// Which reader created this plan.
+    /// Reader that created this plan.
     pub format: Format,
-    /// The base URL. Request URLs that start with `/` are appended to it as text.
+    /// Base URL. Request URLs that start with `/` are appended to it as text.
     pub target: Raw,
-    /// When virtual users arrive, or how many there are.
+    /// Arrivals or number of virtual users.
     pub load: Load,
-    /// The load ends at the latest after this time.
+    /// Maximum duration of the load.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_duration_ns: Option<u64>,
-    /// The work and its details.
+    /// Work of the virtual users, such as scenarios.
     #[serde(flatten)]
     pub work: Work,
-    /// Clients that do other work during the load, at their own pace.
+    /// Clients that run during the load at their own pace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub background: Option<BackgroundMqtt>,
-    /// Steps that run once before the load, unmeasured.
+    /// Steps that run once before the load, without being measured.
     pub setup: Option<Scenario>,
-    /// Steps that run once after everything else, unmeasured.
+    /// Steps that run once after everything else, without being measured.
     pub teardown: Option<Scenario>,
-    /// Variables captured by `setup`. They are defaults for every virtual user and are not saved,
-    /// because they may be secret.
+    /// Variables captured by `setup`. They are defaults for every virtual user. They are not saved,
+    /// because they may contain secrets.
     #[serde(skip)]
     pub setup_vars: serde_json::Map<String, serde_json::Value>,
-    /// Initial variables of every virtual user, in the order they are set.
+    /// Initial variables of every virtual user, in the order in which they are set.
     pub variables: Vec<(String, Variable)>,
-    /// Tables. Each virtual user gets one row of each.
+    /// Tables of variable values. Each virtual user gets one row of each table.
     pub payloads: Vec<Payload>,
     /// Connection and HTTP settings.
     pub http: Http,
-    /// What counts as a failure, and what a failure ends.
+    /// What counts as a failure, and which failures end an iteration.
     pub rules: FailureRules,
-    /// Conditions evaluated once at the end.
+    /// Criteria that are evaluated once at the end.
     pub criteria: Vec<Criterion>,
-    /// Criteria that this run does not evaluate (`--once`). They are validated all the same.
+    /// Criteria that this run does not evaluate (`--once`). They are still validated.
     #[serde(skip)]
     pub unjudged_criteria: Vec<Criterion>,
-    /// Conditions evaluated during the run.
+    /// Stop rules that are evaluated during the run.
     pub stop: Vec<StopRule>,
-    /// The user's assumptions about responses. Used only for the load profile.
+    /// The user's assumptions about responses, used only for the load profile.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub assumed: Option<profile::Assumed>,
-    /// Set for a probe of a search. Such a run is not part of the history and may end early.
+    /// When the run ends, if it is a probe of a search. Probes are not part of the history.
     #[serde(skip)]
     pub probing: Option<Probing>,
     /// Whether a run that lost a node exits as not measurable.
@@ -112,15 +113,15 @@ pub struct Plan {
     /// Server metrics sampled during the load.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub server: Vec<server::MetricSource>,
-    /// Whether the load stops increasing while most requests fail, regardless of stop rules.
+    /// Whether the load stops increasing while most requests fail, even without stop rules.
     pub guard: bool,
-    /// Whether the record omits excerpts of responses, even of first failures.
+    /// Whether the record omits excerpts of responses, even those of first failures.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub omit_excerpts: bool,
-    /// Settings of the front end in its own format. They are needed to show the run again.
+    /// Settings of the front end in its own format, needed to print the run's output again.
     #[serde(skip_serializing_if = "serde_json::Value::is_null")]
     pub frontend_settings: serde_json::Value,
-    /// Remarks of the reader. They are kept in the record and shown in every report.
+    /// Remarks of the reader, kept in the record and shown in every report.
     pub notes: Vec<Note>,
     /// Files that the plan was read from.
     pub files: Vec<String>,
@@ -130,26 +131,26 @@ pub struct Plan {
     /// Further hosts that may be loaded.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub allow_hosts: Vec<String>,
-    /// Values that must never be shown, found by the reader.
+    /// Secret values found by the reader, which must never be shown.
     #[serde(skip)]
     pub secrets: Vec<String>,
-    /// Names that the user declared secret. Their values are hidden.
+    /// Names that the user declared secret, so that their values are hidden.
     #[serde(skip)]
     pub secret_names: Vec<String>,
-    /// Variables that hold secrets, by the first part of their path. They are secret by name,
-    /// captured from a secret name, or passed into something secret.
+    /// Variables that contain secrets, by the first part of their path. They have a secret name,
+    /// were captured from one, or are passed to a secret field.
     #[serde(skip)]
     pub secret_variables: Vec<String>,
 }
 
 impl Plan {
-    /// The scenarios. Empty for other work.
+    /// Returns the scenarios. Empty if the plan has other work.
     #[must_use]
     pub fn scenarios(&self) -> &[Scenario] {
         self.work.scenarios()
     }
 
-    /// Whether steps under load have extensions.
+    /// Whether any step under load has an extension.
     #[must_use]
     pub fn has_extensions(&self) -> bool {
         self.scenarios()
@@ -157,7 +158,7 @@ impl Plan {
             .any(|scenario| extended(&scenario.steps))
     }
 
-    /// Creates a plan with defaults for everything else.
+    /// Creates a plan with defaults for all other fields.
     #[must_use]
     pub fn new(
         name: String,
@@ -203,12 +204,12 @@ impl Plan {
     }
 }
 
-/// When a probe ends.
+/// When a probe of a search ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Probing {
-    /// At its planned end.
+    /// At the planned end.
     AtItsEnd,
-    /// As soon as its criteria are decided.
+    /// As soon as all criteria are decided.
     UntilDecided,
     /// As soon as one criterion clearly fails.
     UntilPlain,
@@ -225,7 +226,7 @@ fn extended(steps: &[Step]) -> bool {
     })
 }
 
-/// Name of a plan reader. Front ends have their own.
+/// Name of a plan reader. Front ends define further names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Format(pub &'static str);
@@ -237,23 +238,23 @@ impl Format {
     pub const NATIVE: Format = Format("native");
 }
 
-/// A remark of the reader.
+/// A remark of the plan's reader.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Note {
-    /// Position, if any.
+    /// Position in a file, if there is one.
     pub at: Option<At>,
-    /// One line.
+    /// Text in one line.
     pub text: String,
 }
 
 /// A position in a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct At {
-    /// The file as the user named it.
+    /// File, as the user named it.
     pub file: String,
-    /// From 1.
+    /// Line, counted from 1.
     pub line: usize,
-    /// From 1, in characters.
+    /// Column in characters, counted from 1.
     pub column: usize,
 }
 
@@ -267,25 +268,26 @@ impl std::fmt::Display for At {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Variable {
-    /// The same value for all.
+    /// One value for all virtual users.
     Constant(serde_json::Value),
-    /// One of these values for each virtual user, chosen by (seed, arrival number).
+    /// One of these values for each virtual user, selected by (seed, arrival number).
     OneOf(Vec<serde_json::Value>),
 }
 
 /// A table of variable values. Each virtual user gets one row, or the whole table.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Payload {
-    /// Where the rows come from, for messages.
+    /// Source of the rows, for messages.
     pub source: String,
-    /// Names of the variables, by column.
+    /// Names of the variables, one per column.
     pub fields: Vec<String>,
-    /// The converted cells. Copies of a plan share them. The record has only their number.
+    /// The converted cells, shared by copies of a plan. The record contains only the number of
+    /// rows.
     #[serde(rename = "rows", serialize_with = "row_count")]
     pub rows: Arc<Vec<Vec<serde_json::Value>>>,
-    /// Which row an arrival gets.
+    /// Rule that selects the row of an arrival.
     pub order: RowOrder,
-    /// Variable that receives the whole table as a list, if set.
+    /// Variable that receives the whole table as a list. `None` if each user gets one row.
     pub all_as: Option<String>,
 }
 
@@ -296,13 +298,13 @@ fn row_count<S: serde::Serializer>(
     s.serialize_u64(rows.len() as u64)
 }
 
-/// How an arrival's row is selected. Depends only on (seed, arrival number).
+/// Rule that selects an arrival's row. It depends only on (seed, arrival number).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RowOrder {
     /// A random row.
     Random,
-    /// `row = arrival mod rows`.
+    /// The rows in turn: `row = arrival mod rows`.
     Sequence,
 }
 
@@ -311,30 +313,30 @@ pub enum RowOrder {
 pub struct Http {
     /// Time limits of a request.
     pub timeouts: Timeouts,
-    /// How connections are shared.
+    /// Policy for sharing connections.
     pub pool: PoolPolicy,
     /// Idle time after which the client closes a connection.
     pub idle_close_ns: Option<u64>,
-    /// Whether certificates are verified.
+    /// Whether the client verifies certificates.
     pub verify_tls: bool,
     /// Certificates and TLS options.
     pub tls: Tls,
-    /// Proxies.
+    /// Proxies by URL scheme.
     pub proxies: Proxies,
-    /// Address overrides.
+    /// Overrides of host addresses.
     pub route: Route,
-    /// Maximum number of redirects followed.
+    /// Maximum number of redirects to follow.
     pub max_redirects: u32,
     /// Whether virtual users keep cookies.
     pub cookie_jar: bool,
     /// Rules of the cookie jar.
     #[serde(rename = "jar_rules")]
     pub cookies: CookieRules,
-    /// Whether a body in an unknown encoding is passed through unchanged, and only few encodings
-    /// are known (Artillery). Otherwise reading the body fails.
+    /// Whether a body in an unknown encoding is passed through unchanged. Fewer encodings are then
+    /// known, as in Artillery. Otherwise reading the body fails.
     pub takes_any_encoding: bool,
-    /// Whether header values are sent as Latin-1 and other characters are rejected (Artillery).
-    /// Otherwise they are sent as UTF-8.
+    /// Whether header values are sent as Latin-1 and other characters are rejected, as in
+    /// Artillery. Otherwise header values are sent as UTF-8.
     pub latin1: bool,
 }
 
@@ -361,7 +363,7 @@ impl Default for Http {
     }
 }
 
-/// TLS options. Keys and certificates are not saved.
+/// TLS options. Keys and certificates are not saved in the record.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Tls {
     /// PEM certificates trusted instead of the machine's authorities.
@@ -370,12 +372,12 @@ pub struct Tls {
     /// PEM certificates trusted in addition to the machine's authorities.
     #[serde(skip)]
     pub more_authorities: Option<String>,
-    /// Client certificates and their key, both in PEM.
+    /// Client certificates and their private key, both in PEM.
     #[serde(skip)]
     pub identity: Option<(String, String)>,
     /// Server name to request and to verify, instead of the URL's host.
     pub server_name: Option<String>,
-    /// Whether ALPN is omitted, as by clients without it. Otherwise HTTP/1.1 is offered.
+    /// Whether ALPN is omitted. Otherwise HTTP/1.1 is offered.
     pub no_alpn: bool,
 }
 
@@ -388,12 +390,12 @@ pub struct Proxies {
     pub tls: Option<Proxy>,
 }
 
-/// A proxy that is used with `CONNECT`.
+/// A proxy, used with `CONNECT`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Proxy {
-    /// Host without brackets.
+    /// Host, without brackets around an IPv6 address.
     pub host: String,
-    /// The port.
+    /// Port of the proxy.
     pub port: u16,
     /// User and password.
     #[serde(skip)]
@@ -407,10 +409,11 @@ pub struct CookieRules {
     pub loose: bool,
     /// Whether cookies for a single-label domain such as `com` are rejected.
     pub reject_public_suffixes: bool,
-    /// How a cookie that violates its `__Secure-` or `__Host-` prefix is treated.
+    /// Treatment of a cookie that violates its `__Secure-` or `__Host-` prefix.
     pub prefixes: CookiePrefixes,
-    /// Whether a cookie that a step sets is limited to the folder of its URL, and other steps send
-    /// it only once a server has set one (Artillery). Otherwise it is sent to the whole host.
+    /// Whether a cookie set by a step is limited to the folder of the step's URL, as in Artillery.
+    /// Other steps then send it only once a server has set a cookie. Otherwise it is sent to the
+    /// whole host.
     pub local: bool,
 }
 
@@ -425,47 +428,47 @@ impl Default for CookieRules {
     }
 }
 
-/// How a cookie that violates its prefix is treated.
+/// Treatment of a cookie that violates its `__Secure-` or `__Host-` prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CookiePrefixes {
-    /// It is ignored.
+    /// The cookie is dropped without an error.
     Silent,
-    /// It is reported as malformed.
+    /// The cookie is reported as malformed.
     Strict,
-    /// The violation is ignored.
+    /// The cookie is accepted.
     Ignored,
 }
 
 /// Time limits of a request. Exceeding one ends the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Timeouts {
-    /// From the start, before connecting, to the last byte of the response.
+    /// Time from the start, before connecting, to the last byte of the response.
     pub total_ns: Option<u64>,
-    /// From the last byte written to the end of the response's head.
+    /// Time from the last byte written to the end of the response's head.
     pub headers_ns: Option<u64>,
     /// Maximum time without a byte in either direction, including connecting.
     pub idle_ns: Option<u64>,
 }
 
-/// How virtual users share connections.
+/// Policy for sharing connections among virtual users.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PoolPolicy {
-    /// Each virtual user has its own connection to each origin. It is closed when the user ends.
+    /// Each virtual user has its own connection to each origin, which is closed when the user ends.
     PerUser,
-    /// All virtual users share at most this number of connections to each origin, and wait for a
-    /// free one.
+    /// All virtual users share at most this number of connections to each origin. A user waits if
+    /// none is free.
     Shared(u32),
 }
 
-/// What counts as a failed request, and what a failure ends.
+/// What counts as a failed request, and which failures end an iteration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct FailureRules {
-    /// A status of 400 or above fails a request, unless the step expects it.
+    /// Whether a status of 400 or above fails a request, unless the step expects it.
     pub status_fails: bool,
-    /// A failed status or check ends the iteration. A missing response or a failed strict capture
-    /// always does.
+    /// Whether a failed status or check ends the iteration. A missing response or a failed strict
+    /// capture always ends it.
     pub failure_ends_iteration: bool,
 }
 

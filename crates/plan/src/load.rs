@@ -1,4 +1,4 @@
-//! The load: phases of an open model, or users of a closed one.
+//! The load: phases of an open model, or users of a closed model.
 
 mod changed;
 
@@ -10,11 +10,11 @@ use crate::{
     units::{Rate, SECOND},
 };
 
-/// When virtual users arrive, or how many there are.
+/// Load of a plan: arrivals of virtual users, or a number of users.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "model", rename_all = "lowercase")]
 pub enum Load {
-    /// Open model: arrivals follow the schedule, independent of responses.
+    /// Open model: arrivals follow the schedule, independently of responses.
     Open {
         /// Consecutive phases.
         phases: Vec<Phase>,
@@ -23,20 +23,20 @@ pub enum Load {
     },
     /// Closed model: each user starts its next iteration when the previous one has finished.
     Closed {
-        /// Number of users. If it changes, the maximum.
+        /// Number of users, or its maximum if it changes.
         users: u32,
         /// Period in which iterations may start.
         duration_ns: u64,
         #[serde(skip_serializing_if = "Vec::is_empty")]
-        /// Changes of the number of users. Empty if all users are active from start to end.
+        /// Changes of the number of users. Empty if all users are active throughout.
         phases: Vec<UserPhase>,
     },
-    /// One iteration, for trying a plan.
+    /// A single iteration, to try out a plan.
     Once,
 }
 
 impl Load {
-    /// A constant number of users.
+    /// Creates a closed load with a constant number of users.
     #[must_use]
     pub const fn users(users: u32, duration_ns: u64) -> Load {
         Load::Closed {
@@ -46,7 +46,7 @@ impl Load {
         }
     }
 
-    /// End of the load, in nanoseconds from the start. 0 for `Once`.
+    /// Returns the end of the load in nanoseconds from the start. 0 for `Once`.
     #[must_use]
     pub fn end_ns(&self) -> u64 {
         match self {
@@ -56,7 +56,8 @@ impl Load {
         }
     }
 
-    /// Planned arrivals per second at a time. `None` after the end, or if the load has no rate.
+    /// Returns the planned arrivals per second at a time. `None` after the end, or if the load has
+    /// no rate.
     #[must_use]
     pub fn rate_at(&self, at_ns: u64) -> Option<f64> {
         let Load::Open { phases, .. } = self else {
@@ -73,28 +74,29 @@ impl Load {
     }
 }
 
-/// When the first arrival of a phase, or of a step of a staircase, is due.
+/// When the first arrival of a phase is due, or that of a step of a staircase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FirstArrival {
-    /// At the start.
+    /// At the start of the phase.
     AtStart,
-    /// One gap after the start, as in Artillery. The last arrival is then due at the end.
+    /// One gap after the start, as in Artillery. The last arrival is then due at the end of the
+    /// phase.
     AfterOneGap,
 }
 
 /// A part of the test with one load shape.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Phase {
-    /// Name in the file.
+    /// Name of the phase in the file.
     pub name: Option<String>,
-    /// Duration.
+    /// Duration in nanoseconds.
     pub duration_ns: u64,
-    /// The duration as written in the file. Some reports repeat it.
+    /// Duration as written in the file, because some reports repeat it.
     pub duration_text: String,
-    /// Arrival rate over time.
+    /// Shape of the arrival rate over time.
     pub shape: Shape,
-    /// How the arrivals are distributed.
+    /// Distribution of the arrivals in time.
     pub arrivals: ArrivalProcess,
     /// Maximum number of active users. Arrivals beyond it are skipped.
     pub max_users: Option<u32>,
@@ -114,7 +116,7 @@ impl Phase {
         }
     }
 
-    /// Arrivals per second at the start and at the end.
+    /// Returns the arrivals per second at the start and at the end.
     #[must_use]
     pub fn ends(&self) -> (f64, f64) {
         match self.shape {
@@ -130,7 +132,7 @@ impl Phase {
         first > 0.0 && first == last
     }
 
-    /// Arrivals per second at a time within the phase. In a ramp, interpolated linearly.
+    /// Returns the arrivals per second at a time within the phase. Interpolates a ramp linearly.
     pub(crate) fn rate_at(&self, within_ns: u64) -> f64 {
         let seconds = |ns: u64| ns as f64 / SECOND as f64;
         match self.shape {
@@ -145,7 +147,7 @@ impl Phase {
     }
 }
 
-/// Arrival rate over a phase.
+/// Shape of the arrival rate over a phase.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Shape {
@@ -165,12 +167,12 @@ pub enum Shape {
     Pause,
 }
 
-/// How the arrivals of a phase are distributed.
+/// Distribution of a phase's arrivals in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ArrivalProcess {
-    /// Evenly spaced.
+    /// Evenly spaced arrivals.
     Even,
-    /// A Poisson process with the same rate.
+    /// A Poisson process with the same mean rate.
     Poisson,
 }

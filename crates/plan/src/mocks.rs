@@ -13,59 +13,59 @@ pub use fault::{Fault, FaultKind, parse_fault};
 pub use latency::{Busy, LatencySampler, MockLatency, PercentileCurve, stratum};
 pub use recorded::{Measured, MeasuredCell, Reference, is_reference, parse_reference};
 
-/// Where a running mock listens.
+/// Address of a running mock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MockAddress {
-    /// Name in the plan.
+    /// Name of the mock in the plan.
     pub name: String,
-    /// Base URL.
+    /// Base URL of the mock.
     pub url: String,
 }
 
 /// A simulated service.
 #[derive(Debug, Clone)]
 pub struct Mock {
-    /// The plan refers to the mock's address by this name.
+    /// Name by which the plan refers to the mock's address.
     pub name: String,
-    /// The port. 0 means any free one.
+    /// Port to listen on. 0 selects any free port.
     pub port: u16,
-    /// The routes. The first one that matches responds.
+    /// Routes of the mock. The first matching route responds.
     pub routes: Vec<MockRoute>,
-    /// Scheduled faults.
+    /// Faults on the load's timeline.
     pub faults: Vec<Fault>,
 }
 
-/// How a kind of request is answered.
+/// Response to requests with a given method and path.
 #[derive(Debug, Clone)]
 pub struct MockRoute {
     /// HTTP method.
     pub method: String,
-    /// The path as written.
+    /// Path as written in the plan.
     pub path: String,
-    /// The path split at slashes.
+    /// Path split at slashes.
     pub pattern: Vec<RouteSegment>,
     /// HTTP status.
     pub status: u16,
-    /// Names and values.
+    /// Header names and values.
     pub headers: Vec<(String, Template)>,
-    /// The body.
+    /// Body of the response.
     pub body: MockBody,
-    /// The latency.
+    /// Latency of the response.
     pub latency: MockLatency,
-    /// The request's body is stored under this key.
+    /// Key under which the request's body is stored.
     pub remember: Option<Template>,
-    /// The body stored under this key is returned. Without one, the response is 404.
+    /// Key of the stored body to return. If there is none, the response is 404.
     pub recall: Option<Template>,
-    /// The body stored under this key is deleted after the response.
+    /// Key of the stored body to delete after the response.
     pub forget: Option<Template>,
 }
 
-/// Part of a path.
+/// Segment of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RouteSegment {
     /// Literal text.
     Text(String),
-    /// Any text. It is stored in this variable.
+    /// A variable that receives the segment's text.
     Variable(String),
 }
 
@@ -74,14 +74,14 @@ pub enum RouteSegment {
 pub enum MockBody {
     /// No body.
     Empty,
-    /// Text.
+    /// Plain text.
     Text(Template),
-    /// JSON.
+    /// JSON text.
     Json(Template),
 }
 
 impl MockRoute {
-    /// Splits a path.
+    /// Splits a path at slashes into segments.
     #[must_use]
     pub fn pieces(path: &str) -> Vec<RouteSegment> {
         let pieces = path.trim_start_matches('/').split('/');
@@ -97,7 +97,7 @@ impl MockRoute {
         pieces.map(read).collect()
     }
 
-    /// Method and path.
+    /// Returns method and path as the name of the route.
     #[must_use]
     pub fn name(&self) -> String {
         format!("{} {}", self.method, self.path)

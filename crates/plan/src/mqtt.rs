@@ -8,48 +8,48 @@ use serde::Serialize;
 pub use groups::{Groups, PayloadKind};
 pub use pace::PublishPace;
 
-/// Groups of MQTT clients.
+/// MQTT clients of a plan, in groups.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Mqtt {
-    /// The server's host, without brackets.
+    /// Host of the server, without brackets around an IPv6 address.
     pub host: String,
     /// Further hosts. Clients use all hosts in turn.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub more_hosts: Vec<String>,
-    /// The port.
+    /// Port of the server.
     pub port: u16,
-    /// Whether TLS is used.
+    /// Whether to connect with TLS.
     pub tls: bool,
-    /// The protocol version.
+    /// Protocol version of the clients.
     pub version: Version,
-    /// What an arrival of the load means.
+    /// Meaning of an arrival of the load.
     pub arrivals: Arrival,
     /// Time between the connects of two clients, in nanoseconds.
     pub connect_every_ns: u64,
-    /// The client groups. Clients are numbered through all groups.
+    /// Client groups. Client numbers continue from one group to the next.
     pub groups: Vec<Clients>,
 }
 
-/// MQTT version.
+/// Version of the MQTT protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Version {
-    /// 3.1.1.
+    /// MQTT 3.1.1.
     #[serde(rename = "3.1.1")]
     V311,
-    /// 5.
+    /// MQTT 5.
     #[serde(rename = "5")]
     V5,
 }
 
-/// What an arrival of the load means.
+/// Meaning of an arrival of the load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Arrival {
     /// A client connects.
     Connection,
-    /// A message is published. Publishers take turns.
+    /// A publisher sends a message. Publishers take turns.
     Message,
-    /// Nothing. The load is other work, and each publishing group has a pace of its own.
+    /// Arrivals belong to other work, and each publishing group has its own pace.
     Elsewhere,
 }
 
@@ -64,25 +64,26 @@ pub struct Clients {
     pub client_id: String,
     /// Template of the user name.
     pub username: Option<String>,
-    /// Template of the password. Not saved.
+    /// Template of the password, which is not saved in the record.
     #[serde(skip)]
     pub password: Option<String>,
     /// Keep-alive in seconds.
     pub keep_alive_s: u16,
     /// Whether to start a new session.
     pub clean: bool,
-    /// How long the session outlives its connection, in seconds (MQTT 5).
+    /// Time in seconds that the session outlives its connection (MQTT 5).
     pub session_expiry_s: u32,
-    /// The will.
+    /// Message that the server publishes when the connection is lost.
     pub will: Option<Will>,
-    /// What the clients publish.
+    /// Messages that the clients publish.
     pub publish: Option<Publishing>,
-    /// What the clients subscribe to.
+    /// Subscriptions of each client.
     pub subscribe: Vec<Subscribing>,
-    /// Settings of the single clients, in order. They override the templates. May be empty.
+    /// Settings of individual clients, in order, which override the templates. May be empty.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub each: Vec<Own>,
-    /// Credentials of the single clients, in order, if they come from a file. Not saved.
+    /// Credentials of individual clients, in order, if they come from a file. Not saved in the
+    /// record.
     #[serde(skip)]
     pub credentials: Vec<Credential>,
 }
@@ -98,32 +99,32 @@ pub struct Credential {
     pub password: Option<String>,
 }
 
-/// Settings of a single client.
+/// Settings of an individual client.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Own {
-    /// User name. It is a token, so it is not saved.
+    /// User name. Not saved in the record, because it is a token.
     #[serde(skip)]
     pub username: Option<String>,
     /// Topic that the client publishes to.
     pub topic: String,
 }
 
-/// A will: the message that the server publishes when the connection is lost.
+/// A will: a message that the server publishes when the connection is lost.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Will {
     /// Template of the topic.
     pub topic: String,
-    /// The payload.
+    /// Payload of the message.
     pub payload: String,
     /// Quality of service: 0, 1 or 2.
     pub qos: u8,
-    /// Whether it is retained.
+    /// Whether the server retains the message.
     pub retain: bool,
     /// Delay after the end of the connection, in seconds (MQTT 5).
     pub delay_s: u32,
 }
 
-/// Message properties (MQTT 5).
+/// Properties of a message (MQTT 5).
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Properties {
     /// User properties: names and values.
@@ -142,23 +143,23 @@ impl Properties {
     }
 }
 
-/// What clients publish.
+/// Messages that the clients of a group publish.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Publishing {
     /// Template of the topic.
     pub topic: String,
     /// Quality of service: 0, 1 or 2.
     pub qos: u8,
-    /// Whether it is retained.
+    /// Whether the server retains the messages.
     pub retain: bool,
-    /// The payload.
+    /// Payload of the messages.
     pub payload: Payload,
     /// Maximum number of unacknowledged messages of a client.
     pub inflight: u16,
-    /// Message properties.
+    /// Properties of the messages.
     #[serde(skip_serializing_if = "Properties::is_empty")]
     pub properties: Properties,
-    /// The group's own pace. `None` if arrivals of the load are messages.
+    /// Pace of the group. `None` if arrivals of the load are messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pace: Option<PublishPace>,
 }
@@ -167,7 +168,7 @@ pub struct Publishing {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Payload {
-    /// This many bytes, with a message header at the start if it fits.
+    /// Payload of this size in bytes, which starts with a message header if there is room.
     Stamped(u32),
     /// Text from a template.
     Text(String),
@@ -175,7 +176,7 @@ pub enum Payload {
     Groups(Groups),
 }
 
-/// A subscription.
+/// A subscription of a client.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Subscribing {
     /// Template of the topic filter.
@@ -184,12 +185,12 @@ pub struct Subscribing {
     pub qos: u8,
 }
 
-/// How an operation of the clients is counted.
+/// How operations of the clients are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Counted {
-    /// As a request with a response.
+    /// Counted as a request with a response.
     Request,
-    /// As an auxiliary time, outside of the totals.
+    /// Counted as an auxiliary time, which is not part of any total.
     Aside,
 }
 
@@ -201,11 +202,11 @@ pub const SUBSCRIBE: &str = "SUBSCRIBE";
 pub const PUBLISH: [&str; 3] = ["PUBLISH QoS 0", "PUBLISH QoS 1", "PUBLISH QoS 2"];
 /// Label of deliveries.
 pub const DELIVERY: &str = "DELIVERY";
-/// Time between the last connect and the first message. Subscriptions complete in this time.
+/// Time between the last connect and the first message, in which subscriptions complete.
 pub const SETTLE_NS: u64 = crate::units::SECOND;
 
 impl Mqtt {
-    /// Labels of the clients' operations.
+    /// Returns the labels of the clients' operations.
     #[must_use]
     pub fn operations(&self) -> Vec<(Counted, &'static str)> {
         let mut all = vec![(Counted::Request, CONNECT)];
@@ -225,18 +226,18 @@ impl Mqtt {
         all
     }
 
-    /// All hosts. Client `n` connects to the host at `n` modulo their number.
+    /// Returns all hosts. Client `n` connects to host `n` modulo the number of hosts.
     pub fn hosts(&self) -> impl Iterator<Item = &str> {
         std::iter::once(self.host.as_str()).chain(self.more_hosts.iter().map(String::as_str))
     }
 
-    /// Number of clients.
+    /// Returns the number of clients.
     #[must_use]
     pub fn clients(&self) -> u64 {
         self.groups.iter().map(|group| u64::from(group.count)).sum()
     }
 
-    /// Number of publishing clients.
+    /// Returns the number of publishing clients.
     #[must_use]
     pub fn publishers(&self) -> u64 {
         let publishing = self.groups.iter().filter(|group| group.publish.is_some());
@@ -250,8 +251,8 @@ impl Mqtt {
         all.any(|subscribing| subscribing.filter.starts_with("$share/"))
     }
 
-    /// When all clients should be connected and subscribed, in nanoseconds from the start. Nothing
-    /// is published earlier.
+    /// Returns when all clients should be connected and subscribed, in nanoseconds from the start.
+    /// No client publishes earlier.
     #[must_use]
     pub fn ready_ns(&self) -> u64 {
         let connects = self.connect_every_ns.saturating_mul(self.clients());
@@ -264,7 +265,7 @@ impl Mqtt {
         self.operations().iter().any(|(_, known)| *known == name)
     }
 
-    /// The server, as a target URL.
+    /// Returns the server as a target URL.
     #[must_use]
     pub fn target(&self) -> String {
         let scheme = if self.tls { "mqtts" } else { "mqtt" };
@@ -288,8 +289,8 @@ pub struct Facts<'a> {
     pub seed: u64,
 }
 
-/// Expands `%i`, `%c`, `%u` and `%rand_N`. The latter is a number from 1 to N that is constant for
-/// a client.
+/// Expands `%i`, `%c`, `%u` and `%rand_N`. `%rand_N` is a number from 1 to N that is constant for a
+/// client.
 #[must_use]
 pub fn fill(template: &str, facts: Facts<'_>) -> String {
     let (mut out, mut rest) = (String::with_capacity(template.len() + 8), template);

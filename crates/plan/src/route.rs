@@ -4,29 +4,29 @@ use std::net::IpAddr;
 
 use serde::{Serialize, Serializer};
 
-/// Address overrides.
+/// Overrides of host addresses.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Route {
-    /// Addresses by host. Later entries take precedence over earlier ones, and named hosts over
-    /// `*`.
+    /// Addresses by host. Later entries override earlier ones, and entries for a named host
+    /// override entries for `*`.
     pub resolve: Vec<Resolve>,
     /// Path of a Unix domain socket that every connection uses.
     pub unix: Option<String>,
 }
 
-/// Addresses of a host at a port.
+/// Addresses for a host at one port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resolve {
-    /// Host in lower case without brackets. `None` matches any.
+    /// Host in lower case without brackets. `None` matches any host.
     pub host: Option<String>,
-    /// The port of the URL.
+    /// Port of the URL.
     pub port: u16,
-    /// Addresses in the order they are tried.
+    /// Addresses in the order in which they are tried.
     pub addresses: Vec<IpAddr>,
 }
 
 impl Route {
-    /// The addresses for a host and port. `None` if they are not overridden.
+    /// Returns the addresses for a host and port. `None` if they are not overridden.
     #[must_use]
     pub fn addresses(&self, host: &str, port: u16) -> Option<&[IpAddr]> {
         let at_port = || self.resolve.iter().rev().filter(|one| one.port == port);
@@ -37,8 +37,8 @@ impl Route {
 }
 
 impl Resolve {
-    /// Parses curl's `HOST:PORT:ADDRESS[,ADDRESS]`. The host may be `*`; IPv6 addresses may be in
-    /// brackets.
+    /// Parses curl's `HOST:PORT:ADDRESS[,ADDRESS]`. The host may be `*`, and IPv6 addresses may be
+    /// in brackets.
     ///
     /// Fails with a message that shows the expected form.
     pub fn parse(text: &str) -> Result<Resolve, String> {

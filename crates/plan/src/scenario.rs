@@ -9,12 +9,11 @@ use query::filtrex::Expression;
 /// A named, weighted list of steps.
 #[derive(Debug, Clone, Serialize)]
 pub struct Scenario {
-    /// Name in the file. Reports use the index if there is none.
+    /// Name in the file. Reports use the scenario's index if it has no name.
     pub name: Option<String>,
-    /// Weight relative to the sum of all weights. Zero means that the scenario never runs.
+    /// Weight relative to the sum of all weights. A scenario with weight zero never runs.
     pub weight: u32,
-    /// How often the scenario starts at 1x, if volumes define the load. They then define the
-    /// weights too.
+    /// Number of starts at 1x, if volumes define the load. Volumes then define the weights too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub volume: Option<Volume>,
     /// The steps in order.
@@ -22,14 +21,14 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// Name for labels and tables. `index` is the scenario's position in the plan.
+    /// Returns the name for labels and tables. `index` is the scenario's position in the plan.
     #[must_use]
     pub fn render(&self, index: usize) -> String {
         self.name.clone().unwrap_or_else(|| index.to_string())
     }
 }
 
-/// One action of a virtual user.
+/// An action of a virtual user.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Step {
@@ -41,9 +40,9 @@ pub enum Step {
     Parallel(Parallel),
     /// Pauses.
     Think(Think),
-    /// Prints a line.
+    /// Prints a line on the terminal.
     Log(Template),
-    /// Ends the iteration for this share of users, without failure.
+    /// Ends the iteration for this share of users, without a failure.
     Exit(f64),
     /// Steps with a common condition or name.
     Block(Block),
@@ -54,19 +53,19 @@ pub enum Step {
 /// Steps with a common condition or name.
 #[derive(Debug, Clone, Serialize)]
 pub struct Block {
-    /// The condition or name.
+    /// Condition or name of the block.
     pub by: BlockKind,
     /// The steps in order.
     pub steps: Vec<Step>,
 }
 
-/// Kind of a block.
+/// Type of a block.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BlockKind {
-    /// Skips the steps if this is false.
+    /// Skips the steps if the expression is false.
     If(Expression),
-    /// A transaction. Its row in reports has this name.
+    /// A transaction, which has a row with this name in reports.
     Group(String),
 }
 
@@ -84,38 +83,38 @@ pub struct Branch {
 pub struct Request {
     /// Method in upper case.
     pub method: String,
-    /// URL as written. If it starts with `/` after expansion, it is appended to the plan's target.
+    /// URL as written. If the expanded URL starts with `/`, it is appended to the plan's target.
     pub url: Template,
-    /// Label for counting: the path template with query, or the step's name.
+    /// Name of the label: the path template with query, or the step's name.
     pub label: String,
-    /// The URL template as text, for front ends with names of their own.
+    /// URL template as text, for front ends that derive names from it.
     pub url_text: Raw,
     /// Name of the step.
     pub name: Option<String>,
-    /// Replaces the query of the URL, if set.
+    /// Query that replaces the query of the URL. `None` keeps the URL as written.
     pub query: Option<Vec<(Template, Template)>>,
-    /// How values other than text are written in a query or form.
+    /// Format of non-text values in a query or form.
     #[serde(skip_serializing_if = "PairValues::is_native")]
     pub pair_values: PairValues,
-    /// Names and values as sent. A header with an undefined value is omitted. `Host` is added if it
-    /// is missing.
+    /// Header names and values. A header with an undefined value is omitted, and a missing `Host`
+    /// is added.
     pub headers: Vec<(String, Template)>,
-    /// The body.
+    /// Body of the request.
     pub body: RequestBody,
     /// Cookies to add to the jar for this URL.
     pub cookies: Vec<(String, Template)>,
-    /// User and password of Basic authentication.
+    /// User and password for Basic authentication.
     pub basic_auth: Option<(Template, Template)>,
-    /// Skips the step if this is false.
+    /// Condition of the step, which is skipped if this is false.
     pub condition: Option<Expression>,
-    /// Percentage of cases in which the step runs. `None` means always.
+    /// Percentage of iterations that run the step. `None` means all.
     pub probability: Option<f64>,
-    /// Whether redirects are followed.
+    /// Whether the client follows redirects.
     pub follow_redirects: bool,
     /// Maximum number of redirects. `None` means the plan's limit.
     pub max_redirects: Option<u32>,
-    /// Whether a 301 or 302 keeps method and body (Artillery). Otherwise POST becomes GET
-    /// (browsers, native plans).
+    /// Whether method and body are kept after a 301 or 302, as in Artillery. Otherwise POST becomes
+    /// GET, as in browsers.
     pub redirects_keep_method: bool,
     /// Values extracted from the response.
     pub captures: Vec<Capture>,
@@ -124,9 +123,9 @@ pub struct Request {
     /// Data for the front end's hook.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extension: Option<Extension>,
-    /// Statuses of 400 or above that do not fail the request.
+    /// Statuses from 400 on that do not fail the request.
     pub expected_status: Vec<u16>,
-    /// Name of the error with which the step always fails at run time, as in the original tool.
+    /// Name of the error with which the step always fails, as it would in the original tool.
     /// Example: a body on GET in Artillery.
     pub fails_with: Option<String>,
     /// Position in the file.
@@ -134,7 +133,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// Creates a request without any options.
+    /// Creates a request with default options.
     #[must_use]
     pub fn new(method: &str, url: Template, url_text: &str) -> Request {
         Request {
@@ -164,14 +163,14 @@ impl Request {
     }
 }
 
-/// How lists, mappings and null are written as values of a query or form.
+/// Format of lists, mappings and null as values in a query or form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PairValues {
-    /// A list repeats the name; mappings are JSON.
+    /// A list repeats the name. Mappings are JSON.
     Native,
-    /// As Node.js does. A form has `String(value)`. A query repeats the name for a list; mappings,
-    /// null and nested lists are empty values.
+    /// The format of Node.js: `String(value)` in forms. In a query, a list repeats the name, and
+    /// mappings, null and nested lists are empty.
     NodeJs,
 }
 
@@ -181,15 +180,15 @@ impl PairValues {
     }
 }
 
-/// Body of a request. The reader sets the content type as a header.
+/// Body of a request. The plan's reader adds the content type to the headers.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RequestBody {
-    /// No body.
+    /// The request has no body.
     None,
-    /// A value, serialized as JSON. An undefined value sends no body.
+    /// A value that is serialized as JSON. An undefined value sends no body.
     Json(Template),
-    /// Text.
+    /// Text that is sent unchanged after expansion.
     Text(Template),
     /// `application/x-www-form-urlencoded` pairs.
     Form(Vec<(Template, Template)>),
@@ -201,11 +200,11 @@ pub enum RequestBody {
 /// A part of a multipart body.
 #[derive(Debug, Clone, Serialize)]
 pub struct MultipartPart {
-    /// The field's name.
+    /// Name of the field.
     pub name: String,
-    /// The content.
+    /// Content of the part.
     pub content: PartContent,
-    /// Content type. `None` means that it is derived from the file's name.
+    /// Content type. `None` derives it from the file name.
     pub content_type: Option<Template>,
 }
 
@@ -213,22 +212,22 @@ pub struct MultipartPart {
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PartContent {
-    /// A value, as text.
+    /// A value in text form.
     Text(Template),
-    /// A file that is read before the run.
+    /// A file that is read once, before the run.
     File {
-        /// The name to send, without folders.
+        /// File name to send, without folders.
         name: String,
-        /// The file's bytes. They are not in the record.
+        /// Content of the file, which is not saved in the record.
         #[serde(skip)]
         bytes: std::sync::Arc<[u8]>,
     },
-    /// A file whose name is a template. It is read for each request.
+    /// A file with a templated name, which is read for each request.
     Named {
-        /// Folder for relative names.
+        /// Folder that relative names refer to.
         #[serde(skip)]
         folder: std::path::PathBuf,
-        /// The file, with or without folders.
+        /// Name of the file, with or without folders.
         path: Template,
     },
 }
@@ -236,65 +235,66 @@ pub enum PartContent {
 /// A value extracted from a response.
 #[derive(Debug, Clone, Serialize)]
 pub struct Capture {
-    /// Where the value comes from.
+    /// Source of the value in the response.
     pub from: CaptureSource,
-    /// Path of the variable (`user.id`). `None` for a match that stores nothing.
+    /// Path of the variable, such as `user.id`. `None` if the value is only compared.
     pub store: Option<String>,
-    /// Whether a failed capture (nothing found, or empty text) fails the iteration.
+    /// Whether the iteration fails if the capture finds no value or an empty text.
     pub strict: bool,
-    /// Expected value. Its type must match too.
+    /// Expected value. The type must match too.
     pub equals: Option<Template>,
 }
 
-/// Where in a response a value comes from.
+/// Source of a captured value in a response.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CaptureSource {
-    /// A JSONPath in jsonpath-plus's dialect. The body is parsed regardless of its content type.
+    /// A JSONPath in the dialect of jsonpath-plus. The body is parsed regardless of its content
+    /// type.
     Json {
-        /// The path.
+        /// JSONPath to evaluate.
         path: Template,
-        /// Whether one of several results is picked at random. Otherwise the list is stored.
+        /// Whether to pick one of several results at random. Otherwise the list is stored.
         pick: bool,
     },
-    /// A header. Case does not matter.
+    /// A header with this name, in any case.
     Header(Template),
-    /// An attribute of an HTML element found by a CSS selector.
+    /// An attribute of an HTML element, found by a CSS selector.
     Selector {
-        /// The selector.
+        /// CSS selector of the element.
         selector: Template,
-        /// The attribute. `None` means all attributes, as a mapping.
+        /// Name of the attribute. `None` captures all attributes as a mapping.
         attribute: Option<Template>,
-        /// Which of several elements to use.
+        /// Selects one of several elements.
         index: Index,
     },
-    /// An XPath in XML.
+    /// An XPath in an XML body.
     XPath {
-        /// The expression.
+        /// XPath expression.
         path: Template,
-        /// Whether one of several nodes is picked at random. Otherwise the list is stored.
+        /// Whether to pick one of several nodes at random. Otherwise the list is stored.
         pick: bool,
     },
-    /// A JavaScript regular expression on the body's text.
+    /// A JavaScript regular expression that is applied to the body.
     Regexp {
-        /// The pattern, validated by the reader.
+        /// Pattern, which the plan's reader has validated.
         pattern: String,
-        /// JavaScript flags.
+        /// JavaScript flags of the pattern.
         flags: String,
-        /// The group. 0 is the whole match.
+        /// Group to capture. 0 is the whole match.
         group: RegexGroup,
     },
 }
 
-/// Which of several elements.
+/// Selects one of several elements.
 #[derive(Debug, Clone, Copy, Serialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Index {
-    /// By number, from 0.
+    /// The element with this index, from 0.
     At(usize),
-    /// The last one.
+    /// The last element.
     Last,
-    /// A random one.
+    /// A random element.
     Random,
 }
 
@@ -302,9 +302,9 @@ pub enum Index {
 #[derive(Debug, Clone, Serialize, PartialEq, Eq)]
 #[serde(untagged)]
 pub enum RegexGroup {
-    /// By number.
+    /// The group with this number.
     Index(usize),
-    /// By name.
+    /// The group with this name.
     Name(String),
 }
 
@@ -314,18 +314,18 @@ pub enum RegexGroup {
 pub enum ResponseCheck {
     /// The status is one of these.
     Status(Vec<u16>),
-    /// A header has this value.
+    /// The header has this value.
     Header(String, Template),
-    /// A JSONPath yields this value.
+    /// The JSONPath yields this value.
     JsonEquals(Template, Template),
-    /// A JSONPath yields a value.
+    /// The JSONPath yields any value.
     JsonExists(Template),
-    /// The body's text contains this.
+    /// The body contains this text.
     BodyContains(Template),
 }
 
 impl ResponseCheck {
-    /// The name under which failures are counted.
+    /// Returns the name under which failures of the check are counted.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
@@ -344,21 +344,20 @@ pub struct Loop {
     pub steps: Vec<Step>,
     /// Number of rounds.
     pub count: LoopCount,
-    /// The list to iterate over, if any.
+    /// List to iterate over, if the loop has one.
     pub over: Option<Over>,
-    /// Variable for the index.
+    /// Variable that receives the index.
     pub index_as: String,
-    /// Variable for the element.
+    /// Variable that receives the element.
     pub element_as: String,
 }
 
-/// Steps that run in parallel, as far as connections allow. Later steps can use the variables that
-/// they set.
+/// Steps that run in parallel, as far as connections allow. Later steps can use variables set here.
 #[derive(Debug, Clone, Serialize)]
 pub struct Parallel {
-    /// The parallel steps.
+    /// Steps that start together.
     pub steps: Vec<Step>,
-    /// Maximum number of steps at a time.
+    /// Maximum number of steps that run at once.
     pub limit: usize,
 }
 
@@ -366,24 +365,25 @@ pub struct Parallel {
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LoopCount {
-    /// Known before the run.
+    /// A range known before the run.
     Fixed(LoopRange),
-    /// Read by [`LoopRange::from_value`] when the loop starts.
+    /// A value that [`LoopRange::from_value`] interprets when the loop starts.
     Templated(Template),
 }
 
-/// Indices of a loop: `start..end`, or infinite.
+/// Indices of a loop: `start..end`, or unbounded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct LoopRange {
-    /// First index.
+    /// Index at which the loop starts.
     pub start: i64,
-    /// The index after the last one. `None` means infinite.
+    /// Index after the last round. `None` repeats without end.
     pub end: Option<i64>,
 }
 
 impl LoopRange {
     /// Interprets `count` as Artillery does: a number, a numeric text, or a range `a-b`. A missing
-    /// value, 0 and -1 are infinite. `"0"`, other negative numbers and anything else run no rounds.
+    /// value, 0 and -1 repeat without end. `"0"`, other negative numbers and all other values run
+    /// no rounds.
     #[must_use]
     pub fn from_value(value: Option<&Value>) -> LoopRange {
         const NEVER: LoopRange = LoopRange {
@@ -428,11 +428,11 @@ impl LoopRange {
     }
 }
 
-/// The list that a loop iterates over.
+/// List that a loop iterates over.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Over {
-    /// A literal list.
+    /// A list that is written in the plan.
     List(Vec<Template>),
     /// Path of a variable that contains a list. Any other value skips the loop.
     Variable(String),
@@ -441,9 +441,9 @@ pub enum Over {
 /// A pause.
 #[derive(Debug, Clone, Serialize)]
 pub struct Think {
-    /// Duration.
+    /// Mean duration of the pause.
     pub time: ThinkTime,
-    /// Random variation.
+    /// Random variation of the duration.
     pub jitter: Option<Jitter>,
 }
 
@@ -451,19 +451,20 @@ pub struct Think {
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ThinkTime {
-    /// Known before the run.
+    /// A duration in nanoseconds.
     Fixed(u64),
-    /// Evaluated at run time. A number is in seconds; text uses Artillery's duration grammar.
+    /// A value that is evaluated at run time. A number is in seconds. A text uses Artillery's
+    /// duration grammar.
     Templated(Template),
 }
 
-/// Random variation of a think time: uniform within ± this value, but never below zero.
+/// Random variation of a think time: uniform within ± this value, and never below zero.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Jitter {
-    /// A share of the time, 0.2 for 20 %.
+    /// A share of the time, such as 0.2 for 20 %.
     Share(f64),
-    /// Nanoseconds.
+    /// A duration in nanoseconds.
     Absolute(u64),
 }
 

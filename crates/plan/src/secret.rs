@@ -1,5 +1,5 @@
-//! Recognizes secrets: names whose values are secret, and parts of a value that must be hidden.
-//! Callers hide them.
+//! Recognizes secrets: names whose values are secret, and parts of a value to hide. Hiding is up to
+//! the caller.
 
 use serde_json::Value;
 
@@ -16,8 +16,8 @@ const WORDS: [&str; 8] = [
     "credential",
 ];
 
-/// A name that contains one of these as a whole word is secret. As part of a longer word it is not
-/// (`author`, `passenger`, `design`).
+/// A name that contains one of these as a whole word is secret. Longer words such as `author`,
+/// `passenger` or `design` do not count.
 const PARTS: [&str; 10] = [
     "pwd",
     "pass",
@@ -51,7 +51,7 @@ const COUNTING: [&str; 17] = [
     "cached",
     "thinking",
 ];
-/// Words that are secret by themselves, but not in the name of a count.
+/// Words that make a name secret, unless it is the name of a count.
 const COUNTED: [&str; 7] = [
     "token", "tokens", "session", "sessions", "key", "keys", "cookies",
 ];
@@ -62,7 +62,7 @@ fn is_count(name: &str) -> bool {
     let is_one_of = |part: &str, known: &[&str]| known.iter().any(|k| part.eq_ignore_ascii_case(k));
     let parts: Vec<&str> = parts(name).filter(|part| !part.is_empty()).collect();
     let counts = parts.iter().any(|part| is_one_of(part, &COUNTING));
-    // A singular such as `new_token` is a token.
+    // A singular such as `new_token` is the name of a secret.
     let is_plural = parts.iter().any(|part| part.to_lowercase().ends_with('s'));
     let says_number = parts.iter().any(|part| is_one_of(part, &COUNTING[..9]));
     counts
@@ -72,8 +72,8 @@ fn is_count(name: &str) -> bool {
             .all(|part| is_one_of(part, &COUNTING) || is_one_of(part, &COUNTED))
 }
 
-/// Minimum length of a text that is hidden wherever it occurs. Hiding shorter texts would make
-/// reports unreadable.
+/// Minimum length of a text to hide wherever it occurs. Hiding shorter texts would make reports
+/// unreadable.
 pub const MIN_LENGTH: usize = 4;
 
 /// Whether the name of a header, variable, query parameter or JSON key indicates a secret.
@@ -87,8 +87,8 @@ pub fn is_secret_name(name: &str) -> bool {
         || parts(name).any(|part| PARTS.iter().any(|known| part.eq_ignore_ascii_case(known)))
 }
 
-/// Splits `userPass`, `user-pass`, `USER_PASS` and `JWTPass2` into words, at non-letters and
-/// changes of case.
+/// Splits a name such as `userPass`, `user-pass`, `USER_PASS` or `JWTPass2` into words, at
+/// non-letters and changes of case.
 fn parts(name: &str) -> impl Iterator<Item = &str> {
     name.split(|c: char| !c.is_alphabetic()).flat_map(humps)
 }
@@ -113,7 +113,7 @@ fn humps(word: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The texts and numbers in a value that are long enough to be hidden.
+/// Returns the texts and numbers in a value that are long enough to hide.
 #[must_use]
 pub fn leaves(value: &Value) -> Vec<String> {
     let mut found = Vec::new();

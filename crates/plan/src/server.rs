@@ -1,4 +1,4 @@
-//! Sources of server metrics, and the grammar to write one in a line.
+//! Sources of server metrics, and the grammar for writing one in a line.
 
 mod percent;
 pub mod postgres;
@@ -8,47 +8,47 @@ use serde::{Deserialize, Serialize};
 
 use crate::At;
 
-/// All places in one line, for messages and help.
+/// All types of places in one line, for messages and help texts.
 pub const PLACES: &str = "http://… (Prometheus, JSON or nginx's status), redis://…, postgres://…, promql:URL QUERY, process:NAME, pid:N, port:N, cgroup:PATH, command:LINE, or lab:/PATH of an embedded target";
 
 /// A source that is sampled about once a second.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct MetricSource {
-    /// Prefix of its metrics' names.
+    /// Prefix of the names of the source's metrics.
     pub name: String,
-    /// Where the metrics are read.
+    /// Location of the metrics.
     pub place: MetricLocation,
-    /// Patterns of metrics to keep; `*` matches any text. If empty, all are kept.
+    /// Patterns of metrics to keep. `*` matches any text. An empty list keeps all metrics.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub only: Vec<String>,
-    /// Patterns of metrics that are counters although the source does not say so.
+    /// Patterns of metrics to treat as counters, even if the source does not declare them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub counters: Vec<String>,
     /// Pools, given by the names of their metrics.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pools: Vec<PoolMetrics>,
-    /// Position, if in a file.
+    /// Position in the file. `None` if the source is not from a file.
     #[serde(skip)]
     pub at: Option<At>,
 }
 
-/// A pool with a limit (threads, connections), given by the names of its metrics.
+/// A limited pool of threads or connections, given by the names of its metrics.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PoolMetrics {
-    /// Metric with the number in use.
+    /// Metric with the number of threads or connections in use.
     pub busy: String,
-    /// Metric with the size.
+    /// Metric with the size of the pool.
     pub limit: String,
-    /// Metric with the number of waiters. `None` if there is none.
+    /// Metric with the number of waiters, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting: Option<String>,
 }
 
-/// Where metrics are read.
+/// Location of metrics.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MetricLocation {
-    /// A URL. The format is detected from the text.
+    /// A URL. The format is detected from the response.
     Url(String),
     /// A Redis URL.
     Redis(String),
@@ -56,21 +56,21 @@ pub enum MetricLocation {
     Postgres(String),
     #[expect(missing_docs, reason = "the names say it")]
     Promql { url: String, query: String },
-    /// Processes of this machine by name.
+    /// Processes of this machine with this name.
     Process(String),
-    /// A process of this machine.
+    /// The process of this machine with this id.
     Pid(u32),
-    /// The process of this machine that listens on a port.
+    /// The process of this machine that listens on this port.
     Port(u16),
     /// A control group, by its folder.
     Cgroup(String),
-    /// Output of a command, one line `NAME VALUE` for each metric.
+    /// A command that prints one line `NAME VALUE` per metric.
     Command(String),
-    /// A path on the embedded target. Its address is known at run time.
+    /// A path on the embedded target, whose address is known only at run time.
     Lab {
-        /// Index of its listener, from 0.
+        /// Index of the target's listener, from 0.
         listener: usize,
-        /// Path from the slash on.
+        /// Path, including the leading slash.
         path: String,
     },
 }
@@ -169,7 +169,7 @@ fn place_of(text: &str) -> Result<MetricLocation, String> {
 }
 
 impl MetricSource {
-    /// Whether a metric is kept.
+    /// Whether the source keeps a metric.
     #[must_use]
     pub fn wants(&self, metric: &str) -> bool {
         self.only.is_empty() || fits_any(&self.only, metric)
@@ -181,7 +181,7 @@ impl MetricSource {
         fits_any(&self.counters, metric)
     }
 
-    /// Patterns of `only` and `counters` that match none of these metrics.
+    /// Returns the patterns of `only` and `counters` that match none of these metrics.
     #[must_use]
     pub fn unmatched(&self, metrics: &[&str]) -> Vec<&str> {
         let patterns = self.only.iter().chain(&self.counters);
@@ -195,7 +195,7 @@ impl MetricSource {
             .collect()
     }
 
-    /// Values that must never be shown: the password in the URL, encoded and decoded.
+    /// Returns values that must never be shown: the password in the URL, encoded and decoded.
     #[must_use]
     pub fn secrets(&self) -> Vec<String> {
         let url = match &self.place {
@@ -227,9 +227,9 @@ impl MetricSource {
     }
 }
 
-/// Decodes `user:password@` of a URL. `None` if the URL has no credentials.
+/// Decodes `user:password@` of a URL. Returns `None` if the URL has no credentials.
 ///
-/// Fails with a message that does not repeat them.
+/// Fails with a message that does not repeat the credentials.
 pub fn credentials_of(authority: &str) -> Result<Option<(String, String)>, String> {
     let Some((who, _)) = authority.rsplit_once('@') else {
         return Ok(None);
@@ -244,7 +244,7 @@ pub fn credentials_of(authority: &str) -> Result<Option<(String, String)>, Strin
     }
 }
 
-/// The password in a URL, as written.
+/// Returns the password in a URL as written.
 #[must_use]
 pub fn password_of(url: &str) -> Option<&str> {
     let authority = url.split_once("://")?.1.split('/').next()?;

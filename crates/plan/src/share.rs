@@ -1,4 +1,5 @@
-//! Arithmetic for dividing arrivals and users into shares. The caller assigns the shares.
+//! Arithmetic for dividing arrivals and users into shares. Assigning the shares is up to the
+//! caller.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,10 +19,10 @@ impl Default for Share {
 }
 
 impl Share {
-    /// The share with all numbers.
+    /// Share that contains all numbers.
     pub const WHOLE: Share = Share { index: 0, of: 1 };
 
-    /// Divides this share into `of` equal ones and returns the one with this index. Other shares
+    /// Divides this share into `of` equal shares and returns the one with this index. Other shares
     /// may be divided differently.
     #[must_use]
     pub fn part(self, index: u64, of: u64) -> Share {
@@ -37,10 +38,10 @@ impl Share {
         number % self.of == self.index
     }
 
-    /// Whether any number is in both shares.
+    /// Whether the two shares have any number in common.
     #[must_use]
     pub fn meets(self, other: Share) -> bool {
-        // They overlap if their indexes are equal modulo the greatest common divisor of their
+        // Shares overlap if their indexes are equal modulo the greatest common divisor of their
         // steps.
         let (mut common, mut rest) = (self.of, other.of);
         while rest > 0 {
@@ -49,7 +50,7 @@ impl Share {
         common == 0 || self.index % common == other.index % common
     }
 
-    /// How many of the first `count` numbers are in the share.
+    /// Returns how many of the first `count` numbers are in the share.
     #[must_use]
     pub fn of_first(self, count: u64) -> u64 {
         (count + self.of - 1).saturating_sub(self.index) / self.of

@@ -25,11 +25,12 @@ pub use parse::{TemplateError, unread_braces};
 pub enum Template {
     /// A constant.
     Literal(Value),
-    /// A single variable. Its value keeps its type.
+    /// A single variable, whose value keeps its type.
     Variable(Path),
-    /// A single function. Its result keeps its type. Only [`Template::typed`] creates it.
+    /// A single function, whose result keeps its type. Only [`Template::typed`] creates this
+    /// variant.
     Call(BuiltIn),
-    /// Text with variables and functions. The result is text.
+    /// Text with variables and functions, which evaluates to text.
     Text(Vec<Piece>),
     /// A list of templates.
     List(Vec<Template>),
@@ -49,7 +50,7 @@ pub enum Piece {
     Call(BuiltIn),
 }
 
-/// The template is a single undefined variable. It has no value, which is not the same as the text
+/// A template that is a single undefined variable. It has no value, in contrast to the text
 /// `undefined`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Undefined;
@@ -63,14 +64,14 @@ impl std::fmt::Display for Undefined {
 impl std::error::Error for Undefined {}
 
 impl From<&str> for Template {
-    /// Creates literal text. Braces are not interpreted.
+    /// Creates literal text, without interpreting braces.
     fn from(text: &str) -> Template {
         Template::Literal(Value::String(text.to_owned()))
     }
 }
 
 impl Template {
-    /// Parses a value recursively, with its keys. Fails for unknown functions and invalid
+    /// Parses a value recursively, including keys. Fails on unknown functions and invalid
     /// arguments.
     pub fn parse(value: &Value) -> Result<Template, TemplateError> {
         match value {
@@ -98,7 +99,7 @@ impl Template {
         parse::text(text)
     }
 
-    /// Creates a list. It is a literal if all items are.
+    /// Creates a list, which is a literal if all items are literals.
     #[must_use]
     pub fn list(items: Vec<Template>) -> Template {
         match items
@@ -111,7 +112,7 @@ impl Template {
         }
     }
 
-    /// Creates a mapping. It is a literal if all keys and values are.
+    /// Creates a mapping, which is a literal if all keys and values are literals.
     #[must_use]
     pub fn map(entries: Vec<(Template, Template)>) -> Template {
         let literal = |(key, item): &(Template, Template)| {
@@ -126,8 +127,8 @@ impl Template {
         }
     }
 
-    /// Makes values that consist of a single function keep the type of its result. Keys and
-    /// functions within text stay text.
+    /// Makes values that consist of a single function keep the type of the result. Keys, and
+    /// functions within text, stay text.
     #[must_use]
     pub fn typed(self) -> Template {
         match self {
@@ -147,7 +148,7 @@ impl Template {
         }
     }
 
-    /// The value of a constant template. `None` if the template is not constant.
+    /// Returns the value of a constant template. `None` if the template is not constant.
     #[must_use]
     pub fn as_literal(&self) -> Option<&Value> {
         match self {
@@ -156,14 +157,14 @@ impl Template {
         }
     }
 
-    /// All variables that are used.
+    /// Returns all variables that the template uses.
     pub fn variables(&self) -> impl Iterator<Item = &Path> {
         let mut paths = Vec::new();
         self.collect_variables(&mut paths);
         paths.into_iter()
     }
 
-    /// The name of the first function that needs the plugin fake-data.
+    /// Returns the first function that needs the plugin fake-data.
     #[must_use]
     pub fn made_up(&self) -> Option<Fakery> {
         match self {
@@ -197,8 +198,8 @@ impl Template {
         }
     }
 
-    /// Evaluates the template for one virtual user. `None` means `undefined`. Undefined values are
-    /// dropped from mappings and become null in lists, as in `JSON.stringify`.
+    /// Evaluates the template for one virtual user. Returns `None` for `undefined`. As in
+    /// `JSON.stringify`, undefined values are dropped from mappings and become null in lists.
     #[must_use]
     pub fn eval(&self, scope: &dyn Scope, rng: &mut Rng) -> Option<Value> {
         match self {
@@ -229,8 +230,8 @@ impl Template {
         }
     }
 
-    /// Appends the value as text for a URL, a header or a line. Fails and writes nothing if the
-    /// template is a single undefined variable.
+    /// Appends the value as text for a URL, a header or a line. If the template is a single
+    /// undefined variable, fails and writes nothing.
     pub fn write_text(
         &self,
         scope: &dyn Scope,
@@ -249,7 +250,7 @@ impl Template {
         Ok(())
     }
 
-    /// The value as text. An undefined value is `undefined`.
+    /// Returns the value as text, or `undefined` if the value is undefined.
     #[must_use]
     pub fn to_text(&self, scope: &dyn Scope, rng: &mut Rng) -> String {
         let mut out = String::new();
@@ -259,8 +260,8 @@ impl Template {
         out
     }
 
-    /// Appends the value as compact JSON. Fails and writes nothing if the template is a single
-    /// undefined variable.
+    /// Appends the value as compact JSON. If the template is a single undefined variable, fails and
+    /// writes nothing.
     pub fn write_json(
         &self,
         scope: &dyn Scope,
@@ -299,7 +300,7 @@ impl Template {
 }
 
 fn write_map(entries: &[(Template, Template)], scope: &dyn Scope, rng: &mut Rng, out: &mut String) {
-    // Templated keys may be equal. The last one wins, so a map is needed.
+    // Templated keys may be equal, and the last one wins, so build a map.
     if entries.iter().any(|(key, _)| key.as_literal().is_none()) {
         let map = Template::Map(entries.to_vec())
             .eval(scope, rng)
@@ -334,10 +335,10 @@ fn write_pieces(pieces: &[Piece], scope: &dyn Scope, rng: &mut Rng, out: &mut St
     }
 }
 
-/// Maximum depth at which variables within values are expanded. A value may contain its own name.
+/// Maximum nesting of variables within values, because a value may contain its own name.
 const MAX_NESTING: u32 = 8;
 
-/// Maximum size of the result of nested expansion.
+/// Maximum size of an expanded value in bytes.
 const MAX_EXPANDED: usize = 16 << 20;
 
 fn write_variable(path: &Path, scope: &dyn Scope, out: &mut String, depth: u32) {

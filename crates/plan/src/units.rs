@@ -16,7 +16,7 @@ pub const HOUR: u64 = 60 * MINUTE;
 /// Nanoseconds in a day.
 pub const DAY: u64 = 24 * HOUR;
 
-/// Maximum duration in a plan: 100 days. It keeps all products below 128 bits.
+/// Maximum duration in a plan: 100 days, so that all products fit into 128 bits.
 pub const MAX_DURATION: u64 = 100 * DAY;
 
 /// Events per second as an exact fraction.
@@ -24,12 +24,12 @@ pub const MAX_DURATION: u64 = 100 * DAY;
 pub struct Rate {
     /// Number of events.
     pub count: u64,
-    /// Period in which that number of events happens, in nanoseconds.
+    /// Period in which `count` events happen, in nanoseconds.
     pub per_ns: u64,
 }
 
 impl Rate {
-    /// A whole number of events per second.
+    /// Creates a rate of a whole number of events per second.
     #[must_use]
     pub const fn per_second(count: u64) -> Rate {
         Rate {
@@ -38,13 +38,13 @@ impl Rate {
         }
     }
 
-    /// The exact fraction of a decimal number with up to six decimals.
+    /// Returns the exact fraction for a decimal number with up to six decimals.
     #[must_use]
     pub fn from_f64(per_second: f64) -> Option<Rate> {
         if !(0.0..=1e9).contains(&per_second) {
             return None;
         }
-        // Six decimals are enough. Up to a billion, the product is exact in 53 bits.
+        // Up to a billion, the product is exact in 53 bits.
         let millionths = (per_second * 1e6).round();
         Some(
             Rate {
@@ -55,13 +55,13 @@ impl Rate {
         )
     }
 
-    /// Reduces a ratio of any size, and rounds it if it still exceeds 62 bits. `None` if the result
-    /// would be zero.
+    /// Reduces a ratio of any size, and rounds it if it exceeds 62 bits. Returns `None` if the
+    /// result would be zero.
     #[must_use]
     pub fn ratio(count: u128, per_ns: u128) -> Option<Rate> {
         let divisor = wide_gcd(count, per_ns).max(1);
         let (mut count, mut per_ns) = (count / divisor, per_ns / divisor);
-        // Products with another rate or a duration must fit into 128 bits.
+        // Limit the size, because products with another rate or a duration must fit into 128 bits.
         let mut excess = 0;
         while count.max(per_ns) >> excess >= 1 << 62 {
             excess += 1;
@@ -84,14 +84,14 @@ impl Rate {
         (rate.per_ns > 0 && rate.as_f64() <= 1e9).then_some(rate)
     }
 
-    /// The sum of both.
+    /// Returns the sum of both rates.
     #[must_use]
     pub fn plus(self, other: Rate) -> Option<Rate> {
         let [a, b] = [self, other].map(|rate| (u128::from(rate.count), u128::from(rate.per_ns)));
         Rate::ratio(a.0 * b.1 + b.0 * a.1, a.1 * b.1)
     }
 
-    /// This rate times a fraction.
+    /// Returns this rate multiplied by a fraction.
     #[must_use]
     pub fn times(self, numerator: u64, denominator: u64) -> Option<Rate> {
         let scaled = |part: u64, by: u64| u128::from(part) * u128::from(by);
@@ -101,7 +101,7 @@ impl Rate {
         )
     }
 
-    /// Events per second.
+    /// Returns the number of events per second.
     #[must_use]
     pub fn as_f64(self) -> f64 {
         self.count as f64 * SECOND as f64 / self.per_ns as f64
@@ -113,7 +113,7 @@ impl Rate {
         self.count == 0
     }
 
-    /// Number of whole events in a duration.
+    /// Returns the number of whole events in a duration.
     #[must_use]
     pub fn events_in(self, duration_ns: u64) -> u64 {
         (u128::from(self.count) * u128::from(duration_ns) / u128::from(self.per_ns)) as u64
@@ -148,17 +148,17 @@ fn wide_gcd(mut a: u128, mut b: u128) -> u128 {
     a
 }
 
-/// Why a text is not a valid quantity, criterion or the like.
+/// Error in a quantity, a criterion or a similar text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GrammarError {
     /// Offset of the error, in bytes from the start of the parsed text.
     pub offset: usize,
-    /// What is wrong and what is valid, in one line.
+    /// What is wrong and what would be valid, in one line.
     pub message: String,
 }
 
 impl GrammarError {
-    /// Formats the error in one line, with its source, the text and the position.
+    /// Formats the error in one line, with the subject, the text and the position.
     #[must_use]
     pub fn describe(&self, subject: &str, text: &str) -> String {
         let before = &text[..self.offset.min(text.len())];
@@ -185,14 +185,14 @@ pub enum Quantity {
     Number(f64),
     /// A duration, in nanoseconds.
     Duration(u64),
-    /// A share, 1.0 for 100 %.
+    /// A share, where 1.0 is 100 %.
     Share(f64),
     /// Events per second.
     PerSecond(f64),
 }
 
-/// Parses `10`, `1.5s`, `200ms`, `1 %`, `200/s`. Fails unless the text is a non-negative number
-/// with a known unit or none.
+/// Parses `10`, `1.5s`, `200ms`, `1 %` or `200/s`. Fails unless the text is a non-negative number
+/// without unit or with a known one.
 pub fn parse_quantity(text: &str) -> Result<Quantity, GrammarError> {
     let trimmed = text.trim_start();
     let lead = text.len() - trimmed.len();
@@ -285,7 +285,7 @@ pub fn parse_size(text: &str) -> Result<u64, GrammarError> {
     }
 }
 
-/// Parses a rate exactly: `100/m` is 100 events in 60 seconds.
+/// Parses an exact rate: `100/m` is 100 events in 60 seconds.
 pub fn parse_rate(text: &str) -> Result<Rate, GrammarError> {
     let trimmed = text.trim();
     let refused = |message: String| Err(GrammarError { offset: 0, message });
@@ -321,8 +321,8 @@ pub fn parse_rate(text: &str) -> Result<Rate, GrammarError> {
     }
 }
 
-/// Parses the grammar of the `ms` package (`500ms`, `1.5 minutes`, `2h`; a bare number is in
-/// milliseconds). Artillery uses it for templated think times. Returns nanoseconds.
+/// Parses the grammar of the `ms` package (`500ms`, `1.5 minutes`, `2h`, or a bare number of
+/// milliseconds), which Artillery uses for templated think times. Returns nanoseconds.
 #[must_use]
 pub fn parse_ms_grammar(text: &str) -> Option<f64> {
     if text.is_empty() || text.len() > 100 {
@@ -402,7 +402,7 @@ mod tests {
         assert_eq!(both.events_in(HOUR), 180_260);
         let half = both.times(1, 2).expect("a rate");
         assert_eq!(half.events_in(HOUR), 90_130);
-        // A rate that needs more than 62 bits is rounded in its last digits.
+        // A rate that needs more than 62 bits loses its last digits.
         let odd = parse_rate("0.333333/d").expect("a rate");
         let sum = (0..20).try_fold(odd, |sum, n| sum.plus(odd.times(1_000_003, 999_983 + n)?));
         let expected = odd.as_f64()

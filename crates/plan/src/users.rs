@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
-/// A period of a closed load in which the number of users changes evenly.
+/// A phase of a closed load in which the number of users changes linearly.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct UserPhase {
-    /// Name in the file.
+    /// Name of the phase in the file.
     pub name: Option<String>,
     /// Number of users at the start.
     pub from: u32,
@@ -13,7 +13,7 @@ pub struct UserPhase {
     pub to: u32,
     /// Duration.
     pub duration_ns: u64,
-    /// The duration as written in the file. Some reports repeat it.
+    /// Duration as written in the file, because some reports repeat it.
     pub duration_text: String,
 }
 
@@ -21,9 +21,9 @@ pub struct UserPhase {
 /// The last iteration may finish later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ActivePeriod {
-    /// When the first iteration may start.
+    /// Time from which iterations may start.
     pub from_ns: u64,
-    /// From here on no iteration starts.
+    /// Time from which no iteration starts.
     pub until_ns: u64,
 }
 
@@ -34,11 +34,11 @@ impl UserPhase {
         self.from == self.to && self.from > 0
     }
 
-    /// Active period of user number `user` (from 0) within the phase.
+    /// Returns the active period of user number `user` (from 0) within the phase.
     ///
-    /// If the number rises from F to T within D, user k starts at D (k - F) / (T - F); user F
-    /// starts at once. If it falls from F to T, user k stops at D (F - k) / (F - T); user T stops
-    /// at the end.
+    /// If the number rises from F to T within D, user k starts at D (k - F) / (T - F), so user F
+    /// starts immediately. If it falls from F to T, user k stops at D (F - k) / (F - T), so user T
+    /// stops at the end.
     fn stay(&self, user: u32) -> Option<ActivePeriod> {
         let share = |part: u32, of: u32| {
             (u128::from(self.duration_ns) * u128::from(part) / u128::from(of)) as u64
@@ -58,7 +58,7 @@ impl UserPhase {
 }
 
 impl ActivePeriod {
-    /// Active periods of a user over all phases, until a time.
+    /// Returns the active periods of a user over all phases, up to `end_ns`.
     #[must_use]
     pub fn all(phases: &[UserPhase], user: u32, end_ns: u64) -> Vec<ActivePeriod> {
         let mut stays: Vec<ActivePeriod> = Vec::new();
@@ -68,8 +68,7 @@ impl ActivePeriod {
                 let from_ns = start_ns + stay.from_ns;
                 let until_ns = (start_ns + stay.until_ns).min(end_ns);
                 match stays.last_mut() {
-                    // A user who is active on both sides of a phase boundary continues without
-                    // interruption.
+                    // A user who is active on both sides of a phase boundary is not interrupted.
                     Some(last) if last.until_ns == from_ns => last.until_ns = until_ns,
                     _ if from_ns < until_ns => stays.push(ActivePeriod { from_ns, until_ns }),
                     _ => {}

@@ -5,7 +5,7 @@ use crate::{At, Draw, Load, Plan, PoolPolicy, Shape, Work, schedule::Schedule, u
 /// A problem in a test file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// Position, if in a file.
+    /// Position in the file. `None` if the plan is not from a file.
     pub at: Option<At>,
     /// What is wrong and how to fix it, in one line.
     pub message: String,
@@ -31,11 +31,11 @@ impl Problem {
     }
 }
 
-/// Maximum number of arrivals. A larger number is taken for a typing error.
+/// Maximum number of arrivals. A larger number is probably a typing error.
 const MAX_ARRIVALS: u64 = 20_000_000_000;
 
 impl Plan {
-    /// All problems that prevent the plan from running.
+    /// Returns all problems that prevent the plan from running.
     #[must_use]
     pub fn problems(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
@@ -107,7 +107,7 @@ impl Plan {
         }
     }
 
-    /// End of the load, in nanoseconds from the start.
+    /// Returns the end of the load, in nanoseconds from the start.
     #[must_use]
     pub fn end_ns(&self) -> u64 {
         self.load
@@ -115,7 +115,7 @@ impl Plan {
             .min(self.max_duration_ns.unwrap_or(u64::MAX))
     }
 
-    /// Draws the scenario of each arrival.
+    /// Returns the draw that selects the scenario of each arrival.
     #[must_use]
     pub fn draw(&self, seed: u64) -> Draw {
         Draw::new(
@@ -124,7 +124,7 @@ impl Plan {
         )
     }
 
-    /// The highest planned arrival rate per second. `None` for a closed model.
+    /// Returns the highest planned arrival rate per second. `None` for a closed load.
     #[must_use]
     pub fn peak_rate(&self) -> Option<f64> {
         matches!(self.load, Load::Open { .. }).then(|| self.load.peak_rate())
@@ -132,7 +132,7 @@ impl Plan {
 }
 
 impl Load {
-    /// The highest rate per second. 0 if the load has no rate.
+    /// Returns the highest rate per second. 0 if the load has no rate.
     #[must_use]
     pub fn peak_rate(&self) -> f64 {
         let Load::Open { phases, .. } = self else {

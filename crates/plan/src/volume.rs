@@ -1,5 +1,5 @@
-//! Business volumes as arrivals per second, levels (multiples of all volumes), and the weights that
-//! result. All are exact fractions.
+//! Business volumes as arrivals per second, levels (multiples of all volumes), and the resulting
+//! weights. All are exact fractions.
 
 use serde::Serialize;
 
@@ -10,24 +10,24 @@ use crate::{
 
 const MILLION: u64 = 1_000_000;
 
-/// How often a scenario starts at 1x.
+/// Number of starts of a scenario at 1x.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Volume {
-    /// The volume as written in the plan. Some reports repeat it.
+    /// Volume as written in the plan, because some reports repeat it.
     pub text: String,
     /// Arrivals per second at 1x.
     #[serde(rename = "per_second")]
     pub rate: Rate,
 }
 
-/// How to convert a business volume to a peak rate.
+/// Conversion of a business volume to a peak rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PeakRate {
-    /// Hours of the day in which the volume occurs. `None` if the volume has a unit that says so.
+    /// Hours of the day in which the volume occurs. `None` if the volume's unit states the period.
     pub hours: Option<f64>,
-    /// Peak divided by mean.
+    /// Peak rate divided by mean rate.
     pub clustering: f64,
-    /// Expected growth; 0.2 is 20 %.
+    /// Expected growth, where 0.2 is 20 %.
     pub growth: f64,
 }
 
@@ -42,7 +42,7 @@ impl Default for PeakRate {
 }
 
 impl Volume {
-    /// Parses `35260/h`, or `500000` together with the hours in which it occurs.
+    /// Parses `35260/h`, or `500000` with the hours in which it occurs.
     ///
     /// Fails if the text is invalid, or if unit and hours contradict each other.
     pub fn read(text: &str, peak: PeakRate) -> Result<Volume, GrammarError> {
@@ -62,7 +62,7 @@ impl Volume {
                     trimmed_number = trimmed.split('/').next().unwrap_or(trimmed)
                 ));
             }
-            // A volume per day and one without a unit both occur within these hours.
+            // A volume per day and a volume without unit both occur within these hours.
             (None, Some(hours)) => within(trimmed, hours)?,
             (Some("d"), Some(hours)) => {
                 within(trimmed.split('/').next().unwrap_or(trimmed), hours)?
@@ -103,7 +103,7 @@ fn within(number: &str, hours: f64) -> Result<Rate, GrammarError> {
     Rate::ratio(count, hours * u128::from(HOUR)).ok_or_else(too_many)
 }
 
-/// A decimal number in millionths. `None` if out of range.
+/// Returns a decimal number in millionths. `None` if it is out of range.
 fn millionths(number: f64) -> Option<u64> {
     let scaled = (number * MILLION as f64).round();
     (0.0..=1e15).contains(&scaled).then_some(scaled as u64)
@@ -136,7 +136,7 @@ pub struct LoadLevel {
 impl LoadLevel {
     const MOST: f64 = 1000.0;
 
-    /// Parses `0.5x` or `50%`. Fails if the text is neither, or if the level is out of range.
+    /// Parses `0.5x` or `50%`. Fails on any other form, or if the level is out of range.
     pub fn read(text: &str) -> Result<LoadLevel, GrammarError> {
         let refused = |message: String| Err(GrammarError { offset: 0, message });
         let trimmed = text.trim();
@@ -162,19 +162,19 @@ impl LoadLevel {
         }
     }
 
-    /// Whether a text has the form of a level rather than a rate.
+    /// Whether a text has the form of a level instead of a rate.
     #[must_use]
     pub fn is_meant(text: &str) -> bool {
         text.trim_end().ends_with(['x', '%'])
     }
 
-    /// The rate of this level, given that of 1x.
+    /// Returns the rate at this level, given the rate at 1x.
     #[must_use]
     pub fn scale(self, full: Rate) -> Option<Rate> {
         full.times(self.millionths, MILLION)
     }
 
-    /// The level as a number.
+    /// Returns the level as a number.
     #[must_use]
     pub fn as_f64(self) -> f64 {
         self.millionths as f64 / MILLION as f64
@@ -187,7 +187,8 @@ impl std::fmt::Display for LoadLevel {
     }
 }
 
-/// Arrivals per second at 1x. `None` without scenarios, or if one of them has no volume.
+/// Returns the arrivals per second at 1x. `None` if there are no scenarios, or if one has no
+/// volume.
 #[must_use]
 pub fn full(scenarios: &[Scenario]) -> Option<Rate> {
     let mut volumes = scenarios.iter().map(|scenario| scenario.volume.as_ref());
@@ -195,7 +196,8 @@ pub fn full(scenarios: &[Scenario]) -> Option<Rate> {
     volumes.try_fold(first, |sum, volume| sum.plus(volume?.rate))
 }
 
-/// The smallest exact weights in proportion to the rates, or the nearest ones that fit 32 bits.
+/// Returns the smallest exact weights in proportion to the rates, or the nearest ones that fit into
+/// 32 bits.
 #[must_use]
 pub fn weights(rates: &[Rate]) -> Vec<u32> {
     exact_weights(rates).unwrap_or_else(|| {
@@ -261,7 +263,7 @@ mod tests {
         let check_ins = Volume::read("500000", peak).expect("a volume");
         assert_eq!(two_digits(check_ins.rate.as_f64()), "17.36");
         assert_eq!(check_ins.text, "500000 in 12 h × 1.5");
-        // Exactly 750,000 in 12 hours.
+        // The volume is exactly 750,000 in 12 hours.
         assert_eq!(check_ins.rate.events_in(12 * HOUR), 750_000);
         let reminders = Volume::read("500/s", PeakRate::default()).expect("a volume");
         assert_eq!(

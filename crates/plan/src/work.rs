@@ -1,27 +1,27 @@
-//! Kinds of work: what decides which requests are sent. The engine has a driver for each kind.
+//! Types of work, which decide which requests are sent. The engine has a driver for each type.
 
 use serde::Serialize;
 
 use crate::{Scenario, mqtt::Mqtt};
 
-/// A kind of work.
+/// Type of work.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Work {
-    /// Virtual users run scenarios. The scenario of each arrival is chosen by weight.
+    /// Virtual users run scenarios. Each arrival's scenario is chosen by weight.
     Scenarios(Vec<Scenario>),
     /// Connections send raw requests that a source supplies.
     Batch(Batch),
     /// MQTT clients connect, publish and subscribe.
     Mqtt(Mqtt),
-    /// External code decides at run time. Labels appear when they are first used.
+    /// External code decides at run time. A label is added when it is first used.
     External(External),
 }
 
 /// Raw requests over connections.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Batch {
-    /// The method. Empty if only the source knows it.
+    /// HTTP method. Empty if only the source of the requests determines it.
     pub method: String,
     /// Label of the requests.
     pub name: String,
@@ -45,7 +45,7 @@ impl From<Vec<Scenario>> for Work {
 }
 
 impl Work {
-    /// The scenarios; empty for other work.
+    /// Returns the scenarios. Empty for other work.
     #[must_use]
     pub fn scenarios(&self) -> &[Scenario] {
         match self {
@@ -54,13 +54,13 @@ impl Work {
         }
     }
 
-    /// Whether labels are only known at run time.
+    /// Whether labels become known only at run time.
     #[must_use]
     pub fn names_come_up(&self) -> bool {
         matches!(self, Work::External(_))
     }
 
-    /// The scenarios, for changing them. Empty for other work.
+    /// Returns the scenarios for modification. Empty for other work.
     pub fn scenarios_mut(&mut self) -> &mut [Scenario] {
         match self {
             Work::Scenarios(scenarios) => scenarios,

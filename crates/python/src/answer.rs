@@ -9,7 +9,7 @@ use pyo3::{exceptions::PyRuntimeError, prelude::*, types::PyBytes};
 const BY_RULE: Failure = Failure::Check("script");
 const UNREPORTED: Failure = Failure::Check("unreported");
 
-/// A response, or the reason why there is none. If it is never settled, it counts as unreported.
+/// A response, or the reason why there is none. It counts as unreported if it is never settled.
 #[pyclass(name = "Answer", module = "loadline._native")]
 pub struct PyResponse {
     bridge: Arc<Bridge>,
@@ -21,7 +21,6 @@ pub struct PyResponse {
     account: Option<PendingSample>,
     was_sent: bool,
     service_ns: Option<u64>,
-    /// When the waiting greenlet got the response.
     resumed_ns: u64,
 }
 
@@ -59,13 +58,13 @@ impl PyResponse {
 
 #[pymethods]
 impl PyResponse {
-    /// The status. 0 if no head arrived.
+    /// Returns the status, or 0 if no head arrived.
     #[getter]
     fn status(&self) -> u16 {
         self.answer.status
     }
 
-    /// Name of the fault that made the response incomplete, if any.
+    /// Returns the name of the fault that made the response incomplete, if any.
     #[getter]
     fn fault(&self) -> Option<&'static str> {
         self.fault.map(Fault::name)
@@ -82,13 +81,13 @@ impl PyResponse {
         self.was_sent
     }
 
-    /// Time from first byte written to last byte read, in nanoseconds.
+    /// Returns the time from the first byte written to the last byte read, in nanoseconds.
     #[getter]
     fn service_ns(&self) -> Option<u64> {
         self.service_ns
     }
 
-    /// Target of a redirect.
+    /// Returns the target of a redirect.
     #[getter]
     fn location(&self) -> Option<&str> {
         self.answer.location.as_deref()
@@ -104,7 +103,7 @@ impl PyResponse {
         PyBytes::new(py, &self.answer.head)
     }
 
-    /// The decoded body. Can be taken once.
+    /// Returns the decoded body, which can be taken only once.
     fn take_body<'py>(&mut self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &std::mem::take(&mut self.answer.body))
     }
@@ -113,20 +112,19 @@ impl PyResponse {
         self.answer.body.len()
     }
 
-    /// Why the body could not be decoded, if so.
+    /// Returns why the body could not be decoded. None if it could.
     #[getter]
     fn unreadable(&self) -> Option<&str> {
         self.answer.unreadable.as_deref()
     }
 
-    /// Whether the response is settled, or another one will settle it.
+    /// Whether the response has been settled, or will be settled together with another one.
     #[getter]
     fn is_settled(&self) -> bool {
         self.account.is_none()
     }
 
-    /// Records that the waiting greenlet has the response. Responses taken earlier in the same
-    /// batch had their turn before.
+    /// Records when the waiting greenlet resumes.
     fn resumed(&mut self) {
         self.resumed_ns = now_ns();
     }
@@ -137,7 +135,7 @@ impl PyResponse {
         self.settled(RequestOutcome::Ok, renamed, String::new());
     }
 
-    /// Settles the response as failed, because of its status or the test's own rule.
+    /// Settles the response as failed, because of its status or a rule of the test.
     #[pyo3(signature = (by_status, detail, renamed=None))]
     fn settle_failed(
         &mut self,

@@ -1,4 +1,4 @@
-//! A test with several processes, as seen by the master.
+//! The master's view of a test with several processes.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -10,7 +10,7 @@ use crate::{
     run::{Facts, RunResult, test},
 };
 
-/// A test that other processes run, from its creation to `end`.
+/// A test that other processes run.
 #[pyclass(module = "loadline._native", frozen)]
 pub struct Division {
     conducting: Mutex<Option<Conducting>>,
@@ -48,18 +48,18 @@ impl Division {
         })
     }
 
-    /// What a process must receive in addition to its number.
+    /// Returns the settings that a process needs in addition to its number.
     fn handed(&self) -> PyResult<String> {
         self.with(|conducting| conducting.handed())?
             .map_err(PyRuntimeError::new_err)
     }
 
-    /// Whether a process has ended its part. `None` if it has not started.
+    /// Whether a process has ended its part. None if the process has not started.
     fn has_ended(&self, number: u64) -> PyResult<Option<bool>> {
         self.with(|conducting| conducting.has_ended(number))
     }
 
-    /// Folder in which a process keeps its part.
+    /// Returns the folder in which a process keeps its part.
     fn folder(&self, number: u64) -> PyResult<String> {
         self.with(|conducting| conducting.folder(number).display().to_string())
     }
@@ -74,7 +74,7 @@ impl Division {
         self.with(|conducting| conducting.remark(text))
     }
 
-    /// Records the server metrics measured since the last call.
+    /// Records server metrics measured since the last call.
     fn look(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| self.with(Conducting::look))
     }

@@ -1,5 +1,5 @@
 //! Python bindings: running tests, requests, records. Calls are short, hold no lock while greenlets
-//! switch, and never call Python. Engine threads do not use Python.
+//! switch, and never call back into Python. Engine threads do not use Python.
 
 mod answer;
 mod division;
@@ -22,13 +22,13 @@ mod _native {
 
     use super::{Bound, PyModule, PyModuleMethods, PyResult, pyfunction};
 
-    /// CLOCK_MONOTONIC in nanoseconds, which is the clock of requests.
+    /// Returns CLOCK_MONOTONIC in nanoseconds, the clock of request times.
     #[pyfunction]
     fn now_ns() -> u64 {
         bridge::now_ns()
     }
 
-    /// Raises an error with one line if a setting in the environment is invalid.
+    /// Raises an error in one line if a setting in the environment is invalid.
     #[pyfunction]
     fn check_wishes() -> PyResult<()> {
         frontend_locust::check_wishes().map_err(pyo3::exceptions::PyValueError::new_err)

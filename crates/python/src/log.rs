@@ -1,4 +1,4 @@
-//! Messages on standard error. Standard output is Locust's.
+//! Writes messages to standard error, because standard output belongs to Locust.
 
 use std::{fmt::Display, io::Write, sync::Arc};
 

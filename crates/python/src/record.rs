@@ -15,14 +15,14 @@ pub struct PyRecord {
     run: Run,
 }
 
-/// Plain data can always be serialized.
 fn json(value: &impl serde::Serialize) -> PyResult<String> {
     serde_json::to_string(value).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
 #[pymethods]
 impl PyRecord {
-    /// Opens a record: a folder, or a name or its prefix within a folder of runs.
+    /// Opens a record, given by a folder, or by a name or the start of a name within a folder of
+    /// runs.
     #[new]
     fn new(py: Python<'_>, runs: PathBuf, wanted: &str) -> PyResult<PyRecord> {
         let found = py.detach(|| Run::find(&runs, wanted));
@@ -46,7 +46,7 @@ impl PyRecord {
         py.detach(|| json(&audit::page(&self.run).summary))
     }
 
-    /// The run over time, as in `series.json`.
+    /// Returns the run over time, as in `series.json`.
     fn series(&self, py: Python<'_>) -> PyResult<String> {
         py.detach(|| {
             let summary = analysis::summarise(&self.run);
@@ -54,12 +54,12 @@ impl PyRecord {
         })
     }
 
-    /// The summary as text, as printed on the terminal.
+    /// Returns the summary as it is printed on the terminal.
     fn text(&self, py: Python<'_>) -> String {
         py.detach(|| report::console::summary_text(&audit::page(&self.run).summary))
     }
 
-    /// Judges a criterion as if it were one of the run's own.
+    /// Evaluates a criterion as if it were one of the run's own.
     fn check(&self, py: Python<'_>, text: &str) -> PyResult<String> {
         plan::criteria::parse_criterion(text).map_err(|error| {
             let column = text[..error.offset.min(text.len())].chars().count() + 1;
@@ -72,8 +72,8 @@ impl PyRecord {
         })
     }
 
-    /// A percentile (0 to 100) of a kind of time under a label, in nanoseconds, as a figure of the
-    /// summary. None without samples.
+    /// Returns a percentile (0 to 100) of a type of time under a label, in nanoseconds. None if
+    /// there are no samples.
     fn percentile(
         &self,
         kind: &str,

@@ -1,4 +1,4 @@
-//! A running test.
+//! A running test, as a Python class.
 
 use std::{os::fd::AsRawFd, sync::Arc};
 
@@ -14,7 +14,7 @@ use worker::client::Built;
 
 use crate::{answer::PyResponse, log::sink};
 
-/// A running test, from its creation to `end`.
+/// A running test.
 #[pyclass(name = "Run", module = "loadline._native", frozen)]
 pub struct PyRun {
     bridge: Arc<Bridge>,
@@ -25,7 +25,6 @@ pub struct PyRun {
 }
 
 struct RunHandleState {
-    /// The session. `None` after the end.
     running: Option<RunningTest>,
     outcome: RunResult,
 }
@@ -62,7 +61,6 @@ fn ns(seconds: f64) -> PyResult<u64> {
     Ok((seconds * 1e9) as u64)
 }
 
-/// Target, users, duration, files, settings, arrivals.
 pub type Facts = (
     Option<String>,
     u32,
@@ -87,7 +85,7 @@ pub fn test((target, users, duration, files, settings, arrivals): Facts) -> PyRe
 
 #[pymethods]
 impl PyRun {
-    /// Starts a test. If `is_watched`, starts a live view too.
+    /// Starts a test, with a live view if `is_watched` is true.
     #[new]
     fn new(py: Python<'_>, facts: Facts, is_watched: bool) -> PyResult<PyRun> {
         let test = test(facts)?;
@@ -110,7 +108,7 @@ impl PyRun {
         self.live_view.clone()
     }
 
-    /// A descriptor that is readable when `take` has something to return.
+    /// Returns a file descriptor that is readable when `take` has something to return.
     fn fileno(&self) -> i32 {
         self.bridge.readable().as_raw_fd()
     }
@@ -174,13 +172,13 @@ impl PyRun {
         self.has_arrivals
     }
 
-    /// Number and intended start of each arrival that is due. Call it after `take`.
+    /// Returns the number and intended start of each due arrival. Must be called after `take`.
     fn arrivals(&self) -> Vec<(u64, u64)> {
         let due = self.bridge.arrivals().into_iter();
         due.map(|due| (due.number, due.intended_ns)).collect()
     }
 
-    /// Reports that an arrival has started this task.
+    /// Reports that an arrival started this task.
     fn started(&self, number: u64, intended_ns: u64, task: String) {
         let due = Due {
             number,
@@ -189,8 +187,8 @@ impl PyRun {
         self.bridge.started(due, task);
     }
 
-    /// Reports that the task of an arrival has ended: without error, with an error, or (None) cut
-    /// short.
+    /// Reports that the task of an arrival has ended: True without error, False with an error, None
+    /// if it was interrupted.
     #[pyo3(signature = (number, well))]
     fn over(&self, number: u64, well: Option<bool>) {
         let ended = match well {
@@ -210,12 +208,12 @@ impl PyRun {
         self.bridge.cancel(token, session);
     }
 
-    /// Closes idle connections of a session.
+    /// Closes the idle connections of a session.
     fn close(&self, session: u64) {
         self.bridge.close(session);
     }
 
-    /// Records a request that something else made.
+    /// Records a request that other code made.
     #[pyo3(signature = (method, name, response_time, length, failed=None))]
     fn foreign(
         &self,
@@ -249,10 +247,10 @@ impl PyRun {
         self.bridge.is_ending()
     }
 
-    /// Ends the test. Returns messages, whether it failed, and the path of its record. If called
-    /// again while the test ends, waits and returns the same.
+    /// Ends the test. Returns messages, whether the test failed, and the path of its record. A
+    /// second call waits for the end and returns the same result.
     fn end(&self, py: Python<'_>) -> RunResult {
-        // The GIL is released, because the holder of the lock may need Python.
+        // Release the GIL, because the holder of the lock may need it.
         py.detach(|| {
             let mut held = self
                 .state

@@ -1,9 +1,8 @@
-//! Random numbers for query languages that use them. The caller supplies the source.
+//! Source of random numbers for query languages, supplied by the caller.
 
 pub trait Chance {
     fn unit(&mut self) -> f64;
 
-    /// Uniform in 0..n. 0 for n = 0.
     fn below(&mut self, n: u64) -> u64;
 }
 

@@ -1,4 +1,4 @@
-//! A cursor and errors that the parsers of conditions, XPath and CSS selectors share.
+//! Cursor and error type shared by the parsers of conditions, XPath and CSS selectors.
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Misread {
@@ -12,7 +12,7 @@ impl std::fmt::Display for Misread {
     }
 }
 
-/// Maximum number of operators. Each one nests those before it.
+/// Maximum number of operators, because each one adds a nesting level.
 const MOST_OPERATORS: usize = 250;
 
 pub(crate) struct Cursor<'a> {
@@ -25,8 +25,8 @@ pub(crate) struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// Creates a cursor. `deepest` is the maximum nesting depth, `in_name` decides which characters
-    /// belong to names.
+    /// Creates a cursor. `deepest` is the maximum nesting depth, and `in_name` decides which
+    /// characters belong to names.
     pub fn new(text: &'a str, deepest: usize, in_name: fn(char) -> bool) -> Cursor<'a> {
         Cursor {
             text,
@@ -55,7 +55,6 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Takes a symbol. Skips white space before it.
     pub fn take(&mut self, symbol: &str) -> bool {
         self.space();
         let found = self.rest().starts_with(symbol);
@@ -88,7 +87,6 @@ impl<'a> Cursor<'a> {
         self.depth -= 1;
     }
 
-    /// Counts an operator. Fails at the maximum number.
     pub fn operator(&mut self) -> Result<(), Misread> {
         self.operators += 1;
         if self.operators > MOST_OPERATORS {
@@ -97,7 +95,6 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// Fails unless the text has ended.
     pub fn end(&mut self, message: &str) -> Result<(), Misread> {
         self.space();
         if self.rest().is_empty() {

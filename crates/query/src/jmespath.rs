@@ -1,5 +1,5 @@
-//! JMESPath expressions for checks, evaluated by a library. Determines whether they find something
-//! that is true in JavaScript.
+//! JMESPath expressions for checks, which hold if the result is true in JavaScript. A library
+//! evaluates them.
 
 use jmespath::{Expression, Variable};
 use serde::{Serialize, Serializer};
@@ -15,9 +15,8 @@ pub struct JmesPathError {
 }
 
 impl JmesPath {
-    /// Parses an expression. Fails if it is invalid or calls an unknown function.
     pub fn parse(text: &str) -> Result<JmesPath, JmesPathError> {
-        // The library parses recursively. Limiting the depth protects the stack.
+        // Limit the depth to protect the stack, because the library parses recursively.
         const DEEPEST: usize = 100;
         const LONGEST: usize = 500;
         let opened = text.matches(['(', '[', '{', '!', '&']).count();
@@ -52,7 +51,8 @@ impl JmesPath {
         self.0.as_str()
     }
 
-    /// Whether the expression finds something true in a document. False if it cannot be evaluated.
+    /// Whether the result for a document is true in JavaScript. False if the expression cannot be
+    /// evaluated.
     #[must_use]
     pub fn finds_truth(&self, document: &Value) -> bool {
         let Ok(found) = self.0.search(document) else {
@@ -63,7 +63,7 @@ impl JmesPath {
             Variable::Bool(yes) => *yes,
             Variable::Number(n) => n.as_f64() != Some(0.0),
             Variable::String(text) => !text.is_empty(),
-            // In JavaScript, every list and every object is true, even if it is empty.
+            // Every list and object is true in JavaScript, even if it is empty.
             Variable::Array(_) | Variable::Object(_) => true,
         }
     }

@@ -1,9 +1,9 @@
-//! JSONPath in the dialect of jsonpath-plus, as used by Artillery: `$.a[0]`, `['x']`, `..`, `*`,
+//! JSONPath in the dialect of jsonpath-plus, which Artillery uses: `$.a[0]`, `['x']`, `..`, `*`,
 //! `[a,b]`, `[-1:]`, `[?(@.k == 'v')]`, `[(@.length-1)]`, `^` for the parent and `~` for the
 //! property's name.
 //!
-//! One case differs: an item without the filtered property does not match, instead of failing the
-//! query. Filters cannot call functions.
+//! There is one difference: an item without the filtered property does not match, instead of
+//! failing the query. Filters cannot call functions.
 
 use std::borrow::Cow;
 
@@ -55,11 +55,10 @@ impl std::fmt::Display for JsonPathError {
 
 impl std::error::Error for JsonPathError {}
 
-/// A result. It is owned only for names and lengths, which are not part of the document.
+/// A result. Only names and lengths are owned, because they are not part of the document.
 pub type JsonMatch<'a> = Cow<'a, Value>;
 
 impl JsonPath {
-    /// Parses a path; the leading `$` is optional. Fails if the text is not a path of this dialect.
     pub fn parse(text: &str) -> Result<JsonPath, JsonPathError> {
         Ok(JsonPath {
             segments: parse::path(text)?,
@@ -74,10 +73,10 @@ impl JsonPath {
             .collect()
     }
 
-    /// Value of a capture. With `pick`, a random result, otherwise the list of results. A path with
-    /// at most one result yields the result itself.
+    /// Returns the value of a capture: a random result if `pick` is true, otherwise the list of
+    /// results. A path with at most one result yields the result itself.
     ///
-    /// `None` if there is no result, or if the document is neither a mapping nor a list.
+    /// Returns `None` if there is no result, or if the document is neither a mapping nor a list.
     #[must_use]
     pub fn extract(&self, document: &Value, pick: bool, rng: &mut dyn Chance) -> Option<Value> {
         if !matches!(document, Value::Object(_) | Value::Array(_)) {

@@ -1,7 +1,7 @@
 //! Query languages of test scripts: variable paths, JSONPath, CSS selectors, XPath, JMESPath,
-//! regular expressions and filtrex conditions, with JavaScript values.
+//! regular expressions and filtrex conditions, on JavaScript values.
 //!
-//! Pure functions over text and values. Random choices use the caller's [`Chance`].
+//! Pure functions on text and values. Random choices use the caller's [`Chance`].
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Lodash paths such as `a.b`, `a[0].c`, `a['k-y']`, as used in templates.
+//! Lodash paths such as `a.b`, `a[0].c`, `a['k-y']`, which templates use.
 //!
 //! A plain name costs one look-up. As in lodash, a variable whose name is the whole path takes
 //! precedence, for example a CSV column `user.name`.
@@ -33,7 +33,7 @@ impl PathPart {
     }
 }
 
-/// A list index in canonical form. `01` and `+1` are keys instead.
+/// Parses a list index in canonical form. `01` and `+1` are keys, not indexes.
 pub(crate) fn canonical_index(key: &str) -> Option<usize> {
     let canonical =
         key == "0" || (key.bytes().all(|b| b.is_ascii_digit()) && !key.starts_with('0'));
@@ -64,18 +64,17 @@ impl Path {
         self.parts.first().map_or("", |part| &part.key)
     }
 
-    /// The keys after the name of the variable.
     pub fn rest(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().skip(1).map(|part| part.key.as_str())
     }
 
-    /// The highest list index in the path. Readers reject paths that store above [`MAX_INDEX`].
+    /// Returns the highest list index in the path. Readers reject paths that store above
+    /// [`MAX_INDEX`].
     #[must_use]
     pub fn highest_index(&self) -> Option<usize> {
         self.parts.iter().filter_map(|part| part.index).max()
     }
 
-    /// The value at the path. `None` is undefined. The result is owned only for lengths.
     #[must_use]
     pub fn get<'a>(&self, scope: &'a dyn Scope) -> Option<Cow<'a, Value>> {
         let [root, rest @ ..] = self.parts.as_slice() else {
@@ -98,7 +97,7 @@ impl Path {
         Some(Cow::Borrowed(value))
     }
 
-    /// Stores a value. Creates missing parents like lodash's `set`: lists before a numeric key,
+    /// Stores a value. Like lodash's `set`, creates missing parents: lists before a numeric key,
     /// otherwise mappings.
     pub fn set(&self, variables: &mut impl Slots, value: Value) {
         let [root, rest @ ..] = self.parts.as_slice() else {
@@ -129,7 +128,7 @@ impl Path {
                     }
                     &mut items[index]
                 }
-                // JSON cannot represent named properties of a list.
+                // A list in JSON cannot have named properties.
                 _ => return,
             };
         }
@@ -159,8 +158,8 @@ impl Serialize for Path {
     }
 }
 
-/// Lodash's `has`: whether a document has a value at a path, even null. A key that equals the whole
-/// path takes precedence.
+/// Whether a document has a value at a path, even null, as in lodash's `has`. A key that equals the
+/// whole path takes precedence.
 #[must_use]
 pub fn has(document: &Value, path: &str) -> bool {
     if let Value::Object(map) = document
@@ -203,7 +202,8 @@ fn child<'a>(value: &'a Value, part: &PathPart) -> Option<Cow<'a, Value>> {
     }
 }
 
-/// Whether lodash treats a text as a path with several parts: it contains a dot or closed brackets.
+/// Whether lodash treats a text as a path with several parts, because it contains a dot or closed
+/// brackets.
 fn is_deep(text: &str) -> bool {
     text.contains('.')
         || text
@@ -235,13 +235,12 @@ fn split(text: &str) -> Vec<String> {
     parts
 }
 
-/// Whether an empty key is here: two separators in a row, or one at the end.
+/// Whether there is an empty key here: between two separators, or after one at the end.
 fn empty_here(rest: &str) -> bool {
     let after = rest.strip_prefix('.').or_else(|| rest.strip_prefix("[]"));
     after.is_some_and(|after| after.is_empty() || after.starts_with('.') || after.starts_with("[]"))
 }
 
-/// Parses `[12]`, `[-1.5]`, `['k-y']` or `["k"]` at the start of the text. Also returns its length.
 fn bracketed(text: &str) -> Option<(String, usize)> {
     let inside = &text[1..];
     if let Some(quote) = inside.chars().next().filter(|c| matches!(c, '\'' | '"')) {

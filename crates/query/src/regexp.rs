@@ -1,14 +1,14 @@
-//! JavaScript regular expressions with a limit of steps. Backtracking may take forever and would
-//! block a worker.
+//! JavaScript regular expressions with a limit of steps, because endless backtracking would block a
+//! worker.
 
 use regress::Regex;
 pub use regress::{Error, Match};
 
-/// Steps that every search may take. They last tens of milliseconds.
+/// Number of steps that every search may take, which last tens of milliseconds.
 const STEPS: u64 = 4_000_000;
-/// Additional steps for each byte of text, because a long text may be passed repeatedly.
+/// Additional steps per byte of text, because a search may scan a long text repeatedly.
 const STEPS_PER_BYTE: u64 = 16;
-/// Maximum number of steps of a search. They last about a second.
+/// Maximum number of steps of a search, which last about a second.
 const MOST_STEPS: u64 = 200_000_000;
 
 #[derive(Debug, Clone)]
@@ -31,7 +31,6 @@ impl std::fmt::Display for GaveUp {
 impl std::error::Error for GaveUp {}
 
 impl Regexp {
-    /// Parses an expression with JavaScript flags such as `i`. Fails if it is invalid.
     pub fn new(pattern: &str, flags: &str) -> Result<Regexp, Error> {
         Ok(Regexp {
             regex: Regex::with_flags(pattern, flags)?,
@@ -44,7 +43,6 @@ impl Regexp {
         &self.pattern
     }
 
-    /// Returns the first match. Fails if the search takes too many steps.
     pub fn find(&self, text: &str) -> Result<Option<Match>, GaveUp> {
         let by_length = STEPS_PER_BYTE.saturating_mul(text.len() as u64);
         let steps = STEPS.saturating_add(by_length).min(MOST_STEPS);

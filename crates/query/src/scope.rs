@@ -1,12 +1,10 @@
-//! Variables of templates and conditions.
+//! Variables that templates and conditions can use.
 
 use serde_json::{Map, Value};
 
 pub trait Scope {
-    /// The value of a top-level variable. `None` is undefined.
     fn get(&self, name: &str) -> Option<&Value>;
 
-    /// Reports that an expression could not be evaluated.
     fn gave_up(&self, what: String) {
         drop(what);
     }

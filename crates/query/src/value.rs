@@ -1,13 +1,14 @@
 //! Text and JSON of values as in JavaScript: `1.0` is `1`, and 10^21 is `1e+21`.
 //!
-//! One case differs: whole numbers keep all digits, while JavaScript rounds beyond 2^53.
+//! There is one difference: whole numbers keep all digits, while JavaScript rounds them beyond
+//! 2^53.
 
 use std::fmt::Write as _;
 
 use serde_json::{Number, Value};
 
-/// The text of a value in a template. `None` is `undefined`. Lists and mappings are written as
-/// JSON.
+/// Returns the text of a value in a template. `None` is `undefined`. Lists and mappings are written
+/// as JSON.
 #[must_use]
 pub fn text(value: Option<&Value>) -> String {
     let mut out = String::new();
@@ -23,8 +24,8 @@ pub fn write_text(value: Option<&Value>, out: &mut String) {
     }
 }
 
-/// JavaScript's `String(value)`. Items of a list are joined with commas; a mapping is `[object
-/// Object]`.
+/// Converts like JavaScript's `String(value)`. Items of a list are joined with commas, and a
+/// mapping is `[object Object]`.
 #[must_use]
 pub fn string_of(value: Option<&Value>) -> String {
     match value {
@@ -79,7 +80,6 @@ pub fn write_json(value: &Value, out: &mut String) {
     }
 }
 
-/// Appends a JSON string, escaped like `JSON.stringify`.
 pub fn write_json_string(text: &str, out: &mut String) {
     out.push('"');
     let mut plain_from = 0;
@@ -148,7 +148,6 @@ pub fn write_f64(n: f64, out: &mut String) {
     let scientific = format!("{:e}", n.abs());
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let digits: String = mantissa.chars().filter(|c| *c != '.').collect();
-    // The value is 0.DIGITS × 10^point.
     let point = exponent.parse::<i32>().unwrap_or(0) + 1;
     let len = digits.len() as i32;
     if n < 0.0 {
@@ -179,7 +178,7 @@ pub fn write_f64(n: f64, out: &mut String) {
     }
 }
 
-/// Converts a float to JSON. Whole numbers within 2^53 become integers, as JavaScript treats them.
+/// Converts a float to JSON. Whole numbers within 2^53 become integers, as in JavaScript. Returns
 /// `None` for NaN and infinities.
 #[must_use]
 pub fn number(n: f64) -> Option<Number> {
@@ -191,7 +190,6 @@ pub fn number(n: f64) -> Option<Number> {
     }
 }
 
-/// Converts whole floats (`1.0`, `1e3`) to integers, recursively.
 pub fn normalise(value: &mut Value) {
     match value {
         Value::Number(n) if n.is_f64() => {
@@ -205,8 +203,8 @@ pub fn normalise(value: &mut Value) {
     }
 }
 
-/// JavaScript's `Number(text)`: decimal, `0x`, `0o`, `0b`, `Infinity`. An empty text is 0, any
-/// other one NaN.
+/// Converts like JavaScript's `Number(text)`: decimal, `0x`, `0o`, `0b`, `Infinity`. An empty text
+/// is 0, and any other text is NaN.
 #[must_use]
 pub fn number_of(text: &str) -> f64 {
     let text = text.trim_matches(is_js_space);
@@ -235,7 +233,7 @@ pub fn number_of(text: &str) -> f64 {
     }
 }
 
-/// JavaScript's `parseFloat(text)`: the longest decimal number at the start.
+/// Converts like JavaScript's `parseFloat(text)`: the longest decimal number at the start.
 #[must_use]
 pub fn float_prefix_of(text: &str) -> f64 {
     let text = text.trim_start_matches(is_js_space);
@@ -254,7 +252,8 @@ fn parse_decimal(text: &str) -> f64 {
     text.parse().unwrap_or(f64::NAN)
 }
 
-/// Length of the decimal literal (`-1.5e3`, `.5`, `5.`, `Infinity`) at the start of the text.
+/// Returns the length of the decimal literal (`-1.5e3`, `.5`, `5.`, `Infinity`) at the start of the
+/// text.
 fn decimal_prefix(text: &str) -> usize {
     let bytes = text.as_bytes();
     let digits = |from: usize| {

@@ -1,4 +1,5 @@
-//! Checks that the figures of an interval agree. In an edited record they usually do not.
+//! Checks that the figures of an interval are consistent, which they usually are not in an edited
+//! record.
 
 use std::collections::BTreeSet;
 
@@ -9,13 +10,12 @@ use measure::{
 
 use crate::IntervalRecord;
 
-/// Whether the labels add up to all requests, and none has more times than responses.
+/// Whether the labels add up to all requests, and no label has more times than responses.
 pub(crate) fn holds(frame: &IntervalRecord, labels: &[Label]) -> bool {
     let requests = labels
         .iter()
         .filter(|label| label.group.role() == Role::Request);
     let requests: BTreeSet<LabelId> = requests.map(|label| label.id).collect();
-    // Counts of issued, ok, failed and unanswered.
     let (mut all, mut sum) = ([0u64; 4], [0u64; 4]);
     for ((id, _), part) in &frame.parts {
         let counters = &part.slot.counters;

@@ -1,4 +1,4 @@
-//! Creates the manifest of a run from the plan, the caller's settings, the files and the machine.
+//! Creates the manifest of a run from its plan, settings, files and machine.
 
 use std::path::Path;
 
@@ -18,11 +18,9 @@ pub struct RunContext {
     pub frontend: String,
     pub workers: usize,
     pub seed: u64,
-    /// Wall clock at the start, in nanoseconds since 1970.
     pub wall_ns: u64,
     pub monotonic_ns: u64,
     pub run_id: String,
-    /// The share of this record. `None` for a whole run.
     pub share: Option<Share>,
     pub node: Option<String>,
     pub processes: Option<u64>,
@@ -214,7 +212,7 @@ fn scenario_facts(plan: &Plan) -> Vec<ScenarioFacts> {
 impl FileFacts {
     #[must_use]
     pub fn read(path: &str) -> FileFacts {
-        // A pipe can be read only once, and a device may not end.
+        // Read only regular files, because a pipe can be read only once, and a device may not end.
         let read = std::path::Path::new(path)
             .is_file()
             .then(|| std::fs::read(path).ok())
@@ -234,7 +232,7 @@ impl FileFacts {
     }
 }
 
-/// The digest of a plan by which parts of a run know each other, without its secrets.
+/// Returns the digest of a plan without its secrets, by which parts of a run recognize each other.
 #[must_use]
 pub fn plan_digest(plan: &Plan, redactor: &Redactor) -> Option<String> {
     let plan = serde_json::to_value(plan).ok()?;
@@ -261,7 +259,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Formats a time in UTC by a strftime pattern. Empty if it is out of range.
+/// Formats a time in UTC by a strftime pattern. Returns an empty text if the time is out of range.
 #[must_use]
 pub fn utc(wall_ns: u64, pattern: &str) -> String {
     let moment = jiff::Timestamp::from_nanosecond(i128::from(wall_ns));
@@ -270,7 +268,6 @@ pub fn utc(wall_ns: u64, pattern: &str) -> String {
         .unwrap_or_default()
 }
 
-/// Parses RFC 3339, or seconds since 1970. Returns nanoseconds.
 #[must_use]
 pub fn moment(text: &str) -> Option<u64> {
     if let Ok(moment) = text.parse::<jiff::Timestamp>() {

@@ -16,7 +16,7 @@ pub struct LoadChange {
     pub quantity: Changed,
     pub from: f64,
     pub to: f64,
-    /// Planned arrivals of the whole run. `None` for a closed load.
+    /// Number of planned arrivals of the whole run. `None` for a closed load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planned: Option<u64>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -58,7 +58,7 @@ impl LoadChange {
         }
     }
 
-    /// Updates the planned load in the manifest. `plan.json` does not change.
+    /// Updates the planned load in the manifest, but not in `plan.json`.
     pub(crate) fn apply(&self, at_ns: u64, phase: usize, manifest: &mut Manifest) {
         let load = &mut manifest.load;
         if load.changes == 0 {
@@ -82,7 +82,6 @@ impl LoadChange {
 }
 
 impl Manifest {
-    /// Applies all changes that the manifest does not include yet.
     pub(crate) fn apply(&mut self, events: &[Event]) {
         let changes = events
             .iter()

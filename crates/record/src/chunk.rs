@@ -58,7 +58,6 @@ impl RecordChunk {
         format!("{MARK} {lengths}\n{texts}").into_bytes()
     }
 
-    /// Parses a chunk. `None` if the bytes are invalid.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Option<RecordChunk> {
         let (head, mut rest) = std::str::from_utf8(bytes).ok()?.split_once('\n')?;
@@ -78,7 +77,6 @@ impl RecordChunk {
         (rest.is_empty() && lengths.next().is_none()).then_some(chunk)
     }
 
-    /// Decodes the chunk. `None` unless it is exactly one interval.
     #[must_use]
     pub fn unfold(&self) -> Option<DecodedChunk> {
         let mut reader = IntervalReader::new(&self.counters, &self.intervals);
@@ -103,7 +101,6 @@ fn frontend_of(text: &str) -> Option<Tally> {
 
 pub(super) fn json_lines<'a, T: Serialize + 'a>(items: impl IntoIterator<Item = &'a T>) -> String {
     let mut text = String::new();
-    // Our own structs can always be serialized.
     for line in items
         .into_iter()
         .filter_map(|item| serde_json::to_string(item).ok())

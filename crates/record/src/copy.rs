@@ -1,4 +1,4 @@
-//! Streams a record to another place, in pieces. The copy has the same bytes.
+//! Streams a byte-identical copy of a record to another place, in pieces.
 
 use std::{
     collections::BTreeMap,
@@ -17,7 +17,7 @@ use super::{
 
 pub type Ages = BTreeMap<LabelId, Vec<(u64, u64)>>;
 
-/// Receives all pieces in order. Must not block.
+/// Receives the pieces of a copy in order. Must not block.
 pub trait Copier: Send {
     fn take(&mut self, piece: RecordPiece);
 }
@@ -47,7 +47,6 @@ pub enum Extra {
 }
 
 #[derive(Serialize, Deserialize)]
-// Externally tagged, because numeric keys would not survive otherwise.
 #[serde(rename_all = "lowercase")]
 enum PieceHead {
     Begun {
@@ -94,7 +93,6 @@ impl RecordPiece {
         bytes
     }
 
-    /// Parses a piece. `None` if the bytes are invalid.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Option<RecordPiece> {
         let end = bytes.iter().position(|byte| *byte == b'\n')?;

@@ -1,5 +1,5 @@
-//! Lines of `counters.jsonl`: one for each interval and label, label 0 first. An interval without
-//! its end line is incomplete.
+//! Lines of `counters.jsonl`: one per interval and label, label 0 first. An interval without its
+//! end line is incomplete.
 
 use std::collections::BTreeMap;
 
@@ -115,7 +115,6 @@ fn is_false(b: &bool) -> bool {
     !b
 }
 
-/// Lines of an interval. Label 0 is first, the end line last.
 pub(super) fn lines_of(frame: &IntervalRecord) -> Vec<CounterLine> {
     let empty = LabelTotals::default();
     let first = (label::ALL, frame.phase);

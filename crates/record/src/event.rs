@@ -1,4 +1,4 @@
-//! `events.jsonl`: phases, warnings, first errors, and the cause of an early end.
+//! `events.jsonl`: phases, warnings, first errors, and the reason for an early end.
 
 use measure::{LabelId, interval::FirstSeen};
 use schemars::JsonSchema;
@@ -66,38 +66,38 @@ pub enum EventKind {
     LoadChanged,
     NodeLost,
     Finding,
-    /// Requests were sent that are not recorded.
+    /// Some requests were sent but are not recorded.
     Unmeasured,
     #[serde(other)]
     Note,
 }
 
-/// The first sample of an error under a label. Times are nanoseconds from the start.
+/// First sample of an error under a label. Times are in nanoseconds from the start of the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FirstError {
     /// Number of the label.
     pub label: LabelId,
-    /// What went wrong, in the words under which it is counted.
+    /// Reason under which the error is counted.
     pub reason: String,
-    /// What else is known.
+    /// Further details, if known.
     pub detail: String,
-    /// What in the response is not as expected: `$.id is "7", expected "8"`.
+    /// Values in the response that differ from the expected ones: `$.id is "7", expected "8"`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mismatches: Vec<String>,
-    /// The beginning of the response body.
+    /// Start of the response body.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
-    /// The status, if a response head arrived.
+    /// HTTP status. `None` if no head arrived.
     pub status: Option<u16>,
     /// When the request should have started.
     pub intended_ns: u64,
     /// When the worker took up the request.
     pub started_ns: u64,
-    /// When its first byte was written.
+    /// When the first byte of the request was written.
     pub first_write_ns: Option<u64>,
-    /// When the first byte of its response was read.
+    /// When the first byte of the response was read.
     pub first_read_ns: Option<u64>,
-    /// When it ended.
+    /// When the request ended.
     pub done_ns: u64,
 }
 

@@ -1,5 +1,5 @@
-//! The files of a record. Each is appended to once per interval. Histograms are written before
-//! counters with their end line, so that the record can be read after any crash.
+//! The files of a record, each of which is appended to once per interval. Histograms are written
+//! before counters with their end line, so that the record stays readable after a crash.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -25,11 +25,11 @@ pub(super) struct Files {
     server: Sheet,
 }
 
-/// A file that is only appended to. It is opened before the first connection, while descriptors are
+/// An append-only file. It is opened before the first connection, while descriptors are still
 /// available.
 struct Sheet {
     path: PathBuf,
-    /// The open file. `None` until an optional file is needed.
+    /// The open file. `None` for an optional file until it is needed.
     file: Option<File>,
     lines: u64,
 }
@@ -42,7 +42,7 @@ pub(super) fn reserve(dir: &Path) -> io::Result<()> {
 }
 
 pub(super) fn release(dir: &Path) {
-    // If it stays, it only wastes 64 KiB.
+    // A failure only wastes 64 KiB.
     let _ = fs::remove_file(dir.join(RESERVE));
 }
 

@@ -1,5 +1,5 @@
 //! `intervals.hlog`: HdrHistogram's interval log (encoding version 2). `#end N` marks interval N as
-//! complete. The counters have the exact sums.
+//! complete. The exact sums are in the counters.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use flate2::{Compress, Compression, FlushCompress};
@@ -26,14 +26,13 @@ pub(super) fn header(wall_start_ns: u64) -> String {
 pub(super) struct Encoder {
     serializer: V2Serializer,
     compress: Compress,
-    /// Reused, because it is large.
+    /// Histogram that is reused, because it is large.
     scratch: hdrhistogram::Histogram<u64>,
     plain: Vec<u8>,
     compressed: Vec<u8>,
 }
 
 impl Encoder {
-    /// Creates an encoder. `None` if the library rejects our layout.
     pub(super) fn new() -> Option<Encoder> {
         let scratch = hdrhistogram::Histogram::new_with_bounds(1, MAX_VALUE, DIGITS).ok()?;
         Some(Encoder {
@@ -76,15 +75,13 @@ impl Encoder {
             self.scratch.saturating_record_n(low, n);
         }
         self.plain.clear();
-        // This fails only for counts beyond 2^63.
         let _ = self.serializer.serialize(&self.scratch, &mut self.plain);
-        // The library's own serializer creates a compressor each time, which would take most of the
-        // time.
+        // Reuse one compressor, because the library's serializer would spend most of its time on
+        // creating them.
         self.compress.reset();
         self.compressed.clear();
         self.compressed.extend(COMPRESSED_COOKIE.to_be_bytes());
         self.compressed.extend([0; 4]);
-        // This is enough for data that cannot be compressed, so one call is sufficient.
         self.compressed
             .reserve(self.plain.len() + self.plain.len() / 8 + 128);
         let _ =
@@ -113,7 +110,6 @@ pub(super) enum LogLine<'a> {
     Other,
 }
 
-/// Parses a line. `None` if it is damaged.
 pub(super) fn parse(line: &str) -> Option<LogLine<'_>> {
     if let Some(index) = line.strip_prefix("#end ") {
         return Some(LogLine::End(index.parse().ok()?));
@@ -148,8 +144,6 @@ impl Decoder {
         }
     }
 
-    /// Decodes a histogram and restores its exact figures. `None` if it is damaged or does not
-    /// match them.
     pub(super) fn decode(&mut self, encoded: &str, exact: counters::Exact) -> Option<Histogram> {
         let bytes = STANDARD.decode(encoded.trim_end()).ok()?;
         let decoded: hdrhistogram::Histogram<u64> =
@@ -161,7 +155,6 @@ impl Decoder {
             histogram.record_n(cell.value_iterated_to(), cell.count_at_value());
         }
         let (count, sum, min, max) = exact;
-        // If the minimum exceeds the maximum, the line is damaged.
         if histogram.count() != count || min > max {
             return None;
         }

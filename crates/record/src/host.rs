@@ -1,4 +1,4 @@
-//! Facts about the load generator's machine from Linux files, and the git revision. Facts that
+//! Facts about the load generator's machine from files in Linux, and the git revision. Facts that
 //! cannot be read are omitted.
 
 use std::{fs, path::Path};
@@ -12,7 +12,7 @@ pub struct Host {
     pub cpu: Option<String>,
     pub cpus: Option<usize>,
     pub memory_bytes: Option<u64>,
-    /// Clock source. With another one than `tsc`, reading the time is slow.
+    /// Clock source. Reading the time is slow unless it is `tsc`.
     pub clock_source: Option<String>,
     pub open_files_limit: Option<String>,
     pub local_ports: Option<String>,

@@ -1,5 +1,5 @@
-//! One interval as the record stores it. Unlike in `measure::Interval`, reasons of failures are
-//! texts, so that other builds can read them.
+//! One interval as stored in the record. Unlike `measure::Interval`, it contains failure reasons as
+//! text, so that other versions of Loadline can read them.
 
 use std::collections::BTreeMap;
 
@@ -14,16 +14,16 @@ use measure::{
 pub struct HostSample {
     /// CPU time stolen from each worker, in nanoseconds. Empty if unknown.
     pub steal_ns: Vec<u64>,
-    /// Time throttled by the control group, in nanoseconds.
+    /// Time in which the control group throttled the process, in nanoseconds.
     pub throttled_ns: u64,
-    /// Time since the last sample of these figures, in nanoseconds. They refer to this time. After
-    /// a pause it exceeds the interval.
+    /// Period that these figures refer to, in nanoseconds: the time since their last sample. It
+    /// exceeds the interval after a pause.
     pub host_ns: u64,
 }
 
 #[derive(Debug, Clone, Default)]
 pub struct LabelTotals {
-    /// Counters and times. Its counts of failures are empty; see `failures`.
+    /// Counters and times. Counts of failures are in `failures` instead.
     pub slot: Slot,
     pub failures: BTreeMap<String, u64>,
 }
@@ -58,7 +58,7 @@ impl LabelTotals {
 #[derive(Debug, Clone, Default)]
 pub struct IntervalRecord {
     pub index: u64,
-    /// Start and end, in nanoseconds from the start.
+    /// Period of the interval, in nanoseconds from the start of the run.
     pub span: TimeSpan,
     pub phase: u32,
     pub parts: BTreeMap<(LabelId, u32), LabelTotals>,
@@ -127,7 +127,7 @@ impl IntervalRecord {
                 }
             }
         }
-        // A row is kept for every interval, so it holds only small data.
+        // Clear large data, because a row is kept for every interval.
         all.codes = KeyCounts::default();
         all.faults = KeyCounts::default();
         IntervalRow {
@@ -149,17 +149,18 @@ impl IntervalRecord {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct IntervalRow {
     pub index: u64,
-    /// Start and end, in nanoseconds from the start.
+    /// Period of the interval, in nanoseconds from the start of the run.
     pub span: TimeSpan,
     pub phase: u32,
     pub all: Counters,
-    /// Failed requests by first digit of the status. Others failed because of their content.
+    /// Failed requests by the first digit of the status. The other requests failed because of their
+    /// content.
     pub failed_by_status: [u64; 5],
     pub run: RunPart,
     pub steal_ns: Vec<u64>,
     pub throttled_ns: u64,
     pub host_ns: u64,
-    /// 99th percentile of lateness, of the arrivals that were due in the interval.
+    /// The 99th percentile of lateness of arrivals due in the interval.
     pub lateness_p99_ns: Option<u64>,
     pub stall_p99_ns: Option<u64>,
 }
@@ -194,7 +195,6 @@ impl IntervalRow {
     }
 }
 
-/// Index for a failed status: `status 503` counts as the fifth.
 fn status_digit((reason, n): (&String, &u64)) -> Option<(usize, u64)> {
     if reason == "redirect limit" {
         return Some((2, *n));

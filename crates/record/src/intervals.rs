@@ -1,4 +1,4 @@
-//! Streams the intervals of a run, merged over its processes, one at a time.
+//! Streams the intervals of a run one at a time, merged over all processes.
 
 use std::{collections::BTreeMap, iter::Peekable};
 

@@ -1,6 +1,6 @@
-//! Records of runs. [`Writer`] writes them, [`Run`] reads them, [`history`] is the run over time,
-//! [`redact`] hides secrets. See `docs/reference/run-record.md`. This crate reads no clock and
-//! starts no thread.
+//! Records of runs. [`Writer`] writes them, [`Run`] reads them, [`history`] contains the run over
+//! time, and [`redact`] hides secrets. The format is described in `docs/reference/run-record.md`.
+//! This crate reads no clock and starts no thread.
 
 #![forbid(unsafe_code)]
 
@@ -65,7 +65,8 @@ pub use totals::Totals;
 pub use truncation::Truncation;
 pub use write::{Writer, unwritten_because};
 
-/// Version of the record. Records of older versions, whose fields had other names, are refused.
+/// Version of the record format. Records of older versions are refused, because their fields have
+/// other names.
 pub const SCHEMA: u32 = 2;
 
 #[derive(Debug)]

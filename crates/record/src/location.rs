@@ -1,4 +1,4 @@
-//! The folder of runs: a folder for each run, `last`, `.gitignore`, and deletion of old runs. Only
+//! The folder of runs: one folder per run, `last`, `.gitignore`, and deletion of old runs. Only
 //! finished runs that Loadline wrote are deleted.
 
 use std::{
@@ -30,7 +30,7 @@ impl RunLocation {
         let failed = |path: &Path| {
             let path = path.to_owned();
             move |source: io::Error| match source.kind() {
-                // On a full disk the run is refused, because its record could not be kept.
+                // Refuse to run on a full disk, because the record could not be kept.
                 io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                     RecordError::NotBegun { path, source }
                 }
@@ -48,7 +48,7 @@ impl RunLocation {
             let run = self.runs.join(format!("{time}-{suffix:04x}"));
             match fs::create_dir(&run) {
                 Ok(()) => return Ok(run),
-                // Two runs with the same seed started in the same second.
+                // Another run with the same seed started in the same second.
                 Err(error)
                     if error.kind() == io::ErrorKind::AlreadyExists
                         && suffix.wrapping_add(1) != self.suffix =>
@@ -78,12 +78,11 @@ impl RunLocation {
         }
     }
 
-    /// Updates `last` and deletes old runs. Ignores failures.
     pub(super) fn settle(&self, run: &Path) {
         let Some(name) = run.file_name() else { return };
         let link = self.runs.join(format!(".last-{}", name.to_string_lossy()));
         let last = self.runs.join("last");
-        // Not created by Loadline, so it is left alone.
+        // Leave a `last` alone that Loadline did not create.
         let is_ours = fs::symlink_metadata(&last).map_or(true, |known| known.is_symlink());
         if is_ours
             && std::os::unix::fs::symlink(name, &link).is_ok()
@@ -110,7 +109,6 @@ pub fn all(runs: &Path) -> Vec<PathBuf> {
 fn list(runs: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(runs).into_iter().flatten().flatten();
     let ours = entries.filter(|entry| {
-        // Only real folders, not links.
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
         is_folder
             && is_run_name(&entry.file_name().to_string_lossy())
@@ -142,19 +140,18 @@ pub fn is_running(run: &Path) -> bool {
     })
 }
 
-/// Finds a run by `last`, its name, a prefix of its name, or its path.
+/// Finds a run by `last`, by its name or the start of its name, or by its path.
 pub fn find(runs: &Path, wanted: &str) -> Result<PathBuf, RecordError> {
     let is_run = |folder: &Path| folder.join("manifest.json").is_file();
     let named = runs.join(wanted);
     if !wanted.is_empty() && is_run(&named) {
-        // Resolves one link only, so that relative paths stay relative.
         return Ok(fs::read_link(&named).map_or(named, |to| runs.join(to)));
     }
     if is_run(Path::new(wanted)) {
         return Ok(PathBuf::from(wanted));
     }
     let known = list(runs);
-    // `last` may be missing where the file system has no links.
+    // `last` may be missing on a file system without links.
     if wanted == "last"
         && let Some(newest) = known.last()
     {

@@ -1,4 +1,4 @@
-//! `manifest.json`: describes the run. It is written first, and again at the end.
+//! `manifest.json`: the description of the run, written at the start and again at the end.
 
 use std::{fs, path::Path};
 
@@ -26,7 +26,7 @@ pub struct Manifest {
     pub run_id: String,
     #[serde(default)]
     pub plan_sha256: String,
-    /// The share of this record. `None` for a whole run.
+    /// Share of the run in this record. `None` for a whole run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<Share>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -59,7 +59,7 @@ pub struct Manifest {
     pub workers: usize,
     pub seed: u64,
     pub start: RunStart,
-    /// The end of the run. `None` while it runs, or if it was killed.
+    /// End of the run. `None` while it runs, or if it was killed.
     pub end: Option<RunEnd>,
     pub files: Vec<FileFacts>,
     pub git: Option<String>,
@@ -78,11 +78,11 @@ pub struct Whole {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RunState {
-    /// It is running, or was killed.
+    /// The run has not finished, or it was killed.
     Running,
-    /// It reached its planned end.
+    /// The run reached its planned end.
     Complete,
-    /// A signal or a stop rule ended it earlier.
+    /// A signal or a stop rule ended the run early.
     Interrupted,
 }
 
@@ -96,10 +96,10 @@ pub struct Tool {
 pub struct LoadFacts {
     pub model: Model,
     pub text: String,
-    /// Number of planned arrivals. `None` in a closed loop.
+    /// Number of planned arrivals. `None` for a closed load.
     pub planned: Option<u64>,
     pub users: Option<u32>,
-    /// End of the phase, in nanoseconds from the start.
+    /// End of the phase, in nanoseconds from the start of the run.
     pub end_ns: u64,
     #[serde(default, skip_serializing_if = "is_zero")]
     pub changes: u64,
@@ -107,15 +107,15 @@ pub struct LoadFacts {
     pub by: Option<String>,
 }
 
-/// The model of a load.
+/// Model of a load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Model {
-    /// Arrivals follow the schedule, independent of responses.
+    /// Arrivals follow the schedule, independently of responses.
     Open,
-    /// A number of virtual users, each waiting for its responses.
+    /// A number of virtual users, each of which waits for its responses.
     Closed,
-    /// One iteration.
+    /// A single iteration.
     Once,
 }
 
@@ -134,7 +134,7 @@ pub struct PhaseFacts {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScenarioFacts {
-    /// Name or index, which is the label of the scenario's iterations.
+    /// Name or index of the scenario, which is the label of its iterations.
     pub name: String,
     pub weight: u32,
 }
@@ -154,7 +154,7 @@ pub struct RunEnd {
     pub reason: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
-    /// The record could not be written after this time.
+    /// Time after which the record could not be written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub record_ends_ns: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -174,7 +174,7 @@ pub struct LineCounts {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileFacts {
     pub path: String,
-    /// Hash of the file. `None` if it cannot be read.
+    /// Hash of the file. `None` if the file cannot be read.
     pub sha256: Option<String>,
     pub bytes: u64,
 }
@@ -196,7 +196,7 @@ pub struct Layout {
 }
 
 impl Manifest {
-    /// A copy without secrets. States, times and hashes cannot contain any.
+    /// Returns a copy without secrets. States, times and hashes never contain any.
     #[must_use]
     pub fn redacted(&self, redactor: &Redactor) -> Manifest {
         let mut manifest = self.clone();
@@ -277,7 +277,7 @@ pub fn read(dir: &Path) -> Result<Manifest, RecordError> {
     };
     let bytes = fs::read(dir.join("manifest.json"))
         .map_err(|error| damaged(format!("manifest.json: {error}")))?;
-    // Read the version first, because newer manifests may lack fields.
+    // Read the version first, because manifests of newer versions may lack fields.
     let value: serde_json::Value = serde_json::from_slice(&bytes)
         .map_err(|error| damaged(format!("manifest.json: {error}")))?;
     let schema = value

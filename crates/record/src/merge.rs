@@ -1,5 +1,5 @@
-//! Merges parts from several machines into one folder, as if one process had divided the run.
-//! [`crate::Run`] adds them up when it is read.
+//! Merges parts from several machines into one folder, as if one conductor had divided the run.
+//! [`crate::Run`] adds the parts when it reads the folder.
 
 use std::{
     collections::BTreeMap,
@@ -26,12 +26,12 @@ struct MergeInput {
 struct All {
     full_run: Option<MergeInput>,
     parts: BTreeMap<u64, MergeInput>,
-    /// Duplicates that are not used. They must belong to the run too.
+    /// Unused duplicates, which must belong to the same run.
     copies: Vec<(u64, MergeInput)>,
 }
 
-/// Copies parts into the folder of a new run. They may be single parts, a run without its
-/// conductor, or folders of nodes. Of duplicates, the more complete one is used.
+/// Copies parts into the folder of a new run. The inputs may be single parts, a run without its
+/// conductor, or folders of nodes. Of duplicate parts, the more complete one is used.
 pub fn merge(brought: &[PathBuf], place: &RunLocation) -> Result<Merged, Vec<String>> {
     let mut all = All::default();
     let mut wrong = Vec::new();
@@ -163,7 +163,6 @@ impl All {
         Some(full_run)
     }
 
-    /// Sets the end of a run whose conductor did not record it.
     fn end(&self, full_run: &mut Manifest) {
         let ends = || {
             self.parts
@@ -223,7 +222,6 @@ fn parts_in(path: &Path) -> Vec<PathBuf> {
     parts
 }
 
-/// How complete a part is: whether it has ended, and the size of its counters.
 fn extent(part: &MergeInput) -> (bool, u64) {
     let counts = fs::metadata(part.path.join("counters.jsonl"));
     (

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Event, ProcessFacts, Run, units};
 
-/// Loss of a node. Times are in nanoseconds from the start.
+/// Loss of a node. Times are in nanoseconds from the start of the run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeLost {
     #[serde(default)]
@@ -16,18 +16,18 @@ pub struct NodeLost {
     pub name: String,
     #[serde(default)]
     pub recorded_to_ns: u64,
-    /// End of the node's lease. It sends nothing after that.
+    /// End of the node's lease. The node sends no requests after it.
     #[serde(default)]
     pub lease_ends_ns: u64,
     #[serde(default, skip_serializing_if = "is_zero")]
     pub due: u64,
     #[serde(default, skip_serializing_if = "is_zero")]
     pub recorded: u64,
-    /// Arrivals between the end of the lease and the takeover (or the end of the load), which were
-    /// not sent.
+    /// Arrivals that were not sent because they were due between the end of the lease and the
+    /// takeover (or the end of the load).
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unsent: u64,
-    /// When other nodes take over. `None` if none does.
+    /// Time from which other nodes take over. `None` if none does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub taken_over_from_ns: Option<u64>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -68,7 +68,6 @@ impl NodeLost {
         self
     }
 
-    /// Describes the loss. `unknown` arrivals may have been sent.
     #[must_use]
     pub fn text(&self, unknown: u64) -> String {
         let lost = format!(
@@ -102,7 +101,7 @@ impl NodeLost {
         }
     }
 
-    /// The period that the loss affects: from the end of the node's record to the takeover.
+    /// Returns the period affected by the loss: from the end of the node's record to the takeover.
     #[must_use]
     pub fn touched(&self, end_ns: u64) -> TimeSpan {
         let to_ns = self.taken_over_from_ns.unwrap_or(end_ns);
@@ -111,7 +110,6 @@ impl NodeLost {
 
     fn unknown(&self, processes: &[ProcessFacts]) -> u64 {
         if processes.is_empty() {
-            // The records were not read yet.
             return self.due.saturating_sub(self.recorded);
         }
         let own = processes
@@ -156,7 +154,8 @@ impl Run {
         all(&self.events)
     }
 
-    /// Number of arrivals of lost nodes between the end of the record and the end of the lease.
+    /// Returns the number of arrivals of lost nodes between the end of their record and the end of
+    /// their lease.
     #[must_use]
     pub fn unknown(&self) -> u64 {
         let lost = self.nodes_lost();
@@ -168,8 +167,8 @@ impl Run {
         lost.unknown(&self.processes)
     }
 
-    /// Upper limit for the number of arrivals that losses left unsent, if the records of the lost
-    /// nodes determine it.
+    /// Returns an upper limit of the number of arrivals that losses left unsent, if the records of
+    /// the lost nodes determine it.
     #[must_use]
     pub fn left_by_lost(&self) -> u64 {
         let lost = self.nodes_lost().into_iter();
@@ -180,8 +179,8 @@ impl Run {
         .sum()
     }
 
-    /// Number of arrivals that a lost node recorded after its lease. Other nodes may have taken
-    /// them over.
+    /// Returns the number of arrivals that a lost node recorded after its lease. Other nodes may
+    /// have sent them too.
     #[must_use]
     pub fn counted_twice(&self) -> u64 {
         let lost = self.nodes_lost();

@@ -1,4 +1,4 @@
-//! Figures of each node, during a run or from its part.
+//! Figures of each node, from a running test or from the node's part.
 
 use measure::{
     Histogram, OutcomeClass, TimeKind,
@@ -13,47 +13,48 @@ use serde::{Deserialize, Serialize};
 
 use super::{IntervalRecord, Manifest, RunState};
 
-/// A node, as a row.
+/// Figures of one node.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NodeRow {
     /// Number of the node, from 0.
     pub node: u64,
-    /// Name of its machine.
+    /// Name of the node's machine.
     pub name: String,
-    /// `up`, `silent`, `lost`, `finished`.
+    /// State of the node: `up`, `silent`, `lost` or `finished`.
     pub state: NodeState,
-    /// Requests issued per second: in the newest interval while the run continues, otherwise in the
-    /// whole run.
+    /// Requests issued per second: in the newest interval of a running test, otherwise in the whole
+    /// run.
     pub rate: f64,
     /// Requests issued so far.
     pub requests: u64,
-    /// The busiest worker's share of a core, without the time spent spinning.
+    /// Highest share of a core that a worker used, without the time spent spinning.
     pub cpu: f64,
-    /// 99th percentile of lateness, by its own clock.
+    /// The 99th percentile of lateness, measured with the node's clock.
     pub lateness_p99_ns: Option<u64>,
-    /// 99th percentile of the response time of answered requests.
+    /// The 99th percentile of the response time of answered requests.
     pub response_p99_ns: Option<u64>,
-    /// 95 % interval of the 95th percentile of the response time. `None` if there are too few
-    /// requests.
+    /// The 95 % confidence interval of the 95th percentile of the response time. `None` if there
+    /// are too few requests.
     pub response_p95_within_ns: Option<(u64, u64)>,
-    /// Its monotonic clock minus the conductor's, in nanoseconds, as last measured. `None` for a
-    /// run that is read from a record.
+    /// Last measured offset of the node's monotonic clock from the conductor's, in nanoseconds.
+    /// `None` for a run that is read from a record.
     pub offset_ns: Option<i64>,
-    /// Maximum error of `offset_ns`.
+    /// Maximum error of `offset_ns`, in nanoseconds.
     pub offset_error_ns: u64,
 }
 
-/// Whether a node takes part.
+/// State of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum NodeState {
-    /// It takes part.
+    /// The node takes part in the run.
     Up,
-    /// The conductor receives nothing from it. It may continue until its lease expires.
+    /// The conductor receives no messages from the node, which may continue until its lease
+    /// expires.
     Silent,
-    /// It was lost.
+    /// The node was lost.
     Lost,
-    /// It has finished its part.
+    /// The node has finished its part.
     Finished,
 }
 
@@ -130,7 +131,6 @@ impl NodeSum {
         Some((known.low_ns, known.high_ns?)).filter(|_| known.has_low)
     }
 
-    /// The row of a node. `None` if there was no conductor.
     pub(super) fn of_part(&self, own: &Manifest, is_lost: bool) -> Option<NodeRow> {
         let state = match own.state {
             _ if is_lost => NodeState::Lost,

@@ -1,7 +1,7 @@
 //! Rows of whole numbers, packed as differences from the previous row.
 //!
-//! A long run keeps a row per second. Most numbers of a row resemble those of the previous one, so
-//! that a difference takes one to three bytes instead of eight.
+//! A long run keeps one row per second. Most numbers differ little from the previous row, so a
+//! difference takes one to three bytes instead of eight.
 
 use measure::varint::{pull, push};
 
@@ -48,7 +48,7 @@ impl NumberTable {
     }
 }
 
-/// Small differences of both signs become small numbers: 0, -1, 1, -2 are 0, 1, 2, 3.
+/// Maps small differences of either sign to small numbers: 0, -1, 1, -2 become 0, 1, 2, 3.
 fn fold_sign(difference: u64) -> u64 {
     (difference << 1) ^ (difference.cast_signed() >> 63).cast_unsigned()
 }

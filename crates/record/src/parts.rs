@@ -45,12 +45,11 @@ impl RunParts {
     }
 }
 
-/// Checks that a record belongs to this run. Fails with the reason why it does not.
+/// Checks that a record belongs to this run. Returns an error with the reason if it does not.
 pub(super) fn belongs(full_run: &Manifest, own: &Manifest, number: u64) -> Result<(), String> {
     let mut expected = full_run.processes.map(|of| Share { index: number, of });
     let is_late = expected.is_some_and(|share| share.index >= share.of);
     if is_late && full_run.load.by.is_some() {
-        // External drivers may add processes during a run.
         expected = Some(Share {
             index: number,
             of: number + 1,

@@ -1,5 +1,6 @@
 //! Reads the finished intervals of a record in any state. An interval needs its end line and all
-//! histograms. The first incomplete interval ends the record, either as truncated or as damaged.
+//! histograms. The record ends before the first interval that lacks them, and is then truncated or
+//! damaged.
 
 use std::{
     collections::BTreeMap,
@@ -44,14 +45,14 @@ impl IntervalReader {
         }
     }
 
-    /// Whether data was written that cannot be read. An unfinished last interval is not damage.
+    /// Whether the record contains unreadable data. An unfinished last interval is not damage.
     #[must_use]
     pub fn is_broken(&self) -> bool {
         self.broken
     }
 
-    /// Checks what follows. Histograms are written before counters: a complete line of counters
-    /// implies its histograms, and these are at most one interval ahead.
+    /// Checks the data after the last interval. Histograms are written before counters, so a
+    /// complete line of counters implies its histograms, which are at most one interval ahead.
     fn look_behind(&mut self, counters_were_whole: bool) {
         let is_end =
             |line: &[u8]| serde_json::from_slice(line).is_ok_and(|line: CounterLine| line.end);
@@ -84,7 +85,6 @@ impl IntervalReader {
             frame.parts.insert(key, line.part());
         }
         self.histograms(&mut frame, lines)?;
-        // Label 0 always has a line, even if it is empty.
         frame
             .parts
             .retain(|_, part| !part.slot.is_empty() || !part.failures.is_empty());
@@ -179,7 +179,6 @@ pub(super) struct LineReader {
 impl LineReader {
     pub(super) fn open(path: &Path) -> LineReader {
         LineReader {
-            // A device or pipe might never end.
             file: Some(path)
                 .filter(|path| path.is_file())
                 .and_then(|path| File::open(path).ok())

@@ -1,4 +1,4 @@
-//! A row per interval, for the whole run. All but the newest are packed.
+//! One row per interval for the whole run. All but the newest rows are packed.
 
 use std::collections::BTreeMap;
 
@@ -10,30 +10,23 @@ use measure::{
 
 use crate::{IntervalRow, number_table::NumberTable};
 
-/// Rows that are packed together.
 const CHUNK: u64 = 64;
 
 #[derive(Debug, Clone, Default)]
 pub struct Rows {
-    /// By index divided by [`CHUNK`].
     packed: BTreeMap<u64, NumberTable>,
     open_chunk: u64,
-    /// Rows of the chunk that was added to last, in order.
     open: Vec<IntervalRow>,
     pub due: u64,
     pub started: u64,
-    /// Arrivals that the plan's limit turned away.
     pub skipped: u64,
     pub opened: u64,
     pub exited: u64,
-    /// Where the last interval ends, in nanoseconds from the start.
     pub end_ns: u64,
-    /// When the last request or iteration ended, in nanoseconds from the start.
     pub last_end_ns: u64,
 }
 
 impl Rows {
-    /// Adds an interval, or its part from another process.
     pub fn add(&mut self, row: IntervalRow) {
         self.due += row.run.due;
         self.started += row.run.started;
@@ -57,14 +50,12 @@ impl Rows {
         self.iter().count()
     }
 
-    /// Whether there is no row yet.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.open.is_empty()
     }
 
     pub fn iter(&self) -> impl Iterator<Item = IntervalRow> + '_ {
-        // With several processes the open chunk need not be the last.
         let first = self.packed.range(..self.open_chunk);
         let last = self.packed.range(self.open_chunk..);
         let rows = |(_, table): (&u64, &NumberTable)| unpack(table);
@@ -79,7 +70,6 @@ impl Rows {
         self.newest(1).pop()
     }
 
-    /// At most the newest `n` rows, in order.
     #[must_use]
     pub fn newest(&self, n: usize) -> Vec<IntervalRow> {
         let mut rows: Vec<IntervalRow> = Vec::new();
@@ -153,7 +143,6 @@ fn numbers(row: &IntervalRow) -> Vec<u64> {
     numbers
 }
 
-/// Rows have no counts by key.
 fn push_counters(numbers: &mut Vec<u64>, counters: &Counters) {
     let Counters {
         issued,
@@ -297,7 +286,6 @@ mod tests {
 
     use super::*;
 
-    /// A row of two workers all of whose numbers differ.
     fn filled(index: u64, n: u64) -> IntervalRow {
         let workers = || vec![0, 0];
         let mut empty = IntervalRow {
@@ -308,7 +296,6 @@ mod tests {
         empty.run.spin_ns = workers();
         empty.run.waiting_ns = workers();
         let mut filled = numbers(&empty);
-        // The lengths of the lists stay.
         let zeros = filled
             .iter_mut()
             .enumerate()

@@ -1,5 +1,5 @@
-//! A run that is read from its record: manifest, labels, events, totals, rows. The records of
-//! several processes are merged.
+//! A run read from its record: manifest, labels, events, totals, rows. The records of several
+//! processes are merged.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -33,7 +33,6 @@ const FOUND: &str = "found.json";
 
 #[derive(Debug, Clone)]
 pub struct Run {
-    /// Folder of the record. `None` if it could not be written.
     pub dir: Option<PathBuf>,
     pub manifest: Manifest,
     pub labels: Vec<Label>,
@@ -55,9 +54,9 @@ pub struct Run {
 pub struct ProcessFacts {
     pub share: Share,
     pub state: RunState,
-    /// The end of the process. `None` if it was killed.
+    /// End of the process. `None` if it was killed.
     pub end: Option<RunEnd>,
-    /// End of its record, in nanoseconds from the start.
+    /// End of the process's record, in nanoseconds from the start of the run.
     pub recorded_to_ns: u64,
     pub due: u64,
 }
@@ -109,12 +108,11 @@ impl Run {
         self.manifest.state == RunState::Complete && self.cut.is_none()
     }
 
-    /// Reads the folder of a run, also of one that was killed.
     pub fn open(dir: &Path) -> Result<Run, RecordError> {
         let manifest = manifest::read(dir)?;
         let parts = RunParts::find(dir, &manifest)?;
         let run = Run::read(dir, &manifest, &parts, None);
-        // After the end of one record, the others are not the whole run.
+        // The other records are not the whole run after the end of one record.
         match run.cut {
             Some(cut) if run.totals.rows.end_ns > cut.at_ns => Ok(Run {
                 cut: Some(cut),
@@ -133,11 +131,10 @@ impl Run {
             found: found(dir),
             ..Run::planned(manifest.clone(), Vec::new())
         };
-        // Excluded periods must be known before anything is counted.
+        // Determine the excluded periods before counting.
         let reported = things::<Event>(&dir.join("events.jsonl")).0;
         run.totals.left_out = node::touched(&reported, manifest.load.end_ns);
         run.take(dir, manifest, until_ns);
-        // Lost nodes are reported only once.
         let missing = run.missing.iter();
         run.missing = missing
             .copied()
@@ -154,7 +151,7 @@ impl Run {
             let (recorded_to_ns, due) =
                 run.take_adding(part, own, until_ns, |frame| sum.add(frame));
             run.nodes.extend(sum.of_part(own, is_lost));
-            // A run is complete when all its processes are, except those that were replaced.
+            // A run is complete if all processes are, except those that others replaced.
             if own.state == RunState::Interrupted
                 && run.manifest.state == RunState::Complete
                 && !is_lost
@@ -186,7 +183,7 @@ impl Run {
         Run::open(&location::find(runs, wanted)?)
     }
 
-    /// Stores what a front end found: sentences, and a document.
+    /// Stores the results of a front end: sentences and a document.
     pub fn tell_found(&mut self, sentences: &[String], document: &Value) -> io::Result<()> {
         let at_ns = self.totals.rows.end_ns;
         let events: Vec<Event> = sentences
@@ -224,7 +221,6 @@ impl Run {
         parts
     }
 
-    /// The intervals of the run, merged. `None` without a folder.
     #[must_use]
     pub fn frames(&self) -> Option<Frames> {
         let dir = self.dir.as_ref()?;
@@ -237,7 +233,7 @@ impl Run {
         Some(frames)
     }
 
-    /// Processes that were killed without being noticed during the run.
+    /// Returns the processes that were killed without being noticed during the run.
     pub fn lost(&self) -> impl Iterator<Item = &ProcessFacts> {
         let over = self.manifest.state != RunState::Running;
         let unended = move |process: &&ProcessFacts| {
@@ -331,7 +327,7 @@ impl Run {
     fn take_server(&mut self, dir: &Path, until_ns: Option<u64>) -> usize {
         let (lines, unreadable) = things::<ServerLine>(&dir.join("server.jsonl"));
         let all = lines.len() + unreadable;
-        // Each process calls its own machine `host`.
+        // Every process calls its own machine `host`, so use the name of the part's folder.
         let part = dir
             .file_name()
             .filter(|_| Some(dir) != self.dir.as_deref())
@@ -348,7 +344,7 @@ impl Run {
         all
     }
 
-    /// Reports missing lines. Without a recorded end, only a missing file counts as damage.
+    /// Reports missing lines. If the end was not recorded, only a missing file counts as damage.
     fn tell_missing(&mut self, dir: &Path, file: &str, lines: usize, wanted: u64) {
         let path = dir.join(file);
         let is_usual = file != "frontend.jsonl" && dir.join("counters.jsonl").is_file();

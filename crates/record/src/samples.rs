@@ -1,11 +1,9 @@
-//! Samples of a server metric over the whole run. All but the newest are packed.
+//! Samples of a server metric over the whole run. All but the newest samples are packed.
 
 use crate::{number_table::NumberTable, server::MetricSample};
 
-/// Samples that are packed together.
 const CHUNK: usize = 128;
 
-/// Samples in order of time.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Samples {
     packed: Vec<Chunk>,
@@ -19,7 +17,6 @@ struct Chunk {
 }
 
 impl Samples {
-    /// Adds a sample that is later than all others.
     pub fn push(&mut self, sample: MetricSample) {
         if self.open.len() == CHUNK {
             self.packed.push(Chunk {
@@ -41,7 +38,6 @@ impl Samples {
         self.packed.len() * CHUNK + self.open.len()
     }
 
-    /// Whether there is no sample yet.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.open.is_empty()
@@ -51,7 +47,6 @@ impl Samples {
         self.ending_at(0)
     }
 
-    /// Samples that end at this moment or later.
     pub fn ending_at(&self, from_ns: u64) -> impl Iterator<Item = MetricSample> + '_ {
         let first = self
             .packed
@@ -72,8 +67,8 @@ impl FromIterator<MetricSample> for Samples {
     }
 }
 
-/// A sample usually covers the time since the previous one, and lasts about as long. The bytes of
-/// its value are swapped, because those of a round number end in zeros.
+/// Packs samples. A sample usually covers the time since the previous one and lasts about as long.
+/// The bytes of a value are swapped, because round numbers end in zeros.
 fn pack(samples: &[MetricSample]) -> NumberTable {
     let mut end_ns = 0u64;
     NumberTable::pack(samples.iter().map(|sample| {

@@ -1,5 +1,5 @@
-//! `server.jsonl`: server metrics, with a line for each sample of a source. Counters become rates
-//! when they are read. A failed sample is a gap.
+//! `server.jsonl`: server metrics, one line per sample of a source. Counters become rates when they
+//! are read. A failed sample leaves a gap.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ pub struct Descriptor {
     pub metric: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instance: Option<String>,
-    /// `%` (0 to 100), `B`, or empty. For counters, the unit of what is counted.
+    /// `%` (0 to 100), `B`, or empty. For a counter, the unit of what is counted.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub unit: String,
     pub sort: MetricKind,
@@ -26,7 +26,7 @@ pub struct Descriptor {
 #[serde(rename_all = "lowercase")]
 pub enum MetricKind {
     Gauge,
-    /// A sum that grows. It is shown as growth per second.
+    /// An increasing sum, shown as growth per second.
     Counter,
 }
 
@@ -83,7 +83,6 @@ pub struct SourceReading {
 #[derive(Debug, Clone, PartialEq)]
 pub struct MetricReading {
     pub of: Descriptor,
-    /// The value. NaN if unknown.
     pub value: f64,
 }
 
@@ -102,7 +101,6 @@ pub(super) struct ServerLine {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ServerMetrics {
     pub series: Vec<MetricSeries>,
-    /// Time of the last sample of each source, failed or not.
     looked: BTreeMap<String, u64>,
 }
 
@@ -110,9 +108,9 @@ pub struct ServerMetrics {
 pub struct MetricSeries {
     pub source: String,
     pub of: Descriptor,
-    /// Samples in order. There is a gap between two whose periods do not touch.
+    /// Samples in order of time. There is a gap between samples whose periods do not touch.
     pub samples: Samples,
-    /// The previous sum of a counter. `None` after a gap.
+    /// Time and value of the previous sum of a counter. `None` after a gap.
     before: Option<(u64, f64)>,
 }
 
@@ -120,7 +118,6 @@ pub struct MetricSeries {
 pub struct MetricSample {
     pub from_ns: u64,
     pub at_ns: u64,
-    /// The level, or the growth per second.
     pub value: f64,
 }
 
@@ -136,7 +133,6 @@ impl ServerMetrics {
         }
     }
 
-    /// Adds external metrics. They are not recorded.
     pub fn add_measured(&mut self, source: &str, of: Descriptor, samples: Samples) {
         self.declare(source, of.clone());
         if let Some(place) = self.place(source, &of.key()) {
@@ -144,7 +140,6 @@ impl ServerMetrics {
         }
     }
 
-    /// Adds a sample and returns its line. `None` if it is out of order.
     pub(super) fn add(&mut self, look: &SourceReading, redactor: &Redactor) -> Option<ServerLine> {
         let source = redactor.text(&look.source);
         let mut line = ServerLine {
@@ -157,14 +152,13 @@ impl ServerMetrics {
                     let of = reading.of.redacted(redactor);
                     let key = of.key();
                     if self.place(&source, &key).is_none() {
-                        // A source may keep inventing names, so those beyond the limit are not
-                        // written either.
+                        // Do not write names beyond the limit, because a source may keep inventing
+                        // new ones.
                         if self.series.len() + line.define.len() >= MOST_SERIES {
                             continue;
                         }
                         line.define.insert(key.clone(), of);
                     }
-                    // Even an unknown value defines a name.
                     if reading.value.is_finite() {
                         line.metrics.insert(key, reading.value);
                     }
@@ -176,7 +170,6 @@ impl ServerMetrics {
         self.take(&line).then_some(line)
     }
 
-    /// Adds a line. Returns false if it is out of order.
     pub(super) fn take(&mut self, line: &ServerLine) -> bool {
         let before = self.looked.get(&line.source).copied();
         if before.is_some_and(|before| line.t <= before) {
@@ -240,7 +233,7 @@ impl MetricSeries {
         }
     }
 
-    /// Growth per second. `None` for the first sample, or after a reset.
+    /// Returns the growth per second. `None` for the first sample, or after a reset.
     fn growth(&mut self, at_ns: u64, sum: f64) -> Option<f64> {
         let (from_ns, before) = self.before.replace((at_ns, sum))?;
         let grown = sum - before;
@@ -261,7 +254,6 @@ impl MetricSeries {
     }
 
     pub fn within(&self, from: u64, to: u64) -> impl Iterator<Item = MetricSample> + '_ {
-        // A run that was stopped may end before a phase starts.
         let to = to.max(from);
         self.samples
             .ending_at(from)
@@ -277,7 +269,8 @@ impl MetricSeries {
             })
     }
 
-    /// Weighted mean, and for how much of the period it is known. `None` if it is unknown.
+    /// Returns the weighted mean, and the part of the period for which it is known. `None` if it is
+    /// unknown.
     #[must_use]
     pub fn mean(&self, from: u64, to: u64) -> Option<(f64, u64)> {
         let (mut sum, mut known_ns) = (0.0, 0);

@@ -1,4 +1,4 @@
-//! Totals of a run: by label and phase, over time, and as judged by criteria.
+//! Totals of a run: by label and phase, over time, and as evaluated by criteria.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -11,18 +11,16 @@ use super::{IntervalRecord, LabelTotals, Manifest, Rows, history::History};
 pub struct Totals {
     pub parts: BTreeMap<(LabelId, u32), LabelTotals>,
     pub rows: Rows,
-    /// Distributions in consecutive intervals, for the correlation of samples. Processes are merged
-    /// by second.
+    /// Distributions in consecutive intervals, from which the correlation of samples is estimated.
+    /// Processes are merged by second.
     pub windows: BTreeMap<(LabelId, TimeKind), Windows>,
     pub history: History,
     pub after_load: LabelTotals,
     load_end_ns: u64,
-    /// Periods that criteria exclude because of lost nodes.
     pub(super) left_out: Vec<TimeSpan>,
-    /// Samples outside of excluded periods, by (label, phase). Empty if nothing is excluded.
+    /// Samples outside excluded periods, by (label, phase). Empty if no period is excluded.
     outside: BTreeMap<(LabelId, u32), LabelTotals>,
     pub last_seen: BTreeMap<String, u64>,
-    /// Used only by the mutant that averages percentiles.
     pub responses: Vec<measure::Histogram>,
 }
 
@@ -79,8 +77,8 @@ impl Totals {
         }
     }
 
-    /// Variance inflation factor for quantile `q`. 1 means that samples are independent. Uses all
-    /// requests, or the most correlated one of the wanted labels.
+    /// Returns the variance inflation factor for quantile `q`, where 1 means independent samples.
+    /// Uses all requests, or the most correlated of the wanted labels.
     #[must_use]
     pub fn inflation(
         &self,
@@ -103,8 +101,7 @@ impl Totals {
         of_kind.filter_map(inflation).fold(1.0, f64::max)
     }
 
-    /// Like `inflation`, between two seconds of the wall clock, for the quantile whose value is
-    /// `x`.
+    /// Like `inflation`, but between two wall-clock seconds, for the quantile whose value is `x`.
     #[must_use]
     pub fn inflation_within(
         &self,

@@ -1,25 +1,25 @@
-//! Whether a record covers its run. If not, where and why it ends.
+//! Whether a record covers its whole run. If not, where and why it ends.
 
 use super::{Manifest, RunState};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Truncation {
     pub at_ns: u64,
-    /// End of the run. `None` if unknown.
     pub of_ns: Option<u64>,
-    /// Whether data was written that cannot be read. Otherwise data could not be written.
+    /// Whether the record contains unreadable data. Otherwise data could not be written.
     pub damaged: bool,
 }
 
 impl Truncation {
-    /// The truncation of a record that ends at `last_ns`. `None` if it is complete. `broken` means
-    /// that unreadable data follows.
+    /// Returns the truncation of a record that ends at `last_ns`. `None` if the record is complete.
+    /// `broken` means that unreadable data follows.
     pub(super) fn new(manifest: &Manifest, last_ns: u64, broken: bool) -> Option<Truncation> {
         let end = manifest.end.as_ref();
         let of_ns = end.map(|end| end.recorded_to_ns.unwrap_or(end.ns));
         let unwritten = end.is_some_and(|end| end.record_ends_ns.is_some());
         let is_short = of_ns.is_some_and(|of_ns| last_ns < of_ns);
-        // The last interval of a run that was killed is torn. It is damage only if data follows.
+        // The last interval of a killed run is incomplete. This is damage only if more data
+        // follows.
         let is_broken = broken && (is_short || manifest.state == RunState::Running);
         (is_short || is_broken).then_some(Truncation {
             at_ns: last_ns,

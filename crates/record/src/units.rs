@@ -1,4 +1,4 @@
-//! Formats numbers with three significant digits and a unit, and with separators of thousands. Ties
+//! Formats numbers with three significant digits and a unit, or with thousands separators. Ties
 //! round to even.
 
 use plan::units::{HOUR, MICROSECOND, MILLISECOND, MINUTE, SECOND};
@@ -6,7 +6,6 @@ use plan::units::{HOUR, MICROSECOND, MILLISECOND, MINUTE, SECOND};
 /// Formats a time: `412 µs`, `1.23 ms`, `2.05 s`.
 #[must_use]
 pub fn time(ns: u64) -> String {
-    // The unit changes where three digits round up: 999.6 µs is 1.00 ms.
     match ns {
         0..1_000 => format!("{ns} ns"),
         1_000..999_500 => format!("{} µs", three_digits(ns as f64 / MICROSECOND as f64)),
@@ -16,7 +15,6 @@ pub fn time(ns: u64) -> String {
     }
 }
 
-/// Formats a duration: `10 s`, `2 min 30 s`, `1 h`, `1.5 s`.
 #[must_use]
 pub fn duration(ns: u64) -> String {
     if ns < MINUTE {
@@ -112,7 +110,6 @@ pub fn share(share: f64) -> String {
     }
 }
 
-/// Formats a size: `812 B`, `1.2 MB`.
 #[must_use]
 pub fn bytes(n: u64) -> String {
     let units = ["kB", "MB", "GB", "TB", "PB"];
@@ -128,7 +125,8 @@ pub fn bytes(n: u64) -> String {
     format!("{} {}", three_digits(value), units[unit])
 }
 
-/// Formats a value with three significant digits, or all digits before the point.
+/// Formats a value with three significant digits, or with all digits before the point if there are
+/// more.
 #[must_use]
 pub fn figure(value: f64, unit: &str) -> String {
     match unit {
@@ -145,7 +143,6 @@ pub fn figure(value: f64, unit: &str) -> String {
 
 fn significant(value: f64) -> String {
     if value.abs() < 0.001 {
-        // Too small for three decimals, but not zero.
         return format!("{value}");
     }
     if value.abs() < 999.5 {
@@ -164,7 +161,6 @@ fn significant(value: f64) -> String {
 }
 
 fn three_digits(value: f64) -> String {
-    // The rounded value decides: 9.996 is 10.0.
     if value < 9.995 {
         format!("{value:.2}")
     } else if value < 99.95 {

@@ -1,4 +1,4 @@
-//! Writes a record: one write for each file and interval, histograms before counters, without
+//! Writes a record with one write per file and interval, histograms before counters, without
 //! syncing. After an error, totals continue in memory.
 
 use std::{collections::BTreeSet, io, path::Path};
@@ -29,7 +29,7 @@ pub struct Writer {
     labels: Vec<Label>,
     run: Run,
     files: Option<Files>,
-    /// After an error, the end of the last interval that was written.
+    /// End of the last interval written before an error. `None` without an error.
     lost_from_ns: Option<u64>,
     failure: Option<String>,
     seen: BTreeSet<(LabelId, String)>,
@@ -39,7 +39,6 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Creates the folder and writes the start of the record.
     pub fn create(
         place: &RunLocation,
         manifest: &Manifest,
@@ -132,7 +131,6 @@ impl Writer {
         writer
     }
 
-    /// Folder of the record. `None` if nothing is written.
     #[must_use]
     pub fn dir(&self) -> Option<&Path> {
         self.run.dir.as_deref()
@@ -143,7 +141,6 @@ impl Writer {
         self.copier.is_some()
     }
 
-    /// The write error. `None` without an error, or if a copy continues elsewhere.
     #[must_use]
     pub fn failure(&self) -> Option<&str> {
         self.failure.as_deref().filter(|_| self.copier.is_none())
@@ -183,7 +180,7 @@ impl Writer {
                 let chunk = RecordChunk::new(&frame, &labels, frontend.as_ref(), &events, encoder);
                 let files = self.files.as_mut();
                 let written = files.map_or(Ok(()), |files| files.interval(&chunk));
-                // The copy continues even if there is no disk space here.
+                // Continue the copy even if the disk is full here.
                 self.copy(|| RecordPiece::Chunk {
                     chunk,
                     in_flight_ages: copy::ages(&interval.in_flight_ages),
@@ -197,7 +194,7 @@ impl Writer {
         written.err().map(|source| self.failed(source, before))
     }
 
-    /// Adds an interval that other processes recorded. It is not written here.
+    /// Adds an interval recorded by other processes, without writing it here.
     pub fn interval_of_parts(&mut self, unfolded: DecodedChunk) {
         self.of_parts = true;
         self.learn(&unfolded.frame, unfolded.labels, unfolded.events);
@@ -258,9 +255,8 @@ impl Writer {
         written.err().map(|source| self.failed(source, at))
     }
 
-    /// Ends the record and returns it as it can be read. The error is that of this step only.
+    /// Ends the record and returns the run as it can be read. The error is only that of this step.
     pub fn finish(mut self, state: RunState, end: RunEnd) -> (Run, Option<RecordError>) {
-        // Other records have its intervals, so nothing is missing.
         let own_end_ns = if self.of_parts {
             0
         } else {
@@ -335,7 +331,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Labels that are counted for the first time. Label 0 always exists.
+    /// Returns the labels that are counted for the first time. Label 0 always exists.
     fn new_labels(&self, frame: &IntervalRecord) -> Vec<Label> {
         let ids: BTreeSet<LabelId> = frame
             .parts
@@ -377,7 +373,6 @@ impl Writer {
             .map(|first| FirstError::new(first, &self.redactor))
             .collect();
         firsts.sort_by_key(|first| first.done_ns);
-        // Each worker reports a first sample, but only one is kept.
         firsts.retain(|first| self.seen.insert((first.label, first.reason.clone())));
         for first in firsts {
             let text = if first.detail.is_empty() {

@@ -1,4 +1,4 @@
-//! Files derived from a record, which can be computed again.
+//! Files derived from a record, which can always be recreated.
 
 use std::{
     fs, io,
@@ -36,7 +36,6 @@ impl std::fmt::Display for NotWritten {
 
 impl std::error::Error for NotWritten {}
 
-/// Writes `summary.json`, `series.json`, `report.html`, `report.md` and the charts.
 pub fn write(dir: &Path, page: &Page) -> Result<(), NotWritten> {
     replace(&dir.join(SUMMARY), json(&page.summary)?.as_bytes())?;
     let series = serde_json::to_string(&page.series).map_err(not_json)? + "\n";
@@ -78,7 +77,6 @@ pub fn write_found(dir: &Path, found: &SearchResult) -> Result<(), NotWritten> {
     write_sheet(dir, &find::sheet(found))
 }
 
-/// Replaces a search's `find.json` atomically. Used during the search.
 pub fn write_found_so_far(dir: &Path, found: &SearchResult) -> Result<(), NotWritten> {
     replace(&dir.join(FOUND), as_json(found)?.as_bytes())
 }
@@ -147,7 +145,7 @@ fn file(path: &Path, bytes: &[u8]) -> Result<(), NotWritten> {
     })
 }
 
-/// Replaces a file atomically, so that a full disk does not destroy the old one.
+/// Replaces a file atomically, so that a full disk does not destroy the old content.
 fn replace(path: &Path, bytes: &[u8]) -> Result<(), NotWritten> {
     let mut name = path.as_os_str().to_owned();
     name.push(".new");
@@ -163,7 +161,7 @@ fn replace(path: &Path, bytes: &[u8]) -> Result<(), NotWritten> {
 }
 
 /// Whether earlier derived files cover more of the run than this summary. The record was then
-/// damaged later, and these files must be kept.
+/// damaged afterwards, and the files must be kept.
 #[must_use]
 pub fn is_poorer(dir: &Path, summary: &Summary) -> bool {
     let known = fs::read(dir.join(SUMMARY)).ok();

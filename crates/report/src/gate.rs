@@ -1,4 +1,4 @@
-//! Output of a gate: on the console, and as a short Markdown comment.
+//! Output of a gate for the console, and as a short Markdown comment.
 
 use analysis::verdict::Judgement;
 use decisions::{

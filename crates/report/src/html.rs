@@ -1,4 +1,4 @@
-//! `report.html`: a self-contained page with its data. `web/` builds the page.
+//! `report.html`: a self-contained page that includes its data. `web/` builds the page.
 
 use analysis::{page::Page, summary};
 
@@ -20,7 +20,6 @@ pub fn live() -> String {
     with("null")
 }
 
-/// Inserts data. Escapes `<`, so that data cannot close its element.
 fn with(json: &str) -> String {
     TEMPLATE.replacen(PLACE, &json.replace('<', "\\u003c"), 1)
 }

@@ -1,5 +1,5 @@
-//! Renders figures of a run for the console, Markdown, the page and exports. The crate `analysis`
-//! computes them. This crate reads no clock and starts no thread.
+//! Renders the figures of a run for the console, Markdown, the page and exports. The crate
+//! `analysis` computes the figures. This crate reads no clock and starts no thread.
 
 #![forbid(unsafe_code)]
 

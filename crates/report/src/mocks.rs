@@ -3,7 +3,7 @@
 use analysis::summary::{MockRow, MockTime};
 use record::units::{self, count};
 
-/// Heads of the table. Those with `<` contain text.
+/// Column heads of the table. Columns with `<` contain text.
 pub const HEADS: [&str; 10] = [
     "Mock",
     "<Route",
@@ -70,7 +70,6 @@ fn sentence(row: &MockRow) -> String {
         let served = units::time(one.served_ns);
         format!("{} {asked} asked, {served} served", one.statistic)
     }));
-    // The computed latency includes faults and queues.
     parts.extend(
         row.difference
             .map(|share| format!("{} off the computed times", off(share))),

@@ -5,7 +5,7 @@ use record::{
     units::{self, count},
 };
 
-/// Heads of the table. Those with `<` contain text.
+/// Column heads of the table. Columns with `<` contain text.
 pub const HEADS: [&str; 9] = [
     "Node",
     "<Machine",
@@ -71,7 +71,6 @@ fn short(row: &NodeRow) -> [String; 6] {
     ]
 }
 
-/// Shows the uncertainty of the clock's offset instead of the offset.
 fn clock(row: &NodeRow) -> String {
     format!("±{}", units::time(row.offset_error_ns))
 }

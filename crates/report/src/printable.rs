@@ -46,7 +46,7 @@ fn escape_all(tree: &mut Value) -> bool {
 }
 
 fn acts(c: char) -> bool {
-    // C0, DEL, C1, and then bidirectional controls, which could reorder a line.
+    // Control characters (C0, DEL and C1), and bidirectional controls, which could reorder a line.
     c.is_control()
         || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

@@ -1,5 +1,5 @@
-//! The load profile as text or Markdown. `plan::profile` computes the figures; here they are
-//! rounded.
+//! The load profile as text or Markdown. `plan::profile` computes the figures, and this module
+//! rounds them.
 
 use plan::profile::{Assumed, Bandwidth, Profile};
 use record::units::{self, count};
@@ -23,7 +23,6 @@ const HEIGHT: usize = 8;
 const EIGHTHS: [&str; 9] = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 const MOST_PHASES: usize = 24;
 
-/// Formats the profile. `curve` is the load in periods of equal length.
 #[must_use]
 pub fn text(
     profile: &Profile,
@@ -105,7 +104,6 @@ impl Teller<'_> {
         }
     }
 
-    /// A whole number if it is within 5 %, otherwise two decimals.
     fn rate(&self, per_second: f64) -> String {
         if self.rendered.exact {
             exactly(per_second)

@@ -1,4 +1,4 @@
-//! Report of a metric over runs: chart with levels, shifts, and all runs.
+//! Report of a metric over runs: a chart with levels and shifts, and a list of all runs.
 
 use decisions::{
     compare::{FigureUnit, amount, value},

@@ -18,16 +18,13 @@ fn escape(text: &str, in_attribute: bool) -> String {
         match character {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
-            // A text must not contain `]]>`.
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
-            // A carriage return alone would become a line feed.
             '\r' => out.push_str("&#13;"),
             '\n' | '\t' if in_attribute => {
                 let _ = write!(out, "&#{};", character as u32);
             }
             '\n' | '\t' => out.push(character),
-            // XML does not allow these.
             '\0'..='\x1f' | '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
             other => out.push(other),
         }

@@ -1,4 +1,4 @@
-//! User scripts: wrk's Lua scripts, as sources for the batch driver.
+//! User scripts: wrk's Lua scripts as request sources of the batch driver.
 
 #![deny(unsafe_code)]
 

@@ -1,5 +1,5 @@
-//! Blocking HTTP/1.1 client for setup calls and metrics. Opens a connection for each request. Never
-//! used for load.
+//! Blocking HTTP/1.1 client for setup calls and metrics, which opens a connection for each request.
+//! Never used for load.
 
 use std::{
     io::{Read, Write},
@@ -12,40 +12,40 @@ use tokio_rustls::rustls::{ClientConfig, ClientConnection, StreamOwned, pki_type
 
 use crate::bounded::{self, Deadline, io_error_text};
 
-/// Default time limit for a whole exchange, including name lookup.
+/// Default time limit of an exchange, including name lookup.
 const PATIENCE: Duration = Duration::from_secs(10);
 const MOST: usize = 256 << 20;
 
-/// A server.
+/// A server that the client connects to.
 #[derive(Clone)]
 pub struct Base {
     tls: Option<Arc<ClientConfig>>,
     patience: Duration,
     most: usize,
-    /// Host and port, as in a URL.
+    /// Host and port as in a URL.
     pub authority: String,
     host: String,
     port: u16,
     credentials: Option<String>,
 }
 
-/// A request.
+/// A request to send.
 pub struct BlockingRequest<'a> {
-    /// The method.
+    /// HTTP method.
     pub method: &'a str,
     /// Path and query.
     pub path: &'a str,
     /// Additional headers.
     pub headers: &'a [(&'a str, &'a str)],
-    /// Content type and body.
+    /// Content type and body. `None` sends no body.
     pub body: Option<(&'a str, &'a [u8])>,
 }
 
 /// A complete response.
 pub struct BlockingResponse {
-    /// The status.
+    /// HTTP status.
     pub status: u16,
-    /// The body, decoded from chunks.
+    /// Body, with chunked encoding removed.
     pub body: Vec<u8>,
 }
 
@@ -54,7 +54,7 @@ impl Base {
     ///
     /// # Errors
     ///
-    /// Fails if `authority` is invalid or TLS is not available.
+    /// Returns an error if `authority` is invalid or TLS is not available.
     pub fn new(is_secure: bool, authority: &str) -> Result<Base, String> {
         let (host, port) = match authority.rsplit_once(':') {
             Some((host, port)) if !port.contains(']') => {
@@ -82,11 +82,11 @@ impl Base {
         })
     }
 
-    /// Splits an absolute URL, possibly with credentials, into its server and its path with query.
+    /// Splits an absolute URL, possibly with credentials, into the server and the path with query.
     ///
     /// # Errors
     ///
-    /// Describes what is wrong with the URL.
+    /// Returns an error if the URL is invalid.
     pub fn of_url(url: &str) -> Result<(Base, String), String> {
         let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
         let (authority, path) = match rest.find('/') {
@@ -109,13 +109,13 @@ impl Base {
         Ok((base, path.to_owned()))
     }
 
-    /// Sets the limit for a whole exchange, name lookup included.
+    /// Sets the time limit of an exchange, including name lookup.
     #[must_use]
     pub fn patient_for(self, patience: Duration) -> Base {
         Base { patience, ..self }
     }
 
-    /// Sets the limit for the size of a response, in bytes.
+    /// Sets the maximum size of a response in bytes.
     #[must_use]
     pub fn at_most(self, most: usize) -> Base {
         Base { most, ..self }
@@ -125,7 +125,7 @@ impl Base {
     ///
     /// # Errors
     ///
-    /// Describes why there is no response.
+    /// Returns an error if there is no complete response.
     pub fn send(&self, request: &BlockingRequest<'_>) -> Result<BlockingResponse, String> {
         let whole = self.carry(request);
         whole.map_err(|reason| {
@@ -190,7 +190,7 @@ fn exchange(
     loop {
         let n = match stream.read(&mut piece) {
             Ok(n) => n,
-            // Some servers end TLS without `close_notify`.
+            // Treat this as the end, because some servers end TLS without `close_notify`.
             Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => 0,
             Err(error) => return Err(io_error_text(&error)),
         };

@@ -1,4 +1,4 @@
-//! Certificate authorities that are added by environment variables.
+//! Certificate authorities from environment variables.
 
 use std::path::Path;
 
@@ -11,8 +11,7 @@ const NODE_EXTRA: &str = "NODE_EXTRA_CA_CERTS";
 
 const MACHINE: &str = "SSL_CERT_FILE";
 
-/// Warns if the certificate authorities cannot be read, because no certificate would be trusted
-/// then.
+/// Warns if the certificate authorities cannot be read, because then no certificate is trusted.
 pub fn can_be_read(plan: &Plan, sink: &SharedMessageSink) {
     let Some(path) = std::env::var_os(MACHINE).filter(|path| !path.is_empty()) else {
         return;
@@ -27,8 +26,8 @@ pub fn can_be_read(plan: &Plan, sink: &SharedMessageSink) {
     }
 }
 
-/// Adds the authorities that Node.js would trust. Warns about a file that cannot be read, as
-/// Node.js does.
+/// Adds the authorities that Node.js would trust. Like Node.js, warns about a file that cannot be
+/// read.
 pub fn as_node(plan: &mut Plan, sink: &SharedMessageSink) {
     let Some(path) = std::env::var_os(NODE_EXTRA).filter(|path| !path.is_empty()) else {
         return;
@@ -45,7 +44,7 @@ pub fn as_node(plan: &mut Plan, sink: &SharedMessageSink) {
 
 fn certificates(path: &Path) -> Result<String, String> {
     let bytes = formats::files::read(path).map_err(|error| error.to_string())?;
-    // Text between certificates may be in any character set.
+    // Text between certificates may use any character set.
     let text = String::from_utf8_lossy(&bytes).into_owned();
     tls::check_certificates(&text)?;
     Ok(text)

@@ -1,4 +1,4 @@
-//! Runs commands as child processes, waits for them and forwards signals.
+//! Runs commands as child processes: waits for them and forwards signals.
 
 use std::{
     fs::{self, File},
@@ -16,15 +16,15 @@ use worker::{stop::StopHandle, stop::Urgency};
 use crate::{exit, messages::NullSink, messages::SharedMessageSink, signals};
 
 const LOOK: Duration = Duration::from_millis(20);
-/// Variable that makes a process stop in an orderly way when its parent process ends.
+/// Environment variable that makes a process stop in an orderly way when its parent ends.
 pub const ENVIRONMENT: &str = "LOADLINE_ENDS_WITH";
 
 /// How a child ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChildExit {
-    /// Its exit code, or 128 plus the number of the signal that ended it.
+    /// Exit code of the child, or 128 plus the number of the signal that ended it.
     pub code: u8,
-    /// The first signal that was forwarded to it.
+    /// First signal that was forwarded to the child.
     pub signal: Option<u8>,
 }
 
@@ -32,26 +32,26 @@ pub struct ChildExit {
 ///
 /// # Errors
 ///
-/// Fails if the command cannot be started or waited for.
+/// Returns an error if the command cannot be started or waited for.
 pub fn run(command: &mut Command) -> io::Result<ChildExit> {
     run_with(command, |_| {})
 }
 
-/// Errors that a run printed, and how it ended.
+/// Exit and error output of a run.
 #[derive(Debug)]
 pub struct Printed {
-    /// How it ended.
+    /// How the run's process ended.
     pub ended: ChildExit,
-    /// The run's standard error. Empty if the terminal shows it.
+    /// Standard error of the run. Empty if the terminal shows it.
     pub text: String,
 }
 
 /// Runs this binary with its output in files. The closure `say` adds the arguments. Without a file
-/// for errors, they go to this process's standard error.
+/// for errors, they are written to this process's standard error.
 ///
 /// # Errors
 ///
-/// One line, if a file cannot be written or the binary cannot be started.
+/// Returns an error in one line if a file cannot be written or the binary cannot be started.
 pub fn own(
     out: &Path,
     errors: Option<&Path>,
@@ -72,13 +72,13 @@ pub fn own(
     let text = errors.map(|errors| fs::read_to_string(errors).unwrap_or_default());
     let mut text = text.unwrap_or_default();
     if text.trim().is_empty() && ended.code == exit::COULD_NOT_RUN {
-        // A full disk loses the error messages too.
+        // On a full disk, the error messages are lost too.
         text = no_room(out).unwrap_or_default();
     }
     Ok(Printed { ended, text })
 }
 
-/// Why nothing can be written next to this file. `None` if it can.
+/// Returns why no file can be written next to this one. `None` if one can.
 fn no_room(path: &Path) -> Option<String> {
     const ROOM: usize = 64 << 10;
     let tried = path.with_extension("room");
@@ -96,9 +96,10 @@ fn no_room(path: &Path) -> Option<String> {
 ///
 /// # Errors
 ///
-/// As [`run`].
+/// Returns an error in the same cases as [`run`].
 pub fn run_with(command: &mut Command, look: impl FnMut(&Child)) -> io::Result<ChildExit> {
-    // Signals from the terminal reach the child only once, through this process.
+    // A separate process group, so that terminal signals reach the child only once, through this
+    // process.
     command.process_group(0);
     command.env(ENVIRONMENT, std::process::id().to_string());
     let stop = StopHandle::default();
@@ -107,7 +108,7 @@ pub fn run_with(command: &mut Command, look: impl FnMut(&Child)) -> io::Result<C
     wait(command.spawn()?, &stop, look)
 }
 
-/// Called in the child process: makes it end when its parent ends. This survives `exec`.
+/// Makes this child process end when its parent ends. The setting survives `exec`.
 pub fn end_with_parent() {
     let parent = std::env::var(ENVIRONMENT).ok();
     let parent = parent.and_then(|pid| pid.parse::<i32>().ok());
@@ -118,7 +119,6 @@ pub fn end_with_parent() {
         // This is a grandchild, or the parent has already ended.
         return;
     }
-    // If this fails, the child runs to its own end. Nothing else is lost.
     let _ = rustix::process::set_parent_process_death_signal(Some(Signal::TERM));
 }
 

@@ -1,4 +1,4 @@
-//! Files that are computed from a record and stored with it.
+//! Files that are computed from a record and stored next to it.
 
 use std::path::{Path, PathBuf};
 
@@ -11,9 +11,9 @@ use crate::messages::SharedMessageSink;
 /// Result of writing the derived files.
 #[derive(Debug)]
 pub struct Derived {
-    /// The report page, if it was written.
+    /// Path of the report page, if it was written.
     pub report: Option<PathBuf>,
-    /// Whether all files could be written.
+    /// Whether all files were written.
     pub is_written: bool,
 }
 
@@ -50,7 +50,7 @@ dir.display()
     }
 }
 
-/// Adds the run to the index of records. A failure is only a warning.
+/// Adds the run to the index of records. A failure only causes a warning.
 pub fn index(run: &Run, page: &Page, sink: &SharedMessageSink) {
     match history::keep(run, &page.summary) {
         Ok(None) => {}

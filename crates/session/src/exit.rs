@@ -1,11 +1,11 @@
-//! Exit codes of native commands, from verdict, cause of the end, and errors. Front ends have their
-//! own ([`crate::RunObserver`]).
+//! Exit codes of native commands, derived from the verdict, the cause of the end, and errors. Front
+//! ends define their own exit codes ([`crate::RunObserver`]).
 
 use worker::{stop::Cause, stop::RuleVerdict};
 
 use crate::{RunOutcome, StartError};
 
-/// All criteria passed, or there are none.
+/// All criteria passed, or the run has no criteria.
 pub const PASS: u8 = 0;
 /// A criterion failed.
 pub const FAIL: u8 = 1;
@@ -18,13 +18,13 @@ pub const INVALID: u8 = 4;
 /// A criterion cannot be decided.
 pub const INCONCLUSIVE: u8 = 5;
 
-/// Exit code of a process that a signal ended: 128 plus the signal's number.
+/// Returns the exit code of a process that a signal ended: 128 plus the signal's number.
 #[must_use]
 pub fn of_signal(number: u8) -> u8 {
     128 + number
 }
 
-/// Native exit code of a run that could not start.
+/// Returns the native exit code of a run that could not start.
 #[must_use]
 pub fn of_not_run(reason: &StartError) -> u8 {
     match reason {
@@ -37,7 +37,7 @@ pub fn of_not_run(reason: &StartError) -> u8 {
     }
 }
 
-/// Native exit code of a finished run.
+/// Returns the native exit code of a finished run.
 #[must_use]
 pub fn code(outcome: &RunOutcome<'_>) -> u8 {
     if outcome.error.is_some() || !outcome.files_written {
@@ -55,7 +55,7 @@ fn is_short(outcome: &RunOutcome<'_>) -> bool {
     outcome.strict && !outcome.summary.lost.is_empty()
 }
 
-/// Replaces the code with `INVALID` if the run lost a process, unless the run could not be
+/// Replaces the code with `INVALID` if the run lost a process, except if the run could not be
 /// completed.
 fn strictly(code: u8, is_short: bool) -> u8 {
     match code {
@@ -64,8 +64,8 @@ fn strictly(code: u8, is_short: bool) -> u8 {
     }
 }
 
-/// Native exit code of a recorded run. `code` is that of its criteria; the recorded end may change
-/// it.
+/// Returns the native exit code of a recorded run. `code` is the result of the criteria, which the
+/// recorded end may change.
 #[must_use]
 pub fn of_record(code: u8, run: &record::Run) -> u8 {
     let end = run.manifest.end.as_ref();
@@ -78,8 +78,8 @@ pub fn of_record(code: u8, run: &record::Run) -> u8 {
     with_cause(code, Some(&Cause::Rule { verdict, text }))
 }
 
-/// Whether a stop rule, a lost process or a criterion fails the run. For front ends, whose own exit
-/// codes do not cover this.
+/// Whether a stop rule, a lost process or a criterion fails the run. Front ends need this if their
+/// own exit codes do not cover these cases.
 #[must_use]
 pub fn is_failed(outcome: &RunOutcome<'_>) -> bool {
     let code = outcome.summary.exit_code;
@@ -89,8 +89,8 @@ pub fn is_failed(outcome: &RunOutcome<'_>) -> bool {
         || is_judged && matches!(code, FAIL | INCONCLUSIVE | INVALID)
 }
 
-/// Combines the code of the criteria with a stop rule's verdict. Invalid stays invalid; otherwise
-/// the worse one counts.
+/// Combines the code of the criteria with a stop rule's verdict. `INVALID` stays, otherwise the
+/// worse result counts.
 fn with_cause(code: u8, cause: Option<&Cause>) -> u8 {
     let Some(Cause::Rule { verdict, .. }) = cause else {
         return code;

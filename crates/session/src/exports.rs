@@ -1,4 +1,4 @@
-//! Reads `--export` flags and writes the exported files.
+//! Parses `--export` flags and writes the exported files.
 
 use std::{
     fs::{File, OpenOptions},
@@ -17,11 +17,11 @@ use crate::messages::SharedMessageSink;
 
 const FORMATS: &str = "junit=FILE, csv=FILE or prometheus[=HOST:PORT]";
 
-/// All requested exports.
+/// All requested exports of a run.
 #[derive(Debug, Default)]
 pub struct Exports {
     files: Vec<(Format, PathBuf)>,
-    /// Address of the Prometheus endpoint during the run.
+    /// Address of the Prometheus endpoint that is served during the run.
     pub metrics: Option<SocketAddr>,
 }
 
@@ -36,7 +36,7 @@ impl Exports {
     ///
     /// # Errors
     ///
-    /// Describes the first invalid flag.
+    /// Returns an error that describes the first invalid flag.
     pub fn read<'a>(
         name: &str,
         wanted: impl IntoIterator<Item = &'a str>,
@@ -50,12 +50,12 @@ impl Exports {
         Ok(exports)
     }
 
-    /// Parses `LOADLINE_EXPORT`, a list separated by commas. For front ends that have only the
-    /// flags of the original tool.
+    /// Parses `LOADLINE_EXPORT`, a comma-separated list, for front ends that have only the flags of
+    /// the original tool.
     ///
     /// # Errors
     ///
-    /// As [`Exports::read`].
+    /// Returns an error in the same cases as [`Exports::read`].
     pub fn from_environment() -> Result<Exports, String> {
         let text = std::env::var("LOADLINE_EXPORT").unwrap_or_default();
         let wanted = text
@@ -116,14 +116,14 @@ impl Exports {
     ///
     /// # Errors
     ///
-    /// Describes the first file that cannot be written.
+    /// Returns an error that describes the first file that cannot be written.
     pub fn can_be_written(&self) -> Result<(), String> {
         self.files
             .iter()
             .try_for_each(|(_, path)| can_be_written(path))
     }
 
-    /// Writes all files. Returns false if any could not be written; the others are still written.
+    /// Writes all files, even if some fail. Returns false if any file could not be written.
     #[must_use]
     pub fn write(&self, run: &Run, summary: &Summary, sink: &SharedMessageSink) -> bool {
         let mut all = true;
@@ -141,14 +141,13 @@ impl Exports {
 ///
 /// # Errors
 ///
-/// One line that gives the reason.
+/// Returns an error in one line if the file cannot be written.
 pub fn can_be_written(path: &Path) -> Result<(), String> {
     let tried = match path.metadata() {
         Ok(known) if known.is_dir() => Err(io::Error::from(io::ErrorKind::IsADirectory)),
         Ok(known) if known.is_file() => OpenOptions::new().append(true).open(path).map(drop),
-        // Opening a pipe or a device may have side effects.
+        // Do not open a pipe or a device, because that may have side effects.
         Ok(_) => Ok(()),
-        // For a dangling link, create the target and keep the link.
         Err(_) if path.is_symlink() => OpenOptions::new()
             .append(true)
             .create(true)

@@ -17,7 +17,7 @@ impl FinishedRun {
         frontend.computed(&page);
         let derived = derived_files::derive(run, &page, &rest.sink);
         frontend.files_written(derived.report.as_deref());
-        // Probes belong to a search, and parts to a run, so neither is indexed.
+        // Do not index probes, which belong to a search, or parts, which belong to a run.
         if rest.plan.probing.is_none() && run.manifest.share.is_none() {
             derived_files::index(run, &page, &rest.sink);
         }

@@ -1,4 +1,4 @@
-//! A finished run, and why a run could not start.
+//! A finished run, and the error of a run that could not start.
 
 use std::path::PathBuf;
 
@@ -11,27 +11,27 @@ use crate::{
     exports::Exports, messages::SharedMessageSink, prepare::RunRefused, signals::SignalGuard,
 };
 
-/// Why there was no load.
+/// Reason why a run had no load.
 #[derive(Debug)]
 pub enum StartError {
-    /// The run was refused.
+    /// The run was refused before it started.
     Refused(RunRefused),
     /// The steps before the load ended early.
     Before {
-        /// The reason, in one line.
+        /// Reason in one line.
         reason: String,
-        /// The signal that ended them, if any.
+        /// Signal that ended the steps, if any.
         signal: Option<u8>,
     },
 }
 
 impl StartError {
-    /// The record could not be created.
+    /// Creates the error for a record that could not be created.
     pub(crate) fn unrecorded(error: &RecordError) -> StartError {
         StartError::Refused(RunRefused::from(vec![Problem::anywhere(error.to_string())]))
     }
 
-    /// The error for a part: without a record its results would be lost.
+    /// Creates the error for a part without a record, because its results would be lost.
     pub(crate) fn without_record(error: RecordError) -> StartError {
         let line = format!("{error}; a run of several processes is added up from their records");
         StartError::Refused(RunRefused::from(vec![Problem::anywhere(line)]))
@@ -44,15 +44,15 @@ impl From<RunRefused> for StartError {
     }
 }
 
-/// A finished run, with everything that `finish` needs.
+/// A finished run, with the context that `finish` needs.
 pub struct FinishedRun {
-    /// The record of the run.
+    /// Record of the run.
     pub run: Run,
-    /// What ended the run early, if anything.
+    /// Cause of an early end, if the run ended early.
     pub cause: Option<Cause>,
-    /// The signal that ended the run early, if any. The stop button counts as Ctrl-C.
+    /// Signal that ended the run early, if any. The stop button counts as Ctrl-C.
     pub signal: Option<u8>,
-    /// Why the engine could not complete the run, if it could not.
+    /// Error that kept the engine from completing the run, if any.
     pub error: Option<RunError>,
     pub(crate) rest: FinishContext,
 }
@@ -64,12 +64,12 @@ pub(crate) struct FinishContext {
     pub exports: Exports,
     pub json: Option<PathBuf>,
     pub sink: SharedMessageSink,
-    /// Receives signals until the run is finished.
+    /// Receives signals until the run has finished.
     pub _signal_handler: Option<SignalGuard>,
 }
 
 impl FinishedRun {
-    /// Duration of the run, in nanoseconds.
+    /// Returns the duration of the run in nanoseconds.
     #[must_use]
     pub fn runtime_ns(&self) -> u64 {
         let end = self.run.manifest.end.as_ref();

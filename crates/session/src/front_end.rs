@@ -1,5 +1,5 @@
-//! Interfaces between the command line and a front end: name, files, command, output from a record.
-//! Callbacks during a run are in [`crate::RunObserver`].
+//! Interfaces between the command line and a front end: name, files, command, and output from a
+//! record. [`crate::RunObserver`] has the callbacks during a run.
 
 use std::sync::Arc;
 
@@ -17,8 +17,8 @@ pub trait FrontEnd: Sync {
     fn card(&self) -> FrontEndInfo;
     /// Returns the front end's reader of test files, for `loadline run`.
     fn reader(&self) -> &'static dyn TestFileReader;
-    /// Returns hooks for requests and responses of a plan from this front end. `None` if it has
-    /// none.
+    /// Returns hooks for requests and responses of a plan from this front end. `None` if the front
+    /// end has none.
     fn hooks(&self, _plan: &Plan) -> Result<Option<Arc<dyn Hooks>>, String> {
         Ok(None)
     }
@@ -30,51 +30,51 @@ pub trait FrontEnd: Sync {
     fn programs(&self) -> Option<&'static dyn ExternalTool> {
         None
     }
-    /// Runs the front end's command and returns the exit code. `called` is the name under which it
-    /// was called.
+    /// Runs the front end's command and returns the exit code. `called` is the name under which the
+    /// binary was called.
     fn run(&self, called: &str, arguments: &[String], sink: &SharedMessageSink) -> u8;
     /// Returns the output of a recorded run in the original tool's format.
     fn printed(&self, run: &Run) -> String;
-    /// Returns the text below the output of a recorded run.
+    /// Returns a text to print below the output of a recorded run.
     fn remarks(&self) -> String {
         String::new()
     }
 }
 
-/// Scripts (wrk Lua) that a front end runs itself under `loadline run`.
+/// Loads scripts that a front end runs itself under `loadline run`, such as wrk's Lua scripts.
 pub trait ScriptLoader: Sync {
-    /// Whether the file is such a script.
+    /// Whether the file is a script of this front end.
     fn runs(&self, what: &str) -> bool;
-    /// Returns the plan and the script. The script has not started.
+    /// Returns the plan and the script, which has not started yet.
     fn read(&self, requested: &RunOptions<'_>) -> Result<(Plan, Box<dyn ScriptRun>), String>;
 }
 
 /// Options of `loadline run` for a script or a program.
 #[derive(Debug)]
 pub struct RunOptions<'a> {
-    /// The script.
+    /// File of the script or program.
     pub what: &'a str,
-    /// The URL.
+    /// Target URL.
     pub target: Option<&'a str>,
     /// Duration, in nanoseconds.
     pub duration_ns: Option<u64>,
-    /// Threads.
+    /// Number of threads.
     pub workers: Option<usize>,
-    /// Connections.
+    /// Number of connections.
     pub connections: Option<u32>,
-    /// Request rate, in an open model.
+    /// Request rate of an open model.
     pub rate: Option<Rate>,
     /// Whether arrivals are random.
     pub at_random: bool,
-    /// Whether certificates are not checked.
+    /// Whether the client accepts invalid certificates.
     pub insecure: bool,
-    /// Whether connections go to addresses other than those that names resolve to.
+    /// Whether address overrides are set.
     pub routed: bool,
-    /// Arguments for the script.
+    /// Arguments to pass to the script.
     pub arguments: &'a [String],
-    /// Headers for every request.
+    /// Headers to add to every request.
     pub headers: Vec<(String, String)>,
-    /// A flag that tests of this kind do not support.
+    /// Given flag that such tests do not support, if any.
     pub unfit: Option<&'a str>,
 }
 
@@ -82,7 +82,7 @@ pub struct RunOptions<'a> {
 pub trait ExternalTool: Sync {
     /// Whether the file is such a program.
     fn runs(&self, what: &str) -> bool;
-    /// Makes the tool run the program with additional environment variables. Returns the exit code,
+    /// Runs the program with the tool and additional environment variables. Returns the exit code,
     /// unless the tool replaced this process.
     fn run(&self, requested: &RunOptions<'_>, variables: &[(&str, String)]) -> Result<u8, String>;
 }
@@ -96,33 +96,33 @@ pub trait ScriptRun {
         options: &mut EngineOptions,
         sink: &SharedMessageSink,
     ) -> Result<(), (String, u8)>;
-    /// Called after the load with the front end's figures.
+    /// Runs the script's last hook after the load, with the front end's figures.
     fn ended(&mut self, ended: &FinishedRun, counted: Tally);
-    /// The error that ended the script, if any.
+    /// Returns the error that ended the script, if any.
     fn trouble(&self) -> Option<String>;
 }
 
 /// Name and command-line syntax of a front end.
 #[derive(Debug, Clone, Copy)]
 pub struct FrontEndInfo {
-    /// The command's name, which is also the name in records.
+    /// Name of the command, which is also the name in records.
     pub name: &'static str,
-    /// Description for the list of commands.
+    /// Description in the list of commands.
     pub about: &'static str,
-    /// Arguments for the usage line.
+    /// Arguments in the usage line.
     pub usage: &'static str,
     /// Description of the arguments.
     pub takes: &'static str,
     /// Names of symbolic links under which the binary runs this command.
     pub links: &'static [&'static str],
-    /// Whether the command documents its arguments itself. `loadline help NAME …` then calls its
-    /// own `help`.
+    /// Whether the command documents its own arguments. If so, `loadline help NAME …` calls its
+    /// `help`.
     pub explains_itself: bool,
-    /// Whether arguments that are not UTF-8 are accepted, with replacement characters.
+    /// Whether the command accepts arguments that are not UTF-8, with replacement characters.
     pub takes_any_bytes: bool,
     /// Exit code for wrong usage.
     pub wrong_usage: u8,
-    /// Exit code if the only failure is that standard output could not be written.
+    /// Exit code if writing standard output is the only failure.
     pub lost_output: u8,
 }
 

@@ -1,12 +1,12 @@
-//! Samples the CPU time that the machine takes from the run: stolen by the hypervisor, or throttled
-//! by the control group.
+//! Samples the CPU time that the run loses, because the hypervisor steals it or the control group
+//! throttles it.
 
 use std::fs;
 
 use record::HostSample;
 use worker::clock;
 
-/// On Linux, kernel ticks are always hundredths of a second in user space.
+/// Duration of a kernel tick, which Linux reports as 1/100 s in user space.
 const TICK_NS: u64 = 10_000_000;
 
 #[derive(Debug, Default)]
@@ -38,7 +38,8 @@ impl HostMonitor {
         let now = clock::monotonic_ns();
         let looked = std::mem::replace(&mut self.observed_ns, now);
         HostSample {
-            // Steal is counted per CPU, and workers move between CPUs. Each worker gets the mean.
+            // Steal time is counted per CPU, and workers move between CPUs, so each worker gets the
+            // mean.
             steal_ns: steal.map_or_else(Vec::new, |ns| vec![ns; workers]),
             throttled_ns: since(&mut self.throttled_ns, throttled_ns()).unwrap_or(0),
             host_ns: now.saturating_sub(looked),
@@ -46,7 +47,7 @@ impl HostMonitor {
     }
 }
 
-/// Mean steal time per CPU, from the eighth figure of the first line of /proc/stat.
+/// Returns the mean steal time per CPU, from the eighth figure of the first line of /proc/stat.
 fn steal_ns() -> Option<u64> {
     let stat = fs::read_to_string("/proc/stat").ok()?;
     let ticks: u64 = stat
@@ -65,8 +66,8 @@ fn steal_ns() -> Option<u64> {
     Some(ticks * TICK_NS / cpus as u64)
 }
 
-/// Throttled time of this process's control group. It is in microseconds in version 2 and in
-/// nanoseconds in version 1.
+/// Returns the throttled time of this process's control group. The unit is microseconds in version
+/// 2 and nanoseconds in version 1.
 fn throttled_ns() -> Option<u64> {
     let field = |path: &str, name: &str| -> Option<u64> {
         let text = fs::read_to_string(path).ok()?;
@@ -79,7 +80,7 @@ fn throttled_ns() -> Option<u64> {
         .or_else(|| field("/sys/fs/cgroup/cpu/cpu.stat", "throttled_time"))
 }
 
-/// The path of this process's version-2 control group below the mount point.
+/// Returns the path of this process's version-2 control group below the mount point.
 fn own_group() -> Option<String> {
     let text = fs::read_to_string("/proc/self/cgroup").ok()?;
     let path = text.lines().find_map(|line| line.strip_prefix("0::"))?;

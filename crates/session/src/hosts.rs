@@ -1,5 +1,5 @@
-//! Which hosts a run may load, and the first line of output, which says where the load goes. The
-//! engine enforces the rule.
+//! Decides which hosts a run may load, and formats the first line of output, which names them. The
+//! engine enforces the decision.
 
 use std::{
     net::{IpAddr, ToSocketAddrs, UdpSocket},
@@ -13,13 +13,13 @@ use worker::client::hosts::{self, Allow, canonical};
 const FIXED: &str = "LOADLINE_ALLOW_HOSTS";
 const LOOKUP: Duration = Duration::from_secs(2);
 
-/// Which hosts may be loaded in addition to those in the test.
+/// Rule for hosts that may be loaded in addition to those in the test.
 #[derive(Debug, Clone)]
 pub enum Hosts {
-    /// Hosts from flags and from the plan.
+    /// Only these hosts, from flags and from the plan.
     Native(Vec<String>),
     /// For front ends: hosts that appear during the run are loaded, as the original tool does, and
-    /// reported. They are refused if the list is fixed.
+    /// reported. If the list is fixed, they are refused.
     AsOriginalTool,
 }
 
@@ -28,7 +28,7 @@ impl Hosts {
     ///
     /// # Errors
     ///
-    /// A line for each host that is invalid or not on the fixed list.
+    /// Returns an error with a line for each host that is invalid or not on the fixed list.
     pub fn allow(&self, plan: &Plan) -> Result<Allow, Vec<Problem>> {
         match self {
             Hosts::Native(flags) => native(flags, plan),
@@ -65,7 +65,7 @@ fn checked(plan: &Plan, hosts: Vec<String>, others_too: bool) -> Result<Allow, V
     }
 }
 
-/// The fixed list of hosts. `None` if the variable is empty or unset.
+/// Returns the fixed list of hosts. `None` if the variable is empty or unset.
 fn fixed() -> Result<Option<Vec<String>>, Vec<Problem>> {
     let text = match std::env::var(FIXED) {
         Ok(text) => text,
@@ -83,7 +83,7 @@ fn fixed() -> Result<Option<Vec<String>>, Vec<Problem>> {
     Ok(Some(hosts).filter(|hosts| !hosts.is_empty()))
 }
 
-/// Lists the hosts of the test. For the first one, includes its address and whether it is this
+/// Formats the hosts of the test. For the first host, adds its address and whether it is this
 /// machine.
 #[must_use]
 pub fn first_line(plan: &Plan) -> Option<String> {
@@ -137,7 +137,7 @@ fn place(host: &str) -> String {
 }
 
 fn network_of(address: IpAddr) -> &'static str {
-    // The kernel lets a socket bind only to addresses of this machine.
+    // The kernel binds a socket only to addresses of this machine.
     if address.is_loopback() || UdpSocket::bind((address, 0)).is_ok() {
         "this machine"
     } else {
@@ -145,7 +145,7 @@ fn network_of(address: IpAddr) -> &'static str {
     }
 }
 
-/// The first address of a name. `None` if it is not resolved in time.
+/// Returns the first address of a name. `None` if the name is not resolved in time.
 fn address_of(host: &str) -> Option<IpAddr> {
     let (sender, receiver) = mpsc::channel();
     let host = host.to_owned();

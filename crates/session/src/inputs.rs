@@ -1,6 +1,6 @@
-//! Inputs of a run from its environment: variables and a seed.
+//! Inputs of a run from its environment: variables and the seed.
 
-/// Environment variables for `{{ $env.NAME }}`. Omits those that are not UTF-8.
+/// Returns the environment variables for `{{ $env.NAME }}`, except those that are not UTF-8.
 #[must_use]
 pub fn environment() -> Vec<(String, String)> {
     std::env::vars_os()
@@ -12,7 +12,7 @@ pub fn environment() -> Vec<(String, String)> {
 ///
 /// # Errors
 ///
-/// One line, if the variable is not a number.
+/// Returns an error if the variable is not a number.
 pub fn seed_from_env() -> Result<u64, &'static str> {
     match std::env::var("LOADLINE_SEED").map(|text| text.parse()) {
         Err(_) => Ok(random_seed()),
@@ -21,10 +21,11 @@ pub fn seed_from_env() -> Result<u64, &'static str> {
     }
 }
 
-/// Derives a seed from process id and clock.
+/// Derives a random seed from the clock and the process id.
 #[must_use]
 pub fn random_seed() -> u64 {
-    // A seed must survive being copied from a report, and JavaScript's numbers hold 53 bits.
+    // A seed must survive being copied from a report, and JavaScript's numbers are exact only up to
+    // 53 bits.
     let now = worker::clock::wall_ns();
     now.wrapping_mul(0x9e37_79b9_7f4a_7c15)
         .rotate_left(17)
@@ -32,7 +33,7 @@ pub fn random_seed() -> u64 {
         >> 11
 }
 
-/// The current time, in nanoseconds since 1970.
+/// Returns the current time in nanoseconds since 1970.
 #[must_use]
 pub fn now_wall_ns() -> u64 {
     worker::clock::wall_ns()

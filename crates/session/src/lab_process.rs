@@ -1,7 +1,7 @@
 //! Runs an embedded target (`lab:NAME?option=value`) as a child process.
 //!
-//! So the lab's CPU time is separate from the generator's. The child ends when its standard input
-//! closes, even if the run is killed.
+//! This keeps the lab's CPU time separate from the generator's. The child ends when its standard
+//! input closes, even if the run is killed.
 
 use std::{
     io::{BufRead, BufReader},
@@ -17,10 +17,10 @@ use crate::exit;
 
 /// Prefix of a target that is a lab.
 pub const SCHEME: &str = "lab:";
-/// Variable with the URLs of a lab that outlives the run, separated by spaces.
+/// Environment variable with the space-separated URLs of a lab that outlives the run.
 pub const ENVIRONMENT: &str = "LOADLINE_LAB";
 
-/// A lab in a child process. It ends when this is dropped.
+/// A lab in a child process, which ends when this value is dropped.
 #[derive(Debug)]
 pub struct LabProcess {
     child: Child,
@@ -28,10 +28,10 @@ pub struct LabProcess {
     listeners: Vec<String>,
 }
 
-/// Why a lab did not start.
+/// Error of a lab that did not start.
 #[derive(Debug)]
 pub struct NotStarted {
-    /// One line.
+    /// Reason in one line.
     pub line: String,
     /// Whether the lab's name or options are invalid.
     pub bad_input: bool,
@@ -52,7 +52,7 @@ impl From<NotStarted> for String {
     }
 }
 
-/// Listeners of a lab that the parent process runs, if any.
+/// Returns the listeners of a lab that the parent process runs, if there is one.
 #[must_use]
 pub fn lent() -> Option<Vec<String>> {
     let urls = std::env::var(ENVIRONMENT).ok()?;
@@ -60,7 +60,7 @@ pub fn lent() -> Option<Vec<String>> {
     (!urls.is_empty()).then_some(urls)
 }
 
-/// Name of a lab, without its options.
+/// Returns the name of a lab without its options.
 #[must_use]
 pub fn bare(lab: &str) -> &str {
     lab.split('?').next().unwrap_or(lab)
@@ -70,7 +70,7 @@ pub fn bare(lab: &str) -> &str {
 ///
 /// # Errors
 ///
-/// A line for each listener that does not exist.
+/// Returns an error with a line for each listener that does not exist.
 pub fn resolve(plan: &mut Plan, listeners: &[String]) -> Result<(), Vec<Problem>> {
     let mut problems = Vec::new();
     for source in &mut plan.server {
@@ -111,7 +111,7 @@ impl LabProcess {
     ///
     /// # Errors
     ///
-    /// One line with the reason why it did not start.
+    /// Returns an error in one line if the lab does not start.
     pub fn start(target: &str) -> Result<LabProcess, NotStarted> {
         let (name, options) = target.split_once('?').unwrap_or((target, ""));
         let program = std::env::current_exe()
@@ -151,7 +151,6 @@ impl LabProcess {
                 return Ok(lab);
             }
         }
-        // The lab has printed its message. Its exit code says whether the input was invalid.
         let code = lab.child.wait().ok().and_then(|status| status.code());
         let line = format!("the lab {name} did not start");
         Err(NotStarted {
@@ -162,13 +161,13 @@ impl LabProcess {
 }
 
 impl LabProcess {
-    /// The lab's base URL.
+    /// Returns the lab's base URL.
     #[must_use]
     pub fn url(&self) -> &str {
         self.listeners.first().map_or("", String::as_str)
     }
 
-    /// URLs of its listeners.
+    /// Returns the URLs of the lab's listeners.
     #[must_use]
     pub fn listeners(&self) -> &[String] {
         &self.listeners

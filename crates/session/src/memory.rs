@@ -7,7 +7,7 @@ use rustix::process::{Resource, getrlimit};
 ///
 /// # Errors
 ///
-/// One line, if the flag is not a size.
+/// Returns an error in one line if the flag is not a valid size.
 pub fn budget(flag: Option<&str>) -> Result<u64, String> {
     match flag {
         Some(text) => size(text).ok_or_else(|| {
@@ -17,7 +17,7 @@ pub fn budget(flag: Option<&str>) -> Result<u64, String> {
     }
 }
 
-/// Reports a problem if the users of a closed model alone exceed the limit.
+/// Returns a problem if the users of a closed load alone exceed the limit.
 #[must_use]
 pub fn enough(plan: &Plan, share: Share, budget: u64) -> Option<Problem> {
     let Load::Closed { users, .. } = plan.load else {
@@ -35,12 +35,12 @@ pub fn enough(plan: &Plan, share: Share, budget: u64) -> Option<Problem> {
 }
 
 /// Address space of a process, and of each of its workers, in bytes. Measured with 1 to 16 workers
-/// and rounded up: allocators reserve much more than they use.
+/// and rounded up, because allocators reserve much more than they use.
 const PROCESS_SPACE: u64 = 256 << 20;
 const WORKER_SPACE: u64 = 8 << 20;
 
-/// Fails before the run if the limit on address space (`ulimit -v`) is too low for the workers. A
-/// failed allocation would end the process without a report.
+/// Returns a problem if the limit on address space (`ulimit -v`) is too low for the workers. A
+/// failed allocation would otherwise end the process without a report.
 #[must_use]
 pub fn address_space(workers: u64) -> Option<Problem> {
     let limit = getrlimit(Resource::As).current?;
@@ -69,7 +69,8 @@ fn size(text: &str) -> Option<u64> {
     (bytes.is_finite() && bytes >= (1u64 << 20) as f64).then_some(bytes as u64)
 }
 
-/// A quarter of the memory of the machine or container, or of the address space; 1 GB if unknown.
+/// Returns a quarter of the memory of the machine or container, or of the address space. 1 GB if
+/// unknown.
 fn quarter() -> u64 {
     let machine = std::fs::read_to_string("/proc/meminfo")
         .ok()

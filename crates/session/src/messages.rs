@@ -1,27 +1,27 @@
-//! Where messages of a run go. The caller of a run supplies the sink.
+//! Destination of a run's messages, supplied by the caller.
 
 use std::{fmt::Display, sync::Arc};
 
-/// Receives messages, from several threads.
+/// Receives messages from several threads.
 pub trait MessageSink: Send + Sync {
-    /// Information.
+    /// Prints an informational message.
     fn say(&self, line: &dyn Display);
-    /// A problem that does not end the run.
+    /// Prints a problem that does not end the run.
     fn warning(&self, line: &dyn Display);
-    /// A failure.
+    /// Prints a failure.
     fn error(&self, line: &dyn Display);
-    /// Text that the test prints. Goes to standard output unchanged.
+    /// Prints text from the test to standard output, unchanged.
     fn out(&self, text: &str);
-    /// Machine-readable output, which is the only text on standard output.
+    /// Prints machine-readable output, which is the only text on standard output.
     fn document(&self, text: &str);
-    /// The last message before the process exits. Must not block.
+    /// Prints the last message before the process exits. Must not block.
     fn last_words(&self, line: &dyn Display);
 }
 
 /// A message sink that is shared.
 pub type SharedMessageSink = Arc<dyn MessageSink>;
 
-/// Discards all messages.
+/// A sink that discards all messages.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NullSink;
 

@@ -1,4 +1,4 @@
-//! Loads the mocks of a plan's file. Latencies may come from recorded runs.
+//! Loads the mocks in a plan's file. Latencies may come from recorded runs.
 
 use std::{
     cell::RefCell,
@@ -15,10 +15,10 @@ use record::{Run, units::count};
 
 use crate::run;
 
-/// Minimum number of responses for a distribution. With fewer, the 95th percentile may be off by
-/// half.
+/// Minimum number of responses for a distribution. With fewer responses, the 95th percentile may be
+/// off by half.
 const LEAST: u64 = 100;
-/// Maximum number of labels that are listed if the requested label does not exist.
+/// Maximum number of labels to list if the requested label does not exist.
 const MOST_NAMED: usize = 8;
 
 /// Mocks, with notes for the user.
@@ -30,20 +30,20 @@ pub struct Served {
     pub notes: Vec<String>,
 }
 
-/// Names of the mocks in a plan's file. Does not read recorded runs.
+/// Returns the names of the mocks in a plan's file, without reading recorded runs.
 ///
 /// # Errors
 ///
-/// A line for each problem.
+/// Returns an error with a line for each problem.
 pub fn names(file: &Path) -> Result<Vec<String>, Vec<String>> {
     mocks::names(&read(file)).map_err(lines)
 }
 
-/// Loads the mocks of a plan's file. Recorded latencies are read from `runs`, a folder of records.
+/// Loads the mocks in a plan's file. Reads recorded latencies from `runs`, a folder of records.
 ///
 /// # Errors
 ///
-/// A line for each problem.
+/// Returns an error with a line for each problem.
 pub fn load(file: &Path, runs: Option<&Path>) -> Result<Served, Vec<String>> {
     let runs = run::folder(runs.map(Path::to_owned));
     let notes = RefCell::new(Vec::new());
@@ -123,7 +123,7 @@ fn measured(
     Ok((measured, note))
 }
 
-/// Finds a run by `last`, name or folder. A relative folder is first looked up relative to the
+/// Finds a run by `last`, by name or by folder. A relative folder is first looked up next to the
 /// plan.
 fn find(wanted: &str, runs: &Path, file: &Path) -> Result<Run, String> {
     let next_to_plan = file.parent().map(|folder| folder.join(wanted));

@@ -1,7 +1,7 @@
 //! Runs the mocks of a plan as a child process, for one or several runs.
 //!
-//! So their CPU time is separate from the generator's. The child ends when its standard input
-//! closes, even if the run is killed.
+//! This keeps the CPU time of the mocks separate from the generator's. The child ends when its
+//! standard input closes, even if the run is killed.
 
 use plan::mocks::MockAddress;
 use std::{
@@ -18,10 +18,10 @@ use crate::{
     lab_process::NotStarted,
 };
 
-/// Variable with mocks that outlive the run, as NAME=URL separated by spaces.
+/// Environment variable with mocks that outlive the run, as space-separated NAME=URL.
 pub const ENVIRONMENT: &str = "LOADLINE_MOCKS";
 
-/// Mocks in a child process. They end when this is dropped.
+/// Mocks in a child process, which ends when this value is dropped.
 #[derive(Debug)]
 pub struct MockProcess {
     child: Child,
@@ -29,7 +29,7 @@ pub struct MockProcess {
     addresses: Vec<MockAddress>,
 }
 
-/// Mocks that the parent process runs, if any.
+/// Returns the mocks that the parent process runs, if there are any.
 #[must_use]
 pub fn lent() -> Option<Vec<MockAddress>> {
     let all = std::env::var(ENVIRONMENT).ok()?;
@@ -43,18 +43,18 @@ pub fn lent() -> Option<Vec<MockAddress>> {
     (!addresses.is_empty()).then_some(addresses)
 }
 
-/// Addresses of the mocks. Empty without mocks.
+/// Returns the addresses of the mocks. Empty if there are none.
 #[must_use]
 pub fn places(mocks: Option<&MockProcess>) -> &[MockAddress] {
     mocks.map_or(&[], |mocks| &mocks.addresses)
 }
 
 impl MockProcess {
-    /// Starts the mocks of this plan. Recorded latencies are read from `runs`, a folder of records.
+    /// Starts the mocks of this plan. Reads recorded latencies from `runs`, a folder of records.
     ///
     /// # Errors
     ///
-    /// One line with the reason why they did not start.
+    /// Returns an error in one line if the mocks do not start.
     pub fn start(
         plan: &Path,
         runs: Option<&Path>,
@@ -96,7 +96,6 @@ impl MockProcess {
                 return Ok(mocks);
             }
         }
-        // The mocks have printed their message. The exit code says whether the input was invalid.
         let code = mocks.child.wait().ok().and_then(|status| status.code());
         Err(NotStarted {
             line: "the mocks did not start".to_owned(),
@@ -104,19 +103,19 @@ impl MockProcess {
         })
     }
 
-    /// Names and base URLs.
+    /// Returns the names and base URLs of the mocks.
     #[must_use]
     pub fn addresses(&self) -> &[MockAddress] {
         &self.addresses
     }
 
-    /// How the process ended. `None` while it runs.
+    /// Returns how the process ended. `None` while it runs.
     pub fn ended(&mut self) -> Option<String> {
         let status = self.child.try_wait().ok().flatten()?;
         Some(format!("the process of the plan's mocks ended: {status}"))
     }
 
-    /// Value of [`ENVIRONMENT`] for processes that use these mocks.
+    /// Returns the value of [`ENVIRONMENT`] for processes that use these mocks.
     #[must_use]
     pub fn environment(&self) -> String {
         let named = self.addresses.iter();
@@ -148,22 +147,22 @@ pub fn redirect(target: &str, addresses: &[MockAddress]) -> String {
     target
 }
 
-/// Notifies all mocks that the load begins now. They reset timelines and figures.
+/// Notifies all mocks that the load starts now, so that they reset their timelines and figures.
 ///
 /// # Errors
 ///
-/// One line about a mock that does not respond.
+/// Returns an error in one line if a mock does not respond.
 pub fn begin(addresses: &[MockAddress]) -> Result<(), String> {
     addresses
         .iter()
         .try_for_each(|one| ask(one, "POST", "/__mock/begin").map(drop))
 }
 
-/// Requests the figures of each mock since the load began.
+/// Requests the figures of each mock since the load started.
 ///
 /// # Errors
 ///
-/// One line about a mock that does not respond.
+/// Returns an error in one line if a mock does not respond.
 pub fn parse_addresses(addresses: &[MockAddress]) -> Result<Vec<Value>, String> {
     addresses
         .iter()

@@ -1,15 +1,15 @@
-//! Names and tags of a run from the environment, for all front ends.
+//! Name and tags of a run from environment variables, for all front ends.
 
 use plan::{Plan, Problem, about::is_tag};
 
 const NAME: &str = "LOADLINE_NAME";
 const TAGS: &str = "LOADLINE_TAGS";
 
-/// Sets the run's name from the environment, unless a flag sets it, and adds tags.
+/// Sets the run's name from the environment unless a flag sets it, and adds tags.
 ///
 /// # Errors
 ///
-/// Describes the first invalid tag.
+/// Returns an error that describes the first invalid tag.
 pub fn apply_env_names(plan: &mut Plan, flag: Option<&str>) -> Result<(), Vec<Problem>> {
     let variable = |name: &str| std::env::var(name).ok().filter(|text| !text.is_empty());
     let name = flag.map(str::to_owned).or_else(|| variable(NAME));
@@ -25,7 +25,7 @@ pub fn apply_env_names(plan: &mut Plan, flag: Option<&str>) -> Result<(), Vec<Pr
 ///
 /// # Errors
 ///
-/// Describes the first invalid tag.
+/// Returns an error that describes the first invalid tag.
 pub fn tag<'a>(plan: &mut Plan, tags: impl IntoIterator<Item = &'a str>) -> Result<(), String> {
     for tag in tags {
         if !is_tag(tag) {

@@ -1,23 +1,23 @@
-//! `--pacing-slack`, and its environment variable for front ends that have only the flags of the
+//! `--pacing-slack`, and the environment variable for front ends that have only the flags of the
 //! original tool.
 
 use plan::units::{self, MILLISECOND};
 
 const ENVIRONMENT: &str = "LOADLINE_PACING_SLACK";
-/// Maximum slack. Lateness of a millisecond or more makes a measurement INVALID.
+/// Maximum slack, because lateness of a millisecond or more makes a measurement INVALID.
 const MOST_NS: u64 = MILLISECOND;
 
-/// Reads the value of `--pacing-slack`, in nanoseconds.
+/// Parses the value of `--pacing-slack`, in nanoseconds.
 ///
 /// # Errors
 ///
-/// One line that names the flag.
+/// Returns an error in one line that names the flag if the value is invalid.
 pub fn from_flag(text: Option<&str>) -> Result<Option<u64>, String> {
     text.map(|text| parse(text).map_err(|reason| format!("--pacing-slack '{text}': {reason}")))
         .transpose()
 }
 
-/// Reads the environment variable, in nanoseconds. `None` if it is not set.
+/// Reads the environment variable, in nanoseconds. Returns `None` if it is not set.
 pub(crate) fn from_environment() -> Result<Option<u64>, String> {
     let text = std::env::var(ENVIRONMENT).ok();
     let text = text.filter(|text| !text.is_empty());

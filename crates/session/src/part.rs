@@ -1,4 +1,4 @@
-//! Settings of one of several processes: record folder, share, start.
+//! Settings of one of several processes of a run: record folder, share, start.
 
 use std::path::PathBuf;
 
@@ -10,32 +10,33 @@ use worker::clock::Zero;
 
 use crate::salt::random_salt;
 
-/// What one of several processes runs. May contain secrets from `setup`: pass it through a pipe,
-/// never in a file.
+/// Order to run one of several parts. It may contain secrets from `setup`, so it must be passed
+/// through a pipe and never in a file.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct RunPartOrder {
-    /// The run's folder.
+    /// Folder of the run.
     pub run: PathBuf,
     /// Identifier that all processes of the run share.
     pub run_id: String,
-    /// Index of this process, and number of all processes.
+    /// Index of this process, and the number of processes.
     pub share: Share,
-    /// Name of the process, if a conductor gave it one.
+    /// Name of the process, if a conductor assigned one.
     #[serde(default)]
     pub name: Option<String>,
-    /// True for a process that joined late; it owns no arrivals.
+    /// Whether the process joined late, so that it owns no arrivals.
     #[serde(default)]
     pub late: bool,
-    /// Whether a conductor collects the whole run and evaluates its rules.
+    /// Whether a conductor collects the whole run and evaluates stop rules.
     #[serde(default)]
     pub conducted: bool,
-    /// Whether no process divides the run. The record is then independent until it is merged.
+    /// Whether the part runs without a process that divides the run. Its record is then independent
+    /// until it is merged.
     #[serde(default)]
     pub alone: bool,
     /// Seed of all random numbers.
     pub seed: u64,
-    /// Start of the run, the zero of all times. For another machine, the sender fills in that
-    /// machine's clock and its uncertainty.
+    /// Start of the run, which is the zero of all times. For another machine, the sender sets that
+    /// machine's clock and the clock's uncertainty.
     pub start: RunStart,
     /// Salt that all processes use for redaction, so that a secret has the same mark in all
     /// records.
@@ -44,8 +45,8 @@ pub struct RunPartOrder {
 }
 
 impl RunPartOrder {
-    /// Creates a part that is not assigned by another process. Processes with equal test, seed,
-    /// number of parts and start run parts of one run.
+    /// Creates a part that no other process assigned. Processes with the same test, seed, number of
+    /// parts and start belong to one run.
     #[must_use]
     pub fn alone(share: Share, seed: u64, start: RunStart) -> RunPartOrder {
         let run = format!("{seed} {} {}", start.wall_ns, share.of);

@@ -1,5 +1,5 @@
 //! A run of several processes. One process divides the run, creates the record and finishes it.
-//! Each of the others runs a [`RunPartOrder`] and writes its own record in the run's folder.
+//! Each of the other processes runs a [`RunPartOrder`] and writes its record in the run's folder.
 
 use plan::Raw;
 use std::path::{Path, PathBuf};
@@ -38,11 +38,11 @@ pub struct PartitionedRun {
     salt: [u8; 16],
 }
 
-/// Validates a run that is divided among `processes` other processes.
+/// Validates a run that will be divided among `processes` other processes.
 ///
 /// # Errors
 ///
-/// Everything that prevents the run.
+/// Returns all problems that prevent the run.
 pub fn divide(
     job: Job,
     processes: u64,
@@ -68,7 +68,7 @@ pub struct Coordinator {
 }
 
 enum LiveViewState {
-    /// The live view is not serving yet.
+    /// The live view has a port but does not serve yet.
     Bound(Box<Bound>),
     Served(Live),
     Not,
@@ -79,7 +79,7 @@ impl PartitionedRun {
     ///
     /// # Errors
     ///
-    /// The reason why there is no run.
+    /// Returns an error if there will be no run.
     pub fn before(&mut self, observer: Option<&mut dyn Observer>) -> Result<(), StartError> {
         if self.ready.job.plan.setup.is_some() {
             self.ready.job.plan.setup_vars = setup_teardown::before(&self.ready, observer)?;
@@ -87,25 +87,25 @@ impl PartitionedRun {
         Ok(())
     }
 
-    /// The plan.
+    /// Returns the plan.
     #[must_use]
     pub fn plan(&self) -> &Plan {
         self.ready.plan()
     }
 
-    /// The digest of the plan, which all parts must share.
+    /// Returns the digest of the plan, which all parts must share.
     #[must_use]
     pub fn plan_digest(&self) -> Option<String> {
         self.ready.plan_digest()
     }
 
-    /// Seed of all random numbers.
+    /// Returns the seed of all random numbers.
     #[must_use]
     pub fn seed(&self) -> u64 {
         self.ready.job.options.seed
     }
 
-    /// The parts. Their start and record folder are not set yet.
+    /// Returns the parts, without their start and record folder.
     pub fn parts(&self) -> impl Iterator<Item = RunPartOrder> + '_ {
         let part = self.part(RunStart::at(0, 0));
         (0..self.processes).map(move |index| part.new_part(index, self.processes))
@@ -131,7 +131,8 @@ impl PartitionedRun {
     ///
     /// # Errors
     ///
-    /// The reason why there is no run. Without a folder, parts cannot be merged.
+    /// Returns an error if there will be no run, for example without a folder, because parts could
+    /// not be merged.
     pub fn begin(mut self, lead_ns: u64) -> Result<Coordinator, StartError> {
         self.before(None)?;
         self.begin_at(Zero::in_ns(lead_ns))
@@ -141,7 +142,7 @@ impl PartitionedRun {
     ///
     /// # Errors
     ///
-    /// As [`PartitionedRun::begin`].
+    /// Returns an error in the same cases as [`PartitionedRun::begin`].
     pub fn begin_at(self, zero: Zero) -> Result<Coordinator, StartError> {
         let mut part = self.part(RunStart::at(zero.wall_ns, zero.monotonic_ns));
         let (job, sink) = (self.ready.job, self.ready.sink);
@@ -184,7 +185,7 @@ pub struct Conducting<'a> {
 }
 
 impl Conducting<'_> {
-    /// Adds an interval that was merged from all processes, with the ages of in-flight requests at
+    /// Adds an interval that is merged from all processes, with the ages of in-flight requests at
     /// its end.
     pub fn interval(&mut self, decoded: DecodedChunk, in_flight_ages: &Ages) {
         self.recording.interval_of_parts(decoded, in_flight_ages);
@@ -202,7 +203,7 @@ impl Conducting<'_> {
         heed(error, &recording.writer, &recording.stop, &recording.sink);
     }
 
-    /// Records server metrics. Call it about once a second.
+    /// Records server metrics. Should be called about once a second.
     pub fn look(&mut self) {
         self.recording.look();
     }
@@ -212,13 +213,14 @@ impl Conducting<'_> {
         self.recording.writer.nodes(rows);
     }
 
-    /// Stop handle for signals and rules. The caller forwards a stop to the processes.
+    /// Returns the stop handle for signals and rules. The caller must forward a stop to the
+    /// processes.
     #[must_use]
     pub fn stop(&self) -> &StopHandle {
         &self.recording.stop
     }
 
-    /// The message sink.
+    /// Returns the message sink.
     #[must_use]
     pub fn sink(&self) -> &SharedMessageSink {
         &self.recording.sink
@@ -291,8 +293,8 @@ impl Coordinator {
         (parent, worked)
     }
 
-    /// The parts, ordered by number. With an external driver, a process that joins gets the next
-    /// number.
+    /// Returns the parts in the order of their numbers. With an external driver, a process that
+    /// joins gets the next number.
     pub fn parts(&self) -> impl Iterator<Item = RunPartOrder> + '_ {
         (0..self.processes).map(|index| self.part.new_part(index, self.processes))
     }
@@ -305,25 +307,26 @@ impl Coordinator {
         heed(error, &self.writer, &self.stop, &self.rest.sink);
     }
 
-    /// The plan.
+    /// Returns the plan.
     #[must_use]
     pub fn plan(&self) -> &Plan {
         &self.rest.plan
     }
 
-    /// The run's folder.
+    /// Returns the folder of the run.
     #[must_use]
     pub fn dir(&self) -> &Path {
         &self.part.run
     }
 
-    /// Stop handle for signals of this process. The caller forwards a stop to the processes.
+    /// Returns the stop handle for signals of this process. The caller must forward a stop to the
+    /// processes.
     #[must_use]
     pub fn stop(&self) -> &StopHandle {
         &self.stop
     }
 
-    /// Records server metrics. Call it about once a second.
+    /// Records server metrics. Should be called about once a second.
     pub fn look(&mut self) {
         let looks = self.sampling.take();
         self.write(&looks);
@@ -339,12 +342,13 @@ impl Coordinator {
         );
     }
 
-    /// Closes the record and reads the parts. Their processes must have ended. The record of a
-    /// killed process is marked as cut off.
+    /// Closes the record and reads the parts, whose processes must have ended. The record of a
+    /// killed
+    /// process is marked as truncated.
     ///
     /// # Errors
     ///
-    /// Fails if a folder does not contain a part of this run.
+    /// Returns an error if a folder does not contain a part of this run.
     pub fn ended(self) -> Result<FinishedRun, RecordError> {
         self.finish_with_error(None)
     }
@@ -353,7 +357,7 @@ impl Coordinator {
     ///
     /// # Errors
     ///
-    /// As [`Coordinator::ended`].
+    /// Returns an error in the same cases as [`Coordinator::ended`].
     pub fn finish_with_error(
         mut self,
         trouble: Option<String>,
@@ -392,7 +396,7 @@ impl Coordinator {
         let unrecorded = self.writer.failure().map(ToOwned::to_owned);
         let (_, failed) = self.writer.finish(state, end);
         let unrecorded = unrecorded.or_else(|| failed.map(|failed| failed.to_string()));
-        // A run that our own failure ended early has not passed.
+        // A run that ended early because of Loadline's own failure has not passed.
         let fault = cause.filter(|cause| matches!(cause, worker::stop::Cause::Fault(_)));
         let fault = fault.map(|cause| format!("the run ended early by {cause}"));
         let trouble = unrecorded.or(trouble).or(fault);

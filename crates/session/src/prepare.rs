@@ -22,15 +22,16 @@ use crate::{
     server_sources,
 };
 
-/// Everything that a run consists of.
+/// Description of a run to be prepared.
 pub struct Job {
-    /// The front end's name.
+    /// Name of the front end.
     pub frontend: &'static str,
     /// The plan.
     pub plan: Plan,
-    /// Engine options. Allowed hosts come from [`Job::hosts`], the share from [`Job::part`].
+    /// Engine options, except the allowed hosts, which [`Job::hosts`] sets, and the share, which
+    /// [`Job::part`] sets.
     pub options: EngineOptions,
-    /// Which hosts may be loaded.
+    /// Rule for the hosts that may be loaded.
     pub hosts: Hosts,
     /// Folder of records.
     pub runs: Option<PathBuf>,
@@ -38,22 +39,22 @@ pub struct Job {
     pub secrets: Vec<String>,
     /// Live view and Prometheus endpoint.
     pub live: live::LiveOptions,
-    /// Whether the original tool never verifies certificates. The warning about that is then
+    /// Whether the original tool never verifies certificates, so that the warning about it is
     /// omitted.
     pub never_checks: bool,
-    /// Whether the run handles the signals of the process. Otherwise the caller does.
+    /// Whether the run handles the signals of the process. If not, the caller handles them.
     pub hears_signals: bool,
     /// Files to write after the run.
     pub exports: Exports,
-    /// Where to write the summary as JSON.
+    /// File for the summary as JSON.
     pub json: Option<PathBuf>,
-    /// Samplers for the run.
+    /// Samplers that run during the load.
     pub samplers: Vec<Box<dyn Sampler>>,
-    /// The part that this process runs. `None` means the whole run.
+    /// Part that this process runs. `None` means the whole run.
     pub part: Option<RunPartOrder>,
     /// Whether the coordinator collects the intervals of the whole run.
     pub conducts: bool,
-    /// Copies the record of a part elsewhere.
+    /// Copies the record of a part to another place.
     pub copier: Option<Box<dyn Copier>>,
 }
 
@@ -80,7 +81,7 @@ impl Job {
         }
     }
 
-    /// Turns the job into one part of a run. The coordinator samples the machine.
+    /// Turns the job into one part of a run, in which the coordinator samples the machine.
     #[must_use]
     pub fn part(self, part: RunPartOrder) -> Job {
         Job {
@@ -90,7 +91,7 @@ impl Job {
         }
     }
 
-    /// Turns the job into one part that runs on its own machine, without a coordinator.
+    /// Turns the job into one part that runs on its own machine without a coordinator.
     #[must_use]
     pub fn shard(self, part: RunPartOrder) -> Job {
         Job {
@@ -100,12 +101,12 @@ impl Job {
     }
 }
 
-/// Why a run did not start.
+/// Error of a run that was refused before its start.
 #[derive(Debug)]
 pub struct RunRefused {
     /// A line for each problem.
     pub problems: Vec<Problem>,
-    /// Whether the input is invalid, as opposed to a limit of the machine.
+    /// Whether the input is invalid. False for a limit of the machine.
     pub bad_input: bool,
 }
 
@@ -123,14 +124,14 @@ impl RunRefused {
 impl From<Vec<Problem>> for RunRefused {
     fn from(problems: Vec<Problem>) -> RunRefused {
         RunRefused {
-            // A problem with a position in a file is always invalid input.
+            // A problem with a position in a file always means invalid input.
             bad_input: problems.iter().any(|problem| problem.at.is_some()),
             problems,
         }
     }
 }
 
-/// A validated run.
+/// A validated run that can start.
 pub struct Ready {
     pub(crate) job: Job,
     pub(crate) prepared: Prepared,
@@ -143,12 +144,12 @@ pub struct Ready {
 ///
 /// # Errors
 ///
-/// Everything that prevents the run.
+/// Returns all problems that prevent the run.
 pub fn prepare(job: Job, sink: &SharedMessageSink) -> Result<Ready, RunRefused> {
     prepare_as(job, None, sink)
 }
 
-/// Like `prepare`, for a run that other processes execute. Checks the smallest and the largest
+/// Like `prepare`, but for a run that other processes execute. Checks the smallest and the largest
 /// share.
 pub(crate) fn prepare_as(
     mut job: Job,
@@ -181,7 +182,6 @@ pub(crate) fn prepare_as(
     let is_blind = job.part.is_some() && !conducted || processes.is_some() && !job.conducts;
     rules::apply_env_stop(&mut job.plan, is_blind).map_err(RunRefused::bad_input)?;
     if job.part.is_none() || conducted || alone {
-        // Commands with our own flags have already checked this.
         if job.frontend != "run" {
             naming::apply_env_names(&mut job.plan, None).map_err(RunRefused::bad_input)?;
         }
@@ -219,7 +219,7 @@ pub(crate) fn prepare_as(
     }
     descriptors(plan, largest).map_err(|problem| vec![problem])?;
     let manifest = manifest(&job, &prepared, processes);
-    // The conductor has checked this for the whole run.
+    // The conductor has already checked the whole run.
     let problems = if conducted {
         Vec::new()
     } else {
@@ -262,7 +262,7 @@ fn manifest(job: &Job, prepared: &Prepared, processes: Option<u64>) -> Manifest 
     if job.part.as_ref().is_some_and(|part| part.alone) {
         manifest.criteria.clear();
     }
-    // Labels that appear later are reported by their source.
+    // The source of the labels reports those that appear later.
     manifest.notes.extend(prepared.labels().remark());
     if !job.plan.http.verify_tls && !job.never_checks {
         let note = "certificates were not checked (-k): another server may have answered";
@@ -271,8 +271,8 @@ fn manifest(job: &Job, prepared: &Prepared, processes: Option<u64>) -> Manifest 
     manifest
 }
 
-/// Problems for criteria and stop rules that can never be decided, including those that this run
-/// does not evaluate.
+/// Returns problems for criteria and stop rules that can never be decided, including those that
+/// this run does not evaluate.
 fn never_judged(job: &Job, manifest: &Manifest, labels: &[Label]) -> Vec<Problem> {
     let server = sampling::declared(&job.samplers);
     let plan = &job.plan;
@@ -323,19 +323,19 @@ fn run_id() -> String {
 }
 
 impl Ready {
-    /// URL of the live view, if requested.
+    /// Returns the URL of the live view, if it was requested.
     #[must_use]
     pub fn live_view(&self) -> Option<String> {
         self.live.view()
     }
 
-    /// The plan.
+    /// Returns the plan.
     #[must_use]
     pub fn plan(&self) -> &Plan {
         &self.job.plan
     }
 
-    /// The digest of the plan, which all parts of a run must share.
+    /// Returns the digest of the plan, which all parts of a run must share.
     #[must_use]
     pub fn plan_digest(&self) -> Option<String> {
         let redactor = record::redact::Redactor::new(
@@ -346,25 +346,25 @@ impl Ready {
         record::plan_digest(&self.job.plan, &redactor)
     }
 
-    /// Sets the start of a part, if it was not known before.
+    /// Sets the start of a part that was not known when the part was prepared.
     pub fn starts(&mut self, start: RunStart) {
         if let Some(part) = &mut self.job.part {
             part.start = start;
         }
     }
 
-    /// Number of workers.
+    /// Returns the number of workers.
     #[must_use]
     pub fn workers(&self) -> usize {
         self.prepared.workers()
     }
 }
 
-/// Fails if there are too few descriptors for the plan.
+/// Returns an error if there are too few descriptors for the plan.
 fn descriptors(plan: &Plan, share: Share) -> Result<(), Problem> {
     let connections = match (&plan.http.pool, &plan.load) {
         (_, plan::Load::Closed { users, .. }) => u64::from(*users),
-        // The limit of a pool is a maximum. Low rates never reach it.
+        // The limit of a pool is a maximum, which low rates never reach.
         (plan::PoolPolicy::Shared(n), _)
             if plan.peak_rate().is_some_and(|rate| rate > f64::from(*n)) =>
         {
@@ -379,11 +379,11 @@ fn descriptors(plan: &Plan, share: Share) -> Result<(), Problem> {
     descriptors_for(share.of_first(connections) + share.of_first(background))
 }
 
-/// Checks that there are enough descriptors for these connections.
+/// Checks that there are enough descriptors for this number of connections.
 ///
 /// # Errors
 ///
-/// One line with the number that is needed and how to raise the limit.
+/// Returns an error with the required number and how to raise the limit if there are too few.
 pub fn descriptors_for(connections: u64) -> Result<(), Problem> {
     let Some(has) = worker::raise_descriptors() else {
         return Ok(());

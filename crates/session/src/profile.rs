@@ -1,5 +1,5 @@
-//! The load profile of a plan, with the sizes of requests and the limits of this machine. Sends
-//! nothing.
+//! The load profile of a plan, with the sizes of requests and the limits of this machine. Sends no
+//! requests.
 
 use plan::Raw;
 use plan::{
@@ -12,17 +12,17 @@ use serde::Serialize;
 
 use crate::{lab_process, memory, prepare};
 
-/// How long the kernel keeps the port of a connection that this machine has closed.
+/// Time for which the kernel keeps the port of a connection that this machine has closed.
 const KEPT_NS: u64 = 60 * SECOND;
 
-/// The result of checking one resource of this machine.
+/// Result of checking one resource of this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct MachineCheck {
-    /// The resource: `cores`, `descriptors`, `ports` or `memory`.
+    /// Resource: `cores`, `descriptors`, `ports` or `memory`.
     pub about: &'static str,
-    /// Whether there is enough of it. `None` if that is unknown.
+    /// Whether the resource is sufficient. `None` if that is unknown.
     pub enough: Option<bool>,
-    /// What is needed and what is available.
+    /// Description of what is needed and what is available.
     pub text: String,
 }
 
@@ -30,7 +30,7 @@ pub struct MachineCheck {
 ///
 /// # Errors
 ///
-/// Everything that prevents the run.
+/// Returns all problems that prevent the run.
 pub fn profile(
     plan: &Plan,
     seed: u64,
@@ -38,7 +38,7 @@ pub fn profile(
 ) -> Result<(Profile, Vec<MachineCheck>), Vec<Problem>> {
     let mut sized = plan.clone();
     if sized.target.expose().starts_with(lab_process::SCHEME) {
-        // The address of an embedded target is unknown before it starts. All have about this
+        // The address of an embedded target is unknown before its start, but always has about this
         // length.
         sized.target = Raw::new("http://127.0.0.1:65535");
     }
@@ -159,7 +159,7 @@ fn ports(plan: &Plan, host: &Host, arrivals: f64, connections: Option<f64>) -> M
         "{} local ports for one address",
         record::units::count(there_are)
     );
-    // A user's own connections close with the iteration. Shared ones stay open.
+    // A user's own connections close when the iteration ends, while shared connections stay open.
     let closing = match (plan.http.pool, &plan.load) {
         (PoolPolicy::PerUser, plan::Load::Open { .. }) => arrivals * (KEPT_NS / SECOND) as f64,
         _ => 0.0,
@@ -186,7 +186,6 @@ fn ports(plan: &Plan, host: &Host, arrivals: f64, connections: Option<f64>) -> M
     };
     MachineCheck {
         about,
-        // With more users, ports could run out.
         enough: match connections {
             None if needed <= there_are as f64 => None,
             _ => Some(needed <= there_are as f64),

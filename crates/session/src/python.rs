@@ -1,28 +1,28 @@
-//! Finds the Python interpreter that has our package: from a variable, next to the binary, or in
-//! the search path.
+//! Finds a Python interpreter that has Loadline's package: from an environment variable, next to
+//! the binary, or in the search path.
 
 use std::{
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
 
-/// Variable with the interpreter's path.
+/// Environment variable with the path of the interpreter.
 pub const NAMED: &str = "LOADLINE_PYTHON";
 const QUESTION: &str = "import importlib.util as u, sys; \
      sys.exit(0 if u.find_spec('loadline') and u.find_spec('loadline._native') else 7)";
 const NO_PACKAGE: i32 = 7;
 
-/// Returns the Python interpreter that has the package. `how` is advice on how to install the
+/// Returns a Python interpreter that has the package. `how` is advice on how to install the
 /// package.
 ///
 /// # Errors
 ///
-/// One line with the reason why there is none.
+/// Returns an error in one line if there is none.
 pub fn with_package(how: &str) -> Result<PathBuf, String> {
     let python = interpreter(how)?;
     let asked = Command::new(&python)
-        // Like `-P`, which Python before 3.11 rejects: a folder called `loadline` is not the
-        // package.
+        // Works like `-P`, which Python before 3.11 rejects: a folder called `loadline` must not be
+        // taken for the package.
         .env("PYTHONSAFEPATH", "1")
         .args(["-c", QUESTION])
         .stdin(Stdio::null())
@@ -39,8 +39,8 @@ pub fn with_package(how: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// The interpreter from `LOADLINE_PYTHON`, otherwise the one next to the binary, otherwise the one
-/// in the search path.
+/// Returns the interpreter from `LOADLINE_PYTHON`, otherwise the one next to the binary, otherwise
+/// the one in the search path.
 fn interpreter(how: &str) -> Result<PathBuf, String> {
     if let Some(named) = std::env::var_os(NAMED).filter(|name| !name.is_empty()) {
         return Ok(PathBuf::from(named));
@@ -48,8 +48,7 @@ fn interpreter(how: &str) -> Result<PathBuf, String> {
     let names = ["python3", "python"];
     let own = std::env::current_exe().ok();
     let own_folder = own.as_deref().and_then(Path::parent);
-    // A symbolic link to the binary may be in a virtual environment that does not contain the
-    // binary.
+    // The binary may be called through a link in a virtual environment.
     let called = std::env::args_os().next().map(PathBuf::from);
     let linked = called.as_deref().and_then(Path::parent);
     let search = std::env::var_os("PATH").unwrap_or_default();

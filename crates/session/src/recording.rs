@@ -1,4 +1,5 @@
-//! Handles intervals and lines during a run. They go to the record first, then to observers.
+//! Handles intervals and lines during a run. Writes them to the record first, then passes them to
+//! observers.
 
 use plan::Raw;
 use std::sync::Arc;
@@ -29,7 +30,7 @@ use crate::{
 pub(crate) struct Recording<'a> {
     pub writer: Writer,
     pub observer: &'a mut dyn Observer,
-    /// The live view, if any.
+    /// Live view, if there is one.
     pub live: Option<&'a Live>,
     pub redactor: Redactor,
     pub watch: HostMonitor,
@@ -53,7 +54,7 @@ impl Recording<'_> {
         self.samples(&looks);
     }
 
-    /// Records load changes before they take effect. Changes after the end of the run are dropped.
+    /// Records load changes before they take effect. Drops changes after the end of the run.
     fn changes(&mut self) {
         let new = self.load_control.as_ref();
         let Some((new, load)) =
@@ -144,8 +145,8 @@ fn cause(fired: &FiredRule) -> Cause {
     }
 }
 
-/// Ends the run if the record cannot be written. If a copy is kept elsewhere, warns and continues
-/// instead. The end of the run reports [`Writer::failure`].
+/// Ends the run if the record cannot be written. If a copy is kept elsewhere, only warns.
+/// [`Writer::failure`] is then reported at the end of the run.
 pub(crate) fn heed(
     error: Option<RecordError>,
     writer: &Writer,
@@ -178,7 +179,6 @@ impl Recording<'_> {
     }
 
     fn tell_all(&mut self, interval: Interval) {
-        // Update the window before evaluating rules.
         let interval = Arc::new(interval);
         self.window.add(&interval);
         self.judge(&interval);
@@ -247,7 +247,7 @@ impl Sink for Recording<'_> {
     }
 }
 
-/// Removes secrets from a line. `None` if nothing else is left.
+/// Removes secrets from a line. Returns `None` if the line is then empty.
 pub(crate) fn without_secrets(
     redactor: &mut Redactor,
     line: Raw<OutputLine>,

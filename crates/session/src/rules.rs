@@ -1,22 +1,23 @@
-//! Criteria, stop rules and the setting for excerpts from the environment, for all front ends.
+//! Criteria, stop rules and the setting for excerpts from environment variables, for all front
+//! ends.
 
 use plan::{
     Criterion, Note, Plan, Problem, StopRule,
     criteria::{parse_criterion, parse_stop},
 };
 
-/// Variable with stop rules, separated by semicolons or line breaks.
+/// Environment variable with stop rules, separated by semicolons or line breaks.
 pub const STOP: &str = "LOADLINE_STOP";
-/// Variable with criteria, separated by semicolons or line breaks.
+/// Environment variable with criteria, separated by semicolons or line breaks.
 pub const CHECK: &str = "LOADLINE_CHECK";
-/// Variable that keeps excerpts of responses out of the record if it is `off`.
+/// Environment variable that keeps excerpts of responses out of the record if it is `off`.
 const EXCERPTS: &str = "LOADLINE_EXCERPTS";
 
 /// Parses the stop rules in the environment.
 ///
 /// # Errors
 ///
-/// A line for each invalid rule.
+/// Returns an error with a line for each invalid rule.
 pub fn stop() -> Result<Vec<StopRule>, Vec<Problem>> {
     read(&variable(STOP), |rule| {
         parse_stop(rule).map_err(|error| error.describe(STOP, rule))
@@ -27,14 +28,14 @@ pub fn stop() -> Result<Vec<StopRule>, Vec<Problem>> {
 ///
 /// # Errors
 ///
-/// A line for each invalid criterion.
+/// Returns an error with a line for each invalid criterion.
 pub fn criteria(text: &str) -> Result<Vec<Criterion>, Vec<Problem>> {
     read(text, |text| {
         parse_criterion(text).map_err(|error| error.describe(CHECK, text))
     })
 }
 
-/// The criteria in the environment, as text.
+/// Returns the criteria in the environment as text.
 #[must_use]
 pub fn checks() -> String {
     variable(CHECK)
@@ -65,7 +66,7 @@ pub(crate) fn apply_env_check(plan: &mut Plan) -> Result<(), Vec<Problem>> {
     Ok(())
 }
 
-/// Omits excerpts of responses from the record if the environment says so, and notes that in the
+/// Omits excerpts of responses from the record if the environment says so, and adds a note to the
 /// record.
 pub(crate) fn apply_env_excerpts(plan: &mut Plan) -> Result<(), Vec<Problem>> {
     plan.omit_excerpts |=

@@ -1,4 +1,4 @@
-//! Runs `setup` and then the load, which is recorded.
+//! Runs `setup` and then the load, and records the load.
 
 use std::path::PathBuf;
 
@@ -26,7 +26,7 @@ use crate::{
     window::RecentIntervals,
 };
 
-/// Time between the decision to start and the start. In this time all workers get ready.
+/// Time between the decision to start and the start, in which all workers get ready.
 const LEAD_NS: u64 = 20_000_000;
 
 impl Ready {
@@ -42,26 +42,25 @@ impl Ready {
     ///
     /// # Errors
     ///
-    /// The reason why there was no load.
+    /// Returns an error if there was no load.
     pub fn run(self, observer: &mut dyn Observer) -> Result<FinishedRun, StartError> {
         self.run_with(observer, &RecentIntervals::default())
     }
 
-    /// Like [`Ready::run`], with access to the newest intervals.
+    /// Like [`Ready::run`], but with access to the newest intervals.
     ///
     /// # Errors
     ///
-    /// As [`Ready::run`].
+    /// Returns an error in the same cases as [`Ready::run`].
     pub fn run_with(
         mut self,
         observer: &mut dyn Observer,
         window: &RecentIntervals,
     ) -> Result<FinishedRun, StartError> {
-        // With several processes, the coordinator runs `setup`, and only once.
+        // With several processes, only the coordinator runs `setup`.
         if self.job.plan.setup.is_some() && self.job.part.is_none() {
             let left = setup_teardown::before(&self, Some(&mut *observer))?;
             self.job.plan.setup_vars = left;
-            // Every virtual user gets the variables from `setup`.
             let prepared = Prepared::new(&self.job.plan, self.job.options.clone());
             self.prepared = prepared.map_err(RunRefused::from)?;
         }
@@ -155,7 +154,7 @@ impl Ready {
     }
 }
 
-/// Refuses a part that is ready too late, because the other parts do not wait.
+/// Refuses a part that is ready too late, because the other parts do not wait for it.
 fn not_late(part: &RunPartOrder, zero: Zero) -> Result<(), RunRefused> {
     if part.alone && worker::clock::monotonic_ns() >= zero.monotonic_ns {
         let line = "late: the part was not ready when the others started; nothing was sent";
@@ -173,11 +172,11 @@ fn rules(part: Option<&RunPartOrder>, plan: &plan::Plan) -> StopRules {
 }
 
 pub(crate) fn place(runs: Option<PathBuf>, seed: u64, zero: Zero) -> RunLocation {
-    // The seed is random unless it is set. The clock distinguishes runs with equal seeds.
+    // Mix in the clock, to distinguish runs with equal seeds.
     RunLocation::new(Some(folder(runs)), (seed ^ zero.wall_ns >> 10) as u16)
 }
 
-/// The folder of records: from the flag or the environment, otherwise the default.
+/// Returns the folder of records: from the flag, the environment, or the default.
 pub(crate) fn folder(runs: Option<PathBuf>) -> PathBuf {
     let runs = runs.or_else(|| std::env::var_os("LOADLINE_RUNS").map(PathBuf::from));
     RunLocation::new(runs, 0).runs
@@ -202,7 +201,7 @@ pub(crate) fn hear(
         .ok()
 }
 
-/// Writes the end of the record with its cause. Returns the error of the engine or of the record,
+/// Writes the end of the record with the cause. Returns the error of the engine or of the record,
 /// if any.
 fn close(
     mut writer: Writer,

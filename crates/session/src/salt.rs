@@ -2,13 +2,13 @@
 
 use record::redact::{Redactor, Salt};
 
-/// Creates a redactor without a plan. Only names decide what is secret.
+/// Creates a redactor without a plan, which finds secrets only by their names.
 #[must_use]
 pub fn redactor(names: &[String]) -> Redactor {
     Redactor::of_names(names, Salt::new(random_salt()))
 }
 
-/// A random salt. The keys of the standard hasher come from the system's random numbers.
+/// Returns a random salt. The keys of the standard hasher come from the system's random source.
 pub(crate) fn random_salt() -> [u8; 16] {
     use std::hash::{BuildHasher, Hasher};
     let random = || {

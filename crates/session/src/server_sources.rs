@@ -1,10 +1,10 @@
-//! Sources of server metrics from the environment, for all front ends.
+//! Sources of server metrics from an environment variable, for all front ends.
 
 use plan::{Plan, Problem, server};
 
 use crate::lab_process;
 
-/// Variable with sources, as `NAME=PLACE`, separated by semicolons or line breaks.
+/// Environment variable with sources as `NAME=PLACE`, separated by semicolons or line breaks.
 const ENVIRONMENT: &str = "LOADLINE_SERVER";
 
 /// Adds the sources in the environment to the plan and marks their passwords as secret.

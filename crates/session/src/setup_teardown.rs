@@ -1,4 +1,4 @@
-//! Runs `setup` and `teardown` with the same engine, unrecorded.
+//! Runs `setup` and `teardown` with the same engine as the load, but without recording them.
 
 use engine::{EngineOptions, Prepared, Sink, driver::setup::SetupOutcome};
 use measure::Interval;
@@ -39,7 +39,7 @@ pub(crate) fn before(
     let name = scenario.name.clone().unwrap_or_default();
     let outcome = own.run(scenario, observer);
     if let Some(signal) = own.stop.signal() {
-        // A stop during `setup` cancels the load too.
+        // A stop during `setup` also cancels the load.
         return Err(StartError::Before {
             reason: format!("ended during `{name}`: there was no load yet"),
             signal: Some(signal),
@@ -99,7 +99,7 @@ impl Own<'_> {
             workers: Some(1),
             stop: self.stop.clone(),
             hosts: self.options.hosts.clone(),
-            // Responses that cannot be read are errors here too.
+            // Keep the hooks, because unreadable responses are errors here too.
             hooks: self.options.hooks.clone(),
             memory: self.options.memory,
             walks: self.options.walks,

@@ -1,5 +1,6 @@
-//! One signal handler for the process, with listeners. The first signal drains the run, the second
-//! aborts it, the third ends the process. Without a listener, the first one ends the process.
+//! The signal handler of the process, with listeners. The first signal drains the run, the second
+//! aborts it, and the third ends the process. Without a listener, the first signal ends the
+//! process.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -11,9 +12,9 @@ use crate::{exit, messages::SharedMessageSink};
 const HANG_UP: u8 = 1;
 const INTERRUPT: u8 = 2;
 const TERMINATE: u8 = 15;
-/// Number of signals before the process exits immediately.
+/// Number of signals that are handled before the process exits immediately.
 const POLITE: u64 = 2;
-/// SIGXFSZ ends a process at a file size limit (`ulimit -f`), unless it is caught.
+/// Number of SIGXFSZ, which ends a process at a file size limit (`ulimit -f`) unless it is caught.
 const FILE_SIZE: i32 = 25;
 
 static LISTENERS: Mutex<Listeners> = Mutex::new(Listeners {
@@ -32,12 +33,12 @@ struct Listener {
     number: u64,
     stop: StopHandle,
     sink: SharedMessageSink,
-    /// Printed before an immediate exit.
+    /// Message to print before an immediate exit.
     last_words: String,
     came: u64,
 }
 
-/// Receives signals until dropped.
+/// Receives signals until it is dropped.
 #[derive(Debug)]
 pub struct SignalGuard(u64);
 
@@ -56,7 +57,7 @@ fn listeners() -> MutexGuard<'static, Listeners> {
 ///
 /// # Errors
 ///
-/// Fails if the handlers cannot be installed.
+/// Returns an error if the handlers cannot be installed.
 pub fn hear(
     stop: &StopHandle,
     last_words: String,
@@ -82,7 +83,7 @@ pub fn hear(
 fn came(number: u8) {
     let mut listeners = listeners();
     let Some(listener) = listeners.all.last_mut() else {
-        // Nothing is running that could be lost, so exit as if there were no handler.
+        // No run is active, so exit as if there were no handler.
         worker::exit_at_once(exit::of_signal(number));
     };
     listener.came += 1;
@@ -109,8 +110,8 @@ fn catch() -> std::io::Result<()> {
         .into_iter()
         .map(listen)
         .collect::<std::io::Result<Vec<(u8, Signal)>>>()?;
-    // Once it is caught, a write over the limit is an error, as on a full disk. The handler stays
-    // after this drop.
+    // Once the signal is caught, a write beyond the limit returns an error, as on a full disk. The
+    // handler stays installed after this drop.
     drop(signal(SignalKind::from_raw(FILE_SIZE))?);
     drop(guard);
     let thread = std::thread::Builder::new().name("signals".into());
@@ -132,7 +133,8 @@ fn catch() -> std::io::Result<()> {
     Ok(())
 }
 
-/// Whether the parent process had this signal ignored, as `nohup` does. It then stays ignored.
+/// Whether the parent process ignores this signal, as `nohup` does. The signal must then stay
+/// ignored.
 fn is_ignored(number: u8) -> bool {
     let Ok(status) = std::fs::read_to_string("/proc/self/status") else {
         return false;

@@ -1,5 +1,5 @@
-//! A trailing window of a running test: its newest intervals, merged on request. Stop rules use it.
-//! Final results come from the record.
+//! A trailing window of a running test: its newest intervals, merged on request. Stop rules use it,
+//! while final results come from the record.
 
 use std::{
     collections::VecDeque,
@@ -12,7 +12,7 @@ use measure::{
 };
 use plan::units::SECOND;
 
-/// The newest intervals of a run. Clones share them.
+/// The newest intervals of a run, shared by all clones.
 #[derive(Debug, Clone, Default)]
 pub struct RecentIntervals(Arc<Mutex<RecentState>>);
 
@@ -23,7 +23,7 @@ struct RecentState {
 }
 
 impl RecentIntervals {
-    /// Creates a window that keeps this many nanoseconds.
+    /// Creates a window that keeps `keep_ns` nanoseconds.
     #[must_use]
     pub fn keeping(keep_ns: u64) -> RecentIntervals {
         RecentIntervals(Arc::new(Mutex::new(RecentState {
@@ -39,7 +39,6 @@ impl RecentIntervals {
         }
         let from = interval.span.to_ns.saturating_sub(newest.keep_ns);
         newest.intervals.push_back(Arc::clone(interval));
-        // Keep the interval across the start, in case the newest one is short.
         while newest
             .intervals
             .get(1)
@@ -50,7 +49,7 @@ impl RecentIntervals {
     }
 
     /// Merges the intervals of a label ([`measure::label::ALL`] for all requests) within the last
-    /// `ns`. Covers at least a second. `None` before the first interval.
+    /// `ns`. Covers at least a second. Returns `None` before the first interval.
     #[must_use]
     pub fn last(&self, ns: u64, label: LabelId) -> Option<Trailing> {
         let newest = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -80,7 +79,7 @@ impl RecentIntervals {
 /// Figures of the requests in a window.
 #[derive(Debug, Clone)]
 pub struct Trailing {
-    /// Start and end of the window, in nanoseconds from the start.
+    /// Period of the window, in nanoseconds from the start of the run.
     pub span: TimeSpan,
     slot: Slot,
     in_flight_ages: Histogram<u64>,
@@ -91,25 +90,26 @@ pub struct Trailing {
 pub enum Percentile {
     /// The percentile in nanoseconds.
     Ns(u64),
-    /// The rank falls among unanswered requests, which count as infinitely long.
+    /// The rank is among unanswered requests, whose times count as infinite.
     Unanswered,
 }
 
 impl Trailing {
-    /// Number of finished requests, with any outcome.
+    /// Returns the number of finished requests, with any outcome.
     #[must_use]
     pub fn ended(&self) -> u64 {
         self.slot.counters.ended()
     }
 
-    /// Number of requests that are in flight at the end of the window and older than `ns`.
+    /// Returns the number of requests that are in flight at the end of the window and older than
+    /// `ns`.
     #[must_use]
     pub fn in_flight_longer_than(&self, ns: u64) -> u64 {
         self.in_flight_ages.above(ns)
     }
 
-    /// A percentile of a time, with `q` between 0 and 1. `None` if nothing finished. Few samples
-    /// make it unreliable: see [`Trailing::ended`].
+    /// Returns a percentile of a type of time, with `q` between 0 and 1. `None` if no request
+    /// finished. It is unreliable for few samples, see [`Trailing::ended`].
     #[must_use]
     pub fn percentile(&self, kind: TimeKind, q: f64) -> Option<Percentile> {
         let mut answered = Histogram::<u64>::default();
@@ -126,7 +126,8 @@ impl Trailing {
         })
     }
 
-    /// Share of finished requests that failed or were unanswered. `None` if nothing finished.
+    /// Returns the share of finished requests that failed or were unanswered. `None` if no request
+    /// finished.
     #[must_use]
     pub fn errors(&self) -> Option<f64> {
         let counters = &self.slot.counters;
@@ -134,7 +135,7 @@ impl Trailing {
         (counters.ended() > 0).then(|| wrong as f64 / counters.ended() as f64)
     }
 
-    /// Finished requests per second.
+    /// Returns the number of finished requests per second.
     #[must_use]
     pub fn rate(&self) -> f64 {
         let ns = self.span.to_ns.saturating_sub(self.span.from_ns).max(1);

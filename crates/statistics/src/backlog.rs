@@ -1,25 +1,25 @@
-//! Detects a backlog that grows linearly, from counts of arrivals and completions.
+//! Detects a linearly growing backlog from counts of arrivals and completions.
 
 use crate::student;
 
 /// Minimum difference for the whole series, in standard deviations of two Poisson processes.
 const SURE: f64 = 4.0;
-/// Minimum difference for each half, in the same unit.
+/// Minimum difference for each half of the series, in standard deviations of two Poisson processes.
 const LIKELY: f64 = 2.0;
 const ENOUGH: usize = 8;
 /// Minimum backlog as a share of arrivals. A smaller one may be a few requests that never finish.
 const LEAST: f64 = 0.01;
 /// Minimum number of values if the arrival rate is known.
 pub const ENOUGH_OF_PLANNED: usize = 4;
-/// Maximum p-value at which completions count as below the planned rate.
+/// Maximum p-value for which completions count as below the planned rate.
 const CHANCE: f64 = 0.001;
 /// Lower bound of the variance, because counts are whole numbers.
 const ROUNDING: f64 = 1.0 / 3.0;
 
-/// Returns the growth of the backlog per value. `None` if it does not grow linearly.
+/// Returns the growth of the backlog per value. `None` if the backlog does not grow linearly.
 ///
-/// `came` and `went` count arrivals and completions in the same periods. Both halves must grow by
-/// about the same. The first half must have completions, otherwise requests may just take long.
+/// `arrived` and `completed` are counts in the same periods. Both halves must grow by about the
+/// same. The first half must have completions, otherwise requests may simply take long.
 #[must_use]
 pub fn backlog(arrived: &[f64], completed: &[f64]) -> Option<f64> {
     let n = arrived.len().min(completed.len());
@@ -43,9 +43,9 @@ pub fn backlog(arrived: &[f64], completed: &[f64]) -> Option<f64> {
     is_one.then(|| left / n as f64)
 }
 
-/// Like [`backlog`], for a known mean arrival rate `planned` (per value).
+/// Like [`backlog`], but for a known mean arrival rate `planned` (per value).
 ///
-/// Tests completions against the plan by their own variation. This detects a small excess much
+/// Tests completions against the plan by their own variation, which detects a small excess much
 /// sooner than comparing two random counts. The backlog must also grow in the second half, because
 /// completions may catch up.
 #[must_use]
@@ -75,7 +75,6 @@ mod tests {
 
     use super::*;
 
-    /// Arrivals and completions per second of a single server. Both are Poisson processes.
     fn queue(seed: u64, comes: f64, served: f64, seconds: usize) -> (Vec<f64>, Vec<f64>) {
         let mut random = Rng::keyed(seed, Purpose::Resampling, 3, 0);
         let mut gap = |rate: f64| -(1.0 - random.unit()).ln() / rate;

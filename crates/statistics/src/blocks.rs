@@ -1,16 +1,16 @@
-//! Block bootstrap of a run's time windows. Blocks keep correlated neighbours together: a long
-//! pause is drawn as a whole or not at all.
+//! Block bootstrap of a run's time windows. Blocks keep correlated neighbours together, so that a
+//! long pause is drawn completely or not at all.
 
 use base::rng::Rng;
 
-/// Minimum length of a block, as a power of the number of windows.
+/// Exponent of the minimum block length, as a power of the number of windows.
 const POWER: f64 = 1.0 / 3.0;
 const LAGS: usize = 30;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resampled(pub Vec<u32>);
 
-/// Returns the block length for a series: twice its correlation length, at least the cube root and
+/// Returns the block length for a series: twice the correlation length, at least the cube root and
 /// at most a quarter of the number of windows.
 #[must_use]
 pub fn block_length(values: &[f64]) -> usize {
@@ -24,7 +24,6 @@ pub fn block_length(values: &[f64]) -> usize {
     let mut length = 1.0;
     if own > 0.0 {
         let autocorrelation = (1..LAGS.min(n)).map(|lag| covariance(lag) / own);
-        // Sum up to the first lag without correlation. Later lags are noise.
         length += 2.0
             * autocorrelation
                 .take_while(|autocorrelation| *autocorrelation > 0.05)

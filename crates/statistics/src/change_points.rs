@@ -4,20 +4,20 @@
 
 use crate::student::{mean, t_test};
 
-/// Number of values in a window. It is limited so that old values do not hide new shifts.
+/// Number of values in a window, limited so that old values do not hide new shifts.
 pub const WINDOW: usize = 30;
 pub const LEAST_P: f64 = 0.001;
-/// In the first pass, the neighbours of a point are unknown, so the maximum p-value is larger by
-/// this factor.
+/// Factor on the maximum p-value in the first pass, in which the neighbours of a point are unknown.
 const FIRST_PASS: f64 = 10.0;
-/// Minimum number of values on each side. Fewer may be one run that was paused.
+/// Minimum number of values on each side, because fewer may come from a single paused run.
 pub const LEAST_LEVEL: usize = 4;
 
 pub const TOO_CORRELATED: f64 = 0.85;
-/// A step of at least this many standard deviations counts as a level, whatever magnitude is
-/// requested.
+/// Minimum step that counts as a level, in standard deviations, even if it is below the requested
+/// magnitude.
 const LEAST_STEP: f64 = 1.5;
-/// Maximum correlation that is used. With more, the means of levels would have no variance left.
+/// Maximum correlation to assume, because the means of levels would otherwise have no variance
+/// left.
 const MOST_CORRELATED: f64 = 0.95;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -31,7 +31,7 @@ pub struct ChangePoint {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Levels {
     pub points: Vec<ChangePoint>,
-    /// Correlation of neighbouring values about their levels. 0 for independent values.
+    /// Correlation of neighbouring values about their levels. 0 means independent values.
     pub correlation: f64,
 }
 
@@ -42,8 +42,8 @@ pub fn change_points(series: &[f64], magnitude: f64) -> Vec<ChangePoint> {
 
 /// Splits a series into levels that differ by at least `magnitude`.
 ///
-/// Returns no points if a value is not finite, or if the correlation exceeds [`TOO_CORRELATED`]. In
-/// that case shift and drift cannot be distinguished.
+/// Returns no points if a value is not finite, or if the correlation exceeds [`TOO_CORRELATED`],
+/// because shift and drift cannot be distinguished then.
 #[must_use]
 pub fn levels(series: &[f64], magnitude: f64) -> Levels {
     if series.iter().any(|value| !value.is_finite()) {
@@ -54,8 +54,7 @@ pub fn levels(series: &[f64], magnitude: f64) -> Levels {
     }
     let mut at = candidates(series);
     keep_real(series, &mut at, magnitude, None);
-    // Second pass: search each point again between its neighbours, independent of the borders of
-    // windows.
+    // Second pass: search each point again between its neighbours, independently of window borders.
     for i in 0..at.len() {
         let (low, high) = between(&at, i, series.len());
         let low = low.max(at[i].saturating_sub(WINDOW));
@@ -65,7 +64,7 @@ pub fn levels(series: &[f64], magnitude: f64) -> Levels {
         }
     }
     keep_real(series, &mut at, magnitude, None);
-    // A point that is too small to be reported is still a level, not correlation.
+    // A point too small to be reported still separates two levels.
     let correlation = correlation(series, &at);
     if correlation > TOO_CORRELATED {
         at.clear();
@@ -112,7 +111,7 @@ fn best_split(stretch: &[f64]) -> Option<usize> {
     if n < 2 * LEAST_LEVEL {
         return None;
     }
-    // Sums of distances: within the left side, between the sides, and within the right side.
+    // Sums of distances within the left side, between the sides, and within the right side.
     let (mut within_left, mut between, mut within_right) = (0.0, 0.0, 0.0);
     let to = |value: f64, others: &[f64]| -> f64 {
         others.iter().map(|other| (value - other).abs()).sum()
@@ -130,7 +129,6 @@ fn best_split(stretch: &[f64]) -> Option<usize> {
         within_right -= to_right;
         between += to_right - to_left;
         let (l, r) = (at as f64, (n - at) as f64);
-        // A single value has no distance to itself.
         let pairs = |n: f64| (n * (n - 1.0) / 2.0).max(1.0);
         let energy = 2.0 * between / (l * r) - within_left / pairs(l) - within_right / pairs(r);
         let weighed = Some((energy * l * r / (l + r), at));
@@ -143,7 +141,7 @@ fn best_split(stretch: &[f64]) -> Option<usize> {
         }
     }
     let (at, farthest) = (best?.1, farthest?.1);
-    // A split at the border of the allowed range whose true maximum is outside.
+    // The split is at the border of the allowed range, and the true maximum is beyond the border.
     let is_cut_off = at == LEAST_LEVEL && farthest < at || at == n - LEAST_LEVEL && farthest > at;
     (!is_cut_off).then_some(at)
 }
@@ -151,15 +149,14 @@ fn best_split(stretch: &[f64]) -> Option<usize> {
 /// Removes points whose change is below `magnitude` or whose p-value is too large, starting with
 /// the least certain one.
 ///
-/// `known` is the correlation of neighbouring values. With `None` it is estimated from the
-/// remaining points. Smaller steps that noise cannot explain are then kept, because they would
-/// count as correlation.
+/// `known` is the correlation of neighbouring values. `None` estimates it from the remaining
+/// points, and keeps smaller steps that noise cannot explain, because they would count as
+/// correlation.
 fn keep_real(series: &[f64], at: &mut Vec<usize>, magnitude: f64, known: Option<f64>) {
     at.sort_unstable();
     at.dedup();
     loop {
         let correlation = known.unwrap_or_else(|| correlation(series, at));
-        // `None` means that there are too few values between the point and its neighbours.
         let p = |i: usize| point(series, at, i, correlation).map_or(1.0, |point| point.p);
         let least_sure = (0..at.len())
             .map(|i| (p(i), i))
@@ -186,7 +183,7 @@ fn keep_real(series: &[f64], at: &mut Vec<usize>, magnitude: f64, known: Option<
     }
 }
 
-/// Tests a point against its neighbours. `None` if one of its levels is too short.
+/// Tests a point against its neighbours. Returns `None` if one of its levels is too short.
 fn point(series: &[f64], at: &[usize], i: usize, correlation: f64) -> Option<ChangePoint> {
     let (low, high) = between(at, i, series.len());
     let (before, after) = (&series[low..at[i]], &series[at[i]..high]);
@@ -212,11 +209,11 @@ fn spread(series: &[f64], at: &[usize]) -> f64 {
     (squares.sum::<f64>() / series.len().max(1) as f64).sqrt()
 }
 
-/// Correlation of neighbouring values about the levels between these points, from 0 to
+/// Returns the correlation of neighbouring values about the levels between these points, from 0 to
 /// `MOST_CORRELATED`.
 ///
-/// Corrects the bias of estimates about fitted means. It grows with the number of levels (Kendall
-/// 1954).
+/// Corrects the bias of estimates about fitted means, which grows with the number of levels
+/// (Kendall 1954).
 fn correlation(series: &[f64], at: &[usize]) -> f64 {
     let bounds = || [0].into_iter().chain(at.iter().copied());
     let ends = at.iter().copied().chain([series.len()]);
@@ -256,7 +253,6 @@ mod tests {
 
     use super::*;
 
-    /// Logarithms of a metric that varies by 2 % between runs, and steps by a share at one run.
     fn history(seed: u64, runs: usize, step: Option<(usize, f64)>) -> Vec<f64> {
         let mut random = Rng::keyed(seed, Purpose::Sampling, 0, 0);
         let mut normal = || (0..12).map(|_| random.unit()).sum::<f64>() - 6.0;
@@ -280,8 +276,8 @@ mod tests {
         values.map(|(run, value)| value + by(run)).collect()
     }
 
-    /// Shares of 1,000 histories in which any shift is found, and in which only the one at `step` ±
-    /// 1 is found.
+    /// Returns the shares of 1,000 histories in which any shift is found, and in which only the
+    /// shift at `step` ± 1 is found.
     fn shifted(runs: usize, phi: f64, step: Option<(usize, f64)>) -> (f64, f64) {
         let (mut any, mut near) = (0, 0);
         for seed in 0..1000 {
@@ -345,7 +341,6 @@ mod tests {
             near += usize::from(points.iter().any(|point| point.at.abs_diff(40) <= 1));
             alone += usize::from(points.len() == 1);
         }
-        // With 2,000 histories, the numbers were 1,968 and 1,982.
         assert!(near >= 485 && alone >= 490, "{near} and {alone} of 500");
     }
 

@@ -1,21 +1,21 @@
 //! Load level at which a share of violations reaches its limit, with a confidence interval, from
 //! observations at several levels.
 //!
-//! Uses logistic regression on the logarithm of the level. Observations far from the estimate get
-//! less weight. A grid over crossing and steepness is weighted by likelihood. So levels with no
-//! violations, or only violations, need no special case.
+//! Uses logistic regression on the logarithm of the level, in which observations far from the
+//! estimate get less weight. A grid over crossing and steepness is weighted by likelihood. Levels
+//! with no violations, or only violations, therefore need no special case.
 
 /// Maximum distance of an observation from the estimate, in logarithms.
 const REACH: f64 = 0.32;
 const CROSSINGS: usize = 161;
-/// Grid of steepness: the exponent with which the odds grow with the level. First value, and factor
-/// to the next one.
+/// First steepness of the grid. `STEEPER` is the factor to the next one. Steepness is the exponent
+/// with which the odds grow with the level.
 const GENTLEST: f64 = 1.5;
 const STEEPER: f64 = 1.2;
 const STEEPNESSES: usize = 31;
-/// Maximum odds, relative to the allowed odds, because overload does not follow the curve.
+/// Maximum odds relative to the allowed odds. Beyond it, overload does not follow the curve.
 const FAR: f64 = 6.0;
-/// Probability of being outside a 95 % interval, on each side.
+/// Probability beyond each end of a 95 % interval.
 const TAIL: f64 = 0.025;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -67,7 +67,7 @@ impl Crossing {
 
     #[must_use]
     pub fn capped(self, at: f64, deviation: f64) -> Crossing {
-        /// The scale at which a logistic curve matches the normal distribution to within 0.01.
+        /// Scale at which a logistic curve matches the normal distribution to within 0.01.
         const NORMAL: f64 = 1.702;
         let is_above = |place: f64| 1.0 / (1.0 + (NORMAL * (place - at) / deviation).exp());
         let below = self.below.into_iter();
@@ -97,7 +97,7 @@ impl Crossing {
 }
 
 /// Returns the lowest crossing of several bounds near `around` (a logarithm). `None` if no
-/// observation is near it.
+/// observation is near.
 #[must_use]
 pub fn crossing(bounds: &[Observations], around: f64) -> Option<Crossing> {
     let mut holds = vec![1.0; CROSSINGS];
@@ -128,7 +128,7 @@ pub fn crossing(bounds: &[Observations], around: f64) -> Option<Crossing> {
     })
 }
 
-/// Weight of an observation: 1 at the estimate, 0 at the end of the reach.
+/// Returns the weight of an observation: 1 at the estimate, 0 at the maximum distance.
 fn closeness(away: f64) -> f64 {
     (1.0 - away.abs().powi(3)).max(0.0).powi(3)
 }
@@ -158,13 +158,13 @@ impl LogisticCurve {
         let over = (look.over / look.n).clamp(self.ends.0, self.ends.1) * look.n;
         let away = steepness * (look.at - crossing);
         let z = self.odds + away.clamp(-self.far.ln(), self.far.ln());
-        // Logarithms of the share and of its complement, without underflow.
         let rest = -z.max(0.0) - (-z.abs()).exp().ln_1p();
         over * (z + rest) + (look.n - over) * rest
     }
 }
 
-/// For each point of the grid, the probability that the crossing of a bound is at or below it.
+/// Returns, for each point of the grid, the probability that the crossing of a bound is at or below
+/// it.
 fn below(near: &[(Observation, f64)], allowed: f64, around: f64) -> Vec<f64> {
     let curve = LogisticCurve::new(allowed, FAR);
     let steepnesses: Vec<f64> = (0..STEEPNESSES)
@@ -192,19 +192,19 @@ fn below(near: &[(Observation, f64)], allowed: f64, around: f64) -> Vec<f64> {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Movement {
-    /// How far the crossing moves from the first to the last observation, in logarithms. Negative
-    /// if it falls.
+    /// Distance by which the crossing moves from the first to the last observation, in logarithms.
+    /// Negative if it falls.
     pub by: f64,
     pub evidence: f64,
 }
 
-/// Compares a crossing that moves linearly with a constant one. The time of an observation runs
-/// from 0 (first) to 1 (last). `None` if no observation is near `around`.
+/// Compares a linearly moving crossing with a constant one. The time of an observation is between 0
+/// (first) and 1 (last). Returns `None` if no observation is near `around`.
 #[must_use]
 pub fn movement(looks: &[(f64, Observation)], allowed: f64, around: f64) -> Option<Movement> {
     const FARTHEST: f64 = 0.8;
-    /// The grid: number of crossings within the reach. Further constants are for steepness, and for
-    /// movement in both directions.
+    /// Number of crossings in the grid. Further constants are for steepness, and for movement in
+    /// both directions.
     const CROSSINGS: i32 = 40;
     const APART: f64 = 0.0125;
     const STEEPNESSES: i32 = 4;
@@ -260,7 +260,6 @@ mod tests {
 
     #[test]
     fn crossing_of_a_well_observed_curve_is_found() {
-        // Odds grow with the 15th power of the level and are 1 % at 770.
         let share = |level: f64| {
             let odds = 0.01 / 0.99 * (level / 770.0).powi(15);
             odds / (1.0 + odds)

@@ -1,5 +1,5 @@
-//! Holm's correction for multiple tests. It keeps the probability of any false positive at that of
-//! one test.
+//! Holm's correction for multiple tests, which limits the probability of any false positive to that
+//! of one test.
 
 #[must_use]
 pub fn adjusted(p_values: &[f64]) -> Vec<f64> {
@@ -9,7 +9,6 @@ pub fn adjusted(p_values: &[f64]) -> Vec<f64> {
     let mut least: f64 = 0.0;
     for (rank, at) in order.into_iter().enumerate() {
         let left = (p_values.len() - rank) as f64;
-        // Keeps the order: a larger p-value never becomes smaller than another one.
         least = least.max((p_values[at] * left).min(1.0));
         counted[at] = least;
     }

@@ -1,7 +1,9 @@
 //! Statistics over runs and over time series: exact tests and intervals for few values, multiple
-//! testing, block bootstrap, steady state, backlog growth, change points, load level at a bound.
+//! testing, block bootstrap, steady state, backlog growth, change points, and the load level at a
+//! bound.
 //!
-//! Pure arithmetic on numbers. `measure::confidence` has the intervals of percentiles in one run.
+//! Pure arithmetic. Confidence intervals of percentiles within one run are in
+//! `measure::confidence`.
 
 #![forbid(unsafe_code)]
 

@@ -1,11 +1,11 @@
 //! Exact rank-sum test (Mann, Whitney, Wilcoxon).
 //!
 //! Ties share their mean rank. The null distribution permutes these ranks, so the test is exact
-//! with ties. Large samples use the normal approximation with a correction for ties.
+//! even with ties. Large samples use the normal approximation with a correction for ties.
 
-/// If there are more values in total, the normal approximation is used, unless one sample is small.
+/// Maximum total number of values for the exact test, unless one sample is small.
 const MOST_EXACT: usize = 100;
-/// Maximum size of a small sample. The other one may be larger.
+/// Maximum size of a small sample, regardless of the size of the other one.
 const SMALL: usize = 10;
 const MOST: usize = 300;
 
@@ -16,9 +16,7 @@ pub(crate) fn is_exact(first: usize, second: usize) -> bool {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tails {
-    /// Probability that the second sample ranks as low as observed, or lower.
     pub lower: f64,
-    /// Probability that the second sample ranks as high as observed, or higher.
     pub upper: f64,
 }
 
@@ -29,15 +27,14 @@ impl Tails {
     }
 }
 
-/// Tests whether the second sample differs in location from the first. `None` if a sample is empty
-/// or contains NaN. Infinite values rank beyond all others.
+/// Tests whether the second sample differs in location from the first. Returns `None` if a sample
+/// is empty or contains NaN. Infinite values rank beyond all others.
 #[must_use]
 pub fn mann_whitney(first: &[f64], second: &[f64]) -> Option<Tails> {
     if first.is_empty() || second.is_empty() || first.iter().chain(second).any(|x| x.is_nan()) {
         return None;
     }
     if second.len() > first.len() {
-        // Counting is cheaper for the smaller sample.
         return mann_whitney(second, first).map(|Tails { lower, upper }| Tails {
             lower: upper,
             upper: lower,
@@ -60,15 +57,15 @@ pub fn mann_whitney(first: &[f64], second: &[f64]) -> Option<Tails> {
     })
 }
 
-/// The smallest two-sided p-value that samples of these sizes can have. If a correction for
-/// multiple tests requires less, it cannot be met.
+/// Returns the smallest two-sided p-value that samples of these sizes can have. A correction for
+/// multiple tests may require a smaller one, which then cannot be reached.
 #[must_use]
 pub fn smallest_p(first: usize, second: usize) -> f64 {
     let choices = (1..=second).fold(1.0, |product, i| product * (first + i) as f64 / i as f64);
     (2.0 / choices).min(1.0)
 }
 
-/// Twice the rank of each value, in order. So ties are whole numbers too.
+/// Returns twice the rank of each value, in order. Doubling makes the ranks of ties whole numbers.
 fn doubled_ranks(sorted: &[(f64, bool)]) -> Vec<usize> {
     let mut ranks = Vec::with_capacity(sorted.len());
     let mut begin = 0;
@@ -77,7 +74,6 @@ fn doubled_ranks(sorted: &[(f64, bool)]) -> Vec<usize> {
             .iter()
             .take_while(|(x, _)| *x == sorted[begin].0);
         let end = begin + ties.count();
-        // Twice the mean of the ranks begin + 1 to end.
         ranks.resize(end, begin + 1 + end);
         begin = end;
     }
@@ -95,8 +91,8 @@ pub(crate) fn ranks(values: &[f64]) -> Vec<f64> {
     ranks
 }
 
-/// Of all choices of `chosen` ranks, the share whose sum is at most `sum`, and the share whose sum
-/// is at least `sum`.
+/// Returns, of all choices of `chosen` ranks, the share whose sum is at most `sum`, and the share
+/// whose sum is at least `sum`.
 fn exact(ranks: &[usize], chosen: usize, sum: usize) -> Tails {
     let counts = sums(ranks, chosen);
     let all: f64 = counts.iter().sum();
@@ -108,7 +104,7 @@ fn exact(ranks: &[usize], chosen: usize, sum: usize) -> Tails {
     }
 }
 
-/// For each sum, the number of ways to choose `chosen` of these numbers.
+/// Returns, for each sum, the number of ways to choose `chosen` of these numbers.
 pub(crate) fn sums(numbers: &[usize], chosen: usize) -> Vec<f64> {
     let most: usize = numbers.iter().sum();
     let mut counts = vec![vec![0.0; most + 1]; chosen + 1];
@@ -150,7 +146,7 @@ fn normal(ranks: &[usize], chosen: usize, sum: usize) -> Tails {
     }
 }
 
-/// The complementary error function, exact to 1.2e-7 (Chebyshev approximation).
+/// Returns the complementary error function, exact to 1.2e-7 (Chebyshev approximation).
 pub(crate) fn erfc(x: f64) -> f64 {
     let t = 1.0 / (1.0 + 0.5 * x.abs());
     const C: [f64; 10] = [
@@ -180,7 +176,6 @@ mod tests {
 
     #[test]
     fn separated_samples_have_the_smallest_p_value() {
-        // From tables: 3 + 3: 0.10, 4 + 4: 0.0286, 5 + 5: 0.0079.
         for (n, p) in [(3, 0.1), (4, 0.028_571), (5, 0.007_937)] {
             let low: Vec<f64> = (0..n).map(f64::from).collect();
             let high: Vec<f64> = (0..n).map(|x| f64::from(x) + 100.0).collect();
@@ -201,7 +196,8 @@ mod tests {
 
     #[test]
     fn ties_are_exact() {
-        // Ranks 1, 2.5, 2.5, 4: of the six ways to choose two, one has the sum 6.5 and one 3.5.
+        // The ranks are 1, 2.5, 2.5, 4. Of the six ways to choose two, one has the sum 6.5 and one
+        // 3.5.
         let tails = mann_whitney(&[1.0, 2.0], &[2.0, 3.0]).unwrap();
         near(tails.upper, 2.0 / 6.0, 1e-12);
     }

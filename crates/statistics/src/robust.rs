@@ -4,7 +4,6 @@ const FAR: f64 = 5.0;
 const LEAST: f64 = 0.05;
 const ENOUGH: usize = 4;
 
-/// The median. `None` without values.
 #[must_use]
 pub fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
@@ -28,8 +27,8 @@ pub fn outliers(logarithms: &[f64]) -> Vec<usize> {
         return Vec::new();
     };
     let distances: Vec<f64> = logarithms.iter().map(|x| (x - middle).abs()).collect();
-    // For a normal distribution, 1.4826 scales the median absolute deviation to the standard
-    // deviation.
+    // A factor of 1.4826 scales the median absolute deviation of a normal distribution to the
+    // standard deviation.
     let usual = 1.4826 * median(&distances).unwrap_or(0.0);
     let is_far = |distance: f64| distance > (FAR * usual).max(LEAST);
     let places = distances.iter().enumerate();

@@ -1,9 +1,9 @@
-//! Gunther's universal scalability law, X(N) = g N / (1 + s (N − 1) + k N (N − 1)). It is fitted to
-//! measured levels of a closed loop, with bootstrap intervals. g is the throughput of one user, s
-//! the serial share, k the crosstalk. Throughput has a peak if k is above 0.
+//! Gunther's universal scalability law, X(N) = g N / (1 + s (N − 1) + k N (N − 1)), fitted to
+//! measured levels of a closed load, with bootstrap intervals. g is the throughput of one user, s
+//! the serial share, and k the crosstalk. Throughput has a peak if k is above 0.
 //!
 //! N / X(N) is linear in 1/g, s/g and k/g, so the fit needs no search. Variants with s or k at 0
-//! are tried too, and the best one is taken.
+//! are fitted too, and the best one is used.
 
 use base::{
     mutant::{self, Mutant},
@@ -14,9 +14,9 @@ use crate::median;
 
 pub const LEAST_LEVELS: usize = 6;
 const DRAWS: u64 = 1_000;
-/// Probability outside a 95 % interval, on each side.
+/// Probability beyond each end of a 95 % interval.
 const TAIL: f64 = 0.025;
-/// Maximum extrapolation, as a multiple of the highest number of users that was measured.
+/// Maximum extrapolation, as a multiple of the highest measured number of users.
 const FARTHEST: f64 = 2.0;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,7 +34,7 @@ impl Law {
             / (1.0 + self.serial * (users - 1.0) + self.crosstalk * users * (users - 1.0))
     }
 
-    /// The number of users with the highest throughput. `None` if throughput never falls.
+    /// Returns the number of users with the highest throughput. `None` if throughput never falls.
     #[must_use]
     pub fn peak(&self) -> Option<f64> {
         (self.crosstalk > 0.0).then(|| {
@@ -50,10 +50,9 @@ pub struct Scalability {
     pub law: Law,
     pub serial: (f64, f64),
     pub crosstalk: (f64, f64),
-    /// The peak. `None` if there is no evidence that throughput falls, or if the peak is too far
-    /// beyond the measured levels.
+    /// Peak of the throughput. `None` if there is no evidence that throughput falls, or if the peak
+    /// is too far beyond the measured levels.
     pub peak: Option<ThroughputPeak>,
-    /// Typical relative error of the fit.
     pub noise: f64,
 }
 
@@ -64,8 +63,8 @@ pub struct ThroughputPeak {
     pub throughput: f64,
 }
 
-/// Fits the law to (users, throughput). `None` if there are too few levels, or no throughput at
-/// all.
+/// Fits the law to (users, throughput). Returns `None` if there are too few levels, or no
+/// throughput.
 #[must_use]
 pub fn scalability(levels: &[(f64, f64)], seed: u64) -> Option<Scalability> {
     if levels.len() < LEAST_LEVELS || levels.iter().any(|(n, x)| *n < 1.0 || *x <= 0.0) {
@@ -75,7 +74,7 @@ pub fn scalability(levels: &[(f64, f64)], seed: u64) -> Option<Scalability> {
     let freedom = (levels.len() - 3) as f64;
     let squares = levels.iter().map(|(n, x)| (x / law.at(*n) - 1.0).powi(2));
     let noise = (squares.sum::<f64>() / freedom).sqrt();
-    // Student's interval is wider, because the noise is estimated from few levels.
+    // Widen the interval as Student's is, because the noise is estimated from few levels.
     let wider = 1.0 + 2.0 / freedom;
     let mut random = Rng::keyed(seed, Purpose::Resampling, 13, 0);
     let mut normal = || (0..12).map(|_| random.unit()).sum::<f64>() - 6.0;
@@ -116,7 +115,7 @@ pub fn scalability(levels: &[(f64, f64)], seed: u64) -> Option<Scalability> {
     })
 }
 
-/// Minimizes the squares of relative errors, with all unknowns at or above 0.
+/// Minimizes the squares of relative errors, with all coefficients at or above 0.
 fn fitted(levels: &[(f64, f64)]) -> Option<Law> {
     let subsets: [&[usize]; 4] = [&[0, 1, 2], &[0, 1], &[0, 2], &[0]];
     let mut best: Option<(f64, [f64; 3])> = None;
@@ -151,7 +150,6 @@ fn fitted(levels: &[(f64, f64)]) -> Option<Law> {
     })
 }
 
-/// Coefficients of one level, relative to N / X.
 fn row((users, throughput): (f64, f64)) -> [f64; 3] {
     let y = users / throughput;
     [1.0 / y, (users - 1.0) / y, users * (users - 1.0) / y]
@@ -159,7 +157,6 @@ fn row((users, throughput): (f64, f64)) -> [f64; 3] {
 
 fn least_squares(levels: &[(f64, f64)], terms: &[usize]) -> Option<[f64; 3]> {
     let n = terms.len();
-    // The normal equations. The last column is the right side.
     let mut matrix = vec![vec![0.0; n + 1]; n];
     for level in levels {
         let row = row(*level);
@@ -197,7 +194,6 @@ fn least_squares(levels: &[(f64, f64)], terms: &[usize]) -> Option<[f64; 3]> {
 /// Returns the number of servers, and their service time in seconds.
 #[must_use]
 pub fn pool(levels: &[(f64, f64)]) -> Option<(f64, f64)> {
-    /// Maximum relative difference at which values count as equal.
     const SAME: f64 = 0.05;
     let by_users = |a: &&(f64, f64), b: &&(f64, f64)| a.0.total_cmp(&b.0);
     let (first, each) = if mutant::is(Mutant::WaitingCountedAsServed) {

@@ -9,13 +9,13 @@ pub struct Shift {
     pub estimate: f64,
     pub low: f64,
     pub high: f64,
-    /// Confidence of the interval: at least the requested one, or for small samples the maximum
-    /// possible.
+    /// Confidence of the interval: at least the requested one, or the highest possible for small
+    /// samples.
     pub confidence: f64,
 }
 
-/// Estimates the shift from `first` to `second`. `None` if a sample is empty or a value is not
-/// finite.
+/// Estimates the shift from `first` to `second`. Returns `None` if a sample is empty or a value is
+/// not finite.
 #[must_use]
 pub fn hodges_lehmann(first: &[f64], second: &[f64], confidence: f64) -> Option<Shift> {
     if first.is_empty() || second.is_empty() || first.iter().chain(second).any(|x| !x.is_finite()) {
@@ -41,14 +41,13 @@ fn cut(first: usize, second: usize, confidence: f64) -> (usize, f64) {
         let cut = (n * m / 2.0 - normal_quantile(each_tail) * deviation).floor();
         return ((cut.max(1.0) as usize) - 1, confidence);
     }
-    // The statistic U: rank sum minus its minimum, with ranks from 0. It is the same for either
-    // sample.
+    // The statistic U is the rank sum minus its minimum, with ranks from 0. It is equal for both
+    // samples.
     let ranks: Vec<usize> = (0..first + second).collect();
     let chosen = first.min(second);
     let least: usize = (0..chosen).sum();
     let counts = rank::sums(&ranks, chosen);
     let all: f64 = counts.iter().sum();
-    // If `cut` differences are cut, the interval misses on this side if U is at most `cut`.
     let mut missed = counts[least] / all;
     let mut cut = 0;
     while let Some(more) = counts
@@ -63,8 +62,8 @@ fn cut(first: usize, second: usize, confidence: f64) -> (usize, f64) {
     (cut, 1.0 - 2.0 * missed)
 }
 
-/// How many standard deviations from the mean this tail of a normal distribution begins. Found by
-/// bisection.
+/// Returns the number of standard deviations from the mean at which this tail of a normal
+/// distribution starts, found by bisection.
 fn normal_quantile(tail: f64) -> f64 {
     let (mut low, mut high) = (0.0, 40.0);
     for _ in 0..80 {
@@ -91,8 +90,8 @@ mod tests {
             let sample: Vec<f64> = (0..n).map(|x| x as f64).collect();
             hodges_lehmann(&sample, &sample, 0.95).unwrap().confidence
         };
-        // For 5 + 5, U = 2 is the largest value with a tail of 2.5 %: 1 - 2 · 4/252. For 4 + 4 it
-        // is U = 0. 3 + 3 reaches at most 90 %.
+        // For 5 + 5 values, U = 2 is the largest value with a tail of 2.5 %: 1 - 2 · 4/252. For 4 +
+        // 4 it is U = 0. 3 + 3 values reach at most 90 %.
         assert!((of(5) - (1.0 - 8.0 / 252.0)).abs() < 1e-12);
         assert!((of(4) - (1.0 - 2.0 / 70.0)).abs() < 1e-12);
         assert!((of(3) - 0.9).abs() < 1e-12);

@@ -1,16 +1,16 @@
-//! Steady state of a series after its warm-up: steady, drifting, or shifting to another level.
-//! Works on logarithms, so changes are relative.
+//! State of a series after its warm-up: steady, drifting, or shifting to another level. Works on
+//! logarithms, so changes are relative.
 
 use crate::{median, shift, trend, trend::apart, warm_up};
 
 const SURE: f64 = 4.0;
-/// Minimum trend of a warm-up that did not have a constant level, in standard deviations.
+/// Minimum trend of a warm-up whose level was not constant, in standard deviations.
 const RISES: f64 = 3.0;
-/// Minimum step, in standard deviations. It is larger, because every position is tried.
+/// Minimum step, in standard deviations. It is large, because every position is tried.
 const FOUND: f64 = 5.0;
 const LEAST: usize = 10;
 
-/// Behaviour after the warm-up.
+/// Behaviour of a series after the warm-up.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Direction {
     Steadily,
@@ -24,19 +24,20 @@ pub struct SteadySeries {
     pub goes: Direction,
 }
 
-/// Finds the steady state. Ignores differences below `matters`. `None` if the series is too short.
+/// Finds the steady state, ignoring differences below `matters`. Returns `None` if the series is
+/// too short.
 #[must_use]
 pub fn settled(values: &[f64], matters: f64) -> Option<SteadySeries> {
     let cut = warm_up(values)?;
     let (before, rest) = values.split_at(cut);
-    // If there is no real warm-up, the cut is random.
+    // Without a real warm-up, the position of the cut is random.
     let cut = if apart(before, rest).is_some_and(|by| by.z.abs() > SURE && by.by.abs() > matters) {
         cut
     } else {
         0
     };
     let (before, rest) = values.split_at(cut);
-    // A warm-up decays. A beginning that kept its level and then changed is a shift.
+    // A warm-up decays. A start that kept its level and then changed is a shift instead.
     let was_level =
         before.len() >= LEAST && trend(before).is_some_and(|trend| trend.z.abs() < RISES);
     let moved = median(rest)? - median(before).unwrap_or(f64::NAN);
@@ -59,7 +60,7 @@ pub fn settled(values: &[f64], matters: f64) -> Option<SteadySeries> {
 }
 
 /// Detects a series that drifts throughout: MSER cuts as much as it can, and both parts drift in
-/// the same way.
+/// the same direction.
 fn whole_drift(values: &[f64], goes: Direction) -> Option<Direction> {
     let Direction::Drifting(by) = goes else {
         return None;
@@ -96,7 +97,6 @@ mod tests {
 
     const MATTERS: f64 = 0.05;
 
-    /// Two minutes of medians, one for each second, that vary by 2 %.
     fn run(seed: u64, of: impl Fn(f64) -> f64) -> SteadySeries {
         let mut random = Rng::keyed(seed, Purpose::Resampling, 2, 0);
         let mut noise = || (0..12).map(|_| random.unit()).sum::<f64>() - 6.0;

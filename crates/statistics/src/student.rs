@@ -1,9 +1,9 @@
 //! Student's t-test for two samples with equal variance.
 
-/// Two-sided p-value for the difference of two means.
+/// Returns the two-sided p-value of the difference of two means.
 ///
-/// `correlation` is that of neighbouring values (0 means independent). It makes means less certain.
-/// `None` if there are too few values for a variance.
+/// `correlation` is that of neighbouring values (0 means independent), which makes means less
+/// certain. Returns `None` if there are too few values for a variance.
 #[must_use]
 pub(crate) fn t_test(first: &[f64], second: &[f64], correlation: f64) -> Option<f64> {
     if first.is_empty() || second.is_empty() || first.len() + second.len() < 3 {
@@ -15,8 +15,8 @@ pub(crate) fn t_test(first: &[f64], second: &[f64], correlation: f64) -> Option<
     let spread = |values: &[f64], mean: f64| -> f64 {
         values.iter().map(|value| (value - mean).powi(2)).sum()
     };
-    // Correct the variance, because correlated values are closer to their own mean than to that of
-    // their level.
+    // Correct the variance, because correlated values are closer to their own mean than to the mean
+    // of their level.
     let within = n + m - vn - vm;
     if within <= 0.0 {
         return Some(1.0);
@@ -24,7 +24,7 @@ pub(crate) fn t_test(first: &[f64], second: &[f64], correlation: f64) -> Option<
     let variance = (spread(first, a) + spread(second, b)) / within;
     let distance = (a - b).abs();
     if variance <= f64::MIN_POSITIVE {
-        // All values are equal, so any difference is significant.
+        // Any difference is significant, because the values within each sample are equal.
         return Some(if distance > 0.0 { 0.0 } else { 1.0 });
     }
     let t = distance / (variance * (vn / n + vm / m)).sqrt();
@@ -33,8 +33,8 @@ pub(crate) fn t_test(first: &[f64], second: &[f64], correlation: f64) -> Option<
     Some(two_sided(t, freedom.max(1.0)))
 }
 
-/// Variance of the mean of `n` values, relative to that of independent ones, for an AR(1) process
-/// with this correlation.
+/// Returns the variance of the mean of `n` values relative to that of independent values, for an
+/// AR(1) process with this correlation.
 fn mean_inflation(n: usize, correlation: f64) -> f64 {
     let (n, phi) = (n as f64, correlation);
     if phi <= 0.0 {
@@ -55,7 +55,7 @@ pub(crate) fn two_sided(t: f64, freedom: f64) -> f64 {
     beta(freedom / 2.0, 0.5, freedom / (freedom + t * t))
 }
 
-/// Regularised incomplete beta function, computed by a continued fraction (Lentz).
+/// Computes the regularised incomplete beta function by a continued fraction (Lentz).
 fn beta(a: f64, b: f64, x: f64) -> f64 {
     if x <= 0.0 {
         return 0.0;
@@ -63,7 +63,7 @@ fn beta(a: f64, b: f64, x: f64) -> f64 {
     if x >= 1.0 {
         return 1.0;
     }
-    // The fraction converges fast only on one side. The other side is the complement.
+    // The fraction converges quickly only on one side, so compute the other side as its complement.
     if x > (a + 1.0) / (a + b + 2.0) {
         return 1.0 - beta(b, a, 1.0 - x);
     }
@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn samples_are_compared_by_pooled_variance() {
         let p = t_test(&[1.0, 2.0, 3.0, 4.0, 5.0], &[6.0, 7.0, 8.0, 9.0, 10.0], 0.0).unwrap();
-        // t = 5 with 8 degrees of freedom.
+        // The samples give t = 5 with 8 degrees of freedom.
         assert!((p - 0.00105).abs() < 1e-5, "{p}");
         assert_eq!(t_test(&[1.0, 1.0], &[1.0, 1.0], 0.0), Some(1.0));
         assert_eq!(t_test(&[1.0, 1.0], &[2.0, 2.0], 0.0), Some(0.0));

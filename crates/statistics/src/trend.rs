@@ -9,7 +9,6 @@ pub struct Trend {
     pub slope: f64,
 }
 
-/// Tests for a trend. `None` with fewer than ten values.
 #[must_use]
 pub fn trend(values: &[f64]) -> Option<Trend> {
     let n = values.len();
@@ -39,7 +38,7 @@ pub fn trend(values: &[f64]) -> Option<Trend> {
     })
 }
 
-/// Factor for the variance because ranks are correlated (Hamed and Rao). At least 1.
+/// Returns the factor by which correlated ranks increase the variance (Hamed and Rao), at least 1.
 fn inflation(values: &[f64]) -> f64 {
     let n = values.len();
     let ranks = rank::ranks(values);
@@ -76,12 +75,12 @@ pub struct LevelStep {
     pub before: f64,
     pub after: f64,
     pub z: f64,
-    /// Squares that two levels leave unexplained, relative to those that a straight line leaves.
+    /// Squared errors of two levels, relative to those of a straight line.
     pub against_line: f64,
 }
 
-/// Finds the best step with at least `least` values on each side. `None` if there are too few
-/// values.
+/// Finds the best step with at least `least` values on each side. Returns `None` if there are too
+/// few values.
 #[must_use]
 pub fn shift(values: &[f64], least: usize) -> Option<LevelStep> {
     let n = values.len();
@@ -122,11 +121,10 @@ pub fn shift(values: &[f64], least: usize) -> Option<LevelStep> {
 pub(crate) struct ExcludedRuns {
     /// Mean of the second part minus mean of the first.
     pub by: f64,
-    /// Distance in standard deviations, corrected for correlation within the second part.
     pub z: f64,
 }
 
-/// Distance between the start of a series and its rest. `None` if either is empty.
+/// Returns the distance between the start of a series and the rest. `None` if either is empty.
 pub(crate) fn apart(before: &[f64], rest: &[f64]) -> Option<ExcludedRuns> {
     if before.is_empty() || rest.len() < 2 {
         return None;

@@ -1,4 +1,5 @@
-//! Detects the warm-up by MSER-5: cuts where the standard error of the remaining mean is smallest.
+//! Detects the warm-up by MSER-5, which cuts where the standard error of the remaining mean is
+//! smallest.
 
 use base::mutant::{self, Mutant};
 
@@ -9,7 +10,7 @@ pub const ENOUGH_VALUES: usize = BATCH * ENOUGH_BATCHES;
 /// Returns how many values at the start to exclude, which is less than half of them. `None` if the
 /// series is too short.
 ///
-/// Does not say whether the rest is steady: of a series that always rises, half remains.
+/// Does not tell whether the rest is steady. Of a series that always rises, half remains.
 #[must_use]
 pub fn warm_up(values: &[f64]) -> Option<usize> {
     let batches: Vec<f64> = values
@@ -28,8 +29,8 @@ pub fn warm_up(values: &[f64]) -> Option<usize> {
     Some(cut * BATCH)
 }
 
-/// Squared standard error of the mean, without correlation. 0 for values that differ only by
-/// rounding, because rounding must not decide the cut.
+/// Returns the squared standard error of the mean, ignoring correlation. 0 for values that differ
+/// only by rounding, because rounding must not decide the cut.
 fn uncertainty(values: &[f64]) -> f64 {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;

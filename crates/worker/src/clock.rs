@@ -1,4 +1,4 @@
-//! The engine's only access to time: CLOCK_MONOTONIC since the start of the run, and the wall
+//! The engine's only access to time: `CLOCK_MONOTONIC` since the start of the run, and the wall
 //! clock. Tests use a manual clock.
 
 use std::{cell::Cell, num::NonZeroU64, rc::Rc};
@@ -8,14 +8,14 @@ use rustix::time::{ClockId, Timespec};
 /// Start of a run on both clocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Zero {
-    /// CLOCK_MONOTONIC in nanoseconds.
+    /// Reading of `CLOCK_MONOTONIC`, in nanoseconds.
     pub monotonic_ns: u64,
-    /// Wall clock in nanoseconds since 1970.
+    /// Reading of the wall clock, in nanoseconds since 1970.
     pub wall_ns: u64,
 }
 
 impl Zero {
-    /// A start `ahead` nanoseconds from now, to give all workers time to get ready.
+    /// Returns a start `ahead` nanoseconds from now, which gives all workers time to get ready.
     #[must_use]
     pub fn in_ns(ahead: u64) -> Zero {
         Zero {
@@ -36,7 +36,7 @@ enum ClockSource {
 }
 
 impl Clock {
-    /// The machine's clock.
+    /// Creates a clock that reads the machine's clock.
     #[must_use]
     pub fn system(zero: Zero) -> Clock {
         Clock(ClockSource::System {
@@ -44,13 +44,13 @@ impl Clock {
         })
     }
 
-    /// A clock that shows the value of a cell.
+    /// Creates a clock that returns the value of a cell.
     #[must_use]
     pub fn manual(cell: Rc<Cell<u64>>) -> Clock {
         Clock(ClockSource::Manual(cell))
     }
 
-    /// Nanoseconds since the start of the run; 0 before it.
+    /// Returns the nanoseconds since the start of the run. 0 before the start.
     #[inline]
     #[must_use]
     pub fn now(&self) -> u64 {
@@ -60,7 +60,8 @@ impl Clock {
         }
     }
 
-    /// The CLOCK_MONOTONIC reading at a time of the run. With a manual clock, a time in the past.
+    /// Returns the `CLOCK_MONOTONIC` reading at a time of the run. With a manual clock, returns a
+    /// time in the past.
     #[must_use]
     pub fn absolute(&self, ns: u64) -> u64 {
         match &self.0 {
@@ -70,27 +71,27 @@ impl Clock {
     }
 }
 
-/// CLOCK_MONOTONIC in nanoseconds.
+/// Returns `CLOCK_MONOTONIC` in nanoseconds.
 #[must_use]
 pub fn monotonic_ns() -> u64 {
     read(ClockId::Monotonic)
 }
 
-/// CPU time of the calling thread in nanoseconds.
+/// Returns the CPU time of the calling thread, in nanoseconds.
 #[must_use]
 pub fn thread_cpu_ns() -> u64 {
     read(ClockId::ThreadCPUTime)
 }
 
-/// How long this thread was runnable and waited for a CPU, in nanoseconds. `None` if the kernel
-/// does not report it.
+/// Returns how long this thread was runnable but waited for a CPU. `None` if the kernel does not
+/// report this.
 #[must_use]
 pub fn thread_waiting_ns() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     text.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// Wall clock in nanoseconds since 1970.
+/// Returns the wall clock in nanoseconds since 1970.
 #[must_use]
 pub fn wall_ns() -> u64 {
     read(ClockId::Realtime)
@@ -106,12 +107,12 @@ fn read(id: ClockId) -> u64 {
     tv_sec as u64 * 1_000_000_000 + tv_nsec as u64
 }
 
-/// Measures the machine's timers. Waits every `gap_ns` as the pacer does, and returns the lateness
-/// of each wait in nanoseconds.
+/// Measures the machine's timers by waiting every `gap_ns`. Returns the lateness of each wait in
+/// nanoseconds.
 #[must_use]
 pub fn bare_timer_loop(gap_ns: u64, count: u64) -> Vec<u64> {
-    // By default a plain sleep may end 50 µs late, because the kernel groups wake-ups. The pacer's
-    // timerfd is exact.
+    // By default, a plain sleep may end 50 µs late, because the kernel groups wake-ups. The pacer's
+    // timerfd is precise.
     let slack = rustix::thread::current_timer_slack()
         .ok()
         .and_then(NonZeroU64::new);
@@ -145,8 +146,8 @@ fn timer_loop(gap_ns: u64, count: u64) -> Vec<u64> {
     lateness
 }
 
-/// Sleeps every `gap_ns` with plain sleeps while `go_on` returns true. Returns the lateness of each
-/// wake-up in nanoseconds.
+/// Sleeps every `gap_ns` while `go_on` returns `true`. Returns the lateness of each wake-up in
+/// nanoseconds.
 pub fn lateness_of_looks(gap_ns: u64, go_on: &dyn Fn() -> bool) -> Vec<u64> {
     let mut deadline = read(ClockId::Monotonic);
     let mut lateness = Vec::new();

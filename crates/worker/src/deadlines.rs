@@ -1,5 +1,5 @@
-//! Deadlines of one worker. Arrivals, think times and back-offs are in an exact heap. Time-outs,
-//! which rarely fire, are in a coarse timer wheel (10 ms).
+//! Deadlines of one worker. Arrivals, think times and back-offs use an exact heap. Timeouts, which
+//! rarely fire, use a coarse timer wheel (10 ms).
 //!
 //! The caller supplies the time to [`Deadlines::fire`].
 
@@ -11,10 +11,10 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-/// Width of the wheel's slots.
+/// Width of the wheel's slots, in nanoseconds.
 pub const TICK_NS: u64 = 10_000_000;
 const SLOTS: usize = 2048;
-/// No deadline.
+/// A time that means "no deadline".
 pub const NEVER: u64 = u64::MAX;
 
 /// The deadlines of one worker.
@@ -31,7 +31,7 @@ pub struct Deadlines {
 enum Sleeper {
     Waiting(Waker),
     Fired,
-    /// Cancelled. The entry is free once the heap has reached it.
+    /// Cancelled. The entry is free as soon as the heap reaches it.
     Gone,
 }
 
@@ -50,13 +50,13 @@ impl Default for Deadlines {
 }
 
 impl Deadlines {
-    /// Time of the next exact deadline.
+    /// Returns the time of the next exact deadline.
     #[must_use]
     pub fn next_exact(&self) -> u64 {
         self.exact.peek().map_or(NEVER, |Reverse((at, _))| *at)
     }
 
-    /// When the wheel must be advanced next.
+    /// Returns when the wheel must next be advanced.
     #[must_use]
     pub fn next_tick(&self) -> u64 {
         (self.tick + 1) * TICK_NS
@@ -83,7 +83,7 @@ impl Deadlines {
                 }
             }
         }
-        // A slot is processed one tick later, when its deadlines have certainly passed.
+        // Process a slot one tick later, when all of its deadlines have passed.
         while self.tick < now_ns / TICK_NS {
             self.tick += 1;
             let due = std::mem::take(&mut self.wheel[self.tick as usize % SLOTS]);
@@ -94,7 +94,7 @@ impl Deadlines {
     }
 
     fn look_at(&mut self, limit: Rc<Limit>, now_ns: u64) {
-        // A stale entry: the deadline was moved to an earlier time.
+        // The entry is stale, because the deadline was moved to an earlier time.
         if limit.queued_at.get() != self.tick {
             return;
         }
@@ -117,8 +117,7 @@ impl Deadlines {
         self.wheel[tick as usize % SLOTS].push(limit);
     }
 
-    /// Sets or moves the deadline of a limit. Moving it to a later time is free, because the wheel
-    /// checks it on expiry.
+    /// Sets or moves the deadline of a limit. Moving it to a later time is free.
     pub fn limit(&mut self, limit: &Rc<Limit>, deadline_ns: u64) {
         limit.deadline.set(deadline_ns);
         limit.expired.set(false);
@@ -144,7 +143,7 @@ impl Deadlines {
     }
 }
 
-/// A time limit of a wait. The waiter polls it.
+/// Time limit of a wait. The waiter polls the limit.
 #[derive(Debug)]
 pub struct Limit {
     deadline: Cell<u64>,
@@ -154,7 +153,7 @@ pub struct Limit {
     waker: RefCell<Option<Waker>>,
 }
 
-/// Why a wait was cut short.
+/// The reason why a wait was cut short.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cut {
     /// The deadline passed.
@@ -176,7 +175,7 @@ impl Default for Limit {
 }
 
 impl Limit {
-    /// Returns ready if the wait must end. Otherwise registers the caller to be woken.
+    /// Returns ready if the wait must end. Otherwise, registers the caller to be woken.
     pub fn poll(&self, cx: &Context<'_>) -> Poll<Cut> {
         if self.aborted.get() {
             return Poll::Ready(Cut::Aborted);
@@ -194,26 +193,25 @@ impl Limit {
         Poll::Pending
     }
 
-    /// Ends all current and future waits under this limit, because the run ended.
+    /// Ends all current and future waits under this limit, because the run has ended.
     pub fn abort(&self) {
         self.aborted.set(true);
         self.wake();
     }
 
-    /// Removes the deadline once the limited operation has finished.
+    /// Removes the deadline when the limited operation has finished.
     pub fn disarm(&self) {
         self.deadline.set(NEVER);
         self.expired.set(false);
     }
 
-    /// Drops the waker. The wheel may keep the limit until its time-out, and with it the waker
-    /// would keep a whole task alive.
+    /// Drops the waker, because it would keep a whole task alive until the timeout.
     pub fn retire(&self) {
         self.disarm();
         self.waker.borrow_mut().take();
     }
 
-    /// Whether the run ended.
+    /// Whether the run has ended.
     #[must_use]
     pub fn is_aborted(&self) -> bool {
         self.aborted.get()
@@ -231,7 +229,7 @@ impl Limit {
     }
 }
 
-/// A sleep until an exact moment, cancelled when dropped.
+/// A sleep until an exact time, cancelled when dropped.
 #[derive(Debug)]
 pub struct Sleep<'a> {
     deadlines: &'a RefCell<Deadlines>,

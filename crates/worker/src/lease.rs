@@ -1,5 +1,4 @@
-//! Lease of a node: how long it may send unless the conductor renews the lease. A process that was
-//! frozen checks the lease before it sends again.
+//! Lease of a node: how long the node may send unless the conductor renews the lease.
 
 use std::sync::{
     Arc,
@@ -8,10 +7,10 @@ use std::sync::{
 
 use crate::clock;
 
-/// Names the cause of a run that ended because its lease expired.
+/// Cause of a run that ended because its lease expired, as shown to the user.
 pub const ENDED: &str = "losing its conductor";
 
-/// When the lease expires, by CLOCK_MONOTONIC. Clones refer to the same lease.
+/// Expiry of a lease on `CLOCK_MONOTONIC`. Clones refer to the same lease.
 #[derive(Debug, Clone)]
 pub struct Lease(Arc<AtomicU64>);
 
@@ -22,12 +21,12 @@ impl Lease {
         Lease(Arc::new(AtomicU64::new(u64::MAX)))
     }
 
-    /// Starts the lease. It expires at this time of CLOCK_MONOTONIC.
+    /// Starts the lease, which expires at this time of `CLOCK_MONOTONIC`.
     pub fn begin(&self, until_ns: u64) {
         self.0.store(until_ns, Ordering::Relaxed);
     }
 
-    /// Extends the lease to this time of CLOCK_MONOTONIC. Never shortens it.
+    /// Extends the lease to this time of `CLOCK_MONOTONIC`. Never shortens the lease.
     pub fn renew(&self, until_ns: u64) {
         self.0.fetch_max(until_ns, Ordering::Relaxed);
     }

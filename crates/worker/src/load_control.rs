@@ -8,15 +8,15 @@ use std::sync::{
 
 use plan::{ActivePeriod, Load, Rate, Schedule, load::Fixed, units::MILLISECOND};
 
-/// Time from a request to the start of a change.
+/// Time between a request for a change and its start.
 pub const LEAD_NS: u64 = 500 * MILLISECOND;
-/// Requests per second of one worker. Above this rate another worker is added.
+/// Requests per second for each worker. Above this rate, the run adds another worker.
 pub const PER_WORKER: f64 = 15_000.0;
-/// A change must be stored at least this long before its start. A later one is revoked.
+/// A change must be stored at least this long before its start. A change stored later is revoked.
 pub const KNOWN_NS: u64 = LEAD_NS / 2;
 /// Time between two checks for a change.
 pub const LOOK_NS: u64 = 100 * MILLISECOND;
-/// Maximum number of users. The numbering of iterations limits it.
+/// Maximum number of users, limited by the numbering of iterations.
 pub const MOST_USERS: u32 = 1_000_000;
 
 /// A load that can be changed. Clones refer to the same state.
@@ -31,7 +31,7 @@ struct LoadState {
     most: Most,
 }
 
-/// How far this process can raise the load.
+/// Maximum load that this process can produce.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Most {
     /// Maximum number of arrivals per second: the workers' capacity divided by the requests per
@@ -44,15 +44,15 @@ pub struct Most {
 /// The load with all changes so far.
 #[derive(Debug, Clone)]
 pub struct CurrentLoad {
-    /// Intended starts. Phases are those of the plan.
+    /// Schedule of the intended starts, with the phases of the plan.
     pub schedule: Schedule,
-    /// The load with its rates and users. A phase that was changed is split in two.
+    /// The load with its rates and users. A changed phase is split in two.
     pub load: Load,
     /// All changes in order of time.
     pub changes: Vec<Change>,
 }
 
-/// The quantity that can be changed, with its value.
+/// The quantity to change, with its value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum AdjustedLoad {
     /// Arrivals per second until the end of the phase.
@@ -66,26 +66,26 @@ pub enum AdjustedLoad {
 pub struct Change {
     /// Start of the change, in nanoseconds from the start.
     pub at_ns: u64,
-    /// Phase of the plan that the change is in.
+    /// Phase of the plan in which the change takes effect.
     pub phase: u32,
-    /// Value before.
+    /// Value before the change.
     pub from: AdjustedLoad,
-    /// Value after.
+    /// Value after the change.
     pub to: AdjustedLoad,
     /// New number of planned arrivals, in total and by phase. `None` for a closed load.
     pub planned: Option<(u64, Vec<u64>)>,
 }
 
-/// Why a change is rejected.
+/// The reason why a change is rejected.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ChangeRefusal {
     /// The load cannot be changed.
     Fixed(Fixed),
-    /// The load has this value already.
+    /// The load already has this value.
     Same,
-    /// The value exceeds what this process can do.
+    /// The value exceeds the limits of this process.
     TooMuch(AdjustedLoad, Most),
-    /// This thread was delayed, so some workers might not see the change in time.
+    /// This thread was delayed, so some workers might not receive the change in time.
     TooLate,
 }
 
@@ -129,19 +129,20 @@ impl LoadControl {
         }))
     }
 
-    /// Limits of this process.
+    /// Returns the limits of this process.
     #[must_use]
     pub fn most(&self) -> Most {
         self.0.most
     }
 
-    /// The load with all changes so far.
+    /// Returns the load with all changes so far.
     #[must_use]
     pub fn state(&self) -> CurrentLoad {
         self.lock().clone()
     }
 
-    /// Changes after the first `known` ones, and the current load. `None` if there are none.
+    /// Returns the changes after the first `known` ones, and the current load. `None` without new
+    /// changes.
     #[must_use]
     pub fn changes_since(&self, known: usize) -> Option<(Vec<Change>, Load)> {
         let state = self.lock();
@@ -149,20 +150,20 @@ impl LoadControl {
         Some((new.to_vec(), state.load.clone()))
     }
 
-    /// Number of arrivals of shard `shard` out of `of` that are due by a time, with all changes.
+    /// Returns the number of arrivals of shard `shard` out of `of` that are due by a time, with all
+    /// changes.
     pub fn due_of_shard(&self, shard: u64, of: u64, until_ns: u64) -> u64 {
         self.lock().schedule.due_of_shard(shard, of, until_ns)
     }
 
     /// Changes the load for the rest of the current phase. `now` returns the current time of the
-    /// run. Added users start when the change does. Removed users finish their iteration.
+    /// run. Removed users finish their iteration.
     ///
-    /// Workers check for changes before they act on an arrival, so a change must be stored before
-    /// its start. A change that was stored too late is revoked before anyone can read it, because
-    /// readers of a new version wait for the lock.
+    /// A change must be stored before its start, because workers check for changes before acting on
+    /// an arrival. A change that was stored too late is revoked before any worker can read it.
     pub fn change(&self, to: AdjustedLoad, now: impl Fn() -> u64) -> Result<Change, ChangeRefusal> {
         let mut state = self.lock();
-        // Changes start in the order of their requests.
+        // Changes start in the order in which they were requested.
         let newest = state.changes.last().map_or(0, |change| change.at_ns + 1);
         let at_ns = (now() + LEAD_NS).max(newest);
         let from = state.at(at_ns, self.0.closed_ns)?;
@@ -181,7 +182,7 @@ impl LoadControl {
         Ok(change)
     }
 
-    /// The value that a change now would replace. Fails if the load cannot be changed.
+    /// Returns the value that a change now would replace. Fails if the load cannot be changed.
     pub fn now(&self, now_ns: u64) -> Result<AdjustedLoad, ChangeRefusal> {
         self.lock().at(now_ns + LEAD_NS, self.0.closed_ns)
     }
@@ -287,7 +288,7 @@ impl AdjustedLoad {
         matches!(self, AdjustedLoad::Rate(_))
     }
 
-    /// The value: arrivals per second, or users.
+    /// Returns the value: arrivals per second, or users.
     #[must_use]
     pub fn figure(self) -> f64 {
         match self {
@@ -316,12 +317,12 @@ impl LoadView {
         true
     }
 
-    /// Version of the load. Every change increases it.
+    /// Returns the version of the load, which increases with every change.
     pub fn version(&self) -> u64 {
         self.version
     }
 
-    /// The load as of the last check.
+    /// Returns the load as of the last check.
     pub fn state(&self) -> &CurrentLoad {
         &self.state
     }
@@ -367,7 +368,6 @@ mod tests {
         assert!(!view.renew());
         assert_eq!(view.state().schedule.total(), 75 + 680);
         assert_eq!(change.planned, Some((755, vec![755])));
-        // A second change at the same moment applies after the first.
         let next = load_control.change(rate(10), || SECOND).unwrap();
         assert_eq!((next.at_ns, next.from), (SECOND + LEAD_NS + 1, rate(80)));
     }

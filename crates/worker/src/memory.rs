@@ -1,21 +1,21 @@
-//! Memory budget of a worker for waiting users, response bodies and captured values. The sizes are
+//! Memory budget of a worker for waiting users, response bodies and captured values. Sizes are
 //! estimates.
 //!
-//! A run that exceeds the budget has a generator fault.
+//! Exceeding the budget is a generator fault.
 
 use std::{cell::Cell, rc::Rc};
 
 use serde_json::Value;
 
-/// Memory of a virtual user with its task, variables, deadlines and connection, in bytes. Measured
-/// and rounded up.
+/// Memory of a virtual user, including task, variables, deadlines and connection, in bytes.
+/// Measured and rounded up.
 pub const USER: u64 = 6 << 10;
-/// Advice for a run that exceeds its budget.
+/// Advice for a run that exceeds the budget.
 pub const ADVICE: &str = "--memory raises the budget, a time-out shortens the wait";
-/// Maximum memory of a value in a parsed document, with its entry in an object, in bytes.
+/// Maximum memory of a value in a parsed document, including its entry in an object, in bytes.
 const PER_VALUE: u64 = 160;
 
-/// A worker's budget.
+/// The memory budget of a worker.
 #[derive(Debug)]
 pub struct Memory {
     limit: u64,
@@ -23,7 +23,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Creates a budget in bytes.
+    /// Creates a budget of `limit` bytes.
     #[must_use]
     pub fn new(limit: u64) -> Memory {
         Memory {
@@ -32,7 +32,7 @@ impl Memory {
         }
     }
 
-    /// Reserves bytes. Returns false if they exceed the budget.
+    /// Reserves bytes. Returns `false` if they exceed the budget.
     pub fn take(&self, bytes: u64) -> bool {
         let used = self.used.get().saturating_add(bytes);
         let fits = used <= self.limit;
@@ -42,12 +42,12 @@ impl Memory {
         fits
     }
 
-    /// Releases bytes.
+    /// Releases reserved bytes.
     pub fn give(&self, bytes: u64) {
         self.used.set(self.used.get().saturating_sub(bytes));
     }
 
-    /// Bytes left.
+    /// Returns the number of unreserved bytes.
     #[must_use]
     pub fn left(&self) -> u64 {
         self.limit.saturating_sub(self.used.get())
@@ -71,7 +71,7 @@ impl Held {
         }
     }
 
-    /// Changes the reservation to `bytes`. Returns false if they exceed the budget.
+    /// Changes the reservation to `bytes`. Returns `false` if they exceed the budget.
     pub fn hold(&self, bytes: u64) -> bool {
         let held = self.bytes.get();
         if bytes > held && !self.memory.take(bytes - held) {
@@ -82,7 +82,7 @@ impl Held {
         true
     }
 
-    /// Replaces a part of the reservation. Returns false if it exceeds the budget.
+    /// Replaces a part of the reservation. Returns `false` if the new part exceeds the budget.
     pub fn replace(&self, before: u64, now: u64) -> bool {
         let others = self.bytes.get().saturating_sub(before);
         self.hold(others.saturating_add(now))
@@ -95,7 +95,7 @@ impl Drop for Held {
     }
 }
 
-/// Maximum memory of a parsed JSON text, in bytes.
+/// Returns the maximum memory of a parsed JSON text, in bytes.
 #[must_use]
 pub fn parsed(json: &str) -> u64 {
     let is_between = |byte: &&u8| matches!(byte, b',' | b'[' | b'{');
@@ -103,13 +103,13 @@ pub fn parsed(json: &str) -> u64 {
     values * PER_VALUE + 2 * json.len() as u64
 }
 
-/// Upper bound of [`parsed`] for any text of this length.
+/// Returns an upper bound of [`parsed`] for any text of this length.
 #[must_use]
 pub fn parsed_at_most(bytes: u64) -> u64 {
     (1 + bytes) * PER_VALUE + 2 * bytes
 }
 
-/// Memory of a value in bytes. Small ones count as part of their user.
+/// Returns the memory of a value in bytes. Small values count as part of their user.
 #[must_use]
 pub fn weight(value: &Value) -> u64 {
     match value {

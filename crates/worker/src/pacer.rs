@@ -1,8 +1,8 @@
-//! A worker's main future. It sleeps on a timerfd until the next deadline, then runs the worker.
+//! A worker's main future. Sleeps on a timerfd until the next deadline, then runs the worker.
 //!
-//! Deadlines within the pacing slack share a wake-up ([`WakeupLatency::wake_at`]). Without slack
-//! the worker wakes early and polls for the last microseconds. That time is accounted as spin time.
-//! tokio's timer is too coarse (milliseconds).
+//! Deadlines within the pacing slack share a wake-up ([`WakeupLatency::wake_at`]). Without slack,
+//! the worker wakes early and polls for the last microseconds. tokio's timer is too coarse
+//! (milliseconds).
 
 use std::{cell::Cell, io, os::fd::OwnedFd, task::Poll};
 
@@ -19,8 +19,8 @@ pub struct Pacer {
 }
 
 impl Pacer {
-    /// Creates a pacer with a slack. Must be called inside the worker's runtime. Fails without a
-    /// timer descriptor.
+    /// Creates a pacer with this slack. Must be called inside the worker's runtime. Fails if no
+    /// timer descriptor is available.
     pub fn new(slack_ns: u64) -> io::Result<Pacer> {
         let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
         let timer = rustix::time::timerfd_create(TimerfdClockId::Monotonic, flags)?;
@@ -31,7 +31,7 @@ impl Pacer {
         })
     }
 
-    /// Runs the worker at every deadline until `done` returns true. Fails if the timer fails.
+    /// Runs the worker at every deadline until `done` returns `true`. Fails if the timer fails.
     pub async fn run(&self, worker: &Worker, done: impl Fn() -> bool) -> io::Result<()> {
         loop {
             let now = worker.clock.now();
@@ -49,7 +49,6 @@ impl Pacer {
             if deadline <= now {
                 tokio::task::yield_now().await;
             } else if wake_at <= now {
-                // Runs ready tasks and polls the kernel without waiting.
                 tokio::task::yield_now().await;
                 self.spun(worker, now);
             } else {
@@ -75,8 +74,8 @@ impl Pacer {
         }
     }
 
-    /// Sleeps until `at_ns` (nanoseconds of the run). Ends earlier if a task registers a deadline
-    /// before both `at_ns` and `deadline_ns`.
+    /// Sleeps until `at_ns` (nanoseconds of the run), or until a task registers an earlier
+    /// deadline.
     async fn sleep(&self, worker: &Worker, at_ns: u64, deadline_ns: u64) -> io::Result<()> {
         let absolute_ns = worker.clock.absolute(at_ns);
         let at = Timespec {

@@ -1,15 +1,15 @@
 //! What a virtual user did in one step, for the trace of `--once`. The caller hides secrets.
 
-/// What a virtual user did in one step.
+/// A step of a virtual user and its result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StepTrace {
-    /// A request.
+    /// A request and its result.
     Request(Box<RequestTrace>),
     /// A think time, in nanoseconds.
     Thinks(u64),
-    /// A skipped step: method and URL as written, and the reason.
+    /// A skipped step. Holds the method and URL as written, and the reason.
     LeftOut(String, &'static str),
-    /// A decision: the condition or choice, and its result.
+    /// A decision. Holds the condition or choice, and the result.
     Goes(String, String),
     /// The start of a group, with the group's name.
     GroupBegins(String),
@@ -17,34 +17,34 @@ pub enum StepTrace {
     GroupEnds {
         /// Name of the group.
         name: String,
-        /// Time since its first step was due, in nanoseconds.
+        /// Time since the group's first step was due, in nanoseconds.
         took_ns: u64,
-        /// Pauses included in that time, in nanoseconds.
+        /// Pauses included in `took_ns`, in nanoseconds.
         paused_ns: u64,
         /// Whether a failure ended the group.
         failed: bool,
     },
 }
 
-/// A finished request.
+/// A finished request in the trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestTrace {
     /// Name of the request's row, without the method.
     pub name: Option<String>,
-    /// The method.
+    /// HTTP method.
     pub method: String,
-    /// The URL as sent, or as written if nothing was sent.
+    /// The URL as sent, or as written if no request was sent.
     pub url: String,
-    /// The status, if there was a response.
+    /// HTTP status. `None` without a response.
     pub status: Option<u16>,
-    /// Time in nanoseconds from when the worker took up the request to the last byte read, or until
-    /// it was given up.
+    /// Time from when the worker took up the request until the last byte was read or the request
+    /// was given up, in nanoseconds.
     pub took_ns: u64,
     /// Results of captures and checks.
     pub found: Vec<CheckResult>,
-    /// Why the request failed, if it did.
+    /// Why the request failed. `None` if it did not.
     pub failed: Option<String>,
-    /// An excerpt of the body, if the request failed.
+    /// An excerpt of the body. `None` unless the request failed.
     pub body: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Stops a run: first drain, then abort. Keeps the cause.
+//! Stops a run in two steps, drain and abort, and keeps the cause.
 
 use std::sync::{
     Arc, OnceLock,
@@ -7,13 +7,13 @@ use std::sync::{
 
 const INTERRUPT: u8 = 2;
 
-/// How urgently the run must end.
+/// Urgency with which a run must end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Urgency {
     /// The run continues.
     None,
-    /// No new arrivals; in-flight work may finish.
+    /// No new arrivals start, but in-flight work may finish.
     Drain,
     /// In-flight work is abandoned.
     Abort,
@@ -22,15 +22,15 @@ pub enum Urgency {
 /// Verdict of a stop rule that ends a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RuleVerdict {
-    /// Passed.
+    /// The run passes.
     Pass,
-    /// Failed.
+    /// The run fails.
     Fail,
-    /// Inconclusive.
+    /// The run is inconclusive.
     Inconclusive,
 }
 
-/// Why a run ended early.
+/// The reason why a run ended early.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cause {
     /// A signal with this number.
@@ -41,12 +41,12 @@ pub enum Cause {
     Limit(String),
     /// The stop button on the live page.
     Page,
-    /// A failure of Loadline itself.
+    /// A failure of Loadline itself, in words.
     Fault(String),
 }
 
 impl Cause {
-    /// Name of the cause's kind in the record.
+    /// Returns the name of the cause's variant in the record.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
@@ -77,7 +77,7 @@ impl std::fmt::Display for Cause {
     }
 }
 
-/// Stops a run. Cheap to clone. Workers poll it a hundred times a second.
+/// Stops a run. Clones refer to the same stop. Workers poll it a hundred times a second.
 #[derive(Debug, Clone, Default)]
 pub struct StopHandle(Arc<StopState>);
 
@@ -85,16 +85,16 @@ pub struct StopHandle(Arc<StopState>);
 struct StopState {
     urgency: AtomicU8,
     signal: AtomicU8,
-    /// Time of the first stop: nanoseconds from the start, plus one. 0 means that there was none.
+    /// Time of the first stop in nanoseconds from the start, plus one. 0 means that no stop was
+    /// requested.
     at: AtomicU64,
     cause: OnceLock<Cause>,
 }
 
 impl StopHandle {
-    /// Requests a stop. The first request is the cause. A second signal aborts the run; further
-    /// stop rules and button presses do not.
+    /// Requests a stop. The first request is the cause. A second signal aborts the run.
     pub fn stop(&self, cause: Cause) {
-        // Stored before the stop becomes visible.
+        // Store the cause before the stop becomes visible.
         let _ = self.0.cause.set(cause.clone());
         let urgency = &self.0.urgency;
         let (none, drain) = (Urgency::None as u8, Urgency::Drain as u8);
@@ -119,13 +119,13 @@ impl StopHandle {
             .store(Urgency::Abort as u8, Ordering::Relaxed);
     }
 
-    /// Why the run was stopped, if it was.
+    /// Returns why the run was stopped, if it was.
     #[must_use]
     pub fn cause(&self) -> Option<&Cause> {
         self.0.cause.get()
     }
 
-    /// Current urgency.
+    /// Returns the current urgency.
     #[must_use]
     pub fn urgency(&self) -> Urgency {
         match self.0.urgency.load(Ordering::Relaxed) {
@@ -135,7 +135,7 @@ impl StopHandle {
         }
     }
 
-    /// Number of the signal, if a signal was the cause.
+    /// Returns the number of the signal, if a signal was the cause.
     #[must_use]
     pub fn signal(&self) -> Option<u8> {
         Some(self.0.signal.load(Ordering::Relaxed)).filter(|n| *n > 0)
@@ -148,7 +148,7 @@ impl StopHandle {
             .compare_exchange(0, now_ns + 1, Ordering::Relaxed, Ordering::Relaxed);
     }
 
-    /// When workers noticed the first stop, in nanoseconds from the start.
+    /// Returns when workers noticed the first stop, in nanoseconds from the start.
     #[must_use]
     pub fn noticed_at(&self) -> Option<u64> {
         self.0.at.load(Ordering::Relaxed).checked_sub(1)

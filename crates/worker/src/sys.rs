@@ -19,16 +19,16 @@ unsafe extern "C" {
     fn adjtimex(timex: *mut Timex) -> c_int;
 }
 
-/// The kernel's maximum error of the wall clock in microseconds. `Some(None)` means that the clock
-/// is not synchronized, `None` that the error is unknown.
+/// Returns the kernel's maximum error of the wall clock, in microseconds. `Some(None)` means that
+/// the clock is not synchronized, `None` that the error is unknown.
 #[must_use]
 pub fn clock_error_us() -> Option<Option<u64>> {
     #[cfg(target_pointer_width = "64")]
     {
-        /// `TIME_ERROR`: the clock is not synchronized.
+        /// The kernel's `TIME_ERROR`: the clock is not synchronized.
         const UNKEPT: c_int = 5;
         let mut timex: Timex = [0; 26];
-        // SAFETY: the words are as long as the structure, which the kernel fills; mode 0 (the first
+        // SAFETY: the words are as long as the structure, which the kernel fills. Mode 0 (the first
         // word) changes nothing.
         let state = unsafe { adjtimex(&raw mut timex) };
         let error = u64::try_from(timex[3]).ok();
@@ -47,18 +47,18 @@ pub fn exit_at_once(code: u8) -> ! {
 /// Registers a descriptor with the current runtime.
 pub fn watch(fd: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
     // SAFETY: `OwnedFd::as_raw_fd` always returns the same descriptor, which is open as long as the
-    // `OwnedFd` lives; the `AsyncFd` owns it, so nothing else can close it.
+    // `OwnedFd` exists. The `AsyncFd` owns it, so no other code can close it.
     unsafe { AsyncFd::register(fd) }.map_err(io::Error::from)
 }
 
 /// Registers a connection with the current runtime for an interest.
 pub fn watch_for(tcp: TcpStream, interest: Interest) -> io::Result<AsyncFd<TcpStream>> {
-    // SAFETY: as above: a `TcpStream` owns its descriptor and always returns the same one; the
+    // SAFETY: as above. A `TcpStream` owns its descriptor and always returns the same one, and the
     // `AsyncFd` owns the stream.
     unsafe { AsyncFd::register_with_interest(tcp, interest) }.map_err(io::Error::from)
 }
 
-/// Raises the limit on open files to the kernel's maximum. Returns the limit.
+/// Raises the limit on open files to the kernel's maximum. Returns the new limit.
 #[must_use]
 pub fn raise_descriptors() -> Option<u64> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};

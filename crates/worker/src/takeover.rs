@@ -1,8 +1,8 @@
-//! Takeover of a lost node's share: its arrivals from a time shortly ahead that all workers agree
-//! on. The caller detects and records the loss.
+//! Takeover of a lost node's share: the node's arrivals from a future time that all workers agree
+//! on.
 //!
 //! Only scheduled arrivals of scenarios can be taken over. Users of a closed load, raw requests,
-//! MQTT clients and external drivers keep their shares. Limits per process do not change.
+//! MQTT clients and external drivers keep their shares.
 
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,
@@ -25,7 +25,7 @@ struct TakeoverState {
 
 #[derive(Debug, Default)]
 struct Takeovers {
-    /// This process's own share. `None` if it cannot take over others.
+    /// Share of this process. `None` if this process cannot take over others.
     own: Option<Share>,
     end_ns: u64,
     taken_over: Vec<TakenOver>,
@@ -34,22 +34,22 @@ struct Takeovers {
 /// A share that was taken over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TakenOver {
-    /// The share, out of all arrivals.
+    /// The lost node's share of all arrivals.
     pub share: Share,
-    /// Only arrivals intended at or after this time are taken over, in nanoseconds from the start.
+    /// Intended start from which arrivals are taken over, in nanoseconds from the start.
     pub from_ns: u64,
 }
 
-/// Why a share cannot be taken over.
+/// The reason why a share cannot be taken over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TakeoverRefusal {
-    /// The work does not allow it, or the run was not prepared for it.
+    /// The work does not allow takeovers, or the run was not prepared for them.
     NotHere,
     /// Some of these arrivals already belong to this process.
     Own,
     /// No arrivals are left.
     Over,
-    /// Some workers might not see the takeover in time. Try again with a later time.
+    /// Some workers might not notice the takeover in time. Try again with a later time.
     TooLate,
 }
 
@@ -69,16 +69,14 @@ impl std::fmt::Display for TakeoverRefusal {
 impl std::error::Error for TakeoverRefusal {}
 
 impl ShardTakeover {
-    /// A takeover must be requested at least this long before it starts.
+    /// Minimum time between the request for a takeover and its start, in nanoseconds.
     pub const AHEAD_NS: u64 = KNOWN_NS;
 
     /// Takes over the arrivals of a share that are intended at `from_ns` or later. `now` returns
     /// the current time of the run.
     ///
-    /// Workers check for takeovers before they act on an arrival, so a takeover must be stored
-    /// before it starts. One that was stored too late is revoked before anyone can read it.
-    ///
-    /// On failure nothing of the share is sent.
+    /// A takeover must be stored before it starts, because workers check for takeovers before
+    /// acting on an arrival. On failure, no arrival of the share is sent.
     pub fn take_over(
         &self,
         share: Share,
@@ -104,7 +102,7 @@ impl ShardTakeover {
         Ok(())
     }
 
-    /// All takeovers in order.
+    /// Returns all takeovers in order.
     #[must_use]
     pub fn taken_over(&self) -> Vec<TakenOver> {
         self.lock().taken_over.clone()
@@ -117,7 +115,8 @@ impl ShardTakeover {
         state.end_ns = schedule.end_ns();
     }
 
-    /// Number of taken-over arrivals that are due by a time and belong to one of `of` workers.
+    /// Returns the number of taken-over arrivals that are due by a time and belong to one of `of`
+    /// workers.
     pub fn due(&self, schedule: &Schedule, position: WorkerPosition, until_ns: u64) -> u64 {
         let due = |taken_over: &TakenOver| {
             let share = position.part_of(taken_over.share);
@@ -228,7 +227,6 @@ mod tests {
         assert_eq!(view.news(), [taken_over]);
         assert!(view.news().is_empty());
         assert_eq!(takeovers.taken_over(), [taken_over]);
-        // Ten arrivals a second, from 1.25 s on.
         assert_eq!(takeovers.due(&schedule(), ONLY_WORKER, from_ns), 0);
         let of_workers = |until| {
             (0..2)

@@ -1,7 +1,7 @@
-//! Detects hung workers, for example in a user's script. After some seconds a hung worker is given
-//! up: it is reported and no longer waited for.
+//! Detects workers that hang, for example in a user's script. After some seconds, a hung worker is
+//! given up: it is reported, and the run no longer waits for it.
 //!
-//! The collector polls the watchdog ten times a second. The watchdog starts and ends no threads.
+//! The collector polls the watchdog ten times a second.
 
 use std::sync::{
     Arc,
@@ -10,13 +10,13 @@ use std::sync::{
 
 use crate::stop::{StopHandle, Urgency};
 
-/// Time between two polls.
+/// Time between two polls, in nanoseconds.
 pub const LOOK_NS: u64 = 100_000_000;
 /// Number of polls without a heartbeat after which a worker is given up.
 const LOOKS: u32 = 50;
 const LOOKS_IN_A_HURRY: u32 = 10;
 
-/// A worker's heartbeat. The worker updates it at every tick.
+/// Heartbeat of a worker, which updates it at every tick.
 #[derive(Debug, Default)]
 pub struct Pulse {
     beats: AtomicU64,
@@ -26,7 +26,7 @@ pub struct Pulse {
 }
 
 impl Pulse {
-    /// Registers the calling thread as the worker's.
+    /// Registers the calling thread as that of the worker.
     pub fn begin(&self) {
         let thread = rustix::thread::gettid().as_raw_nonzero().get();
         self.thread.store(thread, Ordering::Relaxed);
@@ -47,7 +47,7 @@ impl Pulse {
     }
 }
 
-/// Describes what a worker is doing, if that is known.
+/// Describes the current activity of a worker, if known.
 pub type Doing = Arc<dyn Fn(usize) -> Option<String> + Send + Sync>;
 
 /// A worker that was given up.
@@ -55,12 +55,12 @@ pub type Doing = Arc<dyn Fn(usize) -> Option<String> + Send + Sync>;
 pub struct Stuck {
     /// Index of the worker.
     pub worker: usize,
-    /// What the worker was doing, if that is known.
+    /// Activity of the worker when it was given up, if known.
     pub doing: Option<String>,
 }
 
 impl Stuck {
-    /// Names the worker, for use after "ended early by".
+    /// Returns the name of the worker, which follows "ended early by".
     #[must_use]
     pub fn by_whom(&self) -> String {
         let from = self.doing.as_ref().map(|doing| format!(" from {doing}"));
@@ -91,7 +91,7 @@ pub struct Watchdog {
 struct WatchedWorker {
     pulse: Arc<Pulse>,
     beats: u64,
-    /// How long its thread has waited for a CPU, in nanoseconds.
+    /// How long the worker's thread has waited for a CPU, in nanoseconds.
     waited_ns: u64,
     still: u32,
     given_up: bool,
@@ -125,7 +125,7 @@ impl Watchdog {
         self.next_look_ns = now_ns + LOOK_NS;
         let urgency = self.stop.urgency();
         if urgency > Urgency::None {
-            // The hung worker may be the only one that could have noticed the stop.
+            // Only the hung worker may have been able to notice the stop.
             self.stop.noticed(now_ns);
         }
         let patience = if urgency == Urgency::Abort {
@@ -161,7 +161,7 @@ impl Watchdog {
         workers.all(|worker| worker.given_up || worker.pulse.is_over())
     }
 
-    /// The workers that were given up.
+    /// Returns the workers that were given up.
     #[must_use]
     pub fn into_stuck(self) -> Vec<Stuck> {
         self.stuck
@@ -169,7 +169,7 @@ impl Watchdog {
 }
 
 impl WatchedWorker {
-    /// Whether the heartbeat has not moved for `patience` polls.
+    /// Whether the heartbeat has not changed for `patience` polls.
     fn is_still(&mut self, patience: u32) -> bool {
         if self.given_up || self.pulse.is_over() {
             return false;

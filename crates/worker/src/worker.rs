@@ -38,7 +38,7 @@ use crate::{
     watchdog::Pulse,
 };
 
-/// Maximum number of queued lines. More are counted and dropped, so that no user waits for the
+/// Maximum number of queued lines. Further lines are dropped, so that no user waits for the
 /// terminal.
 const MAX_LINES: usize = 10_000;
 const MAX_REMARKS: usize = 16;
@@ -60,11 +60,11 @@ pub enum OutputLine {
     Log { text: String, secrets: Vec<String> },
     /// Output of a hook, printed unchanged.
     Text(String),
-    /// Why a virtual user ended early, if requested.
+    /// Why a virtual user ended early. Sent only on request.
     Error(KeptReason),
     /// Several lines of a trace.
     Trace(String),
-    /// A step of a virtual user, if requested.
+    /// A step of a virtual user. Sent only on request.
     Step(StepTrace),
     /// A note that every report shows.
     Remark(String),
@@ -77,24 +77,24 @@ pub enum OutputLine {
 pub struct WorkerContext {
     /// Start of the run.
     pub zero: crate::clock::Zero,
-    /// Stops the run.
+    /// Handle that stops the run.
     pub stop: StopHandle,
-    /// The lease, if any.
+    /// Lease of the node, if any.
     pub lease: Option<Lease>,
-    /// The load control, if the load can be changed.
+    /// Control of the load, if it can be changed.
     pub load_control: Option<LoadControl>,
-    /// Takeovers, if allowed.
+    /// Takeovers of shares, if allowed.
     pub takeovers: Option<ShardTakeover>,
     /// Channel to the collector.
     pub messages: Sender<WorkerMessage>,
-    /// Number of lines on their way to the collector.
+    /// Number of queued lines that the collector has not yet received.
     pub lines: Arc<AtomicUsize>,
-    /// Number of active virtual users of the process, for limits over all workers. Updated at each
+    /// Number of active virtual users in the process, for limits across workers. Updated at each
     /// arrival.
     pub users: Arc<AtomicU64>,
     /// This process's share of everything that the plan numbers.
     pub share: Share,
-    /// Whether requests and responses are traced.
+    /// Whether to trace requests and responses.
     pub trace: bool,
     /// Whether virtual users report each step.
     pub walks: bool,
@@ -102,35 +102,35 @@ pub struct WorkerContext {
     pub drain_ns: Option<u64>,
     /// How late a deadline may be handled so that several share a wake-up, in nanoseconds.
     pub pacing_slack_ns: u64,
-    /// The labels of the run.
+    /// Labels of the run.
     pub labels: Registry,
     /// This worker's heartbeat.
     pub pulse: Arc<Pulse>,
 }
 
-/// Returns how many requests were due by a time (nanoseconds from the start) and have not started.
+/// Returns how many requests were due by a time (nanoseconds from the start) but have not started.
 pub type Backlog = Box<dyn Fn(u64) -> u64>;
 
-/// One worker.
+/// State of a worker.
 pub struct Worker {
     /// Index of the worker in its group.
     pub index: usize,
     /// Number of workers in the group.
     pub workers: usize,
-    /// Random seed.
+    /// Seed of all random numbers.
     pub seed: u64,
-    /// Its clock.
+    /// Clock of the run.
     pub clock: Clock,
-    /// Its recorder.
+    /// Recorder of samples.
     pub recorder: RefCell<Recorder>,
     labels: RefCell<LabelCache>,
-    /// Its deadlines.
+    /// Deadlines of the worker's tasks.
     pub deadlines: RefCell<Deadlines>,
     /// Receive buffer for all connections.
     pub buffer: RefCell<Box<[u8]>>,
-    /// Shared context.
+    /// Context shared by all workers.
     pub common: WorkerContext,
-    /// Memory budget.
+    /// Memory budget of the worker.
     pub memory: Rc<Memory>,
     /// Number of requests in flight.
     pub in_flight: Cell<u64>,
@@ -143,7 +143,7 @@ pub struct Worker {
     pub open: Rc<Cell<u64>>,
     /// Wakes the pacer.
     pub alarm: PacerWaker,
-    /// Expires when no more arrivals may start.
+    /// Limit that expires when no more arrivals may start.
     pub arrivals_end: Limit,
     aborted: Cell<bool>,
     remarks: RefCell<Vec<String>>,
@@ -154,12 +154,12 @@ pub struct Worker {
     next_sample: Cell<u64>,
 }
 
-/// Which part of its process's share belongs to a worker.
+/// Position of a worker in its group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WorkerPosition {
     /// Index of the worker in its group.
     pub index: usize,
-    /// Workers of the group.
+    /// Number of workers in the group.
     pub workers: usize,
 }
 
@@ -171,13 +171,13 @@ impl WorkerPosition {
     }
 }
 impl Worker {
-    /// The worker's share of everything that the plan numbers, over all processes.
+    /// Returns the worker's share of everything that the plan numbers, across all processes.
     #[must_use]
     pub fn share(&self) -> Share {
         self.position().part_of(self.common.share)
     }
 
-    /// Returns its index and the size of its group.
+    /// Returns the index of the worker and the size of its group.
     #[must_use]
     pub fn position(&self) -> WorkerPosition {
         WorkerPosition {
@@ -225,8 +225,8 @@ impl Worker {
         }
     }
 
-    /// Returns the number of a label that appears at run time, or that of (other) if there are too
-    /// many.
+    /// Returns the number of a label that appears during the run, or that of `(other)` if there are
+    /// too many.
     pub fn label(&self, group: LabelGroup, method: &str, name: &str) -> LabelId {
         let (id, is_new) = self.labels.borrow_mut().id(group, method, name);
         if is_new {
@@ -238,8 +238,8 @@ impl Worker {
         id
     }
 
-    /// Runs everything that is due: deadlines, the timer wheel, closed intervals. Cheap if nothing
-    /// is due. Called after every completion, because a busy runtime rarely polls its timer.
+    /// Runs everything that is due: deadlines, the timer wheel, closed intervals. Called after
+    /// every completion, because a busy runtime rarely polls its timer.
     pub fn run_due(&self, now_ns: u64) {
         let tick = {
             let mut deadlines = self.deadlines.borrow_mut();
@@ -259,7 +259,7 @@ impl Worker {
         }
     }
 
-    /// The next time at which something is due, and whether it must be met exactly.
+    /// Returns the next time at which an action is due, and whether this time must be met exactly.
     #[must_use]
     pub fn next_deadline(&self) -> (u64, bool) {
         let deadlines = self.deadlines.borrow();
@@ -281,8 +281,8 @@ impl Worker {
         limit: &Limit,
     ) -> Result<(), crate::deadlines::Cut> {
         let at_ns = if mutant::is(Mutant::MillisecondTimers) {
-            // One tick more than rounding up needs. Otherwise every second arrival would already be
-            // due.
+            // Add one tick more than rounding up needs. Otherwise, every second arrival would
+            // already be due.
             (at_ns / 1_000_000 + 2) * 1_000_000
         } else {
             at_ns
@@ -296,42 +296,42 @@ impl Worker {
         .await
     }
 
-    /// Wall clock at a time of the run, in nanoseconds since 1970.
+    /// Returns the wall clock at a time of the run, in nanoseconds since 1970.
     #[must_use]
     pub fn wall_ns(&self, ns: u64) -> u64 {
         self.common.zero.wall_ns + ns
     }
 
-    /// Wall clock at a time of the run, in seconds since 1970.
+    /// Returns the wall clock at a time of the run, in seconds since 1970.
     #[must_use]
     pub fn wall_s(&self, ns: u64) -> i64 {
         i64::try_from(self.wall_ns(ns) / 1_000_000_000).unwrap_or(i64::MAX)
     }
 
-    /// Sends a line to print. Drops and counts it if too many lines are queued.
+    /// Queues a line to print. If too many lines are queued, drops and counts the line.
     pub fn emit(&self, line: OutputLine) {
-        // If a secret were lost, the next line that contains it would print it.
+        // Never drop a secret, because the next line that contains it would print it.
         let may_be_lost = !matches!(line, OutputLine::Secret(_));
         if self.common.lines.fetch_add(1, Ordering::Relaxed) >= MAX_LINES && may_be_lost {
             self.common.lines.fetch_sub(1, Ordering::Relaxed);
             self.recorder.borrow_mut().run.lines_lost += 1;
             return;
         }
-        // The collector outlives the workers. Without it there is no reader for the line.
+        // The collector outlives the workers. Without a collector, no one reads the line.
         let _ = self
             .common
             .messages
             .send(WorkerMessage::Line(Raw::new(line)));
     }
 
-    /// Starts stall sampling now. For drivers that attach after the run began.
+    /// Starts stall sampling now. Called by drivers that attach after the run began.
     pub fn start_late(&self, now_ns: u64) {
         self.next_sample
             .set(look_in(self.seed, now_ns / TICK_NS + 1, self.index).max(self.next_sample.get()));
         self.deadlines.borrow_mut().begin(now_ns);
     }
 
-    /// Sends a note that every report shows. A repeated note is sent once.
+    /// Sends a note for every report. A repeated note is sent once.
     #[cold]
     pub fn remark(&self, text: String) {
         let mut remarks = self.remarks.borrow_mut();
@@ -348,7 +348,7 @@ impl Worker {
         remarks.push(text);
     }
 
-    /// Registers an active virtual user. Returns its place for [`Worker::leave`].
+    /// Registers an active virtual user. Returns an index for [`Worker::leave`].
     pub fn enter(&self, limit: &Rc<Limit>) -> usize {
         self.users.set(self.users.get() + 1);
         self.watch(limit)
@@ -420,7 +420,7 @@ impl Worker {
     }
 
     /// Applies a pending stop request and returns its urgency. Every path that can observe a stop
-    /// must call this. Otherwise the run is recorded as completed.
+    /// must call this, or the run is recorded as completed.
     pub fn apply_stop(&self, now_ns: u64) -> Urgency {
         if self.lease_has_ended(now_ns) {
             self.common.stop.fail(crate::lease::ENDED);
@@ -441,7 +441,7 @@ impl Worker {
     }
 
     /// Whether the lease has expired. If so, aborts all in-flight work. A process that was frozen
-    /// must check this before it sends.
+    /// must call this before sending.
     #[inline]
     pub fn is_without_lease(&self, now_ns: u64) -> bool {
         self.lease_has_ended(now_ns) && self.apply_stop(now_ns) == Urgency::Abort
@@ -479,15 +479,14 @@ impl Worker {
         self.in_flight_ages.borrow_mut().end(label, since_ns);
     }
 
-    /// Starts a request of a driver that keeps no records of its own. The request is in flight
-    /// until [`Worker::record`] receives its sample, whose `started_ns` must be this time.
+    /// Starts a request for a driver that keeps no records. The request is in flight until
+    /// [`Worker::record`] receives its sample, whose `started_ns` must be this time.
     pub fn issue(&self, now_ns: u64, label: LabelId, intended: Intended) {
         self.requests_began(now_ns, label, 1);
         self.recorder.borrow_mut().issued(now_ns, label, intended);
     }
 
-    /// Records a request that was started with [`Worker::issue`], and runs what is due. Keeps
-    /// details of the first failure of its kind.
+    /// Records a request that was started with [`Worker::issue`], and runs what is due.
     pub fn record(&self, sample: &Sample, detail: impl FnOnce() -> String) {
         self.request_ended(sample.done_ns, sample.label, sample.started_ns);
         let mut recorder = self.recorder.borrow_mut();
@@ -499,10 +498,11 @@ impl Worker {
         self.run_due(sample.done_ns);
     }
 
-    /// Samples the levels (such as requests in flight) at every random time since the last call,
-    /// and records how late each sample is (the stall).
+    /// Samples gauges, such as requests in flight, at every random time since the last call, and
+    /// records the stall.
     ///
-    /// Called by the pacer, and before a level changes, so that a sample has the level of its time.
+    /// Called by the pacer, and before a gauge changes, so that each sample has the value of its
+    /// time.
     #[inline]
     pub fn sample_levels(&self, now_ns: u64) {
         if now_ns >= self.next_sample.get() {
@@ -558,7 +558,7 @@ fn look_in(seed: u64, slot: u64, worker: usize) -> u64 {
     slot * TICK_NS + Rng::keyed(seed, Purpose::Sampling, slot, worker as u64).below(TICK_NS)
 }
 
-/// Wakes the pacer if something is due earlier than it sleeps until.
+/// Wakes the pacer if an action becomes due before the pacer's wake-up time.
 #[derive(Debug)]
 pub struct PacerWaker {
     at: Cell<u64>,

@@ -1,4 +1,4 @@
-//! The assumptions that a report makes.
+//! Lists the assumptions behind the figures of a report.
 
 use record::{Model, RunState, units};
 

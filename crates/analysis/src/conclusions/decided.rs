@@ -1,5 +1,4 @@
-//! Conclusions about stop rules and criteria, which the user configured. The headline uses the same
-//! sentences.
+//! Conclusions about stop rules and criteria. The headline uses the same sentences.
 
 use crate::{
     summary::{Conclusion, Summary, Tone},

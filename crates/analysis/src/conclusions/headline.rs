@@ -1,4 +1,4 @@
-//! Headline of a report: one word for the criteria, one sentence, and at most three figures.
+//! Headline of a report: a verdict in one word, one sentence, and at most three figures.
 
 use std::collections::BTreeSet;
 
@@ -199,7 +199,7 @@ fn figures(summary: &Summary, criteria: Option<Judgement>) -> Vec<Deciding> {
         figures.extend(of_generator(m));
     }
     let decided = closest(&summary.criteria).into_iter().filter(|judged| {
-        // If one failed, the criteria that held did not decide.
+        // If one criterion failed, the figures of the others did not decide.
         criteria == Some(Judgement::Pass) || Some(judged.judgement) == criteria
     });
     figures.extend(decided.filter_map(of_criterion));
@@ -233,7 +233,6 @@ fn of_criterion(judged: &Judged) -> Option<Deciding> {
     let (name, bound) = judged.text.rsplit_once(['<', '>'])?;
     let operator = &judged.text[name.len()..judged.text.len() - bound.len()];
     Some(Deciding {
-        // The p95 of a criterion may be of another kind of time than the run's p95.
         name: format!("criterion {}", name.trim()),
         value: judged.measured.clone()?,
         note: Some(format!("must be {operator}{bound}")),

@@ -26,7 +26,6 @@ pub(super) fn key_figures(summary: &Summary) -> Vec<Deciding> {
         return figures;
     };
     figures.extend(times(stats, unpaused(summary, row)));
-    // Only the first time says of which kind it is.
     let named = figures.iter_mut().find(|figure| figure.name == "p50");
     if let Some(first) = named {
         let mut of = summary.headline_name().to_owned();
@@ -41,7 +40,7 @@ pub(super) fn key_figures(summary: &Summary) -> Vec<Deciding> {
     figures
 }
 
-/// Responses per second, ok or failed. For an imported run, the rate that its tool reported.
+/// Returns responses per second. For an imported run, returns the rate that its tool reported.
 fn answered(summary: &Summary) -> Option<Deciding> {
     if summary.run.imported_from.is_some() {
         let reported = summary.all.reports("per_second");
@@ -56,7 +55,6 @@ fn answered(summary: &Summary) -> Option<Deciding> {
     (summary.requests.issued > 0).then(|| figure("answered/s", units::rate(rate), best))
 }
 
-/// Iteration time without pauses, if it is the headline time.
 fn unpaused<'a>(summary: &Summary, row: &'a Row) -> Option<&'a Stats> {
     let stats = row.unpaused.as_ref();
     stats.filter(|_| summary.headline() == TimeKind::Iteration)

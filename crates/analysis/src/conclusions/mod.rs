@@ -1,4 +1,4 @@
-//! Conclusions of a run. Each sentence names the summary's figures that support it.
+//! Conclusions of a run. Each sentence refers to the figures of the summary that support it.
 
 mod assumptions;
 mod decided;

@@ -1,11 +1,11 @@
-//! Order of conclusions, and which of them the headline lists.
+//! Orders conclusions and selects those for the headline.
 
 use crate::summary::{Conclusion, Summary, Tone};
 
 const TOLD_FIRST: usize = 3;
 
-/// Ranks conclusions: what stopped or invalidated the run, failed criteria, overload or saturation,
-/// errors, growth and drift, the rest.
+/// Returns the rank of a conclusion, from what stopped or invalidated the run down to growth and
+/// drift.
 fn place(conclusion: &Conclusion) -> u8 {
     match (conclusion.kind.as_str(), conclusion.tone) {
         ("stopped" | "nothing" | "generator", _) => 0,

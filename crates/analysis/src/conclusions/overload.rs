@@ -9,12 +9,12 @@ use crate::{
 
 /// At this share of failed requests or more, errors are mentioned.
 pub(super) const FEW_ERRORS: f64 = 0.01;
-/// A server keeps up if its responses lag behind requests by at most this share.
+/// A server keeps up if its response rate is at most this share below the request rate.
 const LAGS: f64 = 0.05;
 const PILE: f64 = 10.0;
 const SAME_LOAD: f64 = 0.2;
 
-/// The steady-state result, unless the generator caused it.
+/// Returns the steady-state result, unless the generator caused it.
 pub(super) fn found(summary: &Summary) -> Option<&Steady> {
     let steady = summary.steady.as_ref();
     steady.filter(|_| !summary.is_generators())
@@ -25,7 +25,7 @@ pub(super) fn overloaded(summary: &Summary) -> Option<&Steady> {
 }
 
 pub(super) enum Overloaded<'a> {
-    /// In this phase with the highest load, which is followed by less load.
+    /// Overload in the phase with the highest load.
     Peak(&'a PeakRecovery),
     LoadControl(&'a Trend),
     Backlog(&'a Steady),
@@ -37,7 +37,7 @@ pub(super) fn falls_behind(summary: &Summary) -> Option<Overloaded<'_>> {
     }
     if let Some(peak) = peak(summary) {
         let lags = peak.answered_per_second < peak.issued_per_second * (1.0 - LAGS);
-        // Some requests are always in flight, even if all responses are fast.
+        // Even if all responses are fast, some requests are always in flight.
         if lags && peak.in_flight as f64 > PILE && peak.settled_ns != Some(0) {
             return Some(Overloaded::Peak(peak));
         }
@@ -58,9 +58,8 @@ fn course_falls_behind(summary: &Summary) -> Option<&Trend> {
     let same_load = (last.due_per_second - first.due_per_second).abs()
         <= first.due_per_second.max(1.0) * SAME_LOAD;
     let grew = piles_up(before, after);
-    // Compare requests with requests: one arrival of a scenario may be several requests.
+    // Compare requests with requests, because one arrival of a scenario may send several.
     let lags = last.ok_per_second < last.issued_per_second * (1.0 - LAGS) && after > PILE;
-    // More active users send more requests. In that case the load grew.
     let same_requests = last.issued_per_second <= first.issued_per_second * (1.0 + SAME_LOAD);
     ((grew && ((same_load && same_requests) || gave_up(summary))) || (lags && gave_up(summary)))
         .then_some(trend)

@@ -29,7 +29,7 @@ pub(super) const ALL: [Rule; 13] = [
     not_sent,
 ];
 
-/// At this share of failed requests or more, no limit is attributed to the server.
+/// Share of failed requests from which no limit is attributed to the server.
 const MOSTLY_FAILED: f64 = 0.5;
 
 fn headline_path(summary: &Summary, figure: &str) -> String {
@@ -72,7 +72,7 @@ fn generator(summary: &Summary) -> Option<Conclusion> {
     let cpu = units::share(m.cpu);
     match m.verdict.as_str() {
         "INVALID" => {
-            // If descriptors ran out, lateness means nothing.
+            // If the process ran out of descriptors, lateness is meaningless.
             let late = m.lateness_p99_ns.filter(|_| !m.late_ns.is_empty());
             let late = late.map_or_else(String::new, |ns| {
                 format!(
@@ -91,7 +91,6 @@ fn generator(summary: &Summary) -> Option<Conclusion> {
                     summary.criteria.len()
                 ),
             };
-            // The server failed most requests, so its limit is unknown.
             let subject = if error_share(summary) >= MOSTLY_FAILED {
                 "The measurement is INVALID"
             } else {
@@ -108,7 +107,7 @@ fn generator(summary: &Summary) -> Option<Conclusion> {
                 ],
             ))
         }
-        // Less was sent than planned, but no limit of the generator was reached.
+        // Fewer requests were sent than planned, but the generator reached no limit.
         "DEGRADED" if !summary.lost.is_empty() => Some(Conclusion::new(
             "generator",
             Tone::Bad,
@@ -117,7 +116,7 @@ fn generator(summary: &Summary) -> Option<Conclusion> {
             ),
             &["measurement.reasons"],
         )),
-        // Refused requests say nothing about capacity.
+        // Refused requests do not show the generator's capacity.
         "DEGRADED" if error_share(summary) < FEW_ERRORS => Some(Conclusion::new(
             "generator",
             Tone::Bad,
@@ -264,7 +263,7 @@ fn healthy(summary: &Summary) -> Option<Conclusion> {
     }
     let name = summary.headline_name();
     let (row, stats) = summary.headline_stats()?;
-    // A service that gets slower under constant load is not reported as keeping up.
+    // A service that slows down under constant load does not keep up.
     let keeps_up = keeps_up(summary) && !steady::gets_worse(summary);
     let whose = if row.id != summary.all.id && summary.iterations.len() > 1 {
         format!(" of {}", row.text)
@@ -325,8 +324,8 @@ pub(super) fn highest(stats: &Stats) -> Option<(&'static str, Figure)> {
     best.or_else(|| (!stats.max.unreported).then_some(("largest value", stats.max)))
 }
 
-/// Compares the headline time of the first and last quarters of the load. A rise in a planned peak
-/// from which the target recovered is left to `recovery`.
+/// Compares the headline time of the first and last quarters of the load, except for a planned peak
+/// with recovery.
 fn load_trend(summary: &Summary) -> Option<Conclusion> {
     let trend = summary.trend.as_ref()?;
     let (before, after) = (trend.first.p95?.ns?, trend.last.p95?.ns?);
@@ -340,14 +339,13 @@ fn load_trend(summary: &Summary) -> Option<Conclusion> {
         let settled = peak.settled_ns.map(|ns| peak.end_ns + ns);
         settled.is_some_and(|at_ns| trend.last.from_ns < at_ns)
     });
-    // The rule for the steady state reports a change under constant load.
+    // The steady-state rule already reports a change under constant load.
     let is_told = summary.phases.len() <= 1 && steady::has_changed(summary);
     let (verb, tone) = match factor {
         _ if is_told => return None,
         f if f > 1.5 && recovered => return None,
         f if f > 1.5 => ("rose", Tone::Bad),
         f if f < 1.0 / 1.5 => ("fell", Tone::Neutral),
-        // Good news is omitted if there is bad news.
         _ if error_share(summary) >= FEW_ERRORS || falls_behind(summary).is_some() => return None,
         _ if steady::has_changed(summary) => return None,
         _ => ("stayed about the same", Tone::Good),
@@ -371,7 +369,7 @@ fn load_trend(summary: &Summary) -> Option<Conclusion> {
     ))
 }
 
-/// How long responses stayed slow after a peak.
+/// Reports how long responses stayed slow after a peak.
 fn recovery(summary: &Summary) -> Option<Conclusion> {
     let peak = peak(summary).filter(|_| !summary.is_generators())?;
     let (name, before) = (phase_name(summary, peak), peak.before);

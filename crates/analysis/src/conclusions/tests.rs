@@ -27,7 +27,8 @@ fn contradict(claims: &[&str]) -> bool {
 
 #[test]
 fn a_rise_into_overload_is_not_a_warm_up() {
-    // Halfway through the run, the queue of 25,000 requests is full. From then on p50 is constant.
+    // Halfway through the run, the queue of 25,000 requests is full, and p50 remains constant from
+    // then on.
     for (seconds, comes, limit_s) in [
         (60, 1_100, 2.0),
         (60, 1_050, 1.0),

@@ -7,31 +7,25 @@ use serde::{Deserialize, Serialize};
 use super::Sampled;
 use record::Run;
 
-/// A percentile with its 95 % interval. Times are nanoseconds.
+/// A percentile with its 95 % confidence interval, in nanoseconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Confidence {
-    /// The label, as reports show it.
     pub label: String,
-    /// Which time: response, service or iteration.
+    /// The time measured: `response`, `service` or `iteration`.
     pub time: String,
-    /// Which percentile, for example p99.
     pub percentile: String,
-    /// The measured value.
     pub ns: u64,
-    /// Lower bound of the interval.
     pub low_ns: u64,
-    /// Upper bound of the interval. `None` if there are too few samples for one.
+    /// Upper bound of the interval. `None` if there are too few samples.
     pub high_ns: Option<u64>,
-    /// Number of samples.
     pub samples: u64,
-    /// Number of independent samples that would be as informative.
+    /// Number of independent samples with the same information as the correlated ones.
     pub effective: f64,
-    /// Whether less than a minute was measured. The correlation of samples is then a rough guess.
+    /// Whether less than a minute was measured, which makes the correlation a rough estimate.
     pub approximate: bool,
 }
 
-/// Intervals of response times (service times if no schedule paces the requests) and of the
-/// iterations of each scenario.
+/// Returns intervals of response or service times, and of each scenario's iteration times.
 pub fn intervals(run: &Run) -> Vec<Confidence> {
     let mut all = Vec::new();
     for ((id, kind), windows) in &run.totals.windows {
@@ -69,7 +63,7 @@ pub fn intervals(run: &Run) -> Vec<Confidence> {
     all
 }
 
-/// Whether the label counts iterations. Transactions have such times too, but are not a headline.
+/// Whether the label counts iterations. Transactions never appear in the headline.
 fn is_of_iterations(run: &Run, id: measure::LabelId) -> bool {
     run.label(id)
         .is_none_or(|label| label.group == LabelGroup::Iteration)

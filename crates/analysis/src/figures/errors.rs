@@ -1,4 +1,4 @@
-//! Causes of errors with count, labels and first sample.
+//! Causes of errors with their counts, labels and first samples.
 
 use std::collections::BTreeMap;
 
@@ -9,42 +9,31 @@ use serde::{Deserialize, Serialize};
 use super::rates::share_of;
 use record::{EventKind, FirstError, LabelTotals, Run};
 
-/// One cause of errors.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ErrorRow {
-    /// The cause in words.
     pub reason: String,
-    /// `failed` if there was a response, otherwise the class of the missing response.
+    /// `failed` if there was a response, otherwise why there was none.
     pub class: String,
-    /// Number of errors.
     pub count: u64,
-    /// Share of all requests that ended. `None` if none ended.
+    /// Share of all finished requests. `None` if no request finished.
     #[serde(default)]
     pub share: Option<f64>,
-    /// Numbers of the labels under which it occurred.
     pub labels: Vec<LabelId>,
-    /// Count and first sample under each label.
     #[serde(default)]
     pub by_label: Vec<UnderLabel>,
-    /// The first sample.
     pub first: Option<FirstError>,
-    /// End of the last interval in which it occurred, in nanoseconds from the start.
+    /// End of the last interval in which the error occurred, in nanoseconds from the start.
     #[serde(default)]
     pub last_ns: Option<u64>,
 }
 
-/// A cause of errors under one label.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UnderLabel {
-    /// The label's number.
     pub label: LabelId,
-    /// Number of errors.
     pub count: u64,
-    /// The first sample under this label.
     pub first: Option<FirstError>,
 }
 
-/// A reason why requests failed or were unanswered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ErrorCause {
     pub reason: String,

@@ -1,5 +1,5 @@
-//! Ledgers of arrivals and requests. Each arrival and each request is in exactly one column, and
-//! the summary says whether the columns add up.
+//! Ledgers of arrivals and requests. Each of them counts in exactly one column, and the summary
+//! says whether the columns add up.
 
 use std::collections::BTreeMap;
 
@@ -12,36 +12,32 @@ use record::Run;
 
 use super::loss;
 
-/// planned = started + skipped + unsent + unknown;
-/// started = completed + failed + abandoned (+ in flight).
+/// Arrivals: planned = started + skipped + unsent + unknown, and started = completed + failed +
+/// abandoned (+ in flight).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ArrivalLedger {
     /// Planned arrivals. `None` in a closed loop.
     pub planned: Option<u64>,
     /// Whether `planned` counts only arrivals that were due before the run ended early.
     pub until_stop: bool,
-    /// Arrivals (in a closed loop: iterations) that were started.
+    /// Started arrivals. In a closed loop, started iterations.
     pub started: u64,
     /// Arrivals that a limit of the plan turned away.
     pub skipped: u64,
-    /// Planned, but neither started, skipped nor unknown. `None` in a closed loop.
+    /// Planned arrivals that were neither started, skipped nor unknown. `None` in a closed loop.
     pub unsent: Option<u64>,
-    /// Arrivals of a lost process that were due after its record ended and before its lease
-    /// expired. It is not known whether they were sent.
+    /// Arrivals of a lost process that may or may not have been sent: due after its record ended
+    /// and before its lease expired.
     #[serde(default, skip_serializing_if = "is_none")]
     pub unknown: u64,
-    /// Iterations that completed.
     pub completed: u64,
     /// Completed iterations that ended at an exit step of the plan.
     #[serde(default, skip_serializing_if = "is_none")]
     pub exited: u64,
-    /// Iterations ended by an error.
     pub failed: u64,
-    /// Iterations in flight when the run ended.
     pub abandoned: u64,
-    /// Iterations in flight at the end of the record of a process that was killed; otherwise 0.
+    /// Iterations in flight when the record of a killed process ended; otherwise 0.
     pub in_flight: u64,
-    /// Whether both equations hold.
     pub adds_up: bool,
 }
 
@@ -50,26 +46,21 @@ fn is_none(count: &u64) -> bool {
     *count == 0
 }
 
-/// issued = ok + failed + none (+ in flight).
+/// Requests: issued = ok + failed + none (+ in flight).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Requests {
-    /// Requests that a worker took up.
     pub issued: u64,
-    /// Answered as expected.
     pub ok: u64,
-    /// Answered, but status, a check or a capture is wrong.
+    /// Requests answered with a wrong status, check or capture.
     pub failed: u64,
-    /// Without a complete response.
     #[serde(rename = "none")]
     pub unanswered: u64,
-    /// Requests without a complete response, by class.
     #[serde(rename = "none_by_class")]
     pub unanswered_by_class: BTreeMap<String, u64>,
     /// Redirect hops, not counted as requests.
     pub redirects: u64,
-    /// Requests in flight at the end of the record of a process that was killed; otherwise 0.
+    /// Requests in flight when the record of a killed process ended; otherwise 0.
     pub in_flight: u64,
-    /// Whether the equation holds.
     pub adds_up: bool,
 }
 
@@ -85,7 +76,7 @@ pub fn arrivals(run: &Run) -> ArrivalLedger {
     let unknown = run.manifest.load.planned.map_or(0, |_| unknown);
     let planned = run.manifest.load.planned.map(|planned| {
         if loss::is_open(run) {
-            // If a record was cut off, arrivals of its last interval may have been started later.
+            // If a record was cut off, arrivals of its last interval may have started after it.
             let open = run.totals.rows.last();
             let open = open.map_or(0, |row| row.run.due);
             let missing = loss::due(run).saturating_sub(started + skipped);
@@ -107,7 +98,7 @@ pub fn arrivals(run: &Run) -> ArrivalLedger {
             _ => 0,
         };
     let ends_add_up = started == ended + in_flight;
-    // If more was started than planned, nothing is unsent and the ledger does not add up.
+    // If more arrivals were started than planned, `unsent` is 0 and the ledger does not add up.
     let starts_add_up = planned.is_none_or(|planned| planned >= started + skipped + unknown);
     let skipped = if mutant::is(Mutant::SkippedForUnsent) {
         planned.map_or(skipped, |planned| planned.saturating_sub(started + unknown))
@@ -130,11 +121,10 @@ pub fn arrivals(run: &Run) -> ArrivalLedger {
     }
 }
 
-/// Arrivals that no record has, because their node left none or was killed and its record ends
-/// early.
+/// Returns the number of arrivals that no record contains, because their node left no record or was
+/// killed.
 ///
-/// In a completed run these are the planned arrivals that no other node had. Otherwise each node is
-/// assumed to have an equal share, give or take one arrival.
+/// For a run that did not complete, this is an estimate.
 #[must_use]
 pub fn unrecorded(run: &Run) -> u64 {
     let silent = run.missing.len() + run.lost().count();
@@ -151,7 +141,7 @@ pub fn unrecorded(run: &Run) -> u64 {
     let others = (run.manifest.processes.unwrap_or(0)).saturating_sub(silent as u64);
     let of_each = due.saturating_sub(of_lost) as f64 / others.max(1) as f64;
     let all = (of_each * silent as f64) as u64;
-    // Only a plan with a fixed length has a bound.
+    // Only a plan with a fixed length has an upper bound.
     match run.manifest.load.by {
         Some(_) => all.saturating_sub(of_lost),
         None => all.saturating_sub(of_lost).min(left),
@@ -173,7 +163,7 @@ pub fn requests(run: &Run, counters: &Counters) -> Requests {
     }
 }
 
-/// Requests without a recorded end. Only a record that was cut off can have any.
+/// Returns the number of requests without a recorded end, which only a cut-off record can contain.
 fn in_flight(run: &Run, begun: u64, ended: u64) -> u64 {
     if loss::is_open(run) || run.lost().next().is_some() || !run.nodes_lost().is_empty() {
         begun.saturating_sub(ended)
@@ -182,7 +172,6 @@ fn in_flight(run: &Run, begun: u64, ended: u64) -> u64 {
     }
 }
 
-/// Unanswered requests by class. Omits classes that did not occur.
 pub fn by_class(counters: &Counters) -> BTreeMap<String, u64> {
     let classes = NoAnswer::ALL.iter().map(|class| {
         (

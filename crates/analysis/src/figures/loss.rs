@@ -1,5 +1,5 @@
-//! What a run lost together with its lost nodes: unsent arrivals, unknown arrivals, and the
-//! affected periods.
+//! What a run lost with its lost nodes: unsent arrivals, unknown arrivals, and the affected
+//! periods.
 
 use measure::TimeSpan;
 use record::{NodeLost, Run, RunState};
@@ -8,30 +8,25 @@ use serde::{Deserialize, Serialize};
 
 use super::load_end_ns;
 
-/// A process that was lost during the run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Loss {
-    /// Number of the process.
     pub node: u64,
-    /// Name of the process; empty if it has none.
     #[serde(default)]
     pub name: String,
-    /// Where its record ended, in nanoseconds from the start. Criteria leave out `from_ns` to
-    /// `to_ns`.
+    /// End of the process's record, in nanoseconds from the start. Criteria exclude the period from
+    /// `from_ns` to `to_ns`.
     pub from_ns: u64,
-    /// When other processes had taken over its share; otherwise the end of the load.
+    /// When other processes had taken over the lost share; otherwise the end of the load.
     pub to_ns: u64,
-    /// When other processes took over its share. `None` if none did.
+    /// When other processes took over the lost share. `None` if none did.
     pub taken_over_from_ns: Option<u64>,
-    /// Numbers of the processes that took over.
     #[serde(default)]
     pub by: Vec<u64>,
-    /// Its arrivals that were due after its lease expired and that no process sent.
+    /// Arrivals of the lost process that were due after its lease expired and that no process sent.
     pub unsent: u64,
-    /// Its arrivals that were due after its record ended and before its lease expired. It is not
-    /// known whether it sent them.
+    /// Arrivals that the process may or may not have sent: due after its record ended and before
+    /// its lease expired.
     pub unknown: u64,
-    /// The loss in words.
     pub text: String,
 }
 
@@ -68,14 +63,12 @@ pub fn losses(run: &Run) -> Vec<Loss> {
     lost.iter().map(loss).collect()
 }
 
-/// Arrivals that were unsent because a node was lost.
 #[must_use]
 pub fn unsent_with_nodes(run: &Run) -> u64 {
     nobodys(run).unwrap_or_else(|| so_far(run).0)
 }
 
-/// Exact number of arrivals of a completed run that no node had and no lost node may have sent.
-/// `None` if parts are missing or nodes were lost.
+/// Returns the number of arrivals of a completed run that no node had. `None` if it is not certain.
 fn nobodys(run: &Run) -> Option<u64> {
     let planned = run.manifest.load.planned?;
     let is_told = run.missing.is_empty() && run.lost().next().is_none();
@@ -83,8 +76,8 @@ fn nobodys(run: &Run) -> Option<u64> {
     is_known.then(|| planned.saturating_sub(due(run) + run.unknown()))
 }
 
-/// Arrivals that were due on all nodes. Arrivals that both a lost node and the node that took them
-/// over counted are counted once.
+/// Returns the number of arrivals that were due on all nodes, without counting taken-over arrivals
+/// twice.
 pub(super) fn due(run: &Run) -> u64 {
     run.totals.rows.due.saturating_sub(run.counted_twice())
 }
@@ -97,7 +90,6 @@ fn unsent_so_far(run: &Run, lost: &NodeLost) -> u64 {
     {
         return lost.unsent;
     }
-    // Each node had an equal share, give or take one interval.
     let meanwhile = run.totals.rows.iter();
     let meanwhile = meanwhile.filter(|row| row.span.from_ns >= lost.lease_ends_ns);
     let due: u64 = meanwhile.map(|row| row.run.due).sum();

@@ -1,4 +1,5 @@
-//! Figures of the record: ledgers, percentiles, causes of errors, rates, confidence intervals.
+//! Figures computed from the record: ledgers, percentiles, causes of errors, rates, confidence
+//! intervals.
 
 mod confidence;
 mod errors;

@@ -1,14 +1,14 @@
-//! Duration, shares and rates.
+//! Computes the duration, shares and rates of a run.
 
 use record::{Run, RunState};
 
-/// `n` as a share of `of`. `None` if `of` is 0.
+/// Returns `n` as a share of `of`. `None` if `of` is 0.
 #[must_use]
 pub fn share_of(n: u64, of: u64) -> Option<f64> {
     (of > 0).then(|| n as f64 / of as f64)
 }
 
-/// Time from the start to the last completion or to the end of the load (or the stop), whichever is
+/// Returns the time from the start to the last completion or the end of the load, whichever is
 /// later.
 #[must_use]
 pub fn elapsed_ns(run: &Run) -> u64 {

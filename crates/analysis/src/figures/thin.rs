@@ -1,5 +1,5 @@
-//! Percentiles with fewer than ten samples beyond them, shown as estimates with bounds. Judgements
-//! do not use them.
+//! Percentiles with fewer than ten samples beyond them, shown as estimates with bounds. Criteria do
+//! not use them.
 
 use measure::confidence::{Interval, Windows};
 use record::units;
@@ -8,29 +8,23 @@ use serde::{Deserialize, Serialize};
 
 use super::{Figure, Sampled};
 
-/// If the probability that a sample contains nothing at or above the percentile exceeds this, no
-/// value is given.
+/// No value is given if the probability that a sample lies entirely below the percentile exceeds
+/// this.
 const CANNOT_HOLD: f64 = 0.5;
 
-/// A percentile of few samples, with its 95 % interval. If neither `ns` nor `at_least_ns` is set,
-/// its rank falls among unanswered requests.
+/// A percentile of few samples, with its 95 % interval.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Thin {
-    /// The sample's percentile, in nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ns: Option<u64>,
-    /// A lower limit of the percentile. Either the sample is too small to contain the percentile,
-    /// and this is its largest value, or the rank falls among requests that were given up for
-    /// taking too long.
+    /// Lower limit of the percentile, if the sample is too small or the rank falls among requests
+    /// that timed out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_least_ns: Option<u64>,
-    /// Lower bound of the interval. `None` if there are too few samples for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub low_ns: Option<u64>,
-    /// Upper bound of the interval. `None` if there are too few samples for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub high_ns: Option<u64>,
-    /// Largest value of the sample, if it is known and there is no upper bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub largest_ns: Option<u64>,
 }
@@ -59,7 +53,7 @@ impl Thin {
         }
     }
 
-    /// The estimate as text: `312 ms?`, `≥ 401 ms?`, `no answer?`.
+    /// Formats the estimate: `312 ms?`, `≥ 401 ms?`, `no answer?`.
     #[must_use]
     pub fn value(&self) -> String {
         match (self.ns, self.at_least_ns) {
@@ -69,8 +63,7 @@ impl Thin {
         }
     }
 
-    /// The interval as text, without the value's unit: `280–401`, `280–≥ 401`, `from 280`. `None`
-    /// if nothing is known.
+    /// Formats the interval without a unit: `280–401`, `280–≥ 401`, `from 280`. `None` if unknown.
     #[must_use]
     pub fn interval(&self) -> Option<String> {
         let unit = self.ns.or(self.at_least_ns).map(units::time);
@@ -137,7 +130,6 @@ mod tests {
     fn sample_too_small_for_percentile_gives_lower_bound() {
         let three = sampled([100, 200, 300].map(|ms| ms * MS), 0);
         assert_eq!(text(&three, 0.99), "≥ 300 ms? (from 200)");
-        // Nine values probably hold a p90.
         let nine = sampled((1..=9).map(|i| i * 100 * MS), 0);
         assert_eq!(text(&nine, 0.9), "900 ms? (600–≥ 900)");
         assert_eq!(text(&sampled([MS], 0), 0.5), "1.00 ms? (?–≥ 1.00)");

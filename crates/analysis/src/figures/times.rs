@@ -1,5 +1,5 @@
-//! Statistics of a time over answered and unanswered requests. A percentile that falls among
-//! unanswered requests is `at least t` if all of them timed out, otherwise unknown.
+//! Statistics of a time over answered and unanswered requests. A percentile among timed-out
+//! requests is `at least t`.
 
 use measure::{
     NoAnswer, TimeKind,
@@ -15,34 +15,28 @@ use serde::{Deserialize, Serialize};
 use super::Thin;
 use record::{LabelTotals, units};
 
-/// Minimum number of samples beyond a percentile. With fewer, its value may be chance: it is marked
-/// and not judged.
+/// Minimum number of samples beyond a percentile. With fewer, the percentile may be chance and is
+/// not judged.
 pub const ENOUGH_BEYOND: u64 = 10;
 
-/// A statistic of a distribution in which some values are unknown. Exactly one of the first three
-/// fields is set, or `too_few`, or `unreported`.
+/// A statistic of a distribution in which some values are unknown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Figure {
-    /// The value in nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ns: Option<u64>,
-    /// A lower limit in nanoseconds: the rank falls among requests that were given up for taking
-    /// too long, or when the run ended.
+    /// Lower limit in nanoseconds, if the rank falls among requests that were given up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_least_ns: Option<u64>,
-    /// Whether the rank falls among unanswered requests whose time is unknown.
+    /// Whether the rank falls among unanswered requests of unknown duration.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub no_answer: bool,
-    /// Number of samples that rank higher.
     pub beyond: u64,
-    /// Whether fewer than ten samples rank higher. The figure may then be chance and decides
-    /// nothing.
+    /// Whether fewer than ten samples rank higher, so that the figure may be chance.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub too_few: bool,
-    /// What is known of the figure if `too_few`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thin: Option<Thin>,
-    /// Whether the measuring tool did not report it. Only for imported runs.
+    /// Whether the tool that measured an imported run did not report the figure.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unreported: bool,
 }
@@ -56,7 +50,6 @@ impl Figure {
         }
     }
 
-    /// Creates a figure that the measuring tool did not report.
     #[must_use]
     pub fn unreported() -> Figure {
         Figure {
@@ -65,7 +58,8 @@ impl Figure {
         }
     }
 
-    /// The value without its interval: `412 ms`, `≥ 10.0 s`, or `312 ms?` if it may be chance.
+    /// Formats the value without its interval: `412 ms`, `≥ 10.0 s`, or `312 ms?` if it may be
+    /// chance.
     #[must_use]
     pub fn value(&self) -> String {
         match self.thin {
@@ -89,35 +83,24 @@ impl std::fmt::Display for Figure {
     }
 }
 
-/// Statistics of a time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Stats {
-    /// Number of samples, answered or not.
     pub count: u64,
-    /// Number of samples without a complete response.
     pub unanswered: u64,
-    /// Mean of the answered samples, in nanoseconds.
     pub mean_ns: Option<f64>,
-    /// Smallest of the answered samples, in nanoseconds.
     pub min_ns: Option<u64>,
-    /// 50th percentile.
     pub p50: Figure,
-    /// 90th percentile.
     pub p90: Figure,
-    /// 95th percentile.
     pub p95: Figure,
-    /// 99th percentile.
     pub p99: Figure,
-    /// 99.9th percentile.
     pub p999: Figure,
-    /// The maximum.
     pub max: Figure,
 }
 
 pub struct Sampled {
     kind: TimeKind,
     times: KindTimes,
-    /// Unanswered requests that have no sample of this kind, because nothing was written.
+    /// Unanswered requests without a sample of this time, because no byte was written.
     untimed: u64,
     all_too_long: bool,
 }
@@ -159,8 +142,8 @@ impl Sampled {
         self.kind
     }
 
-    /// The 95 % confidence interval. `None` if the quantile is among the unanswered, or without
-    /// samples.
+    /// Returns the 95 % confidence interval. `None` without samples, or if the quantile falls among
+    /// unanswered requests.
     pub fn interval(&self, windows: &Windows, q: f64) -> Option<Interval> {
         confidence::interval(&self.times.answered, self.unanswered(), windows, q)
     }
@@ -175,7 +158,8 @@ impl Sampled {
         self.times.unanswered.count() + self.untimed
     }
 
-    /// A quantile over all samples. Unanswered ones rank last. `None` without samples.
+    /// Returns a quantile over all samples, with unanswered ones ranked last. `None` without
+    /// samples.
     pub fn quantile(&self, q: f64) -> Option<Figure> {
         let rank = histogram::rank_of(q, self.count())?;
         let beyond = self.count() - rank;
@@ -198,7 +182,7 @@ impl Sampled {
         })
     }
 
-    /// A quantile if enough samples are beyond it, otherwise an estimate. Assumes independent
+    /// Returns a quantile, or an estimate if too few samples are beyond it. Assumes independent
     /// samples.
     pub fn given_quantile(&self, q: f64) -> Option<Figure> {
         self.given(q, &Windows::default())
@@ -225,12 +209,10 @@ impl Sampled {
         self.times.answered.mean()
     }
 
-    /// All statistics, without a minimum number of samples. Used for figures of the generator.
     pub fn raw_stats(&self) -> Option<Stats> {
         self.figures(|q| self.quantile(q))
     }
 
-    /// All statistics, assuming independent samples. `None` without samples.
     pub fn stats(&self) -> Option<Stats> {
         self.stats_in(&Windows::default())
     }
@@ -283,7 +265,7 @@ mod tests {
         assert_eq!(sampled.quantile(0.6).unwrap().ns, Some(5000));
         let largest = sampled.quantile(1.0).unwrap();
         assert_eq!((largest.ns, largest.at_least_ns), (None, Some(5000)));
-        // Of five values, two are at least 300 and one is 5000.
+        // Of the five samples, two are at least 300 and one is 5000.
         assert_eq!(sampled.quantile(0.8).unwrap().at_least_ns, Some(300));
     }
 }

@@ -1,5 +1,4 @@
-//! Why all threads of a pool are busy: something holds them, or there are too few for the
-//! computation. Seconds per second are the number of threads held (Little's law).
+//! Why all threads of a pool are busy: they are held, or too few for the computation.
 
 use std::collections::BTreeMap;
 
@@ -9,25 +8,24 @@ use super::{BUSY, processor, watched::WatchedMetric};
 use record::units;
 
 const MOST: f64 = 0.6;
-/// If several holders are named together, each holds at least this share.
+/// Minimum share of each holder if several holders are named together.
 const PART: f64 = 0.15;
 const WHOM: [&str; 4] = ["for", "downstream", "upstream", "on"];
 
 pub(super) struct Cause {
     pub text: String,
-    /// What holds the pool. `None` means that there are too few threads.
     pub held_by: Option<String>,
 }
 
-/// Why a pool with this number of threads was full in this period. `None` if the figures do not
-/// show it.
+/// Returns why a pool with this number of threads was full in this period. `None` if the figures do
+/// not show it.
 pub(super) fn cause(
     all: &[WatchedMetric],
     cores: Option<f64>,
     stretch: TimeSpan,
     threads: f64,
 ) -> Option<Cause> {
-    // Without CPU figures, a thread that seems to wait may be waiting for the CPU.
+    // Without CPU figures, a thread that appears to wait may be waiting for the CPU.
     let processor = processor::share(all, cores, stretch)?;
     if processor >= BUSY || threads <= 0.0 {
         return None;
@@ -52,10 +50,10 @@ pub(super) fn cause(
     })
 }
 
-/// The main holder, and the mean number of threads it holds. Several holders are named together if
-/// they are called in sequence and none holds many threads alone.
+/// Returns the main holder and the mean number of threads it holds. Holders that are called in
+/// sequence may be named together.
 fn most(all: &[WatchedMetric], stretch: TimeSpan, threads: f64) -> Option<(String, f64)> {
-    // By metric and holder. A level and a sum of one thing are not added up.
+    // Group by metric and holder, to keep a level and a sum of the same quantity apart.
     let mut held: BTreeMap<&str, BTreeMap<String, f64>> = BTreeMap::new();
     for one in all {
         let Some(holder) = whom(one) else { continue };

@@ -1,6 +1,5 @@
-//! First bottleneck: which resource reached its limit, when, at which rate and, if the figures show
-//! it, why. A limit is known from a pair of metrics; a resource without such a pair is "unknown". A
-//! full pool is named only if the CPU is not the cause.
+//! Finds the first bottleneck: which resource reached its limit, when, at which rate and, if the
+//! figures show it, why. A full pool is named only if the CPU is not the cause.
 
 mod holders;
 mod pools;
@@ -21,49 +20,34 @@ use record::{PoolFacts, Run, units};
 pub use scope::ResourceScope;
 use watched::WatchedMetric;
 
-/// Limits that are reached within this time count as simultaneous. Samples are a second apart, and
+/// Limits reached within this time count as simultaneous, because samples are a second apart and
 /// CPU use is a mean.
 const TOGETHER_NS: u64 = 3_000_000_000;
 const BUSY: f64 = 0.8;
 
-/// Which resources reached their limits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Saturation {
-    /// Resources that reached their limits, earliest first.
     pub reached: Vec<Reached>,
-    /// Index in `reached` of the first one. `None` if nothing reached its limit, or if it is
-    /// unknown which was first.
+    /// Index of the first one in `reached`. `None` if no limit was reached or the order is unknown.
     pub first: Option<usize>,
-    /// The result in words.
     pub sentence: String,
-    /// Resources whose limits are known.
     pub watched: Vec<String>,
 }
 
-/// A resource that reached its limit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Reached {
-    /// Name of the resource.
     pub resource: String,
-    /// Source of the metric.
     pub source: String,
-    /// The metric that shows it.
     pub metric: String,
-    /// Its limit, in words.
     pub limit: String,
-    /// Number of instances that reached the limit.
     pub instances: usize,
-    /// Number of all instances.
     pub all_instances: usize,
-    /// When the first instance reached it, in nanoseconds from the start of the test.
+    /// When the first instance reached the limit, in nanoseconds from the start of the test.
     pub at_ns: u64,
-    /// How long it stayed at the limit, in nanoseconds.
     pub held_ns: u64,
-    /// Requests issued per second at that moment. `None` if nothing was sent.
+    /// Requests issued per second at `at_ns`. `None` if none were sent.
     pub issued_per_second: Option<f64>,
-    /// Why it was reached, if figures show it.
     pub cause: Option<String>,
-    /// What holds the resource, if figures show it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_by: Option<String>,
 }
@@ -83,7 +67,7 @@ struct PoolLevel {
     free: Vec<(u64, f64)>,
 }
 
-/// Finds the first bottleneck. `None` if no service was measured.
+/// Finds the first bottleneck. Returns `None` if no service was measured.
 pub(crate) fn find(run: &Run, moments: &[Moment]) -> Option<Saturation> {
     let rate = |at_ns: u64| {
         let moment = moments
@@ -94,7 +78,6 @@ pub(crate) fn find(run: &Run, moments: &[Moment]) -> Option<Saturation> {
             moment.length_ns(),
         ))
     };
-    // The generator's machine and its other processes are not services.
     let of_a_service = run
         .server
         .series
@@ -124,8 +107,7 @@ fn judge(
     judge_with(all, &[], cores, rate)
 }
 
-/// Judges with the given facts: `cores` is the number of this machine's cores, `rate` returns
-/// requests/s at a time.
+/// Judges with `cores` of this machine and a function `rate` of the time.
 fn judge_with(
     all: &[WatchedMetric],
     declared: &[PoolFacts],

@@ -1,5 +1,5 @@
-//! Pools of threads, connections or descriptors. A pair of metrics gives use (or free) and size. A
-//! third one may give the length of the queue.
+//! Pools of threads, connections or descriptors. A pair of metrics gives size and use, and a third
+//! one may give the queue length.
 
 use measure::TimeSpan;
 use record::PoolFacts;
@@ -121,12 +121,11 @@ pub(super) fn left(size: f64, waits: bool) -> String {
     format!("0 of {size} left{waits}")
 }
 
-/// Whether two sources measured one pool: sizes are equal, and use is equal in each sample. If both
-/// are constant, the names of the metrics must differ, because instances of one service use the
-/// same names.
+/// Whether two sources measured the same pool, with equal size and use. Constant metrics must also
+/// have different names.
 pub(super) fn is_one_pool(one: &Limited, other: &Limited) -> bool {
-    /// Maximum distance of two samples that are compared. The other constant is the percentage of
-    /// samples that must be equal.
+    /// Maximum time between two samples that are compared. `AGREE` is the percentage of samples
+    /// that must be equal.
     const APART_NS: u64 = 1_100_000_000;
     const AGREE: usize = 90;
     const LEAST: usize = 5;
@@ -237,9 +236,8 @@ fn pool(
         PoolFigure::Free => (*at_ns, *value),
         PoolFigure::Used => (*at_ns, limit.at(*at_ns).unwrap_or(size) - value),
     });
-    // A pool below its limit may be full, with a short queue, for several samples. So a long queue
-    // or more samples are required. An empty queue proves little, because some servers queue in the
-    // socket.
+    // A pool below its limit may be full for several samples with a short queue, so a long queue or
+    // more samples are required.
     let has_a_line = |stretch: TimeSpan| {
         let Some(waiting) = waiting else { return false };
         let is_long = |at_ns: u64, n: f64| {

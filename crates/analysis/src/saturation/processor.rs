@@ -1,4 +1,4 @@
-//! CPU use: as a share, as cores used of cores available, or as time throttled.
+//! CPU use as a share, as cores used of cores available, or as time throttled.
 
 use super::{Limited, watched::WatchedMetric};
 use measure::TimeSpan;
@@ -9,7 +9,7 @@ pub(super) const QUOTA: &str = "CPU quota";
 const FULL: f64 = 0.95;
 const THROTTLED: f64 = 0.1;
 const HELD_BACK: &str = "container_cpu_cfs_throttled_seconds_total";
-/// Metrics that are a share of all cores, by the last words of the name.
+/// Last words of the names of metrics that are a share of all cores.
 const RATIOS: [&str; 4] = [
     "cpu_ratio",
     "system_cpu_usage",
@@ -23,7 +23,7 @@ struct ProcessorSource<'a> {
     by: &'a WatchedMetric,
     /// Number of cores. `None` if the values are already shares.
     cores: Option<f64>,
-    /// The value that means all cores: 100 for percentages.
+    /// The value that corresponds to all cores, for example 100 for percentages.
     scale: f64,
 }
 
@@ -68,7 +68,6 @@ pub(super) fn limits(all: &[WatchedMetric], cores: Option<f64>) -> Vec<Limited> 
     reported.chain(throttled).collect()
 }
 
-/// CPU share of the busiest process of a service. `None` if it is unknown.
 pub(super) fn share(all: &[WatchedMetric], cores: Option<f64>, stretch: TimeSpan) -> Option<f64> {
     let shares = sources(all, cores)
         .into_iter()
@@ -78,7 +77,6 @@ pub(super) fn share(all: &[WatchedMetric], cores: Option<f64>, stretch: TimeSpan
     })
 }
 
-/// Cores that all instances use together. `None` if unknown.
 pub(super) fn cores_in_use(
     all: &[WatchedMetric],
     cores: Option<f64>,

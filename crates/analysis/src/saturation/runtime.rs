@@ -1,5 +1,4 @@
-//! Limits within a process: the thread of an event loop, the heap of a garbage collector. Uses the
-//! metric names that `sampling` assigns.
+//! Limits within a process: the thread of an event loop and the heap of a garbage collector.
 
 use super::{Limited, watched::WatchedMetric};
 
@@ -7,9 +6,9 @@ pub(super) const EVENT_LOOP: &str = "event loop";
 pub(super) const HEAP: &str = "heap";
 
 const LAG_S: f64 = 0.1;
-/// Metrics of the lag: the median, otherwise the current value.
+/// Metrics of the event loop's lag: the median, or else the current value.
 const LAGS: [&str; 2] = ["event-loop-lag-p50", "event-loop-lag"];
-/// A heap is full from this share on, if garbage collection also takes much of the time.
+/// Share from which a heap is full, if garbage collection also takes much of the time.
 const FULL: f64 = 0.95;
 const COLLECTING_PERCENT: f64 = 10.0;
 

@@ -1,4 +1,4 @@
-//! Whether each instance has a resource of its own, or all share one, by kind, holder and name.
+//! Decides by kind, holder and name whether instances share a resource or each has one.
 
 use super::{Reached, pools};
 

@@ -81,8 +81,7 @@ fn taken_up(service: ThreadService, line: &mut VecDeque<Request>, running: &mut 
     }
 }
 
-/// Advances all requests by a step. Requests that compute share the cores, one holds the lock, the
-/// rest wait.
+/// Advances all requests by one time step.
 fn step(service: ThreadService, running: &mut Vec<Request>, dt: f64, seen: &mut ServiceSecond) {
     let computing = running.iter().filter(|request| request.cpu > 0.0).count() as f64;
     let speed = (service.cores / computing.max(1.0)).min(1.0);
@@ -171,7 +170,7 @@ fn named(service: ThreadService, seed: u64) -> Option<String> {
     })
 }
 
-/// Checks that at least 19 of 20 runs name this limit, and that none names another one.
+/// Checks that at least 19 of 20 runs name this limit, and that no run names another one.
 fn always(service: ThreadService, expected: Option<&str>) {
     let named: Vec<Option<String>> = (1..=20).map(|seed| named(service, seed)).collect();
     let right = named
@@ -254,7 +253,6 @@ fn the_processor_is_named_though_the_pool_is_full_too() {
 #[test]
 fn where_nothing_is_full_nothing_is_named() {
     always(CALM, None);
-    // At 80 % of capacity queues form occasionally.
     let near = ThreadService {
         downstream: [0.19, 0.19],
         rate: [64.0, 64.0],

@@ -1,16 +1,14 @@
-//! Metrics for the saturation analysis. They are found by the last words of the name and read
-//! sample by sample.
+//! Metrics for the saturation analysis, found by the last words of their names and read sample by
+//! sample.
 
 use measure::TimeSpan;
 use record::server;
 
 pub(super) const GENERATOR: &str = "host";
 const LOOKS: usize = 5;
-/// Maximum distance of consecutive samples. For slow sources it is a multiple of the usual
-/// distance.
+/// Maximum time between consecutive samples. For slow sources it is a multiple of the usual time.
 const APART_NS: u64 = 3_500_000_000;
 const TIMES_APART: f64 = 2.5;
-/// Minimum length of a period that describes how a state began.
 pub(super) const AT_LEAST_NS: u64 = 5_000_000_000;
 
 pub(super) struct WatchedMetric {
@@ -18,7 +16,7 @@ pub(super) struct WatchedMetric {
     pub metric: String,
     pub of: Option<String>,
     pub unit: String,
-    /// The level, or for counters the growth per second, by time.
+    /// The level by time. For counters, the growth per second.
     pub looks: Vec<(u64, f64)>,
 }
 
@@ -37,8 +35,8 @@ impl WatchedMetric {
         }
     }
 
-    /// The part of the name before `last`. Example: `worker_status.last_status.` if the name is
-    /// `worker_status.last_status.backlog` and `last` is `backlog`.
+    /// Returns the part of the name before `last`: `a.b.` for the name `a.b.backlog` and `last` =
+    /// `backlog`.
     pub fn before(&self, last: &str) -> Option<&str> {
         let before = self.metric.strip_suffix(last)?;
         (before.is_empty() || before.ends_with(['.', '_', ':', '-', '/'])).then_some(before)
@@ -63,7 +61,6 @@ impl WatchedMetric {
         Some(self.looks[place].1)
     }
 
-    /// Mean of the samples in a period. `None` without samples.
     pub fn mean(&self, stretch: TimeSpan) -> Option<f64> {
         let within = self
             .looks
@@ -75,7 +72,7 @@ impl WatchedMetric {
         (count > 0).then(|| sum / f64::from(count))
     }
 
-    /// Value of a label. In `instance=0,for=lorota`, the value of `for` is `lorota`.
+    /// Returns the value of a label. In `instance=0,for=lorota`, the value of `for` is `lorota`.
     pub fn label(&self, name: &str) -> Option<&str> {
         let labels = self.of.as_deref()?.split(',');
         labels

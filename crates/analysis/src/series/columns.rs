@@ -1,5 +1,4 @@
-//! Columns with one figure for each point. Percentiles come from the point's own samples. A
-//! percentile among timed-out requests is their time limit.
+//! Columns with one figure per point. A percentile among timed-out requests is their time limit.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +9,9 @@ use crate::figures::Sampled;
 use crate::moments::Moment;
 use record::IntervalRow;
 
-/// `None` if a point has no figure.
 pub type FigureColumn = Vec<Option<f64>>;
 
-/// Failed and unanswered requests. Each is in exactly one class.
+/// Failed and unanswered requests by class. Each request is in exactly one class.
 pub type Errors = BTreeMap<&'static str, Vec<u64>>;
 
 const BY_STATUS: [(&str, &[usize]); 3] = [
@@ -108,7 +106,7 @@ pub fn build(moments: &[Moment]) -> Columns {
 }
 
 impl Columns {
-    /// Numbers of responses by the first digit of the status, from 1.
+    /// Returns the columns of response counts by the first digit of the status, from 1.
     pub fn classes(&mut self) -> [&mut Vec<u64>; 5] {
         [
             &mut self.status_1xx,
@@ -247,6 +245,6 @@ fn share_of(parts: &[(u64, u64)]) -> Option<f64> {
     let (part, of) = parts
         .iter()
         .fold((0, 0), |(part, of), (a, b)| (part + a, of + b));
-    // The kernel counts in ticks, so a sample may slightly overlap the previous one.
+    // The kernel counts in ticks, so a sample may overlap the previous one slightly.
     (!parts.is_empty()).then(|| (part as f64 / of.max(1) as f64).min(1.0))
 }

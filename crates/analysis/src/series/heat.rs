@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::shape::Grid;
 use crate::moments::Moment;
 
-/// Maximum number of columns. Each is at least a pixel wide on paper.
+/// Maximum number of columns, so that each is at least a pixel wide on paper.
 const COLUMNS: usize = 240;
 const GRID: Grid = Grid(10.0);
 
@@ -17,7 +17,7 @@ pub struct Heat {
     pub time: String,
     pub every: usize,
     pub bounds_ns: Vec<u64>,
-    /// For each column: row, count, row, count, and so on. Empty rows are omitted.
+    /// Alternating row and count for each column, without empty rows.
     pub columns: Vec<Vec<u64>>,
 }
 

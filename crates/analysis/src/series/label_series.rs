@@ -1,4 +1,4 @@
-//! Details of one label: its history, distribution, parts and phases.
+//! Label details: history, distribution, parts and phases.
 
 use std::collections::BTreeMap;
 
@@ -21,12 +21,11 @@ const PARTS: [TimeKind; 4] = [
     TimeKind::Script,
 ];
 
-/// A label's history with at most 60 points, distribution, parts and phases.
+/// History of a label with at most 60 points, and its distribution, parts and phases.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct LabelSeries {
     pub id: u16,
-    /// Which time its percentiles are of: `response`, `service` or `iteration`. `None` if it has
-    /// none.
+    /// The time of the percentiles: `response`, `service` or `iteration`.
     pub time: Option<&'static str>,
     pub from_ns: Vec<u64>,
     pub to_ns: Vec<u64>,
@@ -35,7 +34,7 @@ pub struct LabelSeries {
     pub p50: Vec<Option<u64>>,
     pub p95: Vec<Option<u64>>,
     pub p99: Vec<Option<u64>>,
-    /// Lower end, upper end and count of the cells of the whole run, without empty cells.
+    /// Lower end, upper end and count of each non-empty cell, over the whole run.
     pub density: Vec<(u64, u64, u64)>,
     pub times: Vec<Spread>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -44,7 +43,7 @@ pub struct LabelSeries {
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Spread {
-    /// `connect`, `tls`, `first_byte` or `script`.
+    /// The part of the request: `connect`, `tls`, `first_byte` or `script`.
     pub time: &'static str,
     pub count: u64,
     pub p50: Figure,
@@ -53,7 +52,6 @@ pub struct Spread {
     pub max: Figure,
 }
 
-/// Results in a phase, assigned by intended start.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct InPhase {
     pub phase: u32,
@@ -71,7 +69,6 @@ pub fn build(run: &Run, summary: &Summary) -> Vec<LabelSeries> {
         .collect()
 }
 
-/// Which time the label has. `None` for requests that have no response.
 fn time_of(label: &Label, summary: &Summary) -> Option<TimeKind> {
     let row = summary.rows().find(|row| row.id == label.id)?;
     let times = [
@@ -121,8 +118,8 @@ fn label_series(run: &Run, label: &Label, time: Option<TimeKind>) -> Option<Labe
     Some(label_series)
 }
 
-/// Statistics of a part of the request. `None` without samples: for example, a reused connection
-/// has no handshake.
+/// Returns the statistics of a part of the request. `None` without samples, as for the handshake of
+/// a reused connection.
 fn spread(part: &LabelTotals, kind: TimeKind) -> Option<Spread> {
     let was_measured = measure::OutcomeClass::ALL
         .iter()

@@ -1,5 +1,5 @@
-//! `series.json`: data of the charts, from the run's history. A chart has at most 720 points. Wider
-//! points merge distributions and never average percentiles. See `docs/reference/series-json.md`.
+//! `series.json`: chart data. A chart has at most 720 points. Wider points merge distributions and
+//! never average percentiles. See `docs/reference/series-json.md`.
 
 mod columns;
 mod heat;
@@ -32,10 +32,9 @@ pub struct Series {
     pub width_ns: u64,
     pub points: Columns,
     pub heat: Heat,
-    /// Distributions of the headline time, and of service times if they are different.
     pub distribution: Vec<Distribution>,
     pub labels: Vec<LabelSeries>,
-    /// For each criterion and point: whether the point alone meets the criterion.
+    /// Whether each point meets each criterion when judged by itself.
     pub criteria_timeline: Vec<Vec<Option<bool>>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub server: Vec<Panel>,

@@ -1,4 +1,4 @@
-//! Server metrics point by point. Gaps remain gaps.
+//! Server metrics point by point. Gaps are not filled.
 
 use measure::TimeSpan;
 use plan::criteria::{Metric, parse_criterion};
@@ -10,7 +10,6 @@ use super::columns::FigureColumn;
 use crate::{moments::Moment, verdict};
 
 const KNOWN: f64 = 0.5;
-/// Minimum share of points that must be known for a metric to count as constant.
 const MOSTLY: f64 = 0.8;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -25,7 +24,7 @@ pub struct Panel {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Constant {
     pub name: String,
-    /// The value with its unit. If instances differ, several values in order.
+    /// The value with its unit. If instances differ, their values in order.
     pub text: String,
 }
 
@@ -47,7 +46,6 @@ pub fn constants(panels: &[Panel]) -> Vec<Constant> {
     found
 }
 
-/// Describes a metric that does not change. `None` if it changes.
 #[must_use]
 pub fn constant(
     name: &str,
@@ -81,7 +79,7 @@ fn is_same(one: f64, other: f64) -> bool {
     (one - other).abs() <= 1e-9 * one.abs().max(other.abs())
 }
 
-/// Panels of all metrics. Empty ones remain, because live pages refer to panels by index.
+/// Returns panels of all metrics. Keeps empty panels, because live pages refer to panels by index.
 pub fn panels(run: &Run, moments: &[Moment]) -> Vec<Panel> {
     let all = run.server.series.iter();
     all.map(|series| Panel {

@@ -1,4 +1,4 @@
-//! Distribution of a run: percentile curve, and counts by logarithmic cells.
+//! Distribution of a run: percentile curve, and counts in logarithmic cells.
 
 use std::collections::BTreeMap;
 
@@ -17,10 +17,9 @@ pub struct Distribution {
     pub time: String,
     pub count: u64,
     pub unanswered: u64,
-    /// Share of requests at or below a time, and that time in nanoseconds. Ends at the last
-    /// answered request.
+    /// Pairs of a share of requests and the nanoseconds that this share did not exceed.
     pub curve: Vec<(f64, u64)>,
-    /// Lower end, upper end and count of the cells, without empty cells.
+    /// Lower end, upper end and count of each non-empty cell.
     pub density: Vec<(u64, u64, u64)>,
 }
 
@@ -46,7 +45,6 @@ impl Grid {
     }
 }
 
-/// Distributions of the headline time, and of service times if they are different.
 pub fn distributions(run: &Run, headline: TimeKind) -> Vec<Distribution> {
     let mut kinds = vec![headline];
     if headline != TimeKind::Service {
@@ -74,7 +72,7 @@ fn distribution(part: &LabelTotals, kind: TimeKind) -> Distribution {
     let mut curve = Vec::new();
     for step in 0u32.. {
         let q = 1.0 - 0.5f64.powf(f64::from(step) / f64::from(STEPS));
-        // Less than one sample is beyond: from here on the curve is at its maximum.
+        // With less than one sample beyond this quantile, the curve has reached its maximum.
         let last = (1.0 - q) * (sampled.count() as f64) < 1.0;
         let q = if last { 1.0 } else { q };
         match sampled.quantile(q).and_then(|figure| figure.ns) {

@@ -1,5 +1,4 @@
-//! Backlog of an open load: whether requests arrive faster than they are answered, over a period of
-//! constant load or a phase.
+//! Backlog of an open load: whether requests arrive faster than they are answered.
 
 use measure::{NoAnswer, TimeKind};
 use record::{Model, Run};
@@ -8,21 +7,18 @@ use super::{Segment, SteadyState, headline};
 use crate::{figures::Sampled, moments::Moment};
 
 const FOR_A_BACKLOG: usize = 10;
-/// Minimum rise of the median from the first third to the last. One of the signs that responses
-/// take longer.
+/// Minimum rise of the median, from the first third to the last, that counts as longer responses.
 const RISES: f64 = 1.2;
-/// Another sign: the median exceeds this multiple of the minimum. It stops rising once requests
-/// time out.
+/// Minimum ratio of median to minimum that counts as longer responses, because the median stops
+/// rising once requests time out.
 const MIN_RATIO: f64 = 5.0;
 const ALIKE: f64 = 0.01;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Flow {
-    /// Requests per second that reached the service or wait for a connection.
     pub arrived: f64,
-    /// Responses per second, ok or failed.
     pub answered: f64,
-    /// Whether the backlog grows. `None` if that is not certain.
+    /// Growth of the backlog. `None` if growth is not certain.
     pub grows: Option<f64>,
     pub is_judged: bool,
 }
@@ -65,7 +61,6 @@ pub fn of_phase(run: &Run, moments: &[Moment], phase: usize, planned: f64) -> Op
     let seconds = seconds(&within);
     let is_planned = is_one_request_each(&within);
     if is_planned {
-        // Unsent arrivals wait for a connection too.
         arrived = within.iter().map(|moment| due(moment)).collect();
     }
     let per_second = |counts: &[f64]| counts.iter().sum::<f64>() / seconds;
@@ -89,7 +84,6 @@ pub fn of_phase(run: &Run, moments: &[Moment], phase: usize, planned: f64) -> Op
     })
 }
 
-/// Whether response times grow. `None` if there are too few responses.
 fn waits_longer(moments: &[Moment], within: &[&Moment], kind: TimeKind) -> Option<bool> {
     let median = |moment: &Moment| {
         let figure = Sampled::from_totals(moment.part(kind), kind).quantile(0.5)?;
@@ -109,8 +103,7 @@ fn seconds(within: &[&Moment]) -> f64 {
     within.iter().map(|moment| moment.length_ns()).sum::<u64>() as f64 / 1e9
 }
 
-/// Number of requests that reached the service, and number of responses. Neither counts requests
-/// that failed to reach the service, unless they timed out.
+/// Returns the numbers of requests that reached the service or timed out, and of responses.
 fn flow(moment: &Moment) -> (f64, f64) {
     let counters = &moment.all.slot.counters;
     let arrived = counters.issued.saturating_sub(lost(moment));
@@ -124,7 +117,7 @@ fn lost(moment: &Moment) -> u64 {
     counters.without_answer().saturating_sub(too_long)
 }
 
-/// Number of arrivals that were due, were not skipped and did not fail to reach the service.
+/// Returns the number of due arrivals, except those skipped or unable to reach the service.
 fn due(moment: &Moment) -> f64 {
     let due = moment.sum(|row| row.run.due);
     let turned_away = moment.sum(|row| row.run.skipped) + lost(moment);

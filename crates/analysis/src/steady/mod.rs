@@ -1,6 +1,6 @@
-//! Detects the steady state in the longest period of constant load, from the median and 99th
-//! percentile of the headline time and from errors. Changes below 10 % (median), 25 % (p99) or two
-//! percentage points (errors) are ignored.
+//! Detects the steady state in the longest period of constant load, from median and p99 of the
+//! headline time and from errors. Ignores changes below 10 % (median), 25 % (p99) or two percentage
+//! points (errors).
 
 mod backlog;
 mod points;
@@ -24,46 +24,35 @@ pub use backlog::of_phase;
 use points::{FigureSeries, SegmentPoints};
 use stretch::Segment;
 
-/// How the service behaved under constant load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Steady {
-    /// How the service behaved.
     pub behaviour: Behaviour,
-    /// The result in a sentence.
     pub sentence: String,
-    /// The examined phase, as an index into `phases`. `None` if the load has no phases, or nothing
-    /// was examined.
+    /// Index in `phases` of the examined phase. `None` if none was examined.
     pub phase: Option<usize>,
-    /// Start of the constant load, in nanoseconds from the start of the test.
     pub from_ns: u64,
-    /// End of the constant load, in nanoseconds from the start of the test.
     pub to_ns: u64,
-    /// When the steady state began: at the end of the warm-up, or at `from_ns`. `None` if there was
-    /// none, or if that is unknown.
+    /// Start of the steady state. `None` if there was none or its start is unknown.
     pub settled_ns: Option<u64>,
-    /// Headline time of everything that ended from then on.
+    /// Headline time of requests or iterations that ended after `settled_ns`.
     pub stats: Option<Stats>,
     /// The figure that changed: `p50` or `p99` of the headline time, `errors` or `in_flight`.
-    /// `None` if none did.
+    /// `None` if no figure changed.
     pub figure: Option<String>,
-    /// When it changed from one level to another.
     pub at_ns: Option<u64>,
-    /// The time before the change, in nanoseconds. Only if a time changed.
+    /// The time before the change, in nanoseconds. Set if the figure is a time.
     pub before_ns: Option<u64>,
-    /// The time after the change, in nanoseconds.
     pub after_ns: Option<u64>,
-    /// The share before the change. Only if a share changed.
+    /// The share before the change. Set if the figure is a share.
     pub before_share: Option<f64>,
-    /// The share after the change.
     pub after_share: Option<f64>,
-    /// Change per minute of a figure that drifts: for a time as a share of itself, for errors as a
-    /// share of all requests.
+    /// Change per minute of a drifting figure, relative for times.
     pub change_per_minute: Option<f64>,
-    /// Overload only: requests that arrived, per second.
+    /// Requests that arrived per second. Set for overload only.
     pub arrived_per_second: Option<f64>,
-    /// Overload only: requests answered (ok or failed), per second.
+    /// Requests answered per second, whether ok or failed. Set for overload only.
     pub answered_per_second: Option<f64>,
-    /// Overload only: growth of the backlog, in requests per second.
+    /// Growth of the backlog in requests per second. Set for overload only.
     pub backlog_per_second: Option<f64>,
 }
 
@@ -78,21 +67,16 @@ impl Steady {
     }
 }
 
-/// Behaviour of a service under constant load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Behaviour {
-    /// After the warm-up, no figure changed.
     Steady,
-    /// Responses became faster until the end.
     WarmingUp,
-    /// A figure rose or fell until the end.
     Drifting,
-    /// A figure changed from one level to another.
     Shifting,
-    /// More requests arrived than were answered: there is no steady state.
+    /// More requests arrived than were answered, so there is no steady state.
     Overload,
-    /// The load was never constant, or not for long enough, or too few requests ended.
+    /// The load was never constant for long enough, or too few requests ended.
     Unknown,
 }
 
@@ -107,7 +91,6 @@ fn headline(run: &Run, moments: &[Moment]) -> TimeKind {
     }
 }
 
-/// Detects the steady state. `None` for a single iteration or without requests.
 #[must_use]
 pub fn detect(run: &Run, moments: &[Moment]) -> Option<Steady> {
     let issued = |moment: &Moment| moment.all.slot.counters.issued;
@@ -133,7 +116,6 @@ pub(crate) fn possible(run: &Run) -> Result<(), String> {
     stretch::find(run, &[]).map(drop)
 }
 
-/// Start and end of the steady state.
 pub(crate) fn window(run: &Run) -> Result<TimeSpan, String> {
     window_of(detect(run, &moments::collect(run)).as_ref())
 }
@@ -240,8 +222,7 @@ fn goes(
     }
 }
 
-/// Handles a start that was better than the rest while requests piled up. This is overload or a
-/// slowdown, not a warm-up.
+/// Handles a start that was faster than the rest while the backlog grew, which is not a warm-up.
 fn rise(points: &SegmentPoints, within: &[&Moment], cut: usize) -> Option<SteadyState> {
     if cut == 0 {
         return None;
@@ -266,7 +247,6 @@ fn rise(points: &SegmentPoints, within: &[&Moment], cut: usize) -> Option<Steady
     })
 }
 
-/// Mean number of requests in flight. `None` if it was not sampled.
 fn in_flight(moments: &[&Moment]) -> Option<f64> {
     let sum =
         |of: fn(&IntervalRow) -> u64| moments.iter().map(|moment| moment.sum(of)).sum::<u64>();
@@ -275,7 +255,8 @@ fn in_flight(moments: &[&Moment]) -> Option<f64> {
     (samples > 0).then(|| total as f64 / samples as f64)
 }
 
-/// Whether the number of requests in flight doubles under constant load and is more than a few.
+/// Whether the number of requests in flight doubles under constant load and exceeds a small
+/// minimum.
 pub(crate) fn piles_up(before: f64, after: f64) -> bool {
     const FACTOR: f64 = 2.0;
     const FEW: f64 = 10.0;
@@ -312,7 +293,6 @@ impl FigureSeries {
         self.name == "errors"
     }
 
-    /// Converts a value to nanoseconds or a share.
     fn figure(&self, value: f64) -> f64 {
         if self.is_share() {
             value.clamp(0.0, 1.0)

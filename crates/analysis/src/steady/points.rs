@@ -1,5 +1,5 @@
-//! Points of a period as numbers: median and p99 of the headline time, and share of errors. Merges
-//! points with few samples and those of long periods.
+//! Converts the points of a period to numbers: median and p99 of the headline time, and share of
+//! errors. Merges points with few samples.
 
 use measure::{TimeKind, TimeSpan};
 use plan::units::{MILLISECOND, SECOND};
@@ -16,7 +16,6 @@ const LEAST_NS: u64 = 1_000;
 
 pub(super) struct FigureSeries {
     pub name: &'static str,
-    /// Logarithms of nanoseconds, or shares.
     pub values: Vec<f64>,
     pub matters: f64,
 }
@@ -51,7 +50,8 @@ fn too_short(moments: &[&Moment], length_ns: u64) -> String {
     )
 }
 
-/// Merges `width` moments into each point. `None` if too many points have too few samples.
+/// Merges each `width` moments into one point. Returns `None` if too many points have too few
+/// samples.
 fn points(moments: &[&Moment], kind: TimeKind, width: usize) -> Option<SegmentPoints> {
     let (mut spans, mut counts, mut errors) = (Vec::new(), Vec::new(), Vec::new());
     let mut times: [Vec<Option<u64>>; 2] = [Vec::new(), Vec::new()];
@@ -96,7 +96,7 @@ fn points(moments: &[&Moment], kind: TimeKind, width: usize) -> Option<SegmentPo
     Some(SegmentPoints { spans, lines })
 }
 
-/// Fills gaps with the previous value. `None` if there are too many gaps.
+/// Fills gaps with the previous value. Returns `None` if there are too many gaps.
 fn filled(line: &[Option<u64>]) -> Option<Vec<u64>> {
     let unknown = line.iter().filter(|value| value.is_none()).count();
     if unknown * 100 > MAY_BE_POOR * line.len() {
@@ -111,8 +111,8 @@ fn filled(line: &[Option<u64>]) -> Option<Vec<u64>> {
 }
 
 impl FigureSeries {
-    /// Creates the series of a time. A difference matters if it exceeds a share, and for very short
-    /// times a minimum in nanoseconds.
+    /// Creates the series of a time. A difference matters if it exceeds `share` and, for very short
+    /// times, `least_ns`.
     fn of_times(name: &'static str, ns: Vec<u64>, share: f64, least_ns: f64) -> FigureSeries {
         let logarithm = |ns: u64| (ns.max(LEAST_NS) as f64).ln();
         let values: Vec<f64> = ns.into_iter().map(logarithm).collect();

@@ -12,7 +12,6 @@ pub(super) struct Segment {
     pub to_ns: u64,
 }
 
-/// Finds the longest period, or the last one of several equally long ones.
 pub(super) fn find(run: &Run, moments: &[Moment]) -> Result<Segment, String> {
     let load = &run.manifest.load;
     if load.by.is_some() {
@@ -49,7 +48,7 @@ pub(super) fn find(run: &Run, moments: &[Moment]) -> Result<Segment, String> {
             .flat_map(|stretch| stretch.cut(event.at_ns))
             .collect();
     }
-    // With a node lost, the load was lower than planned.
+    // While a node was lost, the load was lower than planned.
     let left_out = ExcludedSpans::new(run, |_| true);
     let stretches = stretches.into_iter().flat_map(|stretch| {
         let rest = left_out
@@ -107,8 +106,7 @@ impl Segment {
     }
 }
 
-/// For loads under external control: the longest period with the same number of users at the end of
-/// every point.
+/// Finds the longest period with a constant number of users, for loads under external control.
 fn same_users(moments: &[Moment]) -> Option<Segment> {
     let users = |moment: &Moment| moment.rows.last().map(|row| row.run.users.last);
     let same = moments.chunk_by(|a, b| users(a) == users(b));

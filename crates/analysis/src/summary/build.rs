@@ -1,4 +1,4 @@
-//! Builds the summary: sums, rows, ledgers, notes, and results of criteria.
+//! Builds the summary: sums, rows, ledgers, notes and results of criteria.
 
 use measure::{
     Label, OutcomeClass, TimeKind, TimeSpan,
@@ -197,8 +197,7 @@ fn row_of(run: &Run, label: &Label, of_all: bool, part: &LabelTotals, elapsed_ns
     let is_iteration = label.group.role() == Role::Iteration;
     let stats = |kind: TimeKind| {
         let sampled = Sampled::from_totals(part, kind);
-        // The correlation is known only for all labels together. It holds for a label if it is the
-        // only one.
+        // The correlation is known only for all labels together.
         let id = if of_all { label::ALL } else { label.id };
         let stats = match run.totals.windows.get(&(id, kind)) {
             Some(windows) => sampled.stats_in(windows),
@@ -215,11 +214,10 @@ fn row_of(run: &Run, label: &Label, of_all: bool, part: &LabelTotals, elapsed_ns
         error_share: share_of(errors, count),
         per_second: per_second(count, elapsed_ns),
         service: stats(TimeKind::Service).filter(|_| !is_iteration && !is_unanswered(label, part)),
-        // If a request starts after the previous response plus think time, its response time does
-        // not show queueing.
+        // Without a schedule, response times do not show queueing.
         response: stats(TimeKind::Response).filter(|_| !is_iteration && counters.paced == count),
         iteration: stats(TimeKind::Iteration).filter(|_| is_iteration),
-        // Scenarios with one name share a label, and some of them may have no pauses.
+        // Scenarios of the same name share a label, and some of them may have no pauses.
         unpaused: stats(TimeKind::Unpaused).filter(|stats| is_iteration && all_timed(part, stats)),
         codes: counters.codes.0.iter().copied().collect(),
         unanswered: figures::by_class(counters),
@@ -236,8 +234,7 @@ fn all_timed(part: &LabelTotals, stats: &figures::Stats) -> bool {
     timed.map(measure::Histogram::count).sum::<u64>() == stats.count
 }
 
-/// Whether requests of a label have no response. This is true of MQTT messages of QoS 0, which have
-/// no time either.
+/// Whether requests of a label have no response, as MQTT messages of QoS 0.
 fn is_unanswered(label: &Label, part: &LabelTotals) -> bool {
     let mut times = OutcomeClass::ALL
         .iter()
@@ -248,16 +245,15 @@ fn is_unanswered(label: &Label, part: &LabelTotals) -> bool {
         && times.all(|times| times.max() == Some(0))
 }
 
-/// Whether there is a time of this kind. Requests that all failed before the first byte have no
-/// service time.
+/// Whether the label has this time. Requests that all failed before the first byte have no service
+/// time.
 fn has_times(part: &LabelTotals, kind: TimeKind) -> bool {
     OutcomeClass::ALL
         .iter()
         .any(|outcome| part.slot.histogram(kind, *outcome).is_some())
 }
 
-/// Mean of a level until `until_ns`. Rates use the same period. Later samples, for example while
-/// deliveries are awaited, would lower it.
+/// Returns the mean of a gauge until `until_ns`, the period that rates use too.
 fn level(run: &Run, until_ns: u64, gauge: fn(&measure::interval::RunPart) -> Gauge) -> LevelStats {
     let rows = run.totals.rows.iter();
     let gauges = rows.map(|row| (row.span, gauge(&row.run)));
@@ -275,7 +271,7 @@ fn level(run: &Run, until_ns: u64, gauge: fn(&measure::interval::RunPart) -> Gau
     }
 }
 
-/// Number of samples before a time, assuming that they are evenly spread.
+/// Returns the number of samples before a time, assuming that samples are evenly spread.
 fn samples_until(until_ns: u64, span: TimeSpan, samples: u64) -> u64 {
     if until_ns >= span.to_ns {
         return samples;
@@ -287,7 +283,7 @@ fn samples_until(until_ns: u64, span: TimeSpan, samples: u64) -> u64 {
 /// Warns if no request succeeded and there are no criteria.
 fn all_failed(summary: &Summary) -> Option<String> {
     let ended = summary.requests.failed + summary.requests.unanswered;
-    // A single iteration prints its trace instead.
+    // A run of a single iteration prints a trace instead.
     let is_told = !summary.criteria.is_empty() || summary.run.model == Model::Once;
     let all = !is_told && summary.requests.ok == 0 && ended > 0;
     let most = summary.errors.first();
@@ -304,7 +300,7 @@ fn all_failed(summary: &Summary) -> Option<String> {
     })
 }
 
-/// Warns about criteria on response time if requests have no scheduled start.
+/// Warns about criteria on response time if no schedule sets the start of requests.
 fn time_in_no_table(run: &Run, summary: &Summary) -> Option<String> {
     let of_response = |text: &String| {
         let criterion = parse_criterion(text).ok()?;
@@ -340,7 +336,6 @@ pub fn cut_text(cut: Truncation) -> String {
     format!("the record {how} {at}{run_on}: all figures cover only the time before that")
 }
 
-/// Lists the periods that criteria exclude because nodes were lost.
 fn left_out(summary: &Summary) -> impl Iterator<Item = String> + '_ {
     summary.lost.iter().map(|loss| {
         let (from, to) = (record::clock(loss.from_ns), record::clock(loss.to_ns));
@@ -349,7 +344,7 @@ fn left_out(summary: &Summary) -> impl Iterator<Item = String> + '_ {
     })
 }
 
-/// Warns about stop rules on metrics that no source reported. Such rules cannot fire.
+/// Warns about stop rules on metrics that no source reported, because they cannot fire.
 fn unwatched(run: &Run) -> Vec<String> {
     let note = |text: &String| {
         let criterion = parse_criterion(text).ok()?;
@@ -382,7 +377,7 @@ fn never_reported(run: &Run, notes: &[String]) -> Vec<String> {
     texts
 }
 
-/// Reports ledgers that do not add up, which is a defect of Loadline.
+/// Reports ledgers that do not add up, which indicates a defect in Loadline.
 fn broken_ledgers(summary: &Summary) -> impl Iterator<Item = String> {
     let requests = (!summary.requests.adds_up).then_some("request");
     let arrivals = summary.arrivals.as_ref();

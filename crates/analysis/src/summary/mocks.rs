@@ -1,4 +1,4 @@
-//! Accuracy of mocks by route: requested and actual latency, as measured by the mocks.
+//! Accuracy of mocks by route: the requested latency and the actual one that mocks measured.
 
 use std::collections::BTreeMap;
 
@@ -7,61 +7,46 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The reported times, each with the minimum number of responses. Ten responses lie beyond each
-/// percentile.
+/// The reported statistics, each with the minimum number of responses.
 const TOLD: [(&str, u64); 4] = [("mean", 1), ("p50", 20), ("p95", 200), ("p99", 1_000)];
 
-/// A route of a mock that was called.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MockRow {
-    /// Name of the mock.
     pub mock: String,
-    /// The route.
     pub route: String,
-    /// Requests received.
     pub received: u64,
-    /// Responses by status.
     pub codes: BTreeMap<u16, u64>,
-    /// Requests answered by a connection reset.
+    /// Requests that the mock answered by resetting the connection.
     pub resets: u64,
-    /// Requests that it never answered.
     pub silent: u64,
-    /// The recorded requests that its times are taken from, if any.
+    /// The recorded requests from which the response times were taken, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
-    /// Intended and actual response times.
     pub times: Vec<MockTime>,
-    /// Largest relative difference between served and computed times in `times`. Negative if the
-    /// mock was faster.
+    /// Largest relative difference between served and computed response times.
     pub difference: Option<f64>,
-    /// 99th percentile of the lateness of all responses of the mock, in nanoseconds.
+    /// 99th percentile of the lateness of the mock's responses, in nanoseconds.
     pub late_p99_ns: Option<u64>,
-    /// How busy the mock was, if it has a capacity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity: Option<MockCapacity>,
 }
 
-/// A response time of a mock: requested, computed and served.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MockTime {
-    /// `mean`, `p50`, `p95` or `p99`.
     pub statistic: String,
-    /// The time that the plan asks for. `None` if it depends on the load.
+    /// The response time in the plan. `None` if the time depends on the load.
     pub planned_ns: Option<u64>,
-    /// The time computed for the received requests, with faults and queues.
+    /// The response time computed for the received requests, with faults and queues.
     pub due_ns: u64,
-    /// The time that was served.
+    /// The response time that the mock served.
     pub served_ns: u64,
 }
 
-/// Capacity of a mock that is a queue.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MockCapacity {
-    /// Number of workers that serve in parallel.
     pub workers: u32,
-    /// Number of requests per second that all workers together can serve.
     pub per_second: f64,
-    /// Share of time that the workers were busy, from the start of the load to the last response.
+    /// Share of time in which workers were busy.
     pub utilisation: f64,
 }
 
@@ -162,7 +147,7 @@ mod tests {
             .iter()
             .map(|time| time.statistic.as_str())
             .collect();
-        // 229 responses are too few for a p99.
+        // A p99 needs more than 229 responses.
         assert_eq!(reported, ["mean", "p50", "p95"]);
         let p95 = row.time("p95").unwrap();
         assert_eq!((p95.planned_ns, p95.due_ns), (None, 400_000_000));

@@ -1,5 +1,5 @@
-//! The summary: every reported figure. It is computed from the record and saved as `summary.json`.
-//! See `docs/reference/summary-json.md`.
+//! The summary: every reported figure, computed from the record and saved as `summary.json`. See
+//! `docs/reference/summary-json.md`.
 
 mod build;
 mod json;
@@ -50,104 +50,78 @@ pub fn schema() -> String {
     serde_json::to_string_pretty(&schema).unwrap_or_default()
 }
 
-/// Every figure of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
-    /// Version of the summary's format.
     pub schema: u32,
-    /// What was run.
     pub run: Identity,
-    /// What to read first.
     pub verdict: Headline,
-    /// Whether the criteria held, with the measured value of each.
     pub criteria: Vec<Judged>,
-    /// Whether the measurement can be trusted. `None` if it was not judged.
+    /// Whether the measurement can be trusted. `None` if the measurement was not judged.
     pub measurement: Option<Measurement>,
-    /// Exit code of `loadline run`.
     pub exit_code: u8,
-    /// The arrivals ledger. `None` if no arrivals are scheduled and no iterations are counted.
     pub arrivals: Option<ArrivalLedger>,
-    /// Processes that were lost during the run, and what was lost with them. Empty if none was.
+    /// Processes that were lost during the run, and their lost load.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lost: Vec<Loss>,
-    /// The requests ledger.
     pub requests: Requests,
-    /// Planned and achieved load, by phase.
     pub phases: Vec<PhaseRow>,
-    /// Planned and achieved volume, by scenario. Empty if the load has no scenarios.
     #[serde(default)]
     pub scenarios: Vec<ScenarioRow>,
-    /// First, last and best quarter of the load. `None` if the run was too short.
+    /// Load in its first, last and best quarters. `None` if the run was too short.
     pub trend: Option<Trend>,
-    /// Whether and when the service settled under constant load. `None` for a single iteration, for
-    /// results of other tools, and if nothing was sent.
+    /// Steady state of the service. `None` for a single iteration, for imported runs, and without
+    /// requests.
     #[serde(default)]
     pub steady: Option<Steady>,
-    /// How the target recovered. `None` if there is nothing to report, in closed loops, and for a
-    /// run that did not complete.
+    /// Recovery of the target. `None` in closed loops, for incomplete runs, and if there is nothing
+    /// to report.
     #[serde(default)]
     pub recovery: Option<Recovery>,
-    /// Which of the measured resources reached their limits. `None` if no service was measured.
+    /// Measured resources that reached their limits. `None` if no service was measured.
     #[serde(default)]
     pub saturation: Option<Saturation>,
-    /// How closely the plan's mocks kept to the requested times. Empty if none was called.
+    /// How closely mocks kept to the planned times. Empty if no mock was called.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mocks: Vec<MockRow>,
-    /// Results by node if several machines ran the test; otherwise empty.
+    /// Results of each node if several machines ran the test; otherwise empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<NodeRow>,
-    /// All requests.
     pub all: Row,
-    /// A row per label of requests.
     pub labels: Vec<Row>,
-    /// A row per scenario.
     pub iterations: Vec<Row>,
-    /// A row per group of the plan (steps that are timed together), in the order of the plan. Empty
-    /// if there are none.
+    /// A row for each group of the plan (steps that are timed together), in plan order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub transactions: Vec<Row>,
-    /// More percentiles of all requests, of each label, of each scenario and of each group.
     #[serde(alias = "ladders")]
     pub percentiles: Vec<PercentileRow>,
-    /// Confidence intervals of the headline percentiles.
     pub confidence: Vec<Confidence>,
-    /// Intended start → the worker takes up the request, of all requests.
+    /// Time from the intended start until the worker takes up the request.
     pub lateness: Option<Stats>,
-    /// The worker takes up the request → first byte written, of all requests.
+    /// Time from when the worker takes up the request to the first byte written.
     pub wait: Option<Stats>,
-    /// From the test script's call until the response is returned to it, of all requests. `None` if
-    /// no script sends requests.
+    /// Time from the test script's call until it receives the response. `None` without a script.
     #[serde(default)]
     pub script: Option<Stats>,
-    /// From the last byte read until the response is returned to the test script, which was busy
-    /// until then.
+    /// Time from the last byte read until the busy test script receives the response.
     #[serde(default)]
     pub lag: Option<Stats>,
-    /// TCP connects.
     pub connect: Option<Stats>,
-    /// TLS handshakes.
     pub tls: Option<Stats>,
-    /// Requests in flight.
     pub in_flight: LevelStats,
-    /// Virtual users running.
     pub users: LevelStats,
-    /// Connections opened.
     pub connections_opened: u64,
-    /// What went wrong, most frequent first.
+    /// Causes of errors, most frequent first.
     pub errors: Vec<ErrorRow>,
-    /// Conclusions, one sentence each.
     pub conclusions: Vec<Conclusion>,
-    /// Assumptions that were made.
     pub assumptions: Vec<String>,
-    /// What the user should know.
     pub notes: Vec<String>,
-    /// Folder of the record. `None` if it could not be written.
+    /// Folder of the record. `None` if the record could not be written.
     pub record: Option<String>,
 }
 
 impl Summary {
-    /// The headline time: response time if every request has one, iteration time in open runs whose
-    /// iterations have several requests, otherwise service time.
+    /// Returns the headline time: response time if every request has one, iteration time in open
+    /// runs with several requests per iteration, otherwise service time.
     #[must_use]
     pub fn headline(&self) -> TimeKind {
         if self.all.response.is_some() {
@@ -185,7 +159,8 @@ impl Summary {
             .chain(&self.transactions)
     }
 
-    /// Rows for tables: all requests and each label, or only the label if there is just one.
+    /// Returns rows for tables: all requests and each label, or only the label if there is just
+    /// one.
     #[must_use]
     pub fn request_rows(&self) -> Vec<&Row> {
         match self.labels.as_slice() {
@@ -194,8 +169,7 @@ impl Summary {
         }
     }
 
-    /// Rows for tables. Empty if each iteration is one scheduled request, because its row would be
-    /// equal.
+    /// Returns rows for tables. Empty if each iteration is one scheduled request.
     #[must_use]
     pub fn iteration_rows(&self) -> &[Row] {
         let says_the_same = |request: &Row, whole: &Row| {
@@ -209,8 +183,7 @@ impl Summary {
         }
     }
 
-    /// The headline statistics and the row they are from: all requests, or the most frequent
-    /// scenario.
+    /// Returns the headline statistics and their row: all requests, or the most frequent scenario.
     #[must_use]
     pub fn headline_stats(&self) -> Option<(&Row, &Stats)> {
         match self.headline() {
@@ -224,105 +197,76 @@ impl Summary {
     }
 }
 
-/// A stop rule that ended a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Stopped {
-    /// When it fired, in nanoseconds from the start.
+    /// When the rule fired, in nanoseconds from the start.
     pub at_ns: u64,
-    /// The rule, and what was measured in its window.
+    /// The rule, and the value measured in its window.
     pub text: String,
 }
 
-/// What was run, when, and how.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Identity {
-    /// Name of the run in titles.
     pub name: String,
-    /// The base URL.
     pub target: String,
-    /// The command that made the run: `run`, `artillery`, `mqtt`, `wrk` or `locust`.
+    /// The command that started the run: `run`, `artillery`, `mqtt`, `wrk` or `locust`.
     pub frontend: String,
-    /// When the run started, in UTC.
     pub started_utc: String,
-    /// When the run started, in nanoseconds since 1970.
     pub started_wall_ns: u64,
-    /// Whether the run is running, complete or interrupted.
     pub state: RunState,
-    /// Why the run ended early.
     pub ended_by: Option<String>,
-    /// The stop rule that ended the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped: Option<Stopped>,
-    /// The model of the load.
     pub model: Model,
-    /// The load in words.
     pub load: String,
-    /// From the start to the last completion or the end of the load, whichever is later. Rates are
-    /// relative to this time.
+    /// Time from the start to the last completion or the end of the load, whichever is later.
     pub elapsed_ns: u64,
-    /// The tool that measured, if it was not Loadline. Its times have their own definition and are
-    /// reported as service times.
     #[serde(default)]
     pub imported_from: Option<String>,
-    /// Loadline's version.
     pub version: String,
     /// Number of worker threads. `None` for imported runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workers: Option<usize>,
-    /// The seed. `None` for imported runs.
+    /// Seed of the random numbers. `None` for imported runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
-    /// End of the record in nanoseconds from the start, if the record is damaged or could not be
-    /// written completely. All figures cover only the time before it. `None` if the record holds
-    /// the whole run.
+    /// End of the record in nanoseconds from the start, if the record is incomplete. All figures
+    /// cover only the time before it.
     #[serde(default)]
     pub record_ends_ns: Option<u64>,
-    /// Why the record could not be written, which ended the run. Its figures then decide nothing.
-    /// Missing otherwise.
+    /// Why the record could not be written, which ended the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unrecorded: Option<String>,
 }
 
-/// All figures of one label.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Row {
-    /// The label's number.
     pub id: LabelId,
-    /// What the label counts: requests, iterations, transactions and so on.
     #[schemars(with = "String")]
     pub group: LabelGroup,
-    /// The label, as reports show it.
     pub text: String,
-    /// Requests (or iterations, or transactions) that ended, whatever the outcome.
     pub count: u64,
-    /// Requests that failed or had no complete response.
     pub errors: u64,
-    /// Share of `errors` in `count`. `None` if nothing ended.
+    /// `errors` as a share of `count`. `None` if `count` is 0.
     pub error_share: Option<f64>,
-    /// `count` per second of the run's elapsed time.
+    /// `count` divided by the run's elapsed time in seconds.
     pub per_second: f64,
-    /// First byte written → last byte read.
+    /// Time from the first byte written to the last byte read.
     pub service: Option<Stats>,
-    /// Intended start → last byte read. Only if the schedule set the intended start of every
-    /// request.
+    /// Time from the intended start to the last byte read. `None` unless the schedule determined
+    /// every start.
     pub response: Option<Stats>,
-    /// Intended arrival → last response of the iteration. For a transaction: its first step was due
-    /// → its last step ended.
+    /// Time of an iteration, from the intended arrival to the last response, or of a transaction.
     pub iteration: Option<Stats>,
-    /// The iteration time without pauses. `None` if there are no pauses, or if they are unknown.
+    /// Iteration time without pauses. `None` without pauses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unpaused: Option<Stats>,
-    /// Responses by status.
     pub codes: BTreeMap<u16, u64>,
-    /// Requests without a complete response, by class.
     #[serde(rename = "none")]
     pub unanswered: BTreeMap<String, u64>,
-    /// Bytes written.
     pub bytes_out: u64,
-    /// Bytes read.
     pub bytes_in: u64,
-    /// Which of `count`, `errors`, `per_second` and `bytes_in` the measuring tool did not report.
-    /// Reports omit them. Only for imported runs.
+    /// Fields that the tool of an imported run did not report. Reports omit them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unreported: Vec<String>,
 }
@@ -333,7 +277,6 @@ impl Row {
         !self.unreported.iter().any(|name| name == figure)
     }
 
-    /// The name of the row. Adds the scope if the row spans several requests.
     #[must_use]
     pub fn called(&self) -> String {
         match self.group {
@@ -345,10 +288,8 @@ impl Row {
     }
 }
 
-/// A level that was sampled.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LevelStats {
-    /// Mean over the run's samples.
     pub mean: f64,
     /// Largest sample. With several workers, the sum of their largest samples, which is an upper
     /// bound.

@@ -1,13 +1,13 @@
-//! Finds nodes for which the target was slower. Merged histograms would hide this.
+//! Finds nodes for which the target was slower, because merged histograms hide such differences.
 
 use record::{NodeRow, NodeState, units};
 
-/// Minimum factor between nodes, in addition to chance.
+/// Minimum factor between nodes, in addition to a test for chance.
 const APART: f64 = 1.25;
 
 pub(super) fn apart(rows: &[NodeRow]) -> Vec<String> {
     let of = |row: &NodeRow| row.response_p95_within_ns;
-    // A lost node has only the beginning, which may have been slow for all nodes.
+    // A lost node has results only of the beginning, which may have been slow for all nodes.
     let whole = rows.iter().filter(|row| row.state != NodeState::Lost);
     let reported = whole.filter_map(|row| {
         let (low, high) = of(row)?;

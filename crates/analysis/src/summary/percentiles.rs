@@ -1,4 +1,4 @@
-//! Percentile tables per label.
+//! Percentile tables of each label.
 
 use measure::{LabelId, label::Role};
 use schemars::JsonSchema;
@@ -12,15 +12,14 @@ pub const SHARES: [f64; 11] = [
     0.5, 0.66, 0.75, 0.8, 0.9, 0.95, 0.98, 0.99, 0.999, 0.9999, 1.0,
 ];
 
-/// Percentiles of a label's headline time: the time of iterations and transactions; for requests
-/// the response time, or the service time if there is none.
+/// Percentiles of a label's headline time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PercentileRow {
-    /// The label.
     pub id: LabelId,
-    /// Which time: `response`, `iteration` or `service`.
+    /// The time measured: `response`, `iteration` or `service`.
     pub time: String,
-    /// A figure per share: 0.5, 0.66, 0.75, 0.8, 0.9, 0.95, 0.98, 0.99, 0.999, 0.9999, 1.
+    /// One figure for each of the shares 0.5, 0.66, 0.75, 0.8, 0.9, 0.95, 0.98, 0.99, 0.999,
+    /// 0.9999, 1.
     pub figures: Vec<Figure>,
 }
 

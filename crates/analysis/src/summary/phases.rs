@@ -1,4 +1,4 @@
-//! Planned and achieved load, by phase.
+//! Planned and achieved load of each phase.
 
 use std::collections::BTreeMap;
 
@@ -9,33 +9,25 @@ use serde::{Deserialize, Serialize};
 use crate::figures::{Figure, Sampled, per_second};
 use record::{Model, Run};
 
-/// Planned and achieved load of a phase.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseRow {
     /// Name of the phase, or its number from 1.
     pub name: String,
-    /// The load in words.
     pub text: String,
-    /// Start, in nanoseconds from the start of the test.
     pub start_ns: u64,
-    /// Planned end.
     pub end_ns: u64,
-    /// Planned arrivals. If the run ended early, only those that were due. `None` in a closed loop.
+    /// Planned arrivals that were due before the run ended. `None` in a closed loop.
     pub planned: Option<u64>,
-    /// Arrivals due in the phase that were started and have ended, whatever the outcome. `None` in
-    /// a closed loop.
+    /// Finished arrivals of the phase, whatever their outcome. `None` in a closed loop.
     pub started: Option<u64>,
-    /// Requests that have ended and whose intended start is in the phase, whatever the outcome.
+    /// Finished requests whose intended start is in the phase.
     pub requests: u64,
-    /// Requests that failed or had no complete response.
     pub errors: u64,
-    /// Requests divided by the phase's length. The last phase continues to the last completion.
+    /// `requests` divided by the length of the phase in seconds. The last phase lasts until the
+    /// last completion.
     pub per_second: f64,
-    /// The rate of each label, by label number.
     pub by_label: BTreeMap<LabelId, f64>,
-    /// 95th percentile of the run's headline time.
     pub p95: Option<Figure>,
-    /// 99th percentile of the run's headline time.
     pub p99: Option<Figure>,
 }
 

@@ -1,5 +1,5 @@
-//! Recovery: requests in flight at the end of the load, and how long responses stayed slow after a
-//! peak.
+//! Recovery of the target: requests in flight at the end of the load, and how long responses stayed
+//! slow after a peak.
 
 use std::ops::Range;
 
@@ -14,84 +14,70 @@ use crate::{
 };
 use record::{LabelTotals, Model, PhaseFacts, Run};
 
-/// Times to drain below this are not reported.
 const WORTH_TELLING_NS: u64 = 1_000_000_000;
 const MORE_LOAD: f64 = 1.2;
-/// The service has recovered if p95 is at most this multiple of the earlier one, or within its
-/// usual spread.
+/// A service has recovered if its p95 is at most this multiple of the earlier p95, or within the
+/// earlier spread.
 const AS_BEFORE: f64 = 1.5;
-/// In addition, the share of errors may have grown by at most this.
+/// Maximum growth of the share of errors for a service to count as recovered.
 const MORE_ERRORS: f64 = 0.01;
-/// Recovery must last this long, or to the end of the load.
+/// A recovery must last this long, or to the end of the load.
 const HELD_NS: u64 = 10_000_000_000;
 const FEWEST: u64 = 20;
 const QUARTILED: usize = 5;
-/// Load after a peak that is up to this multiple counts as equal to the load before.
+/// After a peak, load up to this multiple of the earlier load counts as equal.
 const SAME_LOAD: f64 = 1.1;
 
-/// How the target recovered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Recovery {
-    /// Recovery after the load. `None` if the last request ended within a second of the load's end.
-    /// Also `None` if users send requests in sequence, because users then continue regardless of
-    /// the target.
+    /// Recovery after the load. `None` if the last request ended within a second, or if users send
+    /// requests in sequence.
     pub after_load: Option<AfterLoad>,
-    /// Recovery after the phase with the highest load. `None` unless the phases before and after it
-    /// have clearly less load.
+    /// Recovery after the phase with the highest load. `None` without a clear peak.
     pub peak: Option<PeakRecovery>,
 }
 
-/// Requests that were in flight when the load ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AfterLoad {
-    /// When the load ended, in nanoseconds from the start.
     pub from_ns: u64,
-    /// Requests in flight when the load ended.
     pub in_flight: u64,
     /// Time from the end of the load to the last completion.
     pub drained_ns: u64,
-    /// Requests that ended after the load, whatever the outcome.
     pub ended: u64,
-    /// Requests that failed or had no complete response, of those in `ended`.
+    /// Requests among `ended` that failed or had no complete response.
     pub errors: u64,
-    /// 95th percentile of the response times of these requests.
     pub p95: Option<Figure>,
 }
 
-/// How fast responses were after a peak, compared with before it.
+/// Speed of responses after a peak, compared with before the peak.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PeakRecovery {
-    /// The peak's phase, as an index into `phases`.
+    /// Index in `phases` of the peak.
     pub phase: usize,
-    /// When the peak ended, in nanoseconds from the start.
     pub end_ns: u64,
-    /// Requests issued during the peak, per second.
     pub issued_per_second: f64,
-    /// Requests answered (ok or failed) during the peak, per second. Requests that were given up do
-    /// not count.
+    /// Requests answered per second during the peak, whether ok or failed.
     pub answered_per_second: f64,
-    /// Requests in flight at the end of the peak.
     pub in_flight: u64,
     /// 95th percentile of the headline time in the phase before the peak.
     pub before: Figure,
-    /// A p95 up to this counts as recovered: the larger of 1.5 times `before` and the upper fence
-    /// of that phase's points (third quartile plus 1.5 times the interquartile range).
+    /// Maximum p95 that counts as recovered: the larger of 1.5 times `before` and the upper fence
+    /// of that phase's points.
     pub bound_ns: u64,
-    /// A share of errors up to this counts as recovered: one percentage point more than in the
-    /// phase before the peak.
+    /// Maximum share of errors that counts as recovered.
     pub error_bound: f64,
-    /// From the end of the peak to the first point that counts as recovered and whose next 10 s (or
-    /// the rest of the load) do so as a whole. 0 means immediately, `None` never or unknown.
+    /// Time from the end of the peak to the first point from which the service stays recovered for
+    /// 10 s. 0 means immediately, `None` never or unknown.
     pub settled_ns: Option<u64>,
-    /// From the end of the peak until no more requests are in flight than in the phase before it.
-    /// `None` if that did not happen during the load.
+    /// Time from the end of the peak until as few requests are in flight as before it. `None` if
+    /// this did not happen.
     pub drained_ns: Option<u64>,
-    /// From the end of the peak to the end of the load after it. 0 if there was none.
+    /// Time from the end of the peak to the end of the load. 0 if no load followed the peak.
     pub observed_ns: u64,
     /// Whether the service had not recovered when the load ended.
     pub slow_until_end: bool,
-    /// Whether the service was slow to the end, for at least 10 s, although the load was no higher
-    /// than before the peak. The overload then sustains itself.
+    /// Whether an overload sustains itself: the service stayed slow for at least 10 s although the
+    /// load was no higher than before the peak.
     pub is_metastable: bool,
 }
 
@@ -137,7 +123,6 @@ fn after_load(run: &Run, elapsed_ns: u64) -> Option<AfterLoad> {
     })
 }
 
-/// Requests in flight after intervals that begin with the run.
 fn in_flight(counted: &Counters) -> u64 {
     counted.issued.saturating_sub(counted.ended())
 }
@@ -168,7 +153,7 @@ fn peak(
             chunks[at].span.from_ns - end_ns
         }
     });
-    // Without load after the peak, slow responses are what remains of the peak.
+    // Without load after the peak, slow responses are left over from the peak.
     let load_behind = phases[phase + 1..].iter().rev().find(|p| p.planned > 0);
     let slow_until_end = settled_ns.is_none()
         && load_behind.is_some_and(|following| {
@@ -213,8 +198,7 @@ fn peak(
     })
 }
 
-/// The first point that counts as recovered together with the 10 s after it. A healthy service has
-/// slow seconds too.
+/// Finds the first recovered point whose following 10 s also count as recovered.
 fn held(chunks: &[Chunk], headline: TimeKind, is_slow: impl Fn(&Chunk) -> bool) -> Option<usize> {
     (0..chunks.len()).find(|first| {
         let until_ns = chunks[*first].span.from_ns + HELD_NS;
@@ -229,7 +213,8 @@ fn held(chunks: &[Chunk], headline: TimeKind, is_slow: impl Fn(&Chunk) -> bool) 
     })
 }
 
-/// Time from the end of the peak until the mean number in flight is at most the earlier maximum.
+/// Returns the time from the end of the peak until the mean number in flight is at most the earlier
+/// maximum.
 fn drained(moments: &[Moment], quiet: &Range<u64>, end_ns: u64) -> Option<u64> {
     let in_flight = |moment: &Moment| moment.level(|row| row.run.in_flight);
     let usual = moments.iter().filter(|m| is_in(m, quiet));
@@ -243,7 +228,6 @@ fn is_in(moment: &Moment, within: &Range<u64>) -> bool {
     moment.span.from_ns >= within.start && moment.span.to_ns <= within.end
 }
 
-/// Upper limit of the usual p95 values. `None` if there are too few points.
 fn fence(usual: &[Chunk]) -> Option<f64> {
     let mut p95s: Vec<u64> = usual.iter().filter_map(|chunk| chunk.p95.ns).collect();
     if p95s.len() < QUARTILED {
@@ -265,7 +249,6 @@ fn rate(phase: &PhaseFacts) -> f64 {
     per_second(phase.planned, phase.end_ns.saturating_sub(phase.start_ns))
 }
 
-/// The phase with the highest planned rate, if its neighbors have clearly less.
 fn highest(phases: &[PhaseFacts]) -> Option<usize> {
     let by_rate = |a: &usize, b: &usize| rate(&phases[*a]).total_cmp(&rate(&phases[*b]));
     let phase = (0..phases.len()).max_by(by_rate)?;
@@ -275,7 +258,6 @@ fn highest(phases: &[PhaseFacts]) -> Option<usize> {
     (rate(before) > 0.0 && rate(&phases[phase]) >= most * MORE_LOAD).then_some(phase)
 }
 
-/// Consecutive points with enough samples for a p95.
 struct Chunk {
     span: TimeSpan,
     part: LabelTotals,

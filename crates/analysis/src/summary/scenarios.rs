@@ -1,4 +1,4 @@
-//! Planned and achieved volumes, by scenario.
+//! Planned and achieved volume of each scenario.
 
 use measure::{LabelId, NoAnswer, label::LabelGroup};
 use plan::Draw;
@@ -10,38 +10,28 @@ use record::{Model, Run, RunState};
 
 const HOUR_S: f64 = 3600.0;
 const MOST_DRAWN_LIVE: u64 = 2_000_000;
-/// Limit for final summaries. Drawing this many takes seconds.
+/// Maximum number of arrivals drawn for a final summary, which takes seconds.
 const MOST_DRAWN: u64 = 500_000_000;
 
-/// Planned and achieved volume of a scenario.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ScenarioRow {
-    /// Label of the scenario's iterations. `None` if none has ended.
     pub id: Option<LabelId>,
     /// Name of the scenario, or its index in the plan.
     pub name: String,
-    /// Share of the arrivals according to its weight. `None` if the record does not contain it.
+    /// Share of arrivals that the scenario's weight gives. `None` if the record does not contain
+    /// it.
     pub share: Option<f64>,
-    /// Planned arrivals, exactly as drawn by weight. If the run ended early, only arrivals that
-    /// were due count. `None` in a closed loop.
+    /// Planned arrivals that were due before the run ended, as drawn by weight. `None` in a closed
+    /// loop.
     pub planned: Option<u64>,
-    /// Planned arrivals per hour, over the length of the load.
     pub planned_per_hour: Option<f64>,
-    /// Planned arrivals per second, over the length of the load.
     pub planned_per_second: Option<f64>,
-    /// Iterations that ended, whatever the outcome.
     pub ended: u64,
-    /// Iterations that completed.
     pub completed: u64,
-    /// Iterations that an error ended.
     pub failed: u64,
-    /// Iterations in flight when the run ended. `None` as long as that is unknown.
     pub unfinished: Option<u64>,
-    /// `completed` per hour of the run's elapsed time, like all achieved rates.
     pub completed_per_hour: f64,
-    /// `completed` per second of the run's elapsed time.
     pub completed_per_second: f64,
-    /// `completed` as a share of `planned`.
     pub of_plan: Option<f64>,
 }
 

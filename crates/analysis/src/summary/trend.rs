@@ -1,4 +1,4 @@
-//! First and last quarter of the load, and the best moment.
+//! Compares the first, last and best quarters of the load.
 
 use measure::{TimeKind, slot::Counters};
 use schemars::JsonSchema;
@@ -12,39 +12,25 @@ use record::{LabelTotals, Run};
 
 const FEWEST: usize = 8;
 
-/// How a run developed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Trend {
-    /// The first quarter of the load.
     pub first: TrendSpan,
-    /// The last quarter of the load.
     pub last: TrendSpan,
-    /// The quarter of the load with the most requests answered as expected.
     pub best: TrendSpan,
 }
 
-/// A part of the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrendSpan {
-    /// Start, in nanoseconds from the start of the test.
     pub from_ns: u64,
-    /// End.
     pub to_ns: u64,
-    /// Arrivals due, per second; 0 in a closed loop.
     pub due_per_second: f64,
-    /// Requests issued, per second.
     pub issued_per_second: f64,
-    /// Requests answered as expected, per second.
     pub ok_per_second: f64,
-    /// Share of the requests that failed or had no complete response. `None` if nothing ended.
     pub error_share: Option<f64>,
-    /// Mean of the samples of requests in flight. `None` without samples.
     pub in_flight: Option<f64>,
-    /// 95th percentile of the run's headline time. `None` if nothing ended.
     pub p95: Option<Figure>,
 }
 
-/// Compares the parts of the load. `None` if the run was too short.
 pub(super) fn find(run: &Run, moments: &[Moment], headline: TimeKind) -> Option<Trend> {
     let load_end_ns = run.manifest.load.end_ns;
     let loaded: Vec<&Moment> = moments

@@ -1,11 +1,11 @@
-//! A measured figure, and the bound of its criterion.
+//! A measured figure and the bound of its criterion.
 
 use plan::{Criterion, units::Quantity};
 
 use crate::exclusions::ExcludedSpans;
 
 pub(super) struct Measured {
-    /// The measured value. `None` means that it is larger than every bound.
+    /// The measured value. `None` means that the value exceeds every bound.
     pub value: Option<f64>,
     pub bound: f64,
     pub text: String,

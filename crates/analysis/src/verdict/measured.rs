@@ -1,4 +1,4 @@
-//! Measures a criterion's figure from the record: scope, value, and whether there are enough
+//! Measures the figure of a criterion from the record: scope, value, and whether there are enough
 //! samples.
 
 use measure::{
@@ -33,13 +33,10 @@ use crate::{
 
 pub(super) struct CriterionScope<'a> {
     pub(super) run: &'a Run,
-    /// `None` means all requests.
     labels: Option<Vec<LabelId>>,
-    /// `None` means all phases.
     phases: Option<Vec<u32>>,
-    /// The period. `None` means the whole run. Otherwise points are used.
+    /// The measured period, rounded to points. `None` means the whole run.
     window: Option<TimeSpan>,
-    /// Periods that are excluded because nodes were lost.
     left_out: ExcludedSpans,
     elapsed_ns: u64,
 }
@@ -66,8 +63,7 @@ pub(super) fn measure(
     without(&scope.left_out, measured)
 }
 
-/// Why a criterion can have no figure, because its label or phase does not exist. `None` if it can.
-/// Works before the run too.
+/// Returns why a criterion can have no figure: its label or phase does not exist.
 pub(super) fn subject_missing(run: &Run, criterion: &Criterion) -> Option<String> {
     if let Some(cause) = criterion
         .steady
@@ -76,7 +72,6 @@ pub(super) fn subject_missing(run: &Run, criterion: &Criterion) -> Option<String
     {
         return Some(format!("there can be no steady state: {cause}"));
     }
-    // The steady state is not known yet at this point.
     let criterion = &Criterion {
         steady: false,
         ..criterion.clone()
@@ -213,7 +208,7 @@ impl<'a> CriterionScope<'a> {
         let (Some(planned), Some(unsent)) = (arrivals.planned, arrivals.unsent) else {
             return Err("a closed loop plans no arrivals".into());
         };
-        // MQTT messages may be due and never be written.
+        // MQTT messages may be due but never written.
         let unsent = match self.run.manifest.frontend.as_str() {
             "mqtt" => unsent + messages::counts(self.run).unsent,
             _ => unsent,
@@ -226,7 +221,7 @@ impl<'a> CriterionScope<'a> {
         if arrivals.unknown == 0 {
             return Ok(least);
         }
-        // Unknown arrivals may all have been sent, or none of them.
+        // Any number of the unknown arrivals may have been sent.
         let most = measured(unsent + arrivals.unknown)?;
         let holds = |one: &Measured| {
             one.value
@@ -257,7 +252,8 @@ impl<'a> CriterionScope<'a> {
         plain(value, format!("{}/s", units::rate(value)), criterion)
     }
 
-    /// Length of the phases until the end of the run. The last one includes late completions.
+    /// Returns the length of the phases until the end of the run. The last phase includes late
+    /// completions.
     fn length_ns(&self) -> u64 {
         let whole_ns = self.whole_length_ns();
         if self.left_out.is_empty() || self.window.is_some() {
@@ -374,7 +370,7 @@ fn quantile(
 }
 
 impl CriterionScope<'_> {
-    /// Why the samples do not decide the bound with 99 % confidence. `None` if they do.
+    /// Returns why the samples do not decide the criterion with 99 % confidence. `None` if they do.
     fn undecided(&self, samples: &Sampled, q: f64, bound: u64) -> Option<String> {
         let inflation = self.inflation(samples.kind(), q, bound);
         let (n, over) = (samples.count() as f64, samples.above(bound) as f64);
@@ -406,11 +402,11 @@ impl CriterionScope<'_> {
 }
 
 impl CriterionScope<'_> {
-    /// Variance inflation for quantile `q`, because samples are correlated. Uses all requests of
-    /// the phases, because one label has too few.
+    /// Returns the variance inflation for quantile `q`, because samples are correlated. A single
+    /// label has too few samples for it.
     pub(super) fn inflation(&self, kind: TimeKind, q: f64, bound: u64) -> f64 {
-        // Wide points include other phases, so the samples of the scope itself must be far from the
-        // bound too.
+        // Wide points include other phases, so the scope's own samples must also be far from the
+        // bound.
         let own = Sampled::from_totals(&self.part(), kind).into_times();
         if confidence::is_separated(&own, q, bound)
             || confidence::is_far_from(&own, q, bound)
@@ -419,7 +415,7 @@ impl CriterionScope<'_> {
             return 1.0;
         }
         let totals = &self.run.totals;
-        // The time of a transaction is not that of an iteration.
+        // Do not mix the times of transactions and iterations.
         let group = |id| self.run.label(id).map(|label| label.group);
         let own_group = self.labels.as_ref().and_then(|ids| group(*ids.first()?));
         let wanted = |id| id == label::ALL || own_group.is_none() || group(id) == own_group;

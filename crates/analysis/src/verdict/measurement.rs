@@ -1,6 +1,6 @@
-//! Judges whether the measurement is valid. Only effects count: lateness, unsent load, lack of
-//! descriptors or ports, a busy core in a closed loop. CPU use, steal, throttling and stalls are
-//! reported as reasons.
+//! Judges whether the measurement is valid, by effects only: lateness, unsent load, lack of
+//! descriptors or ports, and a busy core in a closed loop. CPU use and stalls are reported as
+//! reasons.
 
 use measure::{
     Fault, Histogram, TimeKind, label,
@@ -18,33 +18,27 @@ use crate::figures::{self, ArrivalLedger, Requests};
 
 const BOUND: &str = "generator-bound: throughput is a lower bound";
 
-/// Whether the measurement can be trusted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Measurement {
-    /// VALID, DEGRADED or INVALID.
+    /// `VALID`, `DEGRADED` or `INVALID`.
     pub verdict: String,
-    /// The reasons in words; for a valid measurement, its figures.
     pub reasons: Vec<String>,
-    /// Periods in which the generator was late, in nanoseconds from the start.
     pub late_ns: Vec<(u64, u64)>,
-    /// Start of the first of these periods.
     pub first_bad_ns: Option<u64>,
-    /// 99th percentile of lateness, in nanoseconds. `None` if no request had a scheduled time
-    /// (closed loop).
+    /// 99th percentile of lateness, in nanoseconds. `None` in a closed loop.
     pub lateness_p99_ns: Option<u64>,
-    /// 99th percentile of the stall, in nanoseconds: the time in which a worker could neither send
-    /// nor read. `None` if the record does not contain it.
+    /// 99th percentile of the stall, in nanoseconds: how long a worker could neither send nor read.
     #[serde(default)]
     pub stall_p99_ns: Option<u64>,
-    /// Share of the planned arrivals that were certainly started. `None` in a closed loop.
+    /// Share of planned arrivals that were certainly started. `None` in a closed loop.
     pub sent: Option<f64>,
-    /// The busiest worker's share of a core, without the time spent spinning.
+    /// CPU use of the busiest worker as a share of a core, without spinning.
     pub cpu: f64,
-    /// The largest share of time in which a worker was ready to run and waited for a CPU.
+    /// Largest share of time in which a worker was ready to run but waited for a CPU.
     #[serde(default)]
     pub waiting: f64,
-    /// Difference between sampled requests in flight and rate × time, as a share of the sampled
-    /// number. Samples have a clock of their own. `None` if there were too few.
+    /// Difference between the sampled requests in flight and rate × time, as a share of the sampled
+    /// number.
     pub littles_law: Option<f64>,
 }
 
@@ -68,25 +62,24 @@ const UNSENT_SHARE: f64 = 0.005;
 const BUSY: f64 = 0.85;
 const CROWDED: f64 = 0.25;
 const STEAL: f64 = 0.02;
-/// Minimum number of samples of requests in flight. With fewer, chance exceeds 1 %.
+/// Minimum number of samples of requests in flight. With fewer, the error by chance exceeds 1 %.
 const SEEN: u64 = 10_000;
 
-/// A live run is not judged before this time and a minimum number of requests.
+/// A live run is judged only after this time and a minimum number of requests.
 const SETTLED_NS: u64 = 10_000_000_000;
 const SETTLED: u64 = 200;
 
 const FEW_LATE: f64 = 2.0;
 
-/// The lateness that decides: p99, or the second largest of fewer than 150 samples. So one late
-/// arrival does not decide.
+/// Returns the lateness that decides: p99, or the second largest of fewer than 150 samples.
 fn decisive(times: &Histogram) -> Option<u64> {
-    // Half a rank below the second largest, to be safe from rounding.
+    // Half a rank of tolerance prevents rounding to another sample.
     let below = (FEW_LATE - 0.5) / times.count().max(1) as f64;
     times.quantile((1.0 - below).clamp(0.0, 0.99))
 }
 
-/// Judges the measurement. `None` without requests, for a live run that has just started, and for a
-/// trial without generator faults.
+/// Judges the measurement. Returns `None` without requests, for a live run that has just started,
+/// and for a trial without generator faults.
 #[must_use]
 pub fn judge(run: &Run, arrivals: &ArrivalLedger, requests: &Requests) -> Option<Measurement> {
     let all = run.totals.label(label::ALL);
@@ -124,7 +117,7 @@ pub fn judge(run: &Run, arrivals: &ArrivalLedger, requests: &Requests) -> Option
         littles_law: littles_law(run),
     };
     m.first_bad_ns = m.late_ns.first().map(|(from, _)| *from);
-    // A single iteration is a trial. Its timing is not judged.
+    // A single iteration is a trial, and its timing is not judged.
     let is_trial = run.manifest.load.model == Model::Once;
     if is_trial {
         m.late_ns.clear();
@@ -173,13 +166,11 @@ pub fn judge(run: &Run, arrivals: &ArrivalLedger, requests: &Requests) -> Option
 struct GeneratorErrors<'a> {
     counters: &'a Counters,
     is_closed: bool,
-    /// Largest lateness or stall of a valid measurement.
+    /// Largest lateness or stall that a valid measurement may have.
     bound_ns: u64,
     lateness_ns: Option<u64>,
     stall_ns: Option<u64>,
-    /// Share of the plan that was not started.
     unsent: f64,
-    /// Share of the plan of which nothing is known.
     unrecorded: f64,
 }
 
@@ -196,7 +187,7 @@ fn effects(run: &Run, m: &Measurement, errors: &GeneratorErrors<'_>) -> Vec<Stri
     let stall = m
         .stall_p99_ns
         .filter(|_| is_closed && exceeds(errors.stall_ns));
-    // Causes and times that both have are reported once.
+    // Causes and periods that lateness and stalls have in common are reported once.
     let named = [("lateness", late), ("stall", stall)];
     let named = named
         .into_iter()
@@ -278,7 +269,7 @@ fn figures(m: &Measurement, is_closed: bool) -> Vec<String> {
 
 fn percent(share: f64) -> String {
     match share * 100.0 {
-        // The share is never rounded up to 100 %.
+        // Shares below 100 % are never rounded up to 100 %.
         p if (99.0..100.0).contains(&p) => format!("{:.2} %", (p * 100.0).floor() / 100.0),
         p if p >= 10.0 => format!("{p:.0} %"),
         _ => units::share(share),
@@ -291,7 +282,7 @@ fn sent(arrivals: &ArrivalLedger) -> Option<f64> {
     Some(1.0 - missing as f64 / planned as f64)
 }
 
-/// Share of the plan that the remaining nodes did not send. Excludes the share of lost nodes.
+/// Returns the share of the plan that the remaining nodes did not send.
 fn unsent_by_others(run: &Run, arrivals: &ArrivalLedger) -> f64 {
     let unsent = arrivals.unsent.unwrap_or(0);
     let of_nodes = figures::unsent_with_nodes(run) + run.left_by_lost();
@@ -308,7 +299,7 @@ fn stretches(run: &Run, is_bad: impl Fn(&IntervalRow) -> bool) -> Vec<(u64, u64)
     let mut stretches: Vec<(u64, u64)> = Vec::new();
     for row in run.totals.rows.iter().filter(|row| is_bad(row)) {
         match stretches.last_mut() {
-            // One interval without arrivals does not separate two late periods.
+            // A single interval without arrivals does not separate two late periods.
             Some((_, end)) if row.span.from_ns <= *end + 1_000_000_000 => *end = row.span.to_ns,
             _ => stretches.push((row.span.from_ns, row.span.to_ns)),
         }
@@ -330,7 +321,6 @@ fn busiest<R: Borrow<IntervalRow>>(rows: impl Iterator<Item = R>) -> f64 {
     work.into_iter().max().unwrap_or(0) as f64 / time.max(1) as f64
 }
 
-/// Largest share of time in which a worker was ready but not running.
 fn most_waiting<R: Borrow<IntervalRow>>(rows: impl Iterator<Item = R>) -> f64 {
     let mut time = 0;
     let mut waiting: Vec<u64> = Vec::new();
@@ -403,7 +393,7 @@ fn ranges(stretches: &[(u64, u64)]) -> String {
     }
 }
 
-/// |sampled − rate × time| / sampled, where time is wait plus service time.
+/// Returns |sampled − rate × time| / sampled, where time is wait plus service time.
 fn littles_law(run: &Run) -> Option<f64> {
     let (mut sum, mut samples, mut elapsed) = (0u64, 0u64, 0u64);
     for row in run.totals.rows.iter() {

@@ -1,4 +1,4 @@
-//! Results of MQTT messages, from the clients' final counts.
+//! Measures criteria on MQTT messages from the clients' final counts.
 
 use plan::{Criterion, criteria::MessageFate};
 use record::Run;
@@ -34,8 +34,8 @@ pub(super) fn counts(run: &Run) -> MessageCounts {
 }
 
 impl MessageCounts {
-    /// Number of messages with this result, and number of all messages. Fails if unknown messages
-    /// could decide the criterion.
+    /// Returns the numbers of messages with this result and of all messages. Fails if unknown
+    /// messages could decide.
     pub(super) fn share(
         &self,
         fate: MessageFate,

@@ -1,4 +1,4 @@
-//! Judges the criteria at the end of a run, and determines the exit code.
+//! Judges the criteria at the end of a run and determines the exit code.
 
 mod bound;
 mod measured;
@@ -30,41 +30,32 @@ pub use server::never_measured;
 pub use subject::Subject;
 pub use timeline::Timeline;
 
-/// Result of a criterion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Judgement {
-    /// It holds.
     Pass,
-    /// It does not hold.
     Fail,
-    /// The record does not decide it.
     Inconclusive,
 }
 
-/// A criterion with its judgement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Judged {
-    /// As the user wrote it.
     pub text: String,
-    /// The criterion's result.
     pub judgement: Judgement,
-    /// The measured value in words, with its unit. `None` if nothing was measured.
+    /// The measured value with its unit. `None` if there is none.
     pub measured: Option<String>,
-    /// The measured value in the metric's unit (nanoseconds, a share, a number, per second). `None`
-    /// if nothing was measured, or if it is only known to be larger than every bound.
+    /// The measured value in the metric's unit. `None` if unknown or only known to exceed every
+    /// bound.
     pub value: Option<f64>,
     /// Distance of the measured value from the bound, as a share of the bound. Positive if the
-    /// criterion holds.
+    /// criterion is met.
     pub margin: Option<f64>,
-    /// Why the criterion could not be judged, or what else you should know.
+    /// Why the criterion could not be judged, or a note.
     pub reason: Option<String>,
-    /// In an invalid measurement: whether the result holds despite the generator's errors. `None`
-    /// if the measurement is not invalid, or the criterion is undecided.
+    /// Whether the result of an invalid measurement holds despite the generator's errors.
     #[serde(default)]
     pub is_robust: Option<bool>,
-    /// Start of the first point that, judged alone, violates the criterion. `None` if there is
-    /// none, or if that is unknown.
+    /// Start of the first point that violates the criterion when judged by itself.
     #[serde(default)]
     pub first_violation_ns: Option<u64>,
 }
@@ -120,8 +111,8 @@ pub fn so_far(run: &Run, elapsed_ns: u64) -> Vec<Judged> {
         .collect()
 }
 
-/// Why a criterion or stop rule can never be judged: its label, phase or metric does not exist in
-/// this run. `labels` are all labels that can appear; `None` if they are unknown.
+/// Returns why a criterion or stop rule can never be judged: its label, phase or metric does not
+/// exist in this run.
 #[must_use]
 pub fn without_subject(
     manifest: &Manifest,
@@ -163,8 +154,7 @@ fn judge_text(run: &Run, text: &str, elapsed_ns: u64) -> Judged {
     }
 }
 
-/// Whether a criterion holds at a point with few samples, for the timeline. `None` if that is not
-/// certain.
+/// Whether a criterion is met at a point with few samples, for the timeline. `None` if uncertain.
 pub(crate) fn holds(run: &Run, criterion: &Criterion, elapsed_ns: u64) -> Option<bool> {
     let measured = measured::measure(run, criterion, elapsed_ns).ok()?;
     Some(side(criterion, &measured))
@@ -182,8 +172,8 @@ fn side(criterion: &Criterion, measured: &Measured) -> bool {
 }
 
 impl Judged {
-    /// Describes the distance to the bound: `44.2 % to spare`, `25.0 % past the bound`, or `50.0
-    /// times the bound` (from twice the bound on).
+    /// Formats the distance to the bound: `44.2 % to spare`, `25.0 % past the bound`, or `50.0
+    /// times the bound`.
     #[must_use]
     pub fn distance(&self) -> Option<String> {
         let margin = self.margin?;
@@ -226,7 +216,6 @@ fn judged(criterion: &Criterion, measured: Measured) -> Judged {
     }
 }
 
-/// Exit code of a run that could not be completed.
 pub const COULD_NOT_RUN: u8 = 3;
 
 pub(crate) fn undecided(judged: &mut [Judged], reason: &str) {
@@ -238,8 +227,8 @@ pub(crate) fn undecided(judged: &mut [Judged], reason: &str) {
     }
 }
 
-/// Exit code of `loadline run`: 0 if all criteria hold or there are none, 1 if one failed, 3
-/// without any response, 4 if the measurement is invalid, 5 if inconclusive.
+/// Returns the exit code of `loadline run`: 0 if no criterion failed, 1 if one failed, 3 without
+/// any response, 4 if the measurement is invalid, 5 if inconclusive.
 #[must_use]
 pub fn exit_code(
     criteria: &[Judged],

@@ -1,6 +1,6 @@
-//! Whether a verdict holds despite the generator's errors. A late generator makes times longer and
-//! the load smaller. So a pass holds if it does with every affected request counted as slow. A
-//! failure on times does not hold, because a burst after a stall slows the server down.
+//! Decides whether a verdict holds despite the generator's errors. A pass holds if it remains a
+//! pass with every affected request counted as slow. A failure on times does not hold, because a
+//! burst after a stall slows the server down.
 
 use measure::{
     Histogram, NoAnswer, OutcomeClass, TimeKind,
@@ -44,7 +44,6 @@ impl Harm {
         }
     }
 
-    /// Maximum error of a request in nanoseconds: lateness plus stall.
     fn worst_ns(&self) -> u64 {
         let worst = |of: &Histogram| of.max().unwrap_or(0);
         worst(&self.late).saturating_add(worst(&self.stalled))
@@ -75,7 +74,7 @@ pub(super) fn worst_ns(run: &Run) -> u64 {
     worst(TimeKind::Lateness).saturating_add(worst(TimeKind::Stall))
 }
 
-/// Whether a result holds despite the generator's errors. `None` if the criterion is about the
+/// Whether a result holds despite the generator's errors. `None` if the criterion concerns the
 /// generator itself.
 pub(super) fn robustness(
     run: &Run,
@@ -92,7 +91,7 @@ pub(super) fn robustness(
     let Ok(scope) = CriterionScope::new(run, criterion, elapsed_ns) else {
         return Some(false);
     };
-    // For large figures lower bounds hold, for small ones upper bounds.
+    // A claim that a figure is large needs a lower bound, a claim that it is small an upper bound.
     let is_small = match criterion.op {
         Op::Less | Op::LessOrEqual => holds,
         Op::Greater | Op::GreaterOrEqual => !holds,
@@ -108,8 +107,7 @@ pub(super) fn robustness(
             Some(errors_stand(&scope, criterion, holds, is_small, share))
         }
         Metric::Rate => {
-            // A stalled generator sends and counts less, but not more. Its own faults are not
-            // responses.
+            // A stalled generator sends and counts fewer requests, never more.
             let part = scope.part();
             let own = own_faults(&part.slot.counters, false);
             let rate = scope.per_second(part.slot.counters.ended().saturating_sub(own));
@@ -123,8 +121,7 @@ pub(super) fn robustness(
     }
 }
 
-/// Whether the load arrived as planned, within the sampling interval. Server metrics are then as
-/// they would have been.
+/// Whether the load arrived as planned, so that server metrics are unaffected.
 fn came_as_planned(run: &Run, arrivals: &ArrivalLedger) -> bool {
     let all = run.totals.label(label::ALL);
     let is_open = run.manifest.load.model == Model::Open;
@@ -156,7 +153,8 @@ fn stays_small(
             let inflation = scope.inflation(samples.kind(), q, limit);
             let is_below =
                 |over: u64| confidence::standing(n, over.min(n), inflation, q) == Standing::Below;
-            // When the requests of one label were sent is unknown, so all of them may be affected.
+            // It is unknown when requests of a single label were sent, so all of them may be
+            // affected.
             let of_label = scope.is_of_labels();
             is_below(samples.above(worst) + unsent)
                 || !of_label
@@ -170,8 +168,7 @@ fn stays_small(
     }
 }
 
-/// Number of unanswered requests that the generator caused. Timeouts count if it may have read
-/// late.
+/// Returns the number of unanswered requests that the generator caused.
 fn own_faults(counters: &Counters, with_timeouts: bool) -> u64 {
     let faults = counters.faults.0.iter();
     let own = faults.filter(|(fault, _)| match fault.class() {

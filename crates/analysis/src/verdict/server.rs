@@ -1,4 +1,4 @@
-//! Criteria on server metrics. Of several instances, the worst one decides.
+//! Judges criteria on server metrics. The worst of several instances decides.
 
 use measure::TimeSpan;
 use plan::{
@@ -18,8 +18,7 @@ use crate::{exclusions::ExcludedSpans, steady};
 const MAY_BE_MISSING: f64 = 0.1;
 const NAMES: usize = 12;
 
-/// Measures a criterion. Of several instances, takes the one that is nearest to the bound or
-/// furthest beyond it.
+/// Measures a criterion on the instance that is nearest to the bound or furthest beyond it.
 pub(super) fn measure(
     run: &Run,
     name: &str,
@@ -46,7 +45,6 @@ pub(super) fn measure(
                 Op::Greater | Op::GreaterOrEqual => value < known,
             }
         });
-        // The missing samples may have been the worst ones.
         let doubt = worst
             .as_ref()
             .filter(|known| !known.certain)
@@ -140,7 +138,6 @@ pub fn bounds_of<'a>(
     fitting.collect()
 }
 
-/// The series of a metric. If the criterion names no instance, all instances.
 fn series_of<'a>(
     all: &'a [MetricSeries],
     name: &str,
@@ -173,8 +170,7 @@ fn no_instance(name: &str, wanted: &str, named: &[&MetricSeries]) -> String {
     format!("server.{name} has no \"{wanted}\" ({are})")
 }
 
-/// Why a criterion or stop rule on server metrics can never be judged. `None` if it can, or is not
-/// on server metrics.
+/// Returns why a criterion or stop rule on server metrics can never be judged.
 #[must_use]
 pub fn never_measured(criterion: &Criterion, server: &ServerMetrics) -> Option<String> {
     let Metric::Server(name, _) = &criterion.metric else {
@@ -198,7 +194,6 @@ fn render(series: &MetricSeries) -> String {
     format!("server.{}{of}", series.name())
 }
 
-/// Factor from samples to the unit of the bound.
 fn scale(series: &MetricSeries, criterion: &Criterion) -> Result<f64, String> {
     let unit = series.unit();
     match (criterion.value, unit.as_str(), series.of.sort) {
@@ -208,7 +203,6 @@ fn scale(series: &MetricSeries, criterion: &Criterion) -> Result<f64, String> {
             render(series)
         )),
         (Quantity::Number(_), ..) | (Quantity::PerSecond(_), _, MetricKind::Counter) => Ok(1.0),
-        // Samples are in seconds, bounds in nanoseconds.
         (Quantity::Duration(_), "s", MetricKind::Gauge) => Ok(SECOND as f64),
         (_, _, MetricKind::Counter) => Err(format!(
             "{} is a number per second: write one, for example 1000/s",
@@ -223,7 +217,6 @@ fn scale(series: &MetricSeries, criterion: &Criterion) -> Result<f64, String> {
     }
 }
 
-/// The periods that a criterion covers: its phases, until the end of the run.
 fn spans(run: &Run, criterion: &Criterion, elapsed_ns: u64) -> Result<Vec<TimeSpan>, String> {
     if criterion.steady {
         return Ok(vec![steady::window(run)?]);

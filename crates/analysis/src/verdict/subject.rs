@@ -12,9 +12,7 @@ use record::Run;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subject {
-    /// `None` means all requests.
     pub labels: Option<Vec<LabelId>>,
-    /// `None` means all phases.
     pub phases: Option<Vec<u32>>,
 }
 
@@ -63,7 +61,7 @@ impl Subject {
         Ok(Subject { labels, phases })
     }
 
-    /// Whether the subject contains a label. Without labels, whether it is that of all requests.
+    /// Whether the subject contains a label. Without labels, it is that of all requests.
     pub fn has_label(&self, id: LabelId) -> bool {
         match &self.labels {
             None => id == label::ALL,

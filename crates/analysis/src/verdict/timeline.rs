@@ -1,4 +1,4 @@
-//! Criteria over time: whether each point alone meets them. Only for display.
+//! Evaluates each criterion at each point by itself, for display only.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use record::{Run, Totals, history::Point};
 pub struct Timeline {
     pub steady: Option<Steady>,
     pub moments: Vec<Moment>,
-    /// For each criterion and point. `None` if the point cannot be judged.
+    /// Result of each criterion at each point. `None` if the point cannot be judged.
     pub criteria: Vec<Vec<Option<bool>>>,
 }
 
@@ -48,7 +48,7 @@ fn line(run: &Run, moments: &[Moment], steady: Option<TimeSpan>, text: &str) -> 
     let Ok(mut criterion) = parse_criterion(text) else {
         return vec![None; moments.len()];
     };
-    // A single point has no steady state.
+    // Evaluate only points within the run's steady state, because a single point has none.
     let left_out = ExcludedSpans::new(run, |_| true);
     let is_asked = |moment: &Moment| {
         !left_out.has(moment.span) && (!criterion.steady || lies_in(moment, steady))
@@ -62,7 +62,6 @@ fn line(run: &Run, moments: &[Moment], steady: Option<TimeSpan>, text: &str) -> 
         BTreeMap::new()
     };
     let mut alone = Run::planned(run.manifest.clone(), run.labels.clone());
-    // The planned number is known only for the whole run.
     alone.manifest.load.planned = None;
     let is_of_server = matches!(criterion.metric, Metric::Server(..));
     let mut held = |moment: &Moment| {

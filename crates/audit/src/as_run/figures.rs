@@ -1,4 +1,4 @@
-//! Converts a printed row to ours. Times become nanoseconds, and missing figures stay unknown.
+//! Converts a printed row to a Loadline row. Missing figures stay unknown.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ pub fn all(report: &PrintedReport, elapsed_ns: u64) -> Row {
         "all requests",
         elapsed_ns,
     );
-    // Artillery measures responses, but not requests.
+    // Artillery measures responses rather than requests.
     if report.tool == Tool::Artillery && report.all.requests.is_none() {
         (all.count, all.errors, all.error_share) = (0, 0, None);
         all.per_second = report.all.rate.as_ref().map_or(0.0, |rate| rate.value);
@@ -37,7 +37,6 @@ pub fn all(report: &PrintedReport, elapsed_ns: u64) -> Row {
     all
 }
 
-/// Statuses of failed responses that Artillery does not count as failures, but other tools do.
 pub fn bad_codes(printed: &model::PrintedRow, tool: Tool) -> impl Iterator<Item = (u16, u64)> + '_ {
     let codes = printed
         .codes
@@ -49,7 +48,6 @@ pub fn bad_codes(printed: &model::PrintedRow, tool: Tool) -> impl Iterator<Item 
     })
 }
 
-/// Number of failed requests, as far as the tool counted them.
 pub fn failed(printed: &model::PrintedRow, tool: Tool) -> u64 {
     let bad = total(bad_codes(printed, tool).map(|(_, n)| n));
     whole_number(&printed.failures).unwrap_or(0).max(bad)
@@ -69,12 +67,10 @@ pub fn row(
     let unanswered = unanswered(printed, count);
     let errors = match tool {
         Tool::Artillery => failed(printed, tool).saturating_add(unanswered).min(count),
-        // These tools count unanswered requests as failures too.
         _ => failed(printed, tool).max(unanswered),
     };
     let errors_are_told = match tool {
         Tool::Artillery => !printed.codes.is_empty() || !printed.errors.is_empty(),
-        // They print failures only if there are any.
         Tool::Wrk | Tool::Wrk2 => known.is_some(),
         Tool::Locust
         | Tool::K6
@@ -138,12 +134,12 @@ pub fn whole_number(figure: &Option<Printed>) -> Option<u64> {
     figure.as_ref().map(|figure| figure.value as u64)
 }
 
-/// Sums up with saturation, because files may contain any number.
+/// Adds counts with saturation, because files may contain any number.
 pub fn total(counts: impl IntoIterator<Item = u64>) -> u64 {
     counts.into_iter().fold(0, u64::saturating_add)
 }
 
-/// Number of unanswered requests: the tool's own count, or requests minus responses.
+/// Returns the number of unanswered requests: the tool's own count, or requests minus responses.
 fn unanswered(printed: &model::PrintedRow, count: u64) -> u64 {
     let errors = printed.errors.iter();
     let counted = total(
@@ -155,7 +151,6 @@ fn unanswered(printed: &model::PrintedRow, count: u64) -> u64 {
     counted.max(left)
 }
 
-/// Statistics of the row. `None` if the tool printed none.
 pub fn stats(printed: &model::PrintedRow) -> Option<Stats> {
     let latency = printed.latency.as_ref()?;
     let more = printed

@@ -1,5 +1,5 @@
-//! Converts results of other tools to our summary and series. Figures that are missing stay
-//! unknown; contradictions are noted.
+//! Converts results of other tools to a Loadline summary and series. Missing figures stay unknown,
+//! and contradictions are noted.
 
 mod figures;
 mod timeline;
@@ -66,7 +66,6 @@ pub fn page(imports: &[(String, Import)]) -> Result<Page, NotARun> {
 fn together(imports: &[(String, Import)]) -> Result<PrintedReport, NotARun> {
     let mut whole_number: Option<PrintedReport> = None;
     for (name, import) in imports {
-        // A console prints periods before the summary.
         let mut runs = import.reports.iter().filter(|report| !report.is_period);
         let report = runs
             .next()
@@ -96,7 +95,6 @@ fn together(imports: &[(String, Import)]) -> Result<PrintedReport, NotARun> {
 
 fn join(whole_number: &mut PrintedReport, other: PrintedReport) {
     if other.title == "exceptions" {
-        // Failures of the script, not of requests.
         return;
     }
     whole_number.all.errors.extend(other.all.errors);
@@ -234,7 +232,6 @@ fn fill(summary: &mut Summary, report: &PrintedReport) {
     }
 }
 
-/// Requests of tools that report only totals and failures.
 fn requests(all: &Row) -> Requests {
     let unanswered = figures::total(all.unanswered.values().copied());
     let failed = all.errors.saturating_sub(unanswered);
@@ -300,7 +297,7 @@ fn error_row(reason: String, class: &str, count: u64, requests: u64) -> ErrorRow
 
 fn model(report: &PrintedReport) -> Model {
     match report.tool {
-        // The files do not contain the model. These tools use a closed one by default.
+        // The files do not name the load model. By default, these tools use a closed one.
         Tool::Wrk
         | Tool::Locust
         | Tool::K6

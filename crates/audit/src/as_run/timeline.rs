@@ -1,5 +1,5 @@
-//! Turns periods of imported runs into points. Cumulative counts become differences. Without times
-//! there are no points.
+//! Converts the periods of imported runs to points. Cumulative counts become differences. Periods
+//! without times yield no points.
 
 use std::ops::Range;
 
@@ -14,11 +14,10 @@ use super::figures::{bad_codes, failed, stats, total, whole_number};
 
 const PERIOD_S: f64 = 10.0;
 
-/// Start of the period, in seconds since 1970.
 pub fn began_s(report: &PrintedReport) -> Option<f64> {
     let first = report.periods.first().and_then(moment_s);
     match report.tool {
-        // Its first line is written after the first second.
+        // Locust writes the first line after the first second.
         Tool::Locust => first,
         _ => report.began_s.or(first),
     }
@@ -48,8 +47,7 @@ fn moment_s(period: &PrintedReport) -> Option<f64> {
     period.began_s.or_else(|| period.title.parse().ok())
 }
 
-/// Whether percentiles in the history are those of the last seconds. This is so only with
-/// `--csv-full-history`, which has lines for each endpoint.
+/// Whether percentiles in the history cover only the last seconds, as with `--csv-full-history`.
 pub fn has_windows(report: &PrintedReport) -> bool {
     report.periods.iter().any(|period| !period.rows.is_empty())
 }
@@ -69,7 +67,7 @@ pub fn series(report: &PrintedReport) -> Series {
         let span = if report.periods_run_on {
             before.map_or(zero_s, |(moment, _)| moment)..moment
         } else {
-            // The first and the last period are as long as their content.
+            // The first and last periods may be shorter than the others.
             let end = report
                 .ended_s
                 .unwrap_or(f64::INFINITY)
@@ -136,7 +134,7 @@ fn push(
         .push(since(|p| whole_number(&p.sessions.created).unwrap_or(0)));
     points.skipped.push(0);
     points.issued.push(requests);
-    // Artillery's failures are responses. Other tools include unanswered requests.
+    // Artillery's failures are responses, whereas other tools include unanswered requests.
     let failures = match period.tool {
         Tool::Artillery => failures,
         _ => failures.saturating_sub(none),
@@ -152,7 +150,6 @@ fn push(
     };
     let by_status = [of_status(4), of_status(5)];
     let other = failures.saturating_sub(total(by_status));
-    // These tools do not classify unanswered requests as Loadline does.
     let names = ["status 4xx", "status 5xx", "failed", "no answer"];
     for (name, n) in names
         .into_iter()
@@ -186,7 +183,7 @@ fn push(
 fn times(points: &mut Columns, period: &PrintedReport, run_on: bool, windows: bool) {
     let mut all = period.all.clone();
     if run_on {
-        // The percentiles of the period itself, if there are any. Otherwise they are cumulative.
+        // Percentiles of the period itself, if the tool prints them. All others are cumulative.
         all.latency = all.others.pop().filter(|_| windows);
     }
     let known = stats(&all);

@@ -50,7 +50,6 @@ fn failed_share(
     };
     checker.look();
     let should = failures.range.over(requests.range);
-    // Percentages are printed with few digits.
     if should.gap(share.range) > 1e-6 {
         let text = format!(
             "{}, but {} of {} are {}",
@@ -114,7 +113,6 @@ fn classes(checker: &mut Checker, row: &PrintedRow, is_period: bool) {
     }
 }
 
-/// Every unanswered request needs an error, unless the run ended first.
 fn unanswered(checker: &mut Checker, all: &PrintedRow) {
     let (Some(requests), Some(responses)) = (&all.requests, &all.responses) else {
         return;
@@ -197,7 +195,7 @@ fn sessions(checker: &mut Checker, sessions: &Sessions, report: &PrintedReport) 
     failed_users(checker, sessions, &report.all);
 }
 
-/// Every failed user needs an error, unless the text is an excerpt that omits errors.
+/// Checks that every failed user has an error, unless an excerpt omits errors.
 fn failed_users(checker: &mut Checker, sessions: &Sessions, all: &PrintedRow) {
     let errors: Vec<&PrintedFigure> = all.errors.iter().map(|error| &error.count).collect();
     match &sessions.failed {

@@ -1,4 +1,4 @@
-//! Compares ranges and records findings.
+//! Compares ranges of printed figures and records findings.
 
 use crate::import::{PrintedFigure, Range, model::Total};
 
@@ -20,7 +20,7 @@ pub enum Off {
 #[must_use]
 pub fn off(a: Range, b: Range) -> Off {
     let gap = a.gap(b);
-    // Use the smaller value, so that every change above the tolerance is found.
+    // A tolerance relative to the smaller value finds every change above it.
     let size = a.high.min(b.high).max(0.0);
     if gap <= EPSILON * a.high.max(b.high) || gap.is_nan() {
         Off::Not
@@ -85,7 +85,7 @@ impl Checker {
         self.order_of(relation, small, small.range, large, large.range);
     }
 
-    /// Checks an order of figures, with ranges wider than rounding.
+    /// Checks the order of figures, using ranges wider than rounding.
     pub fn order_of(
         &mut self,
         relation: &'static str,
@@ -117,7 +117,6 @@ impl Checker {
         self.find(kind, relation, &[a, b], text);
     }
 
-    /// Checks counts that must be equal. `small_is_fine` turns small differences into remarks.
     pub fn sum(
         &mut self,
         relation: &'static str,
@@ -180,7 +179,7 @@ fn parts_in_words(parts: &[&PrintedFigure]) -> String {
     }
 }
 
-/// Formats a difference: `-50 %`, or `+1` if a percentage would not show it.
+/// Formats a difference: `-50 %`, or `+1` if a percentage would hide it.
 #[must_use]
 pub fn by(value: f64, should: f64) -> String {
     let difference = value - should;

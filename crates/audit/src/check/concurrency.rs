@@ -1,5 +1,5 @@
-//! Little's law: rate × mean time = requests in flight. They are compared with connections, users,
-//! or the sampled level.
+//! Checks Little's law: rate × mean time = requests in flight. The product is compared with
+//! connections, users, or the sampled level.
 
 use crate::import::{
     PrintedFigure, PrintedReport, Range,
@@ -78,7 +78,6 @@ impl<'a> Product<'a> {
     }
 
     fn figures(&self) -> Vec<&'a PrintedFigure> {
-        // Of all figures, means are wrong most often.
         let means = self.factors.iter().map(|(_, mean)| *mean);
         means
             .chain(self.factors.iter().map(|(rate, _)| *rate))
@@ -140,8 +139,7 @@ fn bounded(checker: &mut Checker, report: &PrintedReport, bound: &Bound) {
     }
 }
 
-/// Checks the sampled level. Its variance is at most mean times maximum, which gives its
-/// uncertainty.
+/// Checks the sampled level, allowing for the uncertainty of sampling.
 fn sampled(checker: &mut Checker, report: &PrintedReport, in_flight: &InFlight) {
     let (Some(rate), Some(span)) = (&report.all.rate, &report.span) else {
         return;

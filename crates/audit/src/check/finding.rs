@@ -1,4 +1,4 @@
-//! Findings, as one line and as JSON.
+//! Formats findings as one line and as JSON.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ const LISTED: usize = 6;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Impossible, or off by more than rounding and 2 %.
+    /// An impossible figure, or one off by more than rounding and 2 %.
     Contradiction,
     Remark,
 }

@@ -1,5 +1,5 @@
-//! Checks whether printed figures can all be true, by relations between them. Rounding is never a
-//! contradiction.
+//! Checks by relations between printed figures whether all of them can be true. Rounding never
+//! counts as a contradiction.
 
 mod answers;
 mod checker;
@@ -42,7 +42,6 @@ impl Audit {
         text
     }
 
-    /// Formats a line such as `63 figures read, 41 relations checked, 3 contradictions`.
     #[must_use]
     pub fn last_line(&self) -> String {
         let many = |n: usize, one: &str| {
@@ -78,7 +77,7 @@ pub fn audit(import: &Import) -> Audit {
     }
 }
 
-/// Checks a summary that Loadline wrote. Positions in the findings refer to `summary.json`.
+/// Checks a summary that Loadline wrote. Findings refer to positions in `summary.json`.
 #[must_use]
 pub fn of_summary(summary: &Summary) -> Vec<Finding> {
     let text = serde_json::to_string_pretty(summary).unwrap_or_default();

@@ -61,7 +61,7 @@ fn adding_up(checker: &mut Checker, report: &PrintedReport) {
     }
 }
 
-/// Checks cumulative figures. Counts and maxima never fall, and minima never rise.
+/// Checks cumulative figures: counts and maxima never fall, and minima never rise.
 fn running(checker: &mut Checker, periods: &[PrintedReport]) {
     let mut before: BTreeMap<&str, &PrintedRow> = BTreeMap::new();
     let mut moment: Option<&PrintedFigure> = None;
@@ -95,7 +95,6 @@ fn step(checker: &mut Checker, earlier: &PrintedRow, later: &PrintedRow) {
     if let (Some(a), Some(b)) = (&a.max, &b.max) {
         checker.order("periods", a, b);
     }
-    // Before the first response, the minimum is 0.
     let has_answers = earlier.requests.as_ref().is_some_and(|n| n.value > 0.0);
     if let (Some(a), Some(b), true) = (&a.min, &b.min, has_answers) {
         checker.order("periods", b, a);

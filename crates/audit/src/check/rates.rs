@@ -1,4 +1,4 @@
-//! Checks count / time = rate. If no time is printed, it must be the same for all rows.
+//! Checks that count / time = rate. If no time is printed, all rows must agree on one.
 
 use crate::import::{
     PrintedFigure, PrintedReport, Range,
@@ -75,7 +75,7 @@ fn rate_of(
     );
     let mut kind = Severity::Contradiction;
     if let Some((mean, rates)) = mean.filter(|(mean, _)| is_mean(rate, *mean)) {
-        // The first and the last period are short, but count fully.
+        // The first and last periods are short but count in full.
         let ends = 2.0 / rates.len() as f64;
         if (rate.value - should).abs() <= ends * should {
             kind = Severity::Remark;
@@ -124,7 +124,6 @@ fn same_time(checker: &mut Checker, report: &PrintedReport) {
         .chain(&report.rows)
         .flat_map(times_of)
         .collect();
-    // The row with the most precise figures is the reference.
     let width = |range: &Range| (range.high - range.low) / range.high;
     let best = times
         .iter()
@@ -190,7 +189,7 @@ fn times_of(row: &PrintedRow) -> impl Iterator<Item = (Range, [&PrintedFigure; 2
     })
 }
 
-/// Checks the planned duration. A run may end early, but not late.
+/// Checks the planned duration. A run may end early but not late.
 fn planned(checker: &mut Checker, report: &PrintedReport, figure: &PrintedFigure, took: Range) {
     let Some(planned) = &report.planned else {
         return;
@@ -212,7 +211,7 @@ fn planned(checker: &mut Checker, report: &PrintedReport, figure: &PrintedFigure
         planned.render(),
         if is_short { ": it was ended early" } else { "" }
     );
-    // Without a printed time, only the plan says how long the run took.
+    // Without a printed time, only the plan shows how long the run took.
     let kind = if is_short || report.span.is_none() {
         Severity::Remark
     } else {

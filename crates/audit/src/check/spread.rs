@@ -1,4 +1,4 @@
-//! Checks whether mean, deviation and percentiles can belong to one sample.
+//! Checks whether mean, deviation and percentiles can belong to the same sample.
 
 use crate::import::{PrintedFigure, Range, model::LatencyStats};
 
@@ -121,7 +121,7 @@ fn mean(checker: &mut Checker, latency: &LatencyStats, segments: Option<&Segment
     }
 }
 
-/// The standard deviation must fit the range and the percentiles.
+/// Checks that the standard deviation fits the range and the percentiles.
 fn deviation(checker: &mut Checker, latency: &LatencyStats, segments: Option<&Segments<'_>>) {
     let (Some(stdev), Some(mean), Some(max)) = (&latency.stdev, &latency.mean, &latency.max) else {
         return;

@@ -1,5 +1,5 @@
-//! Checks the order of statistics: ascending percentiles, min ≤ mean ≤ max, and nothing longer than
-//! the run.
+//! Checks the order of statistics: percentiles ascend, min ≤ mean ≤ max, and no time exceeds the
+//! run.
 
 use crate::import::{
     PrintedFigure, PrintedReport,
@@ -39,7 +39,7 @@ fn row_of(checker: &mut Checker, row: &PrintedRow, run_time: Option<&PrintedFigu
     match &row.percentiles {
         None => latency(checker, first, run_time),
         Some(more) => {
-            // Both lists describe one sample. The longer one bounds the mean.
+            // Both lists describe the same sample. The longer list bounds the mean.
             ascending(checker, &first.percentiles);
             let both = LatencyStats {
                 percentiles: more.percentiles.clone(),
@@ -104,13 +104,12 @@ fn ends(checker: &mut Checker, latency: &LatencyStats) {
     }
 }
 
-/// A percentile that is printed with two digits must not have more.
+/// Checks that a percentile printed with two digits does not have more.
 fn digits(checker: &mut Checker, latency: &LatencyStats) {
     let is_exact = |figure: &PrintedFigure| figure.range.low == figure.range.high;
     if !latency.blur.two_digits {
         return;
     }
-    // Some versions print the maximum exactly.
     let bucketed = |(share, figure): &&(f64, PrintedFigure)| *share < 1.0 && is_exact(figure);
     for (_, figure) in latency.percentiles.iter().filter(bucketed) {
         checker.look();

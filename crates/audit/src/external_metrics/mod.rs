@@ -1,5 +1,5 @@
-//! Adds metrics from an external CSV file to a run. `table` parses the file, `offset` aligns the
-//! clocks.
+//! Adds metrics from an external CSV file to a run. `table` parses the file, and `offset` aligns
+//! the clocks.
 
 mod offset;
 mod table;
@@ -16,12 +16,11 @@ use record::{
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Offset {
-    /// Given in nanoseconds. Negative if the other clock is behind.
+    /// An offset from the user, in nanoseconds. Negative if the other clock is behind.
     Given(i64),
     Found,
 }
 
-/// Adds metrics to a run. Returns remarks.
 pub fn add(
     run: &mut Run,
     source: &str,
@@ -82,7 +81,7 @@ fn load(run: &Run) -> Vec<f64> {
     by_second(rows.map(|row| (row.span, row.all.issued)))
 }
 
-/// Sums up counts by second. A count that spans several seconds is divided.
+/// Adds up counts by second, dividing a count that spans several seconds.
 fn by_second(counted: impl Iterator<Item = (TimeSpan, u64)>) -> Vec<f64> {
     let mut load = Vec::new();
     for (TimeSpan { from_ns, to_ns }, count) in counted {
@@ -91,7 +90,7 @@ fn by_second(counted: impl Iterator<Item = (TimeSpan, u64)>) -> Vec<f64> {
             let Ok(index) = usize::try_from(second) else {
                 break;
             };
-            // A damaged record may claim any length.
+            // A damaged record may contain any length.
             if index >= 1 << 22 {
                 break;
             }
@@ -112,8 +111,8 @@ mod tests {
     #[test]
     fn a_second_has_its_part_of_the_stretches_that_it_cuts() {
         let tenth = SECOND / 10;
-        // Ten a second until 1.5 s, then sixty. Intervals end at that time and at whole seconds of
-        // a clock that is 0.1 s ahead.
+        // The load is 10/s until 1.5 s and 60/s afterwards, measured by a clock that is 0.1 s
+        // ahead.
         let ends = [0, 9, 15, 19, 29].map(|tenths| tenths * tenth);
         let counts = [9, 6, 24, 60];
         let stretches = ends

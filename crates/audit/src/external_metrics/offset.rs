@@ -1,13 +1,12 @@
-//! Finds the offset of a clock by correlation with the load. `None` if it is not unique.
+//! Finds the offset of a clock from the correlation with the load. Returns `None` if several
+//! offsets fit.
 
 use super::table::{ExternalSample, MetricTable};
 
 const FURTHEST_S: i128 = 600;
 const FOLLOWS: f64 = 0.8;
-/// Minimum lead of the correlation over that of other offsets.
 const CLEARLY: f64 = 0.1;
 const LEAST: usize = 8;
-/// Minimum share of samples that must be available at an offset.
 const MOST: f64 = 0.8;
 
 const SECOND: i128 = 1_000_000_000;
@@ -82,7 +81,6 @@ pub(super) fn find(
     })
 }
 
-/// Mean over a period, from prefix sums. `None` out of range.
 fn mean(sums: &[f64], from_ns: i128, to_ns: i128) -> Option<f64> {
     let second = |ns: i128| usize::try_from((ns + SECOND / 2).div_euclid(SECOND)).ok();
     let (from, to) = (second(from_ns)?, second(to_ns)?);
@@ -90,7 +88,6 @@ fn mean(sums: &[f64], from_ns: i128, to_ns: i128) -> Option<f64> {
     Some((sums.get(to)? - sums.get(from)?) / many as f64)
 }
 
-/// Correlation of the pairs. `None` if one of the series is constant.
 fn correlation(pairs: &[(f64, f64)]) -> Option<f64> {
     let n = pairs.len() as f64;
     let (x, y) = pairs

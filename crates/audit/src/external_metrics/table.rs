@@ -1,8 +1,8 @@
-//! Parses CSV: a column with times, and metrics. Rows above the first time are headers.
+//! Parses CSV with a column of times and columns of metrics. Rows before the first time are
+//! headers.
 
 use crate::import::csv::{self, CsvRecord};
 
-/// A cell of the table. Times are in nanoseconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct ExternalSample {
     pub from_wall_ns: i128,
@@ -65,7 +65,6 @@ pub(super) fn read(text: &str) -> Result<MetricTable, String> {
                 .map_err(|_| wrong(record, number + 1, "is not a number"))?;
             if value.is_finite() {
                 let (from_wall_ns, at_wall_ns) = match period {
-                    // If a row has a period, its time is the start of the period.
                     Some(period) => (*at, at + i128::from(period) * SECOND),
                     None => (at - usual, *at),
                 };
@@ -101,7 +100,7 @@ fn is_nothing(text: &str) -> bool {
             .any(|no| text.eq_ignore_ascii_case(no))
 }
 
-/// Names of the metrics: from the header with labels, otherwise from the last header.
+/// Returns the names of the metrics, preferably from the header with labels.
 fn names(heads: &[CsvRecord], data: &[CsvRecord]) -> Result<Vec<String>, String> {
     let labels = heads
         .iter()
@@ -131,7 +130,7 @@ fn names(heads: &[CsvRecord], data: &[CsvRecord]) -> Result<Vec<String>, String>
 /// Parses a time: ISO 8601 (UTC without a zone), or seconds or milliseconds since 1970.
 fn moment(text: &str) -> Option<i128> {
     if let Ok(number) = text.parse::<f64>() {
-        // Seconds until the year 5138, milliseconds from 1973 on.
+        // The limit separates seconds until the year 5138 from milliseconds since 1973.
         return match number {
             1e8..1e11 => Some((number * 1e3).round() as i128 * 1_000_000),
             1e11..1e14 => Some(number.round() as i128 * 1_000_000),
@@ -143,7 +142,6 @@ fn moment(text: &str) -> Option<i128> {
         return Some(moment.as_nanosecond());
     }
     let civil: jiff::civil::DateTime = text.parse().ok()?;
-    // Values for whole days cannot be used.
     text.contains(':').then_some(())?;
     let zoned = civil.to_zoned(jiff::tz::TimeZone::UTC).ok()?;
     Some(zoned.timestamp().as_nanosecond())

@@ -1,4 +1,4 @@
-//! Meaning and accuracy of Artillery's metrics, for console and JSON.
+//! Meaning and accuracy of Artillery's metrics in console output and JSON.
 
 use super::{
     figure::PrintedFigure,
@@ -7,12 +7,12 @@ use super::{
     },
 };
 
-/// Explains why Artillery's rate is not requests per time.
+/// Explains why Artillery's rate differs from requests divided by time.
 const RATE_IS: &str = "Artillery's rate is the mean of its periods' rates, not requests / time, as readers may assume";
 
 const IDLE_S: f64 = 5.0;
 
-/// Artillery's sketch has an error of 1 %, and values are printed with one decimal.
+/// Accuracy of Artillery's figures: its sketch has an error of 1 %, and values have one decimal.
 const BLUR: Blur = Blur {
     share: 0.01,
     amount_s: 0.000_1,
@@ -96,7 +96,7 @@ pub fn histogram(report: &mut PrintedReport, mut latency: LatencyStats) {
     }
 }
 
-/// Fills in counts that the console does not print with histograms.
+/// Fills in counts that the console output omits from histograms.
 pub fn counts_of_histograms(report: &mut PrintedReport) {
     if let (Some(latency), Some(n)) = (&mut report.all.latency, &report.all.responses) {
         latency.count.get_or_insert_with(|| n.clone());
@@ -118,7 +118,7 @@ fn row<'a>(
     name: &str,
     figure: &PrintedFigure,
 ) -> &'a mut PrintedRow {
-    // These figures exist only with the plugin.
+    // Artillery prints endpoints only with its plugin `metrics-by-endpoint`.
     report.cover = Cover::Some;
     let known = report.rows.iter().position(|row| row.name == name);
     let index = known.unwrap_or_else(|| {

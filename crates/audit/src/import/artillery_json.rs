@@ -27,7 +27,7 @@ pub fn read(root: &JsonNode) -> Vec<PrintedReport> {
     for node in periods {
         let mut period = block(node, "intermediate");
         period.is_period = true;
-        // The aggregate has the name of its last period.
+        // Artillery gives the aggregate the name of the last period.
         period.began_s = moment_s(node, "period").or(period.began_s);
         if !period.counters.is_empty() {
             report.periods.push(period);
@@ -99,7 +99,6 @@ fn moment_s(node: &JsonNode, key: &str) -> Option<f64> {
     (s.is_finite() && s > 0.0).then_some(s)
 }
 
-/// Difference of two times. Findings point to the second one.
 fn span(node: &JsonNode) -> Option<ReportedSpan> {
     let moment = |key: &str| match &node.get(key)?.value {
         JsonValue::Number(text) => text.parse::<f64>().ok().map(|ms| ms * artillery::MS),
@@ -123,7 +122,7 @@ fn span(node: &JsonNode) -> Option<ReportedSpan> {
     })
 }
 
-/// `histograms` is a copy of `summaries`, so its figures must be equal.
+/// Pairs the figures of `summaries` with those of `histograms`, a copy that must be equal.
 fn copies(node: &JsonNode) -> Vec<(PrintedFigure, PrintedFigure)> {
     let mut pairs = Vec::new();
     for (name, copy) in members(node, "histograms") {

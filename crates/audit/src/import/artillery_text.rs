@@ -140,7 +140,7 @@ impl ReportReader {
         }) else {
             return;
         };
-        // A metric that repeats starts another block.
+        // A repeated metric starts another block.
         if self.current.is_none() || !self.seen.insert(name.to_owned()) {
             let first = Position {
                 line: line.number,
@@ -178,7 +178,7 @@ fn is_metric(name: &str) -> bool {
     ROOTS.iter().any(|root| name.starts_with(root))
 }
 
-/// Splits a line such as `http.requests: ...... 166000`. The name of a histogram has no value.
+/// Splits a line such as `http.requests: ...... 166000`.
 fn split(line: &NumberedLine) -> Option<(&str, Option<Word<'_>>)> {
     let text = line.text.trim();
     if let Some(name) = text.strip_suffix(':') {
@@ -198,7 +198,7 @@ fn time(name: String, value: Word<'_>) -> Option<PrintedFigure> {
     })
 }
 
-/// Parses `Total time: 5 minutes, 15 seconds`, which is truncated.
+/// Parses a duration such as `Total time: 5 minutes, 15 seconds`, which Artillery truncates.
 fn total_time(line: &NumberedLine, at: usize) -> Option<ReportedSpan> {
     let text = &line.text.trim()[at..];
     let mut seconds = None;

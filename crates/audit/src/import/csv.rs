@@ -1,4 +1,4 @@
-//! Reads CSV and keeps the position of each cell. Supports quotes, doubled quotes, and line breaks
+//! Reads CSV and keeps the position of each cell. Supports quotes, doubled quotes and line breaks
 //! in cells.
 
 use super::{figure::Position, lines::Word};

@@ -1,11 +1,11 @@
-//! A printed figure: its value, the range before rounding, and its position. Relations compare
-//! ranges, so rounding is never a contradiction.
+//! A printed figure: its value, the range before rounding, and its position. Checks compare ranges,
+//! so rounding is never a contradiction.
 
 use serde::Serialize;
 
 use record::units;
 
-/// A position, counted from 1. Columns are in characters.
+/// A line and column, counted from 1. Columns count characters.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Position {
     pub line: usize,
@@ -48,7 +48,6 @@ impl Range {
         }
     }
 
-    /// Divides ranges. The result has no upper limit if the divisor may be zero.
     #[must_use]
     pub fn over(self, other: Range) -> Range {
         Range {
@@ -77,26 +76,23 @@ impl Range {
         }
     }
 
-    /// Distance between two ranges. 0 if they overlap.
     #[must_use]
     pub fn gap(self, other: Range) -> f64 {
         (self.low - other.high).max(other.low - self.high).max(0.0)
     }
 }
 
-/// For 0 / 0 and 0 × ∞.
+/// Replaces the undefined results of 0 / 0 and 0 × ∞.
 fn finite_or(value: f64, otherwise: f64) -> f64 {
     if value.is_nan() { otherwise } else { value }
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct PrintedFigure {
-    /// Name of the figure, such as `http.request_rate` or `GET / # reqs`.
     pub name: String,
     pub text: String,
     pub unit: &'static str,
     pub place: Position,
-    /// The value in seconds, bytes, per second, or without unit.
     pub value: f64,
     pub range: Range,
 }

@@ -20,9 +20,7 @@ const LONGEST_S: f64 = 1e7;
 
 const PLAIN: [u8; 4] = [0x1c, 0x84, 0x93, 0x13];
 const COMPRESSED: [u8; 4] = [0x1c, 0x84, 0x93, 0x14];
-/// Number of bytes before the counts.
 const HEAD: usize = 40;
-/// Largest number of values of an interval.
 const MOST_VALUES: u64 = 1 << 40;
 const MOST_BYTES: u64 = 32 << 20;
 
@@ -132,7 +130,6 @@ fn sound(bytes: &[u8]) -> Option<Vec<u8>> {
         COMPRESSED => {
             let mut plain = Vec::new();
             let packed = ZlibDecoder::new(bytes.get(8..)?).take(MOST_BYTES);
-            // Damage after the counts is harmless.
             let _ = { packed }.read_to_end(&mut plain);
             plain
         }
@@ -143,8 +140,8 @@ fn sound(bytes: &[u8]) -> Option<Vec<u8>> {
     are_numbers(counts).then_some(plain)
 }
 
-/// Whether all counts can be read. Runs of zeros are negated, which fails for the minimum integer
-/// (nine bytes of ones).
+/// Whether all counts can be read. Runs of zeros are stored negated, which fails for the minimum
+/// integer.
 fn are_numbers(mut counts: &[u8]) -> bool {
     const LEAST: [u8; 9] = [0xff; 9];
     while !counts.is_empty() {

@@ -1,4 +1,4 @@
-//! JSON parser that keeps positions and limits nesting.
+//! Parses JSON, keeps positions and limits nesting.
 
 use super::{
     figure::{Position, PrintedFigure},
@@ -52,7 +52,6 @@ impl JsonNode {
         }
     }
 
-    /// The number as a printed figure, in the unit that `scale` converts to.
     #[must_use]
     pub fn figure(&self, name: &str, rounding: Rounding, scale: f64) -> Option<PrintedFigure> {
         let JsonValue::Number(text) = &self.value else {

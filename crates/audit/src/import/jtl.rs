@@ -1,7 +1,6 @@
 //! Reads results of JMeter (JTL) as CSV or XML.
 //!
-//! Nested samples are part of their parent. A transaction is a sum and not counted, but its samples
-//! are.
+//! Nested samples are part of their parent. Only the samples of a transaction count.
 
 use std::collections::HashMap;
 
@@ -109,7 +108,7 @@ pub fn read(table: &CsvTable) -> Vec<PrintedReport> {
 #[must_use]
 pub fn read_xml(text: &str) -> Vec<PrintedReport> {
     let mut reading = JtlContent::default();
-    // For each open element: whether nested samples count together with it.
+    // Whether the nested samples of each open element count as part of that element.
     let mut open: Vec<bool> = Vec::new();
     tags::each(text, |tag: &Tag<'_>| {
         if !matches!(tag.name, "httpSample" | "sample") {
@@ -156,8 +155,7 @@ struct Raw<'a> {
     place: Position,
 }
 
-/// Samples by label and thread, with first and last millisecond. In CSV, parts `LABEL-0` have lines
-/// of their own.
+/// Samples by label and thread, with their first and last milliseconds.
 struct Parents {
     times: HashMap<(String, String), Vec<(f64, f64)>>,
 }
@@ -194,7 +192,7 @@ impl Parents {
         else {
             return false;
         };
-        // A thread runs samples in sequence, so only the last earlier one can contain this sample.
+        // A thread runs samples in sequence, so only the last earlier sample can contain this one.
         let after = times.partition_point(|(start, _)| *start <= from);
         after.checked_sub(1).is_some_and(|last| to <= times[last].1)
     }
@@ -262,7 +260,6 @@ fn sample(raw: &Raw<'_>) -> Option<RequestSample> {
         _ => return None,
     };
     let reason = || {
-        // The text of an assertion says more than the status.
         let texts = [raw.reason, raw.message, raw.code];
         let text = texts.into_iter().find(|text| !text.is_empty());
         let text = text

@@ -1,5 +1,5 @@
-//! Reads summaries of k6: `handleSummary`, `--summary-export`, and the format of k6 2. Endpoints
-//! exist only for thresholds.
+//! Reads summaries of k6: `handleSummary`, `--summary-export`, and the format of k6 2. k6 lists
+//! endpoints only if they have thresholds.
 
 use super::{
     artillery::MS,
@@ -48,7 +48,7 @@ pub fn read(root: &JsonNode) -> Vec<PrintedReport> {
             continue;
         };
         if tags == "expected_response:true" {
-            // The selection of successful requests is not an endpoint.
+            // k6's submetric of successful requests is not an endpoint.
             let values = find(&metrics, name).map(|values| latency(name, values));
             report.all.others.extend(values);
             continue;
@@ -100,7 +100,7 @@ fn row(metrics: &[(&str, &JsonNode)], tags: &str, label: &str) -> PrintedRow {
     };
     row.requests = figure("count", Rounding::Exact);
     row.rate = figure("rate", Rounding::Nearest);
-    // A rate of failures "passes" for requests that failed.
+    // In k6's failure rate, "passes" counts failed requests.
     let failed = of("http_req_failed");
     let failures = failed.and_then(|failed| failed.get("passes"));
     row.failures = failures
@@ -157,7 +157,6 @@ fn latency(name: &str, values: &JsonNode) -> LatencyStats {
         }
     }
     latency.percentiles.sort_by(|a, b| a.0.total_cmp(&b.0));
-    // `med` and `p(50)` are the same figure.
     latency.percentiles.dedup_by(|a, b| a.0 == b.0);
     latency
 }
@@ -176,7 +175,7 @@ fn span(root: &JsonNode) -> Option<ReportedSpan> {
     }?;
     Some(ReportedSpan {
         seconds: figure,
-        // Graceful stop and `teardown` take this time.
+        // Graceful stop and `teardown` add this time.
         idle_s: 0.5,
         least_s: 0.0,
         rate_is: None,

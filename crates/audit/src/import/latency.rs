@@ -1,4 +1,4 @@
-//! Printed statistics of a time, with the accuracy of percentiles.
+//! Printed statistics of a time, and the accuracy of percentiles.
 
 use super::figure::PrintedFigure;
 
@@ -11,7 +11,6 @@ pub struct LatencyStats {
     pub stdev: Option<PrintedFigure>,
     pub max: Option<PrintedFigure>,
     pub within: Option<PrintedFigure>,
-    /// Pairs of the share of samples that are not larger, and the value.
     pub percentiles: Vec<(f64, PrintedFigure)>,
     pub cumulative: Vec<(f64, PrintedFigure)>,
     pub blur: Blur,

@@ -1,5 +1,5 @@
-//! Splits a text into lines. Removes colours, hard spaces, quote marks and timestamps of CI
-//! systems. Columns are preserved.
+//! Splits text into lines. Removes colours, hard spaces, quote marks and CI timestamps. Columns
+//! stay unchanged.
 
 use super::figure::Position;
 
@@ -115,7 +115,7 @@ fn clean(line: &str) -> String {
     text
 }
 
-/// Length of a timestamp such as `2026-11-20T12:34:30.1234567Z` at the start of a line.
+/// Returns the length of a timestamp such as `2026-11-20T12:34:30.1234567Z` at the start of a line.
 fn time_stamp(text: &str) -> usize {
     let word = text.split(' ').next().unwrap_or_default();
     let shape: String = word

@@ -28,12 +28,11 @@ pub fn read(root: &JsonNode) -> Vec<PrintedReport> {
     report.span = span
         .and_then(|node| time("elapsed", node))
         .map(ReportedSpan::from_seconds);
-    // Auxiliary times are not requests, so totals exclude them.
+    // Auxiliary times do not measure requests, so totals exclude them.
     let is_request = |row: &&JsonNode| row.get("group").and_then(JsonNode::text) != Some("custom");
     let all_labels = || root.get("labels").into_iter().flat_map(JsonNode::items);
     let labels = || all_labels().filter(is_request);
-    // Rows are compared with each other, so the same time comes first in all of them. A message
-    // without a response has no service time.
+    // Rows are compared with each other, so all of them start with the same time.
     let all = root.get("all");
     let has = |kind: &&str| all.is_some_and(|all| is_measured(all, kind));
     let first = TIMES.into_iter().find(has).unwrap_or(TIMES[0]);
@@ -92,7 +91,6 @@ fn is_measured(row: &JsonNode, kind: &str) -> bool {
     row.get(kind).and_then(|time| time.get("count")).is_some()
 }
 
-/// `first` is the time that is compared with other rows.
 fn row(
     node: &JsonNode,
     first: &str,
@@ -123,7 +121,7 @@ fn row(
     row.codes = counts("codes");
     if let (Some(total), false) = (&row.requests, row.codes.is_empty()) {
         let mut ends = row.codes.clone();
-        // A response that broke off has a status but counts as unanswered.
+        // An incomplete response has a status but counts as unanswered.
         ends.extend(counts("none"));
         ends.extend(without_status);
         ledgers.push(ledger(total, ends, AtMost));
@@ -167,7 +165,7 @@ fn latency(name: &str, node: &JsonNode) -> Option<LatencyStats> {
     }
     // Values have three significant digits.
     latency.blur.share = 0.002;
-    // The mean excludes unanswered requests, but percentiles include them.
+    // Percentiles include unanswered requests, but the mean does not.
     let unanswered = count("unanswered", node.get("unanswered"))?;
     if unanswered.value > 0.0 {
         latency.mean = None;
@@ -235,7 +233,8 @@ fn ledger(total: &PrintedFigure, parts: Vec<PrintedFigure>, is: Total) -> SumRel
     }
 }
 
-/// Mean number in flight, from when a worker takes up a request until the response is complete.
+/// Returns the mean number in flight, from when a worker takes up a request until the response is
+/// complete.
 fn in_flight(root: &JsonNode) -> Option<InFlight> {
     let all = root.get("all")?;
     let mean = |node: &JsonNode, name: &str| {

@@ -1,4 +1,4 @@
-//! Meaning and accuracy of Locust's columns, for CSV, terminal and Markdown.
+//! Meaning and accuracy of Locust's columns in CSV, terminal output and Markdown.
 
 use super::{
     figure::PrintedFigure,
@@ -7,7 +7,7 @@ use super::{
     number::{self, Rounding, percent},
 };
 
-/// Locust's buckets: whole milliseconds below 100 ms, otherwise two digits.
+/// Width of Locust's buckets: whole milliseconds below 100 ms, otherwise two digits.
 pub const BLUR: Blur = Blur {
     share: 0.05,
     amount_s: 0.000_5,
@@ -89,7 +89,6 @@ pub const CSV: PrintStyle = PrintStyle {
     unit: "ms",
 };
 
-/// Adds a figure. Returns false if the text is not a number.
 pub fn put(
     row: &mut PrintedRow,
     column: ColumnKind,
@@ -134,7 +133,7 @@ pub fn put(
         ColumnKind::Min => (&mut latency.min, time(style.times)),
         ColumnKind::Max => (&mut latency.max, time(style.times)),
         ColumnKind::Median => {
-            // Moves the value of a bucket towards the samples.
+            // Widen the range, because the median is the value of a bucket.
             let figure = time(style.times).map(|figure| PrintedFigure {
                 range: figure.range.widened(BLUR.share, BLUR.amount_s),
                 ..figure

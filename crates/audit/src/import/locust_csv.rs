@@ -1,4 +1,4 @@
-//! Reads the files of Locust's `--csv`. The header decides which file it is.
+//! Reads the files of Locust's `--csv` and identifies each file by its header.
 
 use super::{
     csv::{CsvRecord, CsvTable},
@@ -65,7 +65,7 @@ fn history(table: &CsvTable, mut report: PrintedReport) -> PrintedReport {
         let Some(moment) = number(record, "timestamp") else {
             continue;
         };
-        // Percentiles and rates may be those of the last ten seconds.
+        // Percentiles and rates may cover only the last ten seconds.
         let mut row = row(table, record, |heading| {
             match heading.strip_prefix("total ") {
                 Some(rest) => (ColumnKind::from_heading(rest), heading),

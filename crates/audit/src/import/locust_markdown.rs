@@ -1,4 +1,4 @@
-//! Reads Locust tables in Markdown. Users and duration come from the text above.
+//! Reads Locust tables in Markdown. Users and duration come from the text above the table.
 
 use super::{
     figure::PrintedFigure,
@@ -26,7 +26,6 @@ pub fn read(lines: &[NumberedLine]) -> Vec<PrintedReport> {
             None => {
                 table = head(&cells).map(|head| {
                     let mut report = PrintedReport::new(Tool::Locust, "table", line.place());
-                    // Whether rows are missing is unknown, but all have one kind of rate.
                     report.rates = Rates::Whole;
                     report.bound = above.users.take().map(locust::users);
                     report.planned = above.duration.take();
@@ -93,7 +92,7 @@ fn style(heading: &str) -> PrintStyle {
     }
 }
 
-/// Figures above the table, such as `with 175 simulated users running for 10 minutes`.
+/// Figures in the text above the table, such as `with 175 simulated users running for 10 minutes`.
 #[derive(Default)]
 struct Above {
     users: Option<PrintedFigure>,
@@ -104,7 +103,6 @@ impl Above {
     fn sentence(&mut self, line: &NumberedLine) {
         let words = line.words();
         if words.first().is_some_and(|word| word.text.starts_with('#')) {
-            // A heading starts another section.
             return;
         }
         for (at, word) in words.iter().enumerate() {

@@ -1,4 +1,5 @@
-//! Reads tables that Locust prints. Names may contain anything, so rows are read from the right.
+//! Reads tables that Locust prints. Rows are read from the right, because names may contain any
+//! characters.
 
 use super::{
     figure::Position,

@@ -1,5 +1,5 @@
-//! Reads output of other tools. The content decides which reader is used. Readers report positions
-//! and rounding, and never fail on a text.
+//! Reads output of other tools and selects the reader by content. Readers report positions and
+//! rounding, and accept any text without failing.
 
 mod artillery;
 mod artillery_json;

@@ -1,4 +1,4 @@
-//! Common model of all tools: figures with their meaning.
+//! Model of results that is common to all tools.
 
 use super::figure::{Position, PrintedFigure};
 pub use super::latency::{Blur, LatencyStats};
@@ -40,12 +40,10 @@ impl Tool {
 #[derive(Debug, Clone)]
 pub struct PrintedReport {
     pub tool: Tool,
-    /// Heading of the report, such as `Summary report @ 12:34:22(-0700)`.
     pub title: String,
     pub place: Position,
     pub is_period: bool,
     pub span: Option<ReportedSpan>,
-    /// Start, in seconds since 1970.
     pub began_s: Option<f64>,
     pub ended_s: Option<f64>,
     pub planned: Option<PrintedFigure>,
@@ -109,7 +107,7 @@ pub struct ReportedSpan {
     pub seconds: PrintedFigure,
     pub idle_s: f64,
     pub least_s: f64,
-    /// How the rate is defined, if it is not requests per time.
+    /// Definition of the rate, if it differs from requests per time.
     pub rate_is: Option<&'static str>,
 }
 
@@ -152,7 +150,6 @@ pub struct PrintedRow {
     pub errors: Vec<Failures>,
     pub mean_bytes: Option<PrintedFigure>,
     pub latency: Option<LatencyStats>,
-    /// Percentiles from another table of the same samples.
     pub percentiles: Option<LatencyStats>,
     pub others: Vec<LatencyStats>,
     pub by_class: Vec<(char, LatencyStats)>,
@@ -184,7 +181,6 @@ impl PrintedRow {
 #[derive(Debug, Clone)]
 pub struct Failures {
     pub count: PrintedFigure,
-    /// Whether times include unanswered requests. `None` if unknown.
     pub unanswered: Option<bool>,
 }
 
@@ -194,7 +190,7 @@ pub struct Bound {
     pub what: &'static str,
     pub contradicts_above: f64,
     pub because: &'static str,
-    /// Mean time for which a connection is busy, if it is not the latency.
+    /// Mean time for which a connection is busy, if it differs from the latency.
     pub mean: Option<PrintedFigure>,
     pub should_be_full: bool,
 }

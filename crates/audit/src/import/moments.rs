@@ -1,4 +1,4 @@
-//! Timestamps of other tools. Unknown formats are ignored.
+//! Parses timestamps of other tools. Ignores unknown formats.
 
 use jiff::Timestamp;
 

@@ -1,4 +1,4 @@
-//! Printed numbers with separators, exponent and unit, and the range that rounding leaves.
+//! Printed numbers with separators, exponent and unit, and the range of values that round to them.
 
 use super::{
     figure::{Position, PrintedFigure, Range},
@@ -21,7 +21,6 @@ pub struct Printed<'a> {
     pub rest: &'a str,
 }
 
-/// Reads a number. `None` if it is negative or infinite.
 #[must_use]
 pub fn scan(text: &str) -> Option<Printed<'_>> {
     let bytes = text.as_bytes();
@@ -33,7 +32,7 @@ pub fn scan(text: &str) -> Option<Printed<'_>> {
     if end == 0 {
         return None;
     }
-    // A separator of thousands is followed by exactly three digits.
+    // Exactly three digits follow a thousands separator.
     let mut grouped = end <= 3;
     while grouped && bytes.get(end) == Some(&b',') {
         grouped = digits(end + 1) == end + 4;
@@ -90,7 +89,7 @@ pub fn range(printed: &Printed<'_>, rounding: Rounding) -> Range {
     }
 }
 
-/// Reads a figure. The whole text must be a number with a unit that `scale` knows.
+/// Parses a figure. The whole text must be a number with a unit that `scale` accepts.
 pub fn figure(
     name: impl Into<String>,
     text: &str,

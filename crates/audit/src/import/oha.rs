@@ -59,7 +59,6 @@ pub fn read(root: &JsonNode) -> Vec<PrintedReport> {
         ));
     }
     report.all.latency = Some(latency(root)).map(|latency| LatencyStats {
-        // The times exclude unanswered requests.
         count: Some(samples::whole_number("answers", answers, place)),
         min: of("fastest", Rounding::Nearest),
         mean: of("average", Rounding::Nearest),

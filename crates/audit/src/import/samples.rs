@@ -1,4 +1,4 @@
-//! Statistics of files that contain all requests. A percentile needs ten samples beyond it.
+//! Statistics of files that contain every request. A percentile needs ten samples beyond it.
 
 use std::collections::BTreeMap;
 
@@ -65,7 +65,7 @@ fn over_time(report: &mut PrintedReport, all: &[&RequestSample], tool: Tool) {
     );
     report.span = Some(ReportedSpan {
         seconds: PrintedFigure {
-            // Doubles are exact to a quarter of a microsecond.
+            // Doubles have a precision of a quarter of a microsecond.
             range: seconds.range.widened(0.0, 1e-6),
             ..seconds
         },
@@ -75,7 +75,6 @@ fn over_time(report: &mut PrintedReport, all: &[&RequestSample], tool: Tool) {
     });
     let mut periods: BTreeMap<u32, Vec<&RequestSample>> = BTreeMap::new();
     for (sample, began) in all.iter().zip(&moments) {
-        // Limits the length of charts if timestamps are damaged.
         let number = ((began - began_s) / PERIOD_S).min(100_000.0) as u32;
         periods.entry(number).or_default().push(sample);
     }

@@ -1,4 +1,5 @@
-//! Reads XML tags in order, also of truncated files: attributes, escapes, comments, CDATA.
+//! Reads XML tags in order, with attributes, escapes, comments and CDATA. Also reads truncated
+//! files.
 
 use super::figure::Position;
 
@@ -59,7 +60,7 @@ pub fn each(text: &str, mut emit: impl FnMut(&Tag<'_>)) {
     }
 }
 
-/// Finds the end of a tag. `>` within quotes is text.
+/// Finds the end of a tag, ignoring `>` within quotes.
 fn end_of_tag(text: &str) -> Option<usize> {
     let mut quote = None;
     for (i, c) in text.char_indices() {

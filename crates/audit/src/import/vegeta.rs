@@ -39,7 +39,6 @@ pub fn read(root: &JsonNode) -> Vec<PrintedReport> {
     report.ended_s = moment(root, "end");
     report.span = figure("duration", Rounding::Exact, NS).map(|mut seconds| {
         seconds.unit = "ns";
-        // From the first start to the last end.
         ReportedSpan::from_seconds(seconds)
     });
     let bytes = |key: &str| {
@@ -70,7 +69,6 @@ pub fn read(root: &JsonNode) -> Vec<PrintedReport> {
     if !codes.is_empty() {
         report.all.failures = Some(samples::whole_number("failures", failures, place));
     }
-    // 0 means that there was no response.
     let (none, codes): (Vec<_>, Vec<_>) = codes.into_iter().partition(|code| code.name == "0");
     report.all.codes = codes;
     report.all.errors = none

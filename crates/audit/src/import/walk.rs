@@ -1,4 +1,4 @@
-//! Visits all figures of a report, each once.
+//! Visits every figure of a report once.
 
 use std::collections::BTreeSet;
 

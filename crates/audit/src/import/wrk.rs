@@ -1,4 +1,4 @@
-//! Reads wrk's output. A text may contain several runs.
+//! Reads the output of wrk. A text may contain several runs.
 
 use super::{
     figure::PrintedFigure,
@@ -8,7 +8,7 @@ use super::{
     wrk2,
 };
 
-/// wrk's default time limit. Slower responses are counted without latency.
+/// Default timeout of wrk. It counts slower responses without their latency.
 const TIMEOUT_S: f64 = 2.0;
 
 #[must_use]
@@ -41,7 +41,6 @@ pub fn read(lines: &[NumberedLine]) -> Vec<PrintedReport> {
     if let Some(run) = runs.last_mut() {
         hdr.end(run);
     }
-    // A title alone is not a run.
     runs.retain(|run| run.all.latency.is_some() || run.all.requests.is_some());
     for run in &mut runs {
         finish(run);
@@ -157,7 +156,7 @@ fn connections(figure: PrintedFigure) -> Bound {
     Bound {
         figure,
         what: "connections",
-        // The values that wrk adds often change its mean by half.
+        // The corrected values that wrk adds often change the mean by half.
         contradicts_above: 2.0,
         because: "wrk adds samples that it has not measured to its latency table before it prints it",
         mean: None,
@@ -172,7 +171,7 @@ fn finish(run: &mut PrintedReport) {
         .is_some_and(|row| row.mean.is_none());
     let has_latency = run.all.latency.as_ref().is_some_and(|l| l.mean.is_some());
     if run.tool == Tool::Wrk && no_rate && has_latency {
-        // wrk2 samples rates after ten seconds.
+        // wrk2 samples rates from the tenth second on.
         run.tool = Tool::Wrk2;
     }
     if run.tool == Tool::Wrk2 {

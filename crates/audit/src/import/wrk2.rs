@@ -1,4 +1,4 @@
-//! Reads what only wrk2 prints: calibration, spectra, uncorrected latency.
+//! Reads the output that only wrk2 prints: calibration, spectra, uncorrected latency.
 
 use super::{
     lines::{NumberedLine, Word},
@@ -208,7 +208,6 @@ pub fn finish(run: &mut PrintedReport) {
     if let Some(latency) = &mut run.all.latency {
         latency.blur = BLUR;
     }
-    // The first ten seconds are not counted.
     let counted = [&run.all]
         .into_iter()
         .chain(&run.rows)

@@ -1,5 +1,4 @@
-//! The seven endpoints. A request queues at its instance, holds a thread, computes, calls
-//! downstream services, and is answered.
+//! The seven endpoints. A request queues, holds a thread, computes, and calls downstream services.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -1,5 +1,5 @@
-//! Control port: `GET /stats` as in Puma's control application, and `GET /metrics` with the names
-//! of its exporter.
+//! Control port with `GET /stats`, as in Puma's control application, and `GET /metrics`, with the
+//! names of Puma's exporter.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -12,7 +12,7 @@ use super::fleet::Fleet;
 use super::instance::{Instance, InstanceStats};
 use crate::exposition::{self, head, line};
 
-/// Process id of the first instance. It is only a name.
+/// Process id of the first instance, used only as a name.
 const FIRST_PID: usize = 1_000;
 
 pub(super) fn routes(fleet: &Arc<Fleet>, names: [&'static str; 2]) -> Router {
@@ -52,7 +52,7 @@ fn worker(instance: &Instance, now: &str) -> Value {
             "backlog": rendered.backlog,
             "running": instance.max_threads,
             "pool_capacity": rendered.free(instance.max_threads),
-            // As in Puma: the number of working threads plus that of requests waiting for one.
+            // As in Puma: working threads plus requests that wait for a thread.
             "busy_threads": rendered.busy + rendered.backlog,
             "max_threads": instance.max_threads,
             "requests_count": rendered.taken,

@@ -1,4 +1,4 @@
-//! A downstream service of an instance: a service at a URL, or a delay.
+//! A downstream service of an instance: a URL or a delay.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -37,7 +37,6 @@ enum DownstreamKind {
 pub(super) struct Delay {
     pub(super) timer: Arc<Timer>,
     pub(super) mean_ns: u64,
-    /// Standard deviation relative to the mean. 0 means constant.
     pub(super) spread: f64,
     pub(super) draws: Draws,
     pub(super) drawn: AtomicU64,
@@ -91,7 +90,7 @@ impl Delay {
     }
 }
 
-/// The n-th duration of a log-normal distribution with this mean and relative deviation.
+/// Returns the n-th duration drawn from a log-normal distribution.
 pub(super) fn drawn(draws: Draws, n: u64, mean_ns: u64, spread: f64) -> u64 {
     let variance = spread.mul_add(spread, 1.0).ln();
     let radius = (-2.0 * (1.0 - draws.uniform(n, For::Service)).ln()).sqrt();
@@ -149,7 +148,6 @@ impl RemoteService {
                 Some(idle) => idle,
                 None => self.connect().await?,
             };
-            // The connection was closed before anything was sent on it.
             if connection.ready().await.is_err() {
                 if is_kept {
                     continue;
@@ -173,7 +171,6 @@ impl RemoteService {
                     }
                     return Some(status);
                 }
-                // The request was not sent, because the other side was closing.
                 Err(error) if is_kept && error.is_canceled() => {}
                 Err(_) => return None,
             }
@@ -207,7 +204,7 @@ mod tests {
             .collect();
         let mean = all.iter().sum::<f64>() / N as f64;
         let variance = all.iter().map(|ns| (ns - mean).powi(2)).sum::<f64>() / N as f64;
-        // Five standard errors are 0.0034 of the mean.
+        // Five standard errors equal 0.0034 of the mean.
         assert!((mean / 1.1e9 - 1.0).abs() < 0.004, "{mean}");
         assert!((variance.sqrt() / mean - 0.3).abs() < 0.01, "{variance}");
         let constant = (0..9).map(|n| drawn(Draws::new(5), n, 1_000, 0.0));

@@ -1,4 +1,4 @@
-//! All instances and their load balancer, with background work, CPU figures and autoscaling.
+//! All instances with their load balancer, background work, CPU figures and autoscaling.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, PoisonError, RwLock};

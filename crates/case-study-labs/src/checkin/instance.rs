@@ -1,5 +1,5 @@
-//! An instance: a thread pool with a queue, and cores. A request holds its thread until it is
-//! answered.
+//! An instance with cores and a thread pool with a queue. A request holds its thread until the
+//! response is sent.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -109,7 +109,7 @@ impl Instance {
     pub(super) async fn thread(&self) -> Thread<'_> {
         let waiting = Counted::new(&self.waiting);
         let came = clock::monotonic_ns();
-        // First come, first served. It is never closed.
+        // Threads are assigned first come, first served. The semaphore is never closed.
         let permit = self.threads.acquire().await.ok();
         let moment = self.cores().behind_pause(clock::monotonic_ns());
         self.timer.until(moment).await;

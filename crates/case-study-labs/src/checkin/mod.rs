@@ -1,6 +1,5 @@
 //! The lab `checkin`: the vets-api check-in of the case study, whose threads are held during calls
-//! to downstream services. Instances behind a load balancer have threads, a queue and cores. A
-//! second port has metrics.
+//! to downstream services. A second port serves metrics.
 
 mod api;
 mod control;

@@ -1,4 +1,5 @@
-//! Sessions and their progress. Ids depend only on the seed and a number, so they are reproducible.
+//! Sessions and their progress. Ids are derived from the seed and a number, so they are
+//! reproducible.
 
 use std::collections::HashMap;
 
@@ -36,7 +37,6 @@ impl Sessions {
         }
     }
 
-    /// Opens a session and returns its id. `None` if there are too many.
     pub(super) fn open(&mut self, uuid: &str) -> Option<String> {
         let n = self.opened.len();
         if n >= MOST {

@@ -1,4 +1,4 @@
-//! Options of the lab.
+//! Options of the lab `checkin`.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Ids of resources: reproducible UUIDs (version 4) from the seed and a number.
+//! Ids of resources: reproducible UUIDs (version 4) derived from the seed and a number.
 
 use lab::random::{mix, seed_or_fresh};
 
@@ -8,7 +8,6 @@ pub(super) struct Ids {
 }
 
 impl Ids {
-    /// Skips the first `used` ids. Seed 0 means random ids.
     pub(super) fn new(seed: u64, used: u64) -> Self {
         Self {
             seed: mix(seed_or_fresh(seed)),

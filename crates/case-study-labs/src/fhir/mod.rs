@@ -1,6 +1,5 @@
-//! The lab `fhir`: a small FHIR R4 server for patients, behind a bearer token. Supports create,
-//! read, update, delete and search by name. It is not a conforming server: everything else is
-//! refused with an OperationOutcome.
+//! The lab `fhir`: a small FHIR R4 server for patients that requires a bearer token. Refuses
+//! unsupported requests with an OperationOutcome.
 
 mod answer;
 mod control;
@@ -46,10 +45,9 @@ const MAX_COUNT: u32 = 1000;
 
 struct Fhir {
     token: String,
-    /// A lock is enough: a statement takes ten microseconds, less than passing it to another
-    /// thread.
+    /// A lock suffices, because a statement takes only ten microseconds.
     data: Mutex<FhirData>,
-    /// The simulated platform. `None` answers as fast as possible.
+    /// The simulated platform. `None` means that responses are as fast as possible.
     platform: Option<Arc<Platform>>,
 }
 
@@ -60,7 +58,6 @@ struct FhirData {
 
 impl Fhir {
     fn data(&self) -> MutexGuard<'_, FhirData> {
-        // SQLite rolls back after a panic.
         self.data.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -73,7 +70,7 @@ impl Fhir {
 
 type FhirState = State<Arc<Fhir>>;
 type FhirResult = Result<Response, FhirError>;
-// Handled as results, so that axum's errors become OperationOutcomes too.
+// Receiving a result allows the handler to turn axum's errors into OperationOutcomes.
 type FhirBody = Result<Bytes, BytesRejection>;
 type Id = Result<Path<String>, PathRejection>;
 type SearchQuery = Result<Query<Vec<(String, String)>>, QueryRejection>;
@@ -83,7 +80,7 @@ fn routes(options: &LabOptions) -> Result<Routes, LabError> {
         store: options.extra("store").unwrap_or("in memory").to_owned(),
         reason: error.to_string(),
     })?;
-    // A store that is opened again has the first ids of this seed.
+    // A store that is reopened already contains the first ids of this seed.
     let ids = Ids::new(options.seed, store.held());
     let platform = Platform::read(options, seed_or_fresh(options.seed))?.map(Arc::new);
     let sidecar = match &platform {
@@ -221,7 +218,6 @@ async fn update(State(fhir): FhirState, id: Id, headers: HeaderMap, body: FhirBo
     data.store.replace(&row, &resource, &patient.names())?;
     match row.resource {
         Some(_) => Ok(answer::resource(StatusCode::OK, version, resource)),
-        // Restoring a deleted patient counts as a creation.
         None => Ok(created(&headers, &id, version, resource)),
     }
 }
@@ -234,7 +230,7 @@ async fn delete(State(fhir): FhirState, id: Id) -> FhirResult {
         .store
         .row(&id)?
         .ok_or_else(|| FhirError::unknown(&id))?;
-    // Deleting again succeeds too.
+    // Deleting a deleted patient succeeds too.
     if row.resource.is_some() {
         data.store.delete(&row)?;
     }
@@ -258,7 +254,7 @@ async fn search(
                     .parse()
                     .map_err(|_| FhirError::invalid("_count must be a whole number"))?
             }
-            // Ignoring the parameter would give the answer to another question.
+            // Ignoring an unknown parameter would return the result of a different search.
             _ => {
                 return Err(FhirError::invalid(format!(
                     "unknown search parameter {key}; known are name, _count"

@@ -1,4 +1,5 @@
-//! Checks a patient as far as necessary, and adds id, version and date. Does not validate profiles.
+//! Checks the necessary fields of a patient, and adds id, version and date. Does not validate
+//! profiles.
 
 use serde_json::{Map, Value, json};
 
@@ -22,7 +23,6 @@ impl Patient {
         }
     }
 
-    /// Checks the id of an update. It must name its resource by a valid id.
     pub(super) fn check_id(&self, in_path: &str) -> Result<(), FhirError> {
         let well_formed = (1..=64).contains(&in_path.len())
             && in_path

@@ -36,8 +36,8 @@ struct Costs {
 }
 
 impl FhirOperation {
-    /// Costs of operations. With them, a quarter of a core does 943 health checks/s, and two
-    /// database cores do 556 rounds of create, read and search.
+    /// Returns the costs of operations. With them, a quarter of a core handles 943 health checks/s,
+    /// and two database cores handle 556 rounds of create, read and search per second.
     fn costs(self) -> Costs {
         let (server, database, cache) = match self {
             FhirOperation::Health => (265, 50, 20),
@@ -70,7 +70,7 @@ pub(super) struct Platform {
     database: Mutex<Cores>,
     cache: Mutex<Cores>,
     queries: AtomicU64,
-    /// Number of requests, for round robin and random draws.
+    /// Number of received requests, used for round robin and random draws.
     came: AtomicU64,
     timer: Timer,
     draws: [Draws; 3],
@@ -81,7 +81,6 @@ pub(super) struct Platform {
 
 pub(super) struct OfServer {
     pub(super) busy_ns: u64,
-    /// Time held back by the quota. `None` without a quota.
     pub(super) held_back_ns: Option<u64>,
     pub(super) cpus: f64,
     pub(super) requests: u64,
@@ -100,7 +99,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Platform {
-    /// Reads the options. `None` if there are none for the platform.
     pub(super) fn read(options: &LabOptions, seed: u64) -> Result<Option<Self>, LabError> {
         let is_asked = OPTIONS.iter().any(|name| options.extra(name).is_some());
         if !is_asked {

@@ -1,4 +1,4 @@
-//! Patients in SQLite, in memory or in a file, over one connection.
+//! Stores patients in SQLite, in memory or in a file, over one connection.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, Result, Row as SqlRow, Transaction
 use super::names::fold;
 use super::totals::Totals;
 
-/// Names are folded, so the order of bytes is that of searches.
+/// Names are folded before they are stored, so that byte order is search order.
 const SCHEMA: &str = "
     CREATE TABLE IF NOT EXISTS patient (
         key INTEGER PRIMARY KEY,
@@ -29,7 +29,6 @@ const STATEMENTS: usize = 32;
 pub(super) struct PatientRow {
     key: i64,
     pub(super) version: u64,
-    /// The resource. `None` if it was deleted.
     pub(super) resource: Option<String>,
 }
 
@@ -40,9 +39,9 @@ pub(super) struct SearchPage {
 
 pub(super) struct Store {
     db: Connection,
-    /// Number of rows, including deleted patients, which are never removed.
+    /// Number of rows. Includes deleted patients, whose rows are kept.
     held: u64,
-    /// Number of patients that are not deleted. Counting 50,000 rows for each search would take a
+    /// Number of patients that are not deleted, kept because counting 50,000 rows takes a
     /// millisecond.
     live: u64,
     totals: Totals,
@@ -54,10 +53,10 @@ impl Store {
             None => Connection::open_in_memory()?,
             Some(file) => Connection::open(file)?,
         };
-        // Counts require exclusive access, so a second lab fails here.
+        // The counts require exclusive access, so a second lab on the same file fails here.
         db.busy_timeout(Duration::ZERO)?;
         db.execute_batch("PRAGMA locking_mode = EXCLUSIVE;")?;
-        // This may lose recent data if the power fails, but does not wait for the disk.
+        // This mode may lose recent data in a power failure but does not wait for the disk.
         db.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;")?;
         db.execute_batch(SCHEMA)?;
         db.set_prepared_statement_cache_capacity(STATEMENTS);
@@ -144,13 +143,13 @@ impl Store {
         Ok(())
     }
 
-    /// Searches by prefix, ordered by name. Without a name, the oldest come first.
+    /// Searches by prefix, ordered by name. Without a name, the oldest patients come first.
     pub(super) fn search(&mut self, name: Option<&str>, limit: u32) -> Result<SearchPage> {
         let Some(name) = name else {
             return self.first(limit);
         };
         let from = fold(name);
-        // No character sorts after this one, so the range covers the prefix.
+        // No character sorts after U+10FFFF, so the range covers the prefix.
         let to = format!("{from}\u{10ffff}");
         let page = self.page(&from, &to, limit)?;
         let total = match self.totals.get(&from) {
@@ -179,7 +178,7 @@ impl Store {
         )?;
         let mut rows = matches.query([from, to])?;
         let mut page = Vec::new();
-        // A patient may match by several names. DISTINCT would read all matches first.
+        // A patient may match by several names. `DISTINCT` would read all matches first.
         let mut seen = HashSet::<i64>::new();
         while page.len() < limit as usize
             && let Some(row) = rows.next()?

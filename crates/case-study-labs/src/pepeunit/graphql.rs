@@ -1,5 +1,5 @@
 //! GraphQL for a schema with one query: aliases, fragments, `@include`, `@skip`, operations by
-//! name. Validates before it executes. Supports neither introspection nor mutations.
+//! name. Validates a request before executing it. Does not support introspection or mutations.
 
 use std::collections::{HashMap, HashSet};
 
@@ -295,7 +295,6 @@ impl<'q> OperationValidator<'_, 'q> {
         }
     }
 
-    /// Checks the type of a fragment, which must match exactly.
     fn condition(&mut self, on: Option<&TypeCondition<'q, &'q str>>, object: Object, at: Pos) {
         let Some(TypeCondition::On(on)) = on else {
             return;

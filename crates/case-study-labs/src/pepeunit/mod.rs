@@ -1,5 +1,5 @@
-//! The lab `pepeunit`: a platform for small devices. Page, REST and GraphQL return five constant
-//! counts. Units, broker and pipes receive messages.
+//! The lab `pepeunit`: a platform for small devices, with a page, REST, GraphQL, units, a broker
+//! and pipes.
 
 mod broker_api;
 mod consumer;
@@ -179,7 +179,6 @@ fn metrics() -> Value {
         .into()
 }
 
-/// Handles a GraphQL request. The status is always 200, as for other servers.
 async fn query(body: Result<Bytes, BytesRejection>) -> Response {
     let bad = |text: &str| {
         let errors = json!({ "errors": [{ "message": text }] });

@@ -1,4 +1,4 @@
-//! Reads the fields of multipart bodies without nesting.
+//! Reads the fields of multipart bodies. Does not support nesting.
 
 pub(super) fn field(content_type: &str, body: &[u8], name: &str) -> Option<Vec<u8>> {
     let (_, boundary) = content_type.split_once("boundary=")?;
@@ -16,7 +16,6 @@ pub(super) fn field(content_type: &str, body: &[u8], name: &str) -> Option<Vec<u
         if is_it {
             return Some(content.to_vec());
         }
-        // The next part starts with this line break.
         rest = &rest[head + 4 + length + 2..];
     }
 }

@@ -19,13 +19,13 @@ pub(crate) struct PlatformConfig {
     pub rules: RuleSet,
     pub turns: Turns,
     pub hurry: u64,
-    /// How long after the first message the consumer crashes.
+    /// Time from the first message to the crash of the consumer.
     pub crash_at_ns: Option<u64>,
 }
 
 pub(crate) struct Platform {
     pub config: PlatformConfig,
-    /// Start, on the machine's clock in nanoseconds and in platform time.
+    /// Start, in nanoseconds of the machine's clock and in platform time.
     begun: (u64, u64),
     mqtt_port: Mutex<u16>,
     inside: Mutex<Inside>,
@@ -103,7 +103,6 @@ impl Platform {
     }
 
     pub fn inside(&self) -> MutexGuard<'_, Inside> {
-        // The state is valid after any panic.
         self.inside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -10,10 +10,9 @@ use axum::{
 };
 use tokio::sync::Semaphore;
 
-/// Time for a request. Four workers handle about 400/s.
+/// Time to handle a request, so that four workers handle about 400/s.
 const BUSY: Duration = Duration::from_millis(10);
 
-/// Limits routes to this number of workers. `None` means no limit.
 pub(super) fn attach(routes: Router, workers: Option<u64>) -> Router {
     let Some(workers) = workers else {
         return routes;
@@ -23,7 +22,6 @@ pub(super) fn attach(routes: Router, workers: Option<u64>) -> Router {
 }
 
 async fn work(State(free): State<Arc<Semaphore>>, request: Request, next: Next) -> Response {
-    // It is never closed.
     let held = free.acquire_owned().await;
     tokio::time::sleep(BUSY).await;
     let response = next.run(request).await;

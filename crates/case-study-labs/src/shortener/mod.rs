@@ -1,5 +1,5 @@
-//! The lab `shortener`: creates short URLs, which requires a token, and redirects. Options simulate
-//! two faults: a secret that is fetched for every creation, and a limit of concurrency.
+//! The lab `shortener` creates short URLs and redirects them. Options simulate two faults: a secret
+//! that is fetched for every creation, and a limit on concurrency.
 
 mod store;
 
@@ -42,7 +42,7 @@ struct Shortener {
 
 impl Shortener {
     fn store(&self) -> MutexGuard<'_, Store> {
-        // A number is chosen before anything changes.
+        // A panic leaves the store valid, because a number is chosen before the store changes.
         self.store.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -33,7 +33,6 @@ impl Store {
         }
     }
 
-    /// Stores a URL. `None` if there is no space left.
     pub(super) fn keep(&mut self, url: &str, expires_s: i64) -> Option<u64> {
         if self.stored.len() >= MOST || self.bytes + url.len() > MOST_BYTES {
             return None;

@@ -1,5 +1,5 @@
-//! `loadline ab`: runs a test alternately against two targets until a difference is decided.
-//! `decisions::compare` evaluates the runs.
+//! `loadline ab`: runs a test alternately against two targets until it is decided whether they
+//! differ. `decisions::compare` evaluates the runs.
 
 mod target_process;
 
@@ -48,7 +48,7 @@ fn run(args: &args::Ab) -> Result<u8, CommandError> {
     child_runs::can_be_written(&args.json)?;
     log::makes_way(args.json.as_deref());
     let stop = StopHandle::default();
-    // Kept until the end, so that a signal ends the started processes.
+    // Kept until the end, so that a signal also ends the started processes.
     let _signal_handler = signals::hear(&stop, String::new(), &log::sink()).map_err(|error| {
         CommandError::could_not_run(format!("cannot listen for signals: {error}"))
     })?;
@@ -211,7 +211,7 @@ impl Ab<'_> {
         }
         let mut tags = vec![format!("ab-{}", target.name)];
         tags.extend(self.args.tag.iter().cloned());
-        // Runs with one seed would have equal arrivals and vary too little.
+        // Runs with the same seed would have equal arrivals and vary too little.
         let seed = probe_seed(self.seed, self.number as usize);
         let mut flags = target.flags.clone();
         flags.extend(["--seed".to_owned(), seed.to_string()]);

@@ -1,4 +1,4 @@
-//! Starts the tested service with a command, and ends it. The service runs in its own process
+//! Starts the tested service with a command and ends it. The service runs in a separate process
 //! group.
 
 use std::{
@@ -19,9 +19,9 @@ use crate::error::CommandError;
 
 const LOOK: Duration = Duration::from_millis(50);
 const START_NS: u64 = 60 * plan::units::SECOND;
-/// Number of polls before the process is killed: five seconds.
+/// Number of polls before the process is killed, which takes five seconds.
 const END_LOOKS: u32 = 100;
-/// Kills the group when standard input closes, so that it ends even if this process is killed.
+/// Kills the group when standard input closes, even if this process is killed.
 const GUARD: &str = "read -r _; kill -s KILL -- -\"$1\"";
 
 pub struct TargetProcess {
@@ -74,7 +74,7 @@ impl TargetProcess {
             if self.answers() {
                 return Ok(StartResult::Answers(group));
             }
-            // If the command succeeded, it has left a background process.
+            // If the command succeeded, its service runs in the background.
             let ended = group.child.try_wait().map_err(cannot)?;
             if let Some(status) = ended.filter(|status| !status.success()) {
                 return Err(CommandError::could_not_run(format!(
@@ -145,7 +145,7 @@ impl Drop for ProcessGroup {
     fn drop(&mut self) {
         self.signal(Some(Signal::TERM));
         for _ in 0..END_LOOKS {
-            // A leader that was not reaped would count as running.
+            // A group leader that was not reaped would count as running.
             let _ = self.child.try_wait();
             if !self.signal(None) {
                 break;

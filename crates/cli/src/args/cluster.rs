@@ -31,14 +31,14 @@ pub struct Render {
     /// Number of nodes, one per host
     #[arg(long, value_name = "N")]
     pub nodes: u64,
-    /// What starts the nodes: KubeRay with a conductor, or an indexed Job whose parts you merge
+    /// How to start the nodes: KubeRay with a conductor, or an indexed Job whose parts you merge
     /// afterwards
     #[arg(long, value_name = "ray|indexed", value_parser = ["ray", "indexed"], default_value = "ray")]
     pub job: String,
     /// Name of the job [default: loadline- and the file's name]
     #[arg(long)]
     pub name: Option<String>,
-    /// Namespace [default: the one it is applied to]
+    /// Namespace [default: the one to which the manifests are applied]
     #[arg(long)]
     pub namespace: Option<String>,
     /// CPU request and limit per node

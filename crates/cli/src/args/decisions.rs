@@ -74,7 +74,7 @@ pub struct Find {
     /// Tag to select the probes by; repeatable
     #[arg(long, value_name = "WORD")]
     pub tag: Vec<String>,
-    /// Hide the values of this name; repeatable
+    /// Hide the values with this name; repeatable
     #[arg(long, value_name = "NAME")]
     pub secret: Vec<String>,
     /// Allow redirects and variables to lead to this host, in addition to the test's; repeatable
@@ -108,7 +108,7 @@ pub struct Compare {
     pub baseline: String,
     /// Candidate, named in the same way
     pub candidate: String,
-    /// What to judge, and how
+    /// Metrics and margins
     #[command(flatten)]
     pub judged: Judged,
     /// Folder for the report [default: .loadline/comparisons/BASELINE-CANDIDATE]
@@ -125,7 +125,7 @@ pub struct Compare {
     pub open: bool,
 }
 
-/// What to judge of two groups of runs, and how.
+/// Metrics and margins for judging two groups of runs.
 #[derive(Debug, ClapArgs)]
 pub struct Judged {
     /// Changes up to this size are not a regression
@@ -169,7 +169,7 @@ pub struct Gate {
     /// Number of runs
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=40))]
     pub runs_each: u32,
-    /// What to judge, and how
+    /// Metrics and margins
     #[command(flatten)]
     pub judged: Judged,
     /// Base URL, replaces the file's
@@ -226,7 +226,7 @@ pub struct Ab {
     /// Start no pair that would end after this time, for example 30m
     #[arg(long, value_name = "TIME")]
     pub budget: Option<String>,
-    /// What to judge, and how
+    /// Metrics and margins
     #[command(flatten)]
     pub judged: Judged,
     /// Seed from which each run's seed and the order of sides are derived [default: random, kept in
@@ -268,7 +268,7 @@ pub struct Which {
     /// Only runs with this name
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
-    /// Only this many of the newest
+    /// Only this number of the newest runs
     #[arg(long, value_name = "N")]
     pub last: Option<usize>,
     /// Folder for records [default: $LOADLINE_RUNS, or .loadline/runs]
@@ -279,10 +279,10 @@ pub struct Which {
 /// `loadline list`
 #[derive(Debug, ClapArgs)]
 pub struct List {
-    /// Which runs
+    /// Selection of runs
     #[command(flatten)]
     pub which: Which,
-    /// Read all existing records again, whatever the index has of them
+    /// Read all existing records again instead of using the index
     #[arg(long)]
     pub rebuild: bool,
     /// Write the runs with all their figures as JSON to this file; - is standard output
@@ -296,13 +296,13 @@ pub struct History {
     /// Metric, for example 'p99', 'p95 of "POST /order"', 'iteration p50', 'errors', 'rate'
     #[arg(value_name = "FIGURE")]
     pub figure: String,
-    /// Which runs
+    /// Selection of runs
     #[command(flatten)]
     pub which: Which,
-    /// Treat levels that differ by less as one
+    /// Treat levels as equal if they differ by less than this
     #[arg(long, value_name = "SHARE", default_value = "3%")]
     pub margin: String,
-    /// Treat error levels that differ by less as one, as a share of all requests
+    /// Treat error levels as equal if they differ by less than this share of all requests
     #[arg(long, value_name = "SHARE", default_value = "0.1%")]
     pub error_margin: String,
     /// Include runs of other plans, loads, versions and machines

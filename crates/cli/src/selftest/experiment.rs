@@ -1,5 +1,5 @@
-//! One experiment: starts the reference server and the installed command with a plan, then reads
-//! both ledgers.
+//! Runs an experiment: starts the reference server and the installed command with a plan, then
+//! reads both ledgers.
 
 use std::{
     fs,
@@ -28,8 +28,7 @@ pub struct Experiment {
     pub connections: Option<u32>,
     pub timeout: &'static str,
     pub drain: &'static str,
-    /// Whether a witness thread watches the machine. It would disturb assertions about
-    /// microseconds.
+    /// Whether a witness thread watches the machine, which disturbs assertions about microseconds.
     pub witness: bool,
     pub pacing_slack: &'static str,
 }
@@ -65,11 +64,8 @@ pub struct Results {
     pub truth: Truth,
     pub exit: Option<i32>,
     pub machine_was_late: bool,
-    /// Latest wake-up on the generator's core. 0 without a witness.
     pub worst_wake_ms: f64,
-    /// Requests in the order of the plan.
     pub served: Vec<Served>,
-    /// Intended starts by id, in nanoseconds of `CLOCK_MONOTONIC`.
     intended: Vec<(String, u64)>,
 }
 
@@ -103,7 +99,7 @@ impl Drop for Folder {
 }
 
 impl Experiment {
-    /// Starts both processes, on different cores if possible.
+    /// Starts both processes, on separate cores if possible.
     pub fn start(&self) -> Result<RunningExperiment, String> {
         let folder = Folder::new()?;
         let log = folder.at("truth.jsonl");
@@ -199,11 +195,11 @@ impl RunningExperiment {
         }
     }
 
-    /// Waits for the end and reads both ledgers.
+    /// Waits for both processes to end and reads both ledgers.
     pub fn finish(mut self) -> Result<Results, String> {
         let exit = self.generator.wait().map_err(|e| e.to_string())?.code();
         let seen = self.witness.take().map(Witness::end);
-        // The server flushes its log when it exits.
+        // Dropping the server makes it flush its log.
         drop(self.lab.take());
         let run = Run::find(&self.folder.at("runs"), "last").map_err(|e| e.to_string())?;
         let truth = Truth::read(&self.folder.at("truth.jsonl"))?;
@@ -235,7 +231,6 @@ impl RunningExperiment {
 }
 
 impl Results {
-    /// The true response times (intended start to release), sorted.
     #[must_use]
     pub fn true_responses(&self) -> Vec<u64> {
         let took = |one: &Served| one.released_ns.saturating_sub(one.intended_ns);
@@ -244,8 +239,8 @@ impl Results {
         times
     }
 
-    /// Times from intended start to arrival at the server, in nanoseconds, in the order of the
-    /// plan.
+    /// Returns the times from intended start to arrival at the server, in nanoseconds and in plan
+    /// order.
     #[must_use]
     pub fn delays(&self) -> Vec<i64> {
         let arrived = |(id, intended): &(String, u64)| {
@@ -266,7 +261,6 @@ impl Results {
             .map_or(f64::NAN, |ns| ns as f64 / 1e6)
     }
 
-    /// Quantile of the true service time, from arrival to release at the server.
     #[must_use]
     pub fn true_service_ms(&self, q: f64) -> f64 {
         let took =

@@ -1,4 +1,4 @@
-//! CPU affinity of child processes, and taking CPU time from them.
+//! Sets the CPU affinity of child processes and takes CPU time from them.
 
 use std::{
     process::Child,
@@ -50,15 +50,14 @@ impl Drop for OnCore {
     }
 }
 
-/// A thread that waits on the generator's core. If it is late, the machine is to blame, not the
-/// generator.
+/// A thread that waits on the generator's core, to attribute delays to the machine.
 pub struct Witness {
     end: Arc<AtomicBool>,
     thread: JoinHandle<Vec<u64>>,
 }
 
 const LOOK_NS: u64 = 500_000;
-/// From this share of late times on, more than six of 600 requests are late in one of 100 runs.
+/// Share of late times from which, in one of 100 runs, more than six of 600 requests are late.
 const ENOUGH_TO_BE_FLAGGED: f64 = 0.004;
 
 impl Witness {
@@ -81,7 +80,6 @@ impl Witness {
 }
 
 pub struct WitnessLateness {
-    /// Sorted lateness, in nanoseconds.
     lateness: Vec<u64>,
 }
 
@@ -98,7 +96,6 @@ impl WitnessLateness {
 
 pub fn hold(child: &Child, time: Duration) {
     let pid = Pid::from_child(child);
-    // If a child has ended, its results show that.
     let _ = kill_process(pid, Signal::STOP);
     let until = std::time::Duration::from_nanos(worker::clock::wall_ns()) + time;
     while let Some(left) = until.checked_sub(Duration::from_nanos(worker::clock::wall_ns())) {
@@ -107,7 +104,7 @@ pub fn hold(child: &Child, time: Duration) {
     let _ = kill_process(pid, Signal::CONT);
 }
 
-/// Stops and continues a child process every 50 ms, until it is dropped.
+/// Stops and continues a child process every 50 ms until dropped.
 pub struct Starved {
     end: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,

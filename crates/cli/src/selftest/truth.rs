@@ -6,10 +6,9 @@ use serde_json::Value;
 
 #[derive(Debug, Default)]
 pub struct Truth {
-    /// Requests by id: arrival and release in nanoseconds of `CLOCK_MONOTONIC`. The release is
-    /// `None` if there was no response.
+    /// Arrival and release of requests by id, in nanoseconds of `CLOCK_MONOTONIC`. The release is
+    /// `None` without a response.
     pub requests: HashMap<String, (u64, Option<u64>)>,
-    /// Number of requests without an id, or with an id that occurs again.
     pub others: u64,
     pub stalls: Vec<(u64, u64)>,
 }
@@ -43,7 +42,7 @@ impl Truth {
     }
 }
 
-/// A quantile, with the definition of rank that reports use.
+/// Returns a quantile, using the definition of rank that reports use.
 #[must_use]
 pub fn quantile(sorted: &[u64], q: f64) -> u64 {
     let rank = measure::histogram::rank_of(q, sorted.len() as u64).unwrap_or(1);

@@ -1,5 +1,5 @@
-//! Compares a stage with the earlier one that has the same load. One run each proves nothing, so
-//! the difference is not judged.
+//! Compares a stage with the earlier one that has the same load. The difference is not judged,
+//! because single runs prove nothing.
 
 use record::units;
 use serde::Serialize;
@@ -24,7 +24,6 @@ pub struct Compared {
     pub name: &'static str,
     pub before: Option<String>,
     pub after: Option<String>,
-    /// Change as a percentage. `None` if it would be meaningless.
     pub change: Option<String>,
 }
 
@@ -120,7 +119,7 @@ fn time(summary: &Summary, of: fn(&Stats) -> &Figure) -> Option<ShownFigure> {
     Some((figure.to_string(), known.map(|ns| ns as f64)))
 }
 
-/// Formats a change: `-92 %`, or `× 3.4` if it is at least doubled.
+/// Formats a change: `-92 %`, or `× 3.4` from a factor of two on.
 fn change(before: f64, after: f64) -> Option<String> {
     if before <= 0.0 {
         return None;

@@ -1,5 +1,5 @@
-//! Estimates the capacity of the target service from that of the tested one, assuming that the
-//! bottleneck grows with the instances. Without evidence for this, there is no estimate.
+//! Estimates the capacity of the target service from the tested one, if there is evidence that the
+//! bottleneck grows with the number of instances.
 
 use plan::deployment::{Deployment, Scaling};
 use record::units;
@@ -8,14 +8,13 @@ use serde::Serialize;
 use super::{FinishedStage, Planned, StageOutcome, StageRow, StageVerdict};
 use analysis::saturation::{Reached, ResourceScope};
 
-/// Maximum ratio between target and tested capacity.
+/// Maximum ratio of target to tested capacity for which an estimate is made.
 const MOST: f64 = 4.0;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Projection {
     #[serde(flatten)]
     pub scaling: Scaling,
-    /// The estimate. `None` if there is no evidence.
     pub estimate: Option<Estimate>,
     pub sentence: String,
     pub assumptions: Vec<String>,
@@ -33,7 +32,6 @@ pub struct Estimate {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Bracket {
     pub name: String,
-    /// The measured values, in the stage that held and in the one that failed.
     pub measured: [f64; 2],
     pub estimated: [f64; 2],
 }
@@ -69,7 +67,6 @@ pub(super) fn project(
     }
 }
 
-/// Finds the evidence for an estimate.
 fn found<'a>(
     scaling: Scaling,
     stages: &[FinishedStage<'_>],
@@ -208,7 +205,7 @@ fn estimate(scaling: Scaling, found: &LimitEvidence<'_>) -> Estimate {
         .map(|(held, failed)| bracket(&held.name, [held.per_second, failed.per_second]))
         .collect();
     if rows.len() < 2 {
-        // A single scenario is the same as all arrivals.
+        // A single scenario has all arrivals, so its row would repeat them.
         rows.clear();
     }
     rows.push(bracket(
@@ -238,7 +235,7 @@ fn sentence(scaling: Scaling, found: &LimitEvidence<'_>) -> String {
             units::rate(of(failed) * times)
         )
     };
-    // If a journey is a single request, both rates are equal.
+    // If a journey consists of one request, both rates are equal.
     let requests = span(|planned| planned.requests_per_second);
     let is_one = (failed.arrivals_per_second - failed.requests_per_second).abs()
         <= 0.02 * failed.arrivals_per_second;

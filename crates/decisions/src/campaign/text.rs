@@ -1,4 +1,4 @@
-//! Formats the results of a campaign by service.
+//! Formats the results of a campaign, grouped by service.
 
 use record::units;
 
@@ -7,7 +7,7 @@ use super::{
 };
 use analysis::summary::{SHARES, Summary, Tone};
 
-/// Time-outs to suggest to callers. The first one above twice the 99.99th percentile is chosen.
+/// Timeouts to suggest to callers. The first one above twice the 99.99th percentile is chosen.
 const TIMEOUTS_MS: [u64; 10] = [
     100, 250, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 30_000, 60_000,
 ];
@@ -47,7 +47,6 @@ fn groups<'a>(rows: &'a [StageRow], identity: &'a Identity) -> Vec<ServiceStages
     groups
 }
 
-/// The last stage that holds before one that does not.
 fn highest<'a>(group: &[(usize, &'a StageRow)]) -> Option<&'a StageRow> {
     let holding = group.iter().take_while(|(_, row)| row.verdict.holds());
     holding.last().map(|(_, row)| *row)
@@ -101,7 +100,7 @@ fn of_group(group: &[(usize, &StageRow)]) -> String {
         .iter()
         .map(|(_, row)| row)
         .filter(|row| !row.verdict.holds() && row.verdict != StageVerdict::NotRun);
-    // A failed stage is reported rather than an invalid one.
+    // Prefer a failed stage to an invalid one.
     let failed = bad.clone().find(|row| row.verdict == StageVerdict::Fail);
     let first_bad = failed.or_else(|| bad.next());
     match (highest(group), first_bad) {
@@ -131,7 +130,6 @@ fn of_group(group: &[(usize, &StageRow)]) -> String {
         };
         sentences.push(format!("{} {what}{reason}.", bad.name));
         let saturation = bad.saturation.as_ref();
-        // An unknown bottleneck is reported below.
         let known = saturation.filter(|saturation| saturation.first.is_some());
         sentences.extend(known.map(|saturation| saturation.sentence.clone()));
     }
@@ -226,7 +224,7 @@ fn of_service(group: &[(usize, &StageRow)], rows: &[StageRow], with: &str) -> Op
     })
 }
 
-/// Suggests a time-out: more than twice the 99.99th percentile under the highest load that holds.
+/// Suggests a timeout of more than twice the 99.99th percentile under the highest load that passes.
 fn timeout(summary: &Summary, row: &StageRow) -> Option<String> {
     let more = summary
         .percentiles
@@ -244,7 +242,6 @@ fn timeout(summary: &Summary, row: &StageRow) -> Option<String> {
     ))
 }
 
-/// The most severe conclusion about a stage that is not reported elsewhere.
 fn warning(summary: &Summary, row: &StageRow) -> Option<String> {
     let is_told = |text: &str| {
         let saturation = row.saturation.as_ref();

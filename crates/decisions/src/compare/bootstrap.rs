@@ -1,5 +1,5 @@
-//! Block bootstrap of one run: resamples its time windows 1,000 times and computes each metric
-//! again. Idle periods are windows too.
+//! Block bootstrap of one run: resamples its time windows 1,000 times and recomputes each metric.
+//! Idle periods count as windows too.
 
 use std::collections::BTreeMap;
 
@@ -17,13 +17,12 @@ const RESAMPLES: usize = 1000;
 const GRID: Grid = Grid(1000.0);
 const ENOUGH_WINDOWS: usize = 10;
 
-/// Smoothing of logarithms: the width of one row of the grid.
+/// Returns the width of a grid row, by which logarithms are smoothed.
 pub(super) fn blur() -> f64 {
     std::f64::consts::LN_10 / GRID.0
 }
 
 pub(super) struct BootstrapSamples {
-    /// Lower bounds of the cells, in nanoseconds.
     bounds: Vec<f64>,
     sums: Vec<Sum>,
 }
@@ -46,8 +45,8 @@ struct SampledWindow {
 }
 
 impl BootstrapSamples {
-    /// Resamples a row of a run. `stream` makes the draws of two runs independent. `None` if there
-    /// are too few windows.
+    /// Resamples a row of a run. `stream` makes the draws of two runs independent. Returns `None`
+    /// if there are too few windows.
     pub fn new(
         run: &ComparedRun,
         id: LabelId,
@@ -71,8 +70,8 @@ impl BootstrapSamples {
         })
     }
 
-    /// The metric of each resample. NaN without samples, infinite if its rank is among the
-    /// unanswered. `None` for the maximum, which resampling cannot show.
+    /// Returns the metric of each resample: NaN without samples, infinite among unanswered
+    /// requests. `None` for the maximum.
     pub fn figures(&self, metric: &Metric) -> Option<Vec<f64>> {
         let figure = |sum: &Sum| match metric {
             Metric::Errors => Some(sum.errors as f64 / sum.ended.max(1) as f64),
@@ -191,7 +190,6 @@ fn idle(
     })
 }
 
-/// The median, or the count if there are no times.
 fn window_figure(window: &SampledWindow, bounds: &[f64]) -> f64 {
     let middle =
         Sum::weighted(std::slice::from_ref(window), &[1], bounds.len()).quantile(0.5, bounds);

@@ -1,4 +1,4 @@
-//! Finds out why runs cannot be compared: load, requests, tool, machine, validity, completion.
+//! Finds reasons why runs cannot be compared: load, requests, tool, machine, validity, completion.
 //! Target, name and criteria may differ.
 
 use record::{FileFacts, Run, RunState, clock, sha256};
@@ -7,7 +7,6 @@ use serde_json::Value;
 use super::{ComparedRun, Side};
 use analysis::summary::Summary;
 
-/// Keys of a plan that do not affect the measurement.
 const MAY_DIFFER: [&str; 12] = [
     "name",
     "about",
@@ -60,7 +59,7 @@ pub fn incompatibilities(baseline: &Side, candidate: &Side) -> Vec<Incompatibili
             .map(Incompatibility::new)
     };
     found.extend(different(tool));
-    // A different load also makes the plan different, so report only one.
+    // A different load also makes the plan different, so report only the load.
     found.extend(different(load).or_else(|| different(plan)));
     found.extend(different(data));
     found.extend(different(generator));
@@ -109,8 +108,8 @@ fn in_itself(run: &ComparedRun) -> Option<Incompatibility> {
     Some(Incompatibility::of_one(format!("{} {how}", run.name)))
 }
 
-/// What runs must have in common to be compared, as texts, for an index without records. The order
-/// is that of [`incompatibilities`].
+/// Returns the properties that comparable runs must share, as texts for an index without records.
+/// The order is that of [`incompatibilities`].
 #[must_use]
 pub fn fingerprint(summary: &Summary, run: &Run, plan: &Value) -> Vec<(String, String)> {
     let of = &summary.run;
@@ -184,7 +183,6 @@ fn load(first: &ComparedRun, other: &ComparedRun) -> Option<String> {
 }
 
 fn plan(first: &ComparedRun, other: &ComparedRun) -> Option<String> {
-    // If no plan is stored, the manifest is compared.
     if first.plan.is_null() || other.plan.is_null() {
         return None;
     }
@@ -201,7 +199,7 @@ fn plan(first: &ComparedRun, other: &ComparedRun) -> Option<String> {
 }
 
 fn data(first: &ComparedRun, other: &ComparedRun) -> Option<String> {
-    // The first file is the test, and its plan is compared.
+    // The first file is the test, whose plan is compared instead.
     let files = |run: &ComparedRun| {
         let manifest = &run.run.as_ref()?.manifest;
         Some(
@@ -256,8 +254,8 @@ fn host(run: &Run) -> String {
     format!("{cpus}{cpu}{limit}")
 }
 
-/// The plan without its target and positions in files, and with all redacted values made equal.
-/// `path` is the position in the plan.
+/// Returns the plan without its target and positions in files. `path` is the position within the
+/// plan.
 fn normalized(plan: &Value, target: &str, path: &str) -> Value {
     match plan {
         Value::Object(members) => {
@@ -269,7 +267,7 @@ fn normalized(plan: &Value, target: &str, path: &str) -> Value {
             compared.collect()
         }
         Value::Array(items) => {
-            // In lists, only positions in files are dropped.
+            // In lists, drop only positions in files.
             let items = items
                 .iter()
                 .map(|item| normalized(item, target, &format!("{path}[]")));
@@ -309,10 +307,8 @@ fn unhidden(text: &str) -> String {
 
 #[derive(Debug, PartialEq)]
 struct PlanDifference {
-    /// Path of the value within the plan.
     place: String,
     first: String,
-    /// The value in the second plan.
     second: String,
 }
 

@@ -1,5 +1,4 @@
-//! Figures to compare, with the names that they have in criteria. A percentile has no value if its
-//! rank is among the unanswered, or if there are too few samples.
+//! Figures to compare, named as in criteria.
 
 use measure::TimeKind;
 use plan::{
@@ -19,7 +18,6 @@ use analysis::{
 pub struct Subject {
     pub text: String,
     pub metric: Metric,
-    /// The label. `None` means all requests.
     pub of: Option<String>,
 }
 
@@ -58,7 +56,7 @@ pub fn read(text: &str) -> Result<Subject, GrammarError> {
 
 const TOO_FEW: &str = "has too few requests beyond it";
 
-/// Quantiles that rows contain. Others come from the record.
+/// Quantiles that rows contain. All others are computed from the record.
 const QUANTILES: [f64; 5] = [0.5, 0.9, 0.95, 0.99, 0.999];
 
 fn is_kept(q: f64) -> bool {
@@ -76,19 +74,17 @@ pub(super) fn headline(baseline: &Side) -> (SpanFilter, Option<String>) {
     let summary = &first.summary;
     match summary.headline() {
         TimeKind::Iteration => {
-            // A single scenario is the same as all iterations.
             let is_one_of_several = summary.iterations.len() > 1;
             let row = summary.headline_stats().filter(|_| is_one_of_several);
             (SpanFilter::Iteration, row.map(|(row, _)| row.text.clone()))
         }
-        // A closed loop has service times. Imported times keep their name.
+        // A closed loop has service times. Imported times keep their names.
         TimeKind::Service if summary.run.imported_from.is_none() => (SpanFilter::Service, None),
         _ => (SpanFilter::Response, None),
     }
 }
 
-/// Default figures: median and tail of the headline time, errors, and in closed loops the rate.
-/// There are few, because each further figure makes the others less certain.
+/// Returns the default figures. They are few, because each one makes the others less certain.
 pub(super) fn usual(baseline: &Side, candidate: &Side) -> Vec<Subject> {
     let (span, of) = headline(baseline);
     let mut subjects = vec![of_time(span, 0.5, of.clone()), of_time(span, 0.99, of)];
@@ -97,8 +93,8 @@ pub(super) fn usual(baseline: &Side, candidate: &Side) -> Vec<Subject> {
         subjects.insert(0, plain("rate", Metric::Rate, None));
     }
     subjects.push(plain("errors", Metric::Errors, None));
-    // Drop a figure that no run reports. Keep a percentile with too few samples, which is then
-    // inconclusive. Otherwise a worse tail would pass.
+    // Keep a percentile with too few samples, which is inconclusive. Otherwise, a worse tail would
+    // pass.
     let runs = || baseline.runs.iter().chain(&candidate.runs);
     subjects.retain(|subject| {
         runs().any(|run| subject.value(run).is_some() || subject.missing(run) == TOO_FEW)
@@ -178,7 +174,8 @@ fn quoted(name: &str) -> String {
 }
 
 impl Subject {
-    /// Uses the same kind of time on both sides: the service time if any run has no response time.
+    /// Returns the subject with the same time on both sides: the service time if any run has no
+    /// response time.
     pub(super) fn alike(self, baseline: &Side, candidate: &Side) -> Subject {
         let Metric::Time(SpanFilter::Response, stat) = self.metric else {
             return self;
@@ -205,7 +202,6 @@ impl Subject {
         }
     }
 
-    /// Which kind of time the figure is. `None` if it is not a time.
     pub(super) fn kind_in(&self, row: &Row) -> Option<TimeKind> {
         match self.metric {
             Metric::Time(SpanFilter::Response, _) if row.response.is_none() => {
@@ -229,7 +225,6 @@ impl Subject {
         }
     }
 
-    /// The row with exactly this name, otherwise all rows that match the pattern.
     fn fitting<'a>(&self, of: &str, rows: &'a [Row]) -> impl Iterator<Item = &'a Row> {
         let is_exact = rows.iter().any(|row| row.text == of);
         rows.iter().filter(move |row| {
@@ -241,12 +236,11 @@ impl Subject {
         })
     }
 
-    /// The row of the figure. `None` if there is none, or if there are several.
     pub(super) fn row<'a>(&self, entrant: &'a ComparedRun) -> Option<&'a Row> {
         let summary = &entrant.summary;
         let rows = self.rows(entrant);
         let Some(of) = &self.of else {
-            // Without a label, the only scenario or group.
+            // Without a label, the only scenario or group is meant.
             return match (self.metric.over_requests(), rows) {
                 (Some(_), [one]) => Some(one),
                 (Some(_), _) => None,
@@ -309,7 +303,7 @@ impl Subject {
     }
 }
 
-/// Statistics of a time. In a closed loop, the service time replaces the response time.
+/// Returns the statistics of a time. In a closed loop, the service time replaces the response time.
 fn stats(row: &Row, span: SpanFilter) -> Option<&Stats> {
     match span {
         SpanFilter::Response => row.response.as_ref().or(row.service.as_ref()),

@@ -1,5 +1,5 @@
-//! Compares groups of runs, each with one value. Uses ratios of times and rates, and differences of
-//! error shares. Computes the median of differences, a rank-sum interval, and Holm's p-values.
+//! Compares groups of runs that have one value each, by median difference, rank-sum interval, and
+//! Holm's adjusted p-values.
 
 use plan::mutant::{self, Mutant};
 use statistics::{Tails, adjusted, hodges_lehmann, mann_whitney};
@@ -81,7 +81,6 @@ pub fn one_figure(
     Some((change, outcome))
 }
 
-/// The change between the groups. `None` if a value is missing.
 pub(super) fn change(
     unit: FigureUnit,
     baseline: &[Option<f64>],
@@ -116,7 +115,7 @@ pub(super) fn change(
     } else {
         upper
     };
-    // Too few runs cannot reach a small p-value. The interval decides then.
+    // With too few runs, no p-value can be small, so the interval decides.
     let is_enough = shift.confidence >= config.confidence;
     let p_value = |p: f64| is_enough.then_some(p);
     Some(Change {
@@ -128,7 +127,8 @@ pub(super) fn change(
     })
 }
 
-/// Logarithms of times and rates. Shares are unchanged. `None` if there is no logarithm.
+/// Returns logarithms of times and rates, and shares unchanged. `None` if the logarithm does not
+/// exist.
 fn scale(unit: FigureUnit, value: f64) -> Option<f64> {
     match unit {
         FigureUnit::Share => Some(value),
@@ -187,7 +187,7 @@ mod tests {
             let (low, high) = change.interval.unwrap();
             held += usize::from(low <= 0.0 && 0.0 <= high);
         }
-        // Exact: 1 of 31.5 comparisons. 5 % would be 100 of 2000.
+        // The exact rate is 1 in 31.5 comparisons. A rate of 5 % would give 100 in 2000.
         assert!((40..=100).contains(&alarms), "{alarms} of 2000");
         assert_eq!(regressions, 0);
         assert!(held >= 1900, "{held} of 2000");

@@ -1,11 +1,11 @@
-//! Interim analyses of paired runs. They are few and planned, and they share the false-positive
-//! rate.
+//! Interim analyses of paired runs. They are few and planned in advance, and they share the
+//! false-positive rate.
 
 use super::{CONFIDENCE, Comparison, FigureOutcome};
 
 pub const FEWEST: u32 = 4;
-/// Number of pairs at each interim analysis; the last one is at the end. Four pairs would not reach
-/// the confidence that one of several analyses needs.
+/// Numbers of pairs after which an interim analysis takes place. Four pairs cannot reach the
+/// required confidence.
 const PLANNED: [u32; 5] = [5, 7, 10, 14, 20];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,15 +22,14 @@ impl InterimPlan {
         }
     }
 
-    /// Confidence that is required after `pairs` pairs. `None` if no analysis is planned.
+    /// Returns the confidence required after `pairs` pairs. `None` if no analysis is planned then.
     #[must_use]
     pub fn confidence_after(&self, pairs: u32) -> Option<f64> {
         let is_planned = self.after.contains(&pairs);
         is_planned.then(|| 1.0 - self.each())
     }
 
-    /// Confidence for a final analysis that comes early because time ran out. It uses what the
-    /// remaining analyses would have had.
+    /// Returns the confidence for a final analysis that is early because time ran out.
     #[must_use]
     pub fn confidence_at_end(&self, pairs: u32) -> f64 {
         let before = self.after.iter().filter(|after| **after < pairs).count();

@@ -1,6 +1,5 @@
-//! Judges a change by its interval. It is a regression if all of it is beyond the margin, and none
-//! if all of it is before the margin. Otherwise it is inconclusive. p-values take the number of
-//! figures into account.
+//! Judges a change by its interval. The change is a regression if the whole interval is beyond the
+//! margin, and none if the whole interval is within it. Otherwise, it is inconclusive.
 
 use super::{CONFIDENCE, Change, CompareConfig, FigureOutcome, FigureUnit};
 
@@ -39,7 +38,7 @@ pub(super) fn outcome(unit: FigureUnit, change: &Change, config: &CompareConfig)
     let margin = margin(unit, config);
     let is_shown = |p: Option<f64>| p.is_none_or(|p| p <= 1.0 - config.confidence);
     if low > margin {
-        // With several figures, one may be beyond the margin by chance.
+        // With several figures, one may exceed the margin by chance.
         return if is_shown(change.p_beyond_margin) {
             FigureOutcome::Regressed
         } else {

@@ -1,5 +1,5 @@
-//! Compares two groups of runs: one is worse by more than a margin, better, or it is undecided. The
-//! unit of comparison is the run, not the request.
+//! Compares two groups of runs and decides whether one is worse by more than a margin, better, or
+//! undecided. The unit of comparison is the run.
 //!
 //! [`comparability`] finds runs that cannot be compared, [`figure`] defines figures, [`groups`]
 //! compares several runs, [`interim`] plans interim analyses, [`single_run`] compares two runs (a
@@ -32,14 +32,12 @@ pub use interim::{FEWEST, InterimPlan, is_a_first, is_decided};
 pub use quantiles::Quantile;
 pub use text::{amount, change, value};
 
-/// Minimum number of runs per side for intervals.
 const ENOUGH: usize = 4;
 pub const CONFIDENCE: f64 = 0.95;
 
 pub struct ComparedRun {
     pub name: String,
     pub summary: Summary,
-    /// The record. `None` for imported runs.
     pub run: Option<Run>,
     pub plan: serde_json::Value,
 }
@@ -56,9 +54,9 @@ pub struct CompareConfig {
     pub margin: f64,
     /// Absolute margin for shares of errors. 0.001 is 0.1 percentage points.
     pub error_margin: f64,
-    /// Confidence of intervals. [`CONFIDENCE`] if there are no interim analyses.
+    /// Confidence of intervals. [`CONFIDENCE`] without interim analyses.
     pub confidence: f64,
-    /// Results of [`incompatibilities`] that the user accepts.
+    /// Results of [`incompatibilities`] that the user has accepted.
     pub anyway: Vec<String>,
     pub hint_decides: bool,
 }
@@ -76,7 +74,6 @@ pub struct Comparison {
     pub sentence: String,
     pub exit_code: u8,
     pub judged: Vec<Compared>,
-    /// Changes by endpoint. For information only, not judged.
     pub endpoints: Vec<Compared>,
     pub quantiles: Vec<Quantile>,
     pub quantiles_of: String,
@@ -94,7 +91,6 @@ pub struct RunFacts {
     pub name: String,
     pub started_utc: String,
     pub requests: u64,
-    /// Path of the record. `None` for imported runs.
     pub record: Option<String>,
 }
 
@@ -102,7 +98,7 @@ pub struct RunFacts {
 #[serde(rename_all = "snake_case")]
 pub enum Method {
     Groups,
-    /// Too few runs for 95 % intervals. The result is a hint.
+    /// There are too few runs for 95 % intervals, so the result is only a hint.
     FewRuns,
     SingleRuns,
     SingleFigures,
@@ -128,10 +124,8 @@ pub enum FigureOutcome {
 pub struct Compared {
     pub subject: String,
     pub unit: FigureUnit,
-    /// The value of each run. `None` if it is unknown.
     pub baseline: Vec<Option<f64>>,
     pub candidate: Vec<Option<f64>>,
-    /// The change. `None` if it is unknown.
     pub change: Option<Change>,
     pub outcome: FigureOutcome,
     pub text: String,
@@ -140,10 +134,9 @@ pub struct Compared {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Change {
     pub estimate: f64,
-    /// The interval of the change. `None` if chance cannot be estimated.
     pub interval: Option<(f64, f64)>,
     pub confidence: f64,
-    /// The p-value, adjusted for the number of figures. `None` if it is unknown.
+    /// p-value, adjusted for the number of figures. `None` if unknown.
     pub p: Option<f64>,
     pub p_beyond_margin: Option<f64>,
 }
@@ -216,7 +209,7 @@ fn method(baseline: &Side, candidate: &Side) -> Method {
             Method::SingleFigures
         };
     }
-    // One run against forty has a 95 % interval by rank, but it is still a single run.
+    // By rank, one run against forty has a 95 % interval, but it remains a single run.
     if first.min(second) >= ENOUGH {
         Method::Groups
     } else {
@@ -238,7 +231,6 @@ fn exit_code(verdict: FigureOutcome, decides: bool) -> u8 {
     }
 }
 
-/// The median. `None` if any value is unknown.
 #[must_use]
 pub fn middle(values: &[Option<f64>]) -> Option<f64> {
     let values: Option<Vec<f64>> = values.iter().copied().collect();

@@ -1,4 +1,4 @@
-//! Finds runs and periods that are outliers. They are reported but not excluded.
+//! Finds runs and periods that are outliers. Outliers are reported but not excluded.
 
 use measure::{TimeKind, TimeSpan};
 use record::units;

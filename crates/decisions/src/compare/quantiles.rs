@@ -1,4 +1,4 @@
-//! Compares the distributions of the headline time by quantile. Not judged.
+//! Compares the distributions of the headline time by quantile, without judging them.
 
 use measure::TimeKind;
 use serde::Serialize;

@@ -1,5 +1,5 @@
-//! Compares one run with another. This is only a hint, because resampling shows the variation
-//! within a run, not between runs.
+//! Compares one run with another. The result is only a hint, because variation between runs is
+//! unknown.
 
 use std::{cell::RefCell, rc::Rc};
 
@@ -17,7 +17,6 @@ pub(super) struct Pair<'a> {
     drawn: [RefCell<Option<DrawnRows>>; 2],
 }
 
-/// The resamples of a row. `None` if there are too few windows.
 type DrawnRows = ((LabelId, Option<TimeKind>), Option<Rc<BootstrapSamples>>);
 
 impl<'a> Pair<'a> {
@@ -82,7 +81,8 @@ impl<'a> Pair<'a> {
         })
     }
 
-    /// The interval. `None` if there are too few windows, or if the rank is among the unanswered.
+    /// Returns the interval. `None` if there are too few windows, or if the rank falls among
+    /// unanswered requests.
     fn interval(&self, subject: &Subject, runs: [&ComparedRun; 2]) -> Option<(f64, f64)> {
         let figures = |side: usize| {
             self.drawn(side, subject, runs[side])?
@@ -99,7 +99,7 @@ impl<'a> Pair<'a> {
         let mut distances: Vec<f64> = distances.collect::<Option<_>>()?;
         distances.sort_by(f64::total_cmp);
         let outside = ((1.0 - CONFIDENCE) / 2.0 * distances.len() as f64) as usize;
-        // Times are only as exact as the grid.
+        // The precision of times is limited by the grid.
         let blur = match subject.unit() {
             FigureUnit::Nanoseconds => bootstrap::blur(),
             FigureUnit::Share | FigureUnit::PerSecond => 0.0,

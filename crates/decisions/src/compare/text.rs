@@ -87,7 +87,7 @@ pub(super) fn judged(compared: &Compared, config: &CompareConfig) -> String {
     }
     let (low, high) = judge::worsening(unit, interval.0, interval.1);
     match compared.outcome {
-        // Without a p-value it is only a hint, which must not raise an alarm.
+        // Without a p-value, the result is only a hint and must not raise an alarm.
         FigureOutcome::Regressed if change.p.is_none() => beyond(unit, config),
         FigureOutcome::Regressed => format!("REGRESSED {}", beyond(unit, config)),
         FigureOutcome::Improved => "improved".to_owned(),

@@ -1,5 +1,5 @@
-//! Describes what happens above the load line: errors, latency without bound, or rising latency.
-//! Resources are only named if there is evidence.
+//! Describes the behaviour above the load line: errors, latency without bound, or rising latency.
+//! Names resources only with evidence.
 
 use plan::criteria::{Metric, parse_criterion};
 use record::units;
@@ -13,8 +13,8 @@ const APART: f64 = 1.1;
 const FLAT: f64 = 1.1;
 const AS_SOON: f64 = 1.3;
 
-/// Describes probes that failed (`rows`, lowest first), compared with those that held. `level` is
-/// the lowest level that failed, `fails` the criteria that failed there.
+/// Describes the failed probes in `rows`, lowest level first. `level` is the lowest failed level,
+/// and `fails` are the criteria that failed there.
 pub(super) fn describe(
     rows: &[&ProbeRow],
     held: &[&ProbeRow],
@@ -41,7 +41,7 @@ pub(super) fn describe(
         (_, Some(unbounded)) if !keeps_up => format!("latency grows without bound: {unbounded}"),
         (_, unbounded) if keeps_up => {
             let above = unbounded.map_or_else(String::new, |above| format!("; far above, {above}"));
-            // The failing criterion may be on a metric of the server or the generator.
+            // The failed criterion may concern a metric of the server or the generator.
             let rises = if is_late(nearest, slos) {
                 "latency rises but "
             } else {
@@ -93,7 +93,6 @@ fn is_held_up_by_us(row: &ProbeRow, held: &[&ProbeRow]) -> bool {
     })
 }
 
-/// Evidence that latency grows without bound. `None` if there is none.
 fn unbounded(rows: &[&ProbeRow], held: &[&ProbeRow]) -> Option<String> {
     let after: Vec<(&ProbeRow, f64, f64)> = rows
         .iter()
@@ -115,7 +114,7 @@ fn unbounded(rows: &[&ProbeRow], held: &[&ProbeRow]) -> Option<String> {
     let is_flat =
         most(&arrived) >= APART * least(&arrived) && most(&answered) <= FLAT * least(&answered);
     let grows = after.iter().find(|(row, ..)| row.backlog_growth.is_some());
-    // Probes that held were answered too, and may have had more load.
+    // Probes that passed received responses too, possibly under more load.
     let held_most = |of: fn(&ProbeRow) -> Option<f64>| {
         held.iter().filter_map(|row| of(row)).fold(0.0, f64::max)
     };

@@ -47,7 +47,7 @@ pub fn tallies(run: &Run, summary: &Summary, criteria: &[Criterion]) -> Vec<Viol
             seconds: match judged(criterion).map(|judged| (judged.judgement, judged.margin)) {
                 Some((Judgement::Pass, _)) => vec![(1.0, 0.0)],
                 Some((Judgement::Fail, _)) => vec![(1.0, 1.0)],
-                // An inconclusive result counts by the side of the bound that it is on.
+                // An inconclusive result counts as a pass or failure by its side of the bound.
                 Some((Judgement::Inconclusive, Some(margin))) => {
                     vec![(1.0, f64::from(u8::from(margin < 0.0)))]
                 }
@@ -58,7 +58,6 @@ pub fn tallies(run: &Run, summary: &Summary, criteria: &[Criterion]) -> Vec<Viol
     criteria.iter().map(tally).collect()
 }
 
-/// Successful responses per second in a phase. `None` if the phase has no whole second.
 #[must_use]
 pub fn throughput(run: &Run, phase: &str) -> Option<f64> {
     let index = run.manifest.phases_named(phase).next()?;
@@ -79,8 +78,8 @@ pub fn throughput(run: &Run, phase: &str) -> Option<f64> {
     (ns > 0).then(|| ok as f64 * 1e9 / ns as f64)
 }
 
-/// Arrivals and responses in a phase with this planned rate. `None` if users are varied, or if the
-/// phase has no whole second.
+/// Returns arrivals and responses in a phase with this planned rate. `None` if the search varies
+/// users.
 #[must_use]
 pub fn flow(run: &Run, phase: &str, planned: f64) -> Option<Flow> {
     let index = run.manifest.phases_named(phase).next()?;
@@ -126,7 +125,6 @@ fn failed_ones(run: &Run, subject: &Subject) -> Sums {
         Some(run.manifest.phases.get(index)?.start_ns)
     });
     for (second, point) in curves.into_iter().flat_map(Curve::points) {
-        // Excludes the seconds in which the service settles.
         if point.span.from_ns < from_ns.unwrap_or(0) {
             continue;
         }

@@ -7,68 +7,53 @@ use serde::{Deserialize, Serialize};
 
 use super::search::ProbeReason;
 
-/// A probe.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProbeRow {
-    /// The level.
     pub level: f64,
-    /// Why the level was tried.
     #[schemars(with = "String")]
     pub reason: ProbeReason,
-    /// Whether all criteria held.
     pub holds: bool,
-    /// Why the probe does not count: what the generator could not do.
+    /// Why the probe does not count: what the generator failed to do.
     pub invalid: Option<String>,
-    /// Length of the part that counted, in seconds.
+    /// Duration of the counted part, in seconds.
     pub counted_s: f64,
-    /// Requests that ended.
     pub requests: u64,
-    /// Requests answered as expected, per second.
+    /// Requests per second that were answered as expected.
     pub goodput: f64,
-    /// Share of errors.
     pub errors: Option<f64>,
-    /// p50, p95 and p99 of the response time, or of the service time if there is no response time.
-    /// `None` if the rank is among unanswered requests, or if there are too few samples.
+    /// p50, p95 and p99 of the response time, or else of the service time. `None` if the percentile
+    /// falls among unanswered requests or there are too few samples.
     pub ns: [Option<u64>; 3],
-    /// What was measured for each of `slos`, in words.
+    /// Measured value for each of `slos`, formatted.
     pub measured: Vec<Option<String>>,
-    /// For each of `slos`, the share of counted samples that violate it.
     pub beyond: Vec<Option<f64>>,
-    /// Requests that arrived per second, in the part that counted. `None` if users are varied, or
-    /// if it is unknown.
+    /// Requests that arrived per second, in the counted part. `None` if unknown or if the search
+    /// varies users.
     #[serde(default)]
     pub arrived: Option<f64>,
-    /// Requests answered (ok or failed) per second, in the part that counted.
+    /// Requests answered per second in the counted part, whether ok or failed.
     #[serde(default)]
     pub answered: Option<f64>,
-    /// Median time that requests waited for one of the test's own connections, in nanoseconds.
+    /// Median time that requests waited for a connection of the test, in nanoseconds.
     #[serde(default)]
     pub wait: Option<u64>,
-    /// Median service time of the requests, in nanoseconds.
     #[serde(default)]
     pub service: Option<u64>,
-    /// Growth of the backlog, in requests per second, if it grew. The level then does not hold,
-    /// whatever was measured.
+    /// Growth of the backlog, in requests per second. With a growing backlog, the level fails.
     #[serde(default)]
     pub backlog_growth: Option<f64>,
-    /// The most frequent cause of errors.
     #[serde(default)]
     pub cause: Option<Cause>,
-    /// The resource of the service that reached its limit first, if resources were measured.
     #[serde(default)]
     pub saturated: Option<Reached>,
-    /// The run's folder, relative to that of `find.json`.
     pub run: String,
 }
 
-/// A cause of errors.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cause {
-    /// The cause in words.
     pub reason: String,
-    /// `failed` if there was a response, otherwise the class of the missing response.
+    /// `failed` if there was a response, otherwise why there was none.
     pub class: String,
-    /// Share of all requests that ended.
     pub share: f64,
 }
 

@@ -1,4 +1,4 @@
-//! Result of a search: figures, text, and a row for each probe.
+//! Result of a search: figures, text, and one row per probe.
 
 use record::units;
 use schemars::JsonSchema;
@@ -14,89 +14,64 @@ use super::{
 
 const POINTS: usize = 60;
 
-/// The quantity that a search varies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Over {
-    /// Arrivals per second.
     Rate,
-    /// Users in a closed loop.
     Users,
 }
 
-/// How a search ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
-    /// The load line was found.
     Found,
-    /// Not even the lowest level holds.
+    /// The lowest level already fails.
     FailsAtLowest,
-    /// The highest allowed level holds.
+    /// The highest allowed level passes.
     HoldsToMost,
-    /// The generator cannot send more than the level that held.
     GeneratorLimited,
-    /// The generator's machine was busy with something else.
+    /// Other work kept the generator's machine busy.
     GeneratorDisturbed,
-    /// The service changed during the search.
     Drifts,
-    /// The budget was used up without a result.
+    /// The budget was used up before a result.
     OutOfBudget,
-    /// The service no longer responds.
     Died,
-    /// The search was interrupted.
     Interrupted,
     /// A probe could not run, or the service never responded.
     CouldNotRun,
-    /// It was a sweep instead of a search, and it completed.
+    /// A sweep over users completed, without a search.
     Swept,
 }
 
-/// Result of a search: `find.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SearchResult {
-    /// Version of the format.
     pub schema: u32,
-    /// The plan's file, or the URL.
     pub test: String,
-    /// The target, if it was given separately.
+    /// Target of the search, if given separately.
     pub target: Option<String>,
-    /// When the search began.
     pub started_utc: String,
-    /// The quantity that is varied.
     pub varied: Over,
-    /// The criteria that must hold.
     pub slos: Vec<String>,
-    /// How the search ended.
     pub ending: Ending,
-    /// The load line. `None` if there is no result.
     pub estimate: Option<f64>,
-    /// Its 95 % interval.
     pub interval: Option<(f64, f64)>,
-    /// By how much the load line moved during the search, as a share of its first value. `None`
-    /// unless the search ended because of that.
+    /// Relative change of the load line during the search. `None` unless the search ended because
+    /// of this change.
     #[serde(default)]
     pub drift: Option<f64>,
-    /// The highest level at which all criteria held.
     pub last_pass: Option<f64>,
-    /// The lowest level at which a criterion failed.
     pub first_fail: Option<f64>,
-    /// How long the search took, in seconds.
     pub duration_s: f64,
-    /// The result in a sentence.
     pub sentence: String,
-    /// What happens above the load line. `None` if nothing failed.
+    /// Behaviour above the load line. `None` if no level failed.
     pub overload: Option<String>,
-    /// How the service scales. Only for a sweep over users.
+    /// Scalability of the service. Set only for a sweep over users.
     #[serde(default)]
     pub scaling: Option<Scaling>,
-    /// What else you should know.
     pub notes: Vec<String>,
-    /// The probes, in the order in which they ran.
     pub probes: Vec<ProbeRow>,
-    /// Levels, each with the probability that all criteria hold there. Empty if there is no result.
+    /// Pairs of a level and the probability that all criteria are met.
     pub probabilities: Vec<(f64, f64)>,
-    /// Exit code of the command.
     pub exit_code: u8,
 }
 
@@ -141,8 +116,8 @@ impl SearchResult {
         self.set_ending(ending, probes);
     }
 
-    /// Sets the result for a search that was interrupted. Also called after each probe, in case the
-    /// process is killed.
+    /// Sets the result of an interrupted search. Also called after each probe, because the process
+    /// may be killed later.
     pub fn interrupted(&mut self, probes: &[ProbeResult]) {
         self.forget();
         if let Some(crossing) = search::known(probes) {
@@ -162,7 +137,7 @@ impl SearchResult {
         self.sentence = format!("no result: {error}{}", self.held());
     }
 
-    /// Adds the levels of a sweep, as users and throughput.
+    /// Adds the levels of a sweep as pairs of users and throughput.
     pub fn swept(&mut self, levels: &[(f64, f64)], seed: u64) {
         self.scaling = sweep::scaling(levels, seed);
         self.ending = Ending::Swept;
@@ -204,7 +179,7 @@ impl SearchResult {
     fn set_ending(&mut self, ending: Ending, probes: &[ProbeResult]) {
         self.ending = ending;
         (self.last_pass, self.first_fail) = search::ends(probes);
-        // For a service that changes, overload has no meaning.
+        // For a changing service, overload is not meaningful.
         self.overload = self.above_it().filter(|_| ending != Ending::Drifts);
         self.exit_code = match self.ending {
             Ending::Found | Ending::HoldsToMost => 0,
@@ -345,7 +320,7 @@ impl SearchResult {
         }
     }
 
-    /// Describes what happens above the load line. `None` if nothing held below it.
+    /// Describes the behaviour above the load line. `None` if no level below it passed.
     fn above_it(&self) -> Option<String> {
         let from = self.estimate.or(self.last_pass)?;
         let mut rows: Vec<&ProbeRow> = self.failed().filter(|row| row.level >= from).collect();

@@ -1,8 +1,8 @@
-//! Search for the highest level (rate or users) at which all criteria hold. A pure function of the
-//! probes so far.
+//! Searches for the highest level (rate or users) at which all criteria are met, as a pure function
+//! of the previous probes.
 //!
-//! It doubles the level until a probe fails and narrows the bracket. Then it probes around the
-//! estimate in random order until the estimate is precise enough.
+//! The search doubles the level until a probe fails, and then narrows the bracket. Finally, it
+//! probes near the estimate in random order until the estimate is precise enough.
 
 mod drift;
 mod evidence;
@@ -17,12 +17,10 @@ const UP: f64 = 2.0;
 const DOWN: f64 = 4.0;
 const NEAR: f64 = 1.25;
 const OF_EACH_SIDE: usize = 3;
-/// Minimum distance between a probe and the estimate, as a share.
 const CLOSEST: f64 = 0.01;
 const FARTHEST: f64 = 0.05;
 const DISTURBED: usize = 4;
 const A_FEW: f64 = 20.0;
-/// Length of the shortest and the longest quick probe, in seconds.
 const QUICK: (f64, f64) = (2.0, 5.0);
 const PLAINLY: f64 = 5.0;
 
@@ -47,12 +45,12 @@ pub enum ProbeReason {
     Down,
     Between,
     Near,
-    /// The level held before, but later results contradict that.
+    /// The level passed before, but later results contradict this.
     Again,
 }
 
 impl ProbeReason {
-    /// Whether the probe runs its whole length unless it clearly fails.
+    /// Whether the probe runs to its full length unless it clearly fails.
     #[must_use]
     pub fn is_long(self) -> bool {
         matches!(self, ProbeReason::Near | ProbeReason::Again)
@@ -77,7 +75,6 @@ pub struct Probe {
     pub seconds: f64,
 }
 
-/// Numbers of samples and violations of a criterion, in consecutive seconds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ViolationTally {
     pub allowed: f64,
@@ -90,16 +87,14 @@ pub struct ProbeResult {
     pub reason: ProbeReason,
     pub spent_s: f64,
     pub tallies: Vec<ViolationTally>,
-    /// Whether a backlog grew. `None` if unknown.
     pub grows: Option<bool>,
-    /// Responses per second. `None` if unknown, or if users are varied.
+    /// Responses per second. `None` if unknown or if the search varies users.
     pub answered: Option<f64>,
     pub invalid: Option<InvalidProbe>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InvalidProbe {
-    /// The generator could not send the planned load.
     Limited,
     Disturbed,
 }
@@ -133,7 +128,7 @@ impl ViolationTally {
         self.seconds.iter().fold((0.0, 0.0), sum)
     }
 
-    /// Whether the criterion holds or fails, with 99 % confidence.
+    /// Returns whether the criterion is met or violated, with 99 % confidence.
     #[must_use]
     pub fn standing(&self) -> Standing {
         self.beyond(self.allowed)
@@ -155,7 +150,7 @@ impl ViolationTally {
         SURE / (beyond + within)
     }
 
-    /// Whether samples were counted, as opposed to a single condition.
+    /// Whether the tally counts samples rather than a single condition.
     fn is_of_shares(&self) -> bool {
         self.sums().0 > 1.0
     }
@@ -167,14 +162,14 @@ impl ViolationTally {
 
     fn beyond(&self, allowed: f64) -> Standing {
         let (n, over) = self.sums();
-        // A quiet period by luck lowers both violations and correlation.
         let doubted = 1.0 + 2.0 * (inflation_of(&self.seconds) - 1.0);
         standing(n as u64, over as u64, doubted, 1.0 - allowed)
     }
 }
 
 impl ProbeResult {
-    /// Whether all criteria held. A quick probe fails only if chance cannot explain it.
+    /// Whether all criteria were met. A quick probe fails only if chance cannot explain the
+    /// violations.
     #[must_use]
     pub fn holds(&self) -> bool {
         let fails = |tally: &ViolationTally| {
@@ -183,7 +178,7 @@ impl ProbeResult {
             let chance = if self.reason.is_long() {
                 0.0
             } else {
-                // A few samples can never rule out a failure.
+                // Few samples can never rule out a failure.
                 (1.0 + 2.0 * may.sqrt()).min((n - may) / 2.0)
             };
             over > may + chance
@@ -192,8 +187,8 @@ impl ProbeResult {
     }
 }
 
-/// Seed of a probe. With one seed for all, random arrivals would have the same pattern at all
-/// rates, and the interval would be too narrow.
+/// Returns the seed of a probe. With the same seed for all probes, the interval would be too
+/// narrow.
 #[must_use]
 pub fn probe_seed(seed: u64, number: usize) -> u64 {
     Rng::keyed(seed, Purpose::Resampling, 13, number as u64).below(1 << 48)
@@ -237,7 +232,7 @@ pub fn next(config: &SearchConfig, probes: &[ProbeResult]) -> SearchStep {
             SearchStep::End(SearchEnd::HoldsToMost)
         }
         (Some(held), None) => probe(held * UP, ProbeReason::Up, quick(held * UP)),
-        // A cold service or a disturbance gets a second try.
+        // Retry the level, because a cold service or a disturbance may have caused the failure.
         (None, Some(failed)) if whole.len() == 1 => probe(failed, ProbeReason::Down, quick(failed)),
         (None, Some(failed)) if failed <= config.least => SearchStep::End(SearchEnd::NotEvenLowest),
         (None, Some(failed)) => probe(failed / DOWN, ProbeReason::Down, quick(failed / DOWN)),
@@ -265,7 +260,6 @@ pub fn next(config: &SearchConfig, probes: &[ProbeResult]) -> SearchStep {
     }
 }
 
-/// The estimate. `None` if there are too few probes near it.
 #[must_use]
 pub fn known(probes: &[ProbeResult]) -> Option<Crossing> {
     let whole = counting(probes);
@@ -304,9 +298,8 @@ impl SearchConfig {
     }
 }
 
-/// The highest level that held and the lowest that failed. Quick probes that others contradict are
-/// dropped. A failure is contradicted if the level held later, or if two higher levels held; a
-/// success, if two lower levels failed.
+/// Returns the highest level that passed and the lowest that failed, without quick probes that
+/// others contradict.
 fn bracket(whole: &[&ProbeResult]) -> (Option<f64>, Option<f64>) {
     const CONTRADICTED: usize = 2;
     let is_chance = |number: usize| {
@@ -334,11 +327,10 @@ fn bracket(whole: &[&ProbeResult]) -> (Option<f64>, Option<f64>) {
     (held, failed)
 }
 
-/// Whether probes near the estimate both held and failed, and more than one was long. Otherwise
-/// only the assumed curve determines the interval.
+/// Whether probes near the estimate both passed and failed, and at least two were long.
 fn is_measured(whole: &[&ProbeResult], found: &Crossing) -> bool {
-    /// Maximum distance from the estimate in logarithms, for any probe. The other constant is for
-    /// long ones.
+    /// Maximum distance of any probe from the estimate, in logarithms. `CLOSE` is the maximum for
+    /// long probes.
     const NEAR_IT: f64 = 0.3;
     const CLOSE: f64 = 0.12;
     const LEAST: usize = 2;
@@ -362,7 +354,6 @@ fn limited(config: &SearchConfig, probes: &[ProbeResult]) -> bool {
         && config.fitted(last.level) <= config.fitted(before.level) * 1.1
 }
 
-/// The next level near the estimate. `None` if the estimate is precise enough.
 fn near(config: &SearchConfig, whole: &[&ProbeResult]) -> Option<f64> {
     let found = crossed(whole)?;
     let (low, high) = found.interval();
@@ -383,8 +374,8 @@ fn near(config: &SearchConfig, whole: &[&ProbeResult]) -> Option<f64> {
     if half <= wanted && above.min(below) >= OF_EACH_SIDE && is_measured(whole, &found) {
         return None;
     }
-    // Probes come in pairs, one above and one below, in random order. A side with too few comes
-    // first.
+    // Probes come in pairs, one above and one below the estimate, in random order. The side with
+    // fewer probes comes first.
     let pair = (nears.len() / 2) as u64;
     let above_first = Rng::keyed(config.seed, Purpose::Resampling, 11, pair).unit() < 0.5;
     let from_above = match above.cmp(&below) {
@@ -429,7 +420,6 @@ fn crossed(whole: &[&ProbeResult]) -> Option<Crossing> {
     let capacity = capacity(whole);
     let mut around = (held + failed) / 2.0;
     let mut found = None;
-    // The weights depend on the estimate, so it is computed repeatedly.
     for _ in 0..4 {
         let crossing = crossing(&evidence::bounds(whole, around), around)?;
         let crossing = match capacity {
@@ -447,12 +437,10 @@ fn crossed(whole: &[&ProbeResult]) -> Option<Crossing> {
     found
 }
 
-/// Responses per second while the backlog grew, as a logarithm with its standard deviation. `None`
-/// if no backlog grew, or if a higher level held.
+/// Returns the logarithm of the capacity, with its standard deviation. `None` if no backlog grew.
 fn capacity(whole: &[&ProbeResult]) -> Option<(f64, f64)> {
     const SATURATED: f64 = 0.99;
-    /// A level that held disproves this rate if it is higher by this factor. Smaller excesses take
-    /// longer than a probe to show.
+    /// A level that passed disproves this rate if it is higher by this factor.
     const MORE: f64 = 1.05;
     let (mut answers, mut seconds) = (0.0, 0.0);
     for probe in whole.iter().filter(|probe| probe.grows == Some(true)) {

@@ -79,7 +79,6 @@ fn intervals_hold_the_load_lines() {
 fn a_service_that_gets_slower_has_no_load_line() {
     let slowing = searches(&SLOWING, Form::Usual, 20);
     assert!(slowing.drifted >= 15, "{} of 20", slowing.drifted);
-    // A service that does not change has no drift.
     for known in [&KNOWN[0], &KNOWN[3], &KNOWN[4], &KNOWN[6]] {
         let found = searches(known, Form::Usual, 10);
         assert!(found.drifted <= 1, "{}: {}", known.name, found.drifted);
@@ -134,7 +133,7 @@ fn a_full_pool_is_found_where_it_is_full() {
 
 #[test]
 fn an_overload_that_is_too_slow_for_the_bound_is_found_by_its_backlog() {
-    // At 163/s, each second adds 19 ms of waiting time. 15 s are not enough to reach 2 s.
+    // At 163/s, each second adds 19 ms of waiting time, so 15 s are not enough to reach 2 s.
     for service in [POOL, BUSY_POOL] {
         for (form, off) in [(Form::Usual, 0.05), (Form::Short, 0.10)] {
             for (bound, seed) in (0..10).flat_map(|seed| [(1.0, seed), (2.0, seed)]) {
@@ -153,7 +152,8 @@ fn an_overload_that_is_too_slow_for_the_bound_is_found_by_its_backlog() {
     }
 }
 
-/// Exponential service times with one server, four servers, and as many as the pool has.
+/// Services with exponential service times: with one server, with four, and with as many as the
+/// pool has.
 const SLOW: SimulatedService = SimulatedService {
     mean_s: 0.010,
     ..KNOWN[0].service
@@ -265,7 +265,7 @@ fn criterion_without_share_fails_by_one_sample() {
         seconds: vec![(5.0, 5.0)],
     }];
     assert!(!failed.holds());
-    // One of twenty samples beyond p99 is chance.
+    // Among twenty samples, one beyond p99 may be chance.
     failed.tallies = vec![ViolationTally {
         allowed: 0.01,
         seconds: vec![(20.0, 1.0)],

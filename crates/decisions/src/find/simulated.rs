@@ -1,5 +1,5 @@
-//! Simulated services with a known load line, for tests and `loadline selftest`. The real code
-//! plans, ends and judges the probes.
+//! Simulated services with a known load line, for tests and `loadline selftest`. The production
+//! code plans, ends and judges the probes.
 
 use measure::confidence::Standing;
 use plan::rng::{Purpose, Rng};
@@ -23,8 +23,8 @@ pub enum Discipline {
         rate: f64,
         burst: f64,
     },
-    /// Like `Queue`, but service times grow by this share per 1,000 requests. There is no load
-    /// line.
+    /// Like `Queue`, with service times that grow by this share per 1,000 requests, so there is no
+    /// load line.
     Slowing(f64),
 }
 
@@ -41,7 +41,7 @@ pub struct SimulatedService {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Objective {
     pub allowed: f64,
-    /// Bound of the response time, in seconds. `None` counts refused requests instead.
+    /// Bound of the response time, in seconds. `None` means that refused requests count instead.
     pub bound_s: Option<f64>,
 }
 
@@ -65,7 +65,6 @@ const FOUR: SimulatedService = SimulatedService {
     mean_s: 0.010,
     ..ONE
 };
-/// Eight servers of 50 ms with evenly spaced arrivals: 160/s.
 pub const POOL: SimulatedService = SimulatedService {
     servers: 8,
     mean_s: 0.050,
@@ -90,7 +89,6 @@ const REFUSED: Objective = Objective {
     bound_s: None,
 };
 
-/// Service times grow by 2 % per 1,000 requests.
 pub const SLOWING: KnownLoadLine = KnownLoadLine {
     name: "8 × 50 ms, 2 % slower after every 1,000 requests",
     service: SimulatedService {
@@ -100,7 +98,6 @@ pub const SLOWING: KnownLoadLine = KnownLoadLine {
     objective: slower_than(0.01, 0.200),
     load_line: f64::NAN,
 };
-/// The backlog grows above 160/s.
 pub const FULL_POOL: KnownLoadLine = KnownLoadLine {
     name: "8 × 50 ms fixed, even arrivals, p99 < 200 ms",
     service: POOL,
@@ -108,9 +105,8 @@ pub const FULL_POOL: KnownLoadLine = KnownLoadLine {
     load_line: 160.0,
 };
 
-/// Services with their load lines. These come from closed forms (M/M/1, M/M/c, Erlang's loss
-/// formula), or from simulating a day of constant load
-/// (`the_load_lines_without_a_closed_form_are_right`).
+/// Services with known load lines, from closed forms (M/M/1, M/M/c, Erlang's loss formula) or
+/// simulation (`the_load_lines_without_a_closed_form_are_right`).
 pub const KNOWN: [KnownLoadLine; 8] = [
     KnownLoadLine {
         name: "1 × 1 ms exponential, p99 < 20 ms",
@@ -195,7 +191,6 @@ pub struct ProbeCounts {
 }
 
 impl ProbeCounts {
-    /// Whether a backlog grew in the first `until` seconds. `None` if that is not certain.
     #[must_use]
     pub fn grows(&self, rate: f64, until: usize) -> Option<bool> {
         let growth = statistics::outpaced(rate, &self.arrived[..until], &self.completed[..until]);
@@ -237,7 +232,6 @@ impl Servers {
         }
     }
 
-    /// Time of the response. `None` if the request was refused.
     fn serve(&mut self, discipline: Discipline, at: f64, takes: f64) -> Option<f64> {
         if let Discipline::TokenBucket { rate, burst } = discipline {
             let refilled = self.tokens + (at - self.refilled_at) * rate;
@@ -261,7 +255,6 @@ fn earliest(times: &mut [f64]) -> Option<&mut f64> {
     times.iter_mut().min_by(|a, b| a.total_cmp(b))
 }
 
-/// Duration of a simulated probe: `seconds` after `settle_s`.
 #[derive(Debug, Clone, Copy)]
 pub struct ProbeLength {
     pub settle_s: f64,
@@ -269,7 +262,7 @@ pub struct ProbeLength {
 }
 
 impl SimulatedService {
-    /// Simulates a probe. It follows `settle_s` seconds of load, and `served` requests before that.
+    /// Simulates a probe after `settle_s` seconds of load and, before those, `served` requests.
     #[must_use]
     pub fn load(
         self,
@@ -337,7 +330,8 @@ impl SimulatedService {
         }
     }
 
-    /// Throughput of a closed loop without think time. Users start within the first second.
+    /// Returns the throughput of a closed loop without think time. Users start within the first
+    /// second.
     #[must_use]
     pub fn throughput(self, users: usize, seconds: f64, seed: u64) -> f64 {
         const SETTLED_S: f64 = 2.0;
@@ -404,18 +398,16 @@ pub fn search(
     }
 }
 
-/// Results of several searches with seeds from 0.
 #[derive(Debug, Clone)]
 pub struct SearchStatistics {
     pub covered: usize,
     pub drifted: usize,
-    /// Distances from the load line in logarithms, ascending. Infinite without a result, or if the
-    /// budget was exceeded.
+    /// Logarithmic distances from the load line, ascending. Infinite without a result, or if the
+    /// search exceeded its budget.
     pub errors: Vec<f64>,
 }
 
 impl SearchStatistics {
-    /// Runs searches. `config` returns the settings for a seed.
     #[must_use]
     pub fn of_searches(
         known: &KnownLoadLine,

@@ -13,28 +13,25 @@ const FLAT: usize = 3;
 const POINTS: usize = 80;
 const FARTHEST: f64 = 2.0;
 
-/// How a service scales, according to a sweep over users in a closed loop.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Scaling {
-    /// Throughput of one user, per second.
     pub single_user: f64,
-    /// Share of the work that must run serially, with its 95 % interval.
+    /// Serial share of the work, with its 95 % interval.
     pub serial: (f64, f64, f64),
-    /// Cost that each user causes for each other user, with its 95 % interval.
+    /// Cost that each user causes for every other user, with its 95 % interval.
     pub crosstalk: (f64, f64, f64),
-    /// Number of users at peak throughput, with its 95 % interval. `None` if there is no evidence
-    /// that throughput falls beyond it.
+    /// Number of users at peak throughput, with its 95 % interval. `None` without evidence that
+    /// throughput falls beyond the peak.
     pub peak_users: Option<(f64, f64, f64)>,
-    /// Throughput at the peak, per second.
     pub peak: Option<f64>,
-    /// Number of parallel servers that the service behaves like, and the time that each needs for a
-    /// request, in seconds. `None` if it does not behave like that.
+    /// Number of parallel servers that the service resembles, and seconds per request. `None` if
+    /// there is no such pool.
     pub pool: Option<(f64, f64)>,
-    /// Numbers of users, each with the throughput that the law predicts.
+    /// Pairs of a number of users and the throughput that the law predicts.
     pub curve: Vec<(f64, f64)>,
 }
 
-/// The n-th level: 1, 2, 3, 4, 6, 8, 12, 16, 24, …
+/// Returns the n-th level: 1, 2, 3, 4, 6, 8, 12, 16, 24, …
 #[must_use]
 pub fn level(number: usize) -> f64 {
     match number {
@@ -65,7 +62,7 @@ pub fn is_enough(levels: &[(f64, f64)]) -> bool {
 pub fn scaling(levels: &[(f64, f64)], seed: u64) -> Option<Scaling> {
     let found = scalability(levels, seed)?;
     let pool = pool(levels);
-    // The law would turn a corner into a peak that was not measured.
+    // From a corner, the law would derive a peak that was not measured.
     let peak = found.peak.filter(|_| pool.is_none());
     let most = levels.iter().map(|(n, _)| *n).fold(1.0, f64::max);
     let Law {

@@ -1,5 +1,4 @@
-//! A metric over all runs that are comparable with the newest one, and its shifts. Other runs are
-//! listed with the reason.
+//! A metric over all runs that are comparable with the newest one, and its shifts.
 
 use record::units;
 use serde::Serialize;
@@ -40,7 +39,6 @@ pub struct TrendPoint {
     pub name: String,
     pub tags: Vec<String>,
     pub revision: Option<String>,
-    /// The value. May be `None` for excluded runs.
     pub value: Option<f64>,
     pub recorded: bool,
 }
@@ -135,7 +133,7 @@ fn why_apart(
     anyway: bool,
 ) -> Option<String> {
     if let Some(fault) = &run.fault {
-        // Details belong to a single run. Runs are grouped by the kind of reason.
+        // Drop the details, so that runs with the same reason form a group.
         let kind = fault.split(':').next().unwrap_or(fault);
         return Some(kind.to_owned());
     }
@@ -296,7 +294,6 @@ mod tests {
         }
     }
 
-    /// Sixty runs that vary by 2 % and are 7 % higher from the 40th on.
     fn sixty(seed: u64) -> Vec<IndexedRun> {
         let mut random = Rng::keyed(seed, Purpose::Sampling, 0, 0);
         let mut normal = || (0..12).map(|_| random.unit()).sum::<f64>() - 6.0;

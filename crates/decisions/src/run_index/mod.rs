@@ -1,5 +1,5 @@
-//! Index of finished runs, also of deleted ones: facts, results and key figures. `history` stores
-//! it.
+//! Index of finished runs, including deleted ones: properties, results and key figures. `history`
+//! stores the index.
 
 mod metric_trend;
 mod of_run;
@@ -29,14 +29,12 @@ pub struct IndexedRun {
     pub model: Model,
     pub state: RunState,
     pub elapsed_ns: u64,
-    /// VALID, DEGRADED or INVALID. `None` without requests.
     pub measurement: Option<String>,
     pub criteria: Option<Judgement>,
     pub exit_code: u8,
-    /// Why the run cannot be compared. `None` if it can.
     pub fault: Option<String>,
     pub fingerprint: Vec<(String, String)>,
-    /// Kind and label of the headline time. `None` as label means all requests.
+    /// The headline time and its label. A label of `None` means all requests.
     pub headline: (SpanFilter, Option<String>),
     pub rows: Vec<IndexedRow>,
     pub recorded: bool,
@@ -61,8 +59,8 @@ pub struct IndexedRow {
     pub times: Vec<RowTimes>,
 }
 
-/// Times in nanoseconds. `None` if the rank is among the unanswered, or if there are too few
-/// samples.
+/// Times in nanoseconds. `None` if the percentile falls among unanswered requests or there are too
+/// few samples.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RowTimes {
     pub span: SpanFilter,
@@ -92,7 +90,6 @@ impl IndexedRun {
         row.times.iter().find(|times| times.span == *span)
     }
 
-    /// The row of a figure. `None` if there is none, or if there are several.
     fn row(&self, subject: &Subject) -> Option<&IndexedRow> {
         let of = match subject.metric {
             Metric::Time(SpanFilter::Iteration, _) => RowSubject::Iteration,
@@ -129,7 +126,7 @@ fn one_of<'a>(mut rows: impl Iterator<Item = &'a IndexedRow>) -> Option<&'a Inde
 }
 
 impl IndexedRow {
-    /// Times of a row. In a closed loop, the service time replaces the response time.
+    /// Returns the times of a row. In a closed loop, the service time replaces the response time.
     fn time(&self, span: SpanFilter) -> Option<&RowTimes> {
         let of = |span: SpanFilter| self.times.iter().find(|times| times.span == span);
         match span {

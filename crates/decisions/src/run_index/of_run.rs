@@ -1,4 +1,4 @@
-//! Builds an index entry from record and summary, which contain no secrets.
+//! Builds an index entry from the record and the summary, neither of which contains secrets.
 
 use plan::criteria::SpanFilter;
 use record::Run;

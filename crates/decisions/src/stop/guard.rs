@@ -1,17 +1,16 @@
-//! The guard: stops a load from rising on a service that fails more than half of its requests.
+//! The guard stops a load from rising on a service that fails more than half of its requests.
 
 use plan::{Load, StopRule, units::SECOND};
 
 const RULE: &str = "errors > 50% for 10s: stop fail";
 pub(super) const TEXT: &str = "guard: more than half of the requests failed for 10s while the load was rising (--no-guard turns this off)";
 
-/// The guard's rule. `None` for loads without a rate.
 pub(super) fn rule(load: &Load) -> Option<StopRule> {
     let is_open = matches!(load, Load::Open { .. });
     plan::criteria::parse_stop(RULE).ok().filter(|_| is_open)
 }
 
-/// Whether the load of the next second is higher than at the start of the window.
+/// Whether the load in the next second is higher than at the start of the window.
 pub(super) fn goes_up(load: &Load, now_ns: u64, window_ns: u64) -> bool {
     let before = load.rate_at(now_ns.saturating_sub(window_ns));
     let next = load.rate_at(now_ns + SECOND);

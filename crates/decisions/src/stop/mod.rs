@@ -1,8 +1,5 @@
-//! Stop rules. Each one keeps its window by second, and fires when its condition has held for all
-//! of it.
-//!
-//! The condition must hold over the whole window, and no single second may contradict it. Seconds
-//! with too few samples decide nothing.
+//! Stop rules. A rule fires when its condition has held for its whole window, and no second with
+//! enough samples contradicts it.
 
 mod guard;
 mod probing;
@@ -48,7 +45,8 @@ struct WatchedRule {
 }
 
 impl StopRules {
-    /// Creates an empty set. Used for parts, because the conductor watches the whole run.
+    /// Creates an empty set, used for parts because the conductor evaluates the rules for the whole
+    /// run.
     #[must_use]
     pub fn none() -> StopRules {
         StopRules {
@@ -140,8 +138,7 @@ impl WatchedRule {
         held.then(|| all.describe(when))
     }
 
-    /// Whether the most contradicting seconds together show that this is only a burst, although
-    /// each of them has too few samples.
+    /// Whether the seconds that contradict most show together that this is only a burst.
     fn is_a_burst(&self) -> bool {
         let when = &self.rule.when;
         if !rule_window::is_counted(when) {
@@ -159,7 +156,6 @@ impl WatchedRule {
         })
     }
 
-    /// What the rule is about. `None` in other phases, or before its label exists.
     fn subject(&self, interval: &Interval, run: &Run) -> Option<Subject> {
         let subject = Subject::from_criterion(run, &self.rule.when).ok()?;
         let of_phase = subject.phases.as_ref();

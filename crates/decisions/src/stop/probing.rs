@@ -1,4 +1,4 @@
-//! Ends a probe as soon as its result is known.
+//! Ends a probe as soon as the result is known.
 
 use measure::{Interval, confidence::Standing};
 use plan::{Criterion, Plan, StopRule, criteria::Ending};
@@ -16,7 +16,6 @@ pub(super) struct Probing {
 }
 
 impl Probing {
-    /// Creates the rule if the plan is that of a probe that may end early.
     pub fn from_plan(plan: &Plan) -> Option<Probing> {
         let watched = |criterion: &Criterion| {
             WatchedRule::new(
@@ -66,11 +65,10 @@ impl Probing {
     }
 }
 
-/// The tally of a criterion. `None` if there are too few samples, or if they cannot be counted.
 fn tally(watched: &WatchedRule) -> Option<ViolationTally> {
     let last = watched.seconds.len().checked_sub(1)?;
     let counted = |(number, seen): (usize, &RuleWindow)| {
-        // A late request counts only once.
+        // Add late requests only in the last second, so that each counts once.
         let seen = if number == last { seen.alone() } else { *seen };
         (seen.n as f64, seen.over as f64)
     };

@@ -1,4 +1,4 @@
-//! What a stop rule observes over one or several seconds.
+//! Measurements of a stop rule over one or several seconds.
 
 use measure::{
     confidence::{Standing, standing},
@@ -18,7 +18,7 @@ const DEVIATIONS: f64 = 3.0;
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct RuleWindow {
     pub ns: u64,
-    /// Number of samples: finished requests, the base of a share, or samples of a level.
+    /// Number of samples: finished requests, the base of a share, or samples of a gauge.
     pub n: u64,
     pub over: u64,
     pub late: u64,
@@ -36,7 +36,7 @@ impl RuleWindow {
         }
     }
 
-    /// A single second, with late requests as samples.
+    /// Returns the window as a single second, in which late requests count as samples.
     pub fn alone(self) -> RuleWindow {
         let (n, over) = self.with_late();
         RuleWindow {
@@ -47,7 +47,6 @@ impl RuleWindow {
         }
     }
 
-    /// `over` as a share of `n`. 0 without samples.
     pub fn share(&self) -> f64 {
         self.over as f64 / self.n.max(1) as f64
     }
@@ -64,7 +63,6 @@ impl RuleWindow {
         (self.n + self.late, self.over + self.late)
     }
 
-    /// Whether the condition holds. `None` if there are too few samples.
     pub fn holds(&self, when: &Criterion) -> Option<bool> {
         let compared = |value: f64| Some(when.op.holds(value, bound(when)));
         match &when.metric {
@@ -97,8 +95,8 @@ impl RuleWindow {
         Some(above == is_upward(op))
     }
 
-    /// Whether this second alone contradicts the condition: with 99 % confidence for samples,
-    /// clearly for levels.
+    /// Whether this second contradicts the condition by itself: with 99 % confidence for samples,
+    /// clearly for gauges.
     pub fn contradicts(&self, when: &Criterion) -> bool {
         let (n, over) = self.with_late();
         let against = if is_upward(when.op) {

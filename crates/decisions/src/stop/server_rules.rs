@@ -1,4 +1,4 @@
-//! Stop rules on server metrics. They hold if every sample in the window does.
+//! Stop rules on server metrics. A rule holds if every sample in the window meets the condition.
 
 use plan::{StopRule, criteria::Metric, units::SECOND};
 use record::{Run, server::MetricSeries, units};
@@ -6,10 +6,9 @@ use record::{Run, server::MetricSeries, units};
 use analysis::verdict::server_bounds;
 
 const STALE_NS: u64 = 3 * SECOND;
-/// Minimum share of a window for which samples exist.
 const KNOWN: f64 = 0.9;
 
-/// The measured range, if the condition has held since `from_ns`. One instance is enough.
+/// Returns the measured range if the condition has held since `from_ns`. One instance suffices.
 pub(super) fn held(rule: &StopRule, run: &Run, from_ns: u64, now_ns: u64) -> Option<String> {
     let Metric::Server(name, _) = &rule.when.metric else {
         return None;

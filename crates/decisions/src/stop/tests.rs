@@ -95,7 +95,6 @@ fn one_bad_second_does_not_fire() {
     );
 }
 
-/// At 80/s, no single second can show that fewer than 5 % are slow. Several together can.
 #[test]
 fn two_bad_seconds_with_few_samples_do_not_fire() {
     for (rate, bad) in [(20, 1), (20, 2), (80, 2), (80, 3), (80, 5), (200, 7)] {

@@ -1,5 +1,5 @@
-//! Arrivals and users of a load that can be changed during the run. Checks for changes before it
-//! acts on an arrival, so that all workers follow the same load.
+//! Arrivals and users of a load that can be changed. Checks for changes before acting on an
+//! arrival, so that all workers follow the same load.
 
 use std::{
     cell::{Cell, RefCell},
@@ -40,8 +40,8 @@ impl Steered {
         }
     }
 
-    /// Returns the next arrival, at most one poll interval before it is due. `None` if there are no
-    /// more.
+    /// Returns the next arrival, at most one poll interval before it is due. `None` if no arrivals
+    /// are left.
     async fn next(&mut self, worker: &Worker) -> Option<Arrival> {
         loop {
             let now = worker.clock.now();
@@ -55,14 +55,13 @@ impl Steered {
                 self.next += self.step;
                 return arrival;
             }
-            // The end of the run is handled at the top of the loop.
             let _ = worker
                 .sleep_until(until_ns.min(now + LOOK_NS), &worker.arrivals_end)
                 .await;
         }
     }
 
-    /// Whether an arrival is still planned when it is due. Otherwise it is put back.
+    /// Whether an arrival is still planned when it is due. Puts the arrival back if it is not.
     fn is_due(&mut self, arrival: Arrival) -> bool {
         if !self.view.renew() || self.view.state().schedule.at(arrival.number) == Some(arrival) {
             return true;
@@ -73,7 +72,7 @@ impl Steered {
 }
 
 impl WorkerArrivals<'_> {
-    /// Returns the next arrival. `None` if there are no more.
+    /// Returns the next arrival. `None` if no arrivals are left.
     pub async fn next(&mut self, worker: &Worker) -> Option<Arrival> {
         match self {
             WorkerArrivals::Planned(shard) => shard.next(),
@@ -82,7 +81,7 @@ impl WorkerArrivals<'_> {
         }
     }
 
-    /// Whether an arrival is still planned when it is due. Otherwise it is put back, and another
+    /// Whether an arrival is still planned when it is due. Puts it back if it is not, and another
     /// one replaces it.
     pub fn is_due(&mut self, arrival: Arrival) -> bool {
         match self {
@@ -102,7 +101,7 @@ pub(super) struct UserPool {
 pub(super) struct Member {
     pub goes_on: Cell<bool>,
     rounds: Cell<u64>,
-    /// Version of the load, and end of the user's active period under that version.
+    /// Version of the load, and end of the user's active period in this version.
     until: Cell<(u64, u64)>,
 }
 
@@ -125,13 +124,13 @@ impl UserPool {
         self.view.borrow_mut().renew();
     }
 
-    /// Version of the load. Every change increases it.
+    /// Returns the version of the load, which increases with every change.
     pub fn version(&self) -> u64 {
         self.view.borrow().version()
     }
 
-    /// Start times and numbers of this worker's users whose active period ends after a time, in
-    /// order.
+    /// Returns the start times and numbers of this worker's users whose active period ends after a
+    /// time, in order.
     pub fn coming(&self, share: Share, now_ns: u64) -> VecDeque<(u64, u32)> {
         let view = self.view.borrow();
         let own = (0..view.state().users()).filter(|user| share.has(u64::from(*user)));

@@ -1,4 +1,4 @@
-//! Drivers: what a worker runs, one implementation per kind of work.
+//! Drivers: the code that a worker runs, with one implementation for each type of work.
 
 mod adjustable;
 pub mod batch;
@@ -12,6 +12,6 @@ use worker::Worker;
 
 /// The work of one worker.
 pub trait Driver {
-    /// Runs until all work is finished, or was given up because the run ended.
+    /// Runs until all work has finished or was given up because the run ended.
     fn run(self: Box<Self>, worker: Rc<Worker>) -> Pin<Box<dyn Future<Output = ()>>>;
 }

@@ -1,4 +1,4 @@
-//! The scenario driver. It starts virtual users by the schedule (open model), or keeps a number of
+//! The scenario driver. Starts virtual users by the schedule (open model), or keeps a number of
 //! users active (closed model).
 
 use std::{
@@ -35,12 +35,12 @@ use worker::{
     memory,
 };
 
-/// Starts this worker's arrivals of the schedule (those with number ≡ worker modulo workers) and
-/// those taken over. In a closed model it runs its share of the users.
+/// Starts this worker's arrivals of the schedule (number ≡ worker modulo workers), or its share of
+/// the users in a closed model.
 pub struct ScenarioDriver {
     /// This worker's copy of the program.
     pub program: Program,
-    /// Settings of its client.
+    /// Settings of the HTTP client.
     pub settings: HttpClientConfig,
     /// Hooks of the front end for requests and responses.
     pub hooks: Option<Arc<dyn Hooks>>,
@@ -100,8 +100,7 @@ async fn open(env: &Rc<Env>) {
             let slept = worker.sleep_until(arrival.intended_ns, &worker.arrivals_end);
             let cut_short = slept.await.is_err();
             now = worker.clock.now();
-            // Arrivals due before the end were planned. Whether one exactly at the end was planned
-            // is for the schedule to decide.
+            // The schedule decides whether an arrival exactly at the end was planned.
             let is_over = cut_short || worker.arrivals_end.is_aborted();
             let end = worker.recorder.borrow().arrivals_end_ns();
             if is_over && end.is_none_or(|end| !schedule.is_due(arrival.intended_ns, end)) {
@@ -127,13 +126,13 @@ async fn open(env: &Rc<Env>) {
             continue;
         }
         if !worker.memory.take(memory::USER) {
-            // Planned but never started: the arrival counts as unsent.
+            // A planned arrival that never started counts as unsent.
             worker.common.users.fetch_sub(1, Ordering::Relaxed);
             worker.remark(format!(
                 "waiting users used up the memory budget, so some arrivals were not started; {}",
                 memory::ADVICE
             ));
-            // Waiting users must get their turn. Otherwise they would never return their permits.
+            // Yield to waiting users. Otherwise, they would never return their permits.
             tokio::task::coop::consume_budget().await;
             continue;
         }
@@ -144,7 +143,7 @@ async fn open(env: &Rc<Env>) {
             scenario: env.program.draw.index(arrival.number),
         };
         spawn(Rc::clone(env), start);
-        // Far behind schedule nothing above waits. Started users and a stop still need their turn.
+        // If the schedule is far behind, no earlier call waits.
         tokio::task::coop::consume_budget().await;
     }
     pause(env).await;
@@ -213,8 +212,7 @@ async fn closed(env: &Rc<Env>, users: u32, phases: &[UserPhase]) {
                 worker: &env.worker,
                 place,
             };
-            // Iteration numbers continue from one active period to the next, so that they stay
-            // unique.
+            // Iteration numbers must stay unique over several active periods.
             let next = |now| {
                 (now < stay.until_ns).then(|| {
                     let round = rounds.replace(rounds.get() + 1);
@@ -224,12 +222,11 @@ async fn closed(env: &Rc<Env>, users: u32, phases: &[UserPhase]) {
             run_closed_user(&env, &state, next).await;
         });
     }
-    // The users run in tasks of their own. Waiting here only keeps the driver alive until no more
-    // iterations start.
+    // This wait only keeps the driver alive until no more iterations start.
     let _ = worker.sleep_until(end_ns, &worker.arrivals_end).await;
 }
 
-/// Like `closed`, for a load that can be changed. The driver starts users, which stop on their own.
+/// Runs a closed model whose load can be changed.
 async fn closed_steered(env: &Rc<Env>, load_control: &LoadControl) {
     let worker = &env.worker;
     let share = worker.share();
@@ -263,7 +260,7 @@ async fn closed_steered(env: &Rc<Env>, load_control: &LoadControl) {
     }
 }
 
-/// Starts a user of a changeable load, unless it is running.
+/// Starts a user of a changeable load, unless the user is running.
 fn begin(env: &Rc<Env>, pool: &Rc<UserPool>, user: u32) {
     let member = pool.member(user);
     if member.goes_on.replace(true) {
@@ -304,9 +301,8 @@ impl Drift {
     }
 }
 
-/// User limits by phase: this process's share of the plan's limits.
+/// Returns this process's share of the plan's user limits, by phase.
 fn caps(load: &Load, share: Share) -> Vec<Option<u32>> {
-    // A share of a number is at most the number.
     let own = |cap: u32| share.of_first(u64::from(cap)) as u32;
     match load {
         Load::Open { phases, .. } => phases
@@ -318,7 +314,7 @@ fn caps(load: &Load, share: Share) -> Vec<Option<u32>> {
 }
 
 fn spawn(env: Rc<Env>, start: IterationStart) {
-    // Register the user before its task first runs, so that a wait for all users includes it.
+    // Register the user first, so that a wait for all users includes this one.
     let state = UserState::default();
     let place = env.worker.enter(&state.limit);
     tokio::task::spawn_local(async move {
@@ -331,7 +327,7 @@ fn spawn(env: Rc<Env>, start: IterationStart) {
     });
 }
 
-/// Registration of an active user. Removed on drop, even on panic.
+/// Registration of an active user, removed on drop and even on panic.
 struct ActiveUserGuard<'a> {
     worker: &'a Worker,
     place: usize,
@@ -343,8 +339,8 @@ impl Drop for ActiveUserGuard<'_> {
     }
 }
 
-/// Runs one user of a closed model for one active period. Iterations follow each other on kept
-/// connections. `next` returns the number of an iteration that starts at a time, or `None` to stop.
+/// Runs one user of a closed model for one active period. `next` returns the number of an iteration
+/// that starts at a time, or `None` to stop.
 async fn run_closed_user(env: &Env, state: &UserState, next: impl Fn(u64) -> Option<u64>) {
     let worker = &env.worker;
     let backoff = BackOff::default();
@@ -378,7 +374,7 @@ async fn run_closed_user(env: &Env, state: &UserState, next: impl Fn(u64) -> Opt
     }
 }
 
-/// Exponential back-off after failed connects, so a closed loop does not spin on a dead port.
+/// Exponential back-off after failed connects, so that a closed loop does not spin on a dead port.
 #[derive(Debug, Default)]
 struct BackOff {
     refused: Cell<u32>,
@@ -405,7 +401,6 @@ impl BackOff {
 
 async fn drain(env: &Env) {
     let worker = &env.worker;
-    // A stopped run has no more arrivals to wait for.
     let planned_end = if worker.arrivals_end.is_aborted() {
         0
     } else {
@@ -425,7 +420,6 @@ async fn drain(env: &Env) {
         if end.is_some_and(|end| now >= end) {
             worker.abort();
         }
-        // Checking a hundred times a second is enough.
         let never = worker::deadlines::Limit::default();
         let _ = worker
             .sleep_until(now + worker::deadlines::TICK_NS, &never)

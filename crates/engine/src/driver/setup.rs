@@ -19,7 +19,7 @@ use worker::{
     client::{Client, HttpClientConfig},
 };
 
-/// Variables after setup or teardown, or the reason why it failed.
+/// Variables after setup or teardown, or the reason for a failure.
 pub type SetupOutcome = Result<Map<String, Value>, String>;
 
 /// Receives the outcome after the run.
@@ -27,7 +27,7 @@ pub type SetupOutcome = Result<Map<String, Value>, String>;
 pub struct SetupResult(Arc<Mutex<Option<SetupOutcome>>>);
 
 impl SetupResult {
-    /// Takes the outcome. `None` if setup or teardown did not finish.
+    /// Takes the outcome. Returns `None` if setup or teardown did not finish.
     #[must_use]
     pub fn take(&self) -> Option<SetupOutcome> {
         let mut outcome = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -50,13 +50,13 @@ impl Driver for SetupDriver {
                 client: Client::new(&worker, self.settings),
                 worker: Rc::clone(&worker),
                 program: self.program,
-                // Hooks see only the load.
+                // Hooks receive only the load, without setup and teardown.
                 hook: None,
             };
             let outcome = {
                 let mut flow = std::pin::pin!(user::once(&env, &state));
                 std::future::poll_fn(|cx| {
-                    // No other users need time to finish, so a stop ends this one.
+                    // There are no other users to wait for, so a stop ends this one.
                     if worker.arrivals_end.poll(cx).is_ready() {
                         worker.abort();
                     }

@@ -1,5 +1,5 @@
-//! Arrivals of a worker whose process may take over shares: its own and taken-over arrivals, in
-//! order of time. Checks for takeovers before it acts on an arrival.
+//! Arrivals of a worker whose process may take over shares. Checks for takeovers before acting on
+//! an arrival.
 
 use std::{
     cmp::Ordering,
@@ -28,7 +28,7 @@ pub(super) struct TakeoverArrivals<'a> {
     position: WorkerPosition,
     view: TakeoverView,
     coming: BinaryHeap<Coming<'a>>,
-    /// A time before the last check. While arrivals are dense, no newer time is needed.
+    /// Clock reading before the last check for takeovers, which suffices while arrivals are dense.
     known_ns: u64,
 }
 
@@ -56,11 +56,10 @@ impl<'a> TakeoverArrivals<'a> {
         }
     }
 
-    /// Returns the next arrival, at most one poll interval before it is due. `None` if there are no
-    /// more.
+    /// Returns the next arrival, at most one poll interval before it is due. `None` if no arrivals
+    /// are left.
     ///
-    /// A takeover becomes visible early enough that none of its arrivals can precede the returned
-    /// one.
+    /// A takeover becomes visible before any of its arrivals is due.
     pub async fn next(&mut self, worker: &Worker) -> Option<Arrival> {
         let over_ns = self.schedule.end_ns().saturating_sub(KNOWN_NS) + 1;
         loop {
@@ -74,10 +73,9 @@ impl<'a> TakeoverArrivals<'a> {
             if is_near(self.known_ns) || worker.arrivals_end.is_aborted() {
                 return self.take();
             }
-            // There is always a check between reading the clock and acting on the time.
+            // A check always takes place between reading the clock and acting on the time.
             self.known_ns = worker.clock.now();
             if !is_near(self.known_ns) {
-                // The end of the run is handled at the top of the loop.
                 let _ = worker
                     .sleep_until(until_ns.min(self.known_ns + LOOK_NS), &worker.arrivals_end)
                     .await;

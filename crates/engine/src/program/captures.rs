@@ -16,13 +16,13 @@ use super::Interest;
 /// A compiled capture.
 #[derive(Debug, Clone)]
 pub struct Capturing {
-    /// Where the captured value comes from.
+    /// Source of the captured value.
     pub from: CaptureFrom,
-    /// Where the value is stored.
+    /// Where to store the value.
     pub store: Option<query::path::Path>,
     /// Whether a failed capture fails the iteration.
     pub strict: bool,
-    /// Expected value, if any.
+    /// Expected value. `None` accepts any value.
     pub equals: Option<Template>,
 }
 
@@ -31,7 +31,7 @@ pub struct Capturing {
 pub enum CaptureFrom {
     /// A JSONPath, and whether to pick one of several results at random.
     Json(PathSource, bool),
-    /// A header's name.
+    /// The name of a header.
     Header(Template),
     /// A CSS selector, an attribute, and which of several elements to use.
     Selector(SelectorSource, Option<Template>, Index),
@@ -41,12 +41,12 @@ pub enum CaptureFrom {
     Regexp(Box<Regexp>, RegexGroup),
 }
 
-/// A query. It is compiled in advance unless it is templated.
+/// A query that is compiled in advance unless it is templated.
 #[derive(Debug, Clone)]
 pub enum Compiled<T> {
-    /// Compiled in advance.
+    /// A query that was compiled in advance.
     Ready(T),
-    /// Expanded and parsed for each response.
+    /// A template that is expanded and parsed for each response.
     Templated(Template),
 }
 
@@ -60,7 +60,7 @@ pub type XPathSource = Compiled<XPath>;
 /// A compiled check.
 #[derive(Debug, Clone)]
 pub enum Checking {
-    /// A check that is evaluated as the plan has it.
+    /// A check that is evaluated as written in the plan.
     Plain(ResponseCheck),
     /// A JSONPath that must yield this value, or any value if `None`.
     Json(PathSource, Option<Template>),
@@ -105,8 +105,7 @@ pub(super) fn capturing(capture: &Capture) -> Result<Capturing, String> {
     })
 }
 
-/// Indexes of captures that can be extracted in one pass over the text. These are plain JSON paths,
-/// unless the step needs the whole document anyway.
+/// Returns the indexes of captures that can be extracted in one pass over the text.
 pub(super) fn picked(captures: &[Capturing], checks: &[Checking], looks: Interest) -> Vec<usize> {
     let is_of_json = |from: &CaptureFrom| matches!(from, CaptureFrom::Json(..));
     let is_read = looks.answers || checks.iter().any(|c| matches!(c, Checking::Json(..)));
@@ -123,7 +122,7 @@ pub(super) fn picked(captures: &[Capturing], checks: &[Checking], looks: Interes
 }
 
 impl CaptureFrom {
-    /// The JSONPath, if it has no template and is plain.
+    /// Returns the JSONPath if it is plain and not templated.
     #[must_use]
     pub fn plain_path(&self) -> Option<&JsonPath> {
         match self {
@@ -150,8 +149,8 @@ fn path_source(template: &Template) -> Result<PathSource, String> {
     compiled(template, "JSONPath", read)
 }
 
-/// Keeps an invalid query as a template, so that each capture fails. Strict readers reject it
-/// earlier.
+/// Keeps an invalid query as a template, so that each capture fails. Strict readers reject such a
+/// query earlier.
 fn compiled_or_failing<T>(
     template: &Template,
     read: impl FnOnce(&str) -> Result<T, String>,

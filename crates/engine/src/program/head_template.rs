@@ -1,7 +1,7 @@
 //! A request whose constant parts are encoded before the run, with gaps for text values.
 //!
-//! The result equals that of [`RequestStep::build`](super::RequestStep::build), but is faster to
-//! build. Unusual requests are not supported; the caller uses `build` for them.
+//! The result equals that of [`RequestStep::build`](super::RequestStep::build), which is slower but
+//! supports all requests.
 
 use std::{cell::RefCell, fmt::Write};
 
@@ -21,7 +21,7 @@ use codec::{
 };
 use worker::client::Built;
 
-/// Maximum number of finished requests kept for reuse of their memory.
+/// Maximum number of finished requests kept to reuse their memory.
 const SPARE: usize = 64;
 
 #[derive(Debug)]
@@ -29,7 +29,7 @@ pub(super) struct HeadTemplate {
     origin: Origin,
     method: Vec<u8>,
     path: Template,
-    /// Parts from the end of the path to the length of the body, or to the blank line.
+    /// Parts from the end of the path to the body length, or to the blank line.
     head: Vec<HeadPart>,
     charset: Charset,
     body: Filling,
@@ -67,7 +67,7 @@ impl Clone for HeadTemplate {
 }
 
 impl HeadTemplate {
-    /// Compiles a request. `None` if it is unusual in any way.
+    /// Compiles a request. Returns `None` if the request is unusual in any respect.
     pub(super) fn compile(spec: &Request, base: &str, charset: Charset) -> Option<HeadTemplate> {
         let is_usual = spec.query.is_none() && spec.basic_auth.is_none();
         let (origin, path) = address(&spec.url, base).filter(|_| is_usual)?;
@@ -111,7 +111,7 @@ impl HeadTemplate {
         &self.origin
     }
 
-    /// Builds the request of one user, with the same draws from `rng` as
+    /// Builds the request of one user, with the same draws as
     /// [`RequestStep::build`](super::RequestStep::build). Returns `None` and leaves `rng` unchanged
     /// if `build` must be used.
     pub(super) fn fill(&self, scope: &dyn Scope, rng: &mut Rng) -> Option<Built> {
@@ -130,7 +130,7 @@ impl HeadTemplate {
     }
 
     pub(super) fn take_back(&self, built: Built) {
-        // Also true of requests from `build`: values cannot change the origin.
+        // This also holds for requests from `build`, because values cannot change the origin.
         debug_assert_eq!(built.target.origin, self.origin);
         let mut spare = self.spare.borrow_mut();
         if spare.len() < SPARE {
@@ -204,7 +204,7 @@ struct HeadBuilder {
 }
 
 impl HeadBuilder {
-    /// Appends a header. `None` if its value cannot be sent unchanged.
+    /// Appends a header. Returns `None` if the value cannot be sent unchanged.
     fn header(&mut self, name: &str, value: &Template, charset: Charset) -> Option<()> {
         if let Some(literal) = value.as_literal() {
             let text = query::value::text(Some(literal));
@@ -226,7 +226,8 @@ impl HeadBuilder {
     }
 }
 
-/// Origin of a URL, and the template of its path. `None` if values may change the origin.
+/// Returns the origin of a URL and the template of its path. `None` if values may change the
+/// origin.
 fn address(address: &Template, base: &str) -> Option<(Origin, Template)> {
     let begins = match address {
         Template::Literal(Value::String(text)) => text,
@@ -255,7 +256,7 @@ fn address(address: &Template, base: &str) -> Option<(Origin, Template)> {
     Some((origin, template))
 }
 
-/// Compiles the body. `None` if it is more than text.
+/// Compiles the body. Returns `None` if the body is more than text.
 fn filling(body: &RequestBody) -> Option<Filling> {
     let fixed = |template: &Template, json: bool| {
         let literal = template.as_literal()?;

@@ -1,13 +1,13 @@
-//! What a front end's hooks need. It is requested before the run; other data is neither kept nor
+//! The data that a front end's hooks need, declared before the run. Other data is neither kept nor
 //! parsed.
 
 use plan::Request;
 
-/// Declares what hooks need.
+/// Declares the data that hooks need.
 pub trait HookInterest {
-    /// Returns what hooks need of a step and its responses.
+    /// Returns the data that hooks need of a step and its responses.
     fn looks(&self, request: &Request) -> Interest;
-    /// Whether hooks may read any variable. Some variables are created only if they are used.
+    /// Whether hooks may read any variable. Some variables are created only when used.
     fn reads_all_variables(&self) -> bool {
         false
     }
@@ -17,19 +17,19 @@ pub trait HookInterest {
     }
 }
 
-/// What a hook needs of a step and its responses.
+/// The data that a hook needs of a step and its responses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Interest {
-    /// Whether it needs the response's headers.
+    /// Whether the hook needs the response's headers.
     pub headers: bool,
-    /// Whether it needs the response's body.
+    /// Whether the hook needs the response's body.
     pub body: bool,
-    /// Whether it needs the server's own timing.
+    /// Whether the hook needs the server's own timing.
     pub timing: bool,
-    /// Whether it needs the request together with its response.
+    /// Whether the hook needs the request together with its response.
     pub sent: bool,
-    /// Whether it names requests.
+    /// Whether the hook assigns names to requests.
     pub calls: bool,
-    /// Whether it receives responses.
+    /// Whether the hook receives responses.
     pub answers: bool,
 }

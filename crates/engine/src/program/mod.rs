@@ -1,8 +1,7 @@
-//! Compiled scenarios: flat lists of operations. Requests are encoded in advance unless they are
-//! templated.
+//! Compiled scenarios: flat lists of operations.
 //!
-//! A plan is compiled once before the run. Each worker gets its own copy, so that cores share
-//! nothing on the path of a request.
+//! A plan is compiled once before the run. Each worker gets a copy, so that cores share no data on
+//! the path of a request.
 
 mod captures;
 mod head_template;
@@ -36,7 +35,7 @@ use codec::{Origin, content::Unpacking};
 /// A compiled test.
 #[derive(Debug, Clone)]
 pub struct Program {
-    /// Scenarios in the order of the plan.
+    /// Scenarios in plan order.
     pub scenarios: Vec<CompiledScenario>,
     /// Request steps of all scenarios.
     pub requests: Vec<RequestStep>,
@@ -44,33 +43,33 @@ pub struct Program {
     pub groups: Vec<CompiledGroup>,
     /// Variables with the same value for all users.
     pub constants: Map<String, Value>,
-    /// Variables for which each virtual user gets one of several values.
+    /// Variables whose value each virtual user draws from a list.
     pub choices: Vec<(String, Vec<Value>)>,
-    /// Tables, shared by the workers. Their reference count does not change during the run.
+    /// Tables that workers share. Their reference count does not change during the run.
     pub payloads: Arc<Vec<plan::Payload>>,
-    /// Connection settings.
+    /// Connection settings of the plan.
     pub http: plan::Http,
-    /// Which results are failures, and what a failure ends.
+    /// Rules for failures: which results count, and what each ends.
     pub rules: FailureRules,
-    /// Which content encodings are decoded.
+    /// Content encodings that are decoded.
     pub unpacking: Unpacking,
-    /// The load.
+    /// Planned load.
     pub load: Load,
-    /// Intended starts.
+    /// Schedule of the intended starts.
     pub schedule: Schedule,
-    /// Random seed.
+    /// Seed of all random numbers.
     pub seed: u64,
-    /// Chooses the scenario of an arrival.
+    /// Draws the scenario of an arrival.
     pub draw: Draw,
-    /// The base URL.
+    /// Base URL of the test.
     pub target: String,
-    /// Whether `$uuid` is used. Creating one for each user would be slow.
+    /// Whether a scenario uses `$uuid`. Creating one for every user would be slow.
     pub uses_uuid: bool,
-    /// Whether errors that end virtual users are reported.
+    /// Whether to report errors that end virtual users.
     pub tells_errors: bool,
-    /// Whether response excerpts are omitted.
+    /// Whether to omit response excerpts.
     pub without_excerpts: bool,
-    /// Variables with secrets.
+    /// Names of variables that hold secrets.
     pub secret_variables: Vec<String>,
     /// Origins known before the run.
     pub origins: Vec<Origin>,
@@ -83,9 +82,9 @@ pub struct Program {
 pub struct CompiledScenario {
     /// Flat list of operations.
     pub ops: Vec<Op>,
-    /// Label of its iterations.
+    /// Label of the scenario's iterations.
     pub label: LabelId,
-    /// Whether it has think times.
+    /// Whether the scenario has think times.
     pub pauses: bool,
 }
 
@@ -121,18 +120,18 @@ pub enum Op {
 /// A named group of steps (a transaction).
 #[derive(Debug, Clone)]
 pub struct CompiledGroup {
-    /// Its name.
+    /// Name of the group in the plan.
     pub name: String,
-    /// Label of its times.
+    /// Label of the group's times.
     pub label: LabelId,
-    /// Whether it has think times, or another group of this name has. Groups of a name share a row.
+    /// Whether any group with this name has think times.
     pub pauses: bool,
 }
 
 /// Start of a conditional block.
 #[derive(Debug, Clone)]
 pub struct If {
-    /// The condition.
+    /// Condition for running the block.
     pub condition: Expression,
     /// First operation after the block.
     pub after: usize,
@@ -150,7 +149,7 @@ pub struct Choose {
 /// Ranges of operations that run in parallel.
 #[derive(Debug, Clone)]
 pub struct Fork {
-    /// Start and end (excluded) of each branch.
+    /// Start (included) and end (excluded) of each branch.
     pub branches: Vec<(usize, usize)>,
     /// Maximum number of parallel branches.
     pub limit: usize,
@@ -163,24 +162,24 @@ pub struct Fork {
 pub struct Enter {
     /// Number of rounds.
     pub count: LoopCount,
-    /// The list to iterate over, if any.
+    /// The list to iterate over. `None` without a list.
     pub over: Option<Over>,
-    /// Variable for the index.
+    /// Name of the variable for the index.
     pub index_as: String,
-    /// Variable for the element.
+    /// Name of the variable for the element.
     pub element_as: String,
     /// First operation after the loop.
     pub after: usize,
 }
 
 impl Program {
-    /// Whether a variable is secret, given the first part of its path.
+    /// Whether a variable is secret, judged by the first part of its path.
     #[must_use]
     pub fn is_secret(&self, root: &str) -> bool {
         self.secret_variables.iter().any(|name| name == root)
     }
 
-    /// Compiles a plan. Fails with all problems, one line each.
+    /// Compiles a plan. Returns all problems on failure, one line each.
     pub fn compile(
         plan: &Plan,
         seed: u64,
@@ -226,7 +225,7 @@ impl Program {
             seed,
             draw: plan.draw(seed),
             target: plan.target.expose().clone(),
-            // All uses of a variable's name are in the texts of the scenarios.
+            // Every use of a variable's name is in the texts of the scenarios.
             uses_uuid: looking.is_some_and(HookInterest::reads_all_variables)
                 || serde_json::to_string(&plan.scenarios())
                     .is_ok_and(|text| text.contains("$uuid")),
@@ -238,14 +237,14 @@ impl Program {
         })
     }
 
-    /// The highest planned request rate as far as it is known. Used to choose the number of
-    /// workers.
+    /// Returns the highest planned request rate, as far as it is known. Used to choose the number
+    /// of workers.
     #[must_use]
     pub fn peak_requests(&self, plan: &Plan) -> f64 {
         plan.peak_rate().unwrap_or(0.0) * self.requests_of_user() as f64
     }
 
-    /// Requests per iteration of the largest scenario; at least one.
+    /// Returns the number of requests per iteration of the largest scenario, at least one.
     #[must_use]
     pub fn requests_of_user(&self) -> u64 {
         let of_scenarios = self.scenarios.iter().map(|s| fixed_requests(&s.ops));
@@ -273,7 +272,7 @@ fn fixed_requests(ops: &[Op]) -> u64 {
             Op::Next(_) => {
                 factors.pop();
             }
-            // All branches count, because any of them may be chosen.
+            // Count all branches, because any of them may be chosen.
             Op::Think(..)
             | Op::Log(_)
             | Op::Exit(_)
@@ -360,7 +359,7 @@ impl Compiler<'_> {
                 pauses,
             });
         }
-        // Requests get the first numbers, because these are visible in the record.
+        // Number requests first, because their numbers are visible in the record.
         for (index, scenario) in plan.scenarios().iter().enumerate() {
             let name = scenario.render(index);
             scenarios[index].label = self.labels.id(LabelGroup::Iteration, "", &name);

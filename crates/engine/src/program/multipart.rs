@@ -1,5 +1,5 @@
-//! Encodes multipart bodies as browsers and Artillery's client do. Templated files are read for
-//! each request.
+//! Encodes multipart bodies like browsers and Artillery's client. Reads templated files for each
+//! request.
 
 use std::{borrow::Cow, io::ErrorKind, path::Path};
 
@@ -10,9 +10,8 @@ use plan::{
 };
 use query::Scope;
 
-/// A random boundary.
+/// Returns a random boundary.
 pub fn boundary(rng: &mut Rng) -> String {
-    // Artillery's client uses twelve bytes too.
     format!(
         "--------------------------{:016x}{:08x}",
         rng.next_u64(),

@@ -1,4 +1,4 @@
-//! A compiled request. Constant parts are encoded before the run.
+//! A compiled request whose constant parts are encoded before the run.
 
 use std::borrow::Cow;
 
@@ -35,13 +35,13 @@ pub struct RequestStep {
     pub label: LabelId,
     /// The request of the plan.
     pub spec: Request,
-    /// The encoded request, if nothing is templated.
+    /// The encoded request. `None` if any part is templated.
     pub fixed: Option<Built>,
-    /// The template of the request. `None` unless only header and body texts are templated.
+    /// Template of the request. `None` unless only header and body texts are templated.
     pub(super) head_template: Option<HeadTemplate>,
-    /// Whether the request certainly goes to the test's target.
+    /// Whether the request is certain to go to the test's target.
     pub goes_to_target: bool,
-    /// Parts of the response that are needed.
+    /// Parts of the response that the step needs.
     pub want: Want,
     /// Compiled captures.
     pub captures: Vec<Capturing>,
@@ -49,9 +49,9 @@ pub struct RequestStep {
     pub picked: Vec<usize>,
     /// Compiled checks.
     pub checks: Vec<Checking>,
-    /// The step's own name, if it has one.
+    /// Name of the step, if it has one.
     pub name: Option<Template>,
-    /// What the front end's hook needs.
+    /// Data that the front end's hook needs.
     pub looks: Interest,
     /// Encoding of header values.
     pub charset: Charset,
@@ -102,7 +102,7 @@ impl RequestStep {
             charset: Charset::from_latin1(plan.http.latin1),
         };
         if is_fixed(spec) {
-            // An invalid constant request fails only when it is due, like a templated one.
+            // An invalid constant request fails only when due, like a templated one.
             step.fixed = step
                 .build(
                     plan.target.expose(),
@@ -123,11 +123,11 @@ impl RequestStep {
         Ok(step)
     }
 
-    /// Builds the request of one virtual user, if possible from the encoded template.
+    /// Builds the request of one virtual user, from the encoded template if possible.
     ///
     /// # Errors
     ///
-    /// As [`RequestStep::build`].
+    /// Fails like [`RequestStep::build`].
     pub fn make(
         &self,
         base: &str,
@@ -155,7 +155,7 @@ impl RequestStep {
     ///
     /// # Errors
     ///
-    /// Fails if the expanded templates are not a valid request.
+    /// Returns an error if the expanded templates do not form a valid request.
     pub fn build(
         &self,
         base: &str,
@@ -164,7 +164,7 @@ impl RequestStep {
         redirect: Option<Override<'_>>,
     ) -> Result<Built, BuildError> {
         let spec = &self.spec;
-        // Expand these also for a redirect, so that headers and body draw the same numbers.
+        // Expand these for redirects too, so that headers and body draw the same numbers.
         let target = self.target(base, scope, rng);
         let target = match redirect {
             Some(redirect) => parse_url(redirect.url)?,
@@ -174,7 +174,7 @@ impl RequestStep {
         let credentials = redirect.is_none_or(|r| r.credentials);
         let mut headers = Vec::with_capacity(spec.headers.len() + 1);
         for (name, value) in &spec.headers {
-            // `host` header and credentials belong to the first host.
+            // A `host` header and credentials are only for the first host.
             let hidden = !credentials
                 && ["authorization", "cookie", "host"]
                     .iter()
@@ -200,8 +200,7 @@ impl RequestStep {
             None
         };
         if body.is_none() {
-            // Without a body its headers are removed too. A server would wait for a body of that
-            // length.
+            // Without a body, remove its headers too, or a server would wait for it.
             headers.retain(|(name, _)| {
                 matches!(spec.body, RequestBody::None)
                     || !["content-type", "content-length", "transfer-encoding"]
@@ -232,8 +231,7 @@ impl RequestStep {
     }
 }
 
-/// A `content-length` header must be correct. Otherwise the server would take the rest of the body
-/// for another request.
+/// Checks the framing headers, because a wrong `content-length` would corrupt the next request.
 fn framing(spec: &Request) -> Result<(), String> {
     for (name, value) in &spec.headers {
         if name.eq_ignore_ascii_case("transfer-encoding") {
@@ -345,9 +343,8 @@ struct Pairs<'a> {
 }
 
 impl Pairs<'_> {
-    /// Appends encoded pairs. In a form, an undefined value is sent as `undefined`. In a query,
-    /// undefined and null values are empty. This matches JavaScript's `URLSearchParams` and
-    /// Node.js' `querystring`.
+    /// Appends encoded pairs. An undefined value is sent as `undefined` in a form and as empty text
+    /// in a query, as in Node.js.
     fn write(&self, out: &mut String, scope: &dyn Scope, rng: &mut Rng) {
         for (name, value) in self.pairs {
             let name = name.to_text(scope, rng);
@@ -375,7 +372,8 @@ impl Pairs<'_> {
     }
 }
 
-/// Formats a value as Node.js' `querystring` does: empty unless it is a text, number or boolean.
+/// Formats a value like Node.js' `querystring`. Values other than a text, number or boolean are
+/// empty.
 fn primitive(value: &Value) -> String {
     match value {
         Value::String(_) | Value::Number(_) | Value::Bool(_) => query::value::text(Some(value)),
@@ -391,7 +389,8 @@ fn header_text(template: &Template, scope: &dyn Scope, rng: &mut Rng) -> Option<
         .map(|()| text)
 }
 
-/// Encodes the body. JSON that is falsy in JavaScript (`0`, `""`, `false`, `null`) sends no body.
+/// Encodes the body. A JSON value that is falsy in JavaScript (`0`, `""`, `false`, `null`) yields
+/// no body.
 fn body_bytes(
     spec: &Request,
     scope: &dyn Scope,

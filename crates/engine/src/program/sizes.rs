@@ -1,5 +1,5 @@
-//! Sizes of requests on the wire. Requests are built as for users but not sent, so they lack values
-//! from responses and cookies from the server.
+//! Sizes of requests on the wire. Requests are built but not sent, so they lack values and cookies
+//! from responses.
 
 use plan::{
     Plan, Problem,
@@ -10,12 +10,10 @@ use plan::{
 use super::Program;
 use crate::user::Vars;
 
-/// Number of users whose requests are built. Several are needed, because rows and random values
-/// differ in length.
+/// Number of users whose requests are built, because rows and random values differ in length.
 const USERS: u64 = 20;
 
-/// Mean size of the requests of each endpoint. Omits requests that cannot be built before the run.
-/// Fails with all problems of the plan.
+/// Returns the mean size of the requests of each endpoint. Fails with all problems of the plan.
 pub fn sizes(plan: &Plan, seed: u64) -> Result<Vec<RequestBytes>, Vec<Problem>> {
     let program = Program::compile(plan, seed, None)?;
     let mut sizes: Vec<(RequestBytes, Vec<u64>)> = Vec::new();

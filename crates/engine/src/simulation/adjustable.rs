@@ -1,4 +1,4 @@
-//! Simulates changes of the load. All arrivals that are planned when due are sent once.
+//! Simulates changes of the load. Checks that all arrivals that are planned when due are sent once.
 
 use plan::UserPhase;
 use proptest::prelude::*;
@@ -17,7 +17,7 @@ fn rate(per_second: u64) -> AdjustedLoad {
 
 type Answers = Vec<Result<Change, ChangeRefusal>>;
 
-/// Runs a plan with changes that are requested at given times. Returns intervals, load and the
+/// Runs a plan with changes that are requested at given times. Returns intervals, the load and the
 /// results of the requests.
 fn steer(
     plan: &Plan,
@@ -106,8 +106,7 @@ fn delayed_worker_sends_changed_arrivals() {
     let load_control = LoadControl::new(&open(100, 6), &Schedule::new(&open(100, 6), 1), MOST);
     let (asking, asked) = (load_control.clone(), Cell::new(false));
     let held_up = move |at: u64| {
-        // Nothing runs from 1 s to 4 s. The change is requested in that time and starts before any
-        // poll.
+        // The change is requested while the worker is blocked, from 1 s to 4 s.
         if (SECOND..4 * SECOND).contains(&at) {
             if !asked.replace(true) {
                 asking.change(rate(10), || 2 * SECOND).expect("a change");
@@ -125,7 +124,6 @@ fn delayed_worker_sends_changed_arrivals() {
         Some(load_control.clone()),
     );
     assert_eq!(sums(&intervals), (250 + 35, 250 + 35));
-    // The requests are late but complete. Times count from the intended start.
     let late: Vec<u64> = planned(&load_control)
         .into_iter()
         .map(|at| {
@@ -177,8 +175,8 @@ fn changed_users_start_and_stop() {
         &users,
     );
     assert_eq!(answers.iter().filter(|answer| answer.is_ok()).count(), 3);
-    // Ten requests a second for each user: three users for 2.5 s, five for 3 s, none for 2 s, two
-    // for 2.5 s.
+    // Each user sends ten requests/s: three users for 2.5 s, five for 3 s, none for 2 s, two for
+    // 2.5 s.
     assert_eq!(total(&intervals, label::ALL).counters.ok, 75 + 150 + 50);
     assert_eq!(load_control.state().changes.len(), 3);
     let last: Vec<u64> = intervals

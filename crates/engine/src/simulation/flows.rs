@@ -89,7 +89,6 @@ fn branches_and_conditions_are_followed() {
     let [first, often, seldom, round, never, iterations] = counted();
     assert_eq!((first, often + seldom, iterations), (4000, 4000, 4000));
     assert!(often.abs_diff(3000) < 137, "{often}");
-    // Skipped steps are not counted.
     assert_eq!((round, never), (8000, 0));
     assert_eq!(counted(), [first, often, seldom, round, never, iterations]);
 }

@@ -1,5 +1,5 @@
-//! Verdicts on simulated measurements. Healthy runs are valid; runs on an interrupted machine are
-//! not.
+//! Checks verdicts on simulated measurements. Healthy runs are valid, and runs on an interrupted
+//! machine are not.
 
 use super::*;
 
@@ -34,7 +34,7 @@ fn verdict(plan: &Plan, mut intervals: Vec<Interval>) -> analysis::verdict::Meas
     summary.measurement.expect("something was measured")
 }
 
-/// Delays of a calm machine: some tens of microseconds, and rarely two milliseconds.
+/// Returns the delays of a calm machine: some tens of microseconds, and rarely two milliseconds.
 fn calm(seed: u64) -> impl Fn(u64) -> u64 {
     move |at| {
         let mut rng = plan::rng::Rng::keyed(seed, plan::rng::Purpose::Sampling, at, 0);
@@ -57,7 +57,7 @@ fn only_interrupted_runs_are_invalid() {
             let found = verdict(plan, intervals);
             assert_eq!(found.verdict, "VALID", "{seed}: {found:?}");
         }
-        // A thirtieth of the time is enough to change a p99.
+        // Losing a thirtieth of the time suffices to change a p99.
         for stolen_ms in [35, 50, 200, 500, 900] {
             let held_up = stolen(stolen_ms * MILLISECOND);
             let intervals = simulate_held_up(plan, model(), held_up);

@@ -1,4 +1,4 @@
-//! Simulates processes that share a run. Their counts add up exactly to those of one process.
+//! Simulates processes that share a run. Their counts must add up to those of a single process.
 
 use plan::ArrivalProcess;
 use proptest::prelude::*;
@@ -30,8 +30,7 @@ fn counted(totals: &Totals) -> String {
     for row in totals.rows.iter() {
         let run = &row.run;
         let arrivals = (run.due, run.started, run.skipped, run.opened);
-        // The time at which a process noticed its end depends on the process. So does whether that
-        // opened an empty interval.
+        // Each process may or may not open an empty last interval.
         if arrivals != (0, 0, 0, 0) {
             text.push_str(&format!(
                 "{} {} {arrivals:?}\n",
@@ -42,7 +41,7 @@ fn counted(totals: &Totals) -> String {
     text
 }
 
-/// A server whose response depends on the arrival: some responses never arrive, some are slow.
+/// A server whose response depends on the arrival: some responses are slow, and some never arrive.
 fn answers(salt: u64) -> Model {
     Box::new(move |arrival| {
         let dice = (arrival ^ salt).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;

@@ -1,5 +1,5 @@
-//! Simulates the loss of a process. The other processes send each arrival they take over once, when
-//! it is due, and nothing else is missing.
+//! Simulates the loss of a process. The other processes must send each arrival they take over once,
+//! when due.
 
 use plan::ArrivalProcess;
 use proptest::prelude::*;
@@ -85,8 +85,8 @@ fn process(
     seen
 }
 
-/// Stops one of several processes and lets the others take over its share later. Checks that each
-/// arrival is sent exactly once.
+/// Stops one of several processes and lets the others take over. Checks that each arrival is sent
+/// exactly once.
 fn lose(plan: &Plan, of: u64, workers: usize, lost_ns: u64, from_ns: u64) {
     let schedule = Schedule::new(&plan.load, 1);
     let lost = Share { index: of - 1, of };
@@ -167,7 +167,6 @@ fn takeover_sends_at_full_rate_from_its_moment() {
 
 #[test]
 fn arrival_at_the_end_is_sent_only_if_due() {
-    // The first poll after the loss coincides with an arrival.
     let test = plan(open(2, 5), PoolPolicy::PerUser);
     lose(&test, 2, 1, 490_000_001, 800 * MILLISECOND);
 }

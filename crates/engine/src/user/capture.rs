@@ -1,4 +1,5 @@
-//! Captures and checks on a response. The body is decoded and parsed once, when it is first needed.
+//! Evaluates captures and checks on a response. The body is decoded and parsed once, when first
+//! needed.
 
 use std::borrow::Cow;
 
@@ -22,7 +23,7 @@ use codec::{
 };
 use worker::{OutputLine, memory};
 
-/// Headers of which Node.js keeps only the first value.
+/// Headers whose first value Node.js keeps, ignoring repetitions.
 const ONLY_FIRST: [&str; 18] = [
     "age",
     "authorization",
@@ -44,7 +45,7 @@ const ONLY_FIRST: [&str; 18] = [
     "user-agent",
 ];
 
-/// A response that captures and checks are evaluated on.
+/// A response under evaluation by captures and checks.
 pub struct Inspection<'a> {
     pub(super) answer: &'a Response,
     body: Option<Result<Cow<'a, [u8]>, Unreadable>>,
@@ -75,7 +76,7 @@ impl<'a> Inspection<'a> {
         }
     }
 
-    /// The response as received.
+    /// Returns the response as received.
     #[must_use]
     pub fn answer(&self) -> &'a Response {
         self.answer
@@ -85,19 +86,19 @@ impl<'a> Inspection<'a> {
         self.gave_up.take()
     }
 
-    /// Whether there was not enough memory to read the response.
+    /// Whether there was too little memory to read the response.
     pub fn is_out_of_memory(&self) -> bool {
         self.out_of_memory
     }
 
-    /// Reserves memory. Returns false if there is not enough.
+    /// Reserves memory. Returns `false` if there is too little.
     fn affords(&mut self, bytes: u64) -> bool {
         let affords = bytes <= self.room;
         self.out_of_memory |= !affords;
         affords
     }
 
-    /// Returns why the body cannot be read. `None` if it can.
+    /// Returns why the body cannot be read. `None` if it can be read.
     pub fn unreadable(&mut self) -> Option<Unreadable> {
         self.body().as_ref().err().cloned()
     }
@@ -115,7 +116,7 @@ impl<'a> Inspection<'a> {
         self.body.get_or_insert(Err(Unreadable::TooLarge))
     }
 
-    /// The body as text. `None` if it cannot be read or memory is insufficient.
+    /// Returns the body as text. `None` if the body cannot be read or memory is insufficient.
     pub fn text(&mut self) -> Option<&str> {
         if self.text.is_none() {
             let size = self.body().as_ref().map_or(0, |body| body.len() as u64);
@@ -133,7 +134,7 @@ impl<'a> Inspection<'a> {
         self.text.as_ref()?.as_deref()
     }
 
-    /// The body as JSON. `None` if it is not JSON.
+    /// Returns the body as JSON. `None` if the body is not JSON.
     pub fn json(&mut self) -> Option<&Value> {
         if self.json.is_none() {
             if !self.affords_document() {
@@ -148,7 +149,6 @@ impl<'a> Inspection<'a> {
 
     fn affords_document(&mut self) -> bool {
         let bytes = self.text().map_or(0, str::len) as u64;
-        // Fast path, because most bodies are small.
         if memory::parsed_at_most(bytes) <= self.room {
             return true;
         }
@@ -185,7 +185,7 @@ impl<'a> Inspection<'a> {
         self.xml.as_ref()?.as_ref()
     }
 
-    /// A header as Node.js returns it: the values of a repeated one joined, or only the first.
+    /// Returns a header as Node.js does: repeated values are joined, or only the first is kept.
     pub(super) fn header(&self, name: &str) -> Option<String> {
         let mut values = self.values(name);
         let first = values.next()?.to_owned();
@@ -213,14 +213,14 @@ impl<'a> Inspection<'a> {
     }
 }
 
-/// A strict capture or match failed, or its search took too many steps.
+/// A strict capture or match failed, or a search took too many steps.
 pub struct CaptureFailed {
-    /// The search that took too many steps, if any.
+    /// The search that took too many steps. `None` if no search did.
     pub gave_up: Option<String>,
 }
 
-/// Value of a non-strict capture without result: empty text. `None` (undefined) for a selector, and
-/// for a JSON path unless the body is a JSON scalar.
+/// Returns the value of a non-strict capture without a result: empty text. Returns `None`
+/// (undefined) for a selector, and for a JSON path unless the body is a JSON scalar.
 fn nothing(from: &CaptureFrom, inspection: &mut Inspection<'_>) -> Option<Value> {
     let is_undefined = match from {
         CaptureFrom::Json(..) => inspection
@@ -302,7 +302,7 @@ impl User<'_> {
         Ok(())
     }
 
-    /// Reserves memory for the new value of a variable. Returns false if there is not enough.
+    /// Reserves memory for the new value of a variable. Returns `false` if there is too little.
     fn hold(&mut self, path: &query::path::Path, weight: u64) -> bool {
         if weight == 0 && self.weights.is_empty() {
             return true;

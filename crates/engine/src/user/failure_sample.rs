@@ -1,6 +1,5 @@
-//! Details of the first failure of each kind, for the record: expected and actual values, and an
-//! excerpt of the response. Values of variables are replaced by the variables' names, because they
-//! may be secret.
+//! Details of the first failure for each reason: expected and actual values, and an excerpt of the
+//! response. Names of variables replace their values, because the values may be secret.
 
 use measure::{Failure, interval::FailureDetail, sample::RequestOutcome};
 use plan::rng::Rng;
@@ -12,7 +11,7 @@ use worker::client::EXCERPT;
 
 /// Maximum number of bytes shown of an actual value.
 const FINDING: usize = 256;
-/// Maximum number of bytes in which values of variables are searched for.
+/// Maximum number of bytes that are searched for values of variables.
 const LOOKED_AT: usize = 64 << 10;
 const MOST_VALUES: usize = 1_000;
 
@@ -41,7 +40,7 @@ impl User<'_> {
         } else {
             Vec::new()
         };
-        // All captured values are known only now.
+        // All captured values are known only at this point.
         let values = Values::from_vars(&witness.vars);
         let render = |text: &str, most, beyond| {
             let values = values.as_ref()?;
@@ -78,8 +77,7 @@ impl User<'_> {
     }
 }
 
-/// Details without excerpts: only the name of the failure, because texts may contain captured
-/// values.
+/// Returns details without excerpts, because texts may contain captured values.
 fn without_excerpts(ongoing: &Ongoing<'_>, ended: RequestOutcome) -> FailureDetail {
     let spec = &ongoing.step.spec;
     let more = match (ended, ongoing.exchange.answer.status) {
@@ -94,12 +92,11 @@ fn without_excerpts(ongoing: &Ongoing<'_>, ended: RequestOutcome) -> FailureDeta
     }
 }
 
-/// Values of the user's own variables, longest first, as plain text and as JSON, with the
-/// variables' names.
+/// Values of the user's variables, longest first, with the names of the variables.
 struct Values(Vec<(String, String)>);
 
 impl Values {
-    /// `None` if there are too many values.
+    /// Collects the values of variables. Returns `None` if there are too many.
     fn from_vars(vars: &Vars<'_>) -> Option<Values> {
         let mut all = Vec::new();
         for (name, value) in vars.own() {
@@ -120,7 +117,8 @@ impl Values {
         Some(Values(all))
     }
 
-    /// The beginning of a text with values replaced by names. `None` if a value might remain.
+    /// Returns the beginning of a text with values replaced by names. `None` if a value might
+    /// remain.
     fn render(
         &self,
         text: &str,

@@ -1,6 +1,5 @@
-//! Parallel steps. Each branch is a clone of the user with its own limit and shares the user's
-//! connections. Without a shared pool, requests queue for the single connection. Variables are
-//! merged afterwards in the order of the branches.
+//! Runs steps in parallel. Each branch is a clone of the user with a separate limit and the user's
+//! connections. Variables are merged afterwards in the order of the branches.
 
 use std::{collections::VecDeque, pin::Pin, rc::Rc, task::Poll};
 
@@ -11,7 +10,7 @@ use worker::{client::pool::ConnectionPool, deadlines::Limit};
 type Branch<'f> = Pin<Box<dyn Future<Output = (Result<(), IterationAbort>, u64)> + 'f>>;
 
 impl<'a> User<'a> {
-    /// Runs all branches until they finish. Then the first error, if any, ends the user. Every
+    /// Runs all branches until they finish. The first error, if any, then ends the user. Every
     /// request in flight is recorded.
     pub(super) async fn fork(&mut self, ops: &'a [Op], fork: &Fork) -> Result<(), IterationAbort> {
         let pool = Rc::new(ConnectionPool::shared(1));
@@ -96,8 +95,7 @@ struct Spent {
     paused_ns: u64,
 }
 
-/// Duration that the parallel branches would have had without pauses. Only the difference counts as
-/// a pause of the whole.
+/// Returns how long the parallel branches would have taken without pauses.
 fn without_pauses(spent: &[Spent], limit: usize) -> u64 {
     let mut free = vec![0_u64; limit.clamp(1, spent.len().max(1))];
     for branch in spent {
@@ -108,8 +106,8 @@ fn without_pauses(spent: &[Spent], limit: usize) -> u64 {
     free.into_iter().max().unwrap_or(0)
 }
 
-/// Runs futures with limited concurrency until they finish. Returns the first error in time, and
-/// each duration. Futures that were not started because of an error have no duration.
+/// Runs futures with limited concurrency until they finish. Returns the earliest error and each
+/// duration.
 async fn all(waiting: Vec<Branch<'_>>, limit: usize) -> (Result<(), IterationAbort>, Vec<u64>) {
     let mut took = vec![0; waiting.len()];
     let mut waiting: VecDeque<_> = waiting.into_iter().enumerate().collect();
@@ -130,7 +128,6 @@ async fn all(waiting: Vec<Branch<'_>>, limit: usize) -> (Result<(), IterationAbo
                 }
             });
             let mut begun = false;
-            // Nothing new starts after an error.
             while running.len() < limit && result.is_ok() {
                 let Some(branch) = waiting.pop_front() else {
                     break;
@@ -163,7 +160,7 @@ mod tests {
             };
             without_pauses(&all.iter().map(spent).collect::<Vec<_>>(), limit)
         };
-        // All run in parallel. Without pauses the branches take 40 and 90.
+        // All branches run in parallel. Without pauses, they take 40 and 90.
         assert_eq!(without(&[(100, 60), (90, 0)], 5), 90);
         assert_eq!(without(&[(100, 60), (30, 0)], 5), 40);
         assert_eq!(without(&[(100, 60), (50, 0), (20, 10)], 2), 50);

@@ -9,9 +9,9 @@ use worker::step_trace::StepTrace;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OpenGroup {
     index: usize,
-    /// When the group's first step was due: the user's arrival, or the end of the previous step.
+    /// Due time of the group's first step: the user's arrival, or the end of the previous step.
     since: Intended,
-    /// The user's pauses before the group started.
+    /// Duration of the user's pauses before the group started.
     paused_ns: u64,
 }
 

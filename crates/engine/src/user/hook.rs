@@ -1,6 +1,5 @@
-//! Hooks of a front end. They are called for requests and responses, in addition to captures and
-//! checks. Each worker has its own, so they need no locks. A hook can report metrics to its
-//! accumulator, print lines, and fail the request or the user.
+//! Hooks of a front end, called for requests and responses. A hook can report metrics to its
+//! accumulator, print lines, and fail the request or the user. Each worker has separate hooks.
 
 use std::cell::RefCell;
 
@@ -11,7 +10,7 @@ pub use super::{capture::Inspection, vars::Vars};
 use crate::program::{HookInterest, RequestStep};
 use worker::{OutputLine, Worker, client::Built};
 
-/// Creates the hooks of a run, and declares what they need.
+/// Creates the hooks of a run and declares the data that they need.
 pub trait Hooks: HookInterest + Send + Sync {
     /// Creates the hook of one worker.
     fn hook(&self) -> Box<dyn AnswerHook>;
@@ -19,8 +18,7 @@ pub trait Hooks: HookInterest + Send + Sync {
 
 /// A hook of one worker.
 pub trait AnswerHook {
-    /// Called before a request is sent. May return a name for the request, which is reported with
-    /// its response if the step has no name.
+    /// Called before a request is sent. May return a name for the request.
     fn call(&mut self, _asked: &mut RequestContext<'_>) -> Option<String> {
         None
     }
@@ -31,31 +29,31 @@ pub trait AnswerHook {
 
 /// A request that is about to be sent.
 pub struct RequestContext<'u> {
-    /// The step of the request.
+    /// The step that sends the request.
     pub step: &'u RequestStep,
-    /// The plan's target.
+    /// Base URL of the plan.
     pub base: &'u str,
-    /// The request.
+    /// The encoded request.
     pub request: &'u Built,
-    /// The virtual user's variables.
+    /// Variables of the virtual user.
     pub vars: &'u Vars<'u>,
-    /// The user's random number generator.
+    /// Random number generator of the virtual user.
     pub rng: &'u mut Rng,
 }
 
-/// A response with its context.
+/// A response and its context, as passed to a hook.
 pub struct ResponseContext<'u, 'a> {
-    /// The step of its request.
+    /// The step that sent the request.
     pub step: &'u RequestStep,
-    /// The plan's target.
+    /// Base URL of the plan.
     pub base: &'u str,
-    /// The original request, if the hook needs it.
+    /// The original request. `None` unless the hook needs it.
     pub sent: Option<&'u Built>,
-    /// The response.
+    /// The response under evaluation.
     pub answer: &'u mut Inspection<'a>,
-    /// The virtual user's variables.
+    /// Variables of the virtual user.
     pub vars: &'u Vars<'u>,
-    /// The user's random number generator.
+    /// Random number generator of the virtual user.
     pub rng: &'u mut Rng,
     pub(crate) worker: &'u Worker,
     pub(crate) now_ns: u64,
@@ -68,18 +66,18 @@ impl ResponseContext<'_, '_> {
         recorder.frontend(self.now_ns, &Event::Custom { name, value });
     }
 
-    /// Prints a text unchanged, with any secrets in it. The text is not recorded.
+    /// Prints a text unchanged, including any secrets. The text is not recorded.
     pub fn print(&self, text: String) {
         self.worker.emit(OutputLine::Text(text));
     }
 }
 
-/// Why a hook failed a request.
+/// The reason why a hook failed a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unexpected {
-    /// Kind of the failed check, under which it is counted.
+    /// Name under which the failed check is counted.
     pub kind: &'static str,
-    /// Expected and actual values for the record. Must not contain secrets.
+    /// Expected and actual values, for the record. Must not contain secrets.
     pub what: String,
     /// Name of the error that ends the virtual user. `None` if the user continues.
     pub ends_user: Option<String>,

@@ -1,4 +1,4 @@
-//! Evaluates a response. Determines the result of the request, whether the iteration continues, and
+//! Evaluates a response: determines the result of the request, whether the iteration continues, and
 //! the recorded sample.
 
 use measure::{Failure, Fault, Sample, accumulator::Event, sample::RequestOutcome};
@@ -54,7 +54,7 @@ impl User<'_> {
             Inspection::new(&answer, self.worker.memory.left(), self.program.unpacking);
         let (mut ended, mut result) = self.verdict(ongoing, &answer, &mut inspection);
         if inspection.is_out_of_memory() {
-            // The response's content is unknown, which is a generator fault.
+            // Without memory for the response, its content is unknown.
             let fault = Fault::OutOfMemory;
             ongoing.unexpected = None;
             ended = RequestOutcome::Unanswered(fault);
@@ -122,7 +122,6 @@ impl User<'_> {
         };
         if let Err(CaptureFailed { gave_up }) = captured {
             ongoing.unexpected = gave_up.or(ongoing.unexpected.take());
-            // A wrong status explains more than a missing value.
             let failure =
                 status_failure(step, rules.status_fails, answer.status).unwrap_or(Failure::Capture);
             return (
@@ -216,11 +215,11 @@ impl User<'_> {
     }
 }
 
-/// Response to a request step, as the front end receives it.
+/// Response to a request step, as passed to the front end.
 pub(super) struct StepResponse<'a> {
     /// Index of the request step.
     pub step: u32,
-    /// Name of the request, where the step computes it.
+    /// Name of the request, if the step computes one.
     pub called: Option<&'a str>,
     pub moments: &'a Moments,
     pub answer: &'a Response,

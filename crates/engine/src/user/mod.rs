@@ -1,5 +1,5 @@
-//! A virtual user: variables, position in a list of operations, connections. Each one is a small
-//! future.
+//! A virtual user: variables, connections, and a position in a list of operations. Each user is a
+//! small future.
 
 mod blocks;
 mod capture;
@@ -56,22 +56,22 @@ pub struct IterationStart {
 
 /// Environment shared by all virtual users of a worker.
 pub struct Env {
-    /// The worker.
+    /// The worker that runs the users.
     pub worker: Rc<Worker>,
     /// The worker's HTTP client.
     pub client: Client,
     /// The worker's copy of the program.
     pub program: Program,
-    /// The worker's hook, if the run has hooks.
+    /// The worker's hook. `None` if the run has no hooks.
     pub hook: WorkerHook,
 }
 
 /// State of a user that is kept between iterations in a closed model.
 #[derive(Debug)]
 pub struct UserState {
-    /// The user's connections. Parallel branches share them.
+    /// Connections of the user, which parallel branches share.
     pub pool: Rc<ConnectionPool>,
-    /// Time limit of the user's waits; aborts them when the run ends.
+    /// Time limit of the user's waits, which also aborts them when the run ends.
     pub limit: Rc<Limit>,
 }
 
@@ -93,12 +93,12 @@ enum IterationAbort {
     Answered(measure::Failure, Fault, u32),
     /// A strict capture or match failed.
     Capture,
-    /// A hook ended the iteration. Has the kind of the failed check and the name of the error.
+    /// A hook ended the iteration. Holds the name of the failed check and that of the error.
     Unexpected(&'static str, String),
-    /// The HTTP client of the original tool would not send the request. Has the name of the error
+    /// The HTTP client of the original tool would not send the request. Holds the name of the error
     /// and the step.
     Unsendable(String, Fault, u32),
-    /// An error with a name that is not tied to a request.
+    /// A named error that does not concern a request.
     Named(String, Fault),
     Left,
 }
@@ -219,17 +219,16 @@ pub async fn run(env: &Env, state: &UserState, start: IterationStart) -> Request
 /// Label and times of an iteration or group.
 struct IterationTiming {
     label: LabelId,
-    /// Whether it has think times.
+    /// Whether the iteration or group has think times.
     pauses: bool,
     intended: Intended,
-    /// Think time until now.
+    /// Total think time so far.
     paused_ns: u64,
 }
 
 /// Records an iteration or group under its label.
 fn count(recorder: &mut Recorder, now: u64, timing: IterationTiming, ended: RequestOutcome) {
-    // After a network fault there is no last response. The iteration counts as slower than all
-    // completed ones.
+    // After a network fault, the iteration counts as slower than all completed ones.
     let IterationTiming {
         label,
         pauses,
@@ -242,8 +241,8 @@ fn count(recorder: &mut Recorder, now: u64, timing: IterationTiming, ended: Requ
     }
 }
 
-/// Runs the first scenario once, unrecorded. Returns the user's variables, or the reason why it
-/// failed.
+/// Runs the first scenario once, unrecorded. Returns the user's variables, or the reason for a
+/// failure.
 pub async fn once(env: &Env, state: &UserState) -> Result<Map<String, Value>, String> {
     let start = IterationStart {
         number: 0,
@@ -308,7 +307,7 @@ impl<'a> User<'a> {
                 Op::Request(index) => self.request(*index).await?,
                 Op::Fork(fork) => {
                     at = fork.after;
-                    // Boxed, because a future cannot contain itself.
+                    // The future is boxed, because it cannot contain itself.
                     Box::pin(self.fork(ops, fork)).await?;
                 }
                 Op::Think(time, jitter) => self.think(time, *jitter).await?,
@@ -346,7 +345,7 @@ impl<'a> User<'a> {
         Ok(())
     }
 
-    /// Yields, so that a loop without requests does not block others or outlive the run.
+    /// Yields, so that a loop without requests neither blocks other users nor outlives the run.
     async fn yield_if_needed(&self) -> Result<(), IterationAbort> {
         if self.state.limit.is_aborted() {
             return Err(IterationAbort::Fault(Fault::Unfinished, None));
@@ -431,7 +430,7 @@ impl<'a> User<'a> {
             },
         };
         if let Some(elements) = &elements {
-            // The whole list is iterated. A range only sets the start.
+            // The loop visits the whole list. A range only sets the start.
             range.end = Some(elements.len() as i64);
         }
         let round = Round {
@@ -477,8 +476,8 @@ impl<'a> User<'a> {
     }
 }
 
-/// Duration of a templated think time, as Artillery interprets it. A number or numeric text is in
-/// seconds; other text is parsed like `ms` does.
+/// Returns the duration of a templated think time, as Artillery interprets it. Numbers are seconds,
+/// and other text is parsed like the `ms` package does.
 fn think_ns(value: Option<&Value>) -> Option<f64> {
     let ns = match value? {
         Value::Number(n) => n.as_f64()? * units::SECOND as f64,

@@ -1,4 +1,4 @@
-//! A request in flight, with its context.
+//! A request in flight and its context.
 
 use crate::program::RequestStep;
 use worker::client::{Built, Exchange};
@@ -6,7 +6,7 @@ use worker::client::{Built, Exchange};
 pub(super) struct Ongoing<'s> {
     pub(super) step: &'s RequestStep,
     pub(super) exchange: Exchange,
-    /// The original request, if it may be needed later.
+    /// The original request, kept if it may be needed later.
     pub(super) asked: Option<Built>,
     pub(super) called: Option<String>,
     pub(super) unexpected: Option<String>,

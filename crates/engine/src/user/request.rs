@@ -57,7 +57,6 @@ impl User<'_> {
             Ok(_) => self.execute(&mut ongoing).await,
             Err(end) => Err(end),
         };
-        // The limit applies to the request, not to the think time after it.
         self.state.limit.disarm();
         let moments = &mut ongoing.exchange.moments;
         if moments.done == 0 {
@@ -83,8 +82,8 @@ impl User<'_> {
         result
     }
 
-    /// Why the step is skipped because of its probability or condition. `None` if it is not
-    /// skipped. Fails if the condition cannot be evaluated.
+    /// Returns why the step is skipped because of its probability or condition. `None` if the step
+    /// runs. Fails if the condition cannot be evaluated.
     fn goes_ahead(&mut self, step: &RequestStep) -> Result<Option<&'static str>, IterationAbort> {
         let chance = step.spec.probability;
         if chance.is_some_and(|percent| self.rng.unit() * 100.0 >= percent) {
@@ -176,7 +175,7 @@ impl User<'_> {
                 ))
             }
             Err(CallError::Location) => {
-                // This is the server's error, unlike an invalid URL of the test.
+                // The server caused this error, unlike an invalid URL in the test.
                 let fault = Fault::Protocol(ProtocolFault::Header);
                 Err(IterationAbort::Named(
                     "Invalid URL - Location".to_owned(),
@@ -228,7 +227,7 @@ impl User<'_> {
         }
     }
 
-    /// Hides the user's secrets in a text, because the writer of the record does not know captured
+    /// Hides the user's secrets in a text, because the record writer does not have the captured
     /// values.
     pub(super) fn hidden(&self, text: String) -> String {
         let hide = |text: String, secret: &String| text.replace(secret.as_str(), "‹redacted›");

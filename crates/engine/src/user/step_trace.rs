@@ -1,5 +1,5 @@
 //! Step trace for `--once`. Captures and checks are evaluated again on a clone with the same RNG
-//! state, so tracing cannot change the result. The caller hides secrets.
+//! state, so tracing cannot change the result.
 
 use measure::{Failure, sample::RequestOutcome};
 use plan::{
@@ -19,7 +19,7 @@ const EXCERPT: usize = 2048;
 const HIDDEN: &str = "‹redacted›";
 
 impl User<'_> {
-    /// Traces a request that was evaluated. `self` is the user before the evaluation.
+    /// Traces an evaluated request. `self` is the user before the evaluation.
     pub(super) fn record(
         &mut self,
         ongoing: &Ongoing<'_>,
@@ -51,7 +51,7 @@ impl User<'_> {
                 Some(what) => format!("{}: {what}", fault.text()),
                 None => fault.text().to_owned(),
             }),
-            // The actual value says more than the name of the failure.
+            // The actual value is more informative than the name of the failure.
             (RequestOutcome::Failed(Failure::Capture | Failure::Check(_)), _)
                 if is_told && ongoing.unexpected.is_none() =>
             {
@@ -91,7 +91,7 @@ impl User<'_> {
             .emit(OutputLine::Step(StepTrace::LeftOut(what, reason)));
     }
 
-    /// Returns the results of captures and checks, for a user in the state before the evaluation.
+    /// Returns the results of captures and checks for a user in the state before the evaluation.
     pub(super) fn findings(
         &mut self,
         step: &RequestStep,
@@ -135,8 +135,7 @@ impl User<'_> {
             Some(_) if is_secret => HIDDEN.to_owned(),
             value => value.as_ref().map_or_else(String::new, Value::to_string),
         };
-        // From here on the captured value is known, even an unexpected one, so that it is hidden in
-        // the body.
+        // From here on, the captured value is known, so that it is hidden in the body.
         if let (Some(path), Some(value)) = (&capture.store, &value) {
             self.vars.store(path, value.clone());
         }
@@ -249,8 +248,8 @@ fn differs(holds: bool, what: &str, is: &str, wanted: &str) -> String {
     }
 }
 
-/// The beginning of a text, at most `most` bytes. `beyond` is the number of further bytes that were
-/// not kept. It ends with a whole word, because part of a secret would not be recognized.
+/// Returns the beginning of a text, at most `most` bytes, up to the end of a word. `beyond` is the
+/// number of further bytes that were not kept.
 pub(super) fn excerpt(text: &str, most: usize, beyond: u64) -> String {
     if text.len() <= most && beyond == 0 {
         return text.trim().to_owned();

@@ -1,4 +1,4 @@
-//! Variables of a virtual user, on top of the plan's constants.
+//! Variables of a virtual user, in addition to the plan's constants.
 
 use std::cell::RefCell;
 
@@ -16,12 +16,12 @@ use crate::program::Program;
 pub struct Vars<'a> {
     own: NamedValues,
     constants: &'a Map<String, Value>,
-    /// Why an expression could not be evaluated, until it is taken.
+    /// Why an expression could not be evaluated, kept until it is taken.
     gave_up: RefCell<Option<String>>,
 }
 
-/// Values by name, in order of creation. Search is linear: users have few variables, and this is
-/// faster than hashing.
+/// Values by name, in order of creation. The search is linear, because users have few variables and
+/// hashing is slower.
 #[derive(Debug, Clone, Default)]
 struct NamedValues(Vec<(String, Value)>);
 
@@ -95,7 +95,7 @@ impl<'a> Vars<'a> {
         vars
     }
 
-    /// Takes the reason why the last expression could not be evaluated.
+    /// Returns and clears the reason why the last expression could not be evaluated.
     pub fn take_gave_up(&self) -> Option<String> {
         self.gave_up.take()
     }
@@ -105,8 +105,8 @@ impl<'a> Vars<'a> {
         self.own.insert(name, value);
     }
 
-    /// All variables. The named ones come first, set or not; the others follow in order of
-    /// creation.
+    /// Returns all variables. Those named in `first` come first, even if unset, and others follow
+    /// in order of creation.
     pub fn all<'v>(&'v self, first: &'v [&'v str]) -> Vec<(&'v str, Option<&'v Value>)> {
         let named = first.iter().copied();
         let constants = self.constants.keys().map(String::as_str);
@@ -120,7 +120,7 @@ impl<'a> Vars<'a> {
         all
     }
 
-    /// Whether the user has set this variable, as opposed to a constant.
+    /// Whether the user has set this variable. False for a constant.
     pub fn is_set(&self, name: &str) -> bool {
         self.own.get(name).is_some()
     }
@@ -137,17 +137,17 @@ impl<'a> Vars<'a> {
         path.set(&mut self.own, value);
     }
 
-    /// The user's own variables: captured, drawn, from tables; without constants.
+    /// Returns the user's own variables (captured, drawn, or from tables), without constants.
     pub fn own(&self) -> impl Iterator<Item = (&String, &Value)> {
         self.own.0.iter().map(|(name, value)| (name, value))
     }
 
-    /// The user's own variables.
+    /// Returns the user's own variables, without constants.
     pub fn into_own(self) -> Map<String, Value> {
         self.own.0.into_iter().collect()
     }
 
-    /// Adopts what `other` has changed since it started as a copy of `begun`.
+    /// Adopts the changes that `other` made since it was copied as `begun`.
     pub fn merge_fork(&mut self, begun: &Vars<'_>, other: Vars<'_>) {
         for (name, value) in other.own.0 {
             if begun.own.get(&name) != Some(&value) {
@@ -156,7 +156,7 @@ impl<'a> Vars<'a> {
         }
     }
 
-    /// Makes a variable undefined. Part of a variable, or a constant, is set to empty text instead.
+    /// Makes a variable undefined. Sets a constant, or a part of a variable, to empty text instead.
     pub fn unset(&mut self, path: &query::path::Path) {
         let root = path.root();
         if path.rest().next().is_some() || self.constants.contains_key(root) {
@@ -166,7 +166,7 @@ impl<'a> Vars<'a> {
         }
     }
 
-    /// The list in a variable. `None` if it is not a list.
+    /// Returns the list in a variable. `None` if the value is not a list.
     pub fn list(&self, path: &str) -> Option<Vec<Value>> {
         let path = query::path::Path::parse(path);
         match path.get(self)?.into_owned() {
@@ -192,7 +192,7 @@ fn take_row(payload: &plan::Payload, index: u64, number: u64, seed: u64, into: &
     }
 }
 
-/// A version-4 UUID derived from (seed, number).
+/// Returns a version-4 UUID derived from (seed, number).
 #[must_use]
 pub fn uuid(seed: u64, number: u64) -> String {
     let mut rng = Rng::keyed(seed, Purpose::User, number, 1);

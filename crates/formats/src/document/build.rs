@@ -1,5 +1,4 @@
-//! Builds the tree from events of the scanner. Handles anchors, aliases, merge keys, duplicate
-//! keys, and limits against malicious files.
+//! Builds the tree from events of the scanner. Enforces limits against malicious files.
 
 use std::collections::HashMap;
 
@@ -13,14 +12,14 @@ use super::{
     surrogates::{self, Joined},
 };
 
-/// Maximum depth. Functions that walk a tree are recursive.
+/// Maximum depth, limited because functions that walk a tree are recursive.
 const MAX_DEPTH: usize = 64;
 const MAX_NODES: usize = 1_000_000;
 const MAX_BYTES: usize = 64 << 20;
 
 /// Parses one document of YAML, which includes JSON. `file` is the number of the file in marks.
 ///
-/// Fails if the text is not YAML, has several documents, or exceeds a limit.
+/// Fails if the text is not YAML, contains several documents, or exceeds a limit.
 pub fn parse(file: usize, text: &str, dialect: Dialect) -> Result<Document, SyntaxError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let joined = surrogates::joined(text);
@@ -71,7 +70,6 @@ struct Size {
 struct Frame {
     mark: Mark,
     anchor: usize,
-    /// Size of the document before this frame was opened.
     before: Size,
     content: Content,
 }
@@ -84,7 +82,7 @@ enum Content {
 #[derive(Default)]
 struct MapFrame {
     entries: Vec<Entry>,
-    /// For each key: its index in `entries`, and whether it was merged and may be overridden.
+    /// Index in `entries` of each key, and whether the entry was merged and may be overridden.
     seen: HashMap<String, (usize, bool)>,
     key: Option<Key>,
 }
@@ -283,8 +281,8 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// Adds a finished node. `mark` is where it is used. For an alias this is not where it is
-    /// defined.
+    /// Adds a finished node. `mark` is the position of use, which for an alias differs from its
+    /// definition.
     fn add(&mut self, node: Node, mark: Mark) -> Result<(), SyntaxError> {
         match self.stack.last_mut() {
             None => self.root = Some(node),
@@ -346,7 +344,7 @@ impl MapFrame {
         Ok(())
     }
 
-    /// Handles `<<`: adds the missing keys from one or several mappings.
+    /// Handles `<<`: adds missing keys from one or several mappings.
     fn merge(&mut self, source: &Node, mark: Mark) -> Result<(), SyntaxError> {
         match &source.data {
             NodeData::Map(entries) => {

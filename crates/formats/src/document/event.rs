@@ -1,4 +1,4 @@
-//! A scalar as scanned, with its style and tag, and its value.
+//! A scanned scalar with its style, tag and value.
 
 use saphyr_parser::{ScalarStyle, Span, Tag};
 use serde_json::Value;
@@ -17,7 +17,6 @@ impl Scalar<'_> {
         self.style == ScalarStyle::Plain && self.tag.is_none()
     }
 
-    /// Number of columns before the first character, if known.
     pub fn inset(&self) -> Option<usize> {
         if self.tag.is_some() || self.span.start.line() != self.span.end.line() {
             return None;
@@ -50,7 +49,7 @@ impl Scalar<'_> {
     }
 }
 
-/// Checks the tag of a list or mapping. Only its own tag is accepted.
+/// Checks the tag of a list or mapping. Accepts only the standard tag of the collection.
 pub(super) fn collection_tag(
     tag: Option<&Tag>,
     expected: &str,

@@ -1,4 +1,4 @@
-//! YAML and JSON files as trees with positions. Independent of what keys mean.
+//! YAML and JSON files as trees with positions, independent of the meaning of keys.
 //!
 //! A library scans the text. The [`Dialect`] determines the types of plain scalars.
 
@@ -84,7 +84,8 @@ impl Node {
         }
     }
 
-    /// Converts a JSON value. All of it has one position, such as that of a command-line option.
+    /// Converts a JSON value. All nodes get the same position, such as that of a command-line
+    /// option.
     pub fn from_value(mark: Mark, value: Value) -> Node {
         let data = match value {
             Value::Array(items) => NodeData::List(

@@ -1,4 +1,5 @@
-//! Types of plain scalars, by js-yaml 3 or by the core schema of YAML 1.2. Dates stay text.
+//! Types of plain scalars, according to js-yaml 3 or the core schema of YAML 1.2. Dates remain
+//! text.
 
 use query::value;
 use serde_json::Value;
@@ -36,7 +37,6 @@ pub(super) fn resolve(text: &str, dialect: Dialect) -> Result<Value, String> {
     }
 }
 
-/// Whether a text looks like `2024-01-01` or one of its longer forms.
 pub(super) fn looks_like_a_date(text: &str) -> bool {
     let bytes = text.as_bytes();
     let digit = |i: usize| bytes.get(i).is_some_and(u8::is_ascii_digit);
@@ -69,7 +69,7 @@ fn sign(text: &str) -> (i128, &str) {
     }
 }
 
-/// Parses digits of a radix. `_` is allowed between them, but not at the end.
+/// Parses digits of a radix. `_` is allowed between digits but not at the end.
 fn digits(text: &str, radix: u32) -> Option<Number> {
     let plain = text.replace('_', "");
     if plain.is_empty() || text.ends_with('_') || !plain.chars().all(|c| c.is_digit(radix)) {
@@ -110,7 +110,6 @@ fn js_integer(text: &str) -> Option<Number> {
     Some(signed(number, sign))
 }
 
-/// Parses base 60: `1:30` is 90. js-yaml 3 supports this part of YAML 1.1.
 fn base_60(first: &str, rest: &str) -> Option<i128> {
     let Number::Whole(first) = digits(first, 10)? else {
         return None;
@@ -158,7 +157,7 @@ fn js_float(text: &str) -> Option<Number> {
         .map_or((mantissa, None), |(w, f)| (w, Some(f)));
     let digits_and_lines = |s: &str| s.bytes().all(|b| b.is_ascii_digit() || b == b'_');
     let whole_ok = match whole {
-        // Allowed only without a sign, and with a fraction.
+        // An empty integer part requires a fraction and no sign.
         "" => sign == 1 && !text.starts_with('+') && fraction.is_some_and(|f| !f.is_empty()),
         "0" => true,
         _ => matches!(whole.as_bytes()[0], b'1'..=b'9') && digits_and_lines(whole),

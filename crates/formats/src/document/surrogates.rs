@@ -1,5 +1,5 @@
 //! Joins surrogate pairs. JSON escapes a character beyond U+FFFF with two escapes
-//! (`\\ud83d\\ude00`), YAML with one. Positions in the file are kept.
+//! (`\\ud83d\\ude00`), YAML with one. Positions in the file are preserved.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ const ONE: usize = 10;
 
 pub(super) struct Joined<'a> {
     pub text: Cow<'a, str>,
-    /// Line and column of each pair, from 1, in the joined text.
+    /// Line and column of each pair in the joined text, counted from 1.
     places: Vec<(usize, usize)>,
 }
 
@@ -23,7 +23,7 @@ impl Joined<'_> {
 
 pub(super) fn joined(text: &str) -> Joined<'_> {
     let may_be_json = text.trim_start().starts_with(['{', '[']) && text.contains("\\u");
-    // Only in JSON does a backslash always start an escape.
+    // A backslash always starts an escape only in JSON.
     if !may_be_json || serde_json::from_str::<Value>(text).is_err() {
         return Joined {
             text: Cow::Borrowed(text),
@@ -41,7 +41,7 @@ pub(super) fn joined(text: &str) -> Joined<'_> {
             column += ONE;
             PAIR
         } else {
-            // A backslash that is escaped does not start another escape.
+            // An escaped backslash does not start another escape.
             let taken = if rest.starts_with("\\\\") {
                 2
             } else {

@@ -1,5 +1,5 @@
-//! Reads campaigns: native plans with a list of stages. A stage is the campaign's plan with its own
-//! load and further criteria and stop rules, or the command line of another tool.
+//! Reads campaigns: native plans with a list of stages. A stage has a separate load and further
+//! criteria and stop rules, or is the command line of another tool.
 
 mod cool_down;
 mod deployment;
@@ -30,7 +30,7 @@ pub struct Campaign {
     /// The base URL, or the embedded target (`lab:NAME`). `None` if other tools run all stages.
     pub target: Option<String>,
     pub stages: Vec<PlannedStage>,
-    /// How to wait between stages and after the last one. `None` for no wait.
+    /// How to wait between stages and after the last one. `None` means no wait.
     pub cool_down: Option<CoolDown>,
     pub scaling: Option<Scaling>,
     pub about: Option<About>,
@@ -59,7 +59,6 @@ pub struct StageCommand {
     pub words: Vec<String>,
     pub criteria: Vec<String>,
     pub stop: Vec<String>,
-    /// Server metrics, as `NAME=PLACE`.
     pub server: Vec<String>,
 }
 
@@ -69,17 +68,15 @@ pub enum OnFail {
     Continue,
 }
 
-/// How to wait until the service is as it was before the load.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CoolDown {
     pub at_most_ns: u64,
     pub rate: Rate,
-    /// Duration for which the service must be as before.
     pub settled_ns: u64,
     pub baseline: usize,
 }
 
-/// Loads a campaign with the plans of all its stages. Fails with all problems and their positions.
+/// Loads a campaign with the plans of all stages. Fails with all problems and their positions.
 pub fn load(inputs: &Inputs) -> Result<Campaign, LoadErrors> {
     load_with(inputs, &from_disk)
 }
@@ -121,8 +118,7 @@ fn load_with(inputs: &Inputs, read: ReadFile<'_>) -> Result<Campaign, LoadErrors
     }
 }
 
-/// Returns the plan of the stage with this name. Without stages, returns the plan itself if no
-/// stage is requested.
+/// Returns the plan of the stage with this name, or the plan itself if it has no stages.
 pub(super) fn plan_of(root: &Node, inputs: &Inputs, findings: &mut Findings) -> Option<Node> {
     let stages = root.entry("stages");
     match (&inputs.stage, stages) {
@@ -207,7 +203,7 @@ fn of_stage(root: &Node, stage: &Node) -> Node {
     plan
 }
 
-/// Concatenates two lists. Other nodes are not changed. They are reported where they are read.
+/// Concatenates two lists. Returns other nodes unchanged, because their reader reports them.
 fn joined(common: Option<&Node>, own: &Node) -> Node {
     match (common.and_then(Node::as_list), own.as_list()) {
         (Some(common), Some(own_items)) => Node {
@@ -245,7 +241,7 @@ impl CampaignReader<'_> {
             self.findings.problem(stages.value.mark, "`stages` has none: write for example `- { name: peak, load: { rate: 20/s, duration: 1m } }`");
         }
         if !items.iter().any(|item| item.get("load").is_some()) {
-            // Otherwise, if no stage has a load, unknown keys would not be checked.
+            // If no stage has a load, unknown keys would otherwise remain unchecked.
             entries(root, "plan", model::PLAN, self.findings);
             let version = root.get(KEY).map(|node| (node.mark, node.to_value()));
             if let Some((mark, version)) = version.filter(|(_, version)| *version != 1) {
@@ -398,7 +394,7 @@ impl CampaignReader<'_> {
             self.findings.problem(run.mark, "`run` is empty: write another tool's command line, for example `locust -f locustfile.py --headless -t 30s`");
             return None;
         }
-        // Parsed only to report problems. The command receives the texts.
+        // Parse the texts only to report problems. The command receives them unchanged.
         let mut texts = |key: &str| -> Vec<String> {
             let own = stage.get(key);
             let all = match own {
@@ -416,8 +412,8 @@ impl CampaignReader<'_> {
         })
     }
 
-    /// Formats each source as `NAME=PLACE`. A mapping cannot be passed to the command line of
-    /// another tool.
+    /// Formats each source as `NAME=PLACE`, because a mapping cannot be passed on the command line
+    /// of another tool.
     fn sources(&mut self, node: Option<&Node>) -> Vec<String> {
         let mut sources = Vec::new();
         for Entry { key, value, .. } in node.map(Node::entries).unwrap_or_default() {

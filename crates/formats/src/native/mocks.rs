@@ -28,20 +28,19 @@ const NO_BODY: [u16; 2] = [204, 304];
 
 pub type Recorded<'a> = &'a dyn Fn(&Reference) -> Result<MockLatency, String>;
 
-/// Loads the mocks of a plan. Empty if it has none. Of the rest of the plan, only keys are checked.
+/// Loads the mocks of a plan. Returns an empty list if the plan has none.
 ///
 /// Fails with all problems of the mocks and their positions.
 pub fn load(inputs: &Inputs, recorded: Recorded<'_>) -> Result<Vec<Mock>, LoadErrors> {
     load_with(inputs, recorded, &from_disk)
 }
 
-/// Names of a plan's mocks. Does not look up recorded runs.
+/// Returns the names of a plan's mocks, without looking up recorded runs.
 pub fn names(inputs: &Inputs) -> Result<Vec<String>, LoadErrors> {
     let mocks = load_with(inputs, &unread, &from_disk)?;
     Ok(mocks.into_iter().map(|mock| mock.name).collect())
 }
 
-/// Like [`load`], for a text. Used by tests and fuzzing.
 pub fn of_text(name: &str, text: &str, recorded: Recorded<'_>) -> Result<Vec<Mock>, LoadErrors> {
     let inputs = Inputs {
         files: vec![name.into()],
@@ -77,7 +76,7 @@ pub(super) fn names_of(node: Option<&Node>, findings: &mut Findings) -> Vec<Stri
     mocks.map(|mock| mock.name).collect()
 }
 
-/// Placeholder for recorded latencies, for plans whose mocks are not served.
+/// Returns a placeholder for recorded latencies, for plans whose mocks are not served.
 #[expect(
     clippy::unnecessary_wraps,
     reason = "it belongs where a record is read"
@@ -331,7 +330,6 @@ fn fault(item: &Node, findings: &mut Findings) -> Option<Fault> {
     read::grammar(&node, parse_fault(&text), findings)
 }
 
-/// Address for a mock that is not running. It cannot be reached.
 #[must_use]
 pub(super) fn nowhere() -> String {
     "http://127.0.0.1:0".to_owned()

@@ -1,4 +1,4 @@
-//! Native plans: `loadline: 1` and a strict grammar. Unknown keys, durations without unit, and
+//! Native plans: `loadline: 1` and a strict grammar. Unknown keys, durations without a unit, and
 //! unset variables are problems.
 
 mod about;
@@ -28,10 +28,11 @@ impl TestFileReader for Plans {
     }
 
     fn detects(&self, file: &FileSample<'_>) -> bool {
-        // A broken file still goes to this reader, which reports the position of the error.
+        // Accept broken files too, because this reader reports the position of the error.
         let entries = file.root().map_or(&[][..], |root| root.entries());
         let has = |key: &str| entries.iter().any(|entry| entry.key == key);
-        // A plan that lacks its first line. No other format has a load or stages at the top.
+        // Accept a plan without its first line, because no other format has a load or stages at the
+        // top.
         entries.first().is_some_and(|entry| entry.key == KEY)
             || (has("load") || has("stages")) && !has("config")
             || file.is_broken() && file.first_word() == KEY
@@ -52,7 +53,6 @@ impl TestFileReader for Plans {
 
 const KEY: &str = "loadline";
 
-/// Loads a native plan and its tables. Fails with all problems and their positions.
 pub fn load(inputs: &Inputs) -> Result<Plan, LoadErrors> {
     let noting = Noting::default();
     let plan = load_with(inputs, &|path| noting.read(path))?;
@@ -67,7 +67,7 @@ pub fn translate_text(name: &str, text: &str) -> Result<Plan, LoadErrors> {
     load_with(&inputs, &from_text(name, text))
 }
 
-/// Whether a file is a native plan with stages. False if it cannot be read.
+/// Whether a file is a native plan with stages. `false` if the file cannot be read.
 #[must_use]
 pub fn is_campaign(inputs: &Inputs) -> bool {
     let root = open_plan(inputs, &from_disk, &mut Findings::default());

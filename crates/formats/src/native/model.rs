@@ -1,5 +1,5 @@
-//! The keys of each mapping of a native plan. Other keys are rejected; the message suggests the
-//! nearest one.
+//! The keys of each mapping of a native plan. Other keys are rejected with a message that suggests
+//! the nearest key.
 
 pub const PLAN: &[&str] = &[
     "loadline",
@@ -129,7 +129,7 @@ pub const CSV: &[&str] = &[
 ];
 pub const SCENARIO: &[&str] = &["name", "weight", "volume", "steps"];
 pub const VOLUME: &[&str] = &["volume", "hours", "clustering", "growth"];
-/// Keys of steps that are not requests. The key of a request is its method.
+/// Keys of steps other than requests. The key of a request is its method.
 pub const STEPS: &[&str] = &["think", "loop", "log", "exit", "choose"];
 pub const KEYS_WITH_STEPS: &[&str] = &["if", "group", "steps"];
 pub const BRANCH: &[&str] = &["weight", "steps"];

@@ -1,4 +1,4 @@
-//! Reads single values. Each function returns the value, or reports a problem and returns nothing.
+//! Reads single values. Each function returns the value, or reports a problem and returns `None`.
 
 use plan::{
     Rate,
@@ -11,7 +11,7 @@ use crate::{
     nearest::nearest,
 };
 
-/// Reads a mapping and checks its keys. Empty if the node is not a mapping.
+/// Reads a mapping and checks its keys. Returns an empty list if the node is not a mapping.
 pub(super) fn entries<'n>(
     node: &'n Node,
     what: &str,
@@ -41,8 +41,7 @@ pub(super) fn entries<'n>(
     node.entries()
 }
 
-/// Reports a missing key. Does nothing if an unknown key was reported, because that may be the same
-/// key misspelled.
+/// Reports a missing key, unless an unknown key may be a misspelling of it.
 pub(super) fn missing(
     node: &Node,
     keys: &[&str],

@@ -1,5 +1,5 @@
-//! JSON schema of native plans, for editors. Keys come from [`super::model`], which also validates
-//! plans. This module describes their values. The schema cannot express checks of labels or files.
+//! JSON schema of native plans, for editors. Keys come from [`super::model`]. The schema cannot
+//! express checks of labels or files.
 
 mod mqtt;
 mod steps;

@@ -1,4 +1,4 @@
-//! Counts Artillery's figures under its own metric names: counters, sketches, times in whole
+//! Counts Artillery's figures under Artillery's metric names: counters, sketches, times in whole
 //! milliseconds.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,22 +31,21 @@ pub struct Accumulator {
 struct HotCounts {
     created: Vec<u64>,
     requests: u64,
-    /// Bytes of bodies. `None` before the first body.
     downloaded: Option<u64>,
-    /// Responses by (step, status, whether it is the last of a chain of redirects).
+    /// Responses by step, status, and whether they end a chain of redirects.
     answers: BTreeMap<(u32, u16, bool), (u64, Sketch)>,
-    /// Responses whose endpoint does not follow from the step.
+    /// Responses whose endpoint cannot be derived from the step.
     made: BTreeMap<(String, u16), (u64, Sketch)>,
     server: BTreeMap<String, Sketch>,
     completed: u64,
     failed: u64,
     skipped: u64,
     sessions: Sketch,
-    /// The parts dns, tcp, tls and total, in whole milliseconds.
+    /// The times dns, tcp, tls and total, in whole milliseconds.
     parts: [Sketch; 4],
     errors: BTreeMap<String, u64>,
     expected: BTreeMap<String, [u64; 2]>,
-    /// Numbers of satisfied, tolerated and frustrated. `None` before the first response.
+    /// Numbers of satisfied, tolerated and frustrated responses. `None` before the first response.
     apdex: Option<[u64; 3]>,
     counter_span: Option<(u64, u64)>,
     histogram_span: Option<(u64, u64)>,
@@ -54,7 +53,7 @@ struct HotCounts {
 }
 
 impl HotCounts {
-    /// Counters that Artillery shows even if they are zero.
+    /// Returns counters that Artillery shows even if they are zero.
     fn of_nothing(&self) -> [(&'static str, Option<u64>); 5] {
         let ended = self.completed + self.failed > 0;
         let apdex = self.apdex.map_or([None; 3], |classes| classes.map(Some));
@@ -141,15 +140,14 @@ impl Accumulator {
             .errors
             .entry(format!("errors.{name}"))
             .or_default() += 1;
-        // `metrics-by-endpoint` counts unanswered requests. A failed capture comes after a
-        // response.
+        // `metrics-by-endpoint` counts unanswered requests. A failed capture follows a response.
         if let Some(endpoint) = step.and_then(|step| self.endpoint(step)) {
             let name = format!("{}.{endpoint}.errors.{name}", self.namespace);
             *self.counts.errors.entry(name).or_default() += 1;
         }
     }
 
-    /// Counts the head of a response, in whole milliseconds of the wall clock as in the original.
+    /// Counts the head of a response, in whole milliseconds of the wall clock like the original.
     fn head(&mut self, event: &ResponseCounts<'_>, ms: f64) {
         let own = event.last && event.endpoint.is_none();
         let answers = &mut self.counts.answers;
@@ -199,8 +197,8 @@ impl accumulator::Accumulator for Accumulator {
                 counts.sessions.add(session_ns as f64 / MS as f64);
                 widen(&mut counts.histogram_span, at);
             }
-            // The stop cut it off. As in the original, it counts neither as completed nor as
-            // failed.
+            // As in the original, a user whom the stop interrupted counts neither as completed nor
+            // as failed.
             Event::UserFailed {
                 reason: Reason::Fault(Fault::Unfinished),
                 ..
@@ -245,7 +243,7 @@ impl accumulator::Accumulator for Accumulator {
                     counts.apdex(total_ns, satisfied_ns);
                 }
             }
-            // Sent by the hook: kind of an expectation, and whether it held.
+            // The hook reports the type of an expectation and whether it was met.
             Event::Custom { name, value } => {
                 let counted = match counts.expected.get_mut(name) {
                     Some(counted) => counted,

@@ -1,5 +1,4 @@
-//! Names of endpoints, as by the plugin `metrics-by-endpoint`: host and port unless they are the
-//! target's, path, and the request's name.
+//! Names of endpoints, as in the plugin `metrics-by-endpoint`.
 
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +24,7 @@ impl Default for Endpoints {
 }
 
 impl Endpoints {
-    /// The name. `None` if the request is not counted.
+    /// Returns the name of the endpoint. `None` if the request does not count.
     #[must_use]
     pub fn name(&self, target: &str, url: &str, name: Option<&str>) -> Option<String> {
         match name.filter(|name| !name.is_empty()) {
@@ -59,7 +58,6 @@ impl Endpoints {
             place.push('/');
         }
         if authority.is_none() && path.starts_with('/') {
-            // The path is relative to the target's own path.
             place.push_str(&percent_decoded(split(target).1));
         }
         place.push_str(&percent_decoded(path));

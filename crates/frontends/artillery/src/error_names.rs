@@ -1,4 +1,4 @@
-//! Artillery's names of errors, most of which are Node.js'.
+//! Artillery's names of errors, most of which come from Node.js.
 
 use measure::{
     Fault,
@@ -38,7 +38,7 @@ fn fault_name(fault: Fault) -> &'static str {
         Fault::Tls(TlsFault::NotYetValid) => "CERT_NOT_YET_VALID",
         Fault::Tls(TlsFault::WrongName) => "ERR_TLS_CERT_ALTNAME_INVALID",
         Fault::Tls(TlsFault::Closed) => "ECONNRESET",
-        // This is the only alert that can arrive after the client has completed the handshake.
+        // No other alert can arrive after the client has completed the handshake.
         Fault::Tls(TlsFault::Alert(Alert::CertificateRequired)) => {
             "ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED"
         }
@@ -56,14 +56,14 @@ fn fault_name(fault: Fault) -> &'static str {
             "HPE_INVALID_CONSTANT"
         }
         Fault::TooManyRedirects => "ERR_TOO_MANY_REDIRECTS",
-        // Artillery has no size limit, so this name is not one of its own.
+        // Artillery has no size limit and therefore no name for this error.
         Fault::BodyTooLarge => "EMSGSIZE",
         Fault::Proxy => "ERR_PROXY_CONNECT",
         Fault::BadEncoding => "ERR_READING_RESPONSE_STREAM",
         Fault::NoDescriptors => "EMFILE",
         Fault::NoPorts => "EADDRNOTAVAIL",
         Fault::BadUrl => "ERR_INVALID_URL",
-        // Occurs only with a fixed list of hosts. Artillery has no such name.
+        // This occurs only with a fixed list of hosts. Artillery has no name for it.
         Fault::HostNotAllowed => "host not allowed",
         Fault::OutOfMemory => "ENOMEM",
     }

@@ -1,5 +1,4 @@
-//! Settings of a script's plugins. They are kept in plan and record, so that a run can be shown
-//! again.
+//! Settings of a script's plugins. Plan and record store them, so that a run can be shown again.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -11,19 +10,15 @@ pub struct Plugins {
     pub ensure: Option<Ensure>,
     pub apdex_ms: Option<f64>,
     pub extended_metrics: bool,
-    /// How endpoints are named. `None` without the plugin.
     #[serde(default)]
     pub endpoints: Option<Endpoints>,
-    /// Plugins whose figures appear only in files.
     #[serde(default)]
     pub hidden: Vec<String>,
-    /// What happens to expectations. `None` without the plugin.
     #[serde(default)]
     pub expect: Option<Expect>,
 }
 
 impl Plugins {
-    /// Reads the settings. Without any, returns the default.
     pub fn from_settings(settings: &Value) -> Result<Plugins, String> {
         if settings.is_null() {
             return Ok(Plugins::default());
@@ -35,12 +30,10 @@ impl Plugins {
 
     #[must_use]
     pub fn settings(&self) -> Value {
-        // Plain data can always be serialized.
         serde_json::to_value(self).unwrap_or(Value::Null)
     }
 }
 
-/// The checks of `ensure`. They use Artillery's figures.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ensure {
     pub max_error_rate: Option<f64>,

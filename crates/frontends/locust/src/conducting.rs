@@ -1,5 +1,5 @@
-//! A test with several processes. The master divides it and finishes the record; workers run parts.
-//! The Python package transports the parts.
+//! A test with several processes. The master divides the test and finishes the record, and workers
+//! run parts.
 
 use std::{
     fs,
@@ -32,7 +32,6 @@ pub(crate) struct Handed {
     machine: String,
 }
 
-/// Boot identifier of this machine. Empty if it is not available.
 fn machine() -> String {
     let id = fs::read_to_string("/proc/sys/kernel/random/boot_id");
     id.map(|id| id.trim().to_owned()).unwrap_or_default()
@@ -94,7 +93,7 @@ impl Conducting {
                 &"the live view is not available with several processes: the report at the end has everything",
             );
         }
-        // This process sends nothing, but the plan needs a driver.
+        // This process sends no requests, but the plan needs a driver.
         let (_, driver) = Bridge::new(1).map_err(|error| refused(error.to_string()))?;
         let options = EngineOptions {
             driver: Some(driver),
@@ -123,7 +122,6 @@ impl Conducting {
     pub fn handed(&self) -> Result<String, String> {
         let mut parts = self.parent.parts();
         let mut part = parts.next().ok_or("a test without processes")?;
-        // Workers may run in another working directory.
         part.run = fs::canonicalize(&part.run)
             .map_err(|error| format!("{}: {error}", part.run.display()))?;
         let handed = Handed {
@@ -135,7 +133,7 @@ impl Conducting {
         serde_json::to_string(&handed).map_err(|error| error.to_string())
     }
 
-    /// Whether a process has finished its part. `None` if it has not started.
+    /// Whether a process has finished its part. `None` if the process has not started.
     #[must_use]
     pub fn has_ended(&self, number: u64) -> Option<bool> {
         let manifest = record::read_manifest(&self.folder(number)).ok()?;
@@ -147,7 +145,6 @@ impl Conducting {
         self.record.join("parts").join(number.to_string())
     }
 
-    /// Records that the requests of this client are not measured.
     pub fn is_unmeasured(&mut self, source: &str) {
         self.parent.remark(EventKind::Unmeasured, source);
     }
@@ -156,7 +153,7 @@ impl Conducting {
         self.parent.remark(EventKind::Warning, text);
     }
 
-    /// Records server metrics. Call it about once a second.
+    /// Records server metrics. Should be called about once a second.
     pub fn look(&mut self) {
         self.parent.look();
     }

@@ -1,4 +1,4 @@
-//! Recognizes locustfiles by name. Does not read Python.
+//! Recognizes locustfiles by name, without reading Python.
 
 use formats::{Inputs, LoadErrors, TestFileReader};
 use plan::Plan;
@@ -15,7 +15,7 @@ impl TestFileReader for Locustfiles {
         &["py"]
     }
 
-    /// A locustfile is a program. Its requests are only known when it runs.
+    /// A locustfile is a program, so its requests are unknown until it runs.
     fn load(&self, inputs: &Inputs) -> Result<Plan, LoadErrors> {
         let file = inputs.files.first();
         let name = file.map(|file| file.display().to_string());

@@ -1,19 +1,18 @@
-//! Replaces this process with Python running Locust. So signals, terminal and exit code are
-//! Locust's.
+//! Replaces this process with Python running Locust, so that Locust handles signals, the terminal
+//! and the exit code.
 
 use std::{convert::Infallible, os::unix::process::CommandExt, process::Command};
 
 const HOW: &str = "pip install 'loadline[locust]' brings Locust and what it needs";
 
-/// Replaces this process with Locust.
 pub fn become_locust(
     arguments: &[String],
     variables: &[(&str, String)],
 ) -> Result<Infallible, String> {
     let python = session::python::with_package(HOW)?;
     let error = Command::new(&python)
-        // With `-P`, as with `locust`, a file `locust.py` or `gevent.py` in the folder does not
-        // hide a package.
+        // With `-P`, as with `locust`, a file `locust.py` or `gevent.py` in the folder cannot hide
+        // a package.
         .args(["-P", "-m", "loadline.locust"])
         .args(arguments)
         .envs(variables.iter().map(|(name, value)| (*name, value)))

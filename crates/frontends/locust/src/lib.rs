@@ -1,5 +1,5 @@
-//! Front end for Locust. Locust reads the locustfile, runs users and prints. Our engine sends and
-//! measures requests. [`interpreter`] starts Locust. During a test, the Python package uses
+//! Front end for Locust. Locust reads the locustfile and runs users, while Loadline's engine sends
+//! and measures requests. [`interpreter`] starts Locust. During a test, the Python package uses
 //! [`Running`].
 
 #![forbid(unsafe_code)]
@@ -56,7 +56,7 @@ impl FrontEnd for Locust {
         }
     }
 
-    /// Empty, because Locust's tables are not recorded.
+    /// Returns an empty text, because the record does not contain Locust's tables.
     fn printed(&self, _: &Run) -> String {
         String::new()
     }

@@ -1,4 +1,5 @@
-//! `loadline run locustfile.py`: translates flags to Locust's. Refuses flags without an equivalent.
+//! `loadline run locustfile.py`: translates Loadline's flags to Locust's and refuses flags without
+//! an equivalent.
 
 use plan::units::SECOND;
 use session::{ExternalTool, RunOptions};
@@ -31,7 +32,7 @@ fn command_line(options: &RunOptions<'_>) -> Result<Vec<String>, String> {
         say("--host", target.to_owned());
     }
     if let Some(users) = options.connections {
-        // All users start at once, as in our closed loop.
+        // Start all users at once, like Loadline's own closed loop.
         say("--users", users.to_string());
         say("--spawn-rate", users.to_string());
     }

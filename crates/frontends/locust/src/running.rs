@@ -1,4 +1,4 @@
-//! A running test: a session that runs behind a bridge, on its own thread.
+//! A running test: a session that a bridge controls, on its own thread.
 
 use std::{
     sync::{Arc, Mutex, PoisonError, mpsc},
@@ -27,7 +27,7 @@ pub struct RunningTest {
 }
 
 impl RunningTest {
-    /// Starts a test. Requests may be sent once this returns. On a terminal, a live view is added.
+    /// Starts a test and returns once requests can be sent.
     pub fn begin(
         test: &LocustTest,
         is_watched: bool,
@@ -47,7 +47,7 @@ impl RunningTest {
         })
     }
 
-    /// Starts a part. Records locally if the part's folder is on another machine.
+    /// Starts a part. Records to a local folder if the part's folder is on another machine.
     pub fn begin_part(
         handed: &str,
         number: u64,
@@ -108,7 +108,6 @@ impl RunningTest {
             })
             .map_err(|error| refused(format!("cannot start a thread for the test: {error}")))?;
         let Ok(record) = begun.recv() else {
-            // The run ended before the load started. The thread returns the reason.
             let reported = thread.join().unwrap_or_default();
             return Err(reported.lines);
         };

@@ -27,7 +27,6 @@ pub(crate) fn lines(problems: &[Problem]) -> Vec<String> {
     problems.iter().map(ToString::to_string).collect()
 }
 
-/// Collects messages, because only Python prints.
 pub(crate) struct TestObserver<'t> {
     pub summary: &'t Mutex<TestSummary>,
     pub began: Option<mpsc::Sender<Option<String>>>,
@@ -48,7 +47,6 @@ impl Observer for TestObserver<'_> {
     fn started(&mut self, run: &Run) {
         let place = run.dir.as_ref().map(|dir| dir.display().to_string());
         if let Some(began) = &self.began {
-            // The receiver is still waiting at this point.
             let _ = began.send(place);
         }
     }
@@ -107,7 +105,6 @@ impl RunObserver for TestObserver<'_> {
     }
 }
 
-/// Number of requests that were not sent through the bridge.
 fn by_others(summary: &Summary) -> u64 {
     let labels = summary.labels.iter();
     labels
@@ -145,7 +142,7 @@ fn arrivals(summary: &Summary) -> Vec<String> {
     lines
 }
 
-/// Lines with figures that Locust lacks: exact percentiles, waiting time of the script, validity.
+/// Formats figures that Locust does not report.
 fn own_lines(summary: &Summary) -> Vec<String> {
     let mut lines = Vec::new();
     let requests = &summary.requests;

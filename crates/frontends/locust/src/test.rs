@@ -1,4 +1,4 @@
-//! What is known of a test before it starts, and its plan. All processes compute the same plan.
+//! Settings of a test and its plan. All processes compute the same plan.
 
 use std::path::Path;
 
@@ -16,7 +16,6 @@ pub struct LocustTest {
     pub duration_ns: Option<u64>,
     pub files: Vec<String>,
     pub settings: Vec<(String, String)>,
-    /// Rate at which tasks start. `None` for a closed loop.
     #[serde(default)]
     pub arrivals: Option<String>,
     pub checks: String,
@@ -65,7 +64,7 @@ impl LocustTest {
     }
 }
 
-/// Checks environment variables with criteria, stop rules and arrivals.
+/// Validates the criteria, stop rules and arrivals in environment variables.
 pub fn check_wishes() -> Result<(), String> {
     let first = |problems: Vec<Problem>| problems[0].message.clone();
     rules::criteria(&rules::checks()).map_err(first)?;

@@ -1,4 +1,5 @@
-//! MQTT clients alongside the scenarios of a native plan: their driver, and the ledger of messages.
+//! MQTT clients that run alongside the scenarios of a native plan: their driver, and the message
+//! ledger.
 
 use std::sync::Arc;
 
@@ -19,8 +20,8 @@ pub fn stamp_of_parts(seed: u64, at_ns: u64) -> u32 {
     ((seed.rotate_left(32) ^ at_ns).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32
 }
 
-/// The driver for the plan's clients, if it has any. All processes of a run must use the same
-/// stamp.
+/// Creates the driver for the plan's MQTT clients, if there are any. All processes of a run must
+/// use the same stamp.
 #[must_use]
 pub fn driven(plan: &Plan, seed: u64, stamp: Option<u32>) -> Option<BackgroundWork> {
     let background = plan.background.as_ref()?;
@@ -42,7 +43,7 @@ pub fn driven(plan: &Plan, seed: u64, stamp: Option<u32>) -> Option<BackgroundWo
     })
 }
 
-/// The ledger of messages, as sentences and as counts by name.
+/// Returns the message ledger as sentences and as counts by name.
 #[must_use]
 pub fn found(run: &Run) -> (Vec<String>, serde_json::Value) {
     let mut reported = print::tally(run);

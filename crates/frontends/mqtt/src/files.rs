@@ -1,5 +1,4 @@
-//! Reads files that are named on the command line (credentials, payloads, certificates) and checks
-//! them.
+//! Reads and checks files named on the command line: credentials, payloads, certificates.
 
 use std::path::Path;
 

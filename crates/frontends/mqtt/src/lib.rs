@@ -1,6 +1,6 @@
 //! Front end for MQTT: `loadline mqtt conn|pub|sub` with emqtt-bench's options. [`read`] creates
-//! plans, [`background`] runs clients alongside scenarios, [`MqttAccumulator`] keeps counts,
-//! [`print`] prints them.
+//! plans, [`background`] runs clients alongside scenarios, [`MqttAccumulator`] keeps counts, and
+//! [`print`] formats them.
 
 #![forbid(unsafe_code)]
 

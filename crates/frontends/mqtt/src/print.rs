@@ -1,5 +1,5 @@
-//! The ledger of messages, from the record: due, sent, confirmed, delivered, lost, and whether the
-//! load was sustained.
+//! The message ledger, computed from the record: due, sent, confirmed, delivered and lost messages,
+//! and whether the load was sustained.
 
 use std::{fmt::Write, path::Path};
 
@@ -17,7 +17,6 @@ pub(crate) fn tally(run: &Run) -> Tally {
     for (_, part) in run.frontend_parts() {
         all.merge(part);
     }
-    // The final counts include the live ones.
     all.counters
         .retain(|name, _| !PROGRESS.contains(&name.as_str()));
     all
@@ -36,7 +35,7 @@ pub fn write_json(path: &Path, outcome: &RunOutcome<'_>) -> Result<(), String> {
         .map_err(|error| format!("cannot write {}: {error}", path.display()))
 }
 
-/// Whether all clients have reported: it is not a part of a run, and no node was lost.
+/// Whether all clients have reported: the run is not a part, and no node was lost.
 pub(crate) fn is_whole(run: &Run) -> bool {
     run.manifest.share.is_none()
         && run.missing.is_empty()
@@ -129,7 +128,6 @@ pub fn ledger(run: &Run) -> String {
     out
 }
 
-/// Messages that were planned but never due, and subscriptions without a response.
 fn never_due(reported: &Tally) -> String {
     let of = |name: &str| reported.counters.get(name).copied().unwrap_or(0);
     let mut out = String::new();
@@ -228,10 +226,9 @@ fn verdict(reported: &Tally) -> String {
     format!("load: not sustained 1s after the load: {rest}")
 }
 
-/// Describes failed messages that no criterion or stop rule covers.
 fn unchecked(run: &Run, reported: &Tally) -> Option<String> {
     let of = |name: &str| reported.counters.get(name).copied().unwrap_or(0);
-    // The manifest also has the conditions of stop rules.
+    // Stop rules count as checks too. The manifest contains their conditions.
     let conditions = run.manifest.criteria.iter().chain(&run.manifest.stop);
     let checked: Vec<Metric> = conditions
         .filter_map(|text| Some(plan::criteria::parse_criterion(text).ok()?.metric))

@@ -1,4 +1,4 @@
-//! Reads the command line. Options have emqtt-bench's names where it has them.
+//! Parses the command line. Options have the same names as in emqtt-bench where it has them.
 
 use std::path::PathBuf;
 
@@ -230,7 +230,7 @@ impl MqttSubcommand {
         }
     }
 
-    /// Maximum number of messages of all clients. `None` if there is a schedule.
+    /// Returns the maximum number of messages of all clients. `None` if there is a schedule.
     #[must_use]
     pub fn limit(&self) -> Option<u64> {
         match self {
@@ -243,7 +243,7 @@ impl MqttSubcommand {
     ///
     /// # Errors
     ///
-    /// One line about the first problem.
+    /// Returns an error in one line that describes the first problem.
     pub fn plan(&self) -> Result<Plan, String> {
         let common = self.common();
         let mut plan = match self {
@@ -276,7 +276,6 @@ impl MqttSubcommand {
 }
 
 impl Common {
-    /// Returns the drain time.
     pub fn drain_ns(&self) -> Result<u64, String> {
         units::parse_duration(&self.drain).map_err(|e| format!("--drain '{}': {e}", self.drain))
     }
@@ -410,7 +409,7 @@ impl Pub {
             properties: self.properties()?,
             pace: None,
         });
-        // Receivers connect before publishers.
+        // Put receivers first, so that they connect before publishers.
         let mut groups = Vec::new();
         if self.subscribers > 0 {
             groups.push(self.receivers()?);
@@ -447,7 +446,7 @@ impl Pub {
         Ok(properties)
     }
 
-    /// Maximum number of messages of all clients. `None` if there is a schedule.
+    /// Returns the maximum number of messages of all clients. `None` if there is a schedule.
     #[must_use]
     pub fn limit(&self) -> Option<u64> {
         (self.every_ms == 0 && self.limit > 0).then_some(self.limit)
@@ -466,7 +465,8 @@ impl Pub {
             qos: self.subscribe_qos.unwrap_or(self.qos),
         }];
         receivers.will = None;
-        // Clients with the same identifier would disconnect each other.
+        // Give receivers other identifiers, because a server disconnects a client when another one
+        // has the same identifier.
         for credential in &mut receivers.credentials {
             credential.client_id = None;
         }
@@ -502,7 +502,7 @@ impl Pub {
     }
 }
 
-/// Turns a topic into a filter. Levels with placeholders become wildcards.
+/// Converts a topic to a topic filter. Levels with placeholders become wildcards.
 fn loosened(topic: &str) -> String {
     let levels = topic.split('/');
     let levels: Vec<&str> = levels
@@ -577,7 +577,7 @@ mod tests {
     fn publishers_take_turns_at_their_rates_together() {
         let plan = plan_of("pub -c 40 -I 20 -R 100 -t d/%i/x -q 1 -F 0 --duration 10s").unwrap();
         let schedule = plan.schedule(1);
-        // 40 clients × 50/s × 10 s, after the connects and another second.
+        // 40 clients × 50/s × 10 s. The load starts one second after the connects.
         assert_eq!(schedule.total(), 20_000);
         let first = schedule.at(0).unwrap().intended_ns;
         assert_eq!(first, 40 * SECOND / 100 + SETTLE_NS);

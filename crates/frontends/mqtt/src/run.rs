@@ -1,4 +1,5 @@
-//! `loadline mqtt`: prints a line per second, then summary and ledger. Exit codes are native.
+//! `loadline mqtt`: prints a line per second, then the summary and the ledger. Exit codes are
+//! Loadline's own.
 
 use std::{
     path::{Path, PathBuf},
@@ -32,7 +33,6 @@ pub fn command(
     without_command: fn(&[String], &SharedMessageSink) -> u8,
     sink: &SharedMessageSink,
 ) -> u8 {
-    // Pepeunit's load test has no subcommand.
     let (first, rest) = arguments
         .split_first()
         .map_or(("", arguments), |(first, rest)| (first.as_str(), rest));
@@ -91,7 +91,6 @@ fn job(command: &MqttCommand, notes: Vec<String>) -> Result<Job, String> {
         flat_out: matches!(plan.load, Load::Closed { .. }),
         own: Vec::new(),
         seed,
-        // A random stamp.
         run: (inputs::random_seed() >> 8) as u32,
         limit: command.what.limit(),
         clients: None,
@@ -138,7 +137,6 @@ fn conduct(job: Job, json: Option<&Path>, sink: &SharedMessageSink) -> u8 {
     }
 }
 
-/// Prepares a run and prints its notes.
 pub fn ready(job: Job, sink: &SharedMessageSink) -> Result<session::Ready, StartError> {
     let clients = match &job.plan.work {
         Work::Mqtt(work) => work.clients(),
@@ -231,7 +229,7 @@ impl RunObserver for RunPrinter {
         });
         match exit::code(outcome) {
             exit::PASS if !is_written => exit::COULD_NOT_RUN,
-            // Lateness of the machine does not affect this.
+            // No connection was accepted, so the result of the criteria does not matter.
             exit::PASS | exit::FAIL | exit::INVALID | exit::INCONCLUSIVE
                 if print::nobody_came_in(outcome.run) =>
             {

@@ -1,4 +1,4 @@
-//! Options of emqtt-bench that are not supported, each with an alternative.
+//! Options of emqtt-bench that are not supported, each with an alternative to suggest.
 
 const KNOWN: [(&[&str], &str); 4] = [
     (&["--ws"], "WebSocket is not supported, only TCP and TLS"),

@@ -1,7 +1,7 @@
-//! The figures of wrk and wrk2: whole microseconds, responses per thread and 100 ms, four kinds of
-//! errors.
+//! Counts the figures of wrk and wrk2: latencies in whole microseconds, responses per thread and
+//! 100 ms, four classes of errors.
 //!
-//! wrk2's figures begin when it has calibrated, ten seconds after the start. Earlier ones are kept
+//! wrk2 discards the figures of the first ten seconds, until it is calibrated. They are kept here
 //! for shorter runs.
 
 use measure::{
@@ -14,7 +14,6 @@ const US: u64 = 1_000;
 const TICK_NS: u64 = 100 * MS;
 const CALIBRATE_NS: u64 = 10_000 * MS;
 const CALIBRATE_PER_CONNECTION_NS: u64 = 5 * MS;
-/// Rates above this are not counted.
 const MAX_RATE: u64 = 10_000_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,7 +60,7 @@ enum ThreadLatency {
 struct Paced {
     corrected: Histogram,
     uncorrected: Histogram,
-    /// When calibration is due. `None` afterwards.
+    /// When calibration is due. `None` once calibrated.
     calibrate_at: Option<u64>,
     calibration: Option<Calibration>,
 }
@@ -72,12 +71,12 @@ struct Calibration {
     interval_ms: u64,
 }
 
-/// Response rate of a thread at regular ticks. Each is evaluated at the next event after it.
+/// Response rate of a thread, sampled at regular ticks. A tick is evaluated at the next event after
+/// it.
 #[derive(Debug, Default)]
 struct ThreadRate {
     since: u64,
     next_tick: u64,
-    /// Length of a tick. 0 before calibration.
     every: u64,
     answers: u64,
     samples: Vec<u64>,
@@ -90,7 +89,6 @@ impl ThreadRate {
 
     fn ticks(&mut self, now: u64) {
         while self.every > 0 && self.next_tick <= now {
-            // Ticks without responses extend the period.
             if self.answers > 0 {
                 let ms = ((self.next_tick - self.since) / MS).max(1);
                 let rate = (self.answers as f64 / ms as f64 * 1000.0) as u64;
@@ -135,7 +133,6 @@ impl Accumulator {
         }
     }
 
-    /// Handles everything that is due before `now`.
     #[inline]
     fn until(&mut self, now: u64) {
         if let ThreadLatency::Paced(paced) = &mut self.latency
@@ -158,7 +155,7 @@ impl Accumulator {
         self.counters.status += u64::from(status > 399);
         self.rate.answers += 1;
         match &mut self.latency {
-            // The original measures one latency per batch.
+            // wrk measures one latency per batch of pipelined requests.
             ThreadLatency::Exact(_) if !last => {}
             ThreadLatency::Exact(cells) => {
                 let us = service_ns / US;
@@ -198,7 +195,6 @@ impl Accumulator {
 }
 
 impl Paced {
-    /// Calibrates and resets the figures. `None` if there were no responses.
     fn calibrate(&mut self) -> Option<Calibration> {
         let mean = self.corrected.mean().filter(|mean| *mean > 0.0)?;
         let p90_us = self.corrected.quantile(0.9)?;
@@ -280,7 +276,6 @@ impl accumulator::Accumulator for Accumulator {
                     ("latency", &mut paced.corrected),
                     ("uncorrected", &mut paced.uncorrected),
                 ] {
-                    // Kept for runs that end before calibration.
                     if early {
                         continue;
                     }
@@ -298,7 +293,7 @@ impl accumulator::Accumulator for Accumulator {
     }
 
     fn finish(&mut self) -> Tally {
-        // The run is too short to calibrate, so report what there is.
+        // The run is too short to calibrate, so report the figures so far.
         if let ThreadLatency::Paced(paced) = &mut self.latency {
             paced.calibrate_at = None;
         }
@@ -372,7 +367,6 @@ mod tests {
         for _ in 0..10 {
             frontend.event(50 * MS, &answer(true, 0, US));
         }
-        // Nothing for most of a second, then ten: the rates are 100/s and 11/s, not 100, 0, 0, …
         for _ in 0..10 {
             frontend.event(950 * MS, &answer(true, 0, US));
         }

@@ -1,4 +1,4 @@
-//! `loadline run SCRIPT.lua --target URL`: a wrk script with Loadline's flags, report and exit
+//! `loadline run SCRIPT.lua --target URL`: runs a wrk script with Loadline's flags, report and exit
 //! codes.
 
 use std::path::Path;
@@ -68,14 +68,14 @@ impl ScriptRun for Lua {
         lua::flush_output();
         let Some(test) = &self.test else { return };
         self.trouble = test.failure();
-        // `done` is not called after a hang, or after an error in any process.
+        // Do not call `done` after a hang, or after an error in any process.
         let manifest = &ended.run.manifest;
         let is_dead = match &ended.error {
             Some(RunError::Stuck(_)) => true,
             Some(_) => manifest.processes.is_some(),
             None => false,
         };
-        // It is not called in a part either, because a part lacks the figures of the whole run.
+        // Do not call `done` in a part either, because a part lacks the figures of the whole run.
         let is_part = manifest.share.is_some();
         if self.trouble.is_none() && !is_dead && !is_part {
             let report = WrkReport::from_part(counted, ended.runtime_ns(), &self.target);
@@ -146,7 +146,6 @@ fn command(flags: &RunOptions<'_>) -> Result<WrkCommand, String> {
     })
 }
 
-/// Creates the plan. `None` if there are too few descriptors.
 fn plan(command: &WrkCommand, rate: Option<Rate>, insecure: bool) -> Result<Plan, String> {
     let mut plan = command.plan();
     if let Some(rate) = rate {

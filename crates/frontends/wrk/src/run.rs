@@ -1,5 +1,5 @@
-//! `loadline wrk`, or links called `wrk` or `wrk2`: their flags, standard output and exit codes, to
-//! the character. Loadline's own messages go to standard error.
+//! `loadline wrk`, also under the names `wrk` and `wrk2`. Flags, standard output and exit codes are
+//! exactly those of wrk. Loadline's own messages are written to standard error.
 
 use std::{
     path::Path,
@@ -36,7 +36,6 @@ const DRAIN_NS: u64 = 100 * MILLISECOND;
 
 pub fn command(persona: Persona, arguments: &[String], sink: &SharedMessageSink) -> u8 {
     let reading = read::read(arguments, persona);
-    // The order matters if both go to one terminal.
     if let Some(lines) = reading.err.strip_suffix('\n') {
         sink.say(&lines);
     }
@@ -102,7 +101,6 @@ struct Wrk<'a> {
     sink: &'a SharedMessageSink,
     screen: Screen<'a>,
     test: WrkTest,
-    /// The printed report. `None` if the script failed or hung.
     report: Option<WrkReport>,
     trouble: Option<RunRefusal>,
 }
@@ -130,7 +128,6 @@ impl RunObserver for Wrk<'_> {
             return;
         }
         if let Some(error @ RunError::Stuck(_)) = &ended.error {
-            // `done` is not called for a script that hangs.
             self.trouble = Some(format!("loadline: {error}"));
             return;
         }
@@ -186,17 +183,14 @@ pub fn accumulators(command: &WrkCommand) -> AccumulatorMaker {
     };
     let threads = AtomicU64::new(0);
     Arc::new(move || {
-        // Numbers of threads only need to be distinct.
         let number = threads.fetch_add(1, Ordering::Relaxed);
         Box::new(Accumulator::new(settings, number))
     })
 }
 
-/// Prints to standard error what wrk lacks: causes of errors, effect of the correction, validity.
 fn own_lines(summary: &Summary, report: &WrkReport, run: &Run, sink: &SharedMessageSink) {
     say_late(report, sink);
     for row in &summary.errors {
-        // Requests in flight at the end are not errors.
         if row.class != "unfinished" {
             let count = units::count(row.count);
             sink.say(&format_args!("loadline: {count} × {}", row.reason));

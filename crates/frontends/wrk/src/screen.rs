@@ -1,5 +1,4 @@
-//! Observer that prints wrk's live output. Keeps wrk's figures in case the record cannot be
-//! written.
+//! Prints wrk's live output. Keeps wrk's figures in case the record cannot be written.
 
 use measure::{Interval, accumulator::Tally};
 use record::Run;

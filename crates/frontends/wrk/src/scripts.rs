@@ -1,4 +1,4 @@
-//! Recognizes wrk scripts as test files, by name. They run themselves.
+//! Recognizes wrk scripts as test files by file name.
 
 use formats::{Inputs, LoadErrors, TestFileReader};
 use plan::Plan;

@@ -1,5 +1,4 @@
-//! A wrk command that is ready to run: states of the script, addresses, and a driver for each
-//! thread.
+//! A wrk command that is ready to run: Lua states, addresses, and a driver for each thread.
 
 use std::{cell::RefCell, rc::Rc, sync::Arc};
 
@@ -22,9 +21,9 @@ use crate::{figures, print::WrkReport, read::WrkCommand};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Strictness {
-    /// Like wrk: broken scripts are skipped, and late responses are accepted.
+    /// wrk's rules: broken scripts are skipped, and late responses are accepted.
     AsWrk,
-    /// Native: broken scripts are refused, and the time limit ends requests.
+    /// Loadline's rules: broken scripts are refused, and the time limit ends requests.
     Native,
 }
 
@@ -156,7 +155,7 @@ fn turns_of(plan: &Plan, seed: u64) -> Option<impl Fn() -> Turns + Clone + Send 
     let Shape::Rate(rate) = first.shape else {
         return None;
     };
-    // A schedule has whole arrivals, so the fraction of the last one is dropped.
+    // Drop the fraction of the last arrival.
     let in_all = u128::from(rate.count) * u128::from(first.duration_ns);
     let is_whole = in_all.is_multiple_of(rate.per_ns.max(1).into());
     let drawn = (first.arrivals == ArrivalProcess::Poisson || !is_whole).then(|| plan.load.clone());

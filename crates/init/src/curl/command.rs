@@ -65,7 +65,6 @@ impl CurlCommand {
     }
 }
 
-/// Reads commands. `--next` and each further URL start another one.
 pub fn read(words: &[Word], end: Mark) -> Result<Vec<CurlCommand>, SyntaxError> {
     let mut reader = CommandReader {
         words: words.iter(),
@@ -114,7 +113,6 @@ impl CommandReader<'_> {
     }
 
     fn long(&mut self, name: &str, word: &Word) -> Result<(), SyntaxError> {
-        // curl rejects `--name=value`, but it is often written.
         let (name, joined) = match name.split_once('=') {
             Some((name, value)) => (name, Some(value)),
             None => (name, None),

@@ -1,4 +1,4 @@
-//! `-F`: parts of a multipart form.
+//! Reads `-F` options: the parts of a multipart form.
 
 use std::path::Path;
 
@@ -15,7 +15,6 @@ use crate::{
     unknowns::Unknowns,
 };
 
-/// curl's content types by file extension. Other files are octet streams.
 const TYPES: [(&str, &str); 10] = [
     ("gif", "image/gif"),
     ("jpg", "image/jpeg"),
@@ -113,8 +112,6 @@ fn own_kind(content: &PartContent) -> Option<String> {
     (plan::media::content_type(name) != kind).then(|| kind.to_owned())
 }
 
-/// Splits at the first `;` (for files also `,`). Returns the part before it without quotes, and the
-/// rest.
 fn first<'t>(text: &'t str, is_file: bool, word: &Word) -> Result<(String, &'t str), SyntaxError> {
     if let Some(inside) = text.strip_prefix('"') {
         let mut value = String::new();

@@ -1,4 +1,4 @@
-//! curl command lines to a draft, from words or pasted text.
+//! Converts curl command lines, given as words or pasted text, to a draft.
 
 mod command;
 mod data_file;

@@ -1,4 +1,4 @@
-//! curl's options: what they mean, and whether a value follows.
+//! Meaning of each curl option, and whether a value follows.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Meaning {
@@ -60,7 +60,6 @@ const OPTIONS: &[(&str, &str, bool, Meaning)] = &[
     ("E", "cert", true, Says),
     ("", "key", true, Says),
     (":", "next", false, Says),
-    // Options about behaviour, output and retries.
     ("s", "silent", false, Nothing),
     ("S", "show-error", false, Nothing),
     ("v", "verbose", false, Nothing),
@@ -122,7 +121,6 @@ const OPTIONS: &[(&str, &str, bool, Meaning)] = &[
     ("", "noproxy", true, Nothing),
     ("", "expect100-timeout", true, Nothing),
     ("", "path-as-is", false, Nothing),
-    // Options that are not supported, or expressed in another way.
     ("T", "upload-file", true, UPLOAD),
     ("x", "proxy", true, PROXY),
     ("", "preproxy", true, PROXY),

@@ -256,7 +256,6 @@ fn data(pieces: &[BodyPiece], read: ReadFile<'_>) -> Result<Option<String>, Synt
     Ok(whole)
 }
 
-/// Reads `content`, `=content`, `name=content`, `@file` or `name@file`.
 fn urlencoded(word: &Word, read: ReadFile<'_>) -> Result<String, SyntaxError> {
     let text = &word.text;
     let Some(at) = text.find(['=', '@']) else {

@@ -1,5 +1,5 @@
-//! Splits pasted text into words like a POSIX shell, with bash's `$'…'`. Shell variables become
-//! environment variables. Other shell syntax is refused.
+//! Splits pasted text into words like a POSIX shell, including bash's `$'…'`. Turns shell variables
+//! into environment variables. Refuses other shell syntax.
 
 use formats::document::{Mark, SyntaxError};
 
@@ -18,7 +18,6 @@ pub struct Word {
     pub mark: Mark,
 }
 
-/// Splits a text. `variable` returns what replaces a shell variable.
 pub fn tokens(
     file: usize,
     text: &str,
@@ -80,7 +79,6 @@ impl Shell<'_> {
                 }
                 Some('|') => {
                     self.next();
-                    // In `a || b`, the second command is another one.
                     let is_or = self.skip("|");
                     return Ok(Some(if is_or { Token::End } else { Token::Pipe }));
                 }
@@ -250,7 +248,7 @@ impl Shell<'_> {
     fn ansi(&mut self, text: &mut String) -> Result<(), SyntaxError> {
         let at = self.at;
         let no_end = || refused(at, "this $' is not closed: close the quote");
-        // Collect bytes, because `\xc3\xa9` is one letter.
+        // Collect bytes first, because escapes such as `\xc3\xa9` form one character together.
         let mut bytes = Vec::new();
         loop {
             match self.next().ok_or_else(no_end)? {
@@ -322,7 +320,7 @@ impl Shell<'_> {
             let letter = char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER);
             bytes.extend_from_slice(letter.encode_utf8(&mut [0; 4]).as_bytes());
         } else {
-            // The lowest eight bits, as in bash.
+            // Bash keeps the lowest eight bits.
             bytes.push((code & 0xff) as u8);
         }
     }

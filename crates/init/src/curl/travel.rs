@@ -5,7 +5,6 @@ use formats::document::SyntaxError;
 use super::command::{BodyPiece, CurlCommand, refused};
 use crate::{draft::Http, placeholders};
 
-/// Takes settings from commands.
 pub fn take_over(commands: &[CurlCommand], http: &mut Http) -> Result<(), SyntaxError> {
     for BodyPiece { how, word } in commands.iter().flat_map(|command| &command.travel) {
         let text = &word.text;

@@ -1,5 +1,5 @@
-//! Links values in responses to later requests, so that they become captures. Values that the
-//! client sent first, or that are equal by chance, are not linked.
+//! Links values in responses to later requests, so that they become captures. Ignores values that
+//! the client sent first or that match by chance.
 
 use std::collections::{HashMap, HashSet};
 
@@ -59,8 +59,8 @@ pub struct Captured {
 }
 
 impl Chain {
-    /// Records a text that a request sends. Must be called in the order of steps, before the
-    /// response.
+    /// Records a text that a request sends. Must be called in step order, and before the step's
+    /// response is recorded.
     pub fn sends(&mut self, text: &str) {
         for word in words(text).map(|(_, word)| word).chain([text]) {
             if word.len() >= SHORTEST {
@@ -192,7 +192,6 @@ impl Chain {
     }
 }
 
-/// Path to a member: `.name` or `['a-b']`. `None` if it would start a template.
 fn member(key: &str) -> Option<String> {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     if key.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && key.chars().all(is_word) {
@@ -215,7 +214,7 @@ fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// Whether a value is worth linking: ids, tokens and links, but not words and small numbers.
+/// Whether a value is worth linking, such as an id, a token or a link.
 fn is_telling(key: &str, text: &str) -> bool {
     if !(SHORTEST..=LONGEST).contains(&text.len())
         || text.contains(char::is_whitespace)

@@ -1,4 +1,5 @@
-//! Selects the entries of the service. Omits assets, preflight requests and third parties.
+//! Selects the recorded requests to the service. Omits assets, preflight requests and third
+//! parties.
 
 use std::collections::BTreeSet;
 
@@ -32,7 +33,6 @@ pub struct LeftOut {
     pub incomplete: usize,
 }
 
-/// Selects entries, in the order of their start. Also returns what was left out.
 pub fn choose(mut entries: Vec<HarEntry>) -> (Vec<HarEntry>, LeftOut) {
     let mut left = LeftOut::default();
     if entries.iter().all(|entry| entry.time.is_some()) {
@@ -120,10 +120,9 @@ fn belongs(host: &str, main: &str) -> bool {
     parent.contains('.') && !SHARED.contains(&first) && is_below(host, parent)
 }
 
-/// Removes targets of redirects, because plans follow redirects themselves.
+/// Removes entries that are targets of redirects, because plans follow redirects.
 fn followed(entries: Vec<HarEntry>) -> Vec<HarEntry> {
     let mut steps: Vec<HarEntry> = Vec::new();
-    // Steps whose redirects were not found yet.
     let mut open: Vec<(usize, Url)> = Vec::new();
     for entry in entries {
         let url = Url::parse(&entry.url).ok();

@@ -1,4 +1,4 @@
-//! Comments out requests that replace or delete data, because a plan repeats them.
+//! Comments out requests that replace or delete data, because a plan runs them many times.
 
 use crate::draft::DraftRequest;
 
@@ -6,7 +6,7 @@ const CHANGING: [&str; 3] = ["put", "patch", "delete"];
 
 pub(super) fn comment_out(requests: &mut [DraftRequest]) -> usize {
     let mut count = 0;
-    // A step that is commented out sets no cookies.
+    // A step in a comment sets no cookies.
     let mut cookies = Vec::new();
     for request in requests {
         let is_changing = CHANGING.contains(&request.method.as_str());

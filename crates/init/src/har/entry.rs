@@ -41,7 +41,6 @@ pub fn is_incomplete(node: &Node) -> bool {
     request.is_some_and(Node::is_null) || is_null("method") || is_null("url")
 }
 
-/// Reads an entry. `None` for other schemes.
 pub fn read(node: &Node) -> Result<Option<HarEntry>, BrokenEntry> {
     let request = child(node, "request", "this entry")?;
     let method = text(child(request, "method", "this request")?)?;
@@ -175,7 +174,6 @@ fn set_cookies(answer: &Node, headers: &[(String, String)]) -> Vec<String> {
     let header = headers
         .iter()
         .filter(|(name, _)| name.eq_ignore_ascii_case("set-cookie"));
-    // Some browsers join cookies with line breaks.
     let lines = header.flat_map(|(_, value)| value.lines());
     let names = lines.map(|line| line.split('=').next().unwrap_or_default().trim().to_owned());
     names

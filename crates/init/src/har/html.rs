@@ -1,4 +1,4 @@
-//! Finds hidden form fields and meta tags with tokens in HTML text.
+//! Finds hidden form fields and token meta tags in HTML text.
 
 const MOST: usize = 1 << 20;
 const TOKENS: [&str; 4] = ["csrf-token", "csrf_token", "xsrf-token", "_token"];
@@ -43,7 +43,6 @@ pub fn fields(page: &str) -> Vec<Field> {
     all
 }
 
-/// Finds the end of a tag. A `>` in quotes does not end it.
 fn tag(text: &str) -> Option<&str> {
     let mut quote = None;
     for (at, letter) in text.char_indices() {
@@ -61,7 +60,8 @@ fn tag(text: &str) -> Option<&str> {
 fn field(tag: &str, key: &str) -> Option<Field> {
     let (name, _) = attribute(tag, "name")?;
     let (value, at) = attribute(tag, key)?;
-    // Escaped values are sent in another form, and braces would be read as variables.
+    // Skip HTML escapes, which are sent in another form, and braces, which would be read as
+    // variables.
     if value.is_empty()
         || value.contains('&')
         || tag.contains(['{', '}'])

@@ -1,4 +1,4 @@
-//! Drafts a plan from a HAR recording: steps with captures and pauses.
+//! Drafts a plan with captures and pauses from a HAR recording.
 
 mod chain;
 mod choose;
@@ -28,7 +28,7 @@ use chain::Chain;
 use choose::LeftOut;
 use entry::HarEntry;
 
-/// Shorter pauses are dropped, in milliseconds. Another constant limits long ones.
+/// Minimum pause in milliseconds. Shorter pauses are dropped.
 const SHORTEST_PAUSE: f64 = 500.0;
 const LONGEST_PAUSE: f64 = 60_000.0;
 const COUNTERS: [&str; 16] = [
@@ -318,7 +318,6 @@ impl Maker<'_> {
             headers::join(&mut request.headers, name, value);
         }
         if let Some(text) = &entry.body {
-            // Capture tokens from responses before secrets are removed.
             let reported = body::structured(text);
             let linked = reported.as_ref().map(|value| self.value(value));
             let is_linked = linked != reported;
@@ -334,13 +333,11 @@ impl Maker<'_> {
             if let Some(kind) = &entry.body_kind
                 && !has_kind(&request.headers)
             {
-                // Some recordings have the type only with the body.
                 let header = ("content-type".to_owned(), kind.clone());
                 request.headers.push(header);
             }
             request.body = match body::draft(&text, &mut request.headers, self.unknowns, "the body")
             {
-                // A linked value is more important than identical white space.
                 DraftBody::Text(text) if is_linked => {
                     body::structured(&text).map_or(DraftBody::Text(text), DraftBody::Json)
                 }
@@ -420,7 +417,7 @@ impl Maker<'_> {
     }
 }
 
-/// Name of the variable for a capture: `cart_id` for `id` of `POST /carts`, `user_id` for
+/// Returns the variable name for a capture: `cart_id` for `id` of `POST /carts`, `user_id` for
 /// `$.user.id`.
 fn variable_of(entry: &HarEntry, key: &str, path: &str) -> String {
     if !matches!(key, "id" | "uuid" | "") {

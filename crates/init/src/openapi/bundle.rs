@@ -1,4 +1,4 @@
-//! Bundles an OpenAPI description that consists of several files into one tree.
+//! Bundles an OpenAPI description with several files into one tree.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -50,7 +50,6 @@ struct Bundle<'r> {
 }
 
 impl Bundle<'_> {
-    /// Rewrites references. `None` is the root file.
     fn rewrite(
         &mut self,
         node: &mut Node,

@@ -1,4 +1,4 @@
-//! Chooses bodies, and finds members in JSON responses.
+//! Chooses the media types of request bodies, and finds members in JSON responses.
 
 use formats::document::Node;
 use serde_json::Value;
@@ -33,7 +33,6 @@ pub fn content(root: &Node, body: &Node) -> Result<Option<Content>, BrokenRefere
     });
     let sample = match (rank(&entry.key), text, media.get("schema")) {
         (4, ..) => None,
-        // Other text formats cannot be invented.
         (3, text, _) => text.filter(|sample| sample.value.is_string()),
         (_, Some(text), _) => Some(text),
         (_, None, Some(schema)) => Some(sample::of_schema(root, schema)?),

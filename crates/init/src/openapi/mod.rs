@@ -1,6 +1,6 @@
-//! Drafts a plan from an OpenAPI 3 description, with a step for each operation. Reading operations
-//! are active. Creating ones are active only if their body is given, and those that replace or
-//! delete never are.
+//! Drafts a plan from an OpenAPI 3 description, with a step for each operation. Read operations are
+//! active. Create operations are active only if their body is given. Replace and delete operations
+//! are commented out.
 
 mod bundle;
 mod media;
@@ -22,7 +22,6 @@ use crate::{
 use operation::Operation;
 use reference::{BrokenReference, resolved};
 
-/// Methods in the order of use.
 const METHODS: [&str; 8] = [
     "post", "get", "head", "put", "patch", "delete", "options", "trace",
 ];
@@ -60,7 +59,7 @@ fn made(name: &str, root: &Node) -> Result<Draft, BrokenReference> {
     draft.target = target(root, &mut draft)?;
     let mut operations = operations(root)?;
     link(&mut operations, &mut draft.unknowns);
-    // Active steps come first, because those in comments may use their variables.
+    // Put active steps first, because steps in comments may use their variables.
     let (on, off): (Vec<_>, Vec<_>) = operations
         .into_iter()
         .enumerate()
@@ -91,7 +90,6 @@ fn of_file(name: &str) -> String {
     file.unwrap_or(name).to_owned()
 }
 
-/// Derives a name from the file, or from the title if the file has a generic name.
 fn stem(name: &str, title: &str) -> String {
     let path = Path::new(name);
     let file = draft::stem(
@@ -177,7 +175,8 @@ fn operations(root: &Node) -> Result<Vec<Operation<'_>>, BrokenReference> {
     Ok(operations)
 }
 
-/// Uses ids of what was created: `POST /pets` returns the `id` for `/pets/{petId}`.
+/// Links ids of created resources to later operations: `POST /pets` returns the `id` for
+/// `/pets/{petId}`.
 fn link(operations: &mut [Operation<'_>], unknowns: &mut Unknowns) {
     for maker in 0..operations.len() {
         let (before, after) = operations.split_at_mut(maker + 1);

@@ -1,4 +1,4 @@
-//! Turns an operation into a step. Unknown values come from the environment, or the step is
+//! Converts an operation to a step. Unknown values come from the environment, or the step is
 //! commented out.
 
 use std::collections::BTreeMap;
@@ -42,7 +42,6 @@ impl<'n> Operation<'n> {
         node: &'n Node,
     ) -> Result<Operation<'n>, BrokenReference> {
         let mut parameters: Vec<&Node> = Vec::new();
-        // Parameters of the operation replace those of the path.
         for list in [node, item].map(|node| node.get("parameters").and_then(Node::as_list)) {
             for parameter in list.unwrap_or_default() {
                 let parameter = resolved(root, parameter)?;
@@ -86,8 +85,8 @@ impl<'n> Operation<'n> {
         self.method == "post" && !self.is_off()
     }
 
-    /// The parameter directly after the path of `maker`, and the member of its response that
-    /// matches it.
+    /// Returns the parameter that follows the path of `maker`, and the matching member of its
+    /// response.
     pub fn made_by(&self, maker: &Operation<'_>) -> Option<(String, String)> {
         let following = self
             .path
@@ -231,7 +230,6 @@ impl<'n> Operation<'n> {
                 .comments
                 .extend(told_of_others(name, message.as_ref(), parameter));
             let style = ParameterStyle::from_parameter(parameter, place);
-            // A parameter with a media type has no style.
             let is_styled = parameter.get("content").is_none();
             let value = match message {
                 Some(value) if place == "query" && is_styled => {
@@ -270,7 +268,6 @@ impl<'n> Operation<'n> {
         Ok(())
     }
 
-    /// The security to use. `None` if it is optional.
     fn security(
         &self,
         root: &Node,
@@ -469,7 +466,6 @@ fn hint_of(name: &str, place: &str) -> String {
     }
 }
 
-/// Name for a parameter: `pet_id` for `id` after `/pets/`.
 fn hint(before: &str, name: &str) -> String {
     if name != "id" {
         return name.to_owned();

@@ -8,7 +8,6 @@ pub type BrokenReference = (Mark, String);
 
 const MOST: usize = 32;
 
-/// Follows references.
 pub fn resolved<'n>(root: &'n Node, node: &'n Node) -> Result<&'n Node, BrokenReference> {
     let mut at = node;
     for _ in 0..MOST {

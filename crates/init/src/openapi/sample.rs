@@ -29,13 +29,11 @@ impl ExampleValue {
     }
 }
 
-/// The value that `example`, `examples`, `default`, `const` or `enum` gives.
 pub fn documented(root: &Node, node: &Node) -> Result<Option<Value>, BrokenReference> {
     if let Some(example) = node.get("example") {
         return Ok(Some(example.to_value()));
     }
     if let Some(examples) = node.get("examples") {
-        // A list in schemas, but a map elsewhere.
         if let Some(first) = examples.as_list().and_then(<[Node]>::first) {
             return Ok(Some(first.to_value()));
         }
@@ -68,7 +66,6 @@ pub fn others(node: &Node) -> Vec<String> {
     with_value.skip(1).map(|entry| entry.key.clone()).collect()
 }
 
-/// Creates a sample. Objects get only their required properties.
 pub fn of_schema(root: &Node, schema: &Node) -> Result<ExampleValue, BrokenReference> {
     sample(root, schema, DEEPEST)
 }
@@ -130,7 +127,6 @@ fn all_of(
         whole.guessed |= part.guessed;
         match (&mut whole.value, part.value) {
             (Value::Object(map), Value::Object(more)) => map.extend(more),
-            // Not an object, so the part itself is the value.
             (value, other) => *value = other,
         }
     }

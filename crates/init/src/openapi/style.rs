@@ -1,4 +1,4 @@
-//! Parameter styles (`style`, `explode`).
+//! Serializes parameters by their `style` and `explode`.
 
 use formats::document::Node;
 use query::value;

@@ -1,4 +1,4 @@
-//! State of the broker: sessions, subscriptions, retained messages, deliveries. Independent of
+//! State of the broker: sessions, subscriptions, retained messages, deliveries. Does not depend on
 //! packets and sockets.
 
 use std::{
@@ -12,7 +12,6 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use super::topics;
 
-/// A message. Its properties are not forwarded.
 #[derive(Debug, Clone)]
 pub(super) struct BrokerMessage {
     pub topic: Rc<str>,
@@ -68,10 +67,9 @@ struct BrokerSession {
     window: usize,
     filters: HashMap<String, QoS>,
     waiting: VecDeque<QueuedMessage>,
-    /// Unacknowledged messages. After PUBREC, only the identifier is left.
+    /// Unacknowledged messages. After PUBREC, only the packet identifier is kept.
     in_flight: Vec<(u16, Option<QueuedMessage>)>,
     next_id: u16,
-    /// Received messages of QoS 2 that were not released yet.
     arriving: HashSet<u16>,
 }
 
@@ -133,7 +131,6 @@ impl Broker {
         }
     }
 
-    /// Receives a message of QoS 2. Returns whether it is new.
     pub fn arrives(&mut self, client: &str, id: u16) -> bool {
         let session = self.sessions.get_mut(client);
         session.is_some_and(|session| session.arriving.insert(id))
@@ -145,7 +142,8 @@ impl Broker {
         }
     }
 
-    /// Handles an acknowledgement. For QoS 2, the first one is receipt, the second one completion.
+    /// Handles an acknowledgement. QoS 2 has two: the first confirms receipt, the second completes
+    /// the exchange.
     pub fn acknowledged(&mut self, client: &str, id: u16, has_arrived_only: bool) {
         let Some(session) = self.sessions.get_mut(client) else {
             return;
@@ -266,7 +264,6 @@ impl BrokerSession {
     ) {
         let qos = message.qos.min(most);
         if qos == QoS::Level0 {
-            // Messages of QoS 0 for a disconnected client are dropped.
             if let Some(to) = &self.to {
                 counts.delivered += 1;
                 let _ = to.send(Out::Publish {

@@ -1,5 +1,5 @@
-//! A client's connection to the broker. Uses a third-party codec for 3.1.1 and 5, and has
-//! deliberate faults.
+//! A client's connection to the broker. Uses a third-party codec for 3.1.1 and 5, and injects
+//! faults.
 
 mod session_io;
 
@@ -21,7 +21,6 @@ use super::{
 use session_io::{ClientRequest, Greeting, Speech};
 
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Default limit for messages in flight to a client.
 const WINDOW: usize = 1000;
 
 struct Guest<'a> {
@@ -114,7 +113,6 @@ fn admitted(
         .ok_or(session_io::ConnectRefusal::Password)
 }
 
-/// Reads the next packet. `None` at the end of the stream.
 async fn packet(stream: &mut TcpStream, held: &mut Vec<u8>) -> io::Result<Option<Vec<u8>>> {
     loop {
         if let Some((whole, _)) = framing::whole(held)?
@@ -186,7 +184,6 @@ impl Guest<'_> {
                 again,
             } => bytes.extend(self.speech.publish(&message, qos, retain, id, again)),
             Out::Release(id) => bytes.extend(self.speech.release(id)),
-            // Another connection has taken over the session.
             Out::Close => return false,
         }
         true
@@ -288,7 +285,6 @@ impl Guest<'_> {
             }
         }
         if let Some(held) = held {
-            // There is no reordering if the other message is dropped.
             broker.counts.reordered += u64::from(fate != Fate::Dropped);
             self.state.deliver(&mut broker, &held);
         }

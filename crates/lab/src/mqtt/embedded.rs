@@ -1,5 +1,5 @@
-//! A broker within another lab, on its own port and thread. A [`Gate`] decides about clients and
-//! messages.
+//! A broker inside another lab, on its own port and thread. A [`Gate`] accepts or rejects clients
+//! and messages.
 
 use std::{
     io,
@@ -18,7 +18,7 @@ use tokio::sync::{
 use super::{BrokerState, Gate, faults::Faults, serve};
 use crate::{LabError, LabOptions, listen, sidecar::Sidecar};
 
-/// A broker whose port is bound, but that does not serve yet.
+/// A broker with a bound port that does not serve yet.
 pub struct EmbeddedBroker {
     scheme: &'static str,
     pub address: SocketAddr,
@@ -37,11 +37,9 @@ pub(super) type Ask = Sender<Value>;
 const PATIENCE: Duration = Duration::from_secs(1);
 
 impl BrokerCounts {
-    /// The broker's counts as JSON. `null` if it does not respond within a second.
     #[must_use]
     pub fn now(&self) -> Value {
         let (to, answer) = channel();
-        // The broker may not have started yet, or may have ended.
         let _ = self.0.send(to);
         answer.recv_timeout(PATIENCE).unwrap_or_default()
     }
@@ -52,8 +50,8 @@ struct Serving {
     thread: Option<JoinHandle<io::Result<()>>>,
 }
 
-/// Binds a port for a broker with this gate and the fault options of the lab. Fails if the port is
-/// in use or an option is invalid.
+/// Binds a port for a broker with this gate and the lab's fault options. Fails if the port is in
+/// use or an option is invalid.
 pub fn bind(
     lab: &'static str,
     options: &LabOptions,

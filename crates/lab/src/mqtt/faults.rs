@@ -1,5 +1,5 @@
-//! Deliberate faults of the broker. They are decided by counting, so it is known exactly when they
-//! occur.
+//! Deliberate faults of the broker. Counters select the affected messages, so tests know exactly
+//! which ones are affected.
 
 use std::{cell::Cell, time::Duration};
 
@@ -20,18 +20,18 @@ pub(super) const OPTIONS: &[&str] = &[
 #[derive(Debug, Default)]
 pub(super) struct Faults {
     pub is_sink: bool,
-    /// Which messages are acknowledged but not delivered: every n-th.
+    /// Every n-th message is acknowledged but not delivered.
     drop: Every,
     duplicate: Every,
-    /// Which messages are delivered after the publisher's next one: every n-th.
+    /// Every n-th message is delivered after the publisher's next message.
     reorder: Every,
     refuse: Every,
     pub delay: Duration,
-    /// Number of messages per second that are read from each client. Others wait in its socket.
+    /// Maximum number of messages per second to read from each client. Further messages wait in the
+    /// socket.
     pub throttle: Option<u64>,
-    /// The only user that is accepted, with the password.
+    /// User name and password of the only accepted user.
     pub user: Option<(String, String)>,
-    /// Receive maximum that CONNACK of MQTT 5 contains.
     pub receive_maximum: Option<u16>,
 }
 
@@ -107,7 +107,8 @@ impl Faults {
     }
 
     pub fn fate(&self) -> Fate {
-        // Evaluate all for each message, so that one fault does not affect when another occurs.
+        // Advance all counters for each message, so that one fault does not change when another
+        // occurs.
         let (drop, twice) = (self.drop.is_next(), self.duplicate.is_next());
         let after = self.reorder.is_next();
         match (drop, twice, after) {

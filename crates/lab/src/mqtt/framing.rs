@@ -1,8 +1,8 @@
-//! Finds where a packet in a byte stream ends.
+//! Finds the end of a packet in a byte stream.
 
 use std::io;
 
-/// Size of the packet, and offset of its body. `None` if the length is incomplete.
+/// Returns the size of the packet and the offset of its body. `None` if the length is incomplete.
 pub(super) fn whole(bytes: &[u8]) -> io::Result<Option<(usize, usize)>> {
     let mut length = 0usize;
     for (at, byte) in bytes.iter().skip(1).take(4).enumerate() {

@@ -1,5 +1,5 @@
-//! The lab `mqtt`: a small broker for MQTT 3.1.1 and 5 that uses a third-party codec (mqtt-proto)
-//! and has configurable faults and its own counts. It can also be a fast sink that checks sequence
+//! The lab `mqtt`: a small broker for MQTT 3.1.1 and 5, with a third-party codec (mqtt-proto),
+//! configurable faults and its own counts. It can also act as a fast sink that checks sequence
 //! numbers. The same port serves `GET /__lab/stats`. Shares no code with the engine.
 
 mod broker;
@@ -59,7 +59,6 @@ impl BrokerState {
         match &self.later {
             Some(later) => {
                 let due = Instant::now() + self.faults.delay;
-                // The receiver lives as long as the lab.
                 let _ = later.send((due, message.clone()));
             }
             None => broker.deliver(message),
@@ -158,10 +157,8 @@ async fn accept(listener: &tokio::net::TcpListener, state: &Rc<BrokerState>) {
         match listener.accept().await {
             Ok((stream, _)) => {
                 let state = Rc::clone(state);
-                // This fails only if the connection is closed, which serving will notice.
                 let _ = stream.set_nodelay(true);
                 tokio::task::spawn_local(async move {
-                    // Errors of a single connection are ignored.
                     let _ = greet(stream, &state).await;
                 });
             }

@@ -1,5 +1,5 @@
-//! A sink: acknowledges messages as fast as possible, delivers nothing, and checks the sequence
-//! numbers of each publisher. It parses packets in place without the codec, and tests compare its
+//! A sink that acknowledges messages as fast as possible, delivers none, and checks the sequence
+//! numbers of each publisher. It parses packets in place without the codec. Tests compare its
 //! counts with the broker's.
 
 use std::{collections::HashMap, io};
@@ -17,7 +17,6 @@ pub(super) struct SinkCounts {
     connections: u64,
     messages: u64,
     bytes: u64,
-    /// Messages that do not follow the previous one, according to their headers.
     out_of_sequence: u64,
     unstamped: u64,
     next: HashMap<(u32, u32), u64>,
@@ -120,7 +119,6 @@ fn take(
                 at += 2;
             }
             if *is_v5 {
-                // Properties of our load are so short that their length takes one byte.
                 at += 1 + packet.get(at).copied().map_or(0, usize::from);
             }
             state
@@ -134,7 +132,6 @@ fn take(
         }
         12 => out.extend_from_slice(&[0xd0, 0]),
         14 => return false,
-        // Other packets such as SUBSCRIBE are rejected, because a sink delivers nothing.
         _ => return false,
     }
     true

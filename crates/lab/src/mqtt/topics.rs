@@ -1,5 +1,5 @@
-//! Matches topics and filters. Independent of the engine's implementation, so that tests can
-//! compare both.
+//! Matches topics against filters. Shares no code with the engine, so that tests can compare both
+//! implementations.
 
 pub(super) fn split(filter: &str) -> (Option<&str>, &str) {
     let shared = filter.strip_prefix("$share/");

@@ -1,9 +1,7 @@
-//! Bytes of responses, prepared in advance, so that they only have to be written when they are
-//! released.
+//! Prepares the bytes of responses in advance, so that a release only has to write them.
 
 use std::sync::Arc;
 
-/// Interim response for a client that waits for it before it sends its body.
 pub(super) const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
 #[derive(Clone)]
@@ -39,8 +37,8 @@ impl WholeResponse {
         if is_head { self.head } else { self.bytes.len() }
     }
 
-    /// Number of bytes of a truncated response: half of the body or, if there is only a head, all
-    /// but its end.
+    /// Returns the length of a truncated response: half of the body, or all but one byte of the
+    /// head.
     pub(super) fn half(&self, is_head: bool) -> usize {
         match self.length(is_head) - self.head {
             0 => self.head - 1,

@@ -1,16 +1,16 @@
-//! Skips a chunked request body with its trailers. The result does not depend on how the bytes are
-//! split.
+//! Skips a chunked request body with its trailers. How the bytes are split does not change the
+//! result.
 
 const MAX_OVERHEAD: usize = 64 * 1024;
 
 #[derive(Debug)]
 enum At {
-    /// In the size of a chunk. Has the value so far, and whether there was a digit.
+    /// Within the size of a chunk: the value so far, and whether it has any digit.
     Size(u64, bool),
     Extension(u64),
     Data(u64),
     DataEnd,
-    /// After the last chunk: at the start of a line (true), or within one.
+    /// After the last chunk. True at the start of a line, false within one.
     Trailer(bool),
 }
 
@@ -20,7 +20,6 @@ pub(super) struct Chunked {
     overhead: usize,
 }
 
-/// The body is not chunked correctly.
 #[derive(Debug, PartialEq)]
 pub(super) struct BrokenChunk;
 
@@ -32,7 +31,6 @@ impl Chunked {
         }
     }
 
-    /// Consumes bytes. Returns how many belong to the body, and whether the body has ended.
     pub(super) fn skip(&mut self, input: &[u8]) -> Result<(usize, bool), BrokenChunk> {
         let mut used = 0;
         while let Some(&byte) = input.get(used) {
@@ -59,7 +57,6 @@ impl Chunked {
         Ok((used, false))
     }
 
-    /// Consumes a byte that is not data. Lines may end with a bare LF.
     fn step(&mut self, byte: u8) -> Result<bool, BrokenChunk> {
         let digit = char::from(byte).to_digit(16);
         self.at = match (&self.at, byte) {

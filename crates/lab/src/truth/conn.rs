@@ -1,4 +1,4 @@
-//! A connection: socket, reader of requests, and queued responses. Independent of time.
+//! A connection: socket, request reader and queued responses. Does not depend on time.
 
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
@@ -14,12 +14,10 @@ use super::mode::When;
 use super::reader::RequestReader;
 
 pub(super) struct Pending {
-    /// Earliest time of release: its own, or that of an earlier response on this connection.
     pub(super) turn: u64,
     pub(super) what: What,
     pub(super) is_head: bool,
     pub(super) keep_alive: bool,
-    /// Entry for the log. `None` for requests about the lab itself.
     pub(super) entry: Option<RequestEntry>,
 }
 
@@ -46,18 +44,15 @@ pub(super) enum Brought {
 }
 
 pub(super) struct Conn {
-    /// Number of the connection in the order of acceptance, from 0.
     pub(super) number: u64,
-    /// The socket. `None` if the client is gone. Its responses still have their times, because the
-    /// work is done anyway.
+    /// The socket. `None` if the client has disconnected.
     pub(super) socket: Option<OwnedFd>,
     pub(super) reader: RequestReader,
     pub(super) queue: VecDeque<Pending>,
     pub(super) last_turn: u64,
     pub(super) intake: Intake,
-    /// Whether a request on this connection is never answered. It blocks all later ones.
+    /// Whether a request on this connection is never answered, which blocks all later ones.
     pub(super) muted: bool,
-    /// Rest of a response that did not fit into the socket buffer.
     rest: Option<(Arc<[u8]>, std::ops::Range<usize>)>,
     closing: bool,
     pub(super) interest: EventFlags,
@@ -95,7 +90,6 @@ impl Conn {
         deaf && self.queue.is_empty() && self.rest.is_none()
     }
 
-    /// Returns the next response, if it is due and not blocked.
     pub(super) fn next(&mut self, now: u64) -> Option<Pending> {
         if self.rest.is_some() || self.queue.front()?.turn > now {
             return None;
@@ -121,8 +115,6 @@ impl Conn {
         }
     }
 
-    /// Writes the first `length` bytes, immediately or as soon as possible. Returns false if the
-    /// client is gone.
     pub(super) fn write(&mut self, bytes: &Arc<[u8]>, length: usize) -> bool {
         let sent = self.send(bytes.get(..length).unwrap_or(bytes));
         if let Some(sent) = sent.filter(|&sent| sent < length) {
@@ -144,7 +136,6 @@ impl Conn {
         }
     }
 
-    /// Writes as much as possible. `None` if the client is gone.
     pub(super) fn send(&mut self, bytes: &[u8]) -> Option<usize> {
         let socket = self.socket.as_ref()?;
         match send(socket, bytes, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
@@ -157,14 +148,13 @@ impl Conn {
         }
     }
 
-    /// Closes the writing side only. The client closes the other, because closing both could
-    /// destroy a response on its way.
+    /// Closes only the writing direction, because closing both could discard a response that is
+    /// still in transit.
     pub(super) fn close_writing(&mut self) {
         self.closing = true;
         if self.rest.is_none()
             && let Some(socket) = &self.socket
         {
-            // This fails only if the connection is closed.
             let _ = shutdown(socket, Shutdown::Write);
         }
     }

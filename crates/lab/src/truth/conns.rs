@@ -1,4 +1,4 @@
-//! Connections by a unique token. Late events of a connection that has ended find nothing.
+//! Maps unique tokens to connections. A late event of a closed connection finds no entry.
 
 use super::conn::Conn;
 

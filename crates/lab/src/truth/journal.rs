@@ -1,5 +1,5 @@
-//! The lab's log: a line for each request in the order of release, one for the start, and one for
-//! each stall. A separate thread writes it, so that the file system does not delay responses.
+//! The lab's log: one line for the start, one per request in order of release, and one per stall. A
+//! separate thread writes it, so that the file system does not delay responses.
 
 use std::io::{self, Write};
 use std::ops::Range;
@@ -11,22 +11,17 @@ use super::stall::Windows;
 use crate::LabError;
 use crate::log::RequestLog;
 
-/// How often the log is written. The portions must be small, because a large one could occupy a
-/// core that the lab needs.
+/// Interval between writes, short enough not to occupy a core that the lab needs.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Entry for a request. Times and durations are in nanoseconds.
 #[derive(Debug)]
 pub(super) struct RequestEntry {
     pub(super) id: Option<Box<[u8]>>,
-    /// Number of the request in the order of arrival, from 0.
     pub(super) n: u64,
-    /// Number of the connection in the order of acceptance, from 0.
     pub(super) conn: u64,
     pub(super) arrival: u64,
     pub(super) service: u64,
     pub(super) due: Option<u64>,
-    /// When the response was released. `None` if it never is.
     pub(super) release: Option<u64>,
     pub(super) code: Option<u16>,
     pub(super) gone: bool,
@@ -54,11 +49,9 @@ impl Journal {
     }
 
     pub(super) fn log(&self, entry: LogEntry) {
-        // This fails only if the writer has panicked, which `finish` notices.
         let _ = self.entries.send(entry);
     }
 
-    /// Flushes. Fails if anything could not be written.
     pub(super) fn finish(self) -> Result<(), LabError> {
         let Self { entries, writer } = self;
         drop(entries);
@@ -71,11 +64,8 @@ impl Journal {
 }
 
 fn write_all(mut log: RequestLog, entries: &Receiver<LogEntry>) -> Result<(), LabError> {
-    // On Linux this applies to the thread. A failure is harmless.
     let _ = rustix::process::nice(10);
     let mut writer = Writer::default();
-    // Waits for a first entry, then lets more of them accumulate, so that the lab rarely wakes this
-    // thread.
     while let Ok(first) = entries.recv() {
         writer.write(&mut log, &first);
         std::thread::park_timeout(PAUSE);

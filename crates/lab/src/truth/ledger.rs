@@ -1,8 +1,8 @@
-//! Counts for `GET /__lab/stats`, and entries of the log.
+//! Counts for `GET /__lab/stats`, and log entries.
 //!
-//! At any time, received = answered + resets + never + waiting. A request counts as received with
-//! its last byte, and as answered when its response is about to be written, even if the client is
-//! gone.
+//! At any time, received = answered + resets + never + waiting. A request counts as received once
+//! its last byte has arrived, and as answered just before its response is written, even if the
+//! client has disconnected.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -67,13 +67,11 @@ impl LabLedger {
         self.release_error.add(error);
     }
 
-    /// Counts and logs a request whose connection was reset by an earlier request.
     pub(super) fn swept_away(&mut self, reported: RequestEntry) {
         self.resets += 1;
         self.log(LogEntry::Request(reported));
     }
 
-    /// Counts and logs a request that is never answered.
     pub(super) fn never(&mut self, reported: RequestEntry) {
         self.never += 1;
         self.log(LogEntry::Request(reported));
@@ -83,7 +81,6 @@ impl LabLedger {
         self.log(LogEntry::Request(reported));
     }
 
-    /// Logs a request that was released, after the stalls that ended before it.
     pub(super) fn released(&self, reported: RequestEntry, server: &mut ModeServer) {
         if self.journal.is_some() {
             self.stalls(reported.release.and_then(|release| server.ended(release)));
@@ -110,7 +107,6 @@ impl LabLedger {
             .iter()
             .map(|(code, &n)| (code.to_string(), n.into()))
             .collect();
-        // As in other labs, a route appears with its first request.
         let route = |n: u64, value: Value| match n {
             0 => json!({}),
             _ => json!({ ROUTE: value }),
@@ -132,7 +128,6 @@ impl LabLedger {
         })
     }
 
-    /// Flushes the log. Fails if it is incomplete.
     pub(super) fn finish(self) -> Result<(), LabError> {
         self.journal.map_or(Ok(()), Journal::finish)
     }

@@ -1,5 +1,6 @@
 //! The lab `truth`: a reference server that responds after a known time, and logs arrival and
-//! release of each request on one clock. It has its own loop and shares no code with the engine.
+//! release of each request on one clock. It has its own event loop and shares no code with the
+//! engine.
 
 mod answers;
 mod chunked;
@@ -55,7 +56,6 @@ fn bind(options: &LabOptions) -> Result<Bound, LabError> {
             Serve::new(listener, &stopped, settings, seed, ledger)?.run()
         }),
         stop: Box::new(move || {
-            // This fails only after 2^64 writes.
             let _ = rustix::io::write(&stop, &1_u64.to_ne_bytes());
         }),
     })

@@ -1,5 +1,5 @@
-//! Modes as a state machine: from times of arrival to results. Independent of clocks and sockets,
-//! so that the log can be checked by computing it again.
+//! The modes as a state machine that maps arrival times to results. Does not depend on clocks and
+//! sockets, so that tests can recompute the log.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use super::table::DurationTable;
 use crate::draw::{Draws, For};
 use crate::fifo::Fifo;
 
-/// A mode with its parameters. Durations are in nanoseconds, shares from 0 to 1.
+/// A mode with its parameters. Durations are in nanoseconds, and shares are between 0 and 1.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Mode {
     Constant {
@@ -29,7 +29,6 @@ pub(super) enum Mode {
         slow: u64,
         service: u64,
     },
-    /// Some requests are never answered.
     Never {
         share: f64,
         service: u64,
@@ -63,7 +62,6 @@ impl When {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Decision {
-    /// Number of the request in the order of arrival, from 0.
     pub(super) n: u64,
     pub(super) service: u64,
     pub(super) fate: Fate,
@@ -89,7 +87,6 @@ pub(super) struct ModeServer {
 enum Queue {
     None,
     Fifo(Fifo),
-    /// The stalls. `None` until the first request has started the clock.
     Stalls(Option<Stalls>),
 }
 
@@ -148,12 +145,10 @@ impl ModeServer {
         }
     }
 
-    /// Stalls that have ended by `now` and were not returned before.
     pub(super) fn ended(&mut self, now: u64) -> Option<(Range<u64>, Windows)> {
         self.announce(|stalls| stalls.ended(now))
     }
 
-    /// Stalls that have started by `now` and were not returned before.
     pub(super) fn begun(&mut self, now: u64) -> Option<(Range<u64>, Windows)> {
         self.announce(|stalls| stalls.begun(now))
     }

@@ -1,4 +1,4 @@
-//! Waits with epoll for sockets, and for one timerfd with absolute deadlines.
+//! Waits for sockets and for one timerfd with absolute deadlines, using epoll.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -14,7 +14,6 @@ use rustix::time::{
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Wait {
     No,
-    /// Wait until this time on `CLOCK_MONOTONIC`, in nanoseconds.
     Until(u64),
     Forever,
 }
@@ -25,9 +24,8 @@ pub(super) struct Ready {
     pub(super) flags: EventFlags,
 }
 
-/// Token of the timer. It is not reported.
 const TIMER: u64 = u64::MAX;
-/// Maximum number of events per call, so that releases are checked often.
+/// Maximum number of events per call, so that due releases are checked often.
 const AT_ONCE: usize = 128;
 
 pub(super) struct Poll {
@@ -40,7 +38,7 @@ pub(super) struct Poll {
 impl Poll {
     pub(super) fn new() -> io::Result<Self> {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
-        // A timerfd is needed, because the kernel rounds epoll's own timeout up by the timer slack.
+        // Use a timerfd, because the kernel adds the timer slack to epoll's own timeout.
         let timer = timerfd_create(
             TimerfdClockId::Monotonic,
             TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK,
@@ -51,7 +49,6 @@ impl Poll {
             armed: 0,
             events: Vec::with_capacity(AT_ONCE),
         };
-        // It is edge-triggered, so it need not be read.
         poll.add(&poll.timer, TIMER, EventFlags::IN | EventFlags::ET)?;
         Ok(poll)
     }
@@ -85,7 +82,6 @@ impl Poll {
                 self.arm(moment)?;
                 None
             }
-            // An armed timer only causes one spurious wake-up.
             Wait::Forever => None,
         };
         match epoll::wait(&self.epoll, spare_capacity(&mut self.events), timeout) {

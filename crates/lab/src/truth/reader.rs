@@ -1,5 +1,5 @@
-//! Parses the requests on a connection: HTTP/1.0 and 1.1, pipelined or in pieces. Bodies are
-//! skipped. Independent of the engine's codec, which it verifies.
+//! Parses HTTP/1.0 and 1.1 requests, which may be pipelined or incomplete. Skips bodies. Shares no
+//! code with the engine's codec, because the lab verifies it.
 
 use std::mem::MaybeUninit;
 
@@ -49,8 +49,6 @@ impl RequestReader {
         requests: &mut Vec<FinishedRequest>,
     ) -> Result<(), ReadRefusal> {
         while !input.is_empty() {
-            // The body has started or the response is due, so it is too late for an interim
-            // response.
             self.wants_continue = false;
             let used = match self.body.take() {
                 Some((request, body)) => self.skip(request, body, input, requests)?,
@@ -61,7 +59,6 @@ impl RequestReader {
         Ok(())
     }
 
-    /// Whether the client waits for `100 Continue`. True only once.
     pub(super) fn wants_continue(&mut self) -> bool {
         std::mem::take(&mut self.wants_continue)
     }
@@ -154,7 +151,7 @@ fn parse(bytes: &[u8], wants_ids: bool) -> Result<Option<RequestHead>, ReadRefus
         length,
         expects_continue: fields.expects_continue && is_1_1,
         body: match (fields.chunked, fields.length) {
-            // Both headers together would allow request smuggling.
+            // Refuse requests with both headers, because they allow request smuggling.
             (true, Some(_)) => return Err(ReadRefusal(400)),
             (true, None) => Some(BodyFraming::Chunks(Chunked::new())),
             (false, Some(0) | None) => None,
@@ -177,7 +174,6 @@ impl Fields {
     fn read(headers: &[Header<'_>], wants_ids: bool) -> Result<Self, ReadRefusal> {
         let mut fields = Self::default();
         for Header { name, value } in headers {
-            // Comparing lengths first is a cheap test for most fields.
             match name.len() {
                 12 if wants_ids && name.eq_ignore_ascii_case("x-request-id") => {
                     fields.id = Some((*value).into());
@@ -220,7 +216,6 @@ fn length_of(value: &[u8]) -> Option<u64> {
 }
 
 fn target(text: &str) -> Target {
-    // A client that uses a proxy sends the whole URL.
     let path = match text.split_once("://") {
         Some((_, rest)) if !text.starts_with('/') => rest.find('/').map_or("/", |at| &rest[at..]),
         _ => text,

@@ -1,5 +1,6 @@
-//! The loop: one thread that accepts, reads, and releases each response at its time. It sleeps
-//! until shortly before the next release and then spins, so that no wake-up delays a release.
+//! The event loop: one thread that accepts, reads and releases each response at its time. It sleeps
+//! until shortly before the next release and then spins, so that a late wake-up does not delay the
+//! release.
 
 mod intake;
 mod release;
@@ -22,13 +23,11 @@ use super::reader::FinishedRequest;
 use super::settings::TruthConfig;
 use crate::{LabError, clock};
 
-/// Spin time before a release. It covers the longest wake-up delay on a free core.
+/// Time to spin before a release, longer than any wake-up delay on a free core.
 const AWAKE: u64 = 50_000;
-/// Time limit for responses in progress at the end. The documentation says "within a second".
 const GRACE: u64 = 500_000_000;
 const ACCEPT_PAUSE: u64 = 20_000_000;
-/// Maximum number of releases or connections that are handled before arrivals are polled again, so
-/// that arrivals get the right time.
+/// Maximum number of releases before polling for arrivals, so that arrival times are accurate.
 const IN_A_ROW: usize = 32;
 const BUFFER: usize = 64 * 1024;
 
@@ -47,7 +46,6 @@ pub(super) struct Serve {
     ledger: LabLedger,
     buffer: Vec<u8>,
     requests: Vec<FinishedRequest>,
-    /// End of the time for responses in progress, after a stop.
     deadline: Option<u64>,
     now: u64,
     last_arrival: u64,
@@ -64,7 +62,6 @@ impl Serve {
         let open = || {
             let poll = Poll::new()?;
             poll.add(&listener, LISTENER, EventFlags::IN)?;
-            // It is edge-triggered, so it need not be read.
             poll.add(stop, STOP, EventFlags::IN | EventFlags::ET)?;
             Ok(poll)
         };
@@ -88,7 +85,6 @@ impl Serve {
 
     pub(super) fn run(mut self) -> Result<(), LabError> {
         let served = self.turn_until_stopped();
-        // Requests that still wait are logged as unanswered.
         for conn in self.conns.iter_mut() {
             for reported in conn.queue.drain(..).filter_map(|pending| pending.entry) {
                 self.ledger.unanswered(reported);
@@ -116,7 +112,6 @@ impl Serve {
                     STOP => self.stop(),
                     _ => self.serve(token, flags),
                 }
-                // Handling an arrival takes time, so check releases after each.
                 self.release_due();
             }
             self.now = clock::monotonic_ns();
@@ -166,7 +161,6 @@ impl Serve {
         if wanted != conn.interest
             && let Some(socket) = &conn.socket
         {
-            // This fails only without memory, and affects only this connection.
             let _ = self.poll.change(socket, token, wanted);
             conn.interest = wanted;
         }

@@ -1,4 +1,5 @@
-//! Parses and validates the options as a whole. Invalid combinations are rejected with one line.
+//! Parses and validates all options together. Rejects invalid combinations with an error of one
+//! line.
 
 use super::mode::{Mode, When};
 use super::stall::Rhythm;
@@ -97,7 +98,6 @@ impl TruthOptions<'_> {
         let render = |option: &str, default: &str| self.text(option, default).to_owned();
         let every_shown = render("every", "10s");
         let Some(between) = every.checked_sub(stall).filter(|&between| between > 0) else {
-            // The message must name an option that the user has written.
             return Err(if self.0.extra("stall").is_some() {
                 self.refuse(
                     "stall",
@@ -117,7 +117,7 @@ impl TruthOptions<'_> {
                 .find(|option| self.0.extra(option).is_some());
             return Err(self.refuse(named.unwrap_or("service"), advice));
         }
-        // By default, stalls are in the middle of each period, so that n periods have n whole
+        // By default, a stall is in the middle of each period, so that n periods contain n whole
         // stalls.
         let first = match self.0.extra("first") {
             Some(_) => self.value("first", "", units::duration)?,

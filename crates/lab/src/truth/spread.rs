@@ -1,10 +1,9 @@
-//! A histogram whose classes are at most 1.6 % wide. Independent of the engine's, which it
-//! verifies.
+//! A histogram whose buckets are at most 1.6 % wide. Shares no code with the engine's histogram,
+//! because the lab verifies it.
 
 const FINE: u32 = 6;
 const CLASSES: usize = ((64 - FINE as usize) + 1) << FINE;
 
-/// Counts of durations in nanoseconds.
 pub(super) struct Spread {
     counts: Box<[u64]>,
     total: u64,
@@ -32,7 +31,6 @@ impl Spread {
         (self.total > 0).then_some(self.max)
     }
 
-    /// The smallest duration that `share` per mille do not exceed, rounded up to its class.
     pub(super) fn per_mille(&self, share: u64) -> Option<u64> {
         let rank = (u128::from(self.total) * u128::from(share)).div_ceil(1000);
         let mut seen = 0;
@@ -44,8 +42,7 @@ impl Spread {
     }
 }
 
-/// Class of a duration. Small values have a class each; above that, each power of two has the same
-/// number of classes.
+/// Returns the bucket of a duration. Each power of two has the same number of buckets.
 fn class(ns: u64) -> usize {
     let shift = (u64::BITS - (ns >> FINE).leading_zeros()).saturating_sub(1);
     ((shift as usize) << FINE) + (ns >> shift) as usize

@@ -1,8 +1,7 @@
-//! Computes periodic stalls: when the server stalls, and when held requests are released.
+//! Computes when the server stalls, and when it releases the requests held by a stall.
 
 use std::ops::Range;
 
-/// When stalls occur, relative to the start of the mode's clock.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Rhythm {
     pub(super) stall: u64,
@@ -10,7 +9,7 @@ pub(super) struct Rhythm {
     pub(super) first: u64,
 }
 
-/// Stalls on the clock. Stall `k` starts at `begin + k * every` and lasts `stall`.
+/// Stall `k` starts at `begin + k * every` and lasts `stall`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Windows {
     begin: u64,
@@ -37,8 +36,8 @@ impl Windows {
             .map_or(0, |since| since / self.every + 1)
     }
 
-    /// When a service that is ready at `at` can start: immediately if it ends before the next
-    /// stall, otherwise after that stall.
+    /// Returns when service can start for a request that is ready at `at`. It must not overlap a
+    /// stall.
     fn clear(&self, at: u64, service: u64) -> u64 {
         let (begin, end) = self.window(self.ended(at));
         if begin <= at || begin < at.saturating_add(service) {
@@ -52,7 +51,7 @@ impl Windows {
 #[derive(Debug)]
 pub(super) struct Stalls {
     windows: Windows,
-    /// Minimum time between two releases from the backlog. 0 releases all together.
+    /// Minimum time between two releases from the backlog. 0 releases all requests together.
     gap: u64,
     last_turn: Option<u64>,
     announced: u64,
@@ -68,10 +67,8 @@ impl Stalls {
         }
     }
 
-    /// When a request is completed. Must be called in the order of arrival.
     pub(super) fn admit(&mut self, arrival: u64, service: u64) -> u64 {
         let mut turn = self.windows.clear(arrival, service);
-        // Requests that arrive before the backlog is gone join its end.
         let next = self.last_turn.map(|last| last.saturating_add(self.gap));
         if let Some(next) = next.filter(|&next| next > arrival) {
             turn = turn.max(self.windows.clear(next, service));
@@ -82,14 +79,12 @@ impl Stalls {
         turn.saturating_add(service)
     }
 
-    /// Stalls that have ended by `now` and were not returned before.
     pub(super) fn ended(&mut self, now: u64) -> Range<u64> {
         let from = self.announced;
         self.announced = from.max(self.windows.ended(now));
         from..self.announced
     }
 
-    /// Stalls that have started by `now` and were not returned before.
     pub(super) fn begun(&mut self, now: u64) -> Range<u64> {
         self.ended(now.saturating_add(self.windows.stall))
     }
@@ -168,7 +163,6 @@ mod tests {
         );
     }
 
-    /// Compares with quantile(q) = S - (1-q) T (1-rho), over a whole number of periods.
     #[test]
     fn quantiles_match_the_closed_form() {
         let rhythm = Rhythm {

@@ -1,4 +1,4 @@
-//! A distribution as a table of durations and weights, inline or in a file.
+//! A distribution given as a table of durations and weights, inline or in a file.
 
 use crate::units;
 
@@ -9,8 +9,7 @@ pub(super) struct DurationTable {
 }
 
 impl DurationTable {
-    /// Parses `table=`: `1ms:90,10ms:9`, or a file with one pair per line. A value with a colon is
-    /// not a file name.
+    /// Parses `table=`: `1ms:90,10ms:9`, or a file with one pair per line.
     pub(super) fn read(value: &str) -> Result<Self, String> {
         if value.contains(':') {
             return Self::from_pairs(value.split(',').map(|pair| (None, pair)));
@@ -37,7 +36,6 @@ impl DurationTable {
                 None => format!("{pair:?}: {advice}"),
             })?;
             total += weight;
-            // Rounding could otherwise pick a row of weight zero.
             if weight > 0.0 {
                 rows.push((total, ns));
             }

@@ -4,8 +4,8 @@
 
 const PAGE: usize = 4096;
 
-/// A dense array of counters, in pages. A page is allocated when it is first used, and kept when it
-/// is emptied.
+/// A dense array of counters, divided into pages. A page is allocated on first use and stays
+/// allocated when its counts are taken.
 #[derive(Debug, Default)]
 pub struct Cells {
     pages: Vec<Option<Box<[u32; PAGE]>>>,
@@ -26,13 +26,13 @@ impl Cells {
         self.count += 1;
     }
 
-    /// Number of values.
+    /// Returns the total number of values.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Returns the counts so far and resets them.
+    /// Returns the counts and resets them.
     pub fn take(&mut self) -> ValueCounts {
         let mut pairs = Vec::new();
         if self.count > 0 {
@@ -56,7 +56,7 @@ pub struct ValueCounts {
 }
 
 impl ValueCounts {
-    /// Builds counts from pairs in any order. Counts of equal values are added.
+    /// Creates counts from pairs in any order, adding the counts of equal values.
     #[must_use]
     pub fn from_pairs(mut pairs: Vec<(u64, u64)>) -> ValueCounts {
         pairs.sort_unstable();
@@ -70,19 +70,19 @@ impl ValueCounts {
         ValueCounts { pairs }
     }
 
-    /// Pairs of value and count, in ascending order of the values.
+    /// Returns pairs of value and count, in ascending order of values.
     #[must_use]
     pub fn pairs(&self) -> &[(u64, u64)] {
         &self.pairs
     }
 
-    /// Total number of values.
+    /// Returns the total number of values.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.pairs.iter().map(|(_, n)| n).sum()
     }
 
-    /// Adds other counts.
+    /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &ValueCounts) {
         if self.pairs.is_empty() {
             self.pairs.clone_from(&other.pairs);

@@ -1,9 +1,9 @@
 //! Events of virtual users, requests and responses that drivers report to an accumulator. The
-//! accumulator decides which it counts, and under which names.
+//! accumulator decides which events it counts, and under which names.
 
 use crate::Fault;
 
-/// An event of a run.
+/// An event that a driver reports.
 #[derive(Debug, Clone, Copy)]
 #[expect(missing_docs, reason = "names of fields say it")]
 pub enum Event<'a> {
@@ -17,12 +17,12 @@ pub enum Event<'a> {
     UserFailed {
         /// The error.
         reason: Reason<'a>,
-        /// Number of the request step that failed, if it was a request.
+        /// Number of the request step that failed. `None` if no request failed.
         step: Option<u32>,
     },
     /// A request, or the next hop of a redirect, was handed to the network.
     RequestSent,
-    /// The head of a response is complete.
+    /// The head of a response has arrived completely.
     Head {
         /// Number of the request step.
         step: u32,
@@ -30,37 +30,38 @@ pub enum Event<'a> {
         status: u16,
         /// Wall clock when the request was fully sent, in nanoseconds since 1970.
         sent_wall_ns: u64,
-        /// Whether this is the final, complete response. False for a redirect that is followed.
+        /// Whether this is the final response, not a redirect that is followed.
         last: bool,
-        /// Name that a hook gave to the request, if it differs from the step's.
+        /// Name that a hook gave to the request, if it differs from the step's name.
         called: Option<&'a str>,
         /// Total duration that the server reported, in milliseconds.
         server_ms: Option<f64>,
     },
-    /// The body of a response is complete.
+    /// The body of a response has arrived completely.
     Body {
         /// Number of bytes on the wire.
         bytes: u64,
-        /// Time from when the worker took up the request until its end, in nanoseconds.
+        /// Time from when the worker took up the request until the end of the response, in
+        /// nanoseconds.
         total_ns: u64,
-        /// Whether this is the final response, as for `Head`.
+        /// Whether this is the final response, not a redirect that is followed.
         last: bool,
-        /// Time spent opening a connection. Empty if it was reused.
+        /// Time spent opening a connection. All zero if the connection was reused.
         opening: Opening,
     },
-    /// A custom metric from a hook. Only the accumulator of the hook's front end interprets it.
+    /// A custom metric from a hook. Only the accumulator of the same front end interprets it.
     Custom { name: &'a str, value: u64 },
     /// An error that does not end the virtual user.
     Remark { name: &'a str },
     /// A worker of the batch driver starts.
     Begin,
-    /// A response of the batch driver is complete.
+    /// The batch driver has read a complete response.
     Answer {
         /// HTTP status.
         status: u16,
-        /// Number of bytes read, head and body.
+        /// Number of bytes read, including the head.
         bytes: u64,
-        /// Whether this is the last response of its batch.
+        /// Whether this is the last response of the batch.
         last: bool,
         /// Time from the intended start, in nanoseconds.
         response_ns: u64,
@@ -76,7 +77,7 @@ pub enum Event<'a> {
 /// Why a batch failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Loss {
-    /// There was no connection.
+    /// No connection could be opened.
     Connect,
     /// Reading failed, or the data was not a response.
     Read,
@@ -86,25 +87,25 @@ pub enum Loss {
     Timeout,
 }
 
-/// Time spent opening a connection. All zero if it was reused.
+/// Time spent opening a connection. All zero if the connection was reused.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Opening {
-    /// Name lookup, in nanoseconds.
+    /// Time for the name lookup, in nanoseconds.
     pub lookup_ns: u64,
-    /// TCP connect, in nanoseconds.
+    /// Time for the TCP connect, in nanoseconds.
     pub connect_ns: u64,
-    /// TLS handshake, in nanoseconds. `None` for plain connections.
+    /// Time for the TLS handshake, in nanoseconds. `None` without TLS.
     pub tls_ns: Option<u64>,
 }
 
-/// What ended a virtual user.
+/// Why a virtual user ended early.
 #[derive(Debug, Clone, Copy)]
 pub enum Reason<'a> {
-    /// There was no complete response.
+    /// The response is missing or incomplete.
     Fault(Fault),
     /// A strict capture or match failed.
     Capture,
-    /// A named error: declared by the plan, or an invalid think time or URL.
+    /// A named error: one that the plan declares, or an invalid think time or URL.
     Named(&'a str),
 }
 
@@ -123,11 +124,11 @@ impl Reason<'_> {
 /// Owned version of [`Reason`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeptReason {
-    /// There was no complete response.
+    /// The response is missing or incomplete.
     Fault(Fault),
     /// A strict capture or match failed.
     Capture,
-    /// A named error. May contain a secret.
+    /// A named error. The name may contain a secret.
     Named(String),
 }
 

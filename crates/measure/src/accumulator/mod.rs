@@ -1,5 +1,5 @@
-//! Figures that a front end defines itself. Its accumulator receives the run's events and yields a
-//! [`Tally`] for each interval, which can be merged.
+//! Figures that a front end defines itself. Its accumulator receives the run's events and returns a
+//! [`Tally`] for each interval. Tallies can be merged.
 //!
 //! Only the front end interprets the names in a tally. Native figures never depend on them.
 
@@ -13,35 +13,35 @@ pub use counts::{Cells, ValueCounts};
 pub use event::{Event, KeptReason, Loss, Opening, Reason};
 pub use sketch::Sketch;
 
-/// Counts events. Each worker has one.
+/// Counts events. Each worker has its own accumulator.
 pub trait Accumulator: Send {
     /// Receives an event. `wall_ns` is the wall clock in nanoseconds since 1970.
     fn event(&mut self, wall_ns: u64, event: &Event<'_>);
-    /// Returns what was counted since the last call.
+    /// Returns the figures counted since the last call.
     fn take(&mut self) -> Tally;
-    /// Like `take`, for the last call of a run.
+    /// Returns the last figures of a run.
     fn finish(&mut self) -> Tally {
         self.take()
     }
 }
 
-/// Named figures of an accumulator. They can be merged.
+/// Named figures of an accumulator, which can be merged.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Tally {
     /// Merged by addition.
     pub counters: BTreeMap<String, u64>,
-    /// Merged by keeping the smallest.
+    /// Merged by keeping the minimum.
     pub firsts: BTreeMap<String, u64>,
-    /// Merged by keeping the largest.
+    /// Merged by keeping the maximum.
     pub lasts: BTreeMap<String, u64>,
-    /// Merged as sketches.
+    /// Merged by adding the buckets.
     pub sketches: BTreeMap<String, Sketch>,
     /// Merged by adding the counts of each value.
     pub counts: BTreeMap<String, ValueCounts>,
 }
 
 impl Tally {
-    /// Returns whether the tally has no figures.
+    /// Whether the tally has no figures.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.counters.is_empty()
@@ -51,7 +51,7 @@ impl Tally {
             && self.counts.is_empty()
     }
 
-    /// Adds another tally.
+    /// Merges another tally into this one.
     pub fn merge(&mut self, other: Tally) {
         for (name, n) in other.counters {
             *self.counters.entry(name).or_default() += n;

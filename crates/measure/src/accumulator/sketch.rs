@@ -1,14 +1,15 @@
-//! A sketch with a relative error (a DDSketch with accuracy 0.01), for front ends whose figures are
-//! defined by one.
+//! A sketch with a relative error (a DDSketch with accuracy 0.01), for front ends that define their
+//! figures by one.
 //!
-//! Buckets have the ratio 1.01/0.99. Zeros are counted separately. Min, max and mean are exact.
+//! Bucket bounds grow by the ratio 1.01/0.99. Zeros are counted separately. Min, max and mean are
+//! exact.
 
 use std::collections::BTreeMap;
 
-/// A mergeable sketch.
+/// A mergeable sketch of a distribution.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Sketch {
-    /// Counts by key. Key `k` represents `gamma^k * 2 / (1 + gamma)`.
+    /// Counts by bucket. Bucket `k` represents `gamma^k * 2 / (1 + gamma)`.
     pub keys: BTreeMap<i64, u64>,
     /// Number of values at or below zero.
     pub zeros: u64,
@@ -41,7 +42,7 @@ impl Sketch {
         }
     }
 
-    /// Adds another sketch.
+    /// Merges another sketch into this one.
     pub fn merge(&mut self, other: &Sketch) {
         if other.count() == 0 {
             return;
@@ -59,21 +60,21 @@ impl Sketch {
         self.max = self.max.max(other.max);
     }
 
-    /// Number of values.
+    /// Returns the number of values.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.zeros + self.keys.values().sum::<u64>()
     }
 
-    /// The mean. 0 without values.
+    /// Returns the mean. 0 if there are no values.
     #[must_use]
     pub fn mean(&self) -> f64 {
         let n = self.count();
         if n == 0 { 0.0 } else { self.sum / n as f64 }
     }
 
-    /// The quantile: the first key whose cumulative count exceeds `q (n - 1)`, zeros first. 0
-    /// without values.
+    /// Returns the quantile: the first bucket whose cumulative count exceeds `q (n - 1)`, with
+    /// zeros first. 0 if there are no values.
     #[must_use]
     pub fn quantile(&self, q: f64) -> f64 {
         let n = self.count();

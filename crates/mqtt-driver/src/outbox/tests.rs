@@ -1,5 +1,5 @@
-//! Compares the ledger with the records of a peer. Connections break at every byte, and events come
-//! in any order.
+//! Compares the ledger with the records of a peer. Connections break at every byte, and events
+//! arrive in any order.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,5 @@
 //! One MQTT client: connection, session, outgoing and incoming messages. The module `pace` decides
-//! when it publishes.
+//! when the client publishes.
 
 mod connection;
 mod incoming;
@@ -29,9 +29,9 @@ use crate::{
 };
 use connection::Connection;
 
-/// Time limit for CONNACK and SUBACK, unless the drain time of the run is shorter.
+/// Time limit for CONNACK and SUBACK, unless the drain time is shorter.
 const CONNECT_NS: u64 = 10_000_000_000;
-/// First delay before a reconnect. It doubles each time.
+/// First delay before a reconnect. The delay doubles with each attempt.
 const BACK_OFF_NS: u64 = 100_000_000;
 const DOUBLED: u32 = 6;
 
@@ -58,17 +58,14 @@ struct ClientState {
     greeting: Option<SentMessage>,
     subscribing: Option<SentMessage>,
     next_sequence: u64,
-    /// Whether a connection was accepted before.
     was_up: bool,
     is_settled: bool,
     arrival: Option<Intended>,
     is_closing: bool,
-    /// Whether the client will not connect again.
     is_gone: bool,
 }
 
 pub(crate) fn start(shared: &Rc<DriverState>, client: &Rc<Client>) {
-    // Background clients are not virtual users, but their connections count.
     let is_beside = shared.is_background();
     let place = if is_beside {
         shared.worker.watch(&client.limit)
@@ -151,7 +148,6 @@ impl Client {
         let waker = self.state.borrow().waker.clone();
         if let Some(waker) = waker {
             let mut cx = Context::from_waker(&waker);
-            // The client's own task finds and reports the error.
             if self.write(shared, &mut cx).is_err() {
                 waker.wake();
             }
@@ -201,7 +197,6 @@ impl Client {
                 worker.recorder.borrow_mut().run.started += 1;
                 self.state.borrow_mut().arrival = Some(intended);
             }
-            // Boxed, so that the memory for connecting is freed.
             let ended = match Box::pin(self.open(shared, intended)).await {
                 Ok(()) => std::future::poll_fn(|cx| self.poll(shared, cx)).await,
                 Err(fault) => fault,
@@ -210,7 +205,7 @@ impl Client {
             if self.is_closing() || ended == Fault::Unfinished {
                 return;
             }
-            // After the load, only clients with unfinished work reconnect.
+            // After the load, reconnect only clients with unfinished work.
             let has_work = !self.config.filters.is_empty() || self.ledger().open() > 0;
             if shared.is_over.get() && !has_work {
                 return;
@@ -285,7 +280,6 @@ impl Client {
         Poll::Pending
     }
 
-    /// Handles a time limit: of a response, or of silence, which triggers a PINGREQ.
     fn cut(&self, shared: &DriverState, cut: Cut) -> Option<Fault> {
         if cut == Cut::Aborted {
             return Some(Fault::Unfinished);
@@ -358,7 +352,6 @@ impl Client {
                 String::new,
             );
         }
-        // QoS 0 messages that were not written are lost. Other messages belong to the session.
         for sent in state.outbox.disconnected() {
             finish(
                 shared,
@@ -427,6 +420,6 @@ fn put_subscribe(client: &Client, shared: &DriverState, out: &mut Vec<u8>, id: u
     let filters: Vec<Filter<'_>> = filters
         .map(|(topic, qos)| Filter::new(topic, *qos))
         .collect();
-    // Filters that are too long were refused with the plan.
+    // The plan has already been checked for filters that are too long.
     let _ = subscribe::put_subscribe(out, shared.version, id, &filters, &[]);
 }

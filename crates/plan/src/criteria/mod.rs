@@ -1,7 +1,7 @@
 //! Criteria, which must hold at the end of a run, and stop rules, which end it early.
 //!
-//! A criterion is `metric [of "LABEL"] [in "PHASE" | in steady] < value`. A stop rule is
-//! `... > 2s for 10s: stop [fail | pass | inconclusive]`. This module only parses them.
+//! A criterion is `metric [of "LABEL"] [in "PHASE" | in steady] < value`. A stop rule is `... > 2s
+//! for 10s: stop [fail | pass | inconclusive]`. This module parses both but does not evaluate them.
 
 mod parse;
 
@@ -14,46 +14,46 @@ pub use parse::{GRAMMAR, parse_criterion, parse_stop, parse_subject};
 /// A condition on one metric of the run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Criterion {
-    /// The user's text with white space folded.
+    /// The user's text, with runs of white space replaced by one space.
     pub text: String,
-    /// Position, if in a file.
+    /// Position in the file. `None` if the text is not from a file.
     #[serde(skip)]
     pub at: Option<At>,
-    /// The metric.
+    /// Metric that is compared.
     pub metric: Metric,
-    /// Only labels that match this pattern count; `*` matches any text.
+    /// Pattern of the labels that count. `*` matches any text.
     pub of: Option<String>,
-    /// Only the phase with this name counts.
+    /// Name of the only phase that counts.
     pub phase: Option<String>,
-    /// Only samples that ended in the steady state count.
+    /// Whether only samples that ended in the steady state count.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub steady: bool,
-    /// The comparison.
+    /// Comparison operator.
     pub op: Op,
-    /// The bound, in a unit that fits the metric.
+    /// Bound in a unit that fits the metric.
     pub value: Quantity,
 }
 
 /// A condition that ends the run after it has held for a while.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StopRule {
-    /// The condition.
+    /// Condition that must hold.
     pub when: Criterion,
-    /// How long the condition must hold. Also the window of its percentiles.
+    /// Time for which the condition must hold. Also the window of its percentiles.
     pub for_ns: u64,
-    /// How the run ends.
+    /// Result of the run that the rule ends.
     pub ends: Ending,
 }
 
-/// How a stop rule ends the run.
+/// Result of a run that a stop rule ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ending {
-    /// As failed; the default.
+    /// The run fails. This is the default.
     Fail,
-    /// As passed. A search uses it when it has its result.
+    /// The run passes. A search uses this once it has its result.
     Pass,
-    /// Without a verdict.
+    /// The run has no verdict.
     Inconclusive,
 }
 
@@ -61,37 +61,37 @@ pub enum Ending {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
-    /// A statistic of a time.
+    /// A statistic of a type of time.
     Time(SpanFilter, Stat),
-    /// Share (or number) of failed and unanswered requests.
+    /// Share or number of failed and unanswered requests.
     Errors,
-    /// Requests per second.
+    /// Number of requests per second.
     Rate,
-    /// Requests in flight.
+    /// Number of requests in flight.
     InFlight,
-    /// Share (or number) of planned arrivals that were never started.
+    /// Share or number of planned arrivals that were never started.
     Unsent,
-    /// 99th percentile of lateness.
+    /// The 99th percentile of lateness.
     LatenessP99,
-    /// Share (or number) of MQTT messages or deliveries with this result.
+    /// Share or number of MQTT messages or deliveries with this result.
     Messages(MessageFate),
     /// Mean or maximum of a server metric, by source and name.
     Server(String, Stat),
 }
 
-/// Results of MQTT messages.
+/// Result of MQTT messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MessageFate {
-    /// Deliveries that are missing.
+    /// Missing deliveries.
     Lost,
     /// Deliveries received more than once.
     Duplicates,
-    /// Messages sent without confirmation that the server read them.
+    /// Messages sent without a confirmation that the server read them.
     Unknown,
 }
 
-/// The time that a statistic is about.
+/// Type of time that a statistic is computed from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SpanFilter {
@@ -101,7 +101,7 @@ pub enum SpanFilter {
     Service,
     /// Intended start to the last response of the iteration.
     Iteration,
-    /// Due time of a group's first step to the end of its last.
+    /// Due time of a group's first step to the end of its last step.
     Transaction,
 }
 
@@ -114,7 +114,7 @@ impl SpanFilter {
 }
 
 impl Metric {
-    /// The time, if it covers several requests.
+    /// Returns the type of time, if it covers several requests.
     #[must_use]
     pub fn over_requests(&self) -> Option<SpanFilter> {
         match self {
@@ -128,7 +128,7 @@ impl Metric {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Stat {
-    /// A quantile, 0.99 for p99.
+    /// A quantile, such as 0.99 for p99.
     Quantile(f64),
     /// The mean.
     Mean,
@@ -136,25 +136,25 @@ pub enum Stat {
     Max,
 }
 
-/// A comparison.
+/// A comparison operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Op {
-    /// `<`
+    /// `<`: the value is below the bound.
     #[serde(rename = "<")]
     Less,
-    /// `<=`
+    /// `<=`: the value is at most the bound.
     #[serde(rename = "<=")]
     LessOrEqual,
-    /// `>`
+    /// `>`: the value is above the bound.
     #[serde(rename = ">")]
     Greater,
-    /// `>=`
+    /// `>=`: the value is at least the bound.
     #[serde(rename = ">=")]
     GreaterOrEqual,
 }
 
 impl Op {
-    /// Whether the comparison holds.
+    /// Whether the comparison of a measured value with a bound holds.
     #[must_use]
     pub fn holds(self, measured: f64, bound: f64) -> bool {
         match self {
@@ -165,7 +165,7 @@ impl Op {
         }
     }
 
-    /// The operator as text.
+    /// Returns the operator as text.
     #[must_use]
     pub fn symbol(self) -> &'static str {
         match self {

@@ -1,9 +1,10 @@
-//! Parser for criteria and stop rules. Errors have a position in the text and repeat the grammar.
+//! Parser for criteria and stop rules. Errors contain a position in the text and repeat the
+//! grammar.
 
 use super::{Criterion, Ending, MessageFate, Metric, Op, SpanFilter, Stat, StopRule};
 use crate::units::{GrammarError, Quantity, parse_duration, parse_quantity};
 
-/// The grammar in one line, for messages and help.
+/// The grammar in one line, for messages and help texts.
 pub const GRAMMAR: &str = "[service|iteration|transaction] p50…p99.99|mean|max, errors, rate, in-flight, unsent, lateness p99, lost, duplicates, unknown or server.NAME, \
      then [of \"LABEL\"] [in \"PHASE\"|in steady], then < <= > >= and a value with its unit";
 
@@ -26,7 +27,6 @@ pub fn parse_criterion(text: &str) -> Result<Criterion, GrammarError> {
 pub fn parse_subject(text: &str) -> Result<(Metric, Option<String>), GrammarError> {
     let mut scan = Scan { text, at: 0 };
     let metric = metric(&mut scan).map_err(|error| GrammarError {
-        // The bound is not part of this grammar.
         message: error.message.replace(GRAMMAR, FIGURES),
         ..error
     })?;
@@ -185,7 +185,7 @@ fn stat(word: &str) -> Option<Stat> {
         "max" => Some(Stat::Max),
         _ => {
             let percent = word.strip_prefix('p')?;
-            // Requires a digit first: "pinf" and "p-1" would parse as floats.
+            // Require a digit first, because "pinf" and "p-1" would parse as floats.
             if !percent.starts_with(|c: char| c.is_ascii_digit()) {
                 return None;
             }
@@ -205,7 +205,8 @@ fn op(scan: &mut Scan) -> Result<Op, GrammarError> {
     Err(scan.error("expected < <= > or >= here"))
 }
 
-/// Converts the bound to the metric's unit. Fails with the unit that is needed.
+/// Converts the bound to the metric's unit. Fails if the unit does not fit, and names the unit that
+/// is needed.
 fn fitting(metric: &Metric, value: Quantity, text: &str) -> Result<Quantity, String> {
     if let (Metric::Errors | Metric::Unsent | Metric::Messages(_), Quantity::Share(share)) =
         (metric, value)
@@ -305,7 +306,7 @@ impl<'a> Scan<'a> {
         Err(self.error("the quote is never closed"))
     }
 
-    /// Takes the value: a number and a unit, optionally separated by a blank.
+    /// Reads the value: a number and a unit, optionally separated by a blank.
     fn value(&mut self) -> &'a str {
         let rest = self.rest();
         let end = [" for ", ":"]

@@ -1,4 +1,5 @@
-//! Changes of a load during a run: what can be changed at a time, and the load that results.
+//! Changes of a load during a run: whether the load can be changed at a time, and the resulting
+//! load.
 
 use super::{ArrivalProcess, Load, Phase, Shape};
 use crate::{Rate, UserPhase};
@@ -10,7 +11,7 @@ pub enum Fixed {
     Over,
     /// The load has no rate.
     NoRate,
-    /// The load has no fixed number of users.
+    /// The arrivals are a Poisson process.
     NoUsers,
     /// Arrivals are a Poisson process.
     Poisson,
@@ -37,7 +38,8 @@ impl std::fmt::Display for Fixed {
 }
 
 impl Load {
-    /// The rate at a time. Fails unless the phase has a constant rate and evenly spaced arrivals.
+    /// Returns the rate at a time. Fails unless the phase has a constant rate and evenly spaced
+    /// arrivals.
     pub fn constant_rate_at(&self, at_ns: u64) -> Result<Rate, Fixed> {
         let Load::Open { phases, .. } = self else {
             return Err(Fixed::NoRate);
@@ -57,7 +59,7 @@ impl Load {
         }
     }
 
-    /// The number of users at a time. Fails unless it is constant in the phase.
+    /// Returns the number of users at a time. Fails unless it is constant in the phase.
     pub fn constant_users_at(&self, at_ns: u64) -> Result<u32, Fixed> {
         let mut end_ns = 0;
         let phases = self.user_phases().ok_or(Fixed::NoUsers)?;
@@ -73,7 +75,8 @@ impl Load {
         }
     }
 
-    /// The phases of a closed load. A load without phases has one that covers all of it.
+    /// Returns the phases of a closed load. A load without phases has a single one that covers all
+    /// of it.
     #[must_use]
     pub fn user_phases(&self) -> Option<Vec<UserPhase>> {
         let Load::Closed {
@@ -96,8 +99,8 @@ impl Load {
         }])
     }
 
-    /// Returns a load with another rate from a time to the end of its phase, which is split in two.
-    /// See [`crate::Schedule::with_rate`] for the arrivals.
+    /// Returns the load with another rate from a time to the end of the phase, which is split in
+    /// two. See [`crate::Schedule::with_rate`] for the arrivals.
     #[must_use]
     pub fn with_rate(&self, from_ns: u64, rate: Rate) -> Load {
         let Load::Open { phases, first } = self else {
@@ -119,8 +122,8 @@ impl Load {
         }
     }
 
-    /// Returns a load with another number of users from a time to the end of its phase, which is
-    /// split in two. Users with lower numbers stay.
+    /// Returns the load with another number of users from a time to the end of the phase, which is
+    /// split in two. Users with lower numbers stay active.
     #[must_use]
     pub fn with_users(&self, from_ns: u64, users: u32) -> Load {
         let (
@@ -150,7 +153,7 @@ impl Load {
 }
 
 /// Splits the phase at a time into two. `piece` creates a phase of a given length. Its flag is true
-/// for the second one.
+/// for the second phase.
 fn split<P: Clone>(
     phases: &[P],
     at_ns: u64,

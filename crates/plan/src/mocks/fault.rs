@@ -1,26 +1,27 @@
-//! Faults of a mock, one line each: `at 2m for 30s: latency x5`. Times are on the load's timeline.
+//! Faults of a mock, written one per line: `at 2m for 30s: latency x5`. Times are on the load's
+//! timeline.
 
 use crate::units::{GrammarError, parse_duration};
 
 /// A fault with its period.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fault {
-    /// Start on the timeline.
+    /// Start on the load's timeline.
     pub from_ns: u64,
-    /// Duration.
+    /// Duration of the fault.
     pub for_ns: u64,
-    /// Kind of fault.
+    /// Effect of the fault.
     pub kind: FaultKind,
 }
 
-/// Kind of fault.
+/// Effect of a fault.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FaultKind {
-    /// Latencies are multiplied.
+    /// All latencies are multiplied by this factor.
     Latency(f64),
-    /// A share of the responses has this status, after the usual time.
+    /// This share of the responses has this status, after the usual latency.
     Errors(f64, u16),
-    /// A share of the connections is reset, after the usual time.
+    /// This share of the connections is reset, after the usual latency.
     Resets(f64),
     /// The mock does not respond.
     Silence,
@@ -29,7 +30,7 @@ pub enum FaultKind {
 const FORM: &str = "write for example `at 2m for 30s: latency x5`, or after the colon `errors 20%`, `errors 20% 503`, `resets 5%`, `silence`";
 
 impl Fault {
-    /// Returns whether the fault is active at `at_ns` on the load's timeline.
+    /// Whether the fault is active at a time of the load's timeline.
     #[must_use]
     pub fn holds(&self, at_ns: u64) -> bool {
         at_ns >= self.from_ns && at_ns - self.from_ns < self.for_ns

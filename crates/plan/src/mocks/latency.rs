@@ -1,8 +1,8 @@
-//! Latencies of a mock: constants, percentiles, measured values, episodes, a queue.
+//! Latencies of a mock: constants, percentiles, measured values, episodes, or a queue.
 //!
-//! The n-th latency depends only on the seed and n. Draws are stratified: of 1,024 consecutive
-//! ones, each is in another 1,024th of the distribution. So even short runs have the requested
-//! percentiles.
+//! The n-th latency depends only on the seed and n. Draws are stratified: each of 1,024 consecutive
+//! draws comes from a different 1,024th of the distribution. Therefore even short runs have the
+//! requested percentiles.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
@@ -13,19 +13,19 @@ use super::Measured;
 pub enum MockLatency {
     /// A constant, in nanoseconds.
     Constant(u64),
-    /// A distribution through percentiles.
+    /// A distribution given by percentiles.
     Curve(PercentileCurve),
-    /// A measured distribution.
+    /// A distribution measured in another run.
     Measured(Measured),
-    /// Episodes of slow responses, with a given mean over all time.
+    /// Episodes of slow responses that keep a given mean latency.
     Episodes {
-        /// Time from one episode to the next. Each is in the middle of such a period.
+        /// Period with one episode in its middle.
         every_ns: u64,
         /// Duration of an episode.
         for_ns: u64,
-        /// Latency in an episode.
+        /// Latency during an episode.
         slow_ns: u64,
-        /// Latency outside of episodes.
+        /// Latency outside episodes.
         quick_ns: u64,
     },
     #[expect(missing_docs, reason = "the names say it")]
@@ -33,7 +33,7 @@ pub enum MockLatency {
 }
 
 impl MockLatency {
-    /// Creates episodes that have this mean over evenly spaced requests. `None` if the slow
+    /// Creates episodes with this mean over evenly spaced requests. Returns `None` if the slow
     /// episodes alone exceed the mean.
     #[must_use]
     pub fn episodes(mean_ns: u64, every_ns: u64, for_ns: u64, slow_ns: u64) -> Option<MockLatency> {
@@ -47,7 +47,7 @@ impl MockLatency {
         })
     }
 
-    /// The intended mean. `None` if it depends on the load.
+    /// Returns the intended mean. `None` if it depends on the load.
     #[must_use]
     pub fn mean_ns(&self) -> Option<f64> {
         match self {
@@ -72,7 +72,7 @@ impl MockLatency {
         }
     }
 
-    /// An intended percentile. `None` if it depends on the load.
+    /// Returns an intended percentile. `None` if it depends on the load.
     #[must_use]
     pub fn percentile_ns(&self, q: f64) -> Option<u64> {
         match self {
@@ -93,11 +93,11 @@ impl MockLatency {
     }
 }
 
-/// A distribution through given percentiles, log-normal between each pair of neighbors. The outer
-/// parts are extrapolated.
+/// A distribution through given percentiles, log-normal between neighbouring ones and extrapolated
+/// at the ends.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PercentileCurve {
-    /// (normal quantile, logarithm of nanoseconds).
+    /// Pairs of normal quantile and logarithm of nanoseconds.
     points: Vec<(f64, f64)>,
     ends: f64,
 }
@@ -106,7 +106,7 @@ impl PercentileCurve {
     const CUT: f64 = 0.9999;
 
     /// Creates a curve through at least two increasing percentiles, given as (share, nanoseconds).
-    /// `is_cut` limits its ends.
+    /// `is_cut` limits the ends of the curve.
     #[must_use]
     pub fn through(percentiles: &[(f64, u64)], is_cut: bool) -> Option<PercentileCurve> {
         let grows = |pair: &[(f64, u64)]| pair[0].0 < pair[1].0 && pair[0].1 <= pair[1].1;
@@ -129,7 +129,7 @@ impl PercentileCurve {
         })
     }
 
-    /// The latency at a share of the distribution.
+    /// Returns the latency at a share of the distribution.
     #[must_use]
     pub fn at(&self, share: f64) -> u64 {
         let z = normal_quantile(share.clamp(1e-12, 1.0 - 1e-12)).clamp(-self.ends, self.ends);
@@ -140,7 +140,7 @@ impl PercentileCurve {
     }
 }
 
-/// Draws the latency of each request, in order of arrival.
+/// Draws the latency of each request. Requests must be passed in order of arrival.
 #[derive(Debug, Clone)]
 pub struct LatencySampler {
     latency: MockLatency,
@@ -150,7 +150,7 @@ pub struct LatencySampler {
     busy_ns: u128,
 }
 
-/// How busy the workers of a queue are.
+/// Load of a queue's workers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Busy {
     /// Number of workers.
@@ -158,12 +158,12 @@ pub struct Busy {
     /// Capacity of all workers, in requests per second.
     pub per_second: f64,
     /// Share of time in which the workers are busy, from the start of the timeline until the last
-    /// one is free.
+    /// worker is free.
     pub utilisation: f64,
 }
 
 impl LatencySampler {
-    /// Creates a sampler at the start of the timeline.
+    /// Creates a sampler that starts at the beginning of the timeline.
     #[must_use]
     pub fn new(latency: MockLatency, seed: u64) -> LatencySampler {
         let workers = match latency {
@@ -179,7 +179,7 @@ impl LatencySampler {
         }
     }
 
-    /// The utilisation until now. `None` without a queue.
+    /// Returns the utilisation so far. `None` if the latency is not a queue.
     #[must_use]
     pub fn busy(&self) -> Option<Busy> {
         let MockLatency::Queue {
@@ -202,7 +202,7 @@ impl LatencySampler {
         })
     }
 
-    /// Draws the latency of a request at a time of the timeline, multiplied by `times`.
+    /// Draws the latency of a request that arrives at `at_ns`, multiplied by `times`.
     pub fn next(&mut self, at_ns: u64, times: f64) -> u64 {
         let n = self.drawn;
         self.drawn += 1;
@@ -247,14 +247,14 @@ pub(super) fn whole(ns: f64) -> u64 {
     whole
 }
 
-/// The n-th draw in [0, 1). Of 1,024 consecutive draws, one is in each 1,024th, in pseudorandom
-/// order.
+/// Returns the n-th draw in [0, 1). Of 1,024 consecutive draws, one is in each 1,024th, in
+/// pseudorandom order.
 #[must_use]
 pub fn stratum(seed: u64, n: u64) -> f64 {
     const SIDE: u64 = 32;
     let (row, place) = (n / (SIDE * SIDE), n % (SIDE * SIDE));
     let key = crate::rng::mix(seed ^ crate::rng::mix(row));
-    // A permutation of 1,024 places, by four Feistel rounds.
+    // Permute 1,024 places with four Feistel rounds.
     let (mut left, mut right) = (place / SIDE, place % SIDE);
     for round in 0..4 {
         let turned = crate::rng::mix(key ^ (round << 32) ^ right) % SIDE;
@@ -264,8 +264,8 @@ pub fn stratum(seed: u64, n: u64) -> f64 {
     ((left * SIDE + right) as f64 + jitter) / (SIDE * SIDE) as f64
 }
 
-/// Quantile of the normal distribution, by Acklam's rational approximation. The relative error is
-/// below 1.2e-9.
+/// Returns a quantile of the normal distribution by Acklam's rational approximation. The relative
+/// error is below 1.2e-9.
 fn normal_quantile(p: f64) -> f64 {
     const A: [f64; 6] = [
         -3.969_683_028_665_376e1,
@@ -410,7 +410,7 @@ mod tests {
         let waits: Vec<u64> = (0..4).map(|_| sampler.next(0, 1.0) / MS).collect();
         assert_eq!(waits, [8, 8, 16, 16]);
         assert_eq!(sampler.next(100 * MS, 2.0), 16 * MS);
-        // Four services of 8 ms and one of 16 ms, by two workers until 116 ms.
+        // Two workers spend 4 × 8 ms + 16 ms = 48 ms of 2 × 116 ms.
         let busy = sampler.busy().unwrap();
         assert!((busy.utilisation - 48.0 / 232.0).abs() < 1e-9, "{busy:?}");
         assert!((busy.per_second - 250.0).abs() < 1e-9, "{busy:?}");
@@ -418,7 +418,7 @@ mod tests {
             LatencySampler::new(MockLatency::Constant(1), 1).busy(),
             None
         );
-        // 10 s of 1,400/s with a capacity of 1,000/s. The backlog is processed 4 s later.
+        // 10 s of 1,400/s with a capacity of 1,000/s. The backlog takes 4 s more.
         let mut sampler = LatencySampler::new(
             MockLatency::Queue {
                 workers: 8,

@@ -4,12 +4,12 @@ use crate::{criteria::Scan, units::GrammarError};
 
 const FORM: &str = "write `from RUN of \"LABEL\"`, for example `from last of \"GET /x\"`";
 
-/// Refers to requests of a recorded run.
+/// Reference to requests of a recorded run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reference {
-    /// `last`, a run's name or its beginning, or a folder.
+    /// Run: `last`, the name or start of the name of a run, or a folder.
     pub run: String,
-    /// Pattern for labels; `*` matches any text.
+    /// Pattern of the labels. `*` matches any text.
     pub label: String,
 }
 
@@ -56,21 +56,21 @@ pub fn parse_reference(text: &str) -> Result<Reference, GrammarError> {
 /// A measured distribution.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measured {
-    /// Where it was measured.
+    /// Origin of the values, for messages.
     pub source: String,
     steps: Vec<HistogramStep>,
     count: u64,
     mean_ns: f64,
 }
 
-/// Recorded times between two bounds.
+/// Number of recorded times between two bounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MeasuredCell {
     /// Shortest time.
     pub low_ns: u64,
     /// Longest time.
     pub high_ns: u64,
-    /// Number of times.
+    /// Number of recorded times.
     pub count: u64,
 }
 
@@ -82,8 +82,8 @@ struct HistogramStep {
 }
 
 impl Measured {
-    /// Creates a distribution from ascending cells, the exact minimum and maximum, and the mean.
-    /// `None` if it is empty.
+    /// Creates a distribution from buckets in ascending order, the exact minimum and maximum, and
+    /// the mean. Returns `None` if it is empty.
     #[must_use]
     pub fn new(
         source: String,
@@ -110,19 +110,19 @@ impl Measured {
         })
     }
 
-    /// Number of values.
+    /// Returns the number of values.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Mean of the values.
+    /// Returns the mean of the values.
     #[must_use]
     pub fn mean_ns(&self) -> f64 {
         self.mean_ns
     }
 
-    /// The value at quantile `share` (0 to 1), in nanoseconds, interpolated.
+    /// Returns the interpolated value at quantile `share` (0 to 1), in nanoseconds.
     #[must_use]
     pub fn at(&self, share: f64) -> u64 {
         let rank = share.clamp(0.0, 1.0) * self.count as f64;
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn shares_match_the_values() {
-        // Half of the values are 10. The other half is spread evenly from 1,000 to 2,000.
+        // Half of the values are 10. The other half is spread evenly between 1,000 and 2,000.
         let measured = measured(&[(10, 10, 500), (1_000, 2_000, 500)]);
         let at = [0.0, 0.25, 0.5, 0.75, 1.0].map(|share| measured.at(share));
         assert_eq!(at, [10, 10, 10, 1_500, 2_000]);

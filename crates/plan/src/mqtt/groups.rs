@@ -7,20 +7,20 @@ use crate::rng::{Purpose, Rng};
 /// Groups of identical messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Groups {
-    /// Texts or numbers.
+    /// Type of the payload.
     pub value: PayloadKind,
-    /// Length of a text.
+    /// Length of a text in letters.
     pub letters: u32,
     /// Number of consecutive identical messages of a client.
     pub copies: u32,
 }
 
-/// Kind of payload.
+/// Type of payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum PayloadKind {
-    /// Letters and digits that identify client and group, if there is room.
+    /// Letters and digits that identify the client and the group, if there is room.
     Text,
-    /// The number of the group.
+    /// Number of the group.
     Number,
 }
 
@@ -29,7 +29,7 @@ const GROUP: usize = 6;
 const CLIENT: usize = 3;
 
 impl Groups {
-    /// The group that a client's message with this sequence number belongs to.
+    /// Returns the group of a client's message with this sequence number.
     #[must_use]
     pub fn group(&self, sequence: u64) -> u64 {
         sequence / u64::from(self.copies.max(1))
@@ -49,7 +49,7 @@ impl Groups {
         out.resize_with(letters, || DIGITS[rng.below(62) as usize]);
     }
 
-    /// The payload as text.
+    /// Returns the payload of a client's group as text.
     #[must_use]
     pub fn text(&self, client: u64, group: u64) -> String {
         let mut out = Vec::new();

@@ -4,15 +4,15 @@ use serde::Serialize;
 
 use crate::{FirstArrival, Load, Phase, Rate, Shape, units::SECOND};
 
-/// When the clients of a group, taken together, publish.
+/// Pace at which the clients of a group publish together.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PublishPace {
     /// At a constant rate during the load.
     Rate(Rate),
-    /// By the group's own phases.
+    /// According to the group's own phases.
     Phases(Vec<Phase>),
-    /// In proportion to the load.
+    /// The rate follows the load.
     Follows {
         /// Message rate at level 1x.
         volume: Rate,
@@ -22,8 +22,8 @@ pub enum PublishPace {
 }
 
 impl PublishPace {
-    /// Returns the messages as a load on the timeline of `main_load`. `None` if there is nothing to
-    /// follow.
+    /// Returns the messages as a load on the timeline of `main_load`. `None` if `main_load` has no
+    /// rate to follow.
     #[must_use]
     pub fn load(&self, main_load: &Load) -> Option<Load> {
         let phases = match self {

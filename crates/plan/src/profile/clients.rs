@@ -4,16 +4,16 @@ use serde::Serialize;
 
 use crate::{Plan, background::Publications};
 
-/// A group of MQTT clients.
+/// A group of MQTT clients in the profile.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ClientsRow {
-    /// What the clients do: `publish` or `subscribe`.
+    /// Action of the clients: `publish` or `subscribe`.
     pub does: &'static str,
-    /// Number of clients.
+    /// Number of clients in the group.
     pub clients: u32,
     /// Topic to publish to, or filter to subscribe to.
     pub topic: String,
-    /// Quality of service.
+    /// Quality of service of the messages or the subscription.
     pub qos: u8,
     /// Highest message rate of the group. `None` for receivers.
     pub per_second: Option<f64>,

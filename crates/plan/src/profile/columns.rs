@@ -1,4 +1,5 @@
-//! Columns of a load profile: the rates that the load holds, or between which it ramps.
+//! Columns of a load profile: the constant rates of the load, and the rates at the ends of its
+//! ramps.
 
 use serde::Serialize;
 
@@ -8,13 +9,14 @@ const MOST: usize = 5;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RateColumn {
-    /// `0.5x`, or `20/s` without volumes.
+    /// Name of the column: a level such as `0.5x`, or a rate such as `20/s` in a plan without
+    /// volumes.
     pub name: String,
     pub per_second: f64,
 }
 
-/// Returns the columns in ascending order, and the number of omitted ones. With volumes, 1x is
-/// always included.
+/// Returns the columns in ascending order, and the number of omitted columns. With volumes, always
+/// includes 1x.
 pub(super) fn build(load: &Load, full: Option<f64>) -> (Vec<RateColumn>, usize) {
     let mut rates: Vec<f64> = full.into_iter().collect();
     if let Load::Open { phases, .. } = load {
@@ -25,7 +27,7 @@ pub(super) fn build(load: &Load, full: Option<f64>) -> (Vec<RateColumn>, usize) 
     }
     rates.retain(|rate| *rate > 0.0);
     rates.sort_by(f64::total_cmp);
-    // Equal levels computed in different ways differ in their last digits.
+    // Levels that are equal may differ in their last digits if computed in different ways.
     rates.dedup_by(|a, b| (*a - *b).abs() <= 1e-9 * b.abs());
     let left_out = rates.len().saturating_sub(MOST);
     if left_out > 0 {
@@ -41,7 +43,7 @@ pub(super) fn build(load: &Load, full: Option<f64>) -> (Vec<RateColumn>, usize) 
     (columns.collect(), left_out)
 }
 
-/// Selects the lowest, the highest, 1x and rates between them.
+/// Selects the lowest rate, the highest rate, 1x, and rates in between.
 fn thinned(rates: &[f64], full: Option<f64>) -> Vec<f64> {
     let last = rates.len() - 1;
     let mut chosen: Vec<usize> = (0..MOST).map(|i| i * last / (MOST - 1)).collect();
@@ -51,7 +53,6 @@ fn thinned(rates: &[f64], full: Option<f64>) -> Vec<f64> {
             .position(|rate| (rate - full).abs() <= 1e-9 * full)
     });
     if let Some(one) = one.filter(|one| !chosen.contains(one)) {
-        // Replaces the nearest rate that is not an end.
         let nearest = (1..MOST - 1)
             .min_by_key(|i| chosen[*i].abs_diff(one))
             .unwrap_or(1);

@@ -1,9 +1,10 @@
-//! The load over time, for a chart. Shows the highest rate of each period, so that spikes stay
+//! The load over time, for a chart. Uses the highest rate of each period, so that spikes stay
 //! visible.
 
 use crate::Load;
 
-/// The highest planned rate of each of `stretches` equal periods. `None` if the load has no rate.
+/// Returns the highest planned rate of each of `stretches` equal periods. `None` if the load has no
+/// rate.
 #[must_use]
 pub fn curve(load: &Load, end_ns: u64, stretches: usize) -> Option<Vec<f64>> {
     let Load::Open { phases, .. } = load else {

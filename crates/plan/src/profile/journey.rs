@@ -1,5 +1,5 @@
 //! Average iteration of a scenario: calls per endpoint, and think time. Steps that depend on
-//! responses count once, and the result is then not exact.
+//! responses count once, which makes the result inexact.
 
 use crate::{
     Plan, Request, Scenario, Step, Variable,
@@ -10,7 +10,8 @@ use crate::{
 pub(super) struct Journey {
     pub calls: Vec<(Endpoint, f64)>,
     pub think_ns: f64,
-    /// Whether all numbers are known before the run. Loops and pauses may depend on responses.
+    /// Whether all numbers are known before the run. They are not if loops or pauses depend on
+    /// responses.
     pub is_known: bool,
     pub is_certain: bool,
 }
@@ -40,7 +41,8 @@ impl Journey {
         self.is_known && self.is_certain
     }
 
-    /// Adds the calls of `coming` users at these steps. Returns how many users continue after them.
+    /// Adds the calls that `coming` users make in these steps. Returns how many users continue
+    /// afterwards.
     fn walk(&mut self, plan: &Plan, steps: &[Step], coming: f64) -> f64 {
         let mut coming = coming;
         for step in steps {
@@ -59,7 +61,6 @@ impl Journey {
                     self.walk(plan, &inner.steps, coming);
                 }
                 Step::Block(inner) => match &inner.by {
-                    // The condition is known only at run time, so everyone is counted.
                     BlockKind::If(_) => {
                         self.is_known = false;
                         coming = self.walk(plan, &inner.steps, coming);
@@ -86,7 +87,7 @@ impl Journey {
         coming
     }
 
-    /// Each round has the users who did not exit in the previous one.
+    /// Adds the calls of a loop. Each round has the users who did not exit in the previous round.
     fn repeat(&mut self, plan: &Plan, steps: &[Step], coming: f64, rounds: u64) -> f64 {
         if rounds == 0 {
             return coming;
@@ -115,7 +116,6 @@ impl Journey {
     fn request(&mut self, request: &Request, coming: f64) {
         let share = request.probability.map_or(1.0, |percent| percent / 100.0);
         self.is_certain &= request.probability.is_none();
-        // The condition is known only at run time.
         self.is_known &= request.condition.is_none();
         let endpoint = Endpoint {
             method: request.method.clone(),
@@ -132,7 +132,7 @@ impl Journey {
     }
 }
 
-/// Number of rounds of a loop. `None` if it is only known at run time.
+/// Returns the number of rounds of a loop. `None` if it is known only at run time.
 fn rounds(plan: &Plan, count: &LoopCount, over: Option<&Over>) -> Option<u64> {
     match over {
         Some(Over::List(items)) => return Some(items.len() as u64),
@@ -148,7 +148,7 @@ fn rounds(plan: &Plan, count: &LoopCount, over: Option<&Over>) -> Option<u64> {
     }
 }
 
-/// Length of the list in a variable. `None` unless the plan defines it.
+/// Returns the length of the list in a variable. `None` if the plan does not define the list.
 fn length(plan: &Plan, name: &str) -> Option<u64> {
     let table = plan
         .payloads

@@ -1,8 +1,8 @@
 //! The load profile of a plan, computed without sending: arrivals per scenario and requests per
 //! endpoint at each level, concurrency, data rows, bandwidth and phases.
 //!
-//! The figures are averages of iterations without failures. Response times and sizes come from the
-//! user's assumptions; otherwise they are unknown.
+//! The figures are averages over iterations without failures. Response times and sizes are the
+//! user's assumptions, otherwise they are unknown.
 
 mod clients;
 mod columns;
@@ -21,33 +21,33 @@ pub use curve::curve;
 /// The user's assumptions about responses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Assumed {
-    /// Duration of a request.
+    /// Duration of a request, in nanoseconds.
     #[serde(rename = "latency_ns", skip_serializing_if = "Option::is_none")]
     pub latency_ns: Option<u64>,
-    /// Size of a response.
+    /// Size of a response, in bytes.
     #[serde(rename = "answer_bytes", skip_serializing_if = "Option::is_none")]
     pub answer_bytes: Option<u64>,
 }
 
-/// Bytes of a request on the wire.
+/// Size of a request on the wire.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestBytes {
     /// Method in upper case.
     pub method: String,
     /// Name of the request's label.
     pub name: String,
-    /// Average size of head and body.
+    /// Average number of bytes of head and body.
     pub bytes: u64,
 }
 
 /// A load profile.
 #[derive(Debug, Clone, Serialize)]
 pub struct Profile {
-    /// The plan's name.
+    /// Name of the plan.
     pub name: String,
-    /// Arrivals per second at level 1x. `None` without volumes.
+    /// Arrivals per second at level 1x. `None` if the plan has no volumes.
     pub full_per_second: Option<f64>,
-    /// The rates that have a column.
+    /// Rates that have a column.
     pub columns: Vec<RateColumn>,
     /// Number of rates without a column.
     pub columns_omitted: usize,
@@ -55,19 +55,19 @@ pub struct Profile {
     pub scenarios: Vec<ScenarioRow>,
     /// Rows by endpoint.
     pub endpoints: Vec<EndpointRow>,
-    /// Total of all endpoints, by column.
+    /// Requests per second of all endpoints, by column.
     pub requests_per_second: Vec<f64>,
     /// Concurrency by column.
     pub in_flight: Vec<InFlightEstimate>,
     /// Bandwidth by column.
     pub bandwidth: Vec<Bandwidth>,
-    /// The phases.
+    /// Rows by phase.
     pub phases: Vec<PhaseRow>,
     /// Maximum number of users of a closed load.
     pub users: Option<u32>,
-    /// Whether the number of users changes.
+    /// Whether the number of users changes during the load.
     pub users_come_and_go: bool,
-    /// Duration of the load.
+    /// End of the load in nanoseconds from the start.
     pub end_ns: u64,
     /// Total arrivals. `None` for a closed load.
     pub arrivals: Option<u64>,
@@ -75,33 +75,34 @@ pub struct Profile {
     pub requests: Option<f64>,
     /// Whether every iteration has the same number of requests.
     pub requests_are_exact: bool,
-    /// Whether loops, conditions and pauses are known before the run. Unknown loops count once.
+    /// Whether loops, conditions and pauses are known before the run. Loops with an unknown number
+    /// of rounds count once.
     pub is_known: bool,
-    /// Tables, with the number of rows that the run needs.
+    /// Tables, with the number of rows that the run uses.
     pub tables: Vec<TableRow>,
     /// Groups of background MQTT clients.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub clients: Vec<ClientsRow>,
-    /// The assumptions that were used.
+    /// Assumptions that the figures are based on.
     pub assumed: Assumed,
 }
 
 /// A scenario in the profile.
 #[derive(Debug, Clone, Serialize)]
 pub struct ScenarioRow {
-    /// Its name.
+    /// Name of the scenario.
     pub name: String,
-    /// Its volume as written in the plan.
+    /// Volume as written in the plan.
     pub volume: Option<String>,
-    /// Its volume as arrivals per second.
+    /// Volume as arrivals per second.
     pub volume_per_second: Option<f64>,
-    /// Its share of all arrivals.
+    /// Share of all arrivals.
     pub share: f64,
     /// Arrivals per second by column.
     pub per_second: Vec<f64>,
     /// Requests per iteration.
     pub requests: f64,
-    /// Think time per iteration.
+    /// Think time per iteration, in nanoseconds.
     pub think_ns: u64,
 }
 
@@ -123,50 +124,52 @@ pub struct InFlightEstimate {
     pub requests: Option<f64>,
 }
 
-/// Bytes per second.
+/// Bytes per second in each direction.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Bandwidth {
-    /// Sent to the service. `None` if some requests cannot be built before the run.
+    /// Bytes per second sent to the service. `None` if some requests cannot be built before the
+    /// run.
     pub sent: Option<f64>,
-    /// Received from the service. `None` if the size of responses is unknown.
+    /// Bytes per second received from the service. `None` if the size of responses is unknown.
     pub received: Option<f64>,
 }
 
 /// A phase in the profile.
 #[derive(Debug, Clone, Serialize)]
 pub struct PhaseRow {
-    /// Its name, or its number from 1.
+    /// Name of the phase, or its number from 1.
     pub name: String,
-    /// Start.
+    /// Start of the phase, in nanoseconds from the start of the load.
     pub start_ns: u64,
-    /// End.
+    /// End of the phase, in nanoseconds from the start of the load.
     pub end_ns: u64,
-    /// Arrivals per second at its start.
+    /// Arrivals per second at the start of the phase.
     pub from_per_second: f64,
-    /// Arrivals per second at its end.
+    /// Arrivals per second at the end of the phase.
     pub to_per_second: f64,
-    /// Number of its arrivals. If they are random, with this run's seed.
+    /// Number of arrivals in the phase. Random arrivals are counted for this run's seed.
     pub arrivals: u64,
-    /// Number of its requests, on average.
+    /// Average number of requests in the phase.
     pub requests: f64,
 }
 
 /// A table in the profile.
 #[derive(Debug, Clone, Serialize)]
 pub struct TableRow {
-    /// The file.
+    /// File of the table.
     pub source: String,
-    /// Its number of rows.
+    /// Number of rows in the table.
     pub rows: u64,
     /// Number of rows that arrivals use. `None` if each arrival uses the whole table, or if the
     /// number is unknown.
     pub needed: Option<u64>,
-    /// Whether rows are drawn at random, so that they may repeat.
+    /// Whether rows are drawn at random and may repeat.
     pub at_random: bool,
 }
 
 impl Profile {
-    /// Computes the profile of a plan. `sent` has the sizes of requests as far as they are known.
+    /// Computes the profile of a plan. `sent` contains the sizes of requests, as far as they are
+    /// known.
     #[must_use]
     pub fn new(plan: &Plan, seed: u64, assumed: Assumed, sent: &[RequestBytes]) -> Profile {
         let full = volume::full(plan.scenarios()).map(|rate| rate.as_f64());
@@ -241,7 +244,7 @@ impl Profile {
         }
     }
 
-    /// The highest figure of all columns.
+    /// Returns the highest figure of all columns.
     #[must_use]
     pub fn peak(figures: impl IntoIterator<Item = f64>) -> f64 {
         figures.into_iter().fold(0.0, f64::max)
@@ -313,8 +316,8 @@ fn endpoints(journeys: &[Journey], shares: &[f64], columns: &[RateColumn]) -> Ve
     rows.collect()
 }
 
-/// Average number of bytes sent per iteration. `None` if the size of an endpoint's requests is
-/// unknown.
+/// Returns the average number of bytes sent per iteration. `None` if the size of an endpoint's
+/// requests is unknown.
 fn bytes_sent(journeys: &[Journey], shares: &[f64], sent: &[RequestBytes]) -> Option<f64> {
     let mut all = 0.0;
     for (journey, share) in journeys.iter().zip(shares) {
@@ -332,7 +335,7 @@ fn phases(plan: &Plan, schedule: &crate::Schedule, requests_of_one: f64) -> Vec<
         return Vec::new();
     };
     let mut start_ns = 0;
-    // Phases that start after the end of the load are omitted.
+    // Omit phases that start after the end of the load.
     let row = |(index, (phase, end_ns)): (usize, (&crate::Phase, &u64))| {
         let (from, to) = phase.ends();
         let arrivals = schedule.phase_total(index as u32);

@@ -119,7 +119,8 @@ fn vets_api_check_in_profile_matches_its_tables() {
     );
     assert_eq!(rounded(&profile.requests_per_second), [105, 210]);
     assert!((profile.requests_per_second[1] - 210.083).abs() < 1e-3);
-    // 180,260 an hour: 25.04 and 50.07 a second, for a minute each.
+    // 180,260 per hour is 50.07 per second. One minute at half this rate has 1,502 arrivals, and
+    // one at the full rate has 3,004.
     assert_eq!(profile.arrivals, Some(1502 + 3004));
     assert!(!profile.requests_are_exact && profile.is_known);
 }

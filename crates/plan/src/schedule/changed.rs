@@ -1,15 +1,15 @@
-//! Changes of a schedule's rate during a run. Arrivals before the change keep their number and
-//! time.
+//! Changes of a schedule's rate during a run. Arrivals before the change keep their numbers and
+//! times.
 
 use super::{PartKind, RateSegment, Schedule, SchedulePart};
 use crate::Rate;
 
 impl Schedule {
-    /// Returns the schedule with another rate from a time to the end of its phase. That part has
-    /// evenly spaced arrivals.
+    /// Returns the schedule with another rate from a time to the end of its phase. Arrivals in that
+    /// period are evenly spaced.
     ///
-    /// Arrivals of later phases keep their times and get other numbers. A change after the end has
-    /// no effect.
+    /// Arrivals of later phases keep their times but are renumbered. A change after the end has no
+    /// effect.
     #[must_use]
     pub fn with_rate(&self, from_ns: u64, rate: Rate) -> Schedule {
         let phase = self.phase_at(from_ns);
@@ -37,7 +37,7 @@ impl Schedule {
         changed
     }
 
-    /// Appends at most `most` arrivals of a part, from its first one on.
+    /// Appends the first arrivals of a part, at most `most`.
     fn take(&mut self, part: &SchedulePart, most: u64) {
         let count = part.count.min(most);
         if count > 0 {

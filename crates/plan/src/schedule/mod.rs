@@ -1,8 +1,8 @@
 //! The schedule: the intended start of every arrival, in integer nanoseconds from the start of the
 //! run.
 //!
-//! Arrival k is computed from k alone, without running sums. So nothing drifts, and any shard can
-//! be computed independently.
+//! Arrival k is computed from k alone, without running sums. Therefore errors do not accumulate,
+//! and each shard can be computed independently.
 
 mod changed;
 mod poisson;
@@ -12,7 +12,7 @@ use crate::{ArrivalProcess, FirstArrival, Load, Phase, Rate, Shape, Share, units
 use poisson::PoissonPhase;
 use segment::RateSegment;
 
-/// An arrival.
+/// An arrival of the schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrival {
     /// Number of the arrival, from 0.
@@ -23,7 +23,7 @@ pub struct Arrival {
     pub phase: u32,
 }
 
-/// The arrivals of an open load, or the single one of [`Load::Once`]. Empty for a closed load.
+/// Arrivals of an open load, or the single one of [`Load::Once`]. Empty for a closed load.
 #[derive(Debug, Clone)]
 pub struct Schedule {
     parts: Vec<SchedulePart>,
@@ -106,14 +106,14 @@ impl Schedule {
         schedule
     }
 
-    /// Truncates the schedule at a time. Later arrivals and phases are removed; all others keep
+    /// Truncates the schedule at a time. Removes later arrivals and phases, while all others keep
     /// time and number.
     #[must_use]
     pub fn until(mut self, end_ns: u64) -> Schedule {
         if end_ns >= self.end_ns() {
             return self;
         }
-        // Includes an arrival at the new end if the last arrival of a phase is at its end.
+        // Keep an arrival exactly at the new end if phases include arrivals at their ends.
         self.total = self.due(end_ns);
         let last_part = self.part_of(self.total);
         if let Some(last_part) = last_part {
@@ -130,38 +130,38 @@ impl Schedule {
         self
     }
 
-    /// Total number of arrivals.
+    /// Returns the total number of arrivals.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// The end of the last phase.
+    /// Returns the end of the last phase.
     #[must_use]
     pub fn end_ns(&self) -> u64 {
         self.phase_ends.last().copied().unwrap_or(0)
     }
 
-    /// The end of each phase.
+    /// Returns the end of each phase.
     #[must_use]
     pub fn phase_ends(&self) -> &[u64] {
         &self.phase_ends
     }
 
-    /// The phase at a time. Times after the end belong to the last phase.
+    /// Returns the phase at a time. Times after the end belong to the last phase.
     #[must_use]
     pub fn phase_at(&self, at_ns: u64) -> u32 {
         let index = self.phase_ends.partition_point(|end| *end <= at_ns);
         index.min(self.phase_ends.len().saturating_sub(1)) as u32
     }
 
-    /// Whether the last arrival of a phase is at its end, which is the start of the next one.
+    /// Whether a phase may have an arrival exactly at its end, where the next phase starts.
     #[must_use]
     pub fn has_arrivals_at_ends(&self) -> bool {
         self.arrivals_at_ends
     }
 
-    /// Number of arrivals of a phase.
+    /// Returns the number of arrivals of a phase.
     #[must_use]
     pub fn phase_total(&self, phase: u32) -> u64 {
         self.parts
@@ -171,15 +171,15 @@ impl Schedule {
             .sum()
     }
 
-    /// Computes arrival number k.
+    /// Returns arrival number k. `None` if the schedule has fewer arrivals.
     #[must_use]
     pub fn at(&self, number: u64) -> Option<Arrival> {
         let part = self.part_of(number)?;
         Some(self.parts[part].arrival(number))
     }
 
-    /// Number of arrivals due by a time. An arrival exactly at that time counts if the last arrival
-    /// of a phase is at its end.
+    /// Returns the number of arrivals due by a time. An arrival exactly at that time counts only if
+    /// phases include arrivals at their ends.
     #[must_use]
     pub fn due(&self, until_ns: u64) -> u64 {
         self.first_not(|intended_ns| self.is_due(intended_ns, until_ns))
@@ -191,14 +191,14 @@ impl Schedule {
         intended_ns < until_ns || self.arrivals_at_ends && intended_ns == until_ns
     }
 
-    /// Number of arrivals intended before a time. Also the number of the first arrival at or after
-    /// it.
+    /// Returns the number of arrivals intended before a time, which is also the number of the first
+    /// arrival at or after it.
     #[must_use]
     pub fn before(&self, at_ns: u64) -> u64 {
         self.first_not(|intended_ns| intended_ns < at_ns)
     }
 
-    /// The first arrival for which `is_so` is false. Uses binary search, so `is_so` must be
+    /// Returns the first arrival for which `is_so` is false. Uses binary search, so `is_so` must be
     /// monotone.
     fn first_not(&self, is_so: impl Fn(u64) -> bool) -> u64 {
         let (mut so, mut not_so) = (0, self.total);
@@ -216,20 +216,21 @@ impl Schedule {
         so
     }
 
-    /// How many arrivals of a share are intended at `from_ns` or later and due by `until_ns`.
+    /// Returns how many arrivals of a share are intended at `from_ns` or later and due by
+    /// `until_ns`.
     #[must_use]
     pub fn due_of_share(&self, share: Share, from_ns: u64, until_ns: u64) -> u64 {
         let first = share.of_first(self.before(from_ns));
         share.of_first(self.due(until_ns)).saturating_sub(first)
     }
 
-    /// Number of arrivals of one of `of` shards that are due by a time.
+    /// Returns the number of arrivals of one of `of` shards that are due by a time.
     #[must_use]
     pub fn due_of_shard(&self, shard: u64, of: u64, until_ns: u64) -> u64 {
         (self.due(until_ns) + of.max(1) - 1).saturating_sub(shard) / of.max(1)
     }
 
-    /// Every `of`-th arrival from number `shard` on: the arrivals of one worker.
+    /// Returns every `of`-th arrival from number `shard` on: the arrivals of one worker.
     #[must_use]
     pub fn shard(&self, shard: u64, of: u64) -> Shard<'_> {
         Shard {
@@ -240,7 +241,7 @@ impl Schedule {
         }
     }
 
-    /// The arrivals of a share that are intended at `from_ns` or later.
+    /// Returns the arrivals of a share that are intended at `from_ns` or later.
     #[must_use]
     pub fn shard_from(&self, share: Share, from_ns: u64) -> Shard<'_> {
         let skipped = share.of_first(self.before(from_ns));
@@ -298,8 +299,8 @@ impl Schedule {
             Shape::Staircase { from, to } => {
                 for (step, count) in staircase(from, to, phase.duration_ns).enumerate() {
                     let step_start = start_ns + step as u64 * SECOND;
-                    // The last step of a fractional duration is shorter. A phase below a second is
-                    // a single step.
+                    // The last step of a fractional duration is shorter. A phase of less than a
+                    // second is a single step.
                     let length = SECOND.min(phase.duration_ns - step as u64 * SECOND);
                     self.push(
                         index,
@@ -342,13 +343,13 @@ impl SchedulePart {
     }
 }
 
-/// Iterator over a share's arrivals.
+/// Iterator over the arrivals of a share.
 #[derive(Debug, Clone)]
 pub struct Shard<'a> {
     schedule: &'a Schedule,
     next: u64,
     step: u64,
-    /// Where the last arrival was found. Saves the search, because arrivals are requested in order.
+    /// Part of the last arrival. It saves the search, because arrivals are requested in order.
     part: usize,
 }
 
@@ -372,7 +373,8 @@ impl Iterator for Shard<'_> {
     }
 }
 
-/// Arrivals per second of Artillery's ramp: n steps of one second with the rate `a + (b - a) i / (n
+/// Returns the arrivals per second of Artillery's ramp: n steps of one second with the rate `a + (b
+/// - a) i / (n
 /// - 1)`, rounded half up. A single step has the rounded mean of both ends.
 pub(crate) fn staircase(
     from: Rate,
@@ -405,7 +407,7 @@ pub(crate) fn staircase(
     })
 }
 
-/// Both rates with a common denominator, so that halves round the same way everywhere. `None` if
+/// Returns both rates with a common denominator, so that halves round equally everywhere. `None` if
 /// the steps do not fit into 128 bits.
 fn common(from: Rate, to: Rate, steps: u64) -> Option<(i128, i128, i128)> {
     let of = |count: u64, other: u64| {
@@ -414,7 +416,7 @@ fn common(from: Rate, to: Rate, steps: u64) -> Option<(i128, i128, i128)> {
     };
     let (a, b) = (of(from.count, to.per_ns)?, of(to.count, from.per_ns)?);
     let denominator = i128::from(from.per_ns) * i128::from(to.per_ns);
-    // The largest number in the computation of a step.
+    // Largest number in the computation of a step.
     let most = a.max(b).checked_add(denominator)?;
     most.checked_mul(8)?.checked_mul(i128::from(steps))?;
     Some((a, b, denominator))

@@ -1,5 +1,5 @@
-//! Poisson arrivals. The time is divided into slots of 100 ms; each is drawn from a stream keyed by
-//! (seed, phase, slot).
+//! Poisson arrivals. Time is divided into slots of 100 ms, each drawn from a stream keyed by (seed,
+//! phase, slot).
 //!
 //! A Poisson process is memoryless, so each slot can be drawn independently. The planned number of
 //! arrivals is the actual number with this seed.
@@ -18,11 +18,12 @@ pub(super) struct PoissonPhase {
     phase: u32,
     start_ns: u64,
     duration_ns: u64,
-    /// Events per nanosecond for each second of the phase. A constant rate has a single entry.
+    /// Events per nanosecond in each second of the phase. A constant rate has a single entry.
     rates: Vec<f64>,
-    /// Number of arrivals before each slot, and the total.
+    /// Number of arrivals before each slot, followed by the total.
     before: Vec<u64>,
-    /// Cache of the last slot. Drawing its slot for each arrival would take quadratic time.
+    /// Cache of the last slot, because drawing a slot for each of its arrivals would take quadratic
+    /// time.
     drawn: std::cell::RefCell<(usize, Vec<u64>)>,
 }
 

@@ -10,7 +10,7 @@ pub(super) struct RateSegment {
     /// Nanoseconds between arrivals, as a fraction.
     pub gap_num: u64,
     pub gap_den: u64,
-    /// 0 if the first arrival is at the start, 1 if it is one gap later.
+    /// 0 if the first arrival is at the start, or 1 if it is one gap later.
     pub offset: u64,
 }
 

@@ -193,7 +193,7 @@ fn poisson_gaps_are_exponential() {
     phase.arrivals = ArrivalProcess::Poisson;
     let schedule = Schedule::new(&open(vec![phase], FirstArrival::AtStart), 42);
     let n = schedule.total() as f64;
-    // 60,000 expected, standard deviation 245.
+    // The expected number is 60,000, with a standard deviation of 245.
     assert!((n - 60_000.0).abs() < 1_000.0, "{n}");
     let times: Vec<u64> = schedule.shard(0, 1).map(|a| a.intended_ns).collect();
     let mut gaps: Vec<f64> = times
@@ -201,7 +201,7 @@ fn poisson_gaps_are_exponential() {
         .map(|w| (w[1] - w[0]) as f64 / 1e7)
         .collect();
     gaps.sort_by(f64::total_cmp);
-    // Kolmogorov-Smirnov distance to 1 - e^-x; the 1 % critical value is 1.63 / sqrt(n).
+    // Kolmogorov-Smirnov distance to 1 - e^-x. The 1 % critical value is 1.63 / sqrt(n).
     let distance = gaps
         .iter()
         .enumerate()
@@ -310,7 +310,7 @@ proptest! {
 
 #[test]
 fn staircase_of_unwieldy_fractions_matches_neighbours() {
-    // 180,260 an hour times 0.333333: over a long ramp, products with this fraction exceed 128
+    // 180,260 an hour times 0.333333. Over a long ramp, products with this fraction exceed 128
     // bits.
     let odd = Rate::ratio(180_260 * 333_333, 3_600_000_000_000_000_001).unwrap();
     let near = Rate::from_f64(odd.as_f64()).unwrap();

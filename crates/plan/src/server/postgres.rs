@@ -6,7 +6,7 @@ const PORT: u16 = 5432;
 /// Supported URL schemes.
 pub const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 
-/// A database and the credentials for it.
+/// A PostgreSQL database and its credentials.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Database {
     /// Address of the server.
@@ -30,16 +30,16 @@ pub enum Listener {
     Socket(String),
 }
 
-/// Encryption of a connection. The values are those of `sslmode`.
+/// Encryption of a connection, with the meanings of `sslmode`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Encryption {
-    /// Never.
+    /// The connection is never encrypted.
     Disable,
-    /// If the server supports it. The certificate is not verified.
+    /// Encrypts if the server supports it, without verifying the certificate.
     Prefer,
-    /// Always. The certificate is not verified.
+    /// Always encrypts, without verifying the certificate.
     Require,
-    /// Always. The certificate must be trusted and have that name.
+    /// Always encrypts. The certificate must be trusted and match the host name.
     VerifyFull,
 }
 
@@ -53,7 +53,7 @@ impl Database {
         let rest = schemes.find_map(|scheme| url.strip_prefix(scheme));
         let rest = rest.ok_or("a PostgreSQL is postgres://USER:PASSWORD@HOST:PORT/DATABASE")?;
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
-        // Split at the last @, because passwords may contain @ and slashes.
+        // Split at the last `@`, because a password may contain `@` and slashes.
         let (credentials, rest) = rest.rsplit_once('@').unwrap_or(("", rest));
         let (authority, name) = rest.split_once('/').unwrap_or((rest, ""));
         let (user, password) = match credentials.split_once(':') {
@@ -74,7 +74,7 @@ impl Database {
         let (host, port) = host_and_port(authority)?;
         let mut database = Database {
             at: Listener::Tcp(host, port),
-            // PostgreSQL's own clients have this default too.
+            // Use the user name as the default database, as PostgreSQL's own clients do.
             name: if name.is_empty() { user.clone() } else { name },
             user,
             password,
@@ -117,7 +117,7 @@ impl Database {
                     }
                 }
             }
-            // A password given this way would not be recognized as a secret.
+            // A password in the query would not be recognized as a secret.
             "password" => {
                 return Err(
                     "the password is before the @: postgres://USER:PASSWORD@HOST/DATABASE"

@@ -1,4 +1,4 @@
-//! Parses Prometheus queries that are written in one line. The query itself is not validated.
+//! Parses Prometheus queries written in one line, without validating the query itself.
 
 use super::MetricLocation;
 
@@ -11,7 +11,7 @@ pub(super) fn line(text: &str) -> Result<MetricLocation, String> {
 }
 
 pub(super) fn place(url: &str, query: &str) -> Result<MetricLocation, String> {
-    // The URL may contain a password, so the message does not repeat it.
+    // Do not repeat the URL, because it may contain a password.
     if !url.starts_with("http://") && !url.starts_with("https://") {
         return Err("a Prometheus is asked at its http:// or https:// URL".to_owned());
     }

@@ -1,6 +1,6 @@
-//! Fake data: the functions of Artillery's plugin `fake-data`. They have faker's names (category
-//! and method joined) or the plugin's older names. The words come from a library and depend only on
-//! the virtual user's random numbers.
+//! Fake data: the functions of Artillery's plugin `fake-data`, under faker's names (category and
+//! method joined) or the plugin's older names. The words come from a library and depend only on the
+//! virtual user's random numbers.
 
 use std::convert::Infallible;
 
@@ -24,7 +24,7 @@ pub struct Fakery {
 type Make = fn(&mut FakeRandom<'_>) -> String;
 
 impl Fakery {
-    /// The function with this name, without `$`. Knows new and old names.
+    /// Returns the function with this new or old name, without `$`.
     #[must_use]
     pub fn named(name: &str) -> Option<Fakery> {
         let known = |name: &str| FUNCTIONS.iter().find(|(known, _)| *known == name);
@@ -33,13 +33,13 @@ impl Fakery {
         Some(Fakery { name, make: *make })
     }
 
-    /// All names without `$`, including old ones.
+    /// Returns all names without `$`, including the old ones.
     pub fn names() -> impl Iterator<Item = &'static str> {
         let newer = FUNCTIONS.iter().map(|(name, _)| *name);
         newer.chain(OLDER.iter().map(|(name, _)| *name))
     }
 
-    /// Appends a value.
+    /// Appends a generated value.
     pub fn write(self, rng: &mut Rng, out: &mut String) {
         out.push_str(&(self.make)(&mut FakeRandom(rng)));
     }

@@ -1,4 +1,4 @@
-//! Functions of templates. To add one, add a variant, a line in [`FUNCTIONS`] and an arm in
+//! Functions of templates. A new function needs a variant, a line in [`FUNCTIONS`] and an arm in
 //! [`BuiltIn::write`].
 
 use std::fmt::Write as _;
@@ -13,16 +13,16 @@ use crate::rng::Rng;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BuiltIn {
-    /// A whole number in `min..=max`.
+    /// A random integer in `min..=max`.
     RandomNumber(i64, i64),
-    /// Random characters of `a-zA-Z0-9`.
+    /// A text of this many random characters from `a-zA-Z0-9`.
     RandomString(usize),
-    /// Fake data. Requires the plugin.
+    /// A fake-data function, which requires the plugin.
     Fake(Fakery),
 }
 
-/// Creates a function from its arguments. `None` is an argument that is not a number, as in
-/// JavaScript.
+/// Creates a function from its arguments. An argument that is not a number is `None`, as NaN would
+/// be in JavaScript.
 type Read = fn(&[Option<i64>]) -> Result<BuiltIn, String>;
 
 pub(super) const FUNCTIONS: &[(&str, &str, Read)] = &[
@@ -50,7 +50,7 @@ fn random_string(arguments: &[Option<i64>]) -> Result<BuiltIn, String> {
 }
 
 impl BuiltIn {
-    /// The result, with its type.
+    /// Returns the result with its type.
     #[must_use]
     pub fn value(&self, rng: &mut Rng) -> Value {
         let mut text = String::new();
@@ -61,7 +61,7 @@ impl BuiltIn {
         }
     }
 
-    /// Appends the result.
+    /// Appends the result as text.
     pub fn write(&self, rng: &mut Rng, out: &mut String) {
         const ALPHABET: &[u8; 62] =
             b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";

@@ -1,7 +1,7 @@
 //! Parser of the template dialect.
 //!
-//! `{{ x }}` and `{{{ x }}}` are variables if only word characters, white space and `$ . [ ] ' " -`
-//! are between the braces. `{{ $f(1, a) }}` is a call. Other braces are plain text.
+//! `{{ x }}` and `{{{ x }}}` are variables if the braces contain only word characters, white space
+//! and `$ . [ ] ' " -`. `{{ $f(1, a) }}` is a call. Other braces are plain text.
 
 use super::{
     Fakery, Piece, Template,
@@ -9,14 +9,14 @@ use super::{
 };
 use query::{path::Path, value::is_js_space};
 
-/// Why a call in a template is invalid.
+/// Error in a call within a template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TemplateError {
     /// Offset of the braces, in bytes from the start of the text.
     pub offset: usize,
-    /// The function with its `$`.
+    /// Name of the function, with `$`.
     pub function: String,
-    /// What is wrong and what is valid, in one line.
+    /// What is wrong and what would be valid, in one line.
     pub message: String,
 }
 
@@ -41,12 +41,12 @@ pub(super) fn text(text: &str) -> Result<Template, TemplateError> {
 }
 
 pub(super) fn variables_only(text: &str) -> Vec<Piece> {
-    // Splitting fails only for calls, which are not read here.
+    // Splitting fails only on calls, which are not parsed here.
     split(text, false).unwrap_or_default()
 }
 
-/// Content of the first double braces that are neither a variable nor a call. The reader warns
-/// about it.
+/// Returns the content of the first double braces that are neither a variable nor a call, so that
+/// the reader can warn about it.
 #[must_use]
 pub fn unread_braces(text: &str) -> Option<&str> {
     let mut rest = text;
@@ -166,8 +166,8 @@ fn call(name: &str, arguments: &str, offset: usize) -> Result<Piece, TemplateErr
             known.join(" and ")
         )));
     };
-    // The function decides about missing arguments. A number that is not an integer would be
-    // ambiguous and is rejected.
+    // Each function decides about missing arguments. A number that is not an integer is ambiguous,
+    // so reject it.
     let argument = |text: &str| match text.trim_matches(is_js_space) {
         "" => Ok(None),
         text => text.parse().map(Some).map_err(|_| {

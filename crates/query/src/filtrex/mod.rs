@@ -1,6 +1,6 @@
-//! Expressions of filtrex 2, as used in Artillery's conditions: arithmetic, comparisons, `and or
+//! Expressions of filtrex 2, which Artillery uses in conditions: arithmetic, comparisons, `and or
 //! not`, `x in (a, b)`, `prop of object`, `? :`, and a few functions. Values are converted as in
-//! JavaScript ([`operand`]). Comparisons yield 1 and 0.
+//! JavaScript ([`operand`]). Comparisons yield 1 or 0.
 
 mod operand;
 mod parse;
@@ -90,7 +90,7 @@ const FUNCTIONS: [(&str, FiltrexFunction); 9] = [
 ];
 
 /// Whether an expression over metrics is 1, as evaluated by Artillery's `ensure`. The caller
-/// resolves names of metrics, which may contain any characters. Other names are undefined.
+/// resolves metric names, which may contain any characters. Other names are undefined.
 ///
 /// Fails with the position of a syntax error.
 pub fn holds(text: &str, figures: parse::FigureResolver<'_>) -> Result<bool, Misread> {
@@ -129,7 +129,6 @@ impl Chance for Middle {
 }
 
 impl Expression {
-    /// Parses an expression. Fails with the position of the error.
     pub fn parse(text: &str, names: NameSource<'_>) -> Result<Expression, Misread> {
         parse::parse(text, names).map(|root| Expression {
             text: text.to_owned(),
@@ -146,7 +145,7 @@ impl Expression {
         self.root.value(scope, rng).is_truthy()
     }
 
-    /// Like `is_true`, but converts each side of `and`, `or` and `not` to a boolean. Filtrex
+    /// Like `is_true`, but converts the operands of `and`, `or` and `not` to booleans. Filtrex
     /// converts them to numbers, so a text after `and` is never true.
     pub fn holds(&self, scope: &dyn Scope, rng: &mut dyn Chance) -> bool {
         self.root.holds(scope, rng)
@@ -287,11 +286,7 @@ fn binary<'v>(
 ) -> Operand<'v> {
     let (a, b) = (&left, &right);
     match operator {
-        // JavaScript's `
-        //
-        //
-        // ` and `&&` return one side, which filtrex converts to a number. The left side was decided
-        // before.
+        // In JavaScript, `||` and `&&` return one operand. Filtrex converts it to a number.
         FiltrexOperator::Or | FiltrexOperator::And => Operand::Number(b.number()),
         FiltrexOperator::Equal => Operand::truth(a.equals(b)),
         FiltrexOperator::Unequal => Operand::truth(!a.equals(b)),
@@ -316,7 +311,6 @@ fn binary<'v>(
 fn call(function: FiltrexFunction, numbers: &[f64], rng: &mut dyn Chance) -> f64 {
     let first = numbers.first().copied().unwrap_or(f64::NAN);
     let extreme = |start: f64, pick: fn(f64, f64) -> f64| {
-        // As in JavaScript, NaN makes the result NaN.
         numbers.iter().fold(start, |best, &n| {
             if best.is_nan() || n.is_nan() {
                 f64::NAN

@@ -87,13 +87,13 @@ impl<'v> Operand<'v> {
         }
     }
 
-    /// JavaScript's `===`, which is used to search lists.
+    /// Compares like JavaScript's `===`, which filtrex uses to search lists.
     pub fn is_same(&self, other: &Operand<'_>) -> bool {
         std::mem::discriminant(self) == std::mem::discriminant(other) && self.equals(other)
     }
 
-    /// Compares two texts by characters, and other values as numbers. `None` if they cannot be
-    /// compared.
+    /// Compares two texts by characters, and other values as numbers. Returns `None` if they cannot
+    /// be compared.
     pub fn order(&self, other: &Operand<'_>) -> Option<Ordering> {
         let textual = |operand: &Operand<'_>| {
             matches!(
@@ -107,7 +107,7 @@ impl<'v> Operand<'v> {
         self.number().partial_cmp(&other.number())
     }
 
-    /// JavaScript's `+`: a sum of numbers, otherwise a concatenation.
+    /// Adds like JavaScript's `+`: the sum of two numbers, otherwise a concatenation.
     pub fn plus(self, other: &Operand<'_>) -> Operand<'v> {
         let plain = |operand: &Operand<'_>| {
             matches!(

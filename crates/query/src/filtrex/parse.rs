@@ -4,16 +4,15 @@
 use super::{ExpressionNode, FUNCTIONS, FiltrexOperator};
 use crate::{Misread, cursor::Cursor};
 
-/// Resolves a metric whose name starts a text. Returns the length of the name in bytes, and the
-/// value.
 pub type FigureResolver<'a> = &'a dyn Fn(&str) -> Option<(usize, f64)>;
 
 #[derive(Clone, Copy)]
 pub enum NameSource<'a> {
-    /// Names are variables: letters, digits, `_`, `$` and dots, or anything in single quotes.
+    /// Names are variables, which consist of letters, digits, `_`, `$` and dots, or of any
+    /// characters in single quotes.
     Variables,
-    /// Names are metrics and may contain any characters. Other names are undefined, and other
-    /// functions fail when they are called.
+    /// Names are metrics, which may contain any characters. Other names are undefined, and calls of
+    /// other functions fail.
     Figures(FigureResolver<'a>),
 }
 
@@ -105,7 +104,6 @@ impl ExpressionParser<'_> {
     }
 
     fn relation(&mut self) -> ParseResult {
-        // Longer symbols come first: `<=` starts with `<`.
         const SYMBOLS: [(&str, FiltrexOperator); 4] = [
             ("<=", FiltrexOperator::AtMost),
             (">=", FiltrexOperator::AtLeast),
@@ -188,7 +186,7 @@ impl ExpressionParser<'_> {
         if let NameSource::Figures(resolve) = self.names
             && let Some((length, value)) = resolve(self.c.rest())
         {
-            // A metric may start with digits or brackets, so try it first.
+            // Try metrics first, because their names may start with digits or brackets.
             self.c.at += length;
             return Ok(ExpressionNode::Number(value));
         }

@@ -1,4 +1,4 @@
-//! A cursor over the text of a path.
+//! Cursor over the text of a path.
 
 use super::JsonPathError;
 
@@ -42,7 +42,6 @@ impl<'a> Cursor<'a> {
         &rest[..end]
     }
 
-    /// Parses a quoted text after its opening quote. A backslash escapes the next character.
     pub fn quoted(&mut self, quote: char) -> Result<String, JsonPathError> {
         let mut out = String::new();
         let start = self.at;

@@ -43,7 +43,6 @@ pub(super) enum Operator {
     Remainder,
 }
 
-/// Operators by ascending precedence. Longer tokens come before their prefixes.
 const LEVELS: &[&[(&str, Operator)]] = &[
     &[("||", Operator::Or)],
     &[("&&", Operator::And)],
@@ -67,7 +66,6 @@ const LEVELS: &[&[(&str, Operator)]] = &[
     ],
 ];
 
-/// Parses an expression. Stops at the first token that does not belong to it.
 pub(super) fn parse(cursor: &mut Cursor<'_>, depth: usize) -> Result<Expression, JsonPathError> {
     if depth > MAX_DEPTH {
         return cursor.error("this expression is nested too deeply");
@@ -220,8 +218,8 @@ fn primary(cursor: &mut Cursor<'_>, depth: usize) -> Result<Expression, JsonPath
     }
 }
 
-/// A JavaScript value. `None` is `undefined`. NaN and infinities are `undefined` too, because
-/// nothing equals them.
+/// A JavaScript value, where `None` is `undefined`. NaN and infinities are `undefined` too, because
+/// they equal no value.
 type Js<'a> = Option<Cow<'a, Value>>;
 
 impl Expression {
@@ -325,7 +323,8 @@ fn to_number(value: Option<&Value>) -> f64 {
     }
 }
 
-/// JavaScript's `===`. A list or mapping equals nothing, like two objects in JavaScript.
+/// Compares like JavaScript's `===`. Lists and mappings are never equal, like two distinct objects
+/// in JavaScript.
 fn same(a: Option<&Value>, b: Option<&Value>) -> bool {
     match (a, b) {
         (Some(Value::Number(a)), Some(Value::Number(b))) => a.as_f64() == b.as_f64(),

@@ -1,4 +1,4 @@
-//! Parses paths: segments between dots and brackets.
+//! Parses the segments of a path, separated by dots and brackets.
 
 use super::{JsonPathError, PathSegment, cursor::Cursor, expression};
 
@@ -97,7 +97,6 @@ fn slice(text: &str) -> Option<PathSegment> {
         [start, end, step] => (number(start)?, number(end)?, number(step)?),
         _ => return None,
     };
-    // As in JavaScript, zero counts as missing: `[1:0]` runs to the end.
     let end = end.filter(|end| *end != 0);
     let step = step
         .and_then(|step| usize::try_from(step).ok())

@@ -1,5 +1,6 @@
 //! Extracts the results of plain paths from JSON text in one pass, without building the document.
-//! Results equal those of [`JsonPath::find`]. The rest of the text is only checked for valid JSON.
+//! The results equal those of [`JsonPath::find`]. The rest of the text is only checked to be valid
+//! JSON.
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
@@ -9,8 +10,8 @@ use crate::path::canonical_index;
 
 pub const MOST: usize = 8;
 
-/// Returns the result of each path in a list or mapping. `None` if the text is something else, or
-/// not JSON.
+/// Returns the result of each path in a list or mapping. `None` if the text is not one of these in
+/// JSON.
 ///
 /// Paths after the first [`MOST`] have no result.
 #[must_use]
@@ -38,7 +39,6 @@ pub fn pick<'p>(
 }
 
 impl JsonPath {
-    /// Whether the path has only properties and items. It then has at most one result.
     #[must_use]
     pub fn is_plain(&self) -> bool {
         let is_child = |segment: &PathSegment| matches!(segment, PathSegment::Child(_));
@@ -75,7 +75,8 @@ impl Walk<'_> {
         each.fold(0, |these, remaining| these | 1 << remaining)
     }
 
-    /// Advances some paths. Drops earlier results, because the last of duplicate properties counts.
+    /// Advances some paths. Drops earlier results, because the last of several duplicate properties
+    /// counts.
     fn further(&mut self, these: Some8) -> Walk<'_> {
         for remaining in (0..MOST).filter(|remaining| these & 1 << remaining != 0) {
             self.found[remaining] = None;

@@ -23,7 +23,8 @@ fn find(path: &str) -> Value {
         .collect()
 }
 
-/// Vectors: path, results of jsonpath-plus 10.4, and its result with `wrap: false` (null for none).
+/// Test vectors: path, results of jsonpath-plus 10.4, and the result with `wrap: false` (null if
+/// there is none).
 const ORIGINAL: &str = include_str!("vectors.json");
 
 #[test]

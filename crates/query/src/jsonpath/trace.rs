@@ -1,5 +1,5 @@
-//! Evaluates a path. Ancestors are on the stack, for `^`, `~` and `@parent`. Steps and depth are
-//! limited.
+//! Evaluates a path. Keeps ancestors on the stack for `^`, `~` and `@parent`. Limits steps and
+//! depth.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{JsonMatch, PathSegment};
 use crate::path::canonical_index;
 
-/// Maximum number of places that a search visits. Beyond it there is no result.
+/// Maximum number of values that a search visits. A longer search has no result.
 const MAX_STEPS: usize = 1_000_000;
 const MAX_DEPTH: usize = 160;
 
@@ -136,7 +136,6 @@ impl<'a> Search<'a> {
                     );
                 }
             }
-            // A name ends the path, because it has no children.
             PathSegment::Name => {
                 let name = place.name_value().unwrap_or(Value::Null);
                 self.hits.push(Hit {
@@ -177,7 +176,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Handles `..`: continues here, and in every list and mapping below.
+    /// Evaluates `..`: continues with this value, and with every list and mapping below it.
     fn descend(&mut self, remaining: RemainingPath<'a>, place: &TracedValue<'a, '_>) {
         self.follow(remaining, place);
         let below = RemainingPath {
@@ -248,7 +247,6 @@ impl<'a> Search<'a> {
     }
 }
 
-/// The value of a property as in JavaScript: keys, indices, and the length of lists and texts.
 pub(super) fn child<'a>(value: &JsonMatch<'a>, name: &str) -> Option<JsonMatch<'a>> {
     match value {
         Cow::Borrowed(value) => match value {

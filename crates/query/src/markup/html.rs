@@ -1,4 +1,4 @@
-//! Parses HTML by the algorithm of the standard.
+//! Parses HTML by the algorithm of the HTML standard.
 
 use std::{
     borrow::Cow,
@@ -54,7 +54,6 @@ impl HtmlSink {
         }
     }
 
-    /// Inserts a node or text before the child of `parent` with index `at`.
     fn insert(&self, parent: NodeId, at: usize, child: NodeOrText<NodeId>) {
         let id = match child {
             NodeOrText::AppendNode(id) => {

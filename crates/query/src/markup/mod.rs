@@ -29,7 +29,7 @@ struct MarkupNode {
 enum NodeKind {
     Document,
     Element {
-        /// Name with its prefix, as written. Lower case for HTML.
+        /// Name with its prefix as written, in lower case for HTML.
         name: String,
         attributes: Vec<(String, String)>,
     },
@@ -43,7 +43,6 @@ impl Tree {
         html::parse(text)
     }
 
-    /// Parses XML. Fails if it is not well-formed.
     pub fn xml(text: &str) -> Result<Tree, String> {
         xml::parse(text)
     }
@@ -71,7 +70,6 @@ impl Tree {
         &self.nodes[id].children
     }
 
-    /// Name of an element. `None` for other nodes.
     fn name(&self, id: NodeId) -> Option<&str> {
         match &self.nodes[id].kind {
             NodeKind::Element { name, .. } => Some(name),

@@ -1,5 +1,5 @@
-//! Points over time, with a maximum number. If there are more, widths double. Finished points are
-//! packed, wide ones at a lower resolution to limit memory.
+//! Points over time, up to a maximum number. When there are more, the width of points doubles.
+//! Finished points are packed, and wide ones use a lower resolution to limit memory.
 
 use std::collections::BTreeMap;
 
@@ -10,9 +10,7 @@ use crate::LabelTotals;
 #[derive(Debug, Clone)]
 pub struct Curve {
     most: usize,
-    /// Number of halvings of the resolution, for points that are wider than a second.
     halvings: u32,
-    /// Width of a point, in whole seconds of the wall clock.
     width_s: u64,
     finished: BTreeMap<u64, PackedPoint>,
     open: Option<(u64, Point)>,
@@ -33,7 +31,7 @@ struct PackedPoint {
 
 impl Curve {
     /// Creates a curve of at most `most` points. Halving the resolution of wide points moves
-    /// percentiles by at most 0.2 % (2 halvings) or 0.8 % (4).
+    /// percentiles by at most 0.2 % (2 halvings) or 0.8 % (4 halvings).
     #[must_use]
     pub fn new(most: usize, halvings: u32) -> Curve {
         Curve {
@@ -78,7 +76,7 @@ impl Curve {
     }
 
     pub fn points(&self) -> impl Iterator<Item = (u64, Point)> + '_ {
-        // With several processes, the open point is not always the last.
+        // With several processes, the open point is not always the last one.
         let before = |number: u64| self.open.as_ref().is_none_or(|(open, _)| number < *open);
         let open = self
             .open
@@ -109,8 +107,8 @@ impl Curve {
         }
     }
 
-    /// Joins pairs of points, one pair at a time: an open point takes many times the memory of a
-    /// packed one. The last point stays open.
+    /// Joins pairs of points one by one, because an open point takes much more memory than a packed
+    /// one.
     fn widen(&mut self) {
         self.pack();
         self.width_s *= 2;
@@ -186,7 +184,6 @@ mod tests {
     #[test]
     fn intervals_of_one_second_are_one_point() {
         let mut line = Curve::new(10, 0);
-        // A phase ends within second 7 of the wall clock.
         add(&mut line, 7, TimeSpan::new(S / 2, S), &part(&[5]));
         add(&mut line, 7, TimeSpan::new(S, 3 * S / 2), &part(&[7]));
         add(

@@ -1,4 +1,4 @@
-//! The run over time, in at most 720 points (60 for each label). Points have distributions, so
+//! The run over time, in at most 720 points (60 per label). Points contain distributions, so
 //! percentiles are never averaged.
 
 mod curve;
@@ -14,8 +14,8 @@ use crate::{IntervalRecord, LabelTotals};
 pub const POINTS: usize = 720;
 pub const SPARK_POINTS: usize = 60;
 
-/// Resolution of wide points for all requests. Labels have a lower one ([`Curve::new`]), because a
-/// run may have a thousand of them.
+/// How often wide points of all requests halve their resolution. Labels use a lower resolution,
+/// because a run may have a thousand of them (see [`Curve::new`]).
 const HALVINGS_OF_ALL: u32 = 2;
 const HALVINGS_OF_LABEL: u32 = 4;
 
@@ -31,7 +31,7 @@ const OF_LABEL: [TimeKind; 3] = [TimeKind::Service, TimeKind::Response, TimeKind
 
 #[derive(Debug, Clone)]
 pub struct History {
-    /// Wall clock at the start. Points end at whole seconds of the wall clock.
+    /// Wall clock at the start of the run. Points end at whole seconds of the wall clock.
     zero_wall_ns: u64,
     pub all: Curve,
     pub iterations: Curve,
@@ -62,7 +62,6 @@ impl History {
 
     pub fn add(&mut self, frame: &IntervalRecord, labels: &[Label]) {
         let second = self.second(frame.span.from_ns);
-        // An empty interval is a point too.
         self.all.reach(second, frame.span);
         self.iterations.reach(second, frame.span);
         for ((id, _), part) in &frame.parts {

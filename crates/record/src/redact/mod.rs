@@ -12,7 +12,8 @@ use sha2::{Digest, Sha256};
 
 use values::Values;
 
-/// Salt of these marks. It is random for each run, shared by its parts, and never written.
+/// Salt of the replacement marks. It is random for each run, shared by the run's parts, and never
+/// written.
 #[derive(Clone, Copy, Default)]
 pub struct Salt([u8; 16]);
 
@@ -48,7 +49,6 @@ pub struct Redactor {
 }
 
 impl Redactor {
-    /// Creates a redactor that knows the plan's secrets, secret names, and `extra_names`.
     #[must_use]
     pub fn new(plan: &Plan, extra_names: &[String], salt: Salt) -> Redactor {
         let extra = extra_names.iter().chain(&plan.secret_names);
@@ -71,7 +71,6 @@ impl Redactor {
         }
     }
 
-    /// Creates a redactor without a plan. It knows secret names and typical secrets.
     #[must_use]
     pub fn of_names(names: &[String], salt: Salt) -> Redactor {
         Redactor {
@@ -103,7 +102,7 @@ impl Redactor {
         self.values.hide(text) != text
     }
 
-    /// Hides further secrets, those of a virtual user. They are not stored.
+    /// Hides additional secrets, those of a virtual user, without storing them.
     #[must_use]
     pub fn text_without(&self, text: &str, secrets: &[String]) -> String {
         let mut own = Values::default();
@@ -113,7 +112,6 @@ impl Redactor {
         self.text(&own.hide(text))
     }
 
-    /// Hides the values of `--token X` and `--token=X`, and secrets in any argument.
     #[must_use]
     pub fn command(&self, arguments: &[String]) -> Vec<String> {
         let mut hide_next = false;
@@ -145,8 +143,8 @@ impl Redactor {
     }
 }
 
-/// Maximum number of values of secret columns that are searched for, because each takes time and
-/// memory. With more, only names protect values.
+/// Maximum number of values of secret columns to search for, because each costs time and memory.
+/// Beyond it, values are hidden only by their names.
 const MAX_COLUMN_VALUES: usize = 1_000;
 
 fn collect_columns(plan: &Plan, names: &SecretNames, found: &mut Vec<String>) {

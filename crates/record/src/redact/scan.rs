@@ -1,5 +1,5 @@
-//! Finds secrets by the name before them: queries, flags, headers, JSON, URLs, `Bearer …`.
-//! Templates are kept.
+//! Finds secrets by the name before them: queries, flags, headers, JSON, URLs, `Bearer …`. Leaves
+//! templates unchanged.
 
 use super::{MARK, Salt, SecretNames};
 
@@ -53,7 +53,7 @@ fn spans(text: &str, names: &SecretNames) -> Vec<Span> {
     spans
 }
 
-/// Whether a word is a JSON Web Token: three parts in base64url, of which the first two are JSON.
+/// Whether a word is a JSON Web Token: three base64url parts, of which the first two are JSON.
 fn is_signed_token(word: &str) -> bool {
     let parts: Vec<&str> = word.split('.').collect();
     let is_part = |part: &&str| {
@@ -76,7 +76,7 @@ fn is_word(c: char) -> bool {
 }
 
 fn is_secret_value(value: &str) -> bool {
-    // Advice to export a variable uses `…` as its value.
+    // `…` is a placeholder in advice to export a variable.
     !value.is_empty() && value != "…" && !value.starts_with(MARK) && !value.contains("{{")
 }
 
@@ -96,8 +96,8 @@ fn value_after(text: &str, word: Span, names: &SecretNames) -> Option<Span> {
     let was_quoted = unquoted.len() < text.len() - end;
     let rest = unquoted.trim_start_matches(' ');
     let separator = rest.chars().next()?;
-    // `unknown key: foo` and `api-key.yml: foo` are plain text. `x-api-key: foo` and `"key": "foo"`
-    // are not.
+    // `unknown key: foo` and `api-key.yml: foo` are plain text, while `x-api-key: foo` and `"key":
+    // "foo"` are not.
     let last_part = name.rsplit('.').next().unwrap_or(name);
     let is_header = (name.contains(['-', '_']) && names.is_secret(last_part))
         || ["authorization", "cookie"]
@@ -117,8 +117,7 @@ fn value_after(text: &str, word: Span, names: &SecretNames) -> Option<Span> {
     Some(nested_value(text, from).unwrap_or_else(|| bare_value(text, from)))
 }
 
-/// Whether a line of a trace starts here. Such lines start with `> ` or `< `, and names in them are
-/// headers.
+/// Whether a line of a trace starts here. Such lines start with `> ` or `< ` and contain headers.
 fn begins_trace_line(text: &str, start: usize) -> bool {
     let line = text[..start].rsplit('\n').next().unwrap_or_default();
     matches!(line, "> " | "< ")
@@ -143,8 +142,8 @@ fn nested_value(text: &str, from: usize) -> Option<Span> {
     Some((from, text.len()))
 }
 
-/// Finds a value in quotes. Quotes may be escaped, as in nested JSON: the value ends at a quote
-/// that is escaped equally.
+/// Finds a value in quotes. Quotes may be escaped, as in nested JSON. The value ends at a quote
+/// with the same escaping.
 fn quoted_value(text: &str, from: usize) -> Option<Span> {
     let escapes = text[from..]
         .bytes()

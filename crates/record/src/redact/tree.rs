@@ -1,4 +1,4 @@
-//! Hides secrets in JSON: under secret keys, in `[name, value]` pairs, and in texts. Templates of
+//! Hides secrets in JSON: values of secret keys, `[name, value]` pairs, and texts. Templates of
 //! plans stay readable.
 
 use serde_json::{Map, Value};
@@ -29,7 +29,6 @@ pub(super) fn hide(redactor: &Redactor, value: &Value, secret: bool) -> Value {
 
 fn hide_map(redactor: &Redactor, map: &Map<String, Value>, secret: bool) -> Map<String, Value> {
     let entry = |(key, item): (&String, &Value)| {
-        // References to variables are not values.
         let plain = secret && (key == "variable" || key == "call");
         let item = if plain {
             item.clone()

@@ -1,5 +1,5 @@
 //! Finds known secrets in all forms: plain, percent-encoded, JSON-escaped, and base64 at any
-//! offset. Longer ones come first, in one pass.
+//! offset. Searches for all forms in one pass, preferring longer ones.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +10,12 @@ use plan::secret::MIN_LENGTH;
 
 use super::Salt;
 
-/// Minimum number of base64 characters that depend on the secret alone. A secret of four bytes has
+/// Minimum number of base64 characters that depend only on the secret. A secret of four bytes has
 /// this number.
 const MIN_BASE64: usize = 4;
 
-/// Forms that were learned recently are searched for one by one, up to this number or a quarter of
-/// all.
+/// Maximum number of recently learned forms, which are searched for one by one. A quarter of all
+/// forms if that is more.
 const MOST_RECENT: usize = 256;
 
 #[derive(Debug, Default)]
@@ -83,7 +83,8 @@ impl Values {
 
 fn forms_of(secret: &str) -> Vec<String> {
     let mut forms = vec![secret.to_owned()];
-    // Encoders differ: only letters and digits, RFC 3986, and JavaScript's two functions.
+    // Encoders leave different characters unescaped: only letters and digits, those of RFC 3986, or
+    // those of JavaScript's two functions.
     for unreserved in ["", "-_.~", "-_.~!*'()", "-_.~!*'();/?:@&=+$,#"] {
         let keep = |byte: u8| byte.is_ascii_alphanumeric() || unreserved.as_bytes().contains(&byte);
         for hex in [
@@ -109,7 +110,6 @@ fn forms_of(secret: &str) -> Vec<String> {
         forms.extend(base64_core(secret.as_bytes(), offset));
     }
     forms.retain(|form| form.len() >= MIN_LENGTH);
-    // Longer forms come first, because one form may contain another.
     forms.sort_by_key(|form| std::cmp::Reverse(form.len()));
     forms.dedup();
     forms
@@ -127,7 +127,7 @@ fn percent_encoded(text: &str, keep: impl Fn(u8) -> bool, hex: fn(u8) -> String)
     out
 }
 
-/// The base64 characters that depend only on the secret, if it is at this offset.
+/// Returns the base64 characters that depend only on the secret, for a secret at this offset.
 fn base64_core(secret: &[u8], offset: usize) -> Vec<String> {
     let mut bytes = vec![0; offset];
     bytes.extend_from_slice(secret);

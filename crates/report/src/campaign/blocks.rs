@@ -1,4 +1,4 @@
-//! Content of a campaign's report, independent of layout.
+//! Content of a campaign's report, independent of the layout.
 
 use analysis::series::Constant;
 use decisions::campaign::{Campaign, Comparison, Planned, StageRow, VolumeRate, recovered};
@@ -286,7 +286,6 @@ fn recovery(rows: &[StageRow]) -> SheetTable {
     table
 }
 
-/// Describes metrics that have no chart because they were constant.
 fn throughout(constants: &[Constant]) -> Option<String> {
     let reported = constants.iter();
     let reported: Vec<String> = reported

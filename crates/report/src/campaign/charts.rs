@@ -1,5 +1,5 @@
-//! Charts of a campaign: all stages on one axis. Each server metric has a chart with a line for
-//! each instance.
+//! Charts of a campaign, with all stages on one axis. Each server metric has a chart with one line
+//! per instance.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ const OWN: &str = "host.";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunSpan {
-    /// Name of the stage. `None` for a probe of the cool-down between stages.
+    /// Name of the stage. `None` for a probe in the cool-down between stages.
     pub stage: Option<String>,
 }
 
@@ -41,10 +41,10 @@ impl TimeAxis {
             let last = run.page.series.points.to_ns.last()?;
             Some(run.from_ns + last)
         });
-        let marks = runs.iter().zip(placed).map(|((span, _), run)| {
-            // A probe of the cool-down is short, so its mark has no text.
-            (run.from_ns as f64, span.stage.clone().unwrap_or_default())
-        });
+        let marks = runs
+            .iter()
+            .zip(placed)
+            .map(|((span, _), run)| (run.from_ns as f64, span.stage.clone().unwrap_or_default()));
         Some(TimeAxis {
             end_ns: ends.max()?,
             marks: marks.collect(),
@@ -158,7 +158,6 @@ fn server(axis: &TimeAxis, number: usize, name: &str, (unit, lines): Panel) -> F
         0 => format!("{name}{by}"),
         more => format!("{name}{by} ({more} more are not shown)"),
     };
-    // The title contains the labels that all have in common.
     let short = |of: String| match labels(&of).filter(|_| common.is_some()) {
         Some((_, values)) => values.join(" "),
         None => of,

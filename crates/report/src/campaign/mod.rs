@@ -1,4 +1,4 @@
-//! Report of a campaign, as a page and as Markdown. Both use the same blocks.
+//! Report of a campaign as a page and as Markdown, both built from the same blocks.
 
 mod blocks;
 mod charts;

@@ -1,5 +1,5 @@
-//! Forest plot: a row for each figure with its change and interval, compared with no change and
-//! with the margin. Quantiles have a separate plot.
+//! Forest plot: one row per figure with its change and confidence interval, compared with no change
+//! and with the margin. Quantiles have a separate plot.
 
 use std::fmt::Write;
 

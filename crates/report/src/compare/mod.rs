@@ -1,4 +1,4 @@
-//! Report of a comparison, as a page and as Markdown.
+//! Report of a comparison as a page and as Markdown.
 
 mod forest;
 

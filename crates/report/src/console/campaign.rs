@@ -1,4 +1,4 @@
-//! Terminal output of a campaign: a row for each stage, then conclusions.
+//! Terminal output of a campaign: one row per stage, then the conclusions.
 
 use analysis::verdict::Judgement;
 use decisions::campaign::{Campaign, Comparison, StageRow};
@@ -92,7 +92,6 @@ fn comparison_line(comparison: &Comparison) -> Option<String> {
         ))
     });
     let changed: Vec<String> = changed.collect();
-    // If no figure can be compared, there is nothing to report.
     (!changed.is_empty()).then(|| {
         format!(
             "{} next to {}: {}. One run of each.",

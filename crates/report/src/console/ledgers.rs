@@ -1,4 +1,4 @@
-//! Ledgers as sums, with a warning if one does not add up.
+//! Ledgers as sums, with a warning if a ledger does not add up.
 
 use analysis::summary::{ArrivalLedger, Requests, Summary};
 

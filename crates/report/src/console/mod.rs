@@ -1,4 +1,4 @@
-//! Terminal text of a summary, without colours and within the given width.
+//! Text of a summary for the terminal, without colours and within a given width.
 
 mod campaign;
 mod compare;
@@ -122,7 +122,7 @@ fn identity(summary: &Summary, columns: Columns) -> String {
     let cut = run.record_ends_ns.map_or_else(String::new, |ns| {
         format!(" · the record ends at {}", units::duration(ns))
     });
-    // If the test is a URL, that is also its name.
+    // The name of a plan without test file is the URL, so do not repeat it.
     let what = if run.target.is_empty() || run.name.starts_with(&run.target) {
         run.name.clone()
     } else {
@@ -257,7 +257,6 @@ fn facts(summary: &Summary, columns: Columns) -> String {
         .join("\n")
 }
 
-/// The part of a first sample that its line does not contain yet.
 fn news<'a>(detail: &'a str, label: &str, reason: &str) -> &'a str {
     let line = detail.lines().next().unwrap_or_default();
     let rest = line.strip_prefix(label).unwrap_or(line);
@@ -303,12 +302,10 @@ fn errors(summary: &Summary, columns: Columns) -> String {
             format!("{:INDENT$}{line}", "")
         };
         let answered = |first: &FirstError| {
-            // Line breaks are escaped in this text.
             let body = first.body.as_ref()?.replace("\\n", " ");
             Some(below(&format!("answered {body}")))
         };
         lines.extend(row.first.as_ref().and_then(answered));
-        // A check or capture may have found other values under other labels.
         let elsewhere = row.by_label.iter().filter_map(|part| part.first.as_ref());
         let elsewhere: Vec<&FirstError> = elsewhere
             .filter(|first| !first.mismatches.is_empty() && Some(*first) != row.first.as_ref())

@@ -1,11 +1,11 @@
-//! Formats one line about the newest second.
+//! Formats the progress line about the newest second.
 
 use measure::{Interval, TimeKind, TimeSpan, label, summary::KindTimes, summary::Quantile};
 
 use record::units::{count, duration, rate, time};
 
-/// Shows elapsed and total time, and for the newest second rate, percentiles, requests in flight
-/// and errors. After the load, shows what the run waits for.
+/// Formats elapsed and total time, and of the newest second the rate, percentiles, requests in
+/// flight and errors. After the load, shows what the run waits for.
 #[must_use]
 pub fn progress_line(interval: &Interval, load_end_ns: u64, errors_so_far: u64) -> String {
     let all = interval.label(label::ALL);

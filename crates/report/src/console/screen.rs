@@ -1,5 +1,5 @@
-//! Terminal view of a running test, with at most sixteen lines. A pure function of a
-//! [`ScreenModel`] and a width. The caller chooses colours and position.
+//! Terminal view of a running test, in at most sixteen lines. A pure function of a [`ScreenModel`]
+//! and a width. The caller chooses colours and position.
 
 use analysis::{
     summary::Figure,
@@ -245,7 +245,6 @@ fn generator(model: &ScreenModel) -> StyledLine {
     line
 }
 
-/// Lists criteria. Failing ones come first.
 fn criteria(criteria: &[Judged]) -> StyledLine {
     let mut sorted: Vec<&Judged> = criteria.iter().collect();
     sorted.sort_by_key(|judged| match judged.judgement {

@@ -1,4 +1,4 @@
-//! Figures of the terminal view. They are computed every second.
+//! Figures of the terminal view, computed once a second.
 
 use crate::nodes;
 use measure::{
@@ -25,9 +25,7 @@ pub struct ScreenModel {
     pub load: String,
     pub elapsed_ns: u64,
     pub end_ns: u64,
-    /// Name of the phase, its number from 1, and the number of phases. `None` if there is only one.
     pub phase: Option<(String, usize, usize)>,
-    /// Planned arrivals. `None` in a closed loop.
     pub planned: Option<u64>,
     pub arrivals: (u64, u64, u64),
     pub issued: u64,
@@ -35,15 +33,13 @@ pub struct ScreenModel {
     pub errors: u64,
     pub causes: Vec<(u64, String)>,
     pub in_flight_now: (u64, u64),
-    /// Finished requests per second in each interval, the newest one last.
     pub rates: Vec<f64>,
     pub time: &'static str,
     /// p50, p95, p99 and maximum of the newest interval.
     pub now: Option<[Figure; 4]>,
-    /// The same percentiles for the whole run. `None` for those with too few samples.
+    /// The same percentiles for the whole run. A percentile with too few samples is `None`.
     pub so_far: Option<[Figure; 4]>,
     pub labels: Vec<Busy>,
-    /// Verdict and p99 lateness until now.
     pub measurement: Option<(String, Option<u64>)>,
     pub cpu: f64,
     pub nodes: Vec<String>,
@@ -162,7 +158,6 @@ fn causes(all: &LabelTotals) -> Vec<(u64, String)> {
     causes
 }
 
-/// The labels with the most requests. Distributions are merged only for these.
 fn busiest(run: &Run, interval: &Interval) -> Vec<Busy> {
     let ended = |id: LabelId| {
         let parts = run.totals.parts.range((id, 0)..=(id, u32::MAX));

@@ -1,5 +1,5 @@
-//! Formats the table of labels. Columns are as wide as their content, and labels get the rest of
-//! the line.
+//! Formats the table of labels. Columns are as wide as their content, and the label column gets the
+//! rest of the line.
 
 use analysis::summary::{Figure, Row, Stats, Summary};
 use record::units;
@@ -11,7 +11,7 @@ const HEADS: [&str; 9] = [
 ];
 const MOST_THIN: usize = 6;
 const MIN_LABEL: usize = 12;
-/// Columns are dropped before labels become shorter than this.
+/// Minimum width of labels. Columns are dropped to reach it.
 const GOOD_LABEL: usize = 20;
 const LEFT_OUT: [usize; 3] = [7, 4, 2];
 const RESPONSE: &str = "  response";

@@ -1,10 +1,9 @@
-//! Cuts and wraps texts. Lengths are counted in characters.
+//! Cuts and wraps texts, counting their lengths in characters.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Columns(usize);
 
 impl Columns {
-    /// Maximum width. Also the width without a terminal.
     pub const MOST: Columns = Columns(100);
     const LEAST: usize = 72;
 
@@ -47,7 +46,6 @@ pub(crate) fn wrap(text: &str, indent: usize, columns: Columns) -> String {
                 .char_indices()
                 .nth(room + 1)
                 .map_or(rest.len(), |(at, _)| at);
-            // A word that is longer than a line is cut.
             let hard = rest
                 .char_indices()
                 .nth(room)

@@ -1,4 +1,4 @@
-//! Terminal output of a metric over runs: a chart of dots, shifts, and excluded runs.
+//! Terminal output of a metric over runs: a dot chart, shifts, and excluded runs.
 
 use decisions::{
     compare::value,
@@ -28,8 +28,8 @@ pub fn trend_in(trend: &MetricTrend, columns: Columns) -> String {
     text + &wrap(&trend.sentence, 0, columns) + "\n"
 }
 
-/// A dot for each run, the oldest one on the left. Several runs may share a column. Numbers below
-/// mark changes.
+/// Draws one dot per run, from the oldest on the left. Several runs may share a column. Numbers
+/// below mark changes.
 fn chart(trend: &MetricTrend, columns: Columns) -> String {
     let values: Vec<f64> = trend.values.iter().filter_map(|run| run.value).collect();
     let (low, high) = range(&values);
@@ -71,7 +71,6 @@ fn chart(trend: &MetricTrend, columns: Columns) -> String {
     if !trend.shifts.is_empty() {
         let mut marks = vec![' '; width];
         for (number, changed) in trend.shifts.iter().enumerate() {
-            // Numbers with several digits do not fit.
             marks[column(changed.at)] = u32::try_from(number + 1)
                 .ok()
                 .and_then(|number| char::from_digit(number, 10))

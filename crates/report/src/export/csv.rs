@@ -1,4 +1,5 @@
-//! The intervals of a run as CSV, streamed from the record. See `docs/reference/exports.md`.
+//! Exports the intervals of a run as CSV, streamed from the record. The format is described in
+//! `docs/reference/exports.md`.
 
 use std::{
     collections::BTreeSet,
@@ -22,7 +23,7 @@ const HEADER: &str = "time_s,length_s,wall_utc,phase,group,label,planned,started
     iteration_p50_ms,iteration_p95_ms,iteration_p99_ms,iteration_max_ms,\
     in_flight_mean,in_flight_max,users_mean,connections_open,lateness_p99_ms,bytes_out,bytes_in";
 
-/// Writes all finished intervals. Returns false if there is no record.
+/// Writes all finished intervals. Returns false if the run has no record.
 pub fn csv(run: &Run, out: &mut dyn Write) -> io::Result<bool> {
     let Some(frames) = run.frames() else {
         return Ok(false);
@@ -31,7 +32,7 @@ pub fn csv(run: &Run, out: &mut dyn Write) -> io::Result<bool> {
     let paced = paced(run);
     for frame in frames {
         let ids: BTreeSet<LabelId> = frame.parts.keys().map(|(id, _)| *id).collect();
-        // All requests always have a row, because a gap would look like missing data.
+        // Always write a row for all requests, because a gap would look like missing data.
         for id in [label::ALL]
             .into_iter()
             .chain(ids.into_iter().filter(|id| *id != label::ALL))
@@ -51,7 +52,7 @@ pub fn csv(run: &Run, out: &mut dyn Write) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Labels with scheduled starts. Only their response times include queueing.
+/// Returns the labels with scheduled starts, because only their response times include queueing.
 fn paced(run: &Run) -> BTreeSet<LabelId> {
     let labels = run.labels.iter().map(|label| label.id);
     let is_paced = |id: &LabelId| {
@@ -128,7 +129,7 @@ impl CsvRow<'_> {
         let run = &self.frame.run;
         let counters = &self.part.slot.counters;
         let of_all = |n: u64| self.of_all(n.to_string());
-        // Iterations and transactions are not sent. Their requests are.
+        // Iterations and transactions are not sent, in contrast to their requests.
         let sent = if self.spans_requests() {
             String::new()
         } else {
@@ -146,8 +147,8 @@ impl CsvRow<'_> {
         ]
     }
 
-    /// p50, p95, p99 and maximum in milliseconds. If the rank is among unanswered requests, empty,
-    /// or their time limit if all of them timed out.
+    /// Formats p50, p95, p99 and maximum in milliseconds. A percentile among unanswered requests is
+    /// empty or the time limit.
     fn times(&self, kind: TimeKind, wanted: bool) -> [String; 4] {
         let sampled = Sampled::from_totals(self.part, kind);
         [0.5, 0.95, 0.99, 1.0].map(|q| {
@@ -192,7 +193,6 @@ impl CsvRow<'_> {
     }
 }
 
-/// Exact nanoseconds as seconds with 9 decimals, or milliseconds with 6.
 fn fixed(ns: u64, digits: u32) -> String {
     let unit = 10_u64.pow(digits);
     format!(

@@ -1,7 +1,7 @@
 //! JUnit XML: a test case for each criterion, and one for the measurement.
 //!
 //! FAIL is a *failure*. INCONCLUSIVE, INVALID, and a FAIL that the generator may have caused are
-//! *errors*, because the result is unknown. Both fail a build, like the exit code does; `skipped`
+//! *errors*, because the result is unknown. Both fail a build, like the exit code does. `skipped`
 //! would not.
 
 use std::fmt::Write as _;
@@ -202,7 +202,7 @@ fn class_name(run: &str) -> String {
     format!("loadline.{}", run.replace('.', "_"))
 }
 
-/// Formats UTC in whole seconds without a zone, as the schema requires.
+/// Formats UTC in whole seconds without a time zone, as the JUnit schema requires.
 pub(super) fn timestamp(utc: &str) -> String {
     utc.split(['.', 'Z']).next().unwrap_or_default().to_owned()
 }

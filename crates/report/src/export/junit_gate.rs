@@ -1,5 +1,5 @@
 //! A gate as JUnit XML: a test case for each compared figure, for each criterion, and for the
-//! measurement. Failures and errors are as in `junit`.
+//! measurement. Failures and errors have the same meaning as in `junit`.
 
 use analysis::verdict::Judgement;
 use decisions::{
@@ -15,7 +15,6 @@ const OPEN: u8 = 5;
 pub fn junit_gate(gate: &Gate) -> String {
     let comparison = gate.comparison.as_ref();
     let judged = comparison.map_or(&[][..], |comparison| &comparison.judged[..]);
-    // Hints alone decide nothing, unless that was requested.
     let is_open = comparison
         .is_some_and(|comparison| comparison.method.is_hint() && comparison.exit_code == OPEN);
     let mut cases: Vec<Case> = judged
@@ -82,7 +81,6 @@ fn measurement(gate: &Gate) -> Case {
         GateVerdict::Invalid => CaseResult::Error("invalid", gate.sentence.clone()),
         GateVerdict::Unanswered => CaseResult::Error("no-answer", gate.sentence.clone()),
         GateVerdict::Incomparable => CaseResult::Error("not-compared", gate.sentence.clone()),
-        // A stop rule ended the run, which no criterion shows.
         GateVerdict::Failed if gate.runs.iter().any(|run| run.ended_by.is_some()) => {
             CaseResult::Failure(gate.sentence.clone())
         }

@@ -1,4 +1,5 @@
-//! Exports for other tools: JUnit XML, CSV and Prometheus text. See `docs/reference/exports.md`.
+//! Exports for other tools: JUnit XML, CSV and Prometheus text, described in
+//! `docs/reference/exports.md`.
 
 mod csv;
 mod junit;

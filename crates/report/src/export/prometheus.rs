@@ -1,4 +1,5 @@
-//! Prometheus text (version 0.0.4) of a run until now. See `docs/reference/exports.md`.
+//! Prometheus text format (version 0.0.4) of a run so far, described in
+//! `docs/reference/exports.md`.
 
 use std::fmt::Write as _;
 
@@ -11,7 +12,6 @@ use record::{IntervalRow, LabelTotals, Model, Run, RunState};
 
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// Upper bounds of buckets, in nanoseconds.
 const BOUNDS_NS: [u64; 20] = [
     25_000,
     50_000,
@@ -55,7 +55,6 @@ type ByWorker = fn(&IntervalRow) -> &Vec<u64>;
 type Tags<'a> = &'a [(&'a str, &'a str)];
 
 impl Page {
-    /// Starts a metric. All samples of a name must follow it directly.
     fn metric(&mut self, name: &str, kind: &str, help: &str) {
         let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
     }
@@ -266,7 +265,7 @@ impl Page {
         }
     }
 
-    /// Writes the lines of a histogram. `count` and `sum` include values above the last bound.
+    /// Writes the lines of a histogram. `count` and `sum` also include values above the last bound.
     fn buckets(
         &mut self,
         metric: &str,
@@ -376,8 +375,8 @@ impl Page {
     }
 }
 
-/// Counts by name. Labels with equal text are merged. Omits the total, because sums over labels
-/// would count it twice.
+/// Returns counts by name. Merges labels with equal text. Omits the total, because sums over labels
+/// would count requests twice.
 fn parts(run: &Run, wanted: fn(LabelGroup) -> bool) -> Vec<(String, LabelTotals)> {
     let mut parts: Vec<(String, LabelTotals)> = Vec::new();
     let labels = run.labels.iter();

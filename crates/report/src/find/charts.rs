@@ -1,4 +1,4 @@
-//! Charts of a search over the offered load.
+//! Charts of a search, with the offered load on the horizontal axis.
 
 use decisions::find::{Over, ProbeRow, SearchResult, sweep::Scaling};
 

@@ -1,4 +1,4 @@
-//! Section of `report.md` about mocks: requested and actual latency.
+//! Section of `report.md` about mocks: requested and served latencies.
 
 use super::{
     sections::section,

@@ -1,4 +1,4 @@
-//! Tables on request: requests, percentiles as in Locust, and rates by phase.
+//! Optional tables: requests, percentiles as in Locust, and rates by phase.
 
 use super::table::MarkdownTable;
 use analysis::summary::{Figure, Row, SHARES, Summary};
@@ -30,7 +30,6 @@ fn milliseconds(ns: f64) -> String {
     }
 }
 
-/// The text, or a dash if the tool did not report the figure.
 fn marked(row: &Row, figure: &str, text: String) -> String {
     if row.reports(figure) {
         text

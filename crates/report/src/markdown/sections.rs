@@ -73,7 +73,6 @@ pub fn head(summary: &Summary) -> String {
     }
     let when = run.started_utc.replace('T', " ");
     let when = when.split('.').next().unwrap_or_default();
-    // An imported file may have no target or timestamp.
     let what = [
         (!run.target.is_empty()).then(|| escaped(&run.target)),
         (run.started_wall_ns > 0).then(|| format!("{when} UTC")),

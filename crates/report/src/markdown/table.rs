@@ -7,8 +7,8 @@ pub struct MarkdownTable {
 }
 
 impl MarkdownTable {
-    /// Creates a table. Columns contain numbers, except the first one and those whose head begins
-    /// with `<`.
+    /// Creates a table. Columns contain numbers, except the first column and those whose head
+    /// starts with `<`.
     pub fn new(heads: &[&str]) -> MarkdownTable {
         let is_figure = |(i, head): (usize, &&str)| i > 0 && !head.starts_with('<');
         let names = heads
@@ -21,7 +21,7 @@ impl MarkdownTable {
         }
     }
 
-    /// Like `new`, for a terminal: escapes only control characters.
+    /// Like `new`, but for a terminal: escapes only control characters.
     pub fn as_text(heads: &[&str]) -> MarkdownTable {
         MarkdownTable {
             plain: true,
@@ -46,7 +46,7 @@ impl MarkdownTable {
     }
 }
 
-/// Columns are padded up to this width, because the width of a format is limited to 65,535.
+/// Maximum width of padding, because Rust limits the width of a format to 65,535.
 const MOST_PADDED: usize = 200;
 
 impl std::fmt::Display for MarkdownTable {
@@ -105,15 +105,14 @@ pub fn escaped(text: &str) -> String {
     out
 }
 
-/// A text split at its first two backticks.
 pub struct CodeSpan<'t> {
     pub before: &'t str,
     pub code: &'t str,
     pub after: &'t str,
 }
 
-/// Splits a text at its first two backticks. `None` for code that Markdown would
-/// render differently.
+/// Splits a text at its first two backticks. Returns `None` for code that Markdown would render
+/// differently.
 pub fn code_span(text: &str) -> Option<CodeSpan<'_>> {
     let (before, rest) = text.split_once('`')?;
     let (code, after) = rest.split_once('`')?;

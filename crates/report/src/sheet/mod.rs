@@ -1,4 +1,5 @@
-//! Reports that are read from top to bottom: blocks that are rendered as a page and as Markdown.
+//! Reports that are read from top to bottom, as blocks that can be rendered as a page or as
+//! Markdown.
 
 mod page;
 mod paper;
@@ -38,7 +39,7 @@ pub(crate) enum Block<'a> {
     Chart(&'a svg::File),
 }
 
-/// A table. Columns contain numbers, except the first one and those whose head begins with `<`.
+/// A table. Columns contain numbers, except the first column and those whose head starts with `<`.
 pub(crate) struct SheetTable {
     pub heads: Vec<String>,
     pub rows: Vec<Vec<String>>,

@@ -31,7 +31,6 @@ fn block(block: &Block<'_>) -> String {
 }
 
 fn grid(grid: &SheetTable) -> String {
-    // In Markdown, `<` in a head stays.
     let heads = grid.heads.iter().map(|head| match head.strip_prefix('<') {
         Some(head) => format!("<{}", escaped(head)),
         None => escaped(head),

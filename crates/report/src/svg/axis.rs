@@ -1,4 +1,4 @@
-//! Axes of charts: pixels and ticks.
+//! Axes of charts: positions in pixels, and ticks.
 
 use record::units;
 
@@ -116,7 +116,7 @@ impl Axis {
     fn text(&self, value: f64) -> String {
         match self.unit {
             AxisUnit::Time => units::duration(value.round() as u64),
-            // Longer labels would be cut off.
+            // Shorten large numbers, because longer labels would be cut off.
             AxisUnit::Number if value >= 1e6 => large(value),
             AxisUnit::Number if value >= 1000.0 => units::count(value.round() as u64),
             AxisUnit::Number => units::decimal(value),
@@ -126,7 +126,7 @@ impl Axis {
     }
 }
 
-/// Formats a large number with at most nine characters: `200 M`, `1.5 G`.
+/// Formats a large number in at most nine characters: `200 M`, `1.5 G`.
 fn large(value: f64) -> String {
     const PREFIXES: [(f64, &str); 5] = [
         (1e18, "E"),
@@ -144,7 +144,8 @@ fn large(value: f64) -> String {
     format!("{} {letter}", units::decimal(scaled))
 }
 
-/// The step for four to eight ticks: 1, 2 or 5 times a power of ten, or a usual unit of time.
+/// Returns the step for four to eight ticks: 1, 2 or 5 times a power of ten, or a usual unit of
+/// time.
 fn step(range: f64, unit: AxisUnit) -> f64 {
     const SECOND: f64 = 1e9;
     let rough = range / 7.0;

@@ -148,7 +148,7 @@ pub const LINES: [(&str, &str); 8] = [
     (RED, DASHED),
 ];
 
-/// Styles of classes. Those after the eighth share one.
+/// Line styles by error class. All classes after the eighth share one style.
 const ERRORS: [(&str, &str); 8] = [
     (RED, ""),
     (ORANGE, ""),
@@ -160,7 +160,6 @@ const ERRORS: [(&str, &str); 8] = [
     (BLACK, DASHED),
 ];
 
-/// Errors per second by class. `None` if there are none.
 fn errors(summary: &Summary, series: &Series) -> Option<File> {
     let points = &series.points;
     let came = points

@@ -1,4 +1,4 @@
-//! SVG charts for Markdown. Colours are suitable for colour-blind readers, lines have dashes, and
+//! SVG charts for Markdown. Colours suit colour-blind readers, lines have different dashes, and
 //! each chart has a title and a description.
 
 mod axis;
@@ -42,9 +42,7 @@ pub struct Chart {
     pub title: String,
     pub y_title: &'static str,
     pub x_title: &'static str,
-    /// The horizontal axis, `plot_width()` pixels long.
     pub x: Axis,
-    /// The vertical axis, `plot_height()` pixels long.
     pub y: Axis,
     pub curves: Vec<ChartCurve>,
     pub shades: Vec<Shade>,
@@ -216,13 +214,12 @@ impl Chart {
                 escaped(&self.title)
             ),
         );
-        // A letter is about 6.6 pixels wide, 7.6 in the title.
+        // A letter is about 6.6 pixels wide, or 7.6 pixels in the title.
         let names = self.curves.iter();
         let names: f64 = names
             .map(|curve| curve.name.chars().count() as f64 * 6.6 + 40.0)
             .sum();
         let title = self.title.chars().count() as f64 * 7.6;
-        // If the title is long, the legend is below it.
         let y = if title + names <= plot_width() {
             20.0
         } else {

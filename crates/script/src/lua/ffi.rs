@@ -46,8 +46,8 @@ pub type Header<'a> = (&'a [u8], Cow<'a, [u8]>);
 #[derive(Debug, Clone, Copy)]
 pub struct LuaRef(c_int);
 
-/// A Lua state. As in wrk it is never closed, because a script may have started something that only
-/// the end of the process stops.
+/// A Lua state. As in wrk it is never closed, because a script may have started work that only the
+/// end of the process stops.
 #[derive(Debug)]
 pub struct LuaState(*mut lua_State);
 
@@ -58,9 +58,9 @@ unsafe impl Send for LuaState {}
 const DEPTH: u32 = 100;
 
 impl LuaState {
-    /// Creates a state with all standard libraries. `None` if there is no memory.
+    /// Creates a state with all standard libraries. Returns `None` if memory is exhausted.
     pub fn new() -> Option<LuaState> {
-        // SAFETY: no preconditions; a null pointer is rejected before use.
+        // SAFETY: there are no preconditions, and a null pointer is rejected before use.
         unsafe {
             let raw = sys::luaL_newstate();
             if raw.is_null() {
@@ -72,7 +72,8 @@ impl LuaState {
     }
 
     pub fn run_file(&self, path: &CStr) -> Result<(), String> {
-        // SAFETY: the path ends in a null; the call takes the function that loading pushed.
+        // SAFETY: the path ends in a null byte, and the call consumes the function that loading
+        // pushed.
         unsafe {
             if sys::luaL_loadfile(self.0, path.as_ptr()) != sys::LUA_OK {
                 return Err(self.pop_error());
@@ -81,15 +82,15 @@ impl LuaState {
         }
     }
 
-    /// Creates a table of Rust functions by name, and one more value. The functions live as long as
-    /// the process.
+    /// Creates a table of Rust functions by name, with one more value. The functions live as long
+    /// as the process.
     pub fn functions(
         &self,
         functions: Vec<(&'static CStr, Function)>,
         field: &'static CStr,
         value: &LuaValue,
     ) -> LuaRef {
-        // SAFETY: the pointers come from leaked boxes and stay valid; names end in nulls.
+        // SAFETY: the pointers come from leaked boxes and stay valid, and names end in null bytes.
         unsafe {
             sys::lua_newtable(self.0);
             self.push(value);
@@ -127,8 +128,8 @@ impl LuaState {
         arguments: &[LuaValue],
         results: c_int,
     ) -> Result<Vec<LuaValue>, String> {
-        // SAFETY: kept values are in the registry as long as the state lives; fields are read from
-        // our tables without metatables, which runs no code; the stack is restored.
+        // SAFETY: kept values are in the registry as long as the state lives. Reading fields of our
+        // tables runs no code, because they have no metatables. The stack is restored.
         unsafe {
             let top = sys::lua_gettop(self.0);
             sys::lua_rawgeti(self.0, sys::LUA_REGISTRYINDEX, table.0.into());
@@ -144,7 +145,7 @@ impl LuaState {
 
     pub fn get_global(&self, name: &str) -> LuaValue {
         self.push(&LuaValue::text(name));
-        // SAFETY: replaces one value; read without running code.
+        // SAFETY: the call replaces one value on the stack. Raw reads run no Lua code.
         unsafe {
             sys::lua_rawget(self.0, sys::LUA_GLOBALSINDEX);
             let value = self.value(sys::lua_gettop(self.0), DEPTH);
@@ -156,15 +157,15 @@ impl LuaState {
     pub fn set_global(&self, name: &str, value: &LuaValue) {
         self.push(&LuaValue::text(name));
         self.push(value);
-        // SAFETY: takes name and value from the stack; set without running code.
+        // SAFETY: the call takes name and value from the stack. Raw writes run no Lua code.
         unsafe { sys::lua_rawset(self.0, sys::LUA_GLOBALSINDEX) };
     }
 
-    /// Calls a global function that returns bytes, or calls `instead` if there is none. The bytes
-    /// replace `out`; for other results `out` is empty.
+    /// Calls a global function that returns bytes, or `instead` if there is none. The bytes replace
+    /// `out`, which stays empty for other results.
     #[inline]
     pub fn bytes(&self, name: LuaRef, instead: LuaRef, out: &mut Vec<u8>) -> Result<(), String> {
-        // SAFETY: as in `call`; the text's pointer is used before its value leaves the stack.
+        // SAFETY: as in `call`. The text's pointer is used before its value leaves the stack.
         unsafe {
             if !self.push_function(name) {
                 sys::lua_rawgeti(self.0, sys::LUA_REGISTRYINDEX, instead.0.into());
@@ -181,8 +182,8 @@ impl LuaState {
         }
     }
 
-    /// Calls a global function that returns a number. 0 for other results, or if there is no such
-    /// function.
+    /// Calls a global function that returns a number. Returns 0 for other results, or if there is
+    /// no such function.
     pub fn number(&self, name: LuaRef) -> Result<f64, String> {
         // SAFETY: as in `bytes`.
         unsafe {
@@ -196,8 +197,8 @@ impl LuaState {
         }
     }
 
-    /// Identifies a global function, so that a change can be noticed. `None` if it is not a
-    /// function.
+    /// Returns an identity of a global function, by which changes can be detected. `None` if the
+    /// global is not a function.
     #[inline]
     pub fn identity(&self, name: LuaRef) -> Option<usize> {
         // SAFETY: the pointer is only compared, never dereferenced.
@@ -243,7 +244,7 @@ impl LuaState {
 
     #[inline]
     unsafe fn push_function(&self, name: LuaRef) -> bool {
-        // SAFETY: the kept name is in the registry; globals are read without running code.
+        // SAFETY: the kept name is in the registry, and globals are read without running code.
         unsafe {
             sys::lua_rawgeti(self.0, sys::LUA_REGISTRYINDEX, name.0.into());
             sys::lua_rawget(self.0, sys::LUA_GLOBALSINDEX);
@@ -305,15 +306,15 @@ impl LuaState {
     }
 
     fn push_bytes(&self, bytes: &[u8]) {
-        // SAFETY: pointer and length belong together; the bytes are copied.
+        // SAFETY: pointer and length belong together, and Lua copies the bytes.
         unsafe {
             sys::lua_pushlstring(self.0, bytes.as_ptr().cast(), bytes.len());
         }
     }
 
     fn push(&self, value: &LuaValue) {
-        // SAFETY: pushes one value each; a table's pairs are set without running code. The stack is
-        // grown first.
+        // SAFETY: each call pushes one value. Pairs of a table are set without running code. The
+        // stack is grown first.
         unsafe {
             sys::lua_checkstack(self.0, 4);
             match value {
@@ -334,8 +335,8 @@ impl LuaState {
     }
 
     fn value(&self, index: c_int, depth: u32) -> LuaValue {
-        // SAFETY: the index is that of a value on the stack; iterating restores the stack, and keys
-        // are never converted to strings in place, which would break the iteration.
+        // SAFETY: the index refers to a value on the stack. Iterating restores the stack. Keys are
+        // never converted to strings in place, which would break the iteration.
         unsafe {
             match sys::lua_type(self.0, index) {
                 sys::LUA_TNIL | sys::LUA_TNONE => LuaValue::Nil,
@@ -367,9 +368,9 @@ impl LuaState {
 }
 
 unsafe extern "C-unwind" fn call_ours(raw: *mut lua_State) -> c_int {
-    // SAFETY: Lua calls this with its state and the arguments on its stack. The upvalue is a leaked
-    // box of `functions`. The borrowed state lives for this call only. Errors are raised after all
-    // Rust values are dropped.
+    // SAFETY: Lua calls this function with its state and the arguments on the stack. The upvalue is
+    // a leaked box of `functions`. The borrowed state lives only for this call. Errors are raised
+    // after all Rust values are dropped.
     unsafe {
         let results = {
             let function = &*sys::lua_touserdata(raw, sys::lua_upvalueindex(1)).cast::<Function>();
@@ -404,12 +405,13 @@ unsafe extern "C" {
     fn dup2(from: c_int, to: c_int) -> c_int;
 }
 
-/// Redirects the output of scripts to standard error, because standard output is reserved. Scripts
-/// print through C's buffers.
+/// Redirects standard output to standard error, because it is reserved, and scripts print to it
+/// through C's buffers.
 ///
 /// Fails if the system refuses.
 pub fn print_to_stderr() -> std::io::Result<()> {
-    // SAFETY: standard descriptors of every process; nothing borrowed is closed, only redirected.
+    // SAFETY: every process has the standard descriptors. They are redirected, and no borrowed
+    // descriptor is closed.
     match unsafe { dup2(2, 1) } {
         -1 => Err(std::io::Error::last_os_error()),
         _ => Ok(()),
@@ -417,6 +419,6 @@ pub fn print_to_stderr() -> std::io::Result<()> {
 }
 
 pub fn flush_output() {
-    // SAFETY: a null pointer means every open stream; the C library locks each of them.
+    // SAFETY: a null pointer means every open stream, each of which the C library locks.
     unsafe { fflush(std::ptr::null_mut()) };
 }

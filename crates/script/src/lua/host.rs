@@ -24,7 +24,7 @@ const TRY: Duration = Duration::from_secs(10);
 
 pub(super) struct ScriptState {
     pub threads: Vec<Thread>,
-    /// Figures for `done`: first latencies, then requests.
+    /// Figures for the script's `done`: latencies, then requests.
     pub figures: Mutex<Vec<DistributionFigures>>,
     pub fatal: Mutex<Option<String>>,
     pub unreachable: Mutex<Option<String>>,
@@ -37,11 +37,11 @@ pub(super) const HOOKS: [&str; 3] = ["request", "response", "delay"];
 #[derive(Default)]
 #[repr(align(128))]
 pub(super) struct Thread {
-    /// The thread's state, while it is not running.
+    /// State of the thread. `None` while it is running.
     pub machine: Mutex<Option<Machine>>,
     pub address: Mutex<Option<SocketAddr>>,
     pub stopped: AtomicBool,
-    /// The hook that is running, as index into [`HOOKS`] from 1. 0 means none.
+    /// Index (from 1) into [`HOOKS`] of the hook that is running. 0 means none.
     pub hook: AtomicU8,
 }
 
@@ -52,7 +52,7 @@ pub struct DistributionFigures {
     pub stdev: f64,
     pub length: f64,
     pub percentile: Box<dyn Fn(f64) -> f64 + Send>,
-    /// Returns the n-th distinct value, counted from 1, and how often it occurs.
+    /// Returns the nth distinct value, counted from 1, and its count.
     pub nth: Box<dyn Fn(usize) -> Option<(u64, u64)> + Send>,
 }
 
@@ -92,7 +92,7 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 type Called = Result<Vec<LuaValue>, String>;
 
-/// Creates the functions of a state: the main one, or that of a thread.
+/// Creates the functions of the main state or of a thread's state.
 pub(super) fn functions(
     shared: &Arc<ScriptState>,
     own: Option<usize>,
@@ -254,7 +254,7 @@ fn of_figures(
     Ok(wanted.map_or_else(Vec::new, |figures| answer(figures, number(1))))
 }
 
-/// Reads a global of a thread, from the calling state or from one that is not running.
+/// Reads a global of a thread, from the calling state or from a state that is not running.
 fn get(
     shared: &ScriptState,
     own: Option<usize>,
@@ -330,7 +330,7 @@ fn look_up(shared: &ScriptState, arguments: &[LuaValue]) -> Called {
             Ok(vec![LuaValue::Table(pairs.collect())])
         }
         Err(reason) => {
-            // Here wrk ends, whatever the script does.
+            // wrk ends here, regardless of how the script handles the error.
             let line = format!("unable to resolve {name}:{service} {reason}");
             *lock(&shared.fatal) = Some(line.clone());
             Err(line)
@@ -351,7 +351,7 @@ fn port_of(service: &str) -> Result<u16, String> {
     });
     match (listed, service.to_ascii_lowercase().as_str()) {
         (Some(port), _) => Ok(port),
-        // The file that lists services is missing in small containers.
+        // Small containers lack the file that lists services.
         (None, "http") => Ok(80),
         (None, "https") => Ok(443),
         _ => Err("Servname not supported for ai_socktype".into()),

@@ -1,6 +1,6 @@
-//! wrk's Lua scripts: a main state and a state for each thread. Each runs the whole script, with
-//! `setup`, `init`, `request`, `response`, `delay` and `done`. A script without hooks costs nothing
-//! during the run.
+//! wrk's Lua scripts: a main state, and a state for each thread. Each state runs the whole script,
+//! with `setup`, `init`, `request`, `response`, `delay` and `done`. A script without hooks costs no
+//! time during the run.
 
 mod ffi;
 mod host;
@@ -32,7 +32,7 @@ pub struct ScriptContext {
     pub port: Option<String>,
     pub path: String,
     pub headers: Vec<(String, String)>,
-    /// Arguments of the command line that are not options. The URL comes first.
+    /// Arguments that are not options. The URL is the first one.
     pub arguments: Vec<String>,
     pub script: Option<PathBuf>,
     pub must_load: bool,
@@ -42,7 +42,7 @@ pub struct ScriptContext {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ScriptError {
     Script(String),
-    /// The script could not be loaded. Has LuaJIT's message.
+    /// The script could not be loaded. Contains LuaJIT's message.
     Load(String),
     Place(String),
     Request(Flaw),
@@ -52,7 +52,7 @@ pub enum ScriptError {
 impl std::fmt::Display for ScriptError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            // LuaJIT's words for an unprotected call, as wrk prints them.
+            // LuaJIT's message for an unprotected call, as wrk prints it.
             ScriptError::Script(message) => {
                 write!(f, "PANIC: unprotected error in call to Lua API ({message})")
             }
@@ -65,7 +65,7 @@ impl std::fmt::Display for ScriptError {
 
 impl std::error::Error for ScriptError {}
 
-/// The hooks of a script, as defined in thread 0 after `init`.
+/// Hooks that a script defines, as found in thread 0 after `init`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Hooks {
     pub request: bool,
@@ -85,7 +85,7 @@ struct Machine {
 
 impl Machine {
     /// Creates a state and runs the script. As in wrk, a script that cannot be loaded is reported
-    /// and ignored.
+    /// and then ignored.
     fn new(
         context: &ScriptContext,
         shared: &Arc<ScriptState>,
@@ -113,7 +113,7 @@ impl Machine {
             machine.call(shared, c"own_thread", &[LuaValue::Number(own as f64)], 0)?;
         }
         if let Some(script) = &context.script {
-            // A path that contains a null byte is invalid. The empty name used instead does not
+            // A path with a null byte is invalid. It is replaced by an empty name, which does not
             // exist.
             let path = CString::new(script.as_os_str().as_bytes()).unwrap_or_default();
             if let Err(cause) = machine.state.run_file(&path) {
@@ -139,7 +139,7 @@ impl Machine {
         called.map_err(ScriptError::Script)
     }
 
-    /// A name lookup that failed ends the run, even if the script catches the error.
+    /// Returns the error of a failed name lookup, which ends the run even if the script catches it.
     #[allow(clippy::unused_self, reason = "asked after every call into this state")]
     fn trouble(&self, shared: &ScriptState) -> Result<(), ScriptError> {
         match lock(&shared.fatal).clone() {
@@ -158,8 +158,8 @@ pub struct Script {
 }
 
 impl Script {
-    /// Creates the main state and loads the script. Warnings go to `say`. Fails if there is no
-    /// memory.
+    /// Creates the main state and loads the script. Passes warnings to `say`. Fails if memory is
+    /// exhausted.
     pub fn load(
         context: ScriptContext,
         stop: StopHandle,
@@ -176,7 +176,7 @@ impl Script {
         })
     }
 
-    /// Finds addresses that accept a connection. Fails if there is none.
+    /// Finds addresses that accept a connection. Fails if there are none.
     pub fn resolve(&self) -> Result<(), ScriptError> {
         let reached = self.main.call(&self.shared, c"resolve", &[], 1)?;
         if matches!(reached.first(), Some(LuaValue::Number(n)) if *n > 0.0) {
@@ -204,8 +204,8 @@ impl Script {
             *lock(slot) = Some(machine);
             let id = LuaValue::Number(number as f64);
             self.main.call(&self.shared, c"setup", &[id], 0)?;
-            // The state is taken out while it runs. Access to its own globals uses the calling
-            // state.
+            // The state is taken out of its slot while it runs. Access to its own globals then uses
+            // the calling state.
             let Some(machine) = lock(slot).take() else {
                 return Err(ScriptError::Memory);
             };
@@ -213,7 +213,6 @@ impl Script {
             *lock(slot) = Some(machine);
             prepared?;
         }
-        // As in wrk, a stop before the run has no effect.
         for thread in &self.shared.threads {
             thread.stopped.store(false, Ordering::Relaxed);
         }

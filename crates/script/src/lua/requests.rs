@@ -1,5 +1,5 @@
-//! Counts the requests in the bytes that a script returns, and finds HEAD requests. Validates once
-//! before the run, and is fast afterwards.
+//! Counts the requests in the bytes that a script returns, and finds HEAD requests. Bytes are
+//! validated once before the run, so that counting is fast afterwards.
 
 use std::sync::LazyLock;
 
@@ -13,7 +13,7 @@ pub struct Requests {
     pub heads: Vec<u32>,
 }
 
-/// Why bytes are not complete requests. Line and column are counted from 1.
+/// Reason why bytes are not complete requests. Line and column are counted from 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flaw {
     reason: &'static str,
@@ -71,8 +71,7 @@ pub fn check(bytes: &[u8]) -> Result<Requests, Flaw> {
     Ok(found)
 }
 
-/// Counts requests without validating them. `None` if the last one does not end at the end of the
-/// bytes.
+/// Counts requests without validating them. Returns `None` if the last request is incomplete.
 #[inline]
 pub fn count(bytes: &[u8], found: &mut Requests) -> Option<()> {
     found.count = 0;
@@ -85,7 +84,7 @@ pub fn count(bytes: &[u8], found: &mut Requests) -> Option<()> {
         if rest.starts_with(b"HEAD ") {
             found.heads.push(found.count);
         }
-        // Without headers that frame a body there is none, and the next request follows.
+        // Without headers that frame a body, the next request follows immediately.
         at += match body(&rest[..head]) {
             _ if head == rest.len() => head,
             RequestFraming::Length(length) => head.checked_add(length)?,
@@ -107,7 +106,6 @@ fn body(head: &[u8]) -> RequestFraming {
     while let Some(end) = memchr::memchr(b'\n', rest) {
         let line = &rest[..end];
         rest = &rest[end + 1..];
-        // A fast test, because most lines are neither.
         match line.first() {
             Some(b'c' | b'C') => {
                 if let Some(value) = value_of(line, b"content-length:") {
@@ -134,7 +132,7 @@ fn value_of<'a>(line: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     begin.eq_ignore_ascii_case(name).then(|| value.trim_ascii())
 }
 
-/// Length of a chunked body. `None` if it is incomplete.
+/// Returns the length of a chunked body. `None` if the body is incomplete.
 fn chunks(bytes: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {
@@ -143,7 +141,6 @@ fn chunks(bytes: &[u8]) -> Option<usize> {
         let size = usize::from_str_radix(line.split(';').next()?.trim(), 16).ok()?;
         at = line_end + 2;
         if size == 0 {
-            // Trailers, until an empty line.
             loop {
                 let line = memmem::find(bytes.get(at..)?, b"\r\n")?;
                 at += line + 2;
@@ -159,7 +156,7 @@ fn chunks(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// Validates every line of the head that starts at `begin`. Returns where the head ends.
+/// Validates every line of the head that starts at `begin`. Returns the end of the head.
 fn check_head(bytes: &[u8], begin: usize) -> Result<usize, Flaw> {
     let mut at = begin;
     let mut first = true;
@@ -230,7 +227,7 @@ fn check_request_line(line: &[u8], whole: bool) -> Wrong {
     let known = METHODS.iter().any(|m| m.as_bytes() == &line[..method]);
     let begins = |n: usize| METHODS.iter().any(|m| m.as_bytes().starts_with(&line[..n]));
     if !known && (whole || method < line.len() || !begins(method)) {
-        // Finds the first byte at which it can no longer be a known method.
+        // Find the first byte that differs from all known methods.
         let fits = (0..=method).rev().find(|n| begins(*n)).unwrap_or(0);
         return Some((fits, "invalid HTTP method"));
     }
@@ -245,13 +242,13 @@ fn check_request_line(line: &[u8], whole: bool) -> Wrong {
     }
     let after = &target[length..];
     let blanks = after.iter().take_while(|b| **b == b' ').count();
-    // Without a version it is HTTP 0.9, which wrk accepts.
+    // A request without version is HTTP 0.9, which wrk accepts.
     let wrong = check_version(&after[blanks..], whole && blanks > 0);
     wrong.map(|(offset, reason)| (at + length + blanks + offset, reason))
 }
 
-/// Position of an error in the target of a request. `None` if it is a path, a whole URL or, after
-/// CONNECT, a host.
+/// Returns the position of an error in the target of a request. `None` if the target is a path, an
+/// absolute URL or, after CONNECT, a host.
 fn flaw_of_url(target: &[u8], is_connect: bool, cut: bool) -> Option<usize> {
     let end = (!cut).then_some(target.len());
     let path = match target.first() {

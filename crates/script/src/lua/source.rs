@@ -1,4 +1,4 @@
-//! Gets the requests of a thread from its state: the hot path between the batch driver and a
+//! Gets the requests of a thread from its Lua state: the hot path between the batch driver and a
 //! script. Keeps only those parts of a response that the script's `response` can access.
 
 use std::{
@@ -30,14 +30,14 @@ enum Hook {
 pub struct LuaSource {
     shared: Arc<ScriptState>,
     thread: usize,
-    /// The thread's state. `None` only if it could not be created.
+    /// Lua state of the thread. `None` only if it could not be created.
     machine: Option<Machine>,
     hooks: Hooks,
-    /// Assumed for bytes whose requests cannot be counted.
+    /// Assumed result for bytes whose requests cannot be counted.
     usual: Requests,
     found: Requests,
     fixed: Vec<u8>,
-    /// The last `response` function that was found, and what it needs.
+    /// Last `response` function that was found, and the parts of a response that it needs.
     looked_at: (usize, Keep),
 }
 
@@ -100,8 +100,8 @@ impl LuaSource {
         }
     }
 
-    /// Marks which hook is running, so that the watchdog can name it. A plain store to the thread's
-    /// own cell.
+    /// Marks which hook is running, so that the watchdog can name it. This is a plain store to the
+    /// thread's own cell.
     #[inline]
     fn enters(&self, hook: Hook) {
         let cell = &self.shared.threads[self.thread].hook;
@@ -183,7 +183,7 @@ impl BatchSource for LuaSource {
             Ok(ms) => Some((ms.trunc().max(0.0) * MS) as u64),
             Err(reason) => {
                 self.shared.fail(reason);
-                // Nothing is sent while the other threads stop.
+                // Send no requests while the other threads stop.
                 Some(u64::MAX)
             }
         }
@@ -219,7 +219,7 @@ impl BatchSource for LuaSource {
 
 impl Drop for LuaSource {
     fn drop(&mut self) {
-        // Returned for `done`, which may read the globals of threads.
+        // Put the state back for `done`, which may read the globals of threads.
         if let Some(thread) = self.shared.threads.get(self.thread) {
             *lock(&thread.machine) = self.machine.take();
         }

@@ -1,5 +1,5 @@
-//! Streams the intervals so far as CSV. A thread of its own reads them from the record, no faster
-//! than the client does.
+//! Streams the finished intervals as CSV. A separate thread reads them from the record at the
+//! client's speed.
 
 use std::{
     io::{self, BufWriter, Write},

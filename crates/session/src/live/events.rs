@@ -1,5 +1,5 @@
-//! Server-sent events of the live view for one page. First the whole page, then changes and `now`
-//! after each interval, finally `end`. No events are queued for a page.
+//! Server-sent events of the live view for one page: first the whole page, then changes and `now`
+//! after each interval, finally `end`. Events are never queued for a page.
 
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
@@ -9,8 +9,8 @@ use tokio::sync::watch;
 
 use super::state::{LatestState, LiveState};
 
-/// Limits the share of CPU time for computing pages. After a page that took `t`, the next one waits
-/// this many times `t`.
+/// Ratio of pause to computing time. After a page that took `t`, the next page waits this many
+/// times `t`, which limits CPU use.
 const REST: u64 = 50;
 const INTERVAL_NS: u64 = 1_000_000_000;
 
@@ -33,7 +33,7 @@ struct SentState {
 
 enum StreamStage {
     Following,
-    /// The last figures have been sent. `end` with the report's location follows.
+    /// The last figures have been sent. `end` with the location of the report follows.
     Reported(Arc<LiveState>),
     Done,
 }
@@ -89,7 +89,7 @@ impl Watcher {
 
     fn event(&mut self, state: &LiveState) -> Event {
         let (width_ns, points) = state.extent();
-        // All points are final except the last one, which still grows.
+        // All points are final except the last one, which still changes.
         let known = self
             .sent
             .filter(|sent| sent.width_ns == width_ns && sent.points > 0 && sent.points <= points);

@@ -12,7 +12,7 @@ use axum::{
 pub struct AllowedNames {
     hosts: Vec<String>,
     port: u16,
-    /// Accepts any port, because a tunnel may have changed it.
+    /// Whether any port is accepted, because a tunnel may have changed it.
     any_port: bool,
 }
 
@@ -77,11 +77,10 @@ pub async fn local(State(names): State<AllowedNames>, request: Request, next: Ne
     }
 }
 
-/// Whether a request that changes something comes from our page, or from a program that says so
-/// explicitly.
+/// Whether a request to change something comes from the live view's own page, or from a program
+/// that says so explicitly.
 pub fn is_meant(headers: &HeaderMap) -> bool {
     let is = |name: &str, wanted: &str| headers.get(name).is_some_and(|value| value == wanted);
-    // An `Origin` that passed the check above is our own.
     is("sec-fetch-site", "same-origin")
         || !headers.contains_key("sec-fetch-site") && headers.contains_key(header::ORIGIN)
         || headers.contains_key("x-loadline")

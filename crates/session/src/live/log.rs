@@ -1,4 +1,4 @@
-//! Log of the live view: the test's output, remarks and events. Only the newest lines are kept.
+//! Log of the live view: output of the test, remarks and events. Keeps only the newest lines.
 
 use std::{
     collections::VecDeque,
@@ -13,7 +13,7 @@ use worker::{OutputLine, clock, clock::Zero};
 use crate::messages::{MessageSink, SharedMessageSink};
 
 const MOST_LINES: usize = 200;
-/// Maximum length of a line. A test may print whole responses.
+/// Maximum length of a line, because a test may print whole responses.
 const LONGEST: usize = 500;
 
 #[derive(Debug, Clone)]
@@ -31,7 +31,8 @@ struct LogLines {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LogEntry {
     at_ns: u64,
-    /// `message` (printed by the test), `remark`, `warning`, `error`, `phase` or `stop`.
+    /// Type of line: `message` (printed by the test), `remark`, `warning`, `error`, `phase` or
+    /// `stop`.
     kind: &'static str,
     text: String,
 }
@@ -55,7 +56,6 @@ impl Log {
             OutputLine::Log { text, .. } | OutputLine::Trace(text) | OutputLine::Text(text) => {
                 self.add("message", text);
             }
-            // Remarks arrive as events. The others are not logged.
             OutputLine::Step(_)
             | OutputLine::Error(_)
             | OutputLine::Secret(_)
@@ -154,7 +154,7 @@ impl MessageSink for Overheard {
         self.sink.document(text);
     }
 
-    // This must not block, so it is not logged.
+    // Does not log the line, because this function must not block.
     fn last_words(&self, line: &dyn Display) {
         self.sink.last_words(line);
     }

@@ -1,6 +1,6 @@
-//! Live view in a browser (`--ui`) and Prometheus endpoint (`--export prometheus`). They have a
+//! Live view in a browser (`--ui`) and Prometheus endpoint (`--export prometheus`), served by a
 //! low-priority thread with its own runtime. Without clients nothing is computed, and the run never
-//! waits for them. After the run, the process takes at most a second to send the end.
+//! waits for clients. After the run, the process takes at most a second to send the end.
 
 mod csv;
 mod events;
@@ -30,24 +30,24 @@ use worker::{OutputLine, clock::Zero, stop::StopHandle};
 use crate::{exports::Exports, messages::SharedMessageSink};
 
 const GRACE: Duration = Duration::from_secs(1);
-/// Lower priority than the collector. A page may be late, a record may not.
+/// Priority below that of the collector, because a page may be late, but a record may not.
 const NICENESS: i32 = 15;
 
-/// Which live views and endpoints are requested.
+/// Requested live view and endpoint.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LiveOptions {
-    /// Port of the live view. 0 means any free one.
+    /// Port of the live view. 0 selects any free port.
     pub view: Option<u16>,
-    /// Address of the Prometheus endpoint.
+    /// Address of the Prometheus endpoint, if requested.
     pub metrics: Option<SocketAddr>,
 }
 
-/// Reads `LOADLINE_EXPORT`, `LOADLINE_UI` and `LOADLINE_UI_PORT`. For front ends that have only the
+/// Reads `LOADLINE_EXPORT`, `LOADLINE_UI` and `LOADLINE_UI_PORT`, for front ends that have only the
 /// flags of the original tool.
 ///
 /// # Errors
 ///
-/// One line about an invalid value, or a file that cannot be written.
+/// Returns an error in one line if a value is invalid or a file cannot be written.
 pub fn options_from_env() -> Result<(Exports, LiveOptions), String> {
     let set = |name| std::env::var(name).ok().filter(|text| !text.is_empty());
     let exports = Exports::from_environment()?;
@@ -63,7 +63,7 @@ pub fn options_from_env() -> Result<(Exports, LiveOptions), String> {
     Ok((exports, LiveOptions { view, metrics }))
 }
 
-/// Ports that were opened before the run.
+/// Ports that are opened before the run.
 pub(crate) struct Bound {
     view: Option<LiveView>,
     metrics: Option<TcpListener>,
@@ -95,7 +95,7 @@ impl Bound {
     ///
     /// # Errors
     ///
-    /// One line about a port that is not available.
+    /// Returns an error in one line if a port is not available.
     pub fn bind(options: LiveOptions) -> Result<Bound, String> {
         let metrics = |address| bind("--export prometheus", address);
         Ok(Bound {
@@ -104,12 +104,13 @@ impl Bound {
         })
     }
 
-    /// URL of the live view.
+    /// Returns the URL of the live view.
     pub fn view(&self) -> Option<String> {
         self.view.as_ref().map(LiveView::address)
     }
 
-    /// Reports the addresses and starts serving. Failures are only warnings; the run continues.
+    /// Reports the addresses and starts serving. A failure only causes a warning, and the run
+    /// continues.
     pub fn serve(
         self,
         zero: Zero,
@@ -178,28 +179,28 @@ struct LiveServer {
 }
 
 impl Live {
-    /// The run is about to start.
+    /// Publishes the state of a run that is about to start.
     pub fn started(&self, run: &Run) {
         if self.thread.is_some() {
             self.newest.started(run);
         }
     }
 
-    /// An interval is complete.
+    /// Publishes a complete interval.
     pub fn interval(&self, interval: &Arc<Interval>, run: &Run) {
         if self.thread.is_some() {
             self.newest.interval(interval, run);
         }
     }
 
-    /// Receives a line that the test printed, without secrets.
+    /// Logs a line that the test printed, without secrets.
     pub fn line(&self, line: &OutputLine) {
         if self.thread.is_some() {
             self.newest.log().line(line);
         }
     }
 
-    /// Wraps a message sink so that messages also go to the live view's log.
+    /// Wraps a message sink so that messages are also written to the live view's log.
     pub fn overheard(&self, sink: &SharedMessageSink) -> SharedMessageSink {
         if self.thread.is_some() {
             self.newest.log().overhear(sink)
@@ -233,7 +234,7 @@ fn local(listener: &TcpListener) -> Result<SocketAddr, String> {
     listener.local_addr().map_err(|reason| reason.to_string())
 }
 
-/// 128 random bits as hex digits.
+/// Returns 128 random bits as hex digits.
 fn token() -> io::Result<String> {
     let mut bytes = [0; 16];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
@@ -242,7 +243,6 @@ fn token() -> io::Result<String> {
 
 fn work(servers: Vec<LiveServer>, newest: &Arc<LatestState>, sink: &SharedMessageSink) {
     let thread = rustix::thread::gettid();
-    // If this fails, continues with normal priority.
     let _ = rustix::process::setpriority_process(Some(thread), NICENESS);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -264,13 +264,11 @@ fn work(servers: Vec<LiveServer>, newest: &Arc<LatestState>, sink: &SharedMessag
         };
         let _ = tokio::time::timeout(GRACE, all).await;
     });
-    // CSV downloads in progress are cut off.
     runtime.shutdown_background();
 }
 
 async fn serve(server: LiveServer, newest: Arc<LatestState>, sink: SharedMessageSink) {
     let listener = match tokio::net::TcpListener::from_std(server.listener) {
-        // Small events are sent without delay.
         Ok(listener) => listener.tap_io(|stream| drop(stream.set_nodelay(true))),
         Err(reason) => return sink.warning(&format_args!("no live view: {reason}")),
     };

@@ -50,7 +50,7 @@ pub fn view(newest: Arc<LatestState>, stop: StopHandle, token: &str, port: u16) 
         .route(&format!("{home}run.csv"), get(so_far))
         .route(&format!("{home}stop"), post(stop_run))
         .route(&format!("{home}load"), post(change_load))
-        // Browsers request it. A 404 would appear in the console.
+        // Browsers request the icon, and a 404 would appear in the console.
         .route("/favicon.ico", get(|| async { StatusCode::NO_CONTENT }))
         .fallback(nothing_here)
         .layer(middleware::map_response(private))
@@ -120,7 +120,7 @@ async fn change_load(
     } else {
         Err("the test is stopping: no new requests start".to_owned())
     };
-    // A refusal has status 200 too, because browsers log other statuses as errors.
+    // Refusals have status 200 too, because browsers log other statuses as errors.
     let changed = message.is_ok();
     let text = message.unwrap_or_else(|reason| reason);
     Json(json!({"changed": changed, "text": text})).into_response()

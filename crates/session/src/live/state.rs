@@ -36,7 +36,7 @@ pub struct LiveState {
     pub number: u64,
     pub over: bool,
     pub run: Run,
-    /// The interval that has just ended. `None` before the first one.
+    /// The interval that ended last. `None` before the first interval has ended.
     interval: Option<Arc<Interval>>,
     log: Log,
     steering: Steering,
@@ -53,7 +53,7 @@ struct Worked {
 }
 
 impl LatestState {
-    /// Creates an empty state for this log and load control.
+    /// Creates an empty state with this log and load control.
     pub fn with(log: Log, steering: Steering) -> LatestState {
         LatestState {
             states: watch::Sender::new(None),
@@ -86,7 +86,7 @@ impl LatestState {
         }
     }
 
-    /// Marks the run as finished. It will not change again.
+    /// Marks the run as finished. The run must not change afterwards.
     pub fn over(&self, run: &Run) {
         let newest = self.states.borrow();
         let interval = newest.as_ref().and_then(|state| state.interval.clone());
@@ -113,8 +113,8 @@ impl LatestState {
         self.states.subscribe()
     }
 
-    /// The next state after `than`, at the latest when the current interval ends. `None` if there
-    /// will be none.
+    /// Waits for the next state after `than`, at most until the current interval ends. Returns
+    /// `None` if the run has no further state.
     pub async fn newer(
         &self,
         states: &mut watch::Receiver<Option<Arc<LiveState>>>,
@@ -134,7 +134,7 @@ impl LatestState {
         }
     }
 
-    /// Waits until the run has ended or will not take place.
+    /// Waits until the run has ended, or is known not to start.
     pub async fn ended(&self) {
         let mut states = self.states.subscribe();
         let over = |state: &Option<Arc<LiveState>>| state.as_ref().is_some_and(|state| state.over);
@@ -155,7 +155,7 @@ impl LiveState {
         self.worked().page.extent()
     }
 
-    /// Changes for a client that already has the points up to `from`, as JSON.
+    /// Returns the changes for a client that already has the points before `from`, as JSON.
     pub fn tick(&self, from: usize) -> Arc<str> {
         let mut ticks = self.ticks.lock().unwrap_or_else(PoisonError::into_inner);
         let text = ticks.entry(from).or_insert_with(|| {
@@ -167,7 +167,7 @@ impl LiveState {
         Arc::clone(text)
     }
 
-    /// Where record and report are, as JSON, if they were written.
+    /// Returns the location of the record and of the report, if they were written, as JSON.
     pub fn end(&self) -> String {
         let dir = self.run.dir.as_deref().map(|dir| {
             let whole = std::path::absolute(dir);

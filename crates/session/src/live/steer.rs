@@ -28,8 +28,8 @@ impl Steering {
         Steering(SteeringKind::LoadControl(load_control, zero))
     }
 
-    /// Creates the control of a load that cannot be changed: front ends, parts of a run, and
-    /// external drivers.
+    /// Creates the control of a load that cannot be changed. This applies to front ends, parts of a
+    /// run, and external drivers.
     pub fn fixed(frontend: &str, plan: &Plan, is_part: bool) -> Steering {
         let tool = match frontend {
             "artillery" => Some("Artillery's"),
@@ -53,8 +53,8 @@ impl Steering {
         Steering(SteeringKind::Fixed(reason))
     }
 
-    /// State for the page: what can be changed, its value and maximum, or why nothing can be
-    /// changed.
+    /// Returns the state for the page: what can be changed, with value and maximum, or why nothing
+    /// can be changed.
     pub fn render(&self) -> Value {
         match &self.0 {
             SteeringKind::Fixed(reason) => json!({"quantity": null, "reason": reason}),
@@ -77,7 +77,7 @@ impl Steering {
     ///
     /// # Errors
     ///
-    /// One line with the reason why the load stays unchanged.
+    /// Returns an error in one line if the load stays unchanged.
     pub fn ask(&self, wanted: &str) -> Result<String, String> {
         let (load_control, zero) = match &self.0 {
             SteeringKind::LoadControl(load_control, zero) => (load_control, *zero),
@@ -85,7 +85,7 @@ impl Steering {
         };
         let wanted = read(wanted)?;
         let clock = Clock::system(zero);
-        // This thread has the lowest priority, so the first attempt may be too late.
+        // The first attempt may be too late, because this thread has the lowest priority.
         let tries = (0..TRIES).map(|_| load_control.change(wanted, || clock.now()));
         let mut tries = tries.skip_while(|change| *change == Err(ChangeRefusal::TooLate));
         let change = tries.next().unwrap_or(Err(ChangeRefusal::TooLate));

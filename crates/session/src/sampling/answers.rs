@@ -1,5 +1,5 @@
 //! Parses Prometheus responses: series and scrape intervals. They are read as a stream, because a
-//! generic JSON value of many small series takes a hundred times the memory of its text.
+//! generic JSON value of many small series takes a hundred times as much memory as the text.
 
 use std::{borrow::Cow, collections::BTreeMap, fmt};
 
@@ -8,17 +8,17 @@ use serde::{
     de::{IgnoredAny, MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer},
 };
 
-/// Series of a query that are kept.
+/// Maximum number of series to keep from a query.
 pub(super) const MOST: usize = 200;
 
-/// Any response: what was requested, or why not.
+/// Response of the Prometheus API: the requested data or an error.
 #[derive(Deserialize)]
 pub(super) struct ApiResponse<D> {
     pub data: Option<D>,
     pub error: Option<String>,
 }
 
-/// The data of a query.
+/// Data of a query.
 #[derive(Deserialize)]
 pub(super) struct QueryData {
     #[serde(rename = "resultType")]
@@ -26,7 +26,7 @@ pub(super) struct QueryData {
     result: QueryResult,
 }
 
-/// The data of `targets`.
+/// Data of `targets`.
 #[derive(Deserialize)]
 pub(super) struct TargetData {
     #[serde(rename = "activeTargets")]
@@ -41,7 +41,7 @@ struct ScrapeTarget {
     scrape_interval: Option<String>,
 }
 
-/// The data of `status/config`.
+/// Data of `status/config`.
 #[derive(Deserialize)]
 pub(super) struct ConfigData {
     pub yaml: String,
@@ -51,12 +51,12 @@ pub(super) struct ConfigData {
 struct QueryResult {
     series: Vec<AnsweredSeries>,
     left_out: usize,
-    /// A scalar: moment and value.
+    /// Time of a scalar result. `None` for other results.
     moment: Option<f64>,
     text: Option<String>,
 }
 
-/// Labels, and values by milliseconds since 1970.
+/// A series: labels, and values by milliseconds since 1970.
 #[derive(Deserialize)]
 pub(super) struct AnsweredSeries {
     #[serde(default, rename = "metric")]
@@ -68,21 +68,21 @@ pub(super) struct AnsweredSeries {
 
 struct Point {
     at_ms: u64,
-    /// `None` if it is not a number.
+    /// Value. `None` if it is not a number.
     value: Option<f64>,
 }
 
-/// Series of a response, the first [`MOST`].
+/// Series of a response, at most [`MOST`].
 pub(super) struct SeriesList {
     pub series: Vec<AnsweredSeries>,
     pub left_out: usize,
 }
 
-/// By moment, in milliseconds since 1970, the value of each instance.
+/// Value of each instance, by milliseconds since 1970.
 pub(super) type Steps = BTreeMap<u64, Vec<(String, f64)>>;
 
 impl AnsweredSeries {
-    /// Its labels as the name of an instance; empty without labels.
+    /// Returns the labels as the name of an instance. Empty if there are no labels.
     pub fn instance(&self) -> String {
         let pairs = self.labels.iter().filter(|(name, _)| *name != "__name__");
         let pairs: Vec<String> = pairs
@@ -96,7 +96,7 @@ impl AnsweredSeries {
         points.filter_map(|point| Some((point.at_ms, point.value?)))
     }
 
-    /// Whether it may belong to a target: no common label differs.
+    /// Whether the series may belong to a target. False if their `job` or `instance` labels differ.
     fn may_be_of(&self, target: &ScrapeTarget) -> bool {
         ["job", "instance"].into_iter().all(|name| {
             let own = self.labels.get(name);
@@ -106,9 +106,11 @@ impl AnsweredSeries {
 }
 
 impl QueryData {
+    /// Returns the series of the response.
+    ///
     /// # Errors
     ///
-    /// The response has no numbers.
+    /// Returns an error if the response contains no numbers.
     pub fn series(self) -> Result<SeriesList, String> {
         let QueryResult {
             mut series,
@@ -132,7 +134,7 @@ impl QueryData {
         Ok(SeriesList { series, left_out })
     }
 
-    /// The first value.
+    /// Returns the first value.
     pub fn scalar(self) -> Option<f64> {
         let all = self.series().ok()?.series;
         all.first()?.points().next().map(|(_, value)| value)
@@ -140,7 +142,7 @@ impl QueryData {
 }
 
 impl Point {
-    /// The value is text such as `NaN` or `+Inf`.
+    /// Creates a point from a value in text form, which may be `NaN` or `+Inf`.
     fn new(at_s: f64, text: &str) -> Point {
         Point {
             at_ms: (at_s * 1e3).round() as u64,
@@ -192,7 +194,7 @@ impl<'de> Visitor<'de> for ResultVisitor {
     }
 }
 
-/// An element of a result.
+/// Element of a result.
 enum Element {
     Series(AnsweredSeries),
     Number(f64),
@@ -231,7 +233,7 @@ impl<'de> Visitor<'de> for ElementVisitor {
     }
 }
 
-/// The values by moment.
+/// Returns the values by time.
 pub(super) fn steps(all: &[AnsweredSeries]) -> Result<Steps, String> {
     let mut steps = Steps::new();
     for one in all {
@@ -268,7 +270,7 @@ pub(super) fn interval_of_config(yaml: &str) -> Option<u64> {
     lines.filter_map(|text| duration(text.trim())).max()
 }
 
-/// A duration as a Prometheus writes it, `1m30s`, in nanoseconds.
+/// Parses a duration in Prometheus' format (`1m30s`). Returns nanoseconds.
 fn duration(text: &str) -> Option<u64> {
     let (mut rest, mut sum) = (text, 0u64);
     while !rest.is_empty() {

@@ -1,5 +1,4 @@
-//! Sources that are polled: a URL, a Redis server, a command. While a source is down, there is a
-//! gap.
+//! Sources that are polled: a URL, a Redis server, a command. An unavailable source leaves a gap.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -19,7 +18,7 @@ use crate::{
 const PATIENCE: Duration = Duration::from_secs(2);
 const MOST: usize = 200;
 const MOST_ANSWER: usize = 16 << 20;
-/// Maximum size of a response from Redis, or of a command's output.
+/// Maximum size in bytes of a response from Redis, or of a command's output.
 const MOST_BYTES: usize = 1 << 20;
 
 const MOST_ERRORS: u64 = 4 << 10;
@@ -84,7 +83,7 @@ impl Endpoint {
         }
     }
 
-    /// Polls for the first time. Returns how many metrics exceed the limit.
+    /// Polls for the first time. Returns the number of metrics beyond the limit.
     pub fn probe(&mut self) -> Result<usize, String> {
         let all = self.ask()?;
         self.has_answered = true;
@@ -97,8 +96,8 @@ impl Endpoint {
         Ok(too_many)
     }
 
-    /// Patterns of `only` and `counters` that match no metric of the first response. Empty before a
-    /// response.
+    /// Returns the patterns of `only` and `counters` that match no metric of the first response.
+    /// Empty before the first response.
     pub fn unmatched(&self) -> Vec<&str> {
         if !self.has_answered {
             return Vec::new();
@@ -208,8 +207,8 @@ fn info(address: &str, password: Option<&str>) -> Result<String, String> {
     Err("its response is not that of a Redis server".to_owned())
 }
 
-/// Runs a command and returns its output. `timeout` ends a slow command even after this process has
-/// ended. A command with too much output ends at its next write.
+/// Runs a command and returns its output. `timeout` ends a slow command even if this process has
+/// ended before. A command with too much output ends at its next write.
 fn output(line: &str) -> Result<String, String> {
     let failed = |reason: std::io::Error| format!("`{line}`: {reason}");
     let seconds = PATIENCE.as_secs().to_string();

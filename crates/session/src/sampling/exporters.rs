@@ -1,6 +1,6 @@
-//! Adds runtime-independent names to metrics of common exporters: `event-loop-lag-p99` for
-//! `nodejs_eventloop_lag_p99_seconds`. The original metrics are kept, and existing names are not
-//! replaced.
+//! Adds names that do not depend on the runtime to metrics of common exporters:
+//! `event-loop-lag-p99` for `nodejs_eventloop_lag_p99_seconds`. Keeps the original metrics and does
+//! not replace existing names.
 
 use std::collections::BTreeMap;
 
@@ -16,11 +16,11 @@ enum Aggregate {
 #[derive(Clone, Copy)]
 enum NumberUse {
     Level(&'static str),
-    /// The growth of a counter per second, times a factor, in this unit.
+    /// Growth of a counter per second, multiplied by a factor, in this unit.
     Growth(f64, &'static str),
 }
 
-/// A name, and the metrics it comes from. The first one that exists is used, filtered by label.
+/// A name and the metrics it is derived from. The first existing metric is used, filtered by label.
 struct Rule {
     name: &'static str,
     use_as: NumberUse,
@@ -30,8 +30,8 @@ struct Rule {
 
 const HEAP: Option<(&str, &str)> = Some(("area", "heap"));
 
-/// Rules for prom-client (Node.js), Micrometer and client_java (JVM), and the process metrics of
-/// all client libraries.
+/// Rules for prom-client (Node.js), Micrometer and client_java (JVM), and for the process metrics
+/// of all client libraries.
 const RULES: [Rule; 15] = [
     Rule {
         name: "cpu",
@@ -148,7 +148,7 @@ pub(super) struct ExporterNames {
 }
 
 impl ExporterNames {
-    /// Returns the readings with names added. `now_ns` is the time of any monotonic clock.
+    /// Returns the readings together with added names. `now_ns` is the time of any monotonic clock.
     pub fn given(&mut self, readings: Vec<MetricReading>, now_ns: u64) -> Vec<MetricReading> {
         let mut named: Vec<MetricReading> = Vec::new();
         for rule in &RULES {
@@ -200,7 +200,6 @@ impl Rule {
             let fits = |reading: &&MetricReading| {
                 let wanted =
                     label.is_none_or(|(name, value)| label_of(reading, name) == Some(value));
-                // The JVM reports -1 for a pool without limit.
                 reading.of.metric == *metric && wanted && reading.value >= 0.0
             };
             let all: Vec<&MetricReading> = readings.iter().filter(fits).collect();
@@ -224,7 +223,7 @@ impl Rule {
     }
 }
 
-/// Value of a label. In `area=heap,id=Eden`, the value of `area` is `heap`.
+/// Returns the value of a label. In `area=heap,id=Eden`, the value of `area` is `heap`.
 fn label_of<'a>(reading: &'a MetricReading, name: &str) -> Option<&'a str> {
     let labels = reading.of.instance.as_deref()?.split(',');
     let mut pairs = labels.filter_map(|label| label.split_once('='));
@@ -298,7 +297,7 @@ jvm_gc_collection_seconds_count{gc="PS Scavenge",} 3
 jvm_gc_collection_seconds_sum{gc="PS Scavenge",} GC
 "#;
 
-    /// Returns the added names at the second of two polls, which are a second apart.
+    /// Returns the added names after two polls that are a second apart.
     fn readings(text: &str, [cpu, gc]: [[&str; 2]; 2]) -> BTreeMap<String, (f64, String)> {
         let mut names = ExporterNames::default();
         let mut reported = BTreeMap::new();

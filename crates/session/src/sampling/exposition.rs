@@ -1,4 +1,4 @@
-//! Parses metrics: Prometheus and OpenMetrics text, JSON, nginx's stub status.
+//! Parses metrics in Prometheus and OpenMetrics text, JSON, and nginx's stub status.
 
 use plan::server::MetricSource;
 use record::server::{Descriptor, MetricReading};
@@ -10,7 +10,7 @@ use std::fmt;
 
 use super::LONGEST_NAME;
 
-/// Readings of one response. More would take hundreds of megabytes.
+/// Maximum number of readings of a response, because more would take hundreds of megabytes.
 const MOST_READINGS: usize = 200_000;
 
 pub(super) fn read(text: &str) -> Result<Vec<MetricReading>, String> {
@@ -45,7 +45,7 @@ pub(super) fn wanted(readings: Vec<MetricReading>, source: &MetricSource) -> Vec
 }
 
 /// Parses Prometheus text format 0.0.4 and OpenMetrics. Skips buckets and quantiles, because the
-/// load measures response times.
+/// load itself measures response times.
 fn prometheus(text: &str) -> Result<Vec<MetricReading>, String> {
     let mut counters = std::collections::BTreeSet::new();
     let mut gauges = std::collections::BTreeSet::new();
@@ -78,7 +78,7 @@ fn prometheus(text: &str) -> Result<Vec<MetricReading>, String> {
         let base = ["_total", "_sum", "_count"].into_iter();
         let base = base.filter_map(|end| name.strip_suffix(end));
         let is_counter = counters.contains(name)
-            // Some metrics end in `_total` but are declared as gauges.
+            // Some metrics end in `_total` although they are declared as gauges.
             || name.ends_with("_total") && !gauges.contains(name)
             || base.into_iter().any(|base| counters.contains(base));
         let of = if is_counter {
@@ -109,7 +109,7 @@ fn joined(labels: &[(String, String)]) -> String {
     all.join(",")
 }
 
-/// A sample in Prometheus' text format.
+/// Sample line in Prometheus' text format.
 struct ExpositionLine<'l> {
     name: &'l str,
     labels: Vec<(String, String)>,
@@ -161,7 +161,8 @@ fn labels(mut rest: &str) -> Option<(Vec<(String, String)>, &str)> {
     }
 }
 
-/// All numbers of a JSON response, by path. List elements become instances. Booleans are 0 and 1.
+/// Returns all numbers of a JSON response by path. List elements become instances. Booleans are 0
+/// and 1.
 fn json(text: &str) -> Result<Vec<MetricReading>, String> {
     let mut readings = Readings::default();
     let node = JsonNode {
@@ -180,7 +181,7 @@ fn json(text: &str) -> Result<Vec<MetricReading>, String> {
     readings.finish()
 }
 
-/// Readings of a response, within limits.
+/// Readings of a response, within the limits.
 #[derive(Default)]
 struct Readings {
     all: Vec<MetricReading>,
@@ -189,7 +190,7 @@ struct Readings {
 }
 
 impl Readings {
-    /// Returns false if there are too many.
+    /// Adds a reading. Returns false if there are too many.
     fn push(&mut self, reading: MetricReading) -> bool {
         if !has_short_name(&reading.of) {
             self.has_long_names = true;
@@ -215,8 +216,8 @@ impl Readings {
     }
 }
 
-/// Names are kept in memory, so a source that invents names would take memory and disk without
-/// limit.
+/// Whether a name is short enough. Names are kept in memory, so a source that invents names would
+/// otherwise use memory and disk without limit.
 pub(super) fn has_short_name(of: &Descriptor) -> bool {
     of.metric.len() + of.instance.as_ref().map_or(0, String::len) <= LONGEST_NAME
 }
@@ -248,7 +249,8 @@ impl JsonNode<'_> {
         }
     }
 
-    /// The start of a name that is too long is long enough to be left out.
+    /// Returns the node of a path. Truncates a path that is too long, so that its readings are
+    /// dropped.
     fn at<'b>(&'b mut self, path: &'b str, instance: Option<&'b str>) -> JsonNode<'b> {
         let cut = path.char_indices().nth(LONGEST_NAME + 1);
         JsonNode {
@@ -474,7 +476,6 @@ mod tests {
         assert_eq!(read(&many).unwrap_err(), "it has more than 200,000 metrics");
         let many = format!("[{}1]", "1,".repeat(MOST_READINGS));
         assert_eq!(read(&many).unwrap_err(), "it has more than 200,000 metrics");
-        // Each of the inner names would be as long as the outer one.
         let long = "x".repeat(1_000_000);
         let json = format!("{{\"{long}\": [{}1], \"b\": 2}}", "1,".repeat(100_000));
         let kept = read(&json).unwrap();

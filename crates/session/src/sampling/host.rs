@@ -8,10 +8,10 @@ use super::Sampler;
 
 const INSTANCES: [&str; 2] = ["lo", "others"];
 
-/// Measures this machine.
+/// Sampler of this machine.
 #[derive(Debug, Default)]
 pub struct Host {
-    /// CPU ticks of the last sample: busy and total.
+    /// CPU ticks at the last sample: busy and total.
     before: Option<(u64, u64)>,
 }
 
@@ -76,10 +76,10 @@ fn read(path: &str) -> Result<String, String> {
 }
 
 impl Host {
-    /// Share of CPU time since the last sample that was neither idle nor waiting for a disk.
+    /// Returns the share of CPU time since the last sample that was neither idle nor waiting for a
+    /// disk.
     fn busy(&mut self, stat: &str) -> Option<f64> {
         let line = stat.lines().find(|line| line.starts_with("cpu "))?;
-        // User time includes guest time.
         let ticks: Vec<u64> = line
             .split_whitespace()
             .skip(1)

@@ -1,5 +1,5 @@
 //! Samplers measure the machine and servers on low-priority threads, with the run's clock. The
-//! collector receives the readings and never waits for them.
+//! collector receives the readings without waiting for them.
 
 mod answers;
 mod endpoints;
@@ -39,23 +39,23 @@ const NICENESS: i32 = 19;
 const LEAST_NS: u64 = SECOND / 4;
 const LAST: Duration = Duration::from_millis(200);
 
-/// Maximum length of a metric's name with its instance, in bytes.
+/// Maximum length in bytes of a metric's name together with its instance.
 const LONGEST_NAME: usize = 1024;
 const LONGEST_REASON: usize = 300;
 
 /// A source of measurements.
 pub trait Sampler: Send {
-    /// Name of the source, which is the first part of its metrics' names.
+    /// Returns the name of the source, which starts the names of all its metrics.
     fn source(&self) -> &str;
-    /// Metrics that are known before the run.
+    /// Returns the metrics that are known before the run.
     fn metrics(&self) -> Vec<Descriptor>;
-    /// Whether these are all metrics. Otherwise more may appear later.
+    /// Whether `metrics` is complete. Otherwise more metrics may appear later.
     fn is_all_known(&self) -> bool {
         true
     }
-    /// Takes a sample of everything. Called about once a second and at the end.
+    /// Takes a sample of all metrics. Called about once a second and at the end.
     fn look(&mut self) -> Result<Vec<MetricReading>, String>;
-    /// Returns the readings at a time. Sources with their own clock return several or none.
+    /// Returns the readings due at a time. A source with its own clock may return several or none.
     fn looks(&mut self, now: &Moment) -> Vec<SourceReading> {
         let look = SourceReading {
             at_ns: now.at_ns,
@@ -64,7 +64,7 @@ pub trait Sampler: Send {
         };
         vec![look]
     }
-    /// Time between samples. `None` means a second.
+    /// Returns the time between samples. `None` means a second.
     fn step_ns(&self) -> Option<u64> {
         None
     }
@@ -73,9 +73,9 @@ pub trait Sampler: Send {
 /// Time of a sample.
 #[derive(Debug, Clone, Copy)]
 pub struct Moment {
-    /// In nanoseconds from the start of the test.
+    /// Time in nanoseconds from the start of the test.
     pub at_ns: u64,
-    /// By this machine's clock, in nanoseconds since 1970.
+    /// Wall-clock time of this machine in nanoseconds since 1970.
     pub wall_ns: u64,
     /// Whether this is the last sample.
     pub is_last: bool,
@@ -102,7 +102,7 @@ units::duration(2 * step_ns),
 })
 }
 
-/// The default samplers. They measure the load generator's machine.
+/// Returns the default samplers, which measure the load generator's machine.
 #[must_use]
 pub fn usual() -> Vec<Box<dyn Sampler>> {
     vec![Box::new(Host::default())]
@@ -175,7 +175,7 @@ fn sampler(source: MetricSource, sink: &SharedMessageSink) -> Result<Box<dyn Sam
     Ok(Box::new(endpoint))
 }
 
-/// Polls once before the run and reports a source that does not respond.
+/// Polls once before the run, and reports a source that does not respond.
 fn looked_at_once(
     mut sampler: impl Sampler + 'static,
     sink: &SharedMessageSink,
@@ -202,7 +202,7 @@ fn asked_once(
     Ok(Box::new(database))
 }
 
-/// Sends a Prometheus query for the first time. An invalid query is an error.
+/// Sends a Prometheus query for the first time. Fails if the query is invalid.
 fn question(
     source: MetricSource,
     url: &str,
@@ -237,7 +237,7 @@ pub(crate) struct Sampling {
 }
 
 impl Sampling {
-    /// Starts a thread for each source, so that one that hangs does not delay the others.
+    /// Starts a thread for each source, so that a source that hangs does not delay the others.
     pub fn begin(samplers: Vec<Box<dyn Sampler>>, zero: Zero) -> Sampling {
         let (sender, looks) = channel();
         let mut go_on = Vec::new();
@@ -249,7 +249,6 @@ impl Sampling {
             match begun {
                 Ok(_) => go_on.push(held),
                 Err(reason) => {
-                    // Handled like any other failure.
                     let _ = sender.send(SourceReading {
                         at_ns: 0,
                         source,
@@ -265,7 +264,7 @@ impl Sampling {
         }
     }
 
-    /// Readings since the last call.
+    /// Returns the readings since the last call.
     pub fn take(&mut self) -> Vec<SourceReading> {
         self.looks.try_iter().collect()
     }
@@ -294,8 +293,8 @@ impl Sampling {
     }
 }
 
-/// Drops names that are too long, and readings beyond the limit. Names stay in memory. Without a
-/// limit, a source that keeps inventing names would fill memory and disk.
+/// Drops names that are too long, and readings beyond the limit. Names stay in memory, so a source
+/// that keeps inventing names would otherwise fill memory and disk.
 fn bounded(mut look: SourceReading) -> SourceReading {
     let fits = |reading: &MetricReading| exposition::has_short_name(&reading.of);
     match &mut look.readings {
@@ -314,7 +313,8 @@ fn bounded(mut look: SourceReading) -> SourceReading {
     look
 }
 
-/// Samples at whole seconds of the wall clock, where intervals end, until the receiver is dropped.
+/// Takes samples until the receiver is dropped, at whole seconds of the wall clock, where intervals
+/// end.
 fn work(
     mut sampler: Box<dyn Sampler>,
     clock: &Clock,
@@ -322,7 +322,6 @@ fn work(
     stop: &Receiver<()>,
 ) {
     let thread = rustix::thread::gettid();
-    // If this fails, continues with normal priority.
     let _ = rustix::process::setpriority_process(Some(thread), NICENESS);
     let mut look = |at_ns, is_last| {
         let now = Moment {

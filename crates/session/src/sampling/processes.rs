@@ -8,7 +8,7 @@ use record::server::{Descriptor, MetricReading};
 
 use super::Sampler;
 
-/// On Linux, kernel ticks are always hundredths of a second in user space.
+/// Number of kernel ticks per second, which Linux always reports as 100 in user space.
 const TICKS_PER_SECOND: f64 = 100.0;
 const PAGE: f64 = 4096.0;
 
@@ -26,7 +26,7 @@ impl Cores {
     }
 }
 
-/// Sums up the context switches of all threads, because the kernel drops the counts of threads that
+/// Adds up the context switches of all threads, because the kernel drops the counts of threads that
 /// have ended.
 #[derive(Debug, Default)]
 struct Switches {
@@ -35,11 +35,11 @@ struct Switches {
 }
 
 impl Switches {
-    /// Adds the current counts of these threads (process, thread) and returns the total.
+    /// Adds the current counts of these threads (process, thread). Returns the total.
     fn add(&mut self, threads: BTreeMap<(u32, u32), f64>) -> f64 {
         for (thread, count) in &threads {
             let before = self.by_thread.get(thread).copied().unwrap_or(0.0);
-            // A reused thread id starts at 0.
+            // The thread id was reused, so the count started again at 0.
             self.total += if *count < before {
                 *count
             } else {
@@ -154,7 +154,6 @@ fn descriptors() -> Vec<Descriptor> {
 fn figures(pid: u32) -> Option<Vec<(&'static str, f64)>> {
     let read = |name: &str| fs::read_to_string(format!("/proc/{pid}/{name}")).ok();
     let stat = read("stat")?;
-    // The name in parentheses may contain anything.
     let after = stat.rsplit_once(')')?.1;
     let fields: Vec<&str> = after.split_whitespace().collect();
     let number = |place: usize| fields.get(place)?.parse::<f64>().ok();
@@ -176,7 +175,7 @@ fn by_name(name: &str) -> Vec<u32> {
         if comm.trim_end() == name {
             return true;
         }
-        // The kernel keeps only 15 bytes of a name. For scripts, it keeps the interpreter's name.
+        // The kernel keeps only 15 bytes of a name, and for scripts only the interpreter's name.
         let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         let mut words = line.split(|byte| *byte == 0).map(String::from_utf8_lossy);
         words

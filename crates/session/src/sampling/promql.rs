@@ -1,5 +1,5 @@
 //! Repeats a Prometheus query during the run. Samples keep Prometheus' timestamps. Steps are no
-//! finer than its scrape interval.
+//! finer than the scrape interval.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -20,24 +20,24 @@ use crate::blocking_http::{Base, BlockingRequest};
 
 const PATIENCE: Duration = Duration::from_secs(2);
 const SETTLED_NS: u64 = SECOND;
-/// Default scrape interval, as in Prometheus' examples.
+/// Default scrape interval, taken from Prometheus' examples.
 const USUAL_NS: u64 = 15 * SECOND;
-/// Maximum number of steps of a query. Prometheus returns at most 11,000 points.
+/// Maximum number of steps of a query, because Prometheus returns at most 11,000 points.
 const MOST_STEPS: u64 = 10_000;
-/// Maximum size of a response. 200 series with all steps are smaller.
+/// Maximum size of a response in bytes. 200 series with all steps are smaller.
 const MOST_ANSWER: usize = 8 << 20;
 const METRIC: &str = "value";
 
 pub(super) struct Promql {
     source: MetricSource,
     base: Base,
-    /// Part of the path before `/api`.
+    /// Part of the URL's path before `/api`.
     prefix: String,
     query: String,
     step_ns: u64,
-    /// The last step that was reported, in nanoseconds since 1970. Initially the start of the run.
+    /// Last reported step in nanoseconds since 1970. Initially the start of the run.
     reported_to_ns: Option<u64>,
-    /// Wall-clock time of the run's start. It is read once, so that steps stay evenly spaced.
+    /// Wall-clock time of the run's start, read only once, so that steps stay evenly spaced.
     began: u64,
     known: Vec<Descriptor>,
 }
@@ -67,7 +67,7 @@ impl Promql {
     ///
     /// # Errors
     ///
-    /// The query is invalid.
+    /// Returns an error if the query is invalid.
     pub fn probe(&mut self) -> Result<Vec<String>, String> {
         let query = format!("query={}", encoded(&self.query));
         let data = match self.ask::<QueryData>("query", &query) {
@@ -107,7 +107,8 @@ impl Promql {
         Ok(remarks)
     }
 
-    /// Scrape interval of the series. If the series has no labels, the longest of all targets.
+    /// Returns the scrape interval of the series, or the longest interval of all targets if the
+    /// series has no labels.
     fn scrape_interval(&self, series: &[answers::AnsweredSeries]) -> Option<u64> {
         let targets = self.ask::<TargetData>("targets", "state=active").ok();
         let of_targets = targets.and_then(|data| answers::interval_of_targets(&data, series));
@@ -160,7 +161,7 @@ format!("its clock is {apart} {how} this machine's: its samples are shifted by t
         }
     }
 
-    /// The complete steps that are not reported yet, as (first, last).
+    /// Returns the first and last complete step that has not been reported yet.
     fn due(&self, now: &Moment, reported_to_ns: u64) -> Option<RangeInclusive<u64>> {
         let settled = if now.is_last { 0 } else { SETTLED_NS };
         let to = now.wall_ns.saturating_sub(settled) / self.step_ns * self.step_ns;
@@ -258,7 +259,7 @@ fn from_instance(instance: &str) -> Descriptor {
     }
 }
 
-/// Formats a time in seconds with whole milliseconds, as Prometheus counts them.
+/// Formats a time in seconds with three decimals, because Prometheus counts in milliseconds.
 fn seconds(ns: u64) -> String {
     format!("{}.{:03}", ns / SECOND, ns % SECOND / 1_000_000)
 }

@@ -21,11 +21,11 @@ use codec::{Response, Target, Want, cookies::Jar, encode::Charset, url};
 
 /// The caller's connections, cookie jar and time limit.
 pub struct Agent<'u> {
-    /// The user's own connections. Unused with a shared pool.
+    /// Connections of this user. Unused with a shared pool.
     pub pool: &'u ConnectionPool,
-    /// Time limit of the user's waits; aborts them when the run ends.
+    /// Time limit of the user's waits, which also aborts them when the run ends.
     pub limit: &'u Rc<Limit>,
-    /// The user's cookies.
+    /// Cookies of this user.
     pub jar: &'u mut Jar,
 }
 
@@ -34,66 +34,65 @@ pub struct Agent<'u> {
 pub struct Call<'c> {
     /// Label of the samples.
     pub label: LabelId,
-    /// The method.
+    /// HTTP method.
     pub method: &'c str,
     /// The encoded request.
     pub request: Cow<'c, Built>,
-    /// The needed parts of the response.
+    /// Parts of the response that the caller needs.
     pub want: Want,
     /// Encoding of header values.
     pub charset: Charset,
     /// Whether the caller has set cookies for this request.
     pub sets_cookies: bool,
-    /// Redirects to follow. `None` follows none.
+    /// Rules for redirects. `None` means that they are not followed.
     pub redirects: Option<Redirects>,
 }
 
-/// Rules for redirects.
+/// Rules for following redirects.
 #[derive(Debug, Clone, Copy)]
 pub struct Redirects {
     /// Maximum number of redirects.
     pub most: u32,
-    /// Whether 301 and 302 keep POST.
+    /// Whether status 301 and 302 keep POST.
     pub keep_method: bool,
 }
 
-/// Callbacks during a call.
+/// Receives callbacks during a call.
 pub trait Caller {
-    /// Called when a request is about to be sent: the first one, or one after a redirect.
+    /// Called before each request is sent, including requests after redirects.
     fn sending(&mut self, now_ns: u64);
-    /// Called for a response that is a redirect. Its data is dropped afterwards.
+    /// Called for each response that is a redirect, before its data is dropped.
     fn redirected(&mut self, intended: Intended, moments: &Moments, answer: &Response);
-    /// Builds the request for a redirect. Fails if it cannot be sent.
+    /// Builds the request for a redirect. Fails if the request cannot be sent.
     fn remake(&mut self, change: Override<'_>) -> Result<Built, BuildError>;
-    /// Called if the server set a malformed cookie.
+    /// Called if the server sets a malformed cookie.
     fn odd_cookie(&mut self, now_ns: u64);
 }
 
-/// Why a call failed.
+/// The reason why a call failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CallError {
-    /// There was no complete response.
+    /// No complete response was received.
     Fault(Fault),
-    /// There were more redirects than this maximum.
+    /// The call exceeded this maximum number of redirects.
     TooManyRedirects(u32),
-    /// The `location` of the redirect is not a URL. Its text is omitted, because it may be a secret
-    /// and differs each time.
+    /// The `Location` of the redirect is not a URL. The text is omitted, because it may be secret.
     Location,
-    /// The redirect leads to a host that is not allowed. The call ends with the redirecting
+    /// The redirect leads to this host, which is not allowed. The call ends with the redirecting
     /// response.
     Stranded(String),
     /// The request for the redirect could not be built.
     Build(BuildError),
 }
 
-/// The request of one hop: the first, or one after a redirect.
+/// The request of one hop: the first request, or one after a redirect.
 #[derive(Clone, Copy)]
 struct HopRequest<'a> {
     request: &'a Built,
     method: &'a str,
 }
 
-/// A request as it is written to the connection.
+/// A request as written to the connection.
 #[derive(Clone, Copy)]
 struct WireRequest<'a> {
     bytes: &'a [u8],
@@ -170,7 +169,7 @@ impl Client {
         let origin = self.origin_id(&request.target.origin);
         let pool = self.shared.as_ref().unwrap_or(agent.pool);
         let permit = pool.enter(origin, agent.limit).await?;
-        // Without a wait before it, the first request starts now.
+        // The first request starts now unless it had to wait.
         let is_first = exchange.moments.first_write.is_none();
         let now = if permit.is_none() && is_first {
             exchange.moments.started
@@ -185,8 +184,7 @@ impl Client {
         let known = pool.take(origin, now, self.http.idle_close_ns);
         let mut conn = match known {
             Some(conn) => conn,
-            // Boxed because connecting is rare and its future is large. Every user would carry its
-            // size.
+            // The future is boxed because it is large and connecting is rare.
             None => Box::pin(self.open(request, call, agent.limit, exchange)).await?,
         };
         let with_cookie = self
@@ -250,7 +248,7 @@ impl Client {
         conn.carried += 1;
         match ended {
             Ok(_) => Ok(()),
-            // Nothing of this response arrived, so a reused connection was closed by the server.
+            // No byte of this response arrived, so the server had closed the reused connection.
             Err(TransportError(fault, _))
                 if exchange.moments.bytes_in == read_before && carried > 0 =>
             {
@@ -273,7 +271,6 @@ impl Client {
         };
         let connected = self.connect(&request.target.origin, None, purpose, limit);
         let (conn, opening) = connected.await.map_err(|fault| match fault {
-            // The connector does not know which limit expired.
             Fault::ResponseTimeout => exchange.limits.fault(Cut::Expired),
             fault => fault,
         })?;

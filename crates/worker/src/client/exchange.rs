@@ -1,4 +1,4 @@
-//! One request and its response: timestamps, limits, and the data that is kept.
+//! A request and its response: timestamps, limits, and kept data.
 
 use std::rc::Rc;
 
@@ -27,17 +27,17 @@ pub struct Moments {
     pub first_read: Option<u64>,
     /// When the head of the response was complete.
     pub head: u64,
-    /// When the last byte was read, or the request was given up.
+    /// When the last byte was read, or when the request was given up.
     pub done: u64,
-    /// Bytes written.
+    /// Number of bytes written.
     pub bytes_out: u64,
-    /// Bytes read.
+    /// Number of bytes read.
     pub bytes_in: u64,
-    /// Durations of lookup, connect and TLS, if a new connection was opened.
+    /// Durations of lookup, connect and TLS, if the request opened a connection.
     pub opening: measure::accumulator::Opening,
 }
 
-/// Time limits of a request, as absolute times of the run.
+/// Deadlines of a request, in nanoseconds from the start of the run.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     total_at: u64,
@@ -61,7 +61,7 @@ impl Limits {
         }
     }
 
-    /// Sets the waiter's deadline to the earliest of these limits.
+    /// Sets the deadline of `limit` to the earliest of these limits.
     pub fn arm(&self, worker: &Worker, limit: &Rc<Limit>) {
         worker
             .deadlines
@@ -74,7 +74,7 @@ impl Limits {
     }
 
     /// Records that the request was sent. The limit for the head starts now, unless the head has
-    /// arrived.
+    /// already arrived.
     fn sent(&mut self, now_ns: u64, awaits_head: bool) {
         let headers_ns = self.headers_ns.filter(|_| awaits_head);
         self.headers_at = headers_ns.map_or(NEVER, |ns| now_ns.saturating_add(ns));
@@ -87,7 +87,7 @@ impl Limits {
         }
     }
 
-    /// Returns the fault for a wait that one of these limits ended.
+    /// Returns the fault for a wait that one of these limits cut short.
     #[must_use]
     pub fn fault(&self, cut: Cut) -> Fault {
         match cut {
@@ -98,16 +98,16 @@ impl Limits {
     }
 }
 
-/// A request in flight, with everything known so far.
+/// A request in flight and the data received so far.
 #[derive(Debug)]
 pub struct Exchange {
-    /// Intended start.
+    /// Intended start of the request.
     pub intended: Intended,
-    /// Timestamps.
+    /// Timestamps of the request.
     pub moments: Moments,
-    /// The response so far.
+    /// The response received so far.
     pub answer: Response,
-    /// Time limits.
+    /// Time limits of the request.
     pub limits: Limits,
     /// Memory reserved for the response.
     pub reserved: Held,
@@ -141,7 +141,7 @@ pub(super) struct OneAnswer<'a> {
     pub limit: &'a Rc<Limit>,
     pub want: Want,
     pub to_head: bool,
-    /// When the current write attempt started.
+    /// When the current attempt to write started.
     pub began: u64,
 }
 
@@ -166,7 +166,6 @@ impl OneAnswer<'_> {
         if self.exchange.reserved.hold(reply.body.capacity() as u64) {
             return Ok(());
         }
-        // Released immediately, so that another response may fit.
         reply.body = Vec::new();
         reply.keep_alive = false;
         self.exchange.reserved.hold(0);

@@ -1,7 +1,7 @@
-//! Hosts that a test may load: those the user wrote (the target, and absolute URLs in the file) and
-//! those allowed explicitly. Hosts from responses, captures and tables are not allowed by default.
+//! Hosts that a test may load. By default, these are the target and the hosts of absolute URLs in
+//! the file. Others must be allowed explicitly.
 //!
-//! Host names are compared as in URLs: in lower case, without port.
+//! Host names are compared in lower case, without port.
 
 use plan::{
     At, Plan, Problem, Request, Variable, Work,
@@ -13,25 +13,25 @@ use serde_json::Value;
 
 use codec::url;
 
-/// Hosts allowed in addition to those the user wrote.
+/// Permissions for hosts, in addition to those that the user wrote in the test.
 #[derive(Debug, Clone, Default)]
 pub struct Allow {
     /// Hosts, or `*.example.org` for all subdomains.
     pub hosts: Vec<String>,
-    /// If set, only these hosts may be loaded at all, including those the user wrote.
+    /// If set, only these hosts are allowed, including among those the user wrote.
     pub only: Option<Vec<String>>,
-    /// Whether other hosts are loaded too, with a note, as other tools do.
+    /// Whether all other hosts are also allowed, with a note, as in other tools.
     pub others_too: bool,
 }
 
-/// Whether a host may be loaded.
+/// Decision on whether a host may be loaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ruling {
-    /// The host is loaded.
+    /// The host is allowed.
     Allowed,
-    /// The host is loaded, and a note says so.
+    /// The host is allowed, and a note reports it.
     Told,
-    /// The host is not loaded.
+    /// The host is refused.
     Refused,
 }
 
@@ -58,13 +58,13 @@ impl Hosts {
         }
     }
 
-    /// Hosts that the user wrote, the target first.
+    /// Returns the hosts that the user wrote, with the target first.
     #[must_use]
     pub fn known(&self) -> &[String] {
         &self.known
     }
 
-    /// Returns whether a host that appears during the run may be loaded.
+    /// Decides whether a host that appears during the run may be loaded.
     #[must_use]
     pub fn ruling(&self, host: &str) -> Ruling {
         let among = |patterns: &[String]| patterns.iter().any(|pattern| matches(pattern, host));
@@ -84,7 +84,7 @@ impl Hosts {
         }
     }
 
-    /// The port of a plan's target.
+    /// Returns the port of a plan's target.
     #[must_use]
     pub fn target_port(plan: &Plan) -> Option<u16> {
         if let Work::Mqtt(mqtt) = &plan.work {
@@ -93,7 +93,7 @@ impl Hosts {
         url::parse(plan.target.expose()).map(|target| target.origin.port)
     }
 
-    /// Tells the user how to allow a refused host.
+    /// Returns advice for the user on how to allow a refused host.
     #[must_use]
     pub fn advice(&self, host: &str) -> String {
         match &self.allow.only {
@@ -102,7 +102,7 @@ impl Hosts {
         }
     }
 
-    /// Reports the hosts that are known before the run and missing from the fixed list.
+    /// Reports hosts that are known before the run and missing from the fixed list.
     #[must_use]
     pub fn problems(plan: &Plan, allow: &Allow) -> Vec<Problem> {
         let Some(only) = &allow.only else {
@@ -114,7 +114,7 @@ impl Hosts {
         all.extend(led_to(plan).into_iter().map(|host| (host, None)));
         let mut problems: Vec<Problem> = Vec::new();
         for (host, at) in all {
-            // A pattern to be allowed must be on the list literally.
+            // The list must contain the pattern literally.
             if only
                 .iter()
                 .any(|pattern| *pattern == host || matches(pattern, &host))
@@ -133,7 +133,7 @@ impl Hosts {
     }
 }
 
-/// The host as in URLs: lower case, no port, IPv6 without brackets.
+/// Normalizes a host as in URLs: lower case, no port, IPv6 without brackets.
 #[must_use]
 pub fn canonical(text: &str) -> Option<String> {
     let text = text.trim();
@@ -152,8 +152,7 @@ pub fn canonical(text: &str) -> Option<String> {
     is_host.then_some(target.origin.host)
 }
 
-/// Hosts and addresses that address overrides redirect connections to. They need permission of
-/// their own.
+/// Returns hosts to which address overrides redirect connections. They need separate permission.
 fn led_to(plan: &Plan) -> Vec<String> {
     let route = &plan.http.route;
     let given = route.resolve.iter().flat_map(|one| &one.addresses);
@@ -176,7 +175,6 @@ fn written(plan: &Plan) -> Vec<(String, Option<At>)> {
     if let Work::Mqtt(mqtt) = &plan.work {
         hosts.push((mqtt.host.to_ascii_lowercase(), None));
     }
-    // The address of an embedded broker is only known at run time.
     let background = plan.background.as_ref();
     if let Some(background) =
         background.filter(|background| !background.mqtt.host.starts_with("lab:"))
@@ -238,11 +236,11 @@ fn hosts_of(request: &Request, plan: &Plan) -> Vec<String> {
     hosts
 }
 
-/// Placeholder for a value that is only known at run time.
+/// Placeholder for a value that is unknown until the run starts.
 const HOLE: &str = "\u{1}";
 
-/// Host of an absolute URL, if it is constant. User, password and port may be placeholders. The
-/// actual host is checked again at run time.
+/// Returns the host of an absolute URL if the host is constant. The actual host is checked again
+/// during the run.
 fn host_before_holes(text: &str, hole: &str) -> Option<String> {
     let text = text.trim_start();
     let (scheme, rest) = text.split_once("://")?;
@@ -258,8 +256,7 @@ fn host_before_holes(text: &str, hole: &str) -> Option<String> {
     Some(target.origin.host)
 }
 
-/// Variables that have a value in the file. Of several values it uses one; other variables become
-/// placeholders.
+/// Variables that have a value in the file. Others become placeholders.
 struct Written<'p> {
     plan: &'p Plan,
     chosen: Option<(&'p str, &'p Value)>,

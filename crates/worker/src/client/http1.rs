@@ -1,5 +1,4 @@
-//! HTTP/1.1 on one connection: writes a request and reads its responses. The kernel discards
-//! unneeded bodies if possible.
+//! HTTP/1.1 on one connection: writes requests and reads responses.
 
 use std::task::{Context, Poll, ready};
 
@@ -39,7 +38,7 @@ impl Http1 {
         }
     }
 
-    /// The current or last response.
+    /// Returns the decoder, which holds the current or last response.
     #[must_use]
     pub fn replies(&mut self) -> &mut Replies {
         &mut self.replies
@@ -55,8 +54,7 @@ impl Http1 {
     ) -> Poll<()> {
         while out.written < request.len() {
             if out.written == 0 {
-                // Read the clock before the call: on loopback the response may arrive before the
-                // call returns.
+                // On loopback, the response may arrive before the call returns.
                 watch.on_begin(io.clock);
             }
             match ready!(self.stream.poll_write(cx, &request[out.written..])) {
@@ -101,8 +99,8 @@ impl Http1 {
         }
     }
 
-    /// Reads what is available, up to the end of the last response. Returns the time at which that
-    /// was complete.
+    /// Reads available bytes, up to the end of the last response. Returns the time at which that
+    /// response was complete.
     fn poll_some<W: ExchangeObserver>(
         &mut self,
         cx: &mut Context<'_>,
@@ -111,7 +109,7 @@ impl Http1 {
     ) -> Poll<Result<Option<u64>, Fault>> {
         let (mut buffer, mut heads) = (io.buffer.borrow_mut(), io.heads.borrow_mut());
         let next = watch.next();
-        // If a long body is expected, read only the head, so that the kernel can discard the body.
+        // Read only the head, so that the kernel can discard a long body.
         let awaits_head = self.replies.reply.status == 0;
         let unseen = awaits_head && next.keep < Keep::Body && self.stream.can_discard();
         let short = heads.first_read().filter(|_| unseen);
@@ -143,8 +141,7 @@ impl Http1 {
             if !fed.done {
                 watch.on_partial(&mut self.replies.reply, now)?;
             } else if watch.answered(&mut self.replies.reply, now)? {
-                // Bytes after the last response would corrupt the next one, so the connection is
-                // not reused.
+                // Bytes after the last response would corrupt the next one.
                 self.replies.reply.keep_alive &= bytes.is_empty();
                 if n == room {
                     self.stream.drained();
@@ -157,7 +154,8 @@ impl Http1 {
         Poll::Ready(Ok(None))
     }
 
-    /// Discards available bytes of a body. `None` if the stream does not support it.
+    /// Discards available bytes of a body. Returns `None` if the stream does not support
+    /// discarding.
     fn poll_discard(
         &mut self,
         cx: &mut Context<'_>,
@@ -197,7 +195,7 @@ impl Http1 {
     }
 }
 
-/// Waits when there is nothing to read or write. Ready only when the limit expires.
+/// Waits until reading or writing is possible again. Returns ready only when the limit expires.
 fn waits<W: ExchangeObserver>(cx: &Context<'_>, limit: &Limit, watch: &mut W) -> Poll<Fault> {
     loop {
         let cut = ready!(limit.poll(cx));
@@ -218,8 +216,8 @@ impl Transport for Http1 {
         let mut out = Outgoing::default();
         self.replies.begin();
         std::future::poll_fn(|cx| {
-            // Read while writing: a server may respond early, and otherwise both sides would wait
-            // forever.
+            // Read while writing, because a server may respond early. Otherwise, both peers could
+            // wait forever.
             if !out.flushed && out.broken.is_none() {
                 let _ = self.poll_write(cx, io, request, &mut out, watch);
             }
@@ -232,8 +230,8 @@ impl Transport for Http1 {
                 );
             };
             let lost = Err(TransportError(broken, ExchangeStage::Write));
-            // A server that rejects a large body may respond and close the connection before the
-            // body was sent. The response counts.
+            // A server that rejects a large body may respond and close the connection early. Such a
+            // response counts.
             let hung_up = matches!(broken, Fault::BrokenPipe | Fault::Reset) && out.written > 0;
             if !hung_up || !watch.accepts_early_response() {
                 return Poll::Ready(lost);

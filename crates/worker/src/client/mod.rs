@@ -1,5 +1,5 @@
-//! The HTTP client of one worker: sends encoded requests and returns the needed parts of the
-//! response with timestamps. Handles connections, cookies, redirects and limits.
+//! The HTTP client of one worker. Sends encoded requests and returns responses with timestamps.
+//! Handles connections, cookies, redirects and limits.
 
 mod call;
 pub mod exchange;
@@ -35,17 +35,17 @@ use pool::{Conn, ConnectionPool, OpenCount, OriginId};
 pub use request::{BuildError, Built, Override};
 use transport::WorkerBuffers;
 
-/// Maximum number of bytes kept of a failed response's body that the test does not need.
+/// Maximum number of body bytes kept of a failed response whose body the test does not need.
 pub const EXCERPT: usize = 1024;
 
 /// Settings shared by all workers of a run.
 #[derive(Debug, Clone)]
 pub struct HttpClientConfig {
-    /// Connection settings.
+    /// Connection settings of the plan.
     pub http: plan::Http,
     /// TLS configuration.
     pub tls: Arc<ClientConfig>,
-    /// Local addresses used in turn.
+    /// Local addresses that connections use in turn.
     pub sources: Vec<IpAddr>,
     /// Hosts that may be loaded.
     pub hosts: Hosts,
@@ -54,7 +54,7 @@ pub struct HttpClientConfig {
 }
 
 impl HttpClientConfig {
-    /// Creates the settings and loads TLS files. Fails with a message for the user.
+    /// Creates the settings and loads TLS files. Returns an error message for the user on failure.
     pub fn new(
         http: &plan::Http,
         hosts: Hosts,
@@ -82,13 +82,12 @@ pub struct Client {
     scratch: RefCell<Vec<u8>>,
 }
 
-/// What a connection is opened for. Its times are attributed to this.
+/// Label and intended start to which the times of a new connection are attributed.
 #[derive(Debug, Clone, Copy)]
 pub struct Purpose {
-    /// Label of the times.
+    /// Label of the connection's times.
     pub label: LabelId,
-    /// Intended start of the request. `None` if the connection is not opened for a particular
-    /// request.
+    /// Intended start of the request. `None` if the connection serves no particular request.
     pub intended: Option<Intended>,
 }
 
@@ -110,7 +109,7 @@ impl Client {
     }
 
     /// Makes the client parse only the status of response heads. Cookies, redirects and encodings
-    /// are ignored.
+    /// are then ignored.
     #[must_use]
     pub fn only_counting(mut self) -> Client {
         self.heads = RefCell::default();
@@ -122,7 +121,7 @@ impl Client {
         self.connector.set_dialer(dialer);
     }
 
-    /// Connection settings.
+    /// Returns the connection settings.
     #[must_use]
     pub fn http(&self) -> &plan::Http {
         &self.http
@@ -139,7 +138,7 @@ impl Client {
         }
     }
 
-    /// Returns the number of an origin. It is assigned at first use.
+    /// Returns the number of an origin, which is assigned at first use.
     pub fn origin_id(&self, origin: &Origin) -> OriginId {
         let mut origins = self.origins.borrow_mut();
         let known = origins.iter().position(|o| o == origin);
@@ -149,7 +148,7 @@ impl Client {
         }) as OriginId
     }
 
-    /// Opens a connection to the given address, or to the origin's own, and records its times.
+    /// Opens a connection to the given address, or to that of the origin, and records its times.
     pub async fn connect(
         &self,
         origin: &Origin,

@@ -19,13 +19,13 @@ pub type OriginId = u32;
 /// An open connection.
 #[derive(Debug)]
 pub struct Conn {
-    /// The protocol on the connection.
+    /// Protocol implementation on the connection.
     pub transport: Http1,
-    /// The origin it is connected to.
+    /// Origin of the peer.
     pub origin: OriginId,
     /// When the connection was last used.
     pub idle_since_ns: u64,
-    /// Number of requests sent on it.
+    /// Number of requests sent on the connection.
     pub carried: u64,
     pub(crate) _open: OpenCount,
 }
@@ -52,7 +52,7 @@ struct Semaphores {
     by_origin: RefCell<Vec<(OriginId, Rc<Semaphore>)>>,
 }
 
-/// Idle connections, with a limit for shared pools.
+/// A pool of idle connections. A shared pool has a limit.
 #[derive(Debug)]
 pub struct ConnectionPool {
     #[allow(
@@ -105,7 +105,7 @@ impl ConnectionPool {
         semaphore.acquire(limit).await.map(Some).map_err(timed_out)
     }
 
-    /// Takes an idle connection that is neither expired nor closed by the peer.
+    /// Takes an idle connection that has not expired and that the peer has not closed.
     #[must_use]
     pub fn take(
         &self,
@@ -134,7 +134,7 @@ impl ConnectionPool {
     pub fn put(&self, conn: Box<Conn>) {
         let mut idle = self.idle.borrow_mut();
         if idle.capacity() == 0 {
-            // A user usually has one connection. More capacity would waste memory for thousands of
+            // Most users have one connection, and more capacity would waste memory for thousands of
             // users.
             idle.reserve_exact(1);
         }
@@ -142,7 +142,7 @@ impl ConnectionPool {
     }
 }
 
-/// Creates the pool of one of `workers` workers. `None` if each user has its own pool.
+/// Creates the pool of one of `workers` workers. Returns `None` if each user has a separate pool.
 #[must_use]
 pub fn of_worker(plan: plan::PoolPolicy, worker: usize, workers: usize) -> Option<ConnectionPool> {
     match plan {

@@ -1,32 +1,33 @@
-//! Encoded requests, and their changes by redirects.
+//! Encoded requests, and the changes that redirects make to them.
 
 use codec::{Target, encode::Charset};
 
 /// An encoded request.
 #[derive(Debug, Clone)]
 pub struct Built {
-    /// Where the request is sent.
+    /// Destination of the request.
     pub target: Target,
     /// Head and body.
     pub bytes: Vec<u8>,
-    /// Offset at which a `cookie` header can be inserted: the end of the header lines.
+    /// Offset at the end of the header lines, where a `cookie` header can be inserted.
     pub cookie_at: usize,
 }
 
 impl Built {
-    /// The URL.
+    /// Returns the URL.
     #[must_use]
     pub fn url(&self) -> String {
         format!("{}{}", self.target.origin.text(), self.target.path)
     }
 
-    /// The body.
+    /// Returns the body.
     #[must_use]
     pub fn body(&self) -> &[u8] {
         self.bytes.get(self.cookie_at + 2..).unwrap_or_default()
     }
 
-    /// Returns the bytes with cookies from the jar. They replace a `cookie` header of the request.
+    /// Returns the bytes with cookies from the jar, which replace any `cookie` header of the
+    /// request.
     #[must_use]
     pub fn with_cookie(&self, cookie: &str, charset: Charset) -> Vec<u8> {
         let (head, rest) = self.bytes.split_at(self.cookie_at);
@@ -40,7 +41,7 @@ impl Built {
             .filter(|line| !is_cookie(line))
             .for_each(|line| bytes.extend_from_slice(line));
         bytes.extend_from_slice(b"cookie: ");
-        // Cookies from servers may contain anything. Those of steps were validated before.
+        // Cookies from servers may contain invalid characters.
         let _ = charset.write(&mut bytes, cookie);
         bytes.extend_from_slice(b"\r\n");
         bytes.extend_from_slice(rest);
@@ -48,14 +49,14 @@ impl Built {
     }
 }
 
-/// Why a request could not be built.
+/// The reason why a request could not be built.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BuildError {
     /// The URL is invalid.
     Url(String),
-    /// A header value contains a character that is not allowed, such as a line break.
+    /// A header value contains an invalid character, such as a line break.
     Header(String),
-    /// A file cannot be read. Has the operating system's name of the error.
+    /// A file cannot be read. Holds the operating system's name of the error.
     File(&'static str),
 }
 
@@ -66,8 +67,8 @@ pub struct Override<'a> {
     pub url: &'a str,
     /// The new method.
     pub method: &'a str,
-    /// Whether the body is kept.
+    /// Whether the redirected request keeps the body.
     pub body: bool,
-    /// Whether credentials are kept.
+    /// Whether the redirected request keeps credentials.
     pub credentials: bool,
 }

@@ -1,4 +1,4 @@
-//! Interface of a connection that sends requests and yields responses. HTTP/1.1 is one
+//! Interface of a connection that sends requests and yields responses. HTTP/1.1 is an
 //! implementation.
 
 use std::cell::RefCell;
@@ -18,10 +18,10 @@ use codec::{
     async_fn_in_trait,
     reason = "nothing here crosses threads: a worker is one"
 )]
-/// The protocol on a connection.
+/// A client protocol on a connection.
 pub trait Transport {
-    /// Sends a request, reads its responses and reports each. Returns the time at which the last
-    /// one was complete.
+    /// Sends a request, then reads and reports each response. Returns when the last response was
+    /// complete.
     ///
     /// Fails with the cause. An expired limit is a cause unless the observer continues.
     async fn exchange<W: ExchangeObserver>(
@@ -48,68 +48,68 @@ pub struct WorkerBuffers<'w> {
     pub buffer: &'w RefCell<Box<[u8]>>,
     /// Cache of parsed heads.
     pub heads: &'w RefCell<Heads>,
-    /// Buffer whose size limits how much is discarded per call. It is never written to.
+    /// Buffer whose size limits the number of bytes discarded per call. No data is written to it.
     pub scratch: &'w RefCell<Vec<u8>>,
 }
 
-/// Observes an exchange and decides what is kept.
+/// Observes an exchange and decides which parts of responses are kept.
 pub trait ExchangeObserver {
-    /// Returns what to keep of the next response.
+    /// Returns which parts of the next response to keep.
     fn next(&self) -> ResponseExpectation;
-    /// The first write is about to start.
+    /// Called before the first write starts.
     fn on_begin(&mut self, clock: &Clock) {
         let _ = clock;
     }
-    /// Bytes were written.
+    /// Called after bytes were written.
     fn wrote(&mut self, bytes: usize) {
         let _ = bytes;
     }
-    /// All bytes were handed to the network.
+    /// Called when all bytes were handed to the network.
     fn sent(&mut self, clock: &Clock) {
         let _ = clock;
     }
-    /// Bytes were read.
+    /// Called after bytes were read.
     fn on_read(&mut self, now_ns: u64, bytes: usize);
-    /// `bytes` of the body were discarded unread, after the head was reported.
+    /// Called after `bytes` of the body were discarded unread, after the head was reported.
     fn on_discarded(&mut self, bytes: usize, clock: &Clock);
-    /// A response has grown but is incomplete. Fails if there is no memory for more.
+    /// Called when a response has grown but is incomplete. Fails if there is no memory for more.
     fn on_partial(&mut self, reply: &mut Reply, now_ns: u64) -> Result<(), Fault> {
         let _ = (reply, now_ns);
         Ok(())
     }
-    /// A response is complete. Returns whether it is the last one. Fails if there is no memory for
-    /// it.
+    /// Called when a response is complete. Returns whether it is the last one. Fails if there is no
+    /// memory for it.
     fn answered(&mut self, reply: &mut Reply, now_ns: u64) -> Result<bool, Fault>;
-    /// The limit expired. Returns the fault, or `None` to continue waiting.
+    /// Called when the limit expired. Returns the fault, or `None` to continue waiting.
     fn on_deadline(&mut self, cut: Cut) -> Option<Fault>;
-    /// Whether a response that arrives before the request was fully written is accepted.
+    /// Whether to accept a response that arrives before the request was fully written.
     fn accepts_early_response(&self) -> bool {
         false
     }
 }
 
-/// What is expected of the next response, and what to keep of it.
+/// Properties of the next response, and the parts to keep.
 #[derive(Debug, Clone, Copy)]
 pub struct ResponseExpectation {
-    /// Parts to keep.
+    /// Parts of the response to keep.
     pub keep: Keep,
-    /// Whether the request was HEAD. Its response has no body.
+    /// Whether the request was HEAD, whose response has no body.
     pub to_head: bool,
     /// Whether more responses follow.
     pub more: bool,
 }
 
-/// Why and at which stage an exchange failed.
+/// Fault of an exchange, and the stage at which it failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TransportError(pub Fault, pub ExchangeStage);
 
 /// Stage at which an exchange failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExchangeStage {
-    /// There was no connection.
+    /// No connection could be established.
     Connect,
     /// The request was being written.
     Write,
-    /// The response was awaited.
+    /// The client was waiting for the response.
     Read,
 }

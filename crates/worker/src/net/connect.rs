@@ -34,7 +34,7 @@ use codec::Origin;
 use crate::{clock::Clock, deadlines::Limit};
 
 /// Maximum number of concurrent connects of a worker. More would overflow the server's accept
-/// queue, and the test would measure SYN retries.
+/// queue.
 const CONNECTING: usize = 256;
 const NEGATIVE_NS: u64 = 1_000_000_000;
 
@@ -43,7 +43,7 @@ const NEGATIVE_NS: u64 = 1_000_000_000;
 pub struct Connector {
     clock: Clock,
     semaphore: Rc<Semaphore>,
-    /// One lookup per name at a time, because each occupies a thread.
+    /// Limits lookups to one per name at a time, because each occupies a thread.
     lookups: RefCell<HashMap<String, Rc<Semaphore>>>,
     names: RefCell<HashMap<String, Resolved>>,
     tls: Arc<ClientConfig>,
@@ -57,15 +57,15 @@ pub struct Connector {
 
 #[derive(Debug, Clone)]
 enum Resolved {
-    /// With port 0. An IPv6 address may have a zone.
+    /// Addresses with port 0. An IPv6 address may have a zone.
     Addresses(Rc<[SocketAddr]>),
     Failed(Fault, u64),
 }
 
-/// A new connection with the durations of its phases.
+/// A new connection and the durations of its phases.
 #[derive(Debug)]
 pub struct Opened {
-    /// The stream.
+    /// The connected stream.
     pub stream: Stream,
     /// Duration of the name lookup, in nanoseconds.
     pub lookup_ns: u64,
@@ -104,12 +104,12 @@ impl Connector {
         self.dialer = Some(dialer);
     }
 
-    /// Opens a connection within the limit.
+    /// Opens a connection within the time limit.
     pub async fn open(&self, origin: &Origin, limit: &Limit) -> Result<Opened, Fault> {
         self.open_at(origin, None, limit).await
     }
 
-    /// Opens a connection to a given address, or to the origin's own if `None`.
+    /// Opens a connection to a given address, or to that of the origin if `None`.
     pub async fn open_at(
         &self,
         origin: &Origin,
@@ -183,7 +183,7 @@ impl Connector {
                         tls_ns: Some(self.clock.now().saturating_sub(begin)),
                     });
                 }
-                // Generator faults and an expired limit would be the same for every address.
+                // Generator faults and an expired limit would affect every address equally.
                 Err(
                     fault @ (Fault::NoDescriptors | Fault::Unfinished | Fault::ResponseTimeout),
                 ) => return Err(fault),
@@ -308,7 +308,7 @@ impl Connector {
             )
         };
         let _permit = semaphore.acquire(limit).await.map_err(timed_out)?;
-        // Another task may have looked up the name in the meantime.
+        // Another task may have looked up the name meanwhile.
         if let Some(known) = self.known(host) {
             return known;
         }
@@ -339,8 +339,8 @@ impl Connector {
     }
 }
 
-/// The number of a network interface, given by name or number. The C library resolves names for
-/// link-local addresses only.
+/// Returns the number of a network interface, given by name or number. The C library resolves
+/// interface names for link-local addresses only.
 fn interface(zone: &str) -> Option<u32> {
     zone.parse().ok().or_else(|| {
         let number = std::fs::read_to_string(format!("/sys/class/net/{zone}/ifindex"));
@@ -365,7 +365,8 @@ fn unix_fault(error: &io::Error) -> Fault {
 }
 
 fn resolver_fault(error: &io::Error) -> Fault {
-    // The resolver's error codes are lost, but not its messages. EAI_AGAIN means "try again later".
+    // Error codes of the resolver are lost, but its messages remain. EAI_AGAIN means "try again
+    // later".
     if error.to_string().contains("Temporary failure") {
         Fault::DnsAgain
     } else {
@@ -396,7 +397,6 @@ mod tests {
             .borrow_mut()
             .insert("name".into(), semaphore);
         let mut second = std::pin::pin!(connector.resolve("name", &limit));
-        // A second lookup outside of a runtime would panic.
         assert!(second.as_mut().poll(&mut cx).is_pending());
         let here = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let found: Rc<[SocketAddr]> = Rc::from([here]);

@@ -1,4 +1,4 @@
-//! Minimal DER parser for certificates. Finds out whether a certificate is self-issued, and its
+//! Minimal DER parser for certificates. Determines whether a certificate is self-issued, and its
 //! validity.
 
 use codec::calendar::days;
@@ -8,7 +8,7 @@ pub fn is_self_issued(certificate: &[u8]) -> bool {
     names(certificate).is_some_and(|(issuer, subject)| issuer == subject)
 }
 
-/// Validity period of a certificate, in seconds since 1970.
+/// Returns the validity period of a certificate, in seconds since 1970.
 #[must_use]
 pub fn validity(certificate: &[u8]) -> Option<(i64, i64)> {
     let times = parts(certificate)?.validity;
@@ -47,8 +47,8 @@ fn parts(certificate: &[u8]) -> Option<CertificateParts<'_>> {
     })
 }
 
-/// A time in a certificate: `YYMMDDHHMMSSZ` until 2049, `YYYYMMDDHHMMSSZ` afterwards (RFC 5280,
-/// 4.1.2.5).
+/// Parses a time in a certificate: `YYMMDDHHMMSSZ` until 2049, `YYYYMMDDHHMMSSZ` afterwards (RFC
+/// 5280, 4.1.2.5).
 fn time(tag: u8, text: &[u8]) -> Option<i64> {
     const UTC: u8 = 0x17;
     const GENERALIZED: u8 = 0x18;

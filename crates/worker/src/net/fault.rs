@@ -1,4 +1,4 @@
-//! Maps socket errors and time-outs to faults.
+//! Maps socket errors and timeouts to faults.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! Opens a tunnel through a proxy with `CONNECT`, also for plain HTTP, as Artillery's client does.
+//! Opens a tunnel through a proxy with `CONNECT`, even for plain HTTP, as Artillery's client does.
 
 use measure::{Fault, outcome::ProtocolFault};
 use plan::Proxy;
@@ -13,7 +13,8 @@ use codec::{Origin, encode};
 /// Maximum size of the proxy's response.
 const MOST: usize = 16 << 10;
 
-/// Asks a proxy to connect to an origin. Fails if the proxy refuses or its response is invalid.
+/// Requests a tunnel to an origin from a proxy. Fails if the proxy refuses or its response is
+/// invalid.
 pub async fn tunnel(stream: &mut TcpStream, proxy: &Proxy, origin: &Origin) -> Result<(), Fault> {
     let request = request(proxy, origin);
     let written = stream.write_all(&request).await;
@@ -47,13 +48,13 @@ fn request(proxy: &Proxy, origin: &Origin) -> Vec<u8> {
     request
 }
 
-/// Parses the proxy's response so far. `None` if it is incomplete.
+/// Parses the proxy's response so far. Returns `None` if the response is incomplete.
 fn connected(answer: &[u8]) -> Option<Result<(), Fault>> {
     let mut headers = [httparse::EMPTY_HEADER; 64];
     let mut head = httparse::Response::new(&mut headers);
     match head.parse(answer) {
         Ok(httparse::Status::Partial) => None,
-        // A server sends nothing before it receives a request.
+        // A server sends no bytes before it receives a request.
         Ok(httparse::Status::Complete(length)) => Some(match head.code {
             Some(200..=299) if length == answer.len() => Ok(()),
             Some(200..=299) => Err(Fault::Protocol(ProtocolFault::Trailing)),

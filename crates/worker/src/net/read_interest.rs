@@ -1,6 +1,5 @@
 //! A plain TCP connection that is registered for readability only, because watching writability
-//! would cause needless wake-ups. If the socket buffer is ever full, the connection is registered
-//! for both from then on.
+//! causes needless wake-ups.
 
 use std::{
     io,
@@ -16,10 +15,10 @@ use tokio::io::{Interest, unix::AsyncFd};
 
 use crate::sys;
 
-/// The connection.
+/// A TCP connection registered for readability.
 #[derive(Debug)]
 pub struct ReadInterest {
-    /// `None` only while it is registered again.
+    /// `None` only during re-registration.
     fd: Option<AsyncFd<TcpStream>>,
     for_both: bool,
 }
@@ -40,8 +39,8 @@ impl ReadInterest {
             .ok_or_else(|| io::ErrorKind::NotConnected.into())
     }
 
-    /// Reads, or discards with the flag for that. A short read means that no more data is
-    /// available.
+    /// Reads bytes, or discards them depending on the flags. A short read means that no more data
+    /// is available.
     pub(super) fn poll_recv(
         &mut self,
         cx: &mut Context<'_>,

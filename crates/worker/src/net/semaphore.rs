@@ -1,4 +1,4 @@
-//! A first-come, first-served semaphore, for connects and shared pools.
+//! A first-come, first-served semaphore for connects and shared pools.
 
 use std::{
     cell::{Cell, RefCell},
@@ -53,7 +53,7 @@ impl Semaphore {
     }
 
     fn release(&self) {
-        // The permit goes directly to the next waiter, so that none can overtake it.
+        // Pass the permit directly to the next waiter, so that no other task can overtake it.
         while let Some(next) = self.line.borrow_mut().pop_front() {
             if !next.gone.get() {
                 next.called.set(true);
@@ -74,8 +74,7 @@ struct Waiting<'a> {
 
 impl Waiting<'_> {
     fn poll(&self, limit: &Limit, cx: &Context<'_>) -> Poll<Result<Permit, Cut>> {
-        // A waiter whose limit has expired must not get the permit, because it would open a useless
-        // connection.
+        // A waiter whose limit has expired would open a useless connection.
         if let Poll::Ready(cut) = limit.poll(cx) {
             return Poll::Ready(Err(cut));
         }

@@ -39,16 +39,16 @@ pub enum Stream {
     ReadInterest(ReadInterest),
     /// TLS over TCP.
     Tls(Box<TlsStream<TcpStream>>),
-    /// A local socket.
+    /// A Unix domain socket.
     Unix(UnixStream),
-    /// TLS over a local socket.
+    /// TLS over a Unix domain socket.
     TlsUnix(Box<TlsStream<UnixStream>>),
     /// Any other stream of bytes, for example to a server in simulated time.
     Other(Box<dyn ByteStream>),
 }
 
 impl Stream {
-    /// Reads what is available.
+    /// Reads available bytes.
     pub fn poll_read(&mut self, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>> {
         let mut buf = ReadBuf::new(buf);
         let polled = match self {
@@ -63,14 +63,13 @@ impl Stream {
             Stream::Other(stream) => stream.poll_read(cx, &mut buf),
         };
         match polled {
-            // Many servers end TLS without close_notify. Treat it as the end of TCP. The head
-            // decides whether the response is complete.
+            // Many servers end TLS without close_notify, which is treated as the end of TCP.
             Poll::Ready(Err(e)) if e.kind() == io::ErrorKind::UnexpectedEof => Poll::Ready(Ok(0)),
             polled => polled.map_ok(|()| buf.filled().len()),
         }
     }
 
-    /// Writes what fits.
+    /// Writes as many bytes as fit.
     pub fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         match self {
             Stream::Tcp(tcp) => Pin::new(tcp).poll_write(cx, bytes),
@@ -82,7 +81,7 @@ impl Stream {
         }
     }
 
-    /// Flushes TLS. No effect without TLS.
+    /// Flushes TLS. Has no effect without TLS.
     pub fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self {
             Stream::Tcp(_) | Stream::ReadInterest(_) | Stream::Unix(_) | Stream::Other(_) => {
@@ -93,7 +92,7 @@ impl Stream {
         }
     }
 
-    /// Watches a plain connection for readability only. Others are unchanged.
+    /// Watches a plain connection for readability only. Returns other streams unchanged.
     pub fn with_read_interest(self) -> io::Result<Stream> {
         match self {
             Stream::Tcp(tcp) => ReadInterest::new(tcp).map(Stream::ReadInterest),
@@ -119,22 +118,23 @@ impl Stream {
             return None;
         };
         let wanted = bytes.min(scratch.len());
-        // For TCP the flag means "do not copy". The buffer's length is the maximum.
+        // For TCP, the flag means "do not copy". The buffer's length is the maximum.
         Some(tcp.poll_recv(cx, &mut scratch[..wanted], RecvFlags::TRUNC))
     }
 
-    /// Marks that all available data was read. The next read then waits without a system call.
+    /// Records that all available data was read. The next read then waits without a system call.
     pub fn drained(&self) {
         if let Stream::ReadInterest(tcp) = self {
             tcp.drained();
         }
     }
 
-    /// Whether the peer has closed an idle connection, as far as known without a system call.
+    /// Whether the peer has closed an idle connection, as far as can be determined without a system
+    /// call.
     pub fn is_stale(&mut self) -> bool {
         let mut byte = [0];
         let mut cx = Context::from_waker(std::task::Waker::noop());
-        // Data on an idle connection is as wrong as its end.
+        // Data on an idle connection makes it as unusable as its end.
         self.poll_read(&mut cx, &mut byte).is_ready()
     }
 }

@@ -39,7 +39,7 @@ pub fn config(http: &Http) -> Result<Arc<ClientConfig>, String> {
         .dangerous()
         .with_custom_certificate_verifier(verifier);
     let mut config = identified(builder, http)?;
-    // With ALPN, the handshake with a server that only supports HTTP/2 fails immediately.
+    // With ALPN, the handshake fails immediately if the server supports only HTTP/2.
     if !http.tls.no_alpn {
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
     }
@@ -100,13 +100,13 @@ fn certificates_of(pem: &str) -> Result<Vec<CertificateDer<'static>>, String> {
     }
 }
 
-/// A verifier that distinguishes self-signed certificates from unknown issuers. Like OpenSSL, it
-/// also trusts a server certificate that is itself listed among the authorities.
+/// A verifier that distinguishes self-signed certificates from unknown issuers, and trusts listed
+/// server certificates like OpenSSL.
 #[derive(Debug)]
 struct Naming {
-    /// Verifier for the usual chains. `None` if there are no authorities.
+    /// Verifier for normal certificate chains. `None` without authorities.
     usual: Option<Arc<WebPkiServerVerifier>>,
-    /// Certificates that are trusted directly, whether they are authorities or not.
+    /// Certificates that are trusted directly, even if they are not authorities.
     own: Vec<CertificateDer<'static>>,
     provider: Arc<CryptoProvider>,
 }
@@ -124,8 +124,7 @@ impl Naming {
             }
         };
         let mut roots = RootCertStore::empty();
-        // Unusable roots are skipped. A certificate that is not an authority may be the server's
-        // own.
+        // Skip unusable roots, which may be server certificates.
         roots.add_parsable_certificates(own.iter().cloned());
         let builder =
             WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider));
@@ -167,8 +166,8 @@ impl Naming {
             )))))
         };
         match &error {
-            // If a server uses an authority's certificate, rustls reports "other". It is usually
-            // self-signed.
+            // For a server that uses an authority's certificate, which is usually self-signed,
+            // rustls reports "other".
             InvalidCertificate(CertificateError::UnknownIssuer | CertificateError::Other(_)) => {
                 if der::is_self_issued(end_entity) {
                     self_signed(TlsFault::SelfSigned)

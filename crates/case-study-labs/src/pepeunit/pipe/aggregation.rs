@@ -1,5 +1,5 @@
-//! The policy Aggregation: a number for each node and window. Windows are aligned to UTC, and
-//! visible when they have ended.
+//! The policy Aggregation: one number for each node and window. Windows are aligned to UTC and
+//! become visible after they have ended.
 
 use super::{
     config::AggregateFunction,

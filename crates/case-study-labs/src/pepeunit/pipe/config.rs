@@ -1,4 +1,4 @@
-//! Configuration of a pipe in YAML, validated like the platform does.
+//! Configuration of a pipe in YAML, validated as the platform does.
 
 use serde::{Deserialize, Deserializer, de::Error};
 
@@ -68,11 +68,9 @@ pub(crate) struct Filters {
     pub threshold_min: Option<i64>,
     #[serde(default)]
     pub threshold_max: Option<i64>,
-    /// Maximum rate. 0 means no limit.
     pub max_rate: u32,
     #[serde(default)]
     pub last_unique_check: bool,
-    /// Maximum size. 0 means no limit.
     pub max_size: usize,
 }
 

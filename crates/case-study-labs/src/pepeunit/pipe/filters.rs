@@ -1,4 +1,4 @@
-//! Filters and transforms a message: first the period, then filters, then transformations.
+//! Filters and transforms a message in this order: period, filters, transformations.
 
 use super::{
     config::{
@@ -13,7 +13,6 @@ pub(crate) struct Before {
     last: Option<String>,
 }
 
-/// Passes a message through the pipe.
 pub(crate) fn pass(
     config: &Config,
     rules: RuleSet,
@@ -121,7 +120,7 @@ fn turned(how: &Transformations, rules: RuleSet, text: &str, number: f64) -> Str
         (None, Some(decimals)) => format!("{number:.decimals$}"),
         (Some(ratio), decimals) => {
             let decimals = decimals.unwrap_or(6);
-            // Rounds to six decimals first, as the platform does.
+            // Round to six decimals first, as the platform does.
             let six = format!("{:.6}", number * ratio);
             let six = six.parse::<f64>().unwrap_or(number * ratio);
             format!("{six:.decimals$}")

@@ -1,5 +1,5 @@
-//! The pipe of a node: filters, transforms and stores messages by one of four policies. Results
-//! become visible after a flush. A state machine that uses the platform's time in milliseconds.
+//! The pipe of a node filters, transforms and stores messages by one of four policies. Results
+//! become visible after a flush.
 
 mod aggregation;
 pub(super) mod config;

@@ -1,4 +1,4 @@
-//! Rules that the option `break` violates on purpose, to test verifiers.
+//! Rules that the option `break` violates deliberately, to test verifiers.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BrokenRule {

@@ -1,5 +1,5 @@
-//! The policy TimeWindow: a row for each message, visible from a flush until some time after its
-//! window.
+//! The policy TimeWindow: a row for each message, visible from a flush until some time after the
+//! message's window.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! Searches on simulated services. Compares results and intervals with known load lines.
+//! Searches on simulated services. Compares the results and intervals with known load lines.
 
 use std::thread;
 
@@ -8,12 +8,11 @@ use decisions::find::simulated::{
 
 use super::super::{Assertion, Depth};
 
-/// Minimum share of intervals that contain the load line.
 const COVERED: f64 = 0.95;
 const ERROR: f64 = 0.03;
-/// Minimum share of searches on a drifting service that must end without a result.
+/// Minimum share of searches on a drifting service that must end without a load line.
 const DRIFTS: f64 = 0.8;
-/// Default search: total budget and length of a probe, in seconds.
+/// Default total budget and probe length of a search, in seconds.
 const USUAL: (f64, f64) = (300.0, 15.0);
 
 pub fn load_lines(depth: Depth) -> Result<Vec<Assertion>, String> {
@@ -36,7 +35,7 @@ pub fn load_lines(depth: Depth) -> Result<Vec<Assertion>, String> {
             holds: found.covered as u64 >= least,
         });
     }
-    // The deterministic pool has no closed form. Its load line is where it is full.
+    // The deterministic pool has no closed form. Its load line is the rate at which it is full.
     let name = format!("{}: {}/s", FULL_POOL.name, FULL_POOL.load_line);
     findings.push(near(&name, &searches(&FULL_POOL, 10)));
     let slowing = searches(&SLOWING, depth.searches);
@@ -64,14 +63,13 @@ fn near(name: &str, found: &SearchStatistics) -> Assertion {
     }
 }
 
-/// Minimum number of searches whose interval must contain the load line: the share itself for a
-/// thousand, otherwise the 2.5 % quantile.
+/// Returns the minimum number of searches whose interval must contain the load line.
 fn least(searches: u64) -> u64 {
     if searches >= 1_000 {
         return (COVERED * searches as f64).ceil() as u64;
     }
     let n = searches as f64;
-    // Binomial distribution, starting from 0.
+    // Sum up the binomial distribution from 0.
     let mut share = (1.0 - COVERED).powf(n);
     let (mut below, mut count) = (share, 0);
     while below <= 0.025 && count < searches {

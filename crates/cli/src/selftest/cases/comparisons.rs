@@ -1,4 +1,4 @@
-//! False positives and detection rate of comparisons, on computed groups of runs.
+//! False positives and detection rate of comparisons on simulated groups of runs.
 
 use decisions::compare::{
     CONFIDENCE, Change, CompareConfig, FigureOutcome, FigureUnit, one_figure,

@@ -1,4 +1,4 @@
-//! Detection of shifts in computed histories.
+//! Detection of shifts in simulated histories.
 
 use plan::rng::{Purpose, Rng};
 use statistics::change_points;
@@ -47,7 +47,7 @@ pub fn shifts(_: Depth) -> Result<Vec<Assertion>, String> {
     ])
 }
 
-/// Logarithms that vary by 2 % and are 7 % higher from `step` on.
+/// Returns logarithms that vary by 2 % and are 7 % higher from `step` on.
 fn history(seed: u64, runs: usize, step: Option<usize>) -> Vec<f64> {
     let mut random = Rng::keyed(seed, Purpose::Sampling, 0, 0);
     let mut normal = || (0..12).map(|_| random.unit()).sum::<f64>() - 6.0;

@@ -1,5 +1,5 @@
-//! Compares reported latency with what the server did: stalls, connection limits, slow requests and
-//! queues.
+//! Compares reported latency with the server's behaviour: stalls, connection limits, slow requests
+//! and queues.
 
 use super::{
     super::{
@@ -18,8 +18,7 @@ const PERCENTILES: [(f64, &str); 5] = [
     (0.999, "p99.9"),
 ];
 
-/// Compares percentiles with the server's log. The tolerance includes the machine's own lateness,
-/// which a witness thread measures.
+/// Compares percentiles with the server's log. The tolerance includes the lateness of the machine.
 fn against_the_log(name: &str, results: &Results, depth: Depth) -> Vec<Assertion> {
     let slack_ms: f64 = if depth.microseconds { 5.0 } else { 20.0 };
     within_of_the_log(name, results, results.worst_wake_ms.max(slack_ms))
@@ -33,7 +32,6 @@ fn within_of_the_log(name: &str, results: &Results, slack_ms: f64) -> Vec<Assert
         results.summary.requests.ok,
     )];
     for (q, percentile) in PERCENTILES {
-        // Percentiles with too few samples are not reported.
         let measured = results.response_ms(q);
         if measured.is_nan() {
             continue;
@@ -93,15 +91,14 @@ fn stall(depth: Depth, seconds: f64) -> Result<Vec<Assertion>, String> {
 }
 
 /// Compares with the formula Quantile(q) = S − (1−q) × D / n × (1 − λ / μ), for n stalls of length
-/// S within D seconds, arrival rate λ and drain rate μ. Arrivals during a stall wait for its end
-/// and for the backlog. Without a cap, the last factor is 1. Other delays of the server come from
-/// its log and widen the bounds.
+/// S within D seconds, arrival rate λ and drain rate μ. Without a cap, the last factor is 1. Other
+/// delays of the server widen the bounds.
 fn closed_form(name: &str, results: &Results, experiment: &Experiment) -> Vec<Assertion> {
     let zero = results.run.manifest.start.monotonic_ns;
     let end = zero + experiment.seconds * 1_000_000_000;
     let stalls = &results.truth.stalls;
     let whole = |(begin, stop): &(u64, u64)| *begin >= zero && *stop <= end;
-    // A stall that the end cuts off has no closed form.
+    // A stall that is cut off by the end has no closed form.
     if stalls.iter().all(|stall| !whole(stall))
         || stalls.iter().any(|stall| !whole(stall) && stall.0 < end)
     {
@@ -137,8 +134,7 @@ fn closed_form(name: &str, results: &Results, experiment: &Experiment) -> Vec<As
         let (low, high) = (low - slack(low) - hold_up, high + slack(high) + hold_up);
         Assertion::between(what, low, high, measured).excused(results.machine_was_late)
     };
-    // Without a cap, the mean wait in a stall is half of it: S² / 2 per stall and second of
-    // arrivals.
+    // Without a cap, the mean wait is S² / 2 per stall and second of arrivals.
     let mean = length * length / 2.0 * number / duration_ms + results.service_s() * 1e3;
     let of_all = within(
         format!("{name}mean, closed form"),
@@ -163,7 +159,7 @@ fn closed_form(name: &str, results: &Results, experiment: &Experiment) -> Vec<As
 
 const DISTURBED_NS: u64 = 5_000_000;
 
-/// How fast the server drained its backlogs after stalls, from its log.
+/// Speed at which the server drained its backlogs after stalls, from its log.
 struct Backlog {
     per_second: f64,
     ends: Vec<u64>,
@@ -234,7 +230,6 @@ pub fn caps(depth: Depth) -> Result<Vec<Assertion>, String> {
         connections,
         ..Experiment::default()
     };
-    // Both run at the same time, on one machine.
     let running =
         [(Some(2), "2: "), (Some(10), "10: "), (None, "any: ")].map(|(connections, name)| {
             let experiment = experiment(connections);
@@ -258,7 +253,7 @@ pub fn independent_slow(depth: Depth) -> Result<Vec<Assertion>, String> {
     };
     let results = experiment.run()?;
     let mut findings = against_the_log("", &results, depth);
-    // Disturbances cost milliseconds. Slow requests that delay others would cost hundreds.
+    // Disturbances cost milliseconds, whereas slow requests that delay others would cost hundreds.
     let undisturbed_ms = if depth.microseconds { 2.0 } else { 10.0 };
     findings.push(Assertion::at_most(
         "p50",
@@ -295,7 +290,7 @@ pub fn exponential(depth: Depth) -> Result<Vec<Assertion>, String> {
         });
         p99.push(results.response_ms(0.99));
     }
-    // In theory, 9.21 and 5.78 ms. A single run varies, but the order must hold.
+    // In theory, the values are 9.21 and 5.78 ms. A single run varies, but their order must hold.
     findings.push(Assertion {
         what: "p99, Poisson above even".into(),
         expected: "yes".into(),

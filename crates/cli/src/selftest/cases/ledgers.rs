@@ -1,4 +1,4 @@
-//! Ledgers under failures. They must add up and match the server's counts.
+//! Checks that ledgers add up and match the server's counts under failures.
 
 use super::{
     super::{
@@ -32,7 +32,6 @@ pub fn ledgers(depth: Depth) -> Result<Vec<Assertion>, String> {
         unanswered,
         class(&never, "timeout"),
     ));
-    // If its rank falls among unanswered requests, a percentile is a lower bound.
     findings.push(Assertion::same(
         "never answered: p90 is at least the time-out",
         true,

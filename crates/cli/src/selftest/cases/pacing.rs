@@ -1,4 +1,4 @@
-//! Timing of arrivals, and contents of histograms.
+//! Checks the timing of arrivals and the contents of histograms.
 
 use super::super::{
     Assertion, Depth,
@@ -19,7 +19,7 @@ pub fn pacing(depth: Depth) -> Result<Vec<Assertion>, String> {
             rate * seconds,
             count,
         ));
-        // On short runs and busy machines timing may be less exact, but all arrivals must occur.
+        // On short runs and busy machines, timing may be less precise, but all arrivals must occur.
         let tolerance = if depth.microseconds { 0.001 } else { 0.01 };
         if depth.microseconds || rate == 1_000 {
             findings.push(actual_rate(&pairs, rate, tolerance));
@@ -32,7 +32,7 @@ pub fn pacing(depth: Depth) -> Result<Vec<Assertion>, String> {
         }
         let p50 = pairs.median_bare(0.5);
         if !depth.microseconds && rate == 1_000 {
-            // Half a millisecond at the median would mean that the wrong timer is used.
+            // A median of half a millisecond or more shows that the wrong timer is used.
             let what = format!("{rate}/s: lateness p50, coarsely");
             findings.push(Assertion::at_most(
                 what,
@@ -60,7 +60,7 @@ pub fn pacing(depth: Depth) -> Result<Vec<Assertion>, String> {
     Ok(findings)
 }
 
-/// Checks that the default slack adds no more than itself to the lateness.
+/// Checks that the default slack increases the lateness by at most the slack.
 fn with_slack(depth: Depth) -> Result<Assertion, String> {
     let pairs = Pairs::measure(10_000, "100us", depth)?;
     Ok(Assertion::at_most(
@@ -73,7 +73,6 @@ fn with_slack(depth: Depth) -> Result<Assertion, String> {
 struct Pairs {
     seconds: u64,
     runs: Vec<Paced>,
-    /// Sorted lateness, in nanoseconds.
     bare: Vec<Vec<u64>>,
 }
 
@@ -99,7 +98,7 @@ impl Pairs {
             let results = Experiment {
                 rate,
                 seconds,
-                // The same number as for a URL. A connection for each arrival would measure
+                // The default for a URL. With one connection per arrival, the test would measure
                 // connecting.
                 connections: Some(100),
                 witness: false,
@@ -153,8 +152,8 @@ fn actual_rate(pairs: &Pairs, rate: u64, tolerance: f64) -> Assertion {
     }
 }
 
-/// How much later the last tenth is than the first, in milliseconds. Uses the smallest delay of
-/// each, so it shows a schedule that slips, but not a hiccup.
+/// Returns by how many milliseconds the last tenth is later than the first. Uses the smallest
+/// delays, which ignores hiccups.
 fn drift_ms(results: &Results) -> f64 {
     let delays = results.delays();
     let tenth = (delays.len() / 10).max(1);
@@ -167,7 +166,7 @@ fn drift_ms(results: &Results) -> f64 {
     }
 }
 
-/// Sorted lateness of a loop that only waits. It is the limit of this machine.
+/// Returns the sorted lateness of a loop that only waits, which is the limit of this machine.
 pub fn bare_loop(rate: u64, seconds: u64) -> Vec<u64> {
     let _core = OnCore::number(1);
     let mut lateness = worker::clock::bare_timer_loop(1_000_000_000 / rate, rate * seconds);

@@ -1,4 +1,4 @@
-//! Sweeps on computed or simulated levels: with a peak, without one, and with a pool.
+//! Sweeps over simulated levels: with a peak, without one, and with a pool.
 
 use decisions::find::{
     simulated::POOL,
@@ -21,10 +21,8 @@ const GROWS: Law = Law {
     crosstalk: 0.0,
     ..PEAKS
 };
-/// Users and throughput at the peak. The peak is at √((1 − s) / k) users; its throughput follows
-/// from the law.
+/// Users at the peak, √((1 − s) / k), and the throughput there.
 const PEAK: (f64, f64) = (21.8, 739.8);
-/// Capacity of eight slots that take 50 ms each.
 const PLATEAU: f64 = 160.0;
 
 pub fn peaks(_: Depth) -> Result<Vec<Assertion>, String> {

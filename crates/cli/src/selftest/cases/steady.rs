@@ -1,4 +1,4 @@
-//! Steady-state results for computed runs: warm-up, drift, shift, steady, overload.
+//! Steady-state results of simulated runs: warm-up, drift, shift, steady, overload.
 
 use analysis::steady::{
     Behaviour, Steady,

@@ -1,4 +1,5 @@
-//! Whether the verdict on the measurement detects faults of the generator, and nothing else.
+//! Checks that the verdict on the measurement detects faults of the generator and raises no false
+//! alarms.
 
 use super::super::{
     Assertion, Depth,
@@ -73,7 +74,7 @@ fn closed_loops(depth: Depth) -> Result<Vec<Assertion>, String> {
         let results = results?;
         Ok(verdict(&results) == "INVALID" && results.exit == Some(4))
     })?;
-    // A neighbouring process may take little CPU time. If figures changed, the verdict must say so.
+    // If a neighbouring process changes the figures, the verdict must say so.
     let unsaid = count(neighbours, || {
         let running = closed.start()?;
         let neighbour = Neighbour::on_core(1);
@@ -95,9 +96,7 @@ fn closed_loops(depth: Depth) -> Result<Vec<Assertion>, String> {
     ])
 }
 
-/// Relative change from which p99 counts as changed.
 const MOVED: f64 = 0.05;
-/// It must also change by at least this many milliseconds.
 const MOVED_MS: f64 = 2.0;
 
 fn count(runs: usize, mut run: impl FnMut() -> Result<bool, String>) -> Result<usize, String> {
@@ -133,14 +132,13 @@ impl RunVerdicts {
             what: what.to_owned(),
             expected: self.decided.to_string(),
             measured: format!("{}{remarks}", self.well),
-            // A busy machine does not fail a short battery of cases. A long one needs results.
+            // Only a long self-test needs decided runs, because the machine may be busy.
             holds: self.well == self.decided && (self.decided > 0 || !depth.microseconds),
         }
     }
 }
 
-/// Repeats an experiment. If the verdict is bad while the witness was late too, the verdict was
-/// right.
+/// Repeats an experiment. A bad verdict is right if the witness was late too.
 fn on_a_healthy_machine(runs: usize, experiment: &Experiment) -> Result<RunVerdicts, String> {
     let mut reported = RunVerdicts::default();
     for _ in 0..runs {

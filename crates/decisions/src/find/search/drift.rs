@@ -1,5 +1,5 @@
-//! Detects a service that changes during the search. If levels fail below earlier successes, a
-//! probe is repeated.
+//! Detects a service that changes during the search. If levels fail below earlier passes, repeats a
+//! probe.
 
 use statistics::{Movement, Observation, movement};
 
@@ -8,9 +8,8 @@ use super::{ProbeReason, ProbeResult};
 const SUSPECTED: f64 = 1.5;
 const SURE: f64 = 5.0;
 const LIKELY: f64 = 3.0;
-/// After this many long probes, a level that held is always repeated.
+/// Number of long probes after which a level that passed is always repeated.
 const UNTIL_AGAIN: usize = 5;
-/// Maximum number of repeats because of a suspicion.
 const MOST_AGAIN: usize = 5;
 const BETWEEN_AGAIN: usize = 2;
 const LEAST: f64 = 0.06;
@@ -21,11 +20,7 @@ const SAME_LEVEL: f64 = 0.01;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Drift {
     None,
-    Suspected {
-        level: f64,
-        /// The likely shift if the search ends now.
-        likely: Option<f64>,
-    },
+    Suspected { level: f64, likely: Option<f64> },
     Likely(f64),
     Sure(f64),
 }
@@ -50,7 +45,7 @@ pub(super) fn drift(complete: &[&ProbeResult], around: f64) -> Drift {
     if let Some(by) = fell {
         return Drift::Sure(by);
     }
-    // Once per search, and whenever a falling load line fits better.
+    // Repeat once per search, and whenever a falling load line fits better.
     let since = again.last().map_or(0, |number| number + 1);
     let count = complete[since..]
         .iter()
@@ -71,8 +66,8 @@ pub(super) fn drift(complete: &[&ProbeResult], around: f64) -> Drift {
     }
 }
 
-/// How much lower throughput is than before at the same level, in logarithms. `None` if chance can
-/// explain it.
+/// Returns the fall in throughput since an earlier probe at the same level, in logarithms. `None`
+/// if chance can explain it.
 fn fell_by(complete: &[&ProbeResult], number: usize) -> Option<f64> {
     let rate = |probe: &ProbeResult| {
         let seconds = probe.tallies.first()?.seconds.len() as f64;
@@ -119,7 +114,7 @@ fn moves(complete: &[&ProbeResult], around: f64) -> Option<Movement> {
     movement(&looks, 0.5, around)
 }
 
-/// The highest level that held and that later probes have not confirmed.
+/// Returns the highest level that passed and that later probes have not confirmed.
 fn highest_held(complete: &[&ProbeResult]) -> Option<f64> {
     let held = complete.iter().enumerate().filter(|(number, probe)| {
         let known_now = |other: &&ProbeResult| {

@@ -1,5 +1,5 @@
-//! Weight of evidence from probes: the effective number of independent samples, and what a growing
-//! backlog implies.
+//! Weight of evidence from probes: the effective number of independent samples, and the
+//! implications of a growing backlog.
 
 use measure::confidence::inflation_of;
 use plan::mutant::{self, Mutant};
@@ -7,9 +7,8 @@ use statistics::{Observation, Observations};
 
 use super::{ProbeResult, ViolationTally};
 
-/// Factor for the correlation that probes do not show, because bursts are rare and long. It was
-/// found by simulation, so that intervals contain the load lines of `simulated::KNOWN` in 95 of 100
-/// searches.
+/// Factor for correlation that probes cannot show. Found by simulation, so that intervals contain
+/// the load lines of `simulated::KNOWN` in 95 of 100 searches.
 const DOUBT: f64 = 2.5;
 
 pub(super) fn bounds(complete: &[&ProbeResult], around: f64) -> Vec<Observations> {
@@ -61,7 +60,7 @@ pub(super) fn bounds(complete: &[&ProbeResult], around: f64) -> Vec<Observations
         .collect()
 }
 
-/// A backlog that grew, which is a clear failure. It counts for one criterion only.
+/// A backlog that grew, which is a clear failure. Counts for only one criterion.
 struct Grew {
     lowest: Option<f64>,
 }
@@ -94,8 +93,8 @@ impl Grew {
     }
 }
 
-/// Correlation of samples as a function of the level. The busier a service is, the more samples are
-/// correlated.
+/// Correlation of samples as a function of the level. The correlation increases with the load of a
+/// service.
 struct Together {
     around: f64,
     log_inflation: f64,
@@ -104,7 +103,7 @@ struct Together {
 
 impl Together {
     const ALIKE: f64 = 0.2;
-    /// Prior slope, its weight, the maximum slope, and the prior inflation with its weight.
+    /// Prior slope. Its weight, the maximum, and the prior inflation with its weight follow.
     const SLOPE: f64 = 10.0;
     const EXPECTED: f64 = 0.3;
     const STEEPEST: f64 = 15.0;
@@ -132,10 +131,9 @@ impl Together {
             xx += weight * (at - x) * (at - x);
             xy += weight * (at - x) * (log - y);
         }
-        // Correlation does not decrease with load.
         let slope = (xy / xx).clamp(0.0, Self::STEEPEST);
-        // Use the mean, not the mean of logarithms, because most probes see less correlation than
-        // there is.
+        // Use the mean instead of the mean of logarithms, because most probes underestimate the
+        // correlation.
         let inflations = seen
             .iter()
             .map(|(at, log, weight)| weight * (log - slope * at).exp());

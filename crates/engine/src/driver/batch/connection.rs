@@ -1,4 +1,4 @@
-//! A connection of the batch driver: opens when needed, sends batches, and counts missing
+//! A connection of the batch driver. Opens when needed, sends batches, and counts missing
 //! responses.
 
 use std::rc::Rc;
@@ -24,11 +24,11 @@ pub(super) struct Connection {
     pub free_at: u64,
     conn: Option<Box<Conn>>,
     batch: Batch,
-    /// Size of the last batch. While connecting, the next batch is assumed to have this size.
+    /// Size of the last batch. While connecting, the next batch is assumed to have the same size.
     expected: u32,
 }
 
-/// Number of time-outs without data after which a patient driver gives up.
+/// Number of timeouts without data after which a patient driver gives up.
 const SILENT: u32 = 4;
 
 #[derive(Debug, PartialEq, Eq)]
@@ -79,7 +79,7 @@ impl Connection {
         let mut conn = match connected {
             Ok(conn) => conn,
             Err(fault) => {
-                // The size of the batch is unknown here, so it counts as one request.
+                // The size of the batch is still unknown, so count it as one request.
                 shared.ledger.begin(due.intended, since, since, 1, 1);
                 self.take(shared, 1);
                 self.expected = 1;
@@ -159,7 +159,7 @@ impl Connection {
     #[cold]
     fn wait_begins(&self, shared: &BatchState, since: u64) {
         if shared.driver.pace.is_some() {
-            // Its next request is due, so it counts in the backlog of busy connections.
+            // The next request of the connection is due, so it counts in the backlog.
             shared.turns.borrow_mut()[self.number].busy = true;
         } else {
             let label = shared.driver.label;
@@ -167,7 +167,7 @@ impl Connection {
         }
     }
 
-    /// Removes that provisional count before the batch is recorded.
+    /// Removes the provisional count of the wait before the batch is recorded.
     #[cold]
     fn wait_ends(&self, shared: &BatchState, since: u64, now: u64) {
         if shared.driver.pace.is_none() {
@@ -213,7 +213,6 @@ impl Connection {
     async fn connect(&self, shared: &BatchState, limit: &Limit) -> Result<Box<Conn>, Fault> {
         let driver = &shared.driver;
         let address = driver.source.borrow_mut().address();
-        // A connection is not opened for a particular request of a batch.
         let purpose = Purpose {
             label: driver.label,
             intended: None,
@@ -226,10 +225,10 @@ impl Connection {
     }
 }
 
-/// An exchange that failed before all of its responses had arrived.
+/// An exchange that failed before all responses had arrived.
 struct BrokenBatch<'r> {
     error: TransportError,
-    /// Responses that had not arrived completely.
+    /// Number of responses that had not arrived completely.
     left: u32,
     /// The response that was being read.
     reply: &'r Reply,
@@ -243,7 +242,7 @@ struct Answers<'b> {
     left: u32,
     begun: u64,
     limit: &'b Rc<Limit>,
-    /// Whether data arrived since the time-out was set.
+    /// Whether data has arrived since the timeout was set.
     received: bool,
     silent: u32,
 }
@@ -258,8 +257,7 @@ impl<'b> Answers<'b> {
         limit: &'b Rc<Limit>,
     ) -> Answers<'b> {
         let left = batch.answers.max(1);
-        // Read the clock before the write: on loopback the response may arrive before the write
-        // returns.
+        // On loopback, the response may arrive before the write returns.
         moments.first_write = Some(begun);
         moments.bytes_out = batch.bytes.len() as u64 / u64::from(left);
         Answers {

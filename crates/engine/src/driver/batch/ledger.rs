@@ -1,4 +1,4 @@
-//! Records of the batch driver: samples, iterations if paced, and events for the front end's
+//! Records samples of the batch driver, iterations if paced, and events for the front end's
 //! accumulator.
 
 use std::rc::Rc;
@@ -29,8 +29,7 @@ pub(super) struct Moments {
     pub intended: Intended,
     pub started: u64,
     pub since: u64,
-    /// How many of the remaining responses are planned arrivals, if paced. The last batch may
-    /// contain more than the plan has left.
+    /// Number of remaining responses that are planned arrivals, if paced.
     pub arrivals: u32,
     pub first_write: Option<u64>,
     /// When the first byte of the current response was read.
@@ -53,8 +52,8 @@ impl Moments {
 }
 
 impl BatchRecorder {
-    /// Records that requests have started, and how many of them are planned arrivals. They are in
-    /// flight from a time that must not precede the last sample.
+    /// Records that requests have started, and how many of them are planned arrivals. Their start
+    /// must not precede the last sample.
     #[inline]
     pub(super) fn begin(
         &self,
@@ -134,7 +133,7 @@ impl BatchRecorder {
             );
         }
         let how = match (fault.class(), stage) {
-            // In flight at the end of the run, which is not an error.
+            // A request in flight at the end of the run is not an error.
             (NoAnswer::Unfinished, _) => return,
             (_, ExchangeStage::Connect) => Loss::Connect,
             (NoAnswer::Timeout, _) => Loss::Timeout,
@@ -155,7 +154,6 @@ impl BatchRecorder {
         let mut recorder = worker.recorder.borrow_mut();
         recorder.sample(sample);
         if let Some(label) = self.iteration.filter(|_| is_arrival) {
-            // A failing status does not fail the iteration, which was completed.
             let ended = match sample.ended {
                 RequestOutcome::Failed(_) => RequestOutcome::Ok,
                 ended => ended,

@@ -1,6 +1,5 @@
-//! The batch driver. Each connection takes batches of one or several requests from a source, sends
-//! them and waits for all responses, as fast as possible or at a pace. It works like a raw HTTP
-//! benchmark, without virtual users.
+//! The batch driver, which works like a raw HTTP benchmark. Each connection sends batches from a
+//! source and waits for all responses, at a pace or as fast as possible.
 
 mod connection;
 mod ledger;
@@ -30,32 +29,32 @@ use worker::{
     stop::Urgency,
 };
 
-/// Creates batches and receives responses. One per worker.
+/// Creates batches and receives responses. Each worker has one source.
 pub trait BatchSource {
-    /// Fills in the next batch of a connection. `batch` still holds the previous one. Returns false
-    /// if there are no more.
+    /// Fills in the next batch of a connection. `batch` still holds the previous one. Returns
+    /// `false` if no batches are left.
     fn next(&mut self, connection: usize, batch: &mut Batch) -> bool;
 
-    /// Pause of a connection before its next batch, in nanoseconds. `None` means that it never
-    /// pauses.
+    /// Returns how long a connection pauses before its next batch, in nanoseconds. `None` means
+    /// that the connection never pauses.
     fn pause_ns(&mut self, connection: usize) -> Option<u64> {
         let _ = connection;
         None
     }
 
-    /// Address for a new connection. `None` means that the origin's name is looked up.
+    /// Returns the address for a new connection. `None` means that the origin's name is looked up.
     fn address(&mut self) -> Option<SocketAddr> {
         None
     }
 
-    /// Returns which parts of the next responses are needed. Called again after
-    /// [`BatchSource::answered`], which may change it.
+    /// Returns the parts of the next responses that the source needs. Called again after
+    /// [`BatchSource::answered`], which may change them.
     fn keep(&mut self) -> Keep {
         Keep::Body
     }
 
-    /// Receives a response if the batch needs any part of it. Returns false to stop all connections
-    /// of this worker.
+    /// Receives a response if the batch needs any part of it. Returns `false` to stop all
+    /// connections of this worker.
     fn answered(&mut self, connection: usize, reply: &Reply) -> bool {
         let _ = (connection, reply);
         true
@@ -71,7 +70,7 @@ pub struct Batch {
     pub answers: u32,
     /// Positions of HEAD requests in the batch, from 0.
     pub heads: Vec<u32>,
-    /// Parts of the responses that are needed.
+    /// Parts of the responses that the source needs.
     pub keep: Keep,
 }
 
@@ -83,16 +82,17 @@ pub struct BatchDriver {
     pub origin: Origin,
     /// Number of connections of this worker.
     pub connections: usize,
-    /// No request starts after this time.
+    /// Time after which no request starts, in nanoseconds of the run.
     pub until_ns: u64,
     /// Label of the samples.
     pub label: LabelId,
-    /// Whether a response after the time-out is accepted. Even then the driver gives up after
-    /// several time-outs without data.
+    /// Whether to accept a response after the timeout. Even then, the driver gives up after several
+    /// timeouts without data.
     pub patient: bool,
-    /// Pace of the requests, and label of their iterations: every paced request is an iteration.
+    /// Pace of the requests, and the label of their iterations. Every paced request is an
+    /// iteration.
     pub pace: Option<(BatchPace, LabelId)>,
-    /// Where batches come from.
+    /// Source of the batches.
     pub source: Rc<RefCell<dyn BatchSource>>,
 }
 
@@ -145,12 +145,12 @@ struct BatchState {
 #[derive(Debug, Clone, Copy, Default)]
 struct Turn {
     taken: u64,
-    /// Whether responses are awaited. Due requests then wait for the connection, and this wait is
-    /// not lateness.
+    /// Whether the connection is waiting for responses. Due requests then wait for the connection,
+    /// which is not lateness.
     busy: bool,
 }
 
-/// First back-off after a failed connect. It doubles each time.
+/// First back-off after a failed connect. The back-off doubles each time.
 const BACK_OFF_NS: u64 = 10_000_000;
 const DOUBLED: u32 = 7;
 
@@ -206,7 +206,6 @@ impl BatchState {
 
     async fn end(&self) {
         let worker = &self.worker;
-        // A worker that has finished waits for the others.
         let never = Limit::default();
         let mut end = self.driver.until_ns;
         loop {
@@ -240,8 +239,7 @@ impl BatchState {
         while let Some(due) = self.due(&mut line, limit).await {
             match line.batch(self, due, limit).await {
                 connection::BatchResult::Answered => refused = 0,
-                // The server accepted the connection, so reopen it immediately. Benchmarks of this
-                // kind also measure how servers handle connections.
+                // The server accepted the connection, so reopen it immediately.
                 connection::BatchResult::Broken => refused = 0,
                 connection::BatchResult::Finished => break,
                 connection::BatchResult::Refused => {
@@ -255,7 +253,7 @@ impl BatchState {
         }
     }
 
-    /// Waits until a connection's next batch is due. Returns `None` if there are no more.
+    /// Waits until a connection's next batch is due. Returns `None` if no batches are left.
     async fn due(&self, line: &mut Connection, limit: &Rc<Limit>) -> Option<Due> {
         let worker = &self.worker;
         if self.done.get() || limit.is_aborted() {
@@ -280,7 +278,6 @@ impl BatchState {
                 started: worker.clock.now(),
             });
         };
-        // Requests not sent by the end of the load are unsent.
         let now = free_at.max(worker.clock.now());
         if now >= self.driver.until_ns || self.is_behind_the_end(now) {
             return None;
@@ -297,8 +294,7 @@ impl BatchState {
             }
             worker.clock.now()
         } else {
-            // It became due while the previous response was awaited, and has waited for its
-            // connection since then.
+            // The request has waited for its connection since it became due.
             intended
         };
         Some(Due {
@@ -307,7 +303,7 @@ impl BatchState {
         })
     }
 
-    /// Whether the run was stopped before the intended start of a request, so that it was never
+    /// Whether the run was stopped before the intended start, so that the request was never
     /// planned.
     fn is_behind_the_end(&self, intended_ns: u64) -> bool {
         let end = self.worker.recorder.borrow().arrivals_end_ns();

@@ -1,5 +1,5 @@
 //! Due times of paced connections. Workers and connections take turns, so that all requests
-//! together are evenly spread or follow a schedule.
+//! together follow a rate or schedule.
 
 use std::{cell::Cell, rc::Rc};
 
@@ -10,7 +10,7 @@ use plan::{Rate, Schedule, Share};
 pub struct BatchPace {
     /// Due times of the whole load.
     pub turns: Turns,
-    /// This worker's share of the turns, independent of its number of connections.
+    /// This worker's share of the turns, which does not depend on its number of connections.
     pub share: Share,
     /// Number of this worker's connections.
     pub connections: u64,
@@ -21,20 +21,20 @@ pub struct BatchPace {
 pub enum Turns {
     /// Evenly spaced at a rate.
     Even(Rate),
-    /// According to a schedule.
+    /// As drawn from a schedule.
     Drawn(Rc<Drawn>),
 }
 
-/// A schedule with a cache of its last count, for times that mostly ascend.
+/// A schedule with a cache of its last count, because requested times mostly ascend.
 #[derive(Debug)]
 pub struct Drawn {
     schedule: Schedule,
-    /// (time, number of turns before it).
+    /// A time and the number of turns before it.
     counted: Cell<(u64, u64)>,
 }
 
 impl Drawn {
-    /// The turns of a schedule.
+    /// Creates the turns of a schedule.
     #[must_use]
     pub fn turns(schedule: Schedule) -> Turns {
         let counted = Cell::new((0, 0));
@@ -74,7 +74,7 @@ impl Turns {
 
     fn before(&self, ns: u64) -> u128 {
         match self {
-            // The first turn at or after that time, rounded like `at`.
+            // Find the first turn at or after this time, with the same rounding as `at`.
             Turns::Even(Rate { count, per_ns }) => {
                 (u128::from(ns) * u128::from(*count)).div_ceil(u128::from((*per_ns).max(1)))
             }
@@ -84,7 +84,7 @@ impl Turns {
 }
 
 impl BatchPace {
-    /// When the n-th request (from 0) of a connection is due.
+    /// Returns when the n-th request (from 0) of a connection is due.
     #[must_use]
     pub fn intended(&self, connection: usize, n: u64) -> u64 {
         let own = u128::from(n) * u128::from(self.connections) + connection as u128;
@@ -92,7 +92,7 @@ impl BatchPace {
         self.turns.at(turn)
     }
 
-    /// Number of requests of a connection that are due before a time.
+    /// Returns the number of requests of a connection that are due before a time.
     #[must_use]
     pub fn due(&self, connection: usize, before_ns: u64) -> u64 {
         let turns = self.turns.before(before_ns);
@@ -101,7 +101,7 @@ impl BatchPace {
     }
 }
 
-/// Of the turns below `count`, how many are `first`, `first + of`, `first + 2 * of` and so on.
+/// Counts the turns `first`, `first + of`, `first + 2 * of` and so on that are below `count`.
 fn every(count: u128, first: u128, of: u64) -> u128 {
     count.saturating_sub(first).div_ceil(of.max(1).into())
 }

@@ -1,4 +1,4 @@
-//! Reads `cool-down`: how to wait between stages, and how the service is probed during that time.
+//! Reads `cool-down`: how to wait between stages, and how to probe the service during the wait.
 
 use plan::{Rate, units};
 
@@ -11,7 +11,8 @@ use crate::{
     findings::Findings,
 };
 
-/// Reads the cool-down. If it is absent, returns the default. `None` if it is disabled or invalid.
+/// Reads the cool-down, or returns the default if it is absent. Returns `None` if it is disabled or
+/// invalid.
 pub(super) fn read(
     entry: Option<&Entry>,
     names: &[(String, Mark)],

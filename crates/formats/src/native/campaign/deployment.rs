@@ -1,4 +1,5 @@
-//! Reads `tested` and `target-service`: the tested service, and the one whose capacity the report estimates.
+//! Reads `tested` and `target-service`: the tested service, and the service whose capacity the
+//! report estimates.
 
 use plan::{
     deployment::{Deployment, Scaling},
@@ -14,7 +15,7 @@ use crate::{
     findings::Findings,
 };
 
-/// Reads both. `None` if they are absent or one is invalid.
+/// Reads both services. Returns `None` if they are absent or one is invalid.
 pub(super) fn read(root: &Node, findings: &mut Findings) -> Option<Scaling> {
     let alone = match (root.entry("tested"), root.entry("target-service")) {
         (Some(tested), Some(target)) => {

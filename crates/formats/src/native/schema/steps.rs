@@ -22,7 +22,6 @@ fn step_object() -> Value {
     let mut step = object(&keys, step, &[]);
     step["minProperties"] = 1.into();
     step["maxProperties"] = 3.into();
-    // A step may also have `if` or, if it is a group, a name.
     step["if"] = json!({ "minProperties": 2 });
     step["then"] = json!({ "anyOf": [{ "required": ["if"] }, { "required": ["group"] }] });
     step["allOf"] =

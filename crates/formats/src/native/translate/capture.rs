@@ -18,7 +18,6 @@ use crate::{
 };
 
 impl Translator<'_> {
-    /// Reads captures: `{ id: $.id, etag: { header: etag } }`.
     pub(super) fn captures(&mut self, node: &Node) -> Vec<Capture> {
         let mut captures = Vec::new();
         for entry in read::map(node, "capture", self.findings) {
@@ -142,7 +141,7 @@ impl Translator<'_> {
         match entry.key.as_str() {
             "status" => {
                 let statuses = self.statuses(node, "status");
-                // A step that checks for a 404 expects it.
+                // A step that checks for a 404 expects that status.
                 request
                     .expected_status
                     .extend(statuses.iter().filter(|status| **status >= 400));

@@ -1,5 +1,5 @@
-//! Reads steps: mappings with one key (the method, `think`, `loop`, `log`, `leave`, `choose`) and
-//! optionally `if`. A mapping with `steps` and `if` or `group` is a block.
+//! Reads steps: mappings with one key (the method, `think`, `loop`, `log`, `exit`, `choose`) and
+//! optionally `if`.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ use crate::{
 };
 
 impl Translator<'_> {
-    /// Reads the steps of a scenario, or of setup or teardown. Variables that they capture are
+    /// Reads the steps of a scenario, of setup or of teardown. Variables that they capture are
     /// unset before.
     pub(super) fn flow(&mut self, node: &Node) -> Vec<Step> {
         self.later = captured(node).difference(&self.given).cloned().collect();
@@ -140,7 +140,7 @@ impl Translator<'_> {
             }
             return Vec::new();
         };
-        // Its steps are read even without a name, because other steps may use their captures.
+        // Read the steps of a group without a name too, because other steps may use their captures.
         let Some(name) = name else {
             return self.steps(steps);
         };
@@ -151,7 +151,7 @@ impl Translator<'_> {
         vec![Step::Block(Block { by, steps })]
     }
 
-    /// Reads the name of a group. It must be constant, because it is the name of a row.
+    /// Reads the name of a group, which must be constant because it names a row of the report.
     fn group_name(&mut self, node: &Node) -> Option<String> {
         let name = read::text(node, "group", self.findings)?;
         let problem = if self.is_beside_load {

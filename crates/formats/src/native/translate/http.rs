@@ -35,7 +35,7 @@ impl Translator<'_> {
             return None;
         };
         match self.constant(node)? {
-            // The address of an embedded target is known only at run time.
+            // The address of an embedded target is known only during the run.
             Value::String(text) if text.starts_with("lab:") => Some(text),
             Value::String(text) => {
                 self.check_url(&text, node.mark, "target");
@@ -116,7 +116,6 @@ impl Translator<'_> {
                 continue;
             };
             let name = text.strip_prefix("*.").unwrap_or(&text);
-            // IPv6 addresses have brackets only in URLs.
             let address = name.split('%').next().unwrap_or(name);
             let is_bare_v6 = address.parse::<std::net::Ipv6Addr>().is_ok();
             let authority = if is_bare_v6 {
@@ -178,7 +177,7 @@ impl Translator<'_> {
     }
 }
 
-/// Whether a text is a valid header name by RFC 9110.
+/// Whether a text is a valid header name (RFC 9110).
 fn is_token(name: &str) -> bool {
     !name.is_empty()
         && name

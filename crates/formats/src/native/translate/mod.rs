@@ -51,9 +51,7 @@ struct Translator<'a> {
     volumes: Volumes,
     mocks: Map<String, Value>,
     asides: Vec<(&'static str, Templates)>,
-    /// Variables that exist before the first step.
     given: BTreeSet<String>,
-    /// Variables that only later steps capture.
     later: BTreeSet<String>,
     groups: Vec<String>,
     is_beside_load: bool,
@@ -112,7 +110,7 @@ pub(super) fn rule_texts(node: Option<&Node>, key: &str, findings: &mut Findings
     texts
 }
 
-/// Repairs a stop rule that is not quoted. It contains `: `, so YAML reads it as a mapping.
+/// Repairs a stop rule without quotes, which YAML reads as a mapping because it contains `: `.
 fn passwords(background: Option<&BackgroundMqtt>) -> Vec<String> {
     let groups = background
         .into_iter()
@@ -193,7 +191,6 @@ impl Translator<'_> {
         plan.stop = self.stop_rules(root.get("stop"));
         plan.server = self.server(root.get("server"));
         plan.secrets.extend(passwords(background.as_ref()));
-        // A single iteration runs without background work.
         plan.background = background.filter(|_| !self.inputs.solo);
         self.judged_together(&plan);
         plan.assumed = self.assumed(root.get("assume"));
@@ -218,7 +215,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Addresses of the plan's mocks. Those that are not running get a placeholder.
+    /// Returns the addresses of the plan's mocks, with placeholders for those that are not running.
     fn places_of_mocks(&mut self, node: Option<&Node>) -> Map<String, Value> {
         let names = mocks::names_of(node, self.findings).into_iter();
         let started = &self.inputs.mocks;
@@ -421,7 +418,7 @@ impl Translator<'_> {
         self.templates.parse(node, self.findings)
     }
 
-    /// Reads a value that is known before the run. It may use only `$env` and `$testId`.
+    /// Reads a value that is known before the run. The value may use only `$env` and `$testId`.
     fn constant(&mut self, node: &Node) -> Option<Value> {
         let mut templates = Templates {
             strict: true,

@@ -20,7 +20,7 @@ use crate::{
 
 const MOST_CLIENTS: u32 = 1_000_000;
 const PAYLOAD: u32 = 256;
-/// Maximum size of a payload in bytes: that of a packet, less its topic.
+/// Maximum size of a payload in bytes: the maximum packet size minus the topic.
 const MOST_BYTES: u32 = 268_000_000;
 const CONNECT_EVERY_NS: u64 = 10 * MILLISECOND;
 const KEEP_ALIVE_S: u16 = 300;
@@ -104,7 +104,6 @@ impl Translator<'_> {
         };
         let text = self.text_of(host, "host")?;
         if text.starts_with(LAB) {
-            // The address is known only at run time.
             return Some(ServerAddress {
                 host: text,
                 port: None,
@@ -274,8 +273,8 @@ impl Translator<'_> {
         let client_id = self.word(node, "client-id");
         let username = self.word(node, "user").or_else(|| common.username.clone());
         let password = self.secret_word(node).or_else(|| common.password.clone());
-        // Client identifiers must be unique among concurrent runs, and the same in all processes of
-        // a run.
+        // Client identifiers must be unique among concurrent runs, but equal in all processes of a
+        // run.
         let run = self.inputs.run_name.unwrap_or_else(std::process::id);
         let usual = || format!("loadline-{run}-{kind}-%i");
         Some(Clients {

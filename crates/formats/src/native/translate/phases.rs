@@ -1,5 +1,5 @@
-//! Reads shapes of phases: constant, ramps, stairs and spikes, as rates or levels. Stairs and
-//! spikes become several named phases, so that each has a row in the report.
+//! Reads shapes of phases: constant, ramps, stairs and spikes. Stairs and spikes become several
+//! named phases, so that each has a row in the report.
 
 use plan::{LoadLevel, Rate, Shape, units};
 
@@ -8,7 +8,6 @@ use crate::{document::Node, native::read};
 
 const MOST_STAIRS: u64 = 1000;
 
-/// A part of a phase: all of it, a stair, or a part of a spike.
 pub(super) struct PhasePart {
     part: Option<String>,
     pub(super) duration_ns: u64,
@@ -133,8 +132,7 @@ impl Translator<'_> {
         stairs
     }
 
-    /// Reads a spike: from the base to the peak and back, immediately or by ramps, in the middle of
-    /// the phase or at a given time.
+    /// Reads a spike: from the base to the peak and back, immediately or by ramps.
     pub(super) fn spike(&mut self, node: &Node) -> Option<Vec<PhasePart>> {
         let base = match node.get("base") {
             Some(base) => self.amount(base, "base"),
@@ -244,7 +242,6 @@ impl Translator<'_> {
         let text = read::scalar(node, "level", self.findings)?;
         let level = read::grammar(node, LoadLevel::read(&text), self.findings)?;
         let Some(full) = self.volumes.full() else {
-            // Invalid volumes have already been reported.
             if !self.volumes.are_said() {
                 let text = format!(
                     "`{}` of what? Give each scenario a `volume`, for example volume: 35260/h; or write a rate, for example 10/s",

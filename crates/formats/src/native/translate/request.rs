@@ -12,21 +12,20 @@ use crate::{
     native::read::{self, entries},
 };
 
-/// Loop variable of repeated requests. It has a name of its own, so that it does not hide a loop
-/// counter.
+/// Loop variable of repeated requests. The separate name does not hide a loop counter.
 const TIMES: &str = "$times";
 const MOST_TIMES: f64 = 10_000.0;
 
 impl Translator<'_> {
-    /// Reads a request and repeats it: `times: 3` is three in a row, `0.1` one in ten iterations,
-    /// `2.5` two, and a third one in every other iteration.
+    /// Reads a request and repeats it. `times: 3` sends three in a row, `0.1` one in ten
+    /// iterations, and `2.5` two or three in turn.
     pub(super) fn requests(&mut self, step: &Entry) -> Vec<Step> {
         let times = self.times(step.value.get("times"));
         let (Some(request), Some(times)) = (self.request(step), times) else {
             return Vec::new();
         };
         let whole_number = times.floor();
-        // Rounds binary fractions: 2.1 is 2 and a tenth.
+        // Correct the rounding of binary fractions: 2.1 is 2 and a tenth.
         let percent = ((times - whole_number) * 1e8).round() / 1e6;
         let mut steps = Vec::new();
         let always = Step::Request(Box::new(request.clone()));
@@ -56,7 +55,7 @@ impl Translator<'_> {
     fn times(&mut self, node: Option<&Node>) -> Option<f64> {
         let Some(node) = node else { return Some(1.0) };
         let number = node.as_scalar().and_then(Value::as_f64);
-        // The probability is kept in millionths of a percent.
+        // The probability is stored in millionths of a percent.
         let number = number.filter(|n| (1e-6..=MOST_TIMES).contains(n));
         if number.is_none() {
             let text = format!(
@@ -186,7 +185,7 @@ impl Translator<'_> {
         node: Option<&Node>,
         body: &RequestBody,
     ) -> Vec<(String, Template)> {
-        // A login is sent before the token exists that the default header contains.
+        // A login is sent before the token in the default header exists.
         let is_known = |value: &Template| {
             value
                 .variables()

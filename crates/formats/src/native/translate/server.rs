@@ -1,4 +1,4 @@
-//! Reads `server`: server metrics, as `NAME=PLACE` or as a mapping.
+//! Reads `server`: server metrics in the form `NAME=PLACE`, or as a mapping.
 
 use plan::server::{self, MetricSource, PoolMetrics};
 

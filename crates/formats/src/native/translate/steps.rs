@@ -1,4 +1,4 @@
-//! Reads steps other than requests: `think`, `loop`, `leave`.
+//! Reads steps other than requests: `think`, `loop`, `exit`.
 
 use plan::{
     Template,
@@ -28,7 +28,6 @@ impl Translator<'_> {
         }
     }
 
-    /// Reads `1s`, or `{ time: 1s, jitter: 20% }`.
     pub(super) fn think(&mut self, node: &Node) -> Option<Think> {
         let (time, jitter) = if node.is_map() {
             entries(node, "think", model::THINK, self.findings);

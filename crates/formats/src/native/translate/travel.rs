@@ -35,7 +35,7 @@ impl Translator<'_> {
         if let Some(socket) = node.get("unix")
             && let Some(path) = read::text(socket, "unix", self.findings)
         {
-            // The folder of a plan is UTF-8 if its text refers to it.
+            // If the text of a plan refers to its folder, the folder's name is UTF-8.
             http.route.unix = Some(folder.join(path).to_string_lossy().into_owned());
         }
     }

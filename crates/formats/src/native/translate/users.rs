@@ -1,4 +1,4 @@
-//! Reads closed loads: a constant number of users, or phases in which it changes.
+//! Reads closed loads: a constant number of users, or phases with changing numbers.
 
 use plan::{Load, UserPhase};
 

@@ -20,8 +20,8 @@ use crate::{
 const BUILT_IN: &[&str] = &["$uuid", "$loopCount", "$loopElement"];
 
 impl Translator<'_> {
-    /// Reads `variables`: any value, the same for all users. `{ one-of: [a, b] }` gives each user
-    /// one of the values.
+    /// Reads `variables`: any value, equal for all users. `{ one-of: [a, b] }` gives each user one
+    /// of the values.
     pub(super) fn constants(&mut self, node: Option<&Node>) -> Vec<(String, Variable)> {
         let mut variables = Vec::new();
         for entry in node
@@ -33,7 +33,7 @@ impl Translator<'_> {
                 _ => self.constant(&entry.value).map(Variable::Constant),
             };
             if variable.is_none() {
-                // It counts as set, so that its uses are not reported too.
+                // The variable counts as set, so that its uses are not reported too.
                 self.templates.sets(&entry.key);
             }
             variables.extend(variable.map(|variable| (entry.key.clone(), variable)));
@@ -132,7 +132,7 @@ impl Translator<'_> {
         variables
     }
 
-    /// Environment variables that steps use. Each must be set.
+    /// Returns the environment variables that steps use. Each must be set.
     fn used_env(&mut self) -> Value {
         let uses = std::mem::take(&mut self.templates.uses);
         for (path, mark) in uses.iter().filter(|(path, _)| path.root() == "$env") {
@@ -176,7 +176,7 @@ impl Translator<'_> {
         let columns = node
             .get("columns")
             .map(|_| self.texts(node.get("columns"), "columns"));
-        // Without names of columns, the first line has them.
+        // Without explicit column names, the first line contains them.
         let header = match node.get("header") {
             Some(header) => read::boolean(header, "header", self.findings)?,
             None => columns.is_none(),

@@ -1,5 +1,4 @@
-//! Reads `volume`: how often a scenario starts at 1x. Either all scenarios have one or none has.
-//! Weights follow from volumes.
+//! Reads `volume`: how often a scenario starts at 1x. Weights follow from volumes.
 
 use plan::{
     Rate, Scenario,
@@ -47,7 +46,7 @@ impl Volumes {
 }
 
 impl Translator<'_> {
-    /// Reads the volumes. The load may refer to them, so they are read before it.
+    /// Reads the volumes before the load, which may refer to them.
     pub(super) fn volumes(&mut self, scenarios: Option<&Node>) -> Volumes {
         let items = scenarios.and_then(Node::as_list).unwrap_or_default();
         let has_volumes = items.iter().any(|item| item.get("volume").is_some());
@@ -84,7 +83,6 @@ impl Translator<'_> {
             );
         }
         let keys = entries(node, "volume", model::VOLUME, self.findings);
-        // The key may only be misspelled.
         if keys
             .iter()
             .any(|entry| !model::VOLUME.contains(&entry.key.as_str()))
@@ -101,7 +99,7 @@ impl Translator<'_> {
         read::grammar(number, Volume::read(&text, peak?), self.findings)
     }
 
-    /// Reads how to convert a mean to a peak. `None` if any part is invalid.
+    /// Reads how to convert a mean to a peak. Returns `None` if any part is invalid.
     fn peak_of(&mut self, node: &Node) -> Option<PeakRate> {
         let hours = node.get("hours").map(|hours| {
             self.number(

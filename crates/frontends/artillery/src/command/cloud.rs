@@ -1,4 +1,4 @@
-//! Flags for Artillery's cloud. Loads run on this machine, and results are not sent anywhere.
+//! Flags for Artillery's cloud. Loads run on this machine, and results are never uploaded.
 
 use session::SharedMessageSink;
 
@@ -8,7 +8,7 @@ const FAILED: u8 = 1;
 const NO_KEY: u8 = 7;
 const MOST_TAGS: usize = 10;
 
-/// Checks these flags before anything else.
+/// Checks the cloud flags before all others.
 pub fn check(
     args: &RunFlags,
     environment: &[(String, String)],
@@ -35,7 +35,7 @@ pub fn check(
     check_record(args, environment, sink)
 }
 
-/// Reads `NAME:VALUE,…`. Warns about anything else.
+/// Reads `NAME:VALUE,…`. Warns about other formats.
 fn check_tags(tags: &str, sink: &SharedMessageSink) -> Result<(), u8> {
     let tags: Vec<&str> = tags.split(',').map(str::trim).collect();
     let is_tag = |tag: &&str| {
@@ -56,7 +56,7 @@ fn check_tags(tags: &str, sink: &SharedMessageSink) -> Result<(), u8> {
     Ok(())
 }
 
-/// Results are not sent, but a missing key is still an error, because pipelines rely on it.
+/// Fails without a key, because pipelines rely on this error. Results are not uploaded.
 fn check_record(
     args: &RunFlags,
     environment: &[(String, String)],

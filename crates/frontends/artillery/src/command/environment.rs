@@ -1,4 +1,4 @@
-//! Environment variables of a script: those of the process, and those from `--dotenv`.
+//! Environment variables of a script, from the process and from `--dotenv`.
 
 use std::path::Path;
 

@@ -57,7 +57,7 @@ impl FrontEnd for Artillery {
             Ok(flags) => command(flags, sink),
             Err(error) => {
                 let _ = error.print();
-                // Help goes to standard output and is a success.
+                // Help is printed to standard output and counts as success.
                 if error.use_stderr() {
                     FAILED
                 } else {

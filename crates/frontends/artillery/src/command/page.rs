@@ -1,5 +1,4 @@
-//! `artillery report FILE`: creates a page from Artillery's report file. Prints the page's path to
-//! standard output and the summary to standard error.
+//! `artillery report FILE`: creates a page from Artillery's report file.
 
 use std::path::{Path, PathBuf};
 
@@ -27,7 +26,7 @@ fn page(file: &Path, output: Option<PathBuf>, sink: &SharedMessageSink) -> Resul
     let text = String::from_utf8_lossy(&bytes);
     let reported = rerendered(&text, &Zone::of_machine(), terminal::columns())
         .map_err(|error| format!("{name}{error}"))?;
-    // Artillery 1's files have other fields. Only those that the terminal shows are read.
+    // Files of Artillery 1 have other fields. Only those that the terminal shows are read.
     let import = import::read(&text)
         .or_else(|_| import::read(&reported))
         .map_err(|unknown| format!("{name}: {unknown}"))?;
@@ -37,7 +36,6 @@ fn page(file: &Path, output: Option<PathBuf>, sink: &SharedMessageSink) -> Resul
         path.push(".html");
         path.into()
     });
-    // The original would overwrite its own report.
     let place = |path: &Path| path.canonicalize().ok();
     if place(&output).is_some() && place(&output) == place(file) {
         return Err(format!(

@@ -1,4 +1,4 @@
-//! `artillery quick URL`: builds a script from flags.
+//! `artillery quick URL`: builds a script from the flags.
 
 use serde_json::json;
 

@@ -1,5 +1,4 @@
-//! `loadline artillery run`: Artillery's flags, standard output and exit codes, to the character.
-//! Loadline's own messages go to standard error.
+//! `loadline artillery run`: reproduces Artillery's flags, standard output and exit codes exactly.
 
 use std::{
     path::{Path, PathBuf},
@@ -41,7 +40,7 @@ pub fn run(args: &RunFlags, sink: &SharedMessageSink) -> u8 {
     let test_id = environment::get(&environment, "ARTILLERY_TEST_RUN_ID").map(ToOwned::to_owned);
     manner.run(test_id, |test_id| {
         let mut plan = crate::load(given(args, environment, test_id))?;
-        // The record shows what Artillery would show in its cloud service.
+        // The record shows the name that Artillery's cloud service would show.
         plan.name = args.name.clone().unwrap_or(plan.name);
         for (what, text) in [("note", &args.note), ("tags", &args.tags)] {
             plan.notes.extend(text.as_ref().map(|text| Note {
@@ -109,7 +108,7 @@ impl Manner<'_> {
                 return FAILED;
             }
         };
-        // The original notices this only after the run. The exit code is the same.
+        // Artillery notices this only after the run, with the same exit code.
         let tried = output.as_deref().map_or(Ok(()), exports::can_be_written);
         if let Err(line) = tried {
             sink.error(&line);
@@ -162,7 +161,7 @@ fn given(args: &RunFlags, environment: Vec<(String, String)>, test_id: &str) -> 
 
 /// Prints why the run was refused, in Artillery's words if possible.
 fn refused(errors: &LoadErrors, sink: &SharedMessageSink) -> u8 {
-    // Artillery prints its warnings before it fails. Our own are omitted.
+    // Artillery prints its warnings before it fails. Loadline's notes are omitted.
     let warnings = errors.notes.iter();
     warnings
         .filter(|note| note.text.starts_with("WARNING"))
@@ -249,7 +248,6 @@ fn execute(
     }
 }
 
-/// Path of the JSON report: a file, or a new file in an existing folder.
 fn output_path(named: &Path) -> Result<PathBuf, String> {
     if named.is_dir() {
         let zone = Zone::of_machine();

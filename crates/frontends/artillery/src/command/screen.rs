@@ -84,7 +84,6 @@ impl RunObserver for ScreenObserver {
             }
         }
         let outcome = console.outcome();
-        // Plugins print even with `--quiet`.
         sink.out(&outcome.text);
         if self.code == exit::PASS {
             self.code = match &outcome {
@@ -183,7 +182,7 @@ impl Observer for Screen {
     fn line(&mut self, line: &OutputLine) {
         match line {
             OutputLine::Log { text, .. } => self.sink.out(&format!("{text}\n")),
-            // A script's own output is not silenced by `--quiet`.
+            // `--quiet` does not silence a script's own output.
             OutputLine::Trace(text) | OutputLine::Text(text) => self.sink.out(text),
             OutputLine::Error(reason) => {
                 if let Some(print) = self.print() {

@@ -1,4 +1,4 @@
-//! The checks of the plugin `expect`, with their messages. Templates have already been expanded.
+//! The checks of the plugin `expect` and their messages. Templates have already been expanded.
 
 use engine::hook::Inspection;
 use query::{
@@ -106,7 +106,7 @@ pub fn jmespath(
     let expected = Some(description.unwrap_or(path.text()).into());
     let (kind, actual) = match word {
         JmesWord::Jmespath => ("jmespath", Some(path.text().into())),
-        // The plugin omits the expression in messages for this name.
+        // For this name, the plugin omits the expression from messages.
         JmesWord::Jpath => ("jpath", None),
     };
     match body {
@@ -145,7 +145,6 @@ pub fn content_type(
         ExpectBody::Json(value) if value.is_object() || value.is_array() => {
             return finding("contentType", true, wanted, Some("json".into()));
         }
-        // A body that is `null` counts as no body.
         ExpectBody::Broken | ExpectBody::Json(Value::Null) => {
             "could not parse response body as JSON".to_owned()
         }
@@ -220,7 +219,7 @@ pub fn cdn(hit: bool, inspection: &Inspection<'_>) -> ExpectedCheck {
     finding("cdnHit", ok, Some(expected.into()), Some(actual.into()))
 }
 
-/// Headers of which Node.js keeps only the first value.
+/// Headers whose first value Node.js keeps, ignoring repetitions.
 const ONCE: [&str; 12] = [
     "age",
     "content-length",
@@ -236,7 +235,7 @@ const ONCE: [&str; 12] = [
     "user-agent",
 ];
 
-/// Headers as Node.js returns them: names in lower case, values of repeated ones joined.
+/// Returns headers as Node.js does, with names in lower case and values of repeated headers joined.
 pub fn node_headers(headers: &[(String, String)]) -> Vec<(String, String)> {
     let mut joined: Vec<(String, String)> = Vec::new();
     for (name, value) in headers {

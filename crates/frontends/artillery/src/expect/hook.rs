@@ -1,5 +1,4 @@
-//! Hook for responses. Evaluates `expect`. For `metrics-by-endpoint`, names endpoints if names
-//! depend on what was sent.
+//! Hook for responses. Evaluates `expect` and names endpoints for `metrics-by-endpoint`.
 
 use std::sync::Arc;
 
@@ -30,7 +29,6 @@ const BUILT_IN: [&str; 5] = [
     "$scenarioFile",
 ];
 
-/// The hooks of a plan. `None` if they would have nothing to do.
 pub fn hooks(plan: &Plan) -> Result<Option<Arc<dyn Hooks>>, String> {
     let plugins = Plugins::from_settings(&plan.frontend_settings)?;
     let hook = Hook {
@@ -52,7 +50,7 @@ impl HookInterest for Hook {
         let expectations = expectations(request);
         let expects = !expectations.is_empty();
         let is = |options: fn(&Expect) -> bool| self.expect.as_ref().is_some_and(options);
-        // JSON output has a line for each response. Otherwise only steps with expectations matter.
+        // JSON output has a line for each response. Otherwise, only steps with expectations matter.
         let answers = is(|e| e.print == Some(Print::Json)) || expects && self.expect.is_some();
         Interest {
             headers: expects,
@@ -81,7 +79,7 @@ impl Hooks for Hook {
 }
 
 impl AnswerHook for Hook {
-    /// Name of the endpoint, if it depends on the URL that is sent.
+    /// Returns the name of the endpoint if it depends on the URL that is sent.
     fn call(&mut self, options: &mut RequestContext<'_>) -> Option<String> {
         let naming = self.endpoints.as_ref()?;
         let step = options.step;
@@ -153,7 +151,8 @@ fn unexpected(
             let name = step.spec.name.as_deref();
             let named = name.filter(|_| expect.names_only);
             let url = step.spec.url_text.expose();
-            // Use the text in the file. Expanded templates would give each user a name of its own.
+            // Use the text in the file, because expanded templates would yield a separate name for
+            // each user.
             let name = match named {
                 Some(name) => name.to_owned(),
                 None if url.starts_with('/') => format!("{base}{url}"),

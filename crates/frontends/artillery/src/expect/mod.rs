@@ -26,7 +26,6 @@ pub fn expectations(request: &Request) -> &[Expectation] {
     list.map_or(&[], |list| &list.0)
 }
 
-/// Stores expectations with their step.
 pub(crate) fn keep(expectations: Vec<Expectation>) -> Result<Option<Extension>, serde_json::Error> {
     if expectations.is_empty() {
         return Ok(None);
@@ -42,7 +41,7 @@ pub enum Expectation {
     ContentType(Template),
     HasProperty(Template),
     NotHasProperty(Template),
-    /// The header is present and not empty. Its name is in lower case.
+    /// The header is present and not empty. Holds its name in lower case.
     HasHeader(Template),
     HeaderEquals(Template, Template),
     Equals(Vec<Template>),
@@ -53,7 +52,7 @@ pub enum Expectation {
         path: JmesPath,
         description: Option<String>,
     },
-    /// A check that the plugin does not know. It reports this for each response.
+    /// A check that the plugin does not support. The plugin reports this for each response.
     Unsupported(String),
 }
 
@@ -83,7 +82,7 @@ impl Expectation {
     #[must_use]
     pub fn reads_body(&self) -> bool {
         match self {
-            // `json` needs a valid body. A template may expand to `json`.
+            // `json` requires a valid body. A template may expand to `json`.
             Expectation::ContentType(_)
             | Expectation::HasProperty(_)
             | Expectation::NotHasProperty(_)

@@ -4,10 +4,8 @@ use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Expect {
-    /// How results are printed. `None` for native runs.
     pub print: Option<Print>,
     pub on_failure: OnFailure,
-    /// Whether errors show only the names of requests.
     pub names_only: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Results of the expectations on one response. They are printed but not recorded.
+//! Results of the expectations on one response, which are printed but not recorded.
 
 use serde_json::Value;
 
@@ -23,7 +23,7 @@ impl ExpectedAnswer {
 pub struct ExpectedCheck {
     pub kind: String,
     pub ok: bool,
-    /// The expected value. `None` is `undefined`.
+    /// The expected value. `None` means `undefined`.
     pub expected: Option<Value>,
     pub actual: Option<Value>,
 }
@@ -34,6 +34,6 @@ pub struct Exchange {
     pub json: Option<Value>,
     pub headers: Vec<(String, String)>,
     pub body: String,
-    /// The user's variables. `None` is `undefined`.
+    /// Variables of the user. A value of `None` means `undefined`.
     pub variables: Vec<(String, Option<Value>)>,
 }

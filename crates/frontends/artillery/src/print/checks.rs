@@ -1,4 +1,4 @@
-//! Output of the plugins `ensure` and `apdex`. It is computed from Artillery's figures.
+//! Output of the plugins `ensure` and `apdex`, computed from Artillery's figures.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ pub struct CheckReport {
 
 pub(super) fn evaluate(plugins: &Plugins, metrics: &Metrics<'_>) -> CheckReport {
     let mut figures = figures(metrics);
-    // Conditions may use the score, which is not a metric.
+    // Conditions may use the Apdex score, which is not a metric.
     if let Some(score) = apdex_score(&figures).filter(|_| plugins.apdex_ms.is_some()) {
         figures.insert("apdex".to_owned(), score);
     }
@@ -31,7 +31,7 @@ pub(super) fn evaluate(plugins: &Plugins, metrics: &Metrics<'_>) -> CheckReport 
     let mut text = String::new();
     if !checks.is_empty() {
         text.push_str("\nChecks:\n");
-        // Passed checks come first, as in the original.
+        // As in the original, passed checks come first.
         for check in checks
             .iter()
             .filter(|c| c.holds)
@@ -96,7 +96,7 @@ fn judged(ensure: &Ensure, figures: &MetricFigures) -> Vec<CheckLine> {
         let count = |name: &str| figures.get(name).copied().unwrap_or(0.0);
         let created = count("vusers.created");
         let rate = (created - count("vusers.completed")) / created * 100.0;
-        // It is printed as `<` but evaluated as `<=`, as in the original.
+        // As in the original, the check is printed as `<` but evaluated as `<=`.
         checks.push(strict(
             format!("maxErrorRate < {}", number::decimal(most)),
             rate <= most,

@@ -1,5 +1,5 @@
 //! Output of the plugin `expect`: a block that includes the exchange on failure, or a line of JSON.
-//! It contains secrets, as the script requests, and is never recorded.
+//! It contains secrets, so it is never recorded.
 
 use query::value::{self, string_of};
 use serde_json::{Map, Value, json};

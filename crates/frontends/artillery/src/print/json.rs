@@ -1,4 +1,4 @@
-//! The file of `-o`: the aggregate and all periods, with keys in the order of the original.
+//! The file of `-o`: the aggregate and all periods, with keys in the original order.
 
 use measure::accumulator::Sketch;
 use serde_json::{Map, Value, json};
@@ -24,7 +24,7 @@ pub(super) fn render(periods: &Periods) -> String {
         "aggregate": object(&Metrics::from_tally(periods.total()), Value::from(last_ms)),
         "intermediate": intermediate,
     });
-    // The original's file does not end with a line feed.
+    // Artillery's file does not end with a line feed.
     serde_json::to_string_pretty(&report).unwrap_or_default()
 }
 
@@ -49,7 +49,6 @@ fn object(metrics: &Metrics<'_>, period: Value) -> Map<String, Value> {
         ("lastMetricAt", metrics.last_at()),
     ];
     for (name, at) in moments {
-        // A kind without samples has no first and last time.
         if let Some(at) = at {
             object.insert(name.into(), Value::from(at));
         }
@@ -60,7 +59,7 @@ fn object(metrics: &Metrics<'_>, period: Value) -> Map<String, Value> {
         .map(|(name, sketch)| (name.to_owned(), summary(sketch)))
         .collect();
     object.insert("summaries".into(), Value::Object(summaries.clone()));
-    // Both names have the same data, because tools read either.
+    // Write the data under both names, because tools read either.
     object.insert("histograms".into(), Value::Object(summaries));
     object
 }

@@ -1,4 +1,4 @@
-//! The layout of Artillery's console, to the character.
+//! Reproduces the layout of Artillery's console output exactly.
 
 use report::printable;
 
@@ -52,7 +52,7 @@ impl Layout<'_> {
             match figure {
                 ShownMetric::Value(value) => self.line(&format!("{name}:"), value, &mut out),
                 ShownMetric::Statistics(statistics) => {
-                    // Only labels that are followed by a value are cut.
+                    // Only labels before a value are truncated.
                     out.push_str(&format!("{name}:\n"));
                     for (of, value) in statistics {
                         self.line(&format!("  {of}:"), value, &mut out);

@@ -22,7 +22,7 @@ impl<'a> Metrics<'a> {
         Metrics { part }
     }
 
-    /// All metrics, ordered by the UTF-16 code units of their names.
+    /// Returns all metrics, ordered by the UTF-16 code units of their names.
     pub(super) fn sorted(&self) -> Vec<(&'a str, Metric<'a>)> {
         let counters = self
             .part
@@ -43,7 +43,8 @@ impl<'a> Metrics<'a> {
         all
     }
 
-    /// Requests per second between the first and the last one, over at least a second.
+    /// Returns the requests per second between the first and the last request, over at least a
+    /// second.
     pub(super) fn rates(&self) -> Vec<(&'static str, u64)> {
         let (Some(requests), Some(first), Some(last)) = (
             self.part.counters.get(REQUESTS),
@@ -56,7 +57,7 @@ impl<'a> Metrics<'a> {
         vec![(REQUEST_RATE, (requests * 1000 + ms / 2) / ms)]
     }
 
-    /// Counters in the order of the file, which is that of their first use.
+    /// Returns the counters in the order of the file, which is that of their first use.
     pub(super) fn counters(&self) -> Vec<(&'a str, u64)> {
         let mut counters: Vec<(&str, u64)> = self
             .part
@@ -75,7 +76,7 @@ impl<'a> Metrics<'a> {
             .map(|(name, sketch)| (name.as_str(), sketch))
     }
 
-    /// When a kind of metric first or last occurred, in milliseconds since 1970.
+    /// Returns when a type of metric first or last occurred, in milliseconds since 1970.
     pub(super) fn at(&self, first: bool, kind: &str) -> Option<u64> {
         if first {
             self.part.firsts.get(kind).copied()

@@ -1,5 +1,5 @@
-//! Artillery's console output and `-o` file, to the character. They come from the front end's
-//! figures, whose definitions differ from the native ones.
+//! Reproduces Artillery's console output and `-o` file exactly, from the front end's figures, whose
+//! definitions differ from the native ones.
 
 mod checks;
 mod expect;
@@ -27,7 +27,7 @@ pub use zone::Zone;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PrintOptions {
-    /// Width in columns: 79, or that of a narrower terminal, but at least 50.
+    /// Width in columns: 79, or the width of a narrower terminal, but at least 50.
     pub width: usize,
     pub hidden: Vec<String>,
     pub quiet: bool,
@@ -123,7 +123,6 @@ impl Console {
         }
     }
 
-    /// Returns the output of a recorded run.
     pub fn replay(
         run: &Run,
         zone: Zone,

@@ -7,7 +7,7 @@ pub(super) fn rounded(value: f64) -> f64 {
 }
 
 pub(super) fn decimal(value: f64) -> String {
-    // Rust prints whole floats without a decimal point, and otherwise the shortest exact digits.
+    // Rust prints whole floats without a decimal point, and others with the shortest exact digits.
     format!("{value}")
 }
 

@@ -84,7 +84,7 @@ fn newer(aggregate: &Map<String, Value>) -> Result<RenderedFigures, RerenderErro
             ShownMetric::Value(format!("{}/sec", text(value))),
         ));
     }
-    // Both have the same data. Older files have only one of them.
+    // Both keys have the same data, and older files have only one of them.
     let summaries = if aggregate.contains_key("summaries") {
         section(aggregate, "summaries")?
     } else {
@@ -134,7 +134,6 @@ fn older(aggregate: &Map<String, Value>) -> RenderedFigures {
         ("requestsCompleted", "http.responses"),
     ] {
         let value = aggregate.get(key).filter(|value| value.is_number());
-        // If zero scenarios were skipped, Artillery 1 did not report it.
         if let Some(value) = value.filter(|n| key != "scenariosAvoided" || n.as_f64() != Some(0.0))
         {
             figures.push((name.to_owned(), ShownMetric::Value(text(value))));

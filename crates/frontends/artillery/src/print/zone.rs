@@ -1,4 +1,4 @@
-//! Time of day in Artillery's format: `12:33:20(+0000)`.
+//! Formats the time of day like Artillery: `12:33:20(+0000)`.
 
 use jiff::{
     Timestamp,
@@ -19,7 +19,6 @@ impl Zone {
         Zone(Offset::from_seconds(seconds).map_or(TimeZone::UTC, TimeZone::fixed))
     }
 
-    /// Formats a time, given in nanoseconds since 1970.
     pub(super) fn time(&self, wall_ns: u64) -> String {
         let moment = Timestamp::from_nanosecond(i128::from(wall_ns)).unwrap_or_default();
         moment

@@ -1,7 +1,6 @@
 //! First pass of templates: expands `config` once before the run.
 //!
-//! Values of virtual users are undefined in this pass. Only default headers and cookies keep such
-//! templates for the second pass.
+//! Values of virtual users are undefined in this pass.
 
 use plan::{
     Template,
@@ -71,7 +70,6 @@ struct FirstPass<'a> {
 }
 
 impl FirstPass<'_> {
-    /// Expands a node. `None` if the result is undefined; its key is then dropped.
     fn node(&mut self, node: &Node, place: ExpandScope) -> Option<Node> {
         let data = match &node.data {
             _ if place == ExpandScope::Left => node.data.clone(),

@@ -11,7 +11,7 @@ use formats::{
     open,
 };
 
-/// Step 1: merges each file over the previous ones, `--config` last.
+/// Step 1: merges each file over the previous ones, with `--config` last.
 pub(super) fn read_files(
     inputs: &ArtilleryInputs,
     read: ReadFile<'_>,

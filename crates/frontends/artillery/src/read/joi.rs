@@ -1,8 +1,7 @@
-//! Validates a script by Artillery's schema, with its messages. Reports the first problem and its
-//! position.
+//! Validates a script by Artillery's schema, with Artillery's messages.
 //!
-//! Two things are accepted that the engine supports and the schema forbids: `think` with `jitter`,
-//! and `parallel` with `limit`.
+//! Accepts two features that the schema forbids: `think` with `jitter`, and `parallel` with
+//! `limit`.
 
 use serde_json::Value;
 

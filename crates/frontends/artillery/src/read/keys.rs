@@ -1,5 +1,5 @@
 //! All keys of Artillery scripts, and how they are supported. Validation and documentation use this
-//! list. Artillery ignores other keys.
+//! list.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyLevel {

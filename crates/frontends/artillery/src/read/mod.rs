@@ -24,7 +24,7 @@ use formats::{
     findings::Findings,
 };
 
-/// Reader of scripts. A script is a map with `scenarios` or `config`.
+/// Reader of scripts, which are maps with `scenarios` or `config`.
 #[derive(Debug)]
 pub struct ArtilleryScripts;
 
@@ -36,7 +36,7 @@ impl TestFileReader for ArtilleryScripts {
     fn detects(&self, file: &FileSample<'_>) -> bool {
         match file.root() {
             Some(root) => root.get("scenarios").is_some() || root.get("config").is_some(),
-            // A file with syntax errors still goes to this reader, which reports their position.
+            // Accept files with syntax errors too, because this reader reports their position.
             None => file.is_broken() && file.has_suffix(&["yml", "yaml", "json"]),
         }
     }
@@ -61,7 +61,6 @@ pub fn translate_text(name: &str, text: &str) -> Result<Plan, LoadErrors> {
     load_text(Inputs::default(), name, text)
 }
 
-/// Like [`load`], for the text of a script.
 pub fn load_text(inputs: Inputs, name: &str, text: &str) -> Result<Plan, LoadErrors> {
     let inputs = Inputs {
         files: vec![name.into()],

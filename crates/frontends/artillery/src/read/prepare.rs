@@ -1,5 +1,4 @@
-//! Prepares a script as Artillery does, step by step in its order: files, environment, target,
-//! `-k`, payloads, overrides, variables, first pass of templates.
+//! Prepares a script in the same steps and order as Artillery.
 
 use std::{
     collections::BTreeSet,
@@ -32,7 +31,6 @@ pub(super) struct Script {
     pub env_used: BTreeSet<String>,
 }
 
-/// Prepares a script. `None` if nothing is left to check.
 pub(super) fn prepare(
     inputs: &ArtilleryInputs,
     read: ReadFile<'_>,
@@ -90,7 +88,6 @@ fn env_used(root: &Node, inputs: &ArtilleryInputs) -> BTreeSet<String> {
     used
 }
 
-/// Whether a target was set before expansion.
 fn has_target(root: &Node, inputs: &ArtilleryInputs) -> bool {
     let config = root.get("config");
     let environment = || {
@@ -118,7 +115,7 @@ fn ensure_config(root: &mut Node) {
     }
 }
 
-/// Step 2: merges the environment over the configuration, lists by index.
+/// Step 2: merges the environment over the configuration, with lists by index.
 fn merge_environment(root: &mut Node, inputs: &ArtilleryInputs, findings: &mut Findings) {
     let Some(name) = &inputs.environment else {
         return;
@@ -167,7 +164,7 @@ fn set_insecure(root: &mut Node, inputs: &ArtilleryInputs, findings: &mut Findin
     }
 }
 
-/// Step 5a: turns a single payload into a list. `-p` sets its file.
+/// Step 5a: turns a single payload into a list, and sets its file from `-p`.
 fn list_payloads(root: &mut Node, inputs: &ArtilleryInputs, findings: &mut Findings) {
     let Some(payload) = root
         .get_mut("config")

@@ -1,4 +1,4 @@
-//! Numbers with 64 significant bits, like x86-64's `long double`. wrk divides with these, and the
+//! Numbers with 64 significant bits, like x86-64's `long double`. wrk divides with them, and the
 //! last bit decides whether 2.065 prints as 2.07 or 2.06.
 
 /// Mantissa × 2^exponent. The highest bit of the mantissa is set, or the number is 0.
@@ -53,7 +53,6 @@ impl Extended {
         }
     }
 
-    /// Formats as `%.nf` with 0 or 2 decimals. Ties round to even.
     pub(super) fn print(self, decimals: usize) -> String {
         let scale = if decimals == 0 { 1 } else { 100 };
         let scaled = u128::from(self.mantissa) * scale;
@@ -82,7 +81,6 @@ mod tests {
 
     #[test]
     fn the_last_bit_decides_about_halves() {
-        // The result of printf("%.2Lf", n / 1000.0L).
         for (n, text) in [
             (2065.0, "2.07"),
             (1575.0, "1.58"),

@@ -1,5 +1,4 @@
-//! Accepted and refused responses as separate figures, from the native ones. wrk counts them
-//! together.
+//! Separate figures for accepted and refused responses. wrk counts both together.
 
 use measure::{OutcomeClass, TimeKind, label};
 
@@ -20,7 +19,6 @@ struct Side {
 }
 
 impl Goodput {
-    /// `None` if no response was a refusal.
     #[must_use]
     pub fn from_run(run: &Run, runtime_ns: u64) -> Option<Goodput> {
         let all = run.totals.label(label::ALL);

@@ -1,4 +1,4 @@
-//! The figures as JSON, both exact and as wrk shows them.
+//! Writes the figures as JSON, both exact and as wrk prints them.
 
 use serde_json::{Value, json};
 

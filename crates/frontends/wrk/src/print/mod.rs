@@ -1,4 +1,5 @@
-//! The output of wrk and wrk2, to the character. Corrected latencies exist only here and in `done`.
+//! Reproduces the output of wrk and wrk2 character by character. Corrected latencies exist only
+//! here and in `done`.
 
 mod extended;
 mod goodput;
@@ -109,7 +110,7 @@ fn calibrations_of(part: &Tally) -> Vec<(u64, u64)> {
 }
 
 impl WrkReport {
-    /// Creates the report of a run. `url` is the URL as typed; the record has it without secrets.
+    /// Creates the report of a run. `url` is the URL as typed.
     #[must_use]
     pub fn from_run(run: &Run, url: Option<&str>) -> WrkReport {
         let mut part = Tally::default();
@@ -258,8 +259,8 @@ impl WrkReport {
         ));
     }
 
-    /// How wrk's correction changes p99: measured and shown, in microseconds. `None` if it changes
-    /// by less than a tenth.
+    /// Returns the p99 before and after wrk's correction, in microseconds. `None` if they differ by
+    /// less than a tenth.
     #[must_use]
     pub fn moved_p99(&self) -> Option<(u64, u64)> {
         let PrintedLatency::Wrk {

@@ -1,4 +1,5 @@
-//! Figures and percentile table of wrk2's HdrHistogram, with 3 digits and in microseconds.
+//! Statistics and percentile table of wrk2's HdrHistogram, with 3 significant digits and in
+//! microseconds.
 
 use measure::{accumulator::ValueCounts, histogram};
 
@@ -24,7 +25,7 @@ impl Spectrum {
         self.count
     }
 
-    /// Lowest value of the lowest cell. The maximum integer if there are no values.
+    /// Returns the lowest value of the lowest bucket. The maximum integer if there are no values.
     #[must_use]
     pub fn min(&self) -> u64 {
         self.cells.pairs().first().map_or(u64::MAX, |pair| pair.0)
@@ -51,7 +52,6 @@ impl Spectrum {
         self.medians().map(|(value, n)| value * n).sum::<f64>() / self.count as f64
     }
 
-    /// The standard deviation. 0 if there are no values.
     #[must_use]
     pub fn stdev(&self) -> f64 {
         if self.count == 0 {
@@ -65,7 +65,6 @@ impl Spectrum {
         (sum / self.count as f64).sqrt()
     }
 
-    /// Percentage of values within one standard deviation of the mean. NaN if there are none.
     #[must_use]
     pub fn within_stdev(&self) -> f64 {
         let (mean, stdev) = (self.mean(), self.stdev());
@@ -78,7 +77,6 @@ impl Spectrum {
         n as f64 / self.count as f64 * 100.0
     }
 
-    /// Highest value of the cell that contains the percentile. 0 if there are no values.
     #[must_use]
     pub fn percentile(&self, p: f64) -> u64 {
         let wanted = ((p.min(100.0) / 100.0 * self.count as f64 + 0.5) as u64).max(1);
@@ -146,8 +144,6 @@ impl Spectrum {
                 line(last, next, seen);
                 let halvings = (100.0 / (100.0 - next)).log2() as i32 + 1;
                 next += 100.0 / (TICKS * 2f64.powi(halvings));
-                // The last cell would have infinitely many ticks, so the table ends with one more
-                // line.
                 if seen == self.count {
                     break;
                 }

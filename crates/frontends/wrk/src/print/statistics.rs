@@ -1,4 +1,4 @@
-//! wrk's statistics, and the correction of latencies that it applies.
+//! wrk's statistics, including its correction of latencies.
 
 use measure::accumulator::ValueCounts;
 
@@ -25,13 +25,12 @@ impl Statistics {
         self.counts.pairs().len()
     }
 
-    /// The nth distinct value, counted from 1, and how often it occurs.
     #[must_use]
     pub fn nth(&self, n: usize) -> Option<(u64, u64)> {
         self.counts.pairs().get(n.checked_sub(1)?).copied()
     }
 
-    /// The minimum. The maximum integer if there are no values.
+    /// Returns the minimum. The maximum integer if there are no values.
     #[must_use]
     pub fn min(&self) -> u64 {
         self.counts.pairs().first().map_or(u64::MAX, |pair| pair.0)
@@ -54,7 +53,6 @@ impl Statistics {
         sum as f64 / self.count as f64
     }
 
-    /// The sample standard deviation. 0 for fewer than two values.
     #[must_use]
     pub fn stdev(&self) -> f64 {
         if self.count < 2 {
@@ -66,7 +64,6 @@ impl Statistics {
         (sum / (self.count - 1) as f64).sqrt()
     }
 
-    /// Percentage of values within one standard deviation of the mean. NaN if there are none.
     #[must_use]
     pub fn within_stdev(&self) -> f64 {
         let (mean, stdev) = (self.mean(), self.stdev());
@@ -78,7 +75,7 @@ impl Statistics {
         n as f64 / self.count as f64 * 100.0
     }
 
-    /// The percentile by wrk's definition of rank. 0 if there are no values.
+    /// Returns the percentile by wrk's definition of rank. 0 if there are no values.
     #[must_use]
     pub fn percentile(&self, p: f64) -> u64 {
         let rank = (p / 100.0 * self.count as f64 + 0.5).round() as u64;
@@ -92,17 +89,15 @@ impl Statistics {
         0
     }
 
-    /// Applies wrk's correction: for each value of at least twice the interval, adds values below
-    /// it at every interval. An interval of 0, for which the original would not terminate, changes
-    /// nothing.
+    /// Applies wrk's correction: each value of at least twice the interval also adds smaller
+    /// values, one per interval.
     #[must_use]
     pub fn corrected(&self, expected: u64) -> Statistics {
         let max = self.max();
         if expected == 0 || self.count == 0 || max < expected.saturating_mul(2) {
             return self.clone();
         }
-        // Values by their remainder, in descending order. Added values come from all values that
-        // are whole intervals above.
+        // `made_up[at]` counts what larger values add at `at`, so go from high to low values.
         let mut came = vec![0u64; max as usize + 1];
         for (value, n) in self.counts.pairs() {
             came[*value as usize] = *n;
@@ -120,7 +115,6 @@ impl Statistics {
     }
 }
 
-/// Expected time between two responses on a connection, in microseconds.
 #[must_use]
 pub fn expected_us(runtime_us: u64, requests: u64, connections: u64) -> Option<u64> {
     let per_connection = requests.checked_div(connections)?;
@@ -139,8 +133,6 @@ mod tests {
 
     #[test]
     fn the_published_example_of_a_server_with_two_speeds() {
-        // 90 % take 100 us and 10 % take 1000 us on one connection. The mean is measured as 190 us
-        // and shown as 286 us.
         let measured = from_pairs(&[(100, 900), (1000, 100)]);
         assert_eq!(measured.mean(), 190.0);
         let expected = expected_us(190_000, 1000, 1).expect("an interval");
@@ -152,8 +144,8 @@ mod tests {
 
     #[test]
     fn pipelining_halves_its_latency() {
-        // A batch takes 1600 us. The more responses it has, the lower is the figure and the more
-        // values there are.
+        // A batch takes 1600 us. The more responses a batch has, the lower the mean and the more
+        // values are added.
         for (depth, mean, times) in [
             (4, 1200.0, 3),
             (8, 1000.0, 7),

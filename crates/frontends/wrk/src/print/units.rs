@@ -1,8 +1,9 @@
-//! Formats numbers with units, to the character.
+//! Formats numbers with units exactly as wrk does.
 
 use super::extended::Extended;
 
-/// Moves to the next unit from 0.85 of it on. The last unit is never reached, as in the original.
+/// Units of a number. The next unit is used from 0.85 of it on. As in wrk, the last unit is never
+/// used.
 struct PercentileRow {
     step: u32,
     names: &'static [&'static str],
@@ -69,7 +70,6 @@ pub(super) fn binary(bytes: f64) -> String {
     BINARY.format(bytes, 2)
 }
 
-/// Right-aligned, with trailing blanks for shorter units. Cut if it is too wide.
 pub(super) fn column(text: &str, width: usize) -> String {
     let letters = text
         .bytes()

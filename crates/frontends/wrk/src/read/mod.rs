@@ -33,7 +33,7 @@ pub struct WrkCommand {
     pub timeout_ns: u64,
     pub rate: Option<u64>,
     pub at_random: bool,
-    /// Loadline's own option: writes exact figures.
+    /// File for the exact figures, an option that wrk does not have.
     pub json: Option<PathBuf>,
     pub arguments: Vec<String>,
 }
@@ -44,7 +44,8 @@ impl WrkCommand {
         self.connections / self.threads.max(1)
     }
 
-    /// Parses a header. `None` for headers that wrk drops, which lack a colon followed by a space.
+    /// Parses a header. Returns `None` without a colon followed by a space, because wrk drops such
+    /// headers.
     #[must_use]
     pub fn header(text: &str) -> Option<(String, String)> {
         let (name, rest) = text.split_once(':')?;
@@ -55,7 +56,6 @@ impl WrkCommand {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReadOutcome {
-    /// Text to print to standard output first.
     pub out: String,
     pub err: String,
     /// The command to run. `None` if only text is printed, with exit code 1.
@@ -64,7 +64,6 @@ pub struct ReadOutcome {
 
 const SECOND: u64 = 1_000_000_000;
 
-/// Parses arguments, without the program's name. Options of wrk2, such as a rate, select wrk2.
 #[must_use]
 pub fn read(arguments: &[String], named: Persona) -> ReadOutcome {
     let scanned = options::scan(arguments, &SPECS);
@@ -110,7 +109,6 @@ const fn long_only(letter: char, long: &'static str, value: bool) -> Spec {
     }
 }
 
-/// The options. As in the original, `-h` is missing and `-r` is refused without a message.
 const SPECS: [Spec; 15] = [
     spec('c', "connections", true),
     spec('d', "duration", true),
@@ -169,7 +167,6 @@ impl Default for CommandOptions {
 }
 
 impl CommandOptions {
-    /// Applies an option. Returns false if usage must be printed.
     fn take(&mut self, found: &ScannedOption, persona: Persona, reading: &mut ReadOutcome) -> bool {
         let (letter, value) = match found {
             ScannedOption::Option(letter, value) => (*letter, value.as_deref().unwrap_or_default()),

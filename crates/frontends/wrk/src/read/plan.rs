@@ -1,5 +1,4 @@
-//! Turns a wrk command into a plan. The bytes of requests come from the script, or from URL and
-//! headers.
+//! Converts a wrk command to a plan. Requests come from the script, or from the URL and headers.
 
 use plan::{
     ArrivalProcess, FirstArrival, Format, Load, Note, Phase, Plan, PoolPolicy, Rate, Shape,
@@ -48,7 +47,6 @@ impl WrkCommand {
         let title = script.unwrap_or_else(|| self.url.clone());
         let mut plan = Plan::new(title, Format("wrk"), self.url.clone(), load, batch);
         plan.http.timeouts = Timeouts {
-            // A limit of zero cannot be enforced.
             total_ns: Some(self.timeout_ns).filter(|ns| *ns > 0),
             headers_ns: None,
             idle_ns: None,

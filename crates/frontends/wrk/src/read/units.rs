@@ -11,7 +11,6 @@ const TIME: Units = Units {
 
 struct Units {
     step: u64,
-    /// Names in lower case. The first is the unit 1; each further one is larger by the step.
     names: &'static [&'static str],
 }
 
@@ -26,7 +25,7 @@ pub(super) fn seconds(text: &str) -> Option<u64> {
 fn scan(text: &str, units: &Units) -> Option<u64> {
     let (number, rest) = whole_number(text)?;
     let rest = rest.trim_start_matches(is_blank);
-    // The original reads at most two characters, until a blank.
+    // wrk reads at most two characters, up to the first blank.
     let unit: String = rest.chars().take(2).take_while(|c| !is_blank(*c)).collect();
     if unit.is_empty() {
         return Some(number);
@@ -41,7 +40,6 @@ fn is_blank(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\n' | '\r' | '\x0b' | '\x0c')
 }
 
-/// Parses a whole number like C: leading blanks and a sign are allowed, and negative numbers wrap.
 fn whole_number(text: &str) -> Option<(u64, &str)> {
     let text = text.trim_start_matches(is_blank);
     let (negative, digits) = match text.strip_prefix('-') {
@@ -55,7 +53,6 @@ fn whole_number(text: &str) -> Option<(u64, &str)> {
     if digits.is_empty() {
         return None;
     }
-    // On overflow, the result is the maximum, without sign.
     let number = match digits.parse::<u64>() {
         Ok(number) if negative => number.wrapping_neg(),
         Ok(number) => number,

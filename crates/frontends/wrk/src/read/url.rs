@@ -1,11 +1,10 @@
-//! Parts of a URL as wrk sees them: slices of the text, not decoded.
+//! The parts of a URL as wrk splits it, without decoding.
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UrlParts {
     pub scheme: String,
     pub host: String,
     pub port: Option<String>,
-    /// The path with query and fragment. `/` if there is none.
     pub path: String,
 }
 
@@ -23,7 +22,6 @@ impl UrlParts {
     }
 }
 
-/// Splits a URL. `None` if scheme or host is missing, or if it is invalid.
 #[must_use]
 pub fn parts(text: &str) -> Option<UrlParts> {
     if text.bytes().any(|b| b <= b' ' || b == 0x7f) {

@@ -1,4 +1,4 @@
-//! Usage text of wrk and wrk2. Options are in the original order.
+//! Usage texts of wrk and wrk2, with options in the original order.
 
 use super::Persona;
 

@@ -20,7 +20,6 @@ pub(super) struct Greeting {
     pub is_brief: bool,
     pub window: Option<u16>,
     pub will: Option<BrokerMessage>,
-    /// One and a half times the keep-alive. `None` means no limit.
     pub keep_alive: Option<Duration>,
 }
 
@@ -67,7 +66,6 @@ fn id_of(pid: QosPid) -> (QoS, u16) {
 }
 
 fn pid(id: u16) -> Pid {
-    // An identifier is never 0: it comes from a codec that rejects 0, or it is counted from 1.
     Pid::try_from(id.max(1)).unwrap_or_default()
 }
 
@@ -86,7 +84,6 @@ fn new(packet: impl Into<v5::Packet>) -> Vec<u8> {
 }
 
 impl Speech {
-    /// Parses a CONNECT. `None` if it is invalid or of an unknown version.
     pub fn greeted(packet: &[u8]) -> Option<(Speech, Greeting)> {
         if let Ok(Some(v3::Packet::Connect(connect))) = v3::Packet::decode(packet) {
             let will = connect.last_will.map(|will| BrokerMessage {
@@ -164,7 +161,6 @@ impl Speech {
         }
     }
 
-    /// Parses a packet. `None` if it is invalid.
     pub fn heard(self, packet: &[u8]) -> Option<ClientRequest> {
         match self {
             Speech::V3 => heard_v3(v3::Packet::decode(packet).ok()??),

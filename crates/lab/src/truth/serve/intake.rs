@@ -1,4 +1,4 @@
-//! Accepts connections, reads requests, and assigns an arrival and a result to each request.
+//! Accepts connections, reads requests, and determines the arrival time and result of each request.
 
 use std::cmp::Reverse;
 use std::io;
@@ -23,7 +23,6 @@ impl Serve {
             };
             match accept_with(listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) {
                 Ok(socket) => {
-                    // This fails only if the connection is closed, which reading will notice.
                     let _ = sockopt::set_tcp_nodelay(&socket, true);
                     let token = self.conns.insert(|number| Conn::new(number, socket));
                     if let Some(conn) = self.conns.get(token)
@@ -35,7 +34,6 @@ impl Serve {
                 }
                 Err(Errno::AGAIN) => return Ok(()),
                 Err(Errno::INTR | Errno::CONNABORTED) => {}
-                // Usually "too many open files". Connections wait in the backlog.
                 Err(_) => {
                     self.accept_again = Some(self.now + ACCEPT_PAUSE);
                     return self.poll.change(listener, LISTENER, EventFlags::empty());
@@ -149,7 +147,8 @@ impl Serve {
     }
 
     fn enqueue(&mut self, token: u64, due: u64, make: impl FnOnce(u64) -> Pending) {
-        // After a request that is never answered, no response could be matched to its request.
+        // Ignore requests after one that is never answered, because HTTP/1.1 responses must be in
+        // order.
         let Some(conn) = self.conns.get(token).filter(|conn| !conn.muted) else {
             return;
         };

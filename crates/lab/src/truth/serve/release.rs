@@ -1,4 +1,4 @@
-//! Releases responses and resets at their times. Reads the clock right before each write.
+//! Releases responses and resets when they are due. Reads the clock right before each write.
 
 use std::cmp::Reverse;
 
@@ -56,7 +56,7 @@ impl Serve {
                     &made
                 }
             };
-            // Counted before it is written, so that a client that has a response finds it counted.
+            // Count before writing, so that a client with a response always finds it counted.
             if pending.entry.is_some() {
                 ledger.answered(answer.code, self.now.saturating_sub(pending.turn));
             }

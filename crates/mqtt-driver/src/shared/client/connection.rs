@@ -15,7 +15,6 @@ pub(super) struct Connection {
     pub blocked_since: Option<u64>,
     out: Vec<u8>,
     taken: usize,
-    /// How many bytes were written before `out`.
     before: u64,
     open: Rc<Cell<u64>>,
 }
@@ -38,7 +37,6 @@ impl Connection {
         &mut self.out
     }
 
-    /// Position after the last byte, in the byte stream of the connection.
     pub fn end(&self) -> u64 {
         self.before + self.out.len() as u64
     }
@@ -47,7 +45,6 @@ impl Connection {
         self.before + self.taken as u64
     }
 
-    /// How many bytes wait for the socket.
     pub fn waiting(&self) -> usize {
         self.out.len() - self.taken
     }
@@ -67,7 +64,7 @@ impl Connection {
         self.before += self.out.len() as u64;
         self.taken = 0;
         self.out.clear();
-        // There may be many idle connections, so free the memory.
+        // Free the memory, because there may be many idle connections.
         if self.out.capacity() > 1024 && !is_busy {
             self.out = Vec::new();
         }

@@ -58,7 +58,6 @@ impl Client {
         Ok(())
     }
 
-    /// Which operation incoming bytes count for: subscribing or publishing.
     fn label_of_reads(&self, shared: &DriverState, is_greeting: bool) -> LabelId {
         match &self.config.outgoing {
             _ if is_greeting => shared.labels.connect,
@@ -203,7 +202,7 @@ impl Client {
             add(&shared.counts.reconnected, 1);
         }
         let is_first = !std::mem::replace(&mut state.was_up, true);
-        // If a clean session was requested, an old one is ignored.
+        // After a request for a clean session, ignore an old one.
         let session_present = connack.session_present && !self.config.clean;
         if connack.session_present && self.config.clean {
             let line = "the server says that it kept a session, where a new one was asked for";
@@ -224,7 +223,8 @@ impl Client {
             );
         }
         self.keep_alive(shared);
-        // The subscriptions of an earlier run are unknown.
+        // A first connection always subscribes, because the subscriptions of an earlier run are
+        // unknown.
         if self.config.filters.is_empty() || (session_present && !is_first) {
             self.is_up(state, shared, now);
             return Ok(());

@@ -1,5 +1,4 @@
-//! Encodes messages that are due, as far as socket and session allow, and records when they are
-//! written.
+//! Encodes due messages, as far as socket and session allow, and records when they are written.
 
 use std::task::{Context, Poll};
 
@@ -37,7 +36,6 @@ impl Client {
             }
             let polled = line.write(cx, shared.flat_out);
             let now = shared.worker.clock.now();
-            // Do this first, even after an error, because bytes that were written count.
             self.written(state, shared, now);
             let Some(line) = &mut state.line else {
                 return Ok(());
@@ -55,7 +53,6 @@ impl Client {
                 Poll::Ready(Err(error)) => return Err(socket_fault(&error)),
             }
             if shared.flat_out {
-                // Other tasks are due too.
                 cx.waker().wake_by_ref();
                 return Ok(());
             }
@@ -103,8 +100,8 @@ impl Client {
                 None => break,
             }
         }
-        // For QoS 0, only a PINGREQ that was answered shows that the server has read earlier
-        // messages. Several may be in flight.
+        // For QoS 0, only an answered PINGREQ shows that the server has read earlier messages.
+        // Several PINGREQs may be in flight.
         if outbox.wants_to_ask(now, shared.is_over.get()) {
             outbox.ask(now);
             connect::put_ping(line.out());

@@ -15,8 +15,8 @@ pub struct Selector {
 
 #[derive(Debug, Clone, PartialEq)]
 struct Complex {
-    /// Compounds, each with the combinator before it. The first one is [`Combinator::Descendant`]
-    /// of the document.
+    /// Compound selectors, each with the combinator before it. The first combinator is always
+    /// [`Combinator::Descendant`].
     compounds: Vec<(Combinator, Vec<Simple>)>,
     pick: Option<Pick>,
 }
@@ -44,7 +44,7 @@ enum Simple {
         value: String,
         any_case: bool,
     },
-    /// Position among siblings: a·n + b, optionally from the end or among those of the same type.
+    /// Position a·n + b among siblings, optionally from the end or among siblings of the same type.
     Nth {
         a: i64,
         b: i64,
@@ -71,13 +71,12 @@ enum AttributeTest {
 }
 
 impl Selector {
-    /// Parses a selector. Fails with the position of the error.
     pub fn parse(text: &str) -> Result<Selector, Misread> {
         parse::parse(text).map(|alternatives| Selector { alternatives })
     }
 
-    /// The attribute of every element found, in document order. Without a name, all attributes as a
-    /// mapping. `None` if an element lacks the attribute.
+    /// Returns the attribute of every matching element in document order, or all attributes as a
+    /// mapping if no name is given. `None` if an element lacks the attribute.
     #[must_use]
     pub fn find(&self, tree: &Tree, attribute: Option<&str>) -> Vec<Option<Value>> {
         let found = self.elements(tree).into_iter();
@@ -125,8 +124,6 @@ impl Complex {
         self.matches_up_to(tree, id, self.compounds.len())
     }
 
-    /// Whether an element matches the first `count` compounds. The last of these applies to the
-    /// element itself.
     fn matches_up_to(&self, tree: &Tree, id: NodeId, count: usize) -> bool {
         let Some((combinator, simples)) = count.checked_sub(1).map(|last| &self.compounds[last])
         else {
@@ -202,7 +199,6 @@ fn fits(tree: &Tree, id: NodeId, simples: &[Simple]) -> bool {
     })
 }
 
-/// Position of an element among its siblings, from 1.
 fn place(tree: &Tree, id: NodeId, from_end: bool, of_type: bool) -> i64 {
     let mut siblings = tree.siblings(id);
     if of_type {
@@ -233,7 +229,6 @@ fn passes(has: &str, test: AttributeTest, value: &str, any_case: bool) -> bool {
                     .strip_prefix(&value)
                     .is_some_and(|rest| rest.starts_with('-'))
         }
-        // By the standard, an empty value never matches.
         AttributeTest::Starts => !value.is_empty() && has.starts_with(&value),
         AttributeTest::Ends => !value.is_empty() && has.ends_with(&value),
         AttributeTest::Holds => !value.is_empty() && has.contains(&value),

@@ -3,7 +3,6 @@
 use super::{AttributeTest, Combinator, Complex, Pick, Simple};
 use crate::{Misread, cursor::Cursor};
 
-/// Maximum nesting of `:not()`.
 const DEEPEST: usize = 16;
 
 pub(super) fn parse(text: &str) -> Result<Vec<Complex>, Misread> {
@@ -153,8 +152,8 @@ impl SelectorParser<'_> {
         })
     }
 
-    /// Takes a symbol. Skips white space before it, but not after it, because that may be a
-    /// combinator.
+    /// Consumes a symbol and the white space before it, but not the white space after it, which may
+    /// be a combinator.
     fn take_tight(&mut self, symbol: &str) -> bool {
         self.c.space();
         let found = self.c.rest().starts_with(symbol);
@@ -239,7 +238,7 @@ impl SelectorParser<'_> {
         self.c.up();
         match pick {
             None => Ok(simples),
-            // It would select among elements that are not searched.
+            // `:first` and similar would select among elements that `:not()` does not search.
             Some(_) => Err(self
                 .c
                 .error("`:first`, `:last` and `:eq()` are not allowed in `:not()`")),
@@ -283,7 +282,6 @@ impl SelectorParser<'_> {
         Ok(number)
     }
 
-    /// Parses `odd`, `even`, `3`, `2n`, `-n+3`.
     fn steps(&mut self) -> Result<(i64, i64), Misread> {
         let end = self.c.rest().find(')').unwrap_or(self.c.rest().len());
         let text: String = self.c.rest()[..end]
@@ -294,7 +292,7 @@ impl SelectorParser<'_> {
             self.c
                 .error("expected odd, even, a number, or something like 2n+1")
         };
-        // Larger than any position, and small enough to prevent overflow.
+        // Larger than any position, but small enough to prevent overflow.
         const MOST: i64 = 1_000_000;
         let number = |text: &str| {
             let n = text.parse::<i64>().map_err(|_| wrong())?;

@@ -25,14 +25,13 @@ enum XPathValue {
 
 struct Context<'t> {
     tree: &'t Tree,
-    /// Position in document order, by node.
     order: Vec<usize>,
     budget: Cell<usize>,
     exhausted: Cell<bool>,
 }
 
-/// Maximum number of nodes that an expression visits. Beyond it nothing is found. Nested conditions
-/// multiply, and a response must not block a worker.
+/// Maximum number of nodes that an expression visits. A longer search finds nothing. Nested
+/// conditions multiply the visits, and a response must not block a worker.
 const BUDGET: usize = 2_000_000;
 
 #[derive(Clone, Copy)]
@@ -144,7 +143,7 @@ impl Context<'_> {
         }
     }
 
-    /// Compares values. Node sets compare as true if any of their texts does.
+    /// Compares values. A comparison with a node set holds if it holds for any of its nodes.
     fn compare(&self, left: &XPathValue, right: &XPathValue, operator: Operator) -> bool {
         let equality = matches!(operator, Operator::Equal | Operator::Unequal);
         match (left, right) {
@@ -201,7 +200,7 @@ impl Context<'_> {
             XPathValue::Bool(yes) => f64::from(u8::from(*yes)),
             other => {
                 let text = self.string(other);
-                // Unlike in JavaScript, an empty text is NaN.
+                // An empty text is NaN, unlike in JavaScript.
                 if text.trim().is_empty() {
                     f64::NAN
                 } else {
@@ -264,7 +263,6 @@ impl Context<'_> {
         items
     }
 
-    /// Filters items. Positions count from 1, in the order given.
     fn filtered(&self, items: Vec<NodeItem>, predicate: &Expression) -> Vec<NodeItem> {
         let last = items.len();
         let holds = |(at, item): &(usize, NodeItem)| {
@@ -385,7 +383,6 @@ impl Context<'_> {
     fn call(&self, function: XPathFunction, arguments: &[Expression], here: Here) -> XPathValue {
         let value = |index: usize| arguments.get(index).map(|a| self.value(a, here));
         let myself = || XPathValue::Nodes(vec![here.item]);
-        // Functions without an argument use the context node.
         let subject = || value(0).unwrap_or_else(myself);
         let text = |index: usize| value(index).map_or_else(String::new, |v| self.string(&v));
         let number = |index: usize| value(index).map_or(f64::NAN, |v| self.number(&v));
@@ -460,7 +457,7 @@ fn nodes(value: XPathValue) -> Vec<NodeItem> {
     }
 }
 
-/// The characters at positions p, counted from 1, with round(start) ≤ p < round(start) +
+/// Returns the characters at positions p, counted from 1, with round(start) ≤ p < round(start) +
 /// round(length).
 fn substring(text: &str, start: f64, length: Option<f64>) -> String {
     let round = |n: f64| (n + 0.5).floor();

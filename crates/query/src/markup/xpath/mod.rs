@@ -1,5 +1,5 @@
-//! XPath 1.0 without variables, `id()` and the namespace axis. Names are compared as written, with
-//! their prefixes.
+//! XPath 1.0 without variables, `id()` and the namespace axis. Names are compared as written,
+//! including prefixes.
 
 mod evaluate;
 mod parse;
@@ -19,7 +19,6 @@ pub enum XPathResult {
 }
 
 impl XPath {
-    /// Parses an expression. Fails with the position of the error.
     pub fn parse(text: &str) -> Result<XPath, Misread> {
         parse::parse(text).map(XPath)
     }

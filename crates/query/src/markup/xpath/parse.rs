@@ -155,7 +155,6 @@ impl<'a> XPathParser<'a> {
             .starts_with(|c: char| begins_name(c) || "@.*".contains(c))
     }
 
-    /// Parses a text, number, bracket or call. `None` if a step follows.
     fn primary(&mut self) -> Result<Option<Expression>, Misread> {
         let rest = self.rest_after_space();
         let Some(first) = rest.chars().next() else {

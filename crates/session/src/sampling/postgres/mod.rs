@@ -1,5 +1,5 @@
 //! Samples a PostgreSQL database: counters, sessions, locks, connections. Keeps one connection open
-//! and reopens it if it is lost.
+//! and reconnects if it is lost.
 
 mod wire;
 
@@ -13,7 +13,7 @@ use super::{Sampler, exposition};
 
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The columns of `COUNTERS`, in order: name and unit.
+/// Name and unit of the columns of `COUNTERS`, in order.
 const SUMS: [(&str, &str); 13] = [
     ("commits", ""),
     ("rollbacks", ""),
@@ -29,7 +29,7 @@ const SUMS: [(&str, &str); 13] = [
     ("temp-bytes", "B"),
     ("temp-files", ""),
 ];
-/// The columns of `SESSIONS`, in order.
+/// Names of the columns of `SESSIONS`, in order.
 const SESSIONS: [&str; 5] = [
     "active",
     "idle",
@@ -37,15 +37,15 @@ const SESSIONS: [&str; 5] = [
     "waiting-on-locks",
     "hidden",
 ];
-/// The columns of `LOCKS`, in order.
+/// Names of the columns of `LOCKS`, in order.
 const LOCKS: [&str; 2] = ["locks-granted", "locks-waiting"];
-/// The columns of `CONNECTIONS`, in order.
+/// Names of the columns of `CONNECTIONS`, in order.
 const CONNECTIONS: [&str; 2] = ["connections-used", "connections-max"];
 const HIT_SHARE: &str = "hit-share";
 const WAITING: &str = "waiting";
 
-/// The statements run in one transaction, so all values are from one point in time. It times out if
-/// the server is too busy.
+/// The statements run in one transaction, so that all values are from one point in time. A timeout
+/// limits them on a busy server.
 const QUESTION: &str = "BEGIN READ ONLY; SET LOCAL statement_timeout = 1500;
 SELECT xact_commit, xact_rollback, blks_hit, blks_read, tup_returned, tup_fetched, tup_inserted, tup_updated, tup_deleted,
   deadlocks, conflicts, temp_bytes, temp_files FROM pg_stat_database WHERE datname = current_database();
@@ -67,7 +67,7 @@ pub(super) struct Postgres {
     source: MetricSource,
     database: Database,
     connection: Option<Connection>,
-    /// Wait events seen so far. Those without sessions are reported as 0.
+    /// Wait events seen so far. An event without waiting sessions is reported as 0.
     kinds: Vec<String>,
     before: Option<(f64, f64)>,
 }
@@ -84,7 +84,7 @@ impl Postgres {
         })
     }
 
-    /// Polls before the run and returns a warning, if any.
+    /// Polls before the run. Returns a warning, if there is one.
     pub fn probe(&mut self) -> Result<Option<String>, String> {
         let readings = self.ask()?;
         let mut hidden = readings.iter().filter(|one| one.of.metric == "hidden");
@@ -98,7 +98,7 @@ impl Postgres {
     }
 
     fn ask(&mut self) -> Result<Vec<MetricReading>, String> {
-        // Retry once, because the server may have closed an idle connection or restarted.
+        // Retry once, because the server may have restarted or closed an idle connection.
         let had_one = self.connection.is_some();
         let answers = match self.answers() {
             Err(reason) if had_one && reason != "no answer in time" => self.answers(),
@@ -124,7 +124,7 @@ impl Postgres {
     }
 
     fn answers(&mut self) -> Result<Vec<Vec<TextRow>>, String> {
-        // After an error, the state of the connection is unknown.
+        // Drop the connection on an error, because its state is then unknown.
         let mut connection = match self.connection.take() {
             Some(connection) => connection,
             None => Connection::open(&self.database, PATIENCE)?,
@@ -158,7 +158,7 @@ impl Postgres {
         }
     }
 
-    /// Number of waiting sessions by wait event. Reports 0 for events seen earlier.
+    /// Returns the number of waiting sessions by wait event. Events seen earlier are reported as 0.
     fn waits(&mut self, rows: &[TextRow]) -> Vec<MetricReading> {
         let count = |row: &TextRow| row.get(1).cloned().flatten()?.parse::<f64>().ok();
         let by_kind = |kind: &str| {
@@ -194,7 +194,6 @@ impl Sampler for Postgres {
     }
 
     fn is_all_known(&self) -> bool {
-        // Wait events appear later.
         false
     }
 

@@ -1,4 +1,4 @@
-//! Blocking PostgreSQL connection with time limits: login, queries, rows of text.
+//! Blocking PostgreSQL connection with time limits: login, queries, and rows of text.
 
 use std::{
     io::{ErrorKind, Read, Write},
@@ -32,7 +32,7 @@ const NAME: &str = "loadline";
 trait Stream: Read + Write + Send {}
 impl<T: Read + Write + Send> Stream for T {}
 
-/// Text of each column. `None` for null.
+/// Text of each column. `None` is null.
 pub(super) type TextRow = Vec<Option<String>>;
 
 pub(super) struct Connection {
@@ -57,7 +57,7 @@ impl Connection {
         Ok(connection)
     }
 
-    /// Runs several statements and returns their rows, by statement.
+    /// Runs several statements and returns the rows of each.
     pub fn ask(&mut self, statements: &str) -> Result<Vec<Vec<TextRow>>, String> {
         self.begin();
         self.send(|out| frontend::query(statements, out))?;
@@ -66,7 +66,7 @@ impl Connection {
         loop {
             match self.next()? {
                 Message::DataRow(body) => {
-                    // Rows without text take memory too.
+                    // Count a minimum per row, because rows without text take memory too.
                     bytes += body.buffer().len() + ROW_BYTES;
                     if bytes > MOST_BYTES {
                         return Err(format!(
@@ -163,7 +163,7 @@ impl Connection {
     fn next(&mut self) -> Result<Message, String> {
         let mut piece = [0; 8192];
         loop {
-            // A message states its length. Do not reserve memory before the data arrives.
+            // A message states its length, but do not reserve memory before the data arrives.
             let head = Header::parse(&self.came).map_err(|_| STRANGE)?;
             if head.is_some_and(|head| head.len() > LONGEST) {
                 return Err(STRANGE.to_owned());
@@ -202,7 +202,7 @@ fn stream(database: &Database, deadline: &Deadline) -> Result<Box<dyn Stream>, S
     encrypted(tcp, host, database.tls)
 }
 
-/// Requests TLS and uses it if the server agrees.
+/// Requests TLS, and uses it if the server agrees.
 fn encrypted(
     mut tcp: Bounded<TcpStream>,
     host: &str,
@@ -214,7 +214,6 @@ fn encrypted(
     tcp.write_all(&out)
         .and_then(|()| tcp.read_exact(&mut answer))
         .map_err(|reason| match reason.kind() {
-            // Servers that do not understand the request close the connection.
             ErrorKind::UnexpectedEof => STRANGE.to_owned(),
             _ => io_error_text(&reason),
         })?;
@@ -228,7 +227,7 @@ fn encrypted(
         verify_tls: how == Encryption::VerifyFull,
         ..plan::Http::default()
     };
-    // This protocol is not HTTP.
+    // Omit ALPN, because this protocol is not HTTP.
     http.tls.no_alpn = true;
     let config = worker::net::tls::config(&http)?;
     let name = ServerName::try_from(host.to_owned()).map_err(|reason| reason.to_string())?;

@@ -39,7 +39,6 @@ impl Translator<'_> {
             }
         }
         let option = |name: &str| entry.value.get(name).filter(|node| node.is_truthy());
-        // Only these two values count as true.
         let yes = |name: &str| {
             option(name)
                 .is_some_and(|node| node.as_bool() == Some(true) || node.as_str() == Some("true"))
@@ -191,7 +190,7 @@ impl Translator<'_> {
         })
     }
 
-    /// The expected statuses. Values that are not numbers never match.
+    /// Returns the expected statuses. Values that are not numbers never match.
     fn statuses(&mut self, node: &Node) -> Template {
         for one in node.as_list().unwrap_or(std::slice::from_ref(node)) {
             let text = one.text();

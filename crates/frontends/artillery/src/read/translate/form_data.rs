@@ -1,6 +1,5 @@
-//! Translates `formData` to multipart parts. Files are read before the run, and a missing one fails
-//! its request. A file named by a variable is read when its request is sent, but never if a
-//! response can set the name.
+//! Translates `formData` to multipart parts. A file named by a variable is read when the request is
+//! sent, but never if a response can set the name.
 
 use std::path::Path;
 
@@ -48,8 +47,8 @@ impl Translator<'_> {
         parts
     }
 
-    /// Rejects uploads whose file name comes from a response. A server must not choose files of
-    /// this machine.
+    /// Rejects uploads whose file name comes from a response, because a server must not select
+    /// files of this machine.
     pub(super) fn check_uploads(&mut self) {
         loop {
             let before = self.captured.len();
@@ -94,7 +93,6 @@ impl Translator<'_> {
             }),
             Err(reason) => {
                 self.missing_files.push(format!("{text}: {reason}"));
-                // A placeholder, because the request is never sent.
                 Some(PartContent::Text(Template::from("")))
             }
         }

@@ -1,4 +1,4 @@
-//! Translates `ifTrue`, `probability`, and the limit of redirects.
+//! Translates `ifTrue`, `probability`, and the limit on redirects.
 
 use query::{
     filtrex::{Expression, NameSource},
@@ -10,7 +10,7 @@ use super::{Translator, to_number};
 use formats::document::Node;
 
 impl Translator<'_> {
-    /// Reads a condition. An invalid expression never skips the request, as in the original.
+    /// Reads a condition. As in the original, an invalid expression never skips the request.
     pub(super) fn condition(&mut self, node: &Node) -> Option<Expression> {
         let Some(text) = node.as_str() else {
             let text = format!(

@@ -92,7 +92,6 @@ impl Translator<'_> {
     fn timeout(&mut self, node: &Node, http: &mut Http) {
         let seconds = to_number(node);
         match nanoseconds(seconds) {
-            // 0 counts as false in JavaScript.
             Some(0) => {}
             Some(ns) => {
                 if seconds >= 1000.0 {
@@ -204,7 +203,6 @@ impl Translator<'_> {
         }
     }
 
-    /// Reads the target. `None` if it is invalid or unused.
     pub(super) fn target<'s>(
         &mut self,
         config: &Node,

@@ -1,5 +1,5 @@
-//! Translates a prepared script to a [`Plan`]. This module checks keys, and reads templates with
-//! their positions.
+//! Translates a prepared script to a [`Plan`]. Checks keys, and reads templates with their
+//! positions.
 
 mod capture;
 mod expect;
@@ -55,7 +55,7 @@ struct Translator<'a> {
 
 #[derive(Default)]
 struct Defaults {
-    /// `None` without default headers. Artillery's user agent is then sent.
+    /// Default headers. `None` means that requests have Artillery's user agent.
     headers: Option<Vec<(String, Template)>>,
     cookies: Vec<(String, Template)>,
     lenient_captures: bool,
@@ -150,8 +150,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Checks the processor's file. Its functions are refused where they are used. Artillery fails
-    /// if the file is missing.
+    /// Checks the file of the processor. Artillery fails if it is missing.
     fn processor(&mut self, config: &Node) {
         let Some(node) = config.get("processor").filter(|node| node.is_truthy()) else {
             return;
@@ -200,7 +199,7 @@ fn to_number(node: &Node) -> f64 {
     }
 }
 
-/// Converts seconds. `None` if they are negative or too large.
+/// Converts seconds to nanoseconds. Returns `None` if they are negative or too large.
 fn nanoseconds(seconds: f64) -> Option<u64> {
     let ns = (seconds * plan::units::SECOND as f64).round();
     (0.0..=plan::units::MAX_DURATION as f64)

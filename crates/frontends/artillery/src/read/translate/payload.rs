@@ -1,4 +1,4 @@
-//! Translates `config.payload`: tables in CSV, parsed like csv-parse does.
+//! Translates `config.payload`: CSV tables, parsed like csv-parse.
 
 use std::path::Path;
 
@@ -11,7 +11,6 @@ use formats::{document::Node, files, open, table::TableOptions};
 
 enum Whole {
     Table(String),
-    /// With `order`: one row, as a list.
     Row(String),
 }
 
@@ -189,7 +188,7 @@ impl Translator<'_> {
     }
 }
 
-/// A path as it is from the current folder, which differs between machines that share a run.
+/// Returns a path relative to the current folder.
 fn from_here(path: &str) -> String {
     let path = prepare::absolute(Path::new(path));
     let here = prepare::absolute(Path::new("."));

@@ -107,7 +107,7 @@ impl Translator<'_> {
         None
     }
 
-    /// Reads a duration. The outer `None` means a problem, the inner one that the key is absent.
+    /// Reads a duration. The outer `None` means a problem, the inner `None` that the key is absent.
     fn duration(&mut self, phase: &Node, key: &str) -> Option<Option<(u64, String)>> {
         let Some(node) = phase.get(key) else {
             return Some(None);
@@ -209,7 +209,8 @@ impl Translator<'_> {
     }
 }
 
-/// Whole numbers are seconds. Other values use the grammar of `ms`.
+/// Reads a duration. Whole numbers are seconds, and other values use the grammar of the `ms`
+/// package.
 fn seconds(node: &Node) -> Option<f64> {
     let n = to_number(node);
     if n.is_finite() && n.fract() == 0.0 {

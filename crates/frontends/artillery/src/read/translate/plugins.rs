@@ -1,5 +1,4 @@
-//! Translates `config.plugins`. Publishing plugins are noted, unknown ones get Artillery's warning,
-//! and plugins that shape traffic are refused.
+//! Translates `config.plugins`. Refuses plugins that shape traffic.
 
 use super::Translator;
 use crate::{
@@ -115,7 +114,7 @@ impl Translator<'_> {
         environment.any(|(known, value)| known == name && !value.is_empty())
     }
 
-    /// Reads the plugin's settings. Its functions are supported, its options not yet.
+    /// Reads the plugin's settings. Its functions are supported, but its options are not.
     fn fake_data(&mut self, config: &Node, entry: &Entry) {
         self.templates.fake_data = true;
         let own = config.get("fake-data").filter(|node| node.is_truthy());
@@ -128,7 +127,6 @@ impl Translator<'_> {
         }
     }
 
-    /// Reads `config.ensure`, or otherwise the plugin's options.
     fn ensure(&mut self, config: &Node, entry: &Entry) -> Ensure {
         let own = config.get("ensure").filter(|node| node.is_truthy());
         let mut ensure = Ensure::default();

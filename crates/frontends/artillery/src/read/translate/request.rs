@@ -1,4 +1,5 @@
-//! Translates a request step: URL, headers, body, cookies, and faults that occur when it is sent.
+//! Translates a request step: URL, headers, body, cookies, and faults that occur when the request
+//! is sent.
 
 use plan::{
     Request, Template,
@@ -138,8 +139,7 @@ impl Translator<'_> {
         pairs
     }
 
-    /// Reads the body. `json` takes precedence over text, text over a form. Values that are false
-    /// in JavaScript count as absent.
+    /// Reads the body. `json` takes precedence over text, and text over a form.
     fn body(&mut self, node: &Node) -> RequestBody {
         let truthy = |key: &str| node.get(key).filter(|value| value.is_truthy());
         for key in ["json", "body", "form"] {
@@ -175,7 +175,7 @@ impl Translator<'_> {
         })
     }
 
-    /// Reads a form. Names are not templates. Lists are joined with commas.
+    /// Reads a form. Names are not templates, and lists are joined with commas.
     fn form(&mut self, node: &Node) -> Vec<(Template, Template)> {
         let mut pairs = Vec::new();
         for entry in self.map(node, "form") {
@@ -198,8 +198,8 @@ impl Translator<'_> {
         pairs
     }
 
-    /// The headers in the order of Artillery's client. The engine adds `host`, `content-length` and
-    /// cookies.
+    /// Returns the headers in the order of Artillery's client. The engine adds `host`,
+    /// `content-length` and cookies.
     fn request_headers(
         &mut self,
         node: Option<&Node>,
@@ -225,7 +225,6 @@ impl Translator<'_> {
         let content_type = match body {
             RequestBody::Json(_) => Some("application/json"),
             RequestBody::Form(_) => Some("application/x-www-form-urlencoded"),
-            // The engine sets the type of a multipart body, with its boundary.
             RequestBody::Text(_) | RequestBody::Multipart(_) | RequestBody::None => None,
         };
         let ours = [

@@ -29,7 +29,7 @@ impl Translator<'_> {
         let mut scenarios = Vec::new();
         for (i, item) in items.iter().enumerate() {
             let name = item.get("name").and_then(Node::as_str).map(str::to_owned);
-            // The other scenarios keep their index, which is the name of those without one.
+            // The other scenarios keep their index, which names those without a name.
             scenarios.push(match chosen {
                 Some(chosen) if chosen != i => Scenario {
                     name,
@@ -79,8 +79,6 @@ impl Translator<'_> {
         })
     }
 
-    /// Translates a scenario. `other` is the name of a scenario that could run instead, for
-    /// messages.
     fn scenario(&mut self, node: &Node, config: &Node, other: Option<&str>) -> Vec<plan::Step> {
         self.check_keys(node, KeyLevel::Scenario);
         if let Some(engine) = other_engine(node, config) {
@@ -100,7 +98,8 @@ impl Translator<'_> {
             .unwrap_or_default()
     }
 
-    /// For a script with other engines too, returns a scenario to suggest for `--scenario-name`.
+    /// For a script that also uses other engines, returns a scenario to suggest for
+    /// `--scenario-name`.
     fn supported(&self, items: &[Node], config: &Node) -> Option<String> {
         let (fine, others): (Vec<&Node>, Vec<&Node>) = items
             .iter()
@@ -139,7 +138,7 @@ impl Translator<'_> {
         Err(())
     }
 
-    /// Reads a weight like JavaScript's `parseInt`. Its templates can only use constants.
+    /// Reads a weight like JavaScript's `parseInt`.
     fn weight(&mut self, item: &Node, variables: &[(String, Variable)]) -> u32 {
         let Some(node) = item.get("weight") else {
             return 1;

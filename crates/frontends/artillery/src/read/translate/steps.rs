@@ -1,4 +1,4 @@
-//! Kinds of steps, and steps without requests: loops, think times, logs.
+//! Translates each type of step, and steps without requests: loops, think times, logs.
 
 use plan::{
     Step, Template,
@@ -41,7 +41,7 @@ impl Translator<'_> {
             );
             return None;
         };
-        // Artillery's precedence. If none of these keys is present, the first key is a method.
+        // This is Artillery's precedence.
         let kind = ["loop", "parallel", "think", "log", "function"]
             .iter()
             .find_map(|kind| node.entry(kind))
@@ -92,7 +92,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Reports further actions in one step, because Artillery runs only one of them.
+    /// Reports further actions in a step, because Artillery runs only one of them.
     fn has_other_keys(&mut self, node: &Node, kind: &Entry, level: KeyLevel) -> bool {
         let is_step = |name: &str| {
             keys::find(KeyLevel::Step, name).is_some()
@@ -239,8 +239,7 @@ impl Translator<'_> {
         Some(Think { time, jitter })
     }
 
-    /// Reads a think time. Whole numbers are seconds, text uses the grammar of `ms`. Fractions are
-    /// seconds too, as in earlier versions of Artillery.
+    /// Reads a think time. Numbers are seconds, and text uses the grammar of the `ms` package.
     fn think_time(&mut self, node: &Node) -> Option<u64> {
         let text = node.text();
         let seconds = to_number(node);

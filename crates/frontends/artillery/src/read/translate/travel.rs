@@ -70,8 +70,8 @@ impl Translator<'_> {
         }
     }
 
-    /// Reads upper-case variables only, as the original does. Without HTTPS_PROXY, HTTP_PROXY is
-    /// used for both schemes.
+    /// Reads only upper-case variables, like the original. Without HTTPS_PROXY, HTTP_PROXY applies
+    /// to both schemes.
     pub(super) fn proxies(&mut self) -> Proxies {
         let plain = self.proxy("HTTP_PROXY");
         let tls = self.proxy("HTTPS_PROXY").or_else(|| plain.clone());

@@ -1,4 +1,4 @@
-//! Variables of the configuration, built-in ones, and unset ones.
+//! Variables of the configuration, built-in variables, and unset ones.
 
 use std::collections::BTreeSet;
 
