@@ -234,6 +234,9 @@ pub(crate) struct Sampling {
     looks: Receiver<SourceReading>,
     go_on: Vec<Sender<()>>,
     warned: BTreeSet<String>,
+    /// Sources that have not reported anything.
+    silent: BTreeSet<String>,
+    zero: Zero,
 }
 
 impl Sampling {
@@ -241,6 +244,7 @@ impl Sampling {
     pub fn begin(samplers: Vec<Box<dyn Sampler>>, zero: Zero) -> Sampling {
         let (sender, looks) = channel();
         let mut go_on = Vec::new();
+        let silent = samplers.iter().map(|s| s.source().to_owned()).collect();
         for sampler in samplers {
             let (held, stop) = channel();
             let (looks, source) = (sender.clone(), sampler.source().to_owned());
@@ -261,21 +265,39 @@ impl Sampling {
             looks,
             go_on,
             warned: BTreeSet::new(),
+            silent,
+            zero,
         }
     }
 
     /// Returns the readings since the last call.
     pub fn take(&mut self) -> Vec<SourceReading> {
-        self.looks.try_iter().collect()
+        let looks: Vec<SourceReading> = self.looks.try_iter().collect();
+        for look in &looks {
+            self.silent.remove(&look.source);
+        }
+        looks
     }
 
-    /// Stops the samplers and returns their last readings.
+    /// Stops the samplers and returns their last readings. A source without a single reading yields
+    /// an error.
     pub fn end(&mut self) -> Vec<SourceReading> {
         self.go_on.clear();
         let mut last = Vec::new();
         while let Ok(look) = self.looks.recv_timeout(LAST) {
+            self.silent.remove(&look.source);
             last.push(look);
         }
+        let now_ns = Clock::system(self.zero).now();
+        last.extend(
+            std::mem::take(&mut self.silent)
+                .into_iter()
+                .map(|source| SourceReading {
+                    at_ns: now_ns,
+                    source,
+                    readings: Err("the run ended before its first sample was complete".to_owned()),
+                }),
+        );
         last
     }
 
@@ -346,5 +368,43 @@ fn work(
             return;
         }
         last_ns = now;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Blocks until the test ends it.
+    struct Blocked(Receiver<()>);
+
+    impl Sampler for Blocked {
+        fn source(&self) -> &'static str {
+            "slow"
+        }
+
+        fn metrics(&self) -> Vec<Descriptor> {
+            Vec::new()
+        }
+
+        fn look(&mut self) -> Result<Vec<MetricReading>, String> {
+            let _ = self.0.recv();
+            Ok(Vec::new())
+        }
+    }
+
+    #[test]
+    fn source_without_a_reading_is_reported_at_the_end() {
+        let (release, held) = channel();
+        let mut sampling = Sampling::begin(vec![Box::new(Blocked(held))], Zero::in_ns(0));
+        let last = sampling.end();
+        drop(release);
+        assert_eq!(last.len(), 1);
+        let warning = sampling.warning(&last[0]).unwrap();
+        assert!(
+            warning.starts_with("slow could not be measured from "),
+            "{warning}"
+        );
+        assert!(warning.ends_with("the run ended before its first sample was complete"));
     }
 }

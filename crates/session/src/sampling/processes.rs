@@ -11,6 +11,8 @@ use super::Sampler;
 /// Number of kernel ticks per second, which Linux always reports as 100 in user space.
 const TICKS_PER_SECOND: f64 = 100.0;
 const PAGE: f64 = 4096.0;
+/// The processes on a port are searched again after this number of samples.
+const SEARCH_SAMPLES: u32 = 10;
 
 #[derive(Debug, Default)]
 struct Cores {
@@ -71,6 +73,8 @@ pub(super) struct Processes {
     source: MetricSource,
     cores: Cores,
     switches: Switches,
+    /// The processes that were last found on the port, and how many samples used them.
+    listeners: Option<(Vec<u32>, u32)>,
 }
 
 impl Processes {
@@ -79,14 +83,32 @@ impl Processes {
             source,
             cores: Cores::default(),
             switches: Switches::default(),
+            listeners: None,
         }
     }
 
-    fn pids(&self) -> Result<Vec<u32>, String> {
-        let found = match &self.source.place {
-            MetricLocation::Pid(pid) => vec![*pid],
-            MetricLocation::Process(name) => by_name(name),
-            MetricLocation::Port(port) => by_port(*port)?,
+    /// Returns the processes that listen on a port. A search reads the descriptors of every process
+    /// of the machine, which takes long on a busy one, so the result is used for several samples.
+    fn listeners(&mut self, port: u16) -> Result<Vec<u32>, String> {
+        if let Some((pids, samples)) = &mut self.listeners
+            && *samples < SEARCH_SAMPLES
+            && pids
+                .iter()
+                .all(|pid| Path::new(&format!("/proc/{pid}")).exists())
+        {
+            *samples += 1;
+            return Ok(pids.clone());
+        }
+        let pids = by_port(port)?;
+        self.listeners = (!pids.is_empty()).then(|| (pids.clone(), 1));
+        Ok(pids)
+    }
+
+    fn pids(&mut self) -> Result<Vec<u32>, String> {
+        let found = match self.source.place.clone() {
+            MetricLocation::Pid(pid) => vec![pid],
+            MetricLocation::Process(name) => by_name(&name),
+            MetricLocation::Port(port) => self.listeners(port)?,
             _ => Vec::new(),
         };
         if found.is_empty() {
