@@ -25,7 +25,7 @@ _MEASURED = (0, 1, 4, 5, 129, 130, 143)
 
 
 class Refused(Exception):
-    """The run did not start, or measured nothing. The message is the command's."""
+    """The run did not start or measured nothing. The message is from the command."""
 
 
 def run(
@@ -50,7 +50,7 @@ def run(
     Failed criteria raise no exception; see ``verdict``.
     """
     if isinstance(arguments, (str, bytes)):
-        raise TypeError(f"arguments={arguments!r} is a string: give a list with an item for each argument, as in ['--seed', '1']")
+        raise TypeError(f"arguments={arguments!r} is a string: use a list with one item per argument, for example ['--seed', '1']")
     with tempfile.TemporaryDirectory(prefix="loadline-") as folder:
         summary = Path(folder) / "summary.json"
         options: dict[str, Any] = {
@@ -102,14 +102,14 @@ def _named(what: str | os.PathLike[str] | Mapping[str, Any], folder: Path) -> st
 
 
 def _binary() -> str:
-    """Returns the path of the command installed with this package, or else the one on PATH."""
+    """Returns the path of the command installed with this package, or otherwise the one on PATH."""
     folders = [Path(sysconfig.get_path("scripts")), Path(sys.executable).parent]
     for folder in folders:
         if (folder / "loadline").is_file():
             return str(folder / "loadline")
     found = shutil.which("loadline")
     if found is None:
-        raise FileNotFoundError("no command `loadline` next to this Python or on PATH: install the package with pip")
+        raise FileNotFoundError("there is no command `loadline` in the folder of this Python or on PATH: install the package with pip")
     return found
 
 

@@ -93,7 +93,7 @@ class Arrivals:
 
 @dataclass(frozen=True)
 class Check:
-    """A criterion and its result. It is true if it certainly holds."""
+    """A criterion and its result. It is true only if the criterion certainly holds."""
 
     text: str
     #: PASS, FAIL or INCONCLUSIVE.
@@ -108,7 +108,7 @@ class Check:
 
     @property
     def passed(self) -> bool:
-        """Whether it passed, regardless of the generator's errors."""
+        """Whether the criterion passed, regardless of the generator's errors."""
         return self.judgement == "PASS" and self.is_robust is not False
 
     def __bool__(self) -> bool:
@@ -167,7 +167,7 @@ class Run:
 
     @property
     def name(self) -> str:
-        """The name of the run, as in titles."""
+        """The name of the run, as in report titles."""
         return self.summary["run"]["name"]
 
     @property
@@ -176,7 +176,7 @@ class Run:
 
     @property
     def report(self) -> Path | None:
-        """The page of the run, or None if there is none."""
+        """The report page of the run, or None if there is none."""
         page = self.folder / "report.html"
         return page if page.is_file() else None
 
@@ -225,7 +225,7 @@ class Run:
 
     @property
     def rows(self) -> list[Row]:
-        """One row per request name, then per scenario, then per group of steps."""
+        """One row per request name, followed by rows per scenario and per group of steps."""
         spanning = self.summary["iterations"] + self.summary.get("transactions", [])
         return [_row(row) for row in self.summary["labels"] + spanning]
 
@@ -294,7 +294,7 @@ def _flat(prefix: str, columns: dict[str, Any]):
 
 
 def folder_of_runs(runs: str | os.PathLike[str] | None) -> Path:
-    """Returns the folder of records."""
+    """Returns the folder that contains the records."""
     return Path(runs or os.environ.get("LOADLINE_RUNS") or ".loadline/runs")
 
 

@@ -81,7 +81,7 @@ def test_payload_flag_sets_the_csv_file(loadline, server):
         (["--tags", ",".join(f"t:{i}" for i in range(11))], 1, "A maximum of 10 tags is supported\n", ""),
         (["--name", "n", "--note", "why not"], 0, "", "note: why not"),
         (["--record"], 7, None, "Error: API key is required to record test results to Artillery Cloud\n"),
-        (["--record", "--key", "a-key"], 0, "", "--record has no effect: results are not sent anywhere"),
+        (["--record", "--key", "a-key"], 0, "", "--record has no effect: results are not sent to other services"),
         (["--overrides", "{bad"], 1, "", "--overrides:1:2: this is not JSON"),
         (["--variables", "5"], 1, "", "--variables:1:1: `5` is not a JSON object"),
         (["-e", "nowhere"], 0, "WARNING: environment nowhere is set but is not defined in the script\n", ""),
@@ -217,9 +217,9 @@ def test_report_file_is_summarised_again(loadline, name):
         (None, "r.json: No such file"),
         ("", "r.json:1:0: this is not JSON"),
         ('{"aggregate": {', "r.json:1:15: this is not JSON: EOF while parsing an object"),
-        ("[1]", "r.json: this is not an Artillery report: it is no object"),
-        ('{"a": 1}', "r.json: this is not an Artillery report: it has no `aggregate`"),
-        ('{"aggregate": {}}', "its `aggregate` has neither `counters` nor `scenariosCreated`"),
+        ("[1]", "r.json: this is not an Artillery report: the file is not a JSON object"),
+        ('{"a": 1}', "r.json: this is not an Artillery report: `aggregate` is missing"),
+        ('{"aggregate": {}}', "`aggregate` has neither `counters` nor `scenariosCreated`"),
     ],
 )
 def test_file_that_is_not_a_report_is_refused(loadline, text, words):

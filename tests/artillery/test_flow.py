@@ -164,7 +164,7 @@ def test_signal_during_before_ends_the_test(loadline, command, number, code):
         process.send_signal(number)
         _, err = process.communicate(timeout=20)
     assert process.returncode == code, err
-    assert "loadline: ended during `before`: there was no load yet" in err
+    assert "loadline: ended during `before`: the load had not started" in err
 
 
 def redirect_n_times(request):

@@ -25,7 +25,7 @@ ROWS = {
     "`config.payload`": "payload",
     "`options` of a payload": "payload",
     "`config.plugins`": "plugins",
-    "Items of `scenarios`; `before` and `after`": "scenarios",
+    "Items of `scenarios`, `before` and `after`": "scenarios",
     "Steps (in addition to every HTTP method of IANA's registry)": "steps",
     "With `loop`": "loop",
     "With `parallel`": "parallel",

@@ -192,7 +192,7 @@ def test_warnings_are_printed_on_artillerys_stream(loadline):
     ]
     assert done.stdout.splitlines()[1:3] == warnings
     assert "WARNING" not in done.stderr
-    assert "the plugin `slack` has no effect: results are not sent anywhere" in done.stderr
+    assert "the plugin `slack` has no effect: results are not sent to other services" in done.stderr
 
 
 def test_refused_engine_suggests_scenario_name(loadline):

@@ -120,7 +120,7 @@ def test_missing_descriptors_are_reported_before_and_during_a_run(loadline):
     run = loadline.start("run", "http://127.0.0.1:1", "--connections", "500", preexec_fn=limit_descriptors)
     _, err = run.communicate(timeout=20)
     assert run.returncode == 3
-    assert "500 connections need 532 file descriptors, the limit is 64" in err
+    assert "500 connections need 532 file descriptors, but the limit is 64" in err
     with fake_servers.FakeServer(fake_servers.never_answer) as peer:
         run = loadline.start("run", peer.url, "--rate", "100/s", "--duration", "1s", "--drain", "0s", preexec_fn=limit_descriptors)
         out, _ = run.communicate(timeout=20)
@@ -150,7 +150,7 @@ def test_lab_with_impossible_options_is_refused(loadline):
 @pytest.mark.parametrize(
     ("check", "why"),
     [
-        ('p99 of "GET /nope" < 1s', 'there is no label like "GET /nope" (there are "GET /'),
+        ('p99 of "GET /nope" < 1s', 'no label matches "GET /nope" (there are "GET /'),
         ('errors in "peak" < 1%', 'there is no phase "peak"'),
     ],
 )

@@ -259,7 +259,7 @@ def test_mock_that_dies_is_named_as_the_cause(loadline, start_lab):
     assert process.returncode == 3, out + errors
     half, whole, more = campaign_report(loadline)["stages"]
     assert whole["verdict"] == "COULD NOT RUN"
-    assert "the process of the plan's mocks ended: signal: 9" in whole["reason"]
+    assert "the mock process of the plan exited: signal: 9" in whole["reason"]
     assert more["verdict"] == "NOT RUN"
     assert "does not recover by itself" not in out
 
@@ -277,7 +277,7 @@ def test_mock_that_dies_during_cool_down_leaves_recovery_unknown(loadline, start
     whole, more = campaign_report(loadline)["stages"][1:]
     assert whole["verdict"] == "RAN"
     assert whole["cool_down"]["recovered_ns"] is None
-    assert "the process of the plan's mocks ended: signal: 9" in whole["cool_down"]["unmeasured"]
+    assert "the mock process of the plan exited: signal: 9" in whole["cool_down"]["unmeasured"]
     assert more["verdict"] == "NOT RUN"
     assert "not known: the process of the plan's mocks ended" in (campaign_folder(loadline) / "report.md").read_text()
 
@@ -386,7 +386,7 @@ def test_stage_with_own_target_is_compared_with_the_previous_stage_on_it(loadlin
     assert "fast next to slow: " in run.stdout
     assert [row["verdict"] for row in (slow, fast, again)] == ["FAIL", "PASS", "PASS"]
     assert run.returncode == 0
-    assert "The cause of the failure of slow is fixed: fast holds." in " ".join(run.stdout.split())
+    assert "The cause of the failure of slow has been fixed: fast holds." in " ".join(run.stdout.split())
     # The campaign's target continues to count after a stage with another target, whose requests are
     # not included.
     second = json.loads((campaign_folder(loadline) / Path(again["report"]).parent / "series.json").read_text())
@@ -437,17 +437,17 @@ def test_campaign_error_is_reported_before_any_request(loadline, start_lab):
     loadline.write("plain.yml", f"loadline: 1\ntarget: {lab.url}\nload: {{ rate: 1/s, duration: 1s }}\nsteps: [ {{ get: / }} ]\n")
     campaign(loadline, lab, stage("half"), stage("half"), "  - { name: other, load: { rate: 5, duration: 10 } }")
     for arguments, said in [
-        (("campaign", "plain.yml"), "plain.yml:1:1: this plan has no `stages`: `loadline run` runs it"),
-        (("campaign", "shop.yml"), "shop.yml:10:13: there is another stage `half`: give this one a name of its own"),
-        (("campaign", "shop.yml"), "`10` has no unit: write for example 10s"),
+        (("campaign", "plain.yml"), "plain.yml:1:1: this plan has no `stages`: use `loadline run`"),
+        (("campaign", "shop.yml"), "shop.yml:10:13: there is another stage `half`: give this one a different name"),
+        (("campaign", "shop.yml"), "`10` has no unit: use for example 10s"),
         (("campaign", "nowhere.yml"), "nowhere.yml"),
         (("campaign", "shop.yml", "--resume"), "give this one a name of its own"),
         (
             ("run", "shop.yml"),
-            "this plan has stages: `loadline campaign` runs them one after the other, `--stage 'half'` that one alone",
+            "this plan has stages: use `loadline campaign` to run all of them, or `--stage 'half'` to run one",
         ),
         (("run", "plain.yml", "--stage", "half"), "`--stage half`: this plan has no `stages`"),
-        (("run", lab.url, "--stage", "half"), "--stage is for plans with stages: a URL has none"),
+        (("run", lab.url, "--stage", "half"), "--stage requires a plan with stages: remove it for a URL"),
     ]:
         run = loadline(*arguments)
         assert run.returncode == 2, (arguments, run.stderr)

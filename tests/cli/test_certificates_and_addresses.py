@@ -61,7 +61,7 @@ def test_custom_certificates_are_used(loadline, certificates, asks_for_a_client)
     assert set(peer.names[-4:]) == {"right.test"}
     # The command line takes precedence.
     loadline("run", plan, "--server-name", "elsewhere.test")
-    assert [error["reason"] for error in loadline.summary()["errors"]] == ["TLS: certificate for another name"]
+    assert [error["reason"] for error in loadline.summary()["errors"]] == ["TLS: certificate is for another name"]
     for file in (loadline.folder / ".loadline/runs").rglob("*"):
         assert not file.is_file() or b"PRIVATE KEY" not in file.read_bytes()
 
@@ -106,7 +106,7 @@ def test_custom_addresses_are_used(loadline, certificates):
         assert_refused(done, "host not allowed: `127.0.0.1` is not in LOADLINE_ALLOW_HOSTS")
     assert_refused(loadline("run", url, "--resolve", "right.test:443"), "--resolve 'right.test:443'", "HOST:PORT:ADDRESS")
     done = loadline("run", "http://127.0.0.1:1", *LOAD, "--resolve", "other.test:1:127.0.0.1")
-    assert "resolve other.test:1:127.0.0.1: the test itself names no such host" in done.stderr
+    assert "resolve other.test:1:127.0.0.1: the test does not use this host" in done.stderr
 
 
 class OnSocket(fake_servers.FakeServer):
@@ -137,7 +137,7 @@ def test_unix_socket_is_used(loadline, certificates):
         path = Path(folder) / "s"
         with OnSocket(path, plain):
             first = assert_answered(loadline, loadline("run", "http://app.test/x", *LOAD, "--unix", path))
-            assert first == f"loadline: load goes to the socket {path} (this machine), for app.test"
+            assert first == f"loadline: load is sent to the socket {path} (on this machine), for app.test"
             assert heads[0].startswith(b"GET /x HTTP/1.1\r\nHost: app.test\r\n"), heads[0]
             plan = loadline.write("p.yml", PLAN.format(url="http://app.test", http=f"{{ unix: {path} }}"))
             assert_answered(loadline, loadline("run", plan))

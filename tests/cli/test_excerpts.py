@@ -74,7 +74,7 @@ scenarios:
     stored = [path.read_text(errors="replace") for path in folder.rglob("*") if path.is_file()]
     assert not any("lovelace" in text.lower() for text in stored)
     wrong = loadline("artillery", "run", path, env={"LOADLINE_EXCERPTS": "no"})
-    assert "LOADLINE_EXCERPTS is `on` or `off`, not `no`" in wrong.stderr
+    assert "LOADLINE_EXCERPTS must be `on` or `off`, not `no`" in wrong.stderr
     assert wrong.returncode != 0
 
 

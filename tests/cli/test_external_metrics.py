@@ -35,7 +35,7 @@ def test_external_metrics_are_aligned_with_the_run(loadline, recorded):
     before = {path.name: path.read_bytes() for path in (loadline.folder / ".loadline/runs/last").glob("*.jsonl")}
     shown = loadline("report", "last", "--server", "db=db.csv", "--clock-offset", "1h")
     assert shown.returncode == 0, shown.stderr
-    note = "server.db is from db.csv, offset 1 h, given: measured by others, and not part of the record"
+    note = "server.db is from db.csv, offset 1 h, given: measured by another tool, and not part of the record"
     assert note in loadline.summary()["notes"]
     folder = loadline.folder / ".loadline/runs/last"
     assert note in (folder / "report.md").read_text().replace("\n", " ")
@@ -60,7 +60,7 @@ def test_clock_offset_is_found_from_a_correlated_column_or_refused(loadline, rec
     shown = loadline("report", "last", "--server", "app=app.csv", "--clock-offset", "auto")
     assert shown.returncode == 0, shown.stderr
     (note,) = [note for note in loadline.summary()["notes"] if "server.app is from" in note]
-    assert 'found by "cpu", which moves with the load' in note
+    assert 'computed from "cpu", which follows the load' in note
     offset = float(note.split("offset ")[1].split(" s")[0])
     assert abs(offset - 37) <= 1
     rows = [f"{int(recorded + second)},50" for second in range(1, 21)]
@@ -76,7 +76,7 @@ def test_clock_offset_is_found_from_a_correlated_column_or_refused(loadline, rec
         ("time,a\n1700000000,x\n", [], "--server: f.csv:2:12: `x` is not a number"),
         ("a,b\nc,d\n", [], "--server: f.csv: no line begins with a time"),
         ("time,a\n1700000000,1\n", [], "--server: f.csv: none of its times is within the run"),
-        ("time,a\n1700000000,1\n", ["--clock-offset", "soon"], "--clock-offset: `soon` is not an offset: write 2s, -2s or auto"),
+        ("time,a\n1700000000,1\n", ["--clock-offset", "soon"], "--clock-offset: `soon` is not an offset: use 2s, -2s or auto"),
         (None, [], "--server: f.csv: "),
     ],
 )

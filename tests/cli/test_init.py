@@ -86,7 +86,7 @@ def test_init_plan_on_standard_output_is_alone(loadline, echo):
         env=os.environ,
     )
     assert ran.returncode == 0, ran.stderr
-    assert ran.stdout.startswith("# Made by `loadline init` from 1 command line of curl in standard input.\n")
+    assert ran.stdout.startswith("# Created by `loadline init` from 1 command line of curl in standard input.\n")
     loadline.write("a.yml", ran.stdout)
     assert loadline("run", "a.yml", "--once").returncode == 0
     assert [(sent.method, sent.body) for sent in echo.requests] == [("POST", b"x=1")]
@@ -98,7 +98,7 @@ def test_init_existing_file_is_kept(loadline):
     loadline.write("shop.yml", "mine")
     refused = loadline("init", "https://shop.example/")
     assert refused.returncode == 2
-    assert refused.stderr == "loadline: shop.yml already exists: --force overwrites it, -o FILE writes another file\n"
+    assert refused.stderr == "loadline: shop.yml already exists: use --force to overwrite it, or -o FILE for another file\n"
     assert (loadline.folder / "shop.yml").read_text() == "mine"
     init(loadline, "https://shop.example/", "--force")
     assert "target: https://shop.example\n" in (loadline.folder / "shop.yml").read_text()
@@ -108,10 +108,10 @@ def test_init_unreadable_input_is_reported_in_one_line(loadline):
     loadline.write("a.txt", "curl -s \\\n  --frobnicate http://localhost/\n")
     loadline.write("b.txt", "hello\n")
     for words, line in [
-        (["a.txt"], "a.txt:2:3: curl's option --frobnicate is not known here: leave it out"),
-        (["curl", "http://localhost/", "-F", "a"], "curl, argument 3: this is not a part: write 'name=value'"),
+        (["a.txt"], "a.txt:2:3: curl's option --frobnicate is not supported: remove it"),
+        (["curl", "http://localhost/", "-F", "a"], "curl, argument 3: this is not a form part: use 'name=value'"),
         (["b.txt"], "b.txt: `loadline init` reads URLs"),
-        (["none.har"], "none.har: there is no such file; write https:// before a URL"),
+        (["none.har"], "none.har: no such file; for a URL, add https:// at the start"),
         (["https://"], "`https://` is not a URL"),
     ]:
         refused = loadline("init", *words)

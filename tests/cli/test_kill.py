@@ -52,7 +52,7 @@ def killed_run(loadline, start_lab, moment: int) -> None:
     plan = loadline.write(f"plan-{moment}.yml", PLAN)
     run = loadline.start("run", plan, "--target", lab.url, "--runs", f"runs-{moment}")
     record = loadline.folder / f"runs-{moment}/last"
-    # The time of the kill is a number of bytes in the record, between its lines or within one.
+    # The time of the kill is measured in bytes in the record, between its lines or within one.
     counters = record / "counters.jsonl"
     wait_until(lambda: counters.exists() and counters.stat().st_size >= moment, "the moment to kill")
     run.send_signal(signal.SIGKILL)

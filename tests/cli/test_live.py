@@ -84,12 +84,12 @@ def test_live_page_follows_the_run_to_its_end(live, loadline):
     assert "tick" in names
     assert counts == sorted(counts)
     assert page["summary"]["run"]["state"] == "interrupted"
-    assert page["summary"]["run"]["ended_by"] == "the live view's stop button"
+    assert page["summary"]["run"]["ended_by"] == "the stop button of the live view"
     assert counts[-1] == live.lab.stats()["answered"]["total"] > 100
 
     out, _ = live.run.communicate(timeout=10)
     assert live.run.returncode == 130
-    assert "ended early (the live view's stop button" in " ".join(out.split())
+    assert "ended early (the stop button of the live view" in " ".join(out.split())
     summary = loadline.summary()
     assert summary["requests"] == page["summary"]["requests"]
     assert summary["all"] == page["summary"]["all"]

@@ -163,15 +163,15 @@ def test_invalid_load_change_is_refused_in_one_line(loadline, target):
     with running_view(loadline, "run", target.url, "--rate", "50/s", "--duration", "60s", "--ui") as view:
         first_tick(view)
         for wanted, why in {
-            "rate=-1": "`-1` is negative: a rate is 0 or more",
-            "rate=fast": "`fast` is not a rate: write for example 200/s, 90/m or 3000/h",
+            "rate=-1": "`-1` is negative: use a rate of 0 or more",
+            "rate=fast": "`fast` is not a rate: use for example 200/s, 90/m or 3000/h",
             "rate=50": "the load already has this value",
-            "rate=1e300": "`1e300` is not a rate: write for example 200/s, 90/m or 3000/h",
-            "rate=15001": "more than the capacity of this run's workers, 15000/s (15000 requests/s for each worker): "
+            "rate=1e300": "`1e300` is not a rate: use for example 200/s, 90/m or 3000/h",
+            "rate=15001": "more than the workers of this run can send, 15000/s (15000 requests/s for each worker): "
             "start the test with more --workers, or with that rate",
-            "users=3": "the load is open and its users come by its rate: change that",
-            "users=some": "`some` is not a valid number of users: write a whole number, 0 or more",
-            "80": "write rate=NUMBER, per second, or users=NUMBER",
+            "users=3": "the load is open, and its users arrive at a rate: change the rate",
+            "users=some": "`some` is not a valid number of users: use a whole number, 0 or more",
+            "80": "use rate=NUMBER, per second, or users=NUMBER",
         }.items():
             assert change(view, wanted) == (False, why)
         path = f"/{view.token}/load"
@@ -190,14 +190,14 @@ def test_invalid_load_change_is_refused_in_one_line(loadline, target):
 @pytest.mark.parametrize(
     ("load", "why"),
     [
-        ("{ from: 5/s, to: 50/s, duration: 60s }", "this phase is a ramp, which changes by itself: wait for a phase that does not"),
+        ("{ from: 5/s, to: 50/s, duration: 60s }", "this phase is a ramp, which changes automatically: wait for a phase that does not"),
         (
             "{ rate: 50/s, duration: 60s, arrivals: poisson }",
-            "arrivals of this phase are those of a Poisson process, whose draw is the plan's: wait for a phase with even arrivals",
+            "this phase has Poisson arrivals, which the plan determines in advance: wait for a phase with even arrivals",
         ),
         (
             "{ count: 3000, duration: 60s }",
-            "this phase has a fixed number of arrivals, which another rate would change: wait for a phase with a rate",
+            "this phase has a fixed number of arrivals, which a different rate would change: wait for a phase with a rate",
         ),
     ],
 )
@@ -220,6 +220,6 @@ def test_load_of_compatibility_commands_cannot_be_changed(loadline, target):
     }
     for tool, command in commands.items():
         with running_view(loadline, *command, env={**os.environ, "LOADLINE_UI": "1"}) as view:
-            why = f"the load is {tool}, which has its own schedule: it cannot be changed here"
+            why = f"{tool} generates the load with its own schedule, so it cannot be changed here"
             assert change(view, "rate=80") == (False, why)
             assert first_tick(view)["load"] == {"quantity": None, "reason": why}

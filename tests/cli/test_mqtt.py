@@ -143,7 +143,7 @@ def test_mqtt_bad_input_is_one_line(start_lab, publish, loadline):
     assert time.monotonic() - began < 50
     assert ran.returncode == 3
     assert "Bad User Name or Password" in ran.stdout
-    assert ran.stderr.splitlines()[-1].endswith("the server accepted no connection, so nothing was measured")
+    assert ran.stderr.splitlines()[-1].endswith("the server accepted no connections, so nothing was measured")
     ran, out = publish(port_of(lab), "-u", "me", "-P", "secret")
     assert_completed(ran)
     assert out["mqtt"]["confirmed"] == 500

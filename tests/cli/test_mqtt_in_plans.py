@@ -167,7 +167,7 @@ def test_mixed_run_http_continues_without_the_broker(mixed, loadline):
 def test_mixed_run_flags_replacing_the_load_exclude_clients_with_a_note(mixed, flags):
     ran = mixed(*flags, criteria='[ errors of "PUBLISH QoS 1" < 1% ]')
     assert_completed(ran)
-    assert "the plan's MQTT clients are omitted, and this is not judged: errors of" in ran.stderr
+    assert "the plan's MQTT clients are omitted, so this cannot be judged: errors of" in ran.stderr
     assert mixed.broker.stats()["connected"] == 0
     assert list(mixed.rows()) == ["GET sum"]
 
@@ -218,7 +218,7 @@ WRONG = [
     ("rate: 100/s", "rate: 100/s, volume: 5/s", "`volume` with `rate`"),
     ("rate: 100/s", "volume: 100/s", "which have no `volume`: write a `rate`"),
     ("rate: 100/s", "load: { level: 1x, duration: 3s }", "levels belong to scenarios"),
-    ("rate: 100/s", "load: { users: 4, duration: 3s }", "messages have rates, not users"),
+    ("rate: 100/s", "load: { users: 4, duration: 3s }", "messages cannot have users: use a rate"),
     ("payload: 64", "paylod: 64", "did you mean `payload`?"),
     ("host: 127", "host: http://127", "is not the address of a broker"),
     ("connect-rate: 1000/s", "version: 6", "`version: 6` is unknown: use 3.1.1 or 5"),
@@ -249,7 +249,7 @@ def test_mqtt_section_error_is_reported_at_its_place(loadline, right, wrong, lin
 @pytest.mark.parametrize(
     ("load", "publish", "line"),
     [
-        ("{ rate: 1/s, duration: 1s }", PUBLISH, "connected 1.007s after the start, when the messages have ended (1s)"),
+        ("{ rate: 1/s, duration: 1s }", PUBLISH, "connected 1.007s after the start, but messages end after 1s)"),
         (
             "{ rate: 1/s, duration: 3s }",
             PUBLISH.replace("rate: 100/s", "load: { rate: 1/s, duration: 4s }"),

@@ -55,7 +55,7 @@ def test_multipart_invalid_part_is_refused(loadline) -> None:
     for part, why in [
         ("{ file: none.png }", "plan.yml:5:49: `file: none.png`: "),
         ("{ file: '{{ who }}' }", "plan.yml:5:49: files are read before the run"),
-        ("{ value: a, file: b }", "plan.yml:5:41: the part `photo` is text, { value: … } or { file: … }, and one of them"),
+        ("{ value: a, file: b }", "plan.yml:5:41: the part `photo` must be exactly one of text, { value: … } and { file: … }"),
         ("{ value: a, filename: b }", "plan.yml:5:63: `filename` is the name of a `file`"),
         ("{ fil: a }", "plan.yml:5:43: unknown key `fil`"),
     ]:

@@ -115,7 +115,7 @@ def test_stored_records_match_the_messages_sent(rig, policy, value, filtered):
     [
         ("last-value-newest", "LastValue", "Text", "value is not the newest"),
         ("n-records-trim", "NRecords", "Number", "more records than are to be kept"),
-        ("n-records-newest", "NRecords", "Number", "older records where the newest should be"),
+        ("n-records-newest", "NRecords", "Number", "older records in place of the newest"),
         ("n-records-count", "NRecords", "Number", "another number than configured"),
         ("transform-ratio", "NRecords", "Number", "never sent, or should have been filtered or turned"),
         ("time-window-every", "TimeWindow", "Text", "180, of 20 groups: 0 in the broker"),
@@ -144,7 +144,7 @@ def test_messages_dropped_by_the_broker_are_its_loss(rig):
     # A probe may be dropped as well.
     assert 0 <= stats["dropped"] - kept["all"]["lost"] <= 1
     assert kept["all"]["lost"] == kept["dropped_by_broker"] >= MESSAGES // 10 - 1
-    assert f"{kept['all']['lost']} in the broker, by its own count, 0 in DataPipe" in rig.findings()
+    assert f"{kept['all']['lost']} in the broker, according to its own count, 0 in DataPipe" in rig.findings()
     assert "did not sustain" in rig.ran.stdout
 
 
@@ -262,7 +262,7 @@ def test_mosquitto_confirms_every_message(loadline, tmp_path):
         rig = Rig(loadline, None)
         ran = rig.run("--no-setup", "--host", "127.0.0.1", "--port", port)
         assert_passed(ran)
-        assert f"The broker read {MESSAGES} rps, all {MESSAGES} messages" in ran.stdout
+        assert f"The broker kept up with {MESSAGES} rps: it read all {MESSAGES} messages" in ran.stdout
         conftest.wait_until(lambda: (_received_by_broker(port) or 0) >= MESSAGES, "its own count")
         assert _received_by_broker(port) == MESSAGES
     finally:

@@ -78,7 +78,7 @@ def test_profile_of_the_checkin_study(loadline):
     assert [cell.strip() for cell in totals[1].strip("|").split("|")] == ["Total", "105", "210"]
     assert "1x is 50.07 arrivals per second" in shown
     assert "4,506 arrivals in 2 min, about 18,905 requests" in shown
-    assert "patients.csv: 2 rows, 4,506 are needed: each is used about 2253 times" in shown
+    assert "patients.csv: 2 rows, 4,506 needed: each is used about 2253 times" in shown
     assert "in flight: unknown; set the duration of a request" in shown
     assert "█" in shown
     assert all(len(line) <= 200 for line in shown.splitlines())
@@ -251,6 +251,6 @@ def test_journeys_match_their_profile(loadline):
     # Five standard deviations.
     assert abs(rows["GET /behind"] - 100) < 36
     assert arrivals["adds_up"]
-    assert f"200 completed ({arrivals['exited']} of them left early)" in runs[1].stdout
+    assert f"200 completed ({arrivals['exited']} of them exited early)" in runs[1].stdout
     # Which users leave is a function of the seed and the arrival.
     assert f"({arrivals['exited']} of them left early)" in runs[0].stdout

@@ -38,7 +38,7 @@ ZSTD = bytes.fromhex("28b52ffd045829000068656c6c6fa36d9f88")
     [
         ("zstd", ZSTD, None),
         ("gzip", gzip.compress(b"hello") + bytes(9), None),
-        ("gzip", gzip.compress(b"hello") + b"garbage", "the body is broken gzip"),
+        ("gzip", gzip.compress(b"hello") + b"garbage", "the body is invalid gzip"),
         ("dcb", b"hello", "encoding dcb is not supported"),
     ],
     ids=["zstd", "gzip and zeros", "gzip and garbage", "unknown"],
@@ -79,4 +79,4 @@ def test_closed_keep_alive_connection_has_its_own_reason(loadline):
         done = loadline("run", peer.url, "--connections", "1", "--rate", "20/s", "--duration", "200ms")
         assert done.returncode in (1, 0), done.stderr
     (error,) = loadline.summary()["errors"]
-    assert (error["reason"], error["count"]) == ("kept connection closed before its next answer", 2)
+    assert (error["reason"], error["count"]) == ("reused connection closed before its next answer", 2)

@@ -41,7 +41,7 @@ def test_closed_loop_agrees_with_the_target(loadline, start_lab):
     lab = start_lab("sum")
     run = loadline("run", f"{lab.url}/api/sum", "--connections", "3", "--duration", "1s")
     assert run.returncode == 0
-    assert "closed loop, 3 users for 1 s: a stall is seen once per user" in " ".join(run.stdout.split())
+    assert "closed loop, 3 users for 1 s: each user sees a stall only once" in " ".join(run.stdout.split())
     summary = loadline.summary()
     assert summary["requests"]["issued"] == lab.stats()["answered"]["total"] > 100
     assert summary["connections_opened"] == 3

@@ -55,7 +55,7 @@ def test_full_pool_is_named_with_its_cause(loadline, service):
     assert found["first"] == 0
     first = found["reached"][0]
     assert (first["resource"], first["source"], first["instances"], first["all_instances"]) == ("thread pool", "puma", 1, 1)
-    assert first["cause"] == "held by ledger: 7.5 of 8 threads wait for it, and the CPU is at 20.0 %"
+    assert first["cause"] == "held by ledger: 7.5 of 8 threads wait for it, while the CPU is at 20.0 %"
     assert "What saturated first: thread pool (puma: 0 of 8 left" in shown.replace("\n  ", " ")
     report = (loadline.folder / ".loadline/runs/last/report.md").read_text()
     assert "## What saturated first" in report
@@ -67,7 +67,7 @@ def test_pool_with_free_threads_is_not_named(loadline, service):
     figures.update(CALM)
     found, shown = saturation(loadline, url, "--server", f"puma={url}/stats")
     assert (found["first"], found["reached"]) == (None, [])
-    assert found["sentence"] == "Nothing that was measured reached its limit: thread pool (puma)."
+    assert found["sentence"] == "No measured resource reached its limit: thread pool (puma)."
     assert "saturated" not in shown
 
 

@@ -201,17 +201,17 @@ steps:
     run = loadline("run", plan)
     assert run.returncode == 0, run.stdout + run.stderr
     before = (
-        "cache: no metric matches `misses` yet: check the name",
+        "cache: no metric matches `misses` yet: check the spelling",
         "closed cannot be measured yet: no process listens on port 1",
-        "nobody cannot be measured yet: there is no process there-is-no-such-process",
-        "stores: no metric matches `misses` yet: check the name",
+        "nobody cannot be measured yet: there is no process named there-is-no-such-process",
+        "stores: no metric matches `misses` yet: check the spelling",
     )
     for line in before:
         assert line in run.stderr
     notes = loadline.summary()["notes"]
     assert "stores: no value was reported during the run" in notes
     rule = "server.cache.misses > 1"
-    assert f"the stop rule `{rule}` was never checked: no source reported server.cache.misses" in notes
+    assert f"the stop rule `{rule}` was never evaluated: no source reported server.cache.misses" in notes
 
 
 def test_sources_of_plans_and_compatibility_commands(loadline, start_lab):

@@ -48,7 +48,7 @@ def test_once_shows_steps_of_setup_scenario_and_teardown(loadline):
     assert methods == ["POST", "GET", "POST"]
     # A heading precedes each group of steps.
     lines = [" ".join(line.split()) for line in run.stdout.splitlines()]
-    marks = ["- setup: once, in no figure", "- setup: over", "- teardown: once, in no figure", "- teardown: over"]
+    marks = ["- setup: runs once and is not measured", "- setup: over", "- teardown: runs once and is not measured", "- teardown: over"]
     assert [line for line in lines if line in marks] == marks
     assert "t0k3n" not in run.stdout + run.stderr
     assert "✗ status is 200, expected 204" in run.stdout
@@ -70,7 +70,7 @@ def test_variable_of_a_virtual_user_in_teardown_is_refused(loadline):
     wrong = plan.replace("url: /logout", "url: '/logout/{{ order }}'")
     run = loadline("run", loadline.write("p.yml", wrong))
     assert run.returncode == 2
-    assert "p.yml:10:30: `teardown` cannot use `order`: captured values belong to one virtual user" in run.stderr
+    assert "p.yml:10:30: `teardown` cannot use `order`: captured values are only available to one virtual user" in run.stderr
     unknown = loadline("run", loadline.write("p.yml", plan.replace("url: /login", "url: '/login/{{ nobody }}'")))
     assert unknown.returncode == 2
     assert unknown.stderr.count("`nobody` is never set") == 1

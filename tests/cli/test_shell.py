@@ -79,8 +79,8 @@ def test_users_flag_sets_concurrent_users(loadline, echo):
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        (["--users", "0"], "--users 0: at least 1 is needed"),
-        (["-X", "a b"], "--method `a b` is not a method: write for example PUT"),
+        (["--users", "0"], "--users 0: use at least 1"),
+        (["-X", "a b"], "--method `a b` is not a method: use for example PUT"),
         (["-X", "CONNECT"], "--method CONNECT opens tunnels"),
         (["-u", "me"], "--user needs a password too"),
         (["-d", "@nowhere.json"], "--data @nowhere.json: "),

@@ -53,20 +53,20 @@ def test_tls_fault_of_the_server_is_named(loadline, certificates):
     ok = fake_servers.ok_with()
     with fake_servers.FakeServer(ok) as plain:
         found = error_counts(loadline, plain.url.replace("http", "https"))
-        assert found == {"TLS: the port answers in clear, without TLS": 4}
+        assert found == {"TLS: the port answers in plain text, without TLS": 4}
     with fake_servers.FakeServer(lambda connection: (connection.recv(1), connection.close())) as closing:
         (cause,) = error_counts(loadline, closing.url.replace("http", "https"))
         # Unread data makes some kernels report a reset.
         assert cause in ("TLS: connection closed during the handshake", "connection reset")
     with Tls(tls_1_1(certificates), ok) as peer:
-        assert error_counts(loadline, peer.url, "-k") == {"TLS: no version in common (ours: 1.2, 1.3)": 4}
+        assert error_counts(loadline, peer.url, "-k") == {"TLS: no common version (ours: 1.2, 1.3)": 4}
     with Tls(serve(certificates, "server", client_ca=True), ok) as peer:
         found = error_counts(loadline, peer.url, "-k")
         assert found == {"TLS: the server refused, alert certificate_required": 4}
     with Tls(serve(certificates, "server"), ok) as peer:
         assert error_counts(loadline, peer.url) == {"TLS: unknown issuer": 4}
     with fake_servers.FakeServer(fake_servers.answer_with(b"\x15\x03\x01\0\x02\x02\x0a")) as alarmed:
-        assert error_counts(loadline, alarmed.url) == {"not HTTP: the port speaks TLS (https)": 4}
+        assert error_counts(loadline, alarmed.url) == {"not HTTP: the port uses TLS (https)": 4}
     with Tls(serve(certificates, "old"), ok) as peer:
         trust = {"SSL_CERT_FILE": str(certificates / "authority.pem")}
         assert error_counts(loadline, peer.url, env=trust) == {"TLS: certificate expired": 4}
@@ -117,8 +117,8 @@ def only_http2(certificates):
 
 
 def test_tls_server_with_http_2_only_is_named(loadline, certificates, only_http2):
-    assert error_counts(loadline, only_http2, "-k") == {"TLS: the server speaks HTTP/2 only": 4}
-    frames = "not HTTP/1.1: the server speaks HTTP/2 only"
+    assert error_counts(loadline, only_http2, "-k") == {"TLS: the server supports only HTTP/2": 4}
+    frames = "not HTTP/1.1: the server supports only HTTP/2"
     with fake_servers.FakeServer(fake_servers.answer_with(SETTINGS)) as clear:
         assert error_counts(loadline, clear.url) == {frames: 4}
     with Tls(serve(certificates, "server"), fake_servers.answer_with(SETTINGS)) as peer:
@@ -132,7 +132,7 @@ def test_tls_server_certificate_itself_can_be_trusted(loadline, certificates):
     with Tls(serve(certificates, "alone"), fake_servers.ok_with()) as peer:
         own = {"SSL_CERT_FILE": str(certificates / "alone.pem")}
         assert error_counts(loadline, peer.url, env=own) == {}
-        assert error_counts(loadline, peer.url.replace("127.0.0.1", "localhost"), env=own) == {"TLS: certificate for another name": 4}
+        assert error_counts(loadline, peer.url.replace("127.0.0.1", "localhost"), env=own) == {"TLS: certificate is for another name": 4}
         other = {"SSL_CERT_FILE": str(certificates / "authority.pem")}
         assert error_counts(loadline, peer.url, env=other) == {"TLS: self-signed certificate": 4}
         bundle = loadline.folder / "bundle.pem"

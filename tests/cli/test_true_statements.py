@@ -60,7 +60,7 @@ def test_labels_beyond_the_limit_are_reported(loadline, start_lab):
     )
     run = loadline("run", plan, "--once")
     assert run.returncode == 0, run.stderr
-    note = "more than 198 names came up: those beyond the first 198 are counted as (other)"
+    note = "there are more than 198 names: the names beyond the first 198 are counted as (other)"
     assert loadline.summary()["notes"].count(note) == 1
     assert " ".join(note.split()) in " ".join(run.stdout.split())
 

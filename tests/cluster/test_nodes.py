@@ -145,19 +145,19 @@ def test_killed_conductor_stops_all_nodes_and_their_records_can_be_merged(loadli
     assert len(node_records) == 1
     ran = loadline("merge", runs / "last", node_records[0], "--json", "merged.json")
     assert ran.returncode == 3, ran.stdout + ran.stderr
-    assert "the run ended early: its conductor is gone" in ran.stderr
+    assert "the run ended early: the loss of its conductor" in ran.stderr
     merged = json.loads((loadline.folder / "merged.json").read_text())
     # Each node finalized its record when it lost the conductor, so nothing is missing.
     assert merged["requests"]["issued"] == sum(seen.values())
     assert set(seen.values()) == {1}
     assert merged["requests"]["adds_up"]
-    assert "its conductor is gone" in ran.stdout
+    assert "the loss of its conductor" in ran.stdout
 
 
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["--on", "local", "--nodes", "0"], "--nodes 0: at least 1 is needed"),
+        (["--on", "local", "--nodes", "0"], "--nodes 0: use at least 1"),
         (["--on", "local", "--once"], "--once and --on"),
         (["--on", "local", "--address", "h:1"], "--address, --wait and --insecure-cluster are for --on ray"),
         (
@@ -273,7 +273,7 @@ def test_merge_names_missing_parts_and_parts_of_other_runs(loadline):
         foreign = loadline("merge", *brought)
         assert foreign.returncode == 3, foreign.stdout
         assert "INCOMPATIBLE: " in foreign.stderr
-        assert "it is of another run" in foreign.stderr
+        assert "it belongs to another run" in foreign.stderr
     counters = Path(second) / "counters.jsonl"
     lines = counters.read_text().splitlines(keepends=True)
     counters.write_text("".join(lines[: len(lines) // 2]))

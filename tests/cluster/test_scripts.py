@@ -83,10 +83,10 @@ def test_script_parts_without_conductor_are_merged(loadline, script):
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (["--connections", 2], "2 connections cannot be shared by 3 processes: use fewer processes, or more connections"),
+        (["--connections", 2], "2 connections cannot be divided among 3 processes: use fewer processes, or more connections"),
         (
             ["--connections", 4, "--workers", 2, "--rate", "10/s"],
-            "4 connections cannot be shared by 3 processes of 2 workers each: use fewer processes or workers, or more connections",
+            "4 connections cannot be divided among 3 processes of 2 workers each: use fewer processes or workers, or more connections",
         ),
     ],
 )

@@ -16,7 +16,7 @@ from ray_conductor import CONTROL
 def test_missing_ray_is_reported_with_the_install_command(coordinate):
     one = coordinate(python=[sys.executable, "-S"], env={"PYTHONPATH": str(Path(sys.executable).parent.parent / "package")})
     one.order(2, ["run", "plan.yml"])
-    assert one.refusal() == "Ray is not installed: pip install 'loadline[ray]' brings it"
+    assert one.refusal() == "Ray is not installed: run pip install 'loadline[ray]'"
 
 
 @pytest.mark.parametrize("version", ["2.51.2", "2.61.0", "3.0.0rc1"])
@@ -27,7 +27,7 @@ def test_untested_ray_version_is_refused(coordinate, tmp_path, version):
     one = coordinate(env={"PYTHONPATH": str(metadata.parent)})
     one.order(2, ["run", "plan.yml"])
     line = one.refusal()
-    assert line == f"Ray {version} is not among the versions that work (from 2.52, below 2.61): pip install 'ray>=2.52,<2.61'"
+    assert line == f"Ray {version} is not supported (use at least 2.52, below 2.61): pip install 'ray>=2.52,<2.61'"
 
 
 GOOD = {"nodes": 1, "arguments": ["run"]}
@@ -36,14 +36,14 @@ GOOD = {"nodes": 1, "arguments": ["run"]}
 @pytest.mark.parametrize(
     ("stream", "data", "why"),
     [
-        (0, b"x", "the first frame is not of the control stream"),
+        (0, b"x", "the first frame does not belong to the control stream"),
         (CONTROL, b"{", "the order cannot be read: JSONDecodeError"),
         (CONTROL, b"[]", "the order cannot be read: TypeError"),
         (CONTROL, json.dumps({"nodes": 1}).encode(), "the order cannot be read: KeyError: 'arguments'"),
-        (CONTROL, json.dumps({**GOOD, "nodes": 0}).encode(), "0 nodes were asked for"),
-        (CONTROL, json.dumps({**GOOD, "files": [["/etc/x", ""]]}).encode(), "`/etc/x` is not below the folder of the plan"),
-        (CONTROL, json.dumps({**GOOD, "files": [["a/../../x", ""]]}).encode(), "`a/../../x` is not below the folder of the plan"),
-        (CONTROL, json.dumps({**GOOD, "folder": ".."}).encode(), "`..` is not below the folder of the plan"),
+        (CONTROL, json.dumps({**GOOD, "nodes": 0}).encode(), "0 nodes were requested"),
+        (CONTROL, json.dumps({**GOOD, "files": [["/etc/x", ""]]}).encode(), "`/etc/x` is outside the folder of the plan"),
+        (CONTROL, json.dumps({**GOOD, "files": [["a/../../x", ""]]}).encode(), "`a/../../x` is outside the folder of the plan"),
+        (CONTROL, json.dumps({**GOOD, "folder": ".."}).encode(), "`..` is outside the folder of the plan"),
         (CONTROL, json.dumps({**GOOD, "files": [["x", "!"]]}).encode(), "the order cannot be read: "),
     ],
 )

@@ -165,14 +165,14 @@ def test_single_figures_are_inconclusive_without_interval(loadline):
     ran, figures = compare(loadline, a, b)
     assert ran.returncode == 5
     assert "+100 %" in line_of(ran, "p99")
-    assert "INCONCLUSIVE: no interval, because the variation by chance is unknown" in ran.stdout
+    assert "INCONCLUSIVE: no interval, because the random variation is unknown" in ran.stdout
     assert figures["judged"][0]["change"]["interval"] is None
 
 
 def test_too_many_metrics_for_few_runs_are_reported(loadline):
     a, b = group(loadline, "a", 100, 400, runs=4), group(loadline, "b", 100, 800, runs=4)
     ran, _ = compare(loadline, a, b)
-    assert "4 and 4 runs are too few to judge 3 figures together: name one with --metric, or make more runs" in " ".join(
+    assert "4 and 4 runs are too few to judge 3 figures together: choose one with --metric, or make more runs" in " ".join(
         ran.stdout.split()
     )
     assert ran.returncode == 5
@@ -185,7 +185,7 @@ def test_paused_run_is_named_and_is_no_regression(loadline):
     ran, figures = compare(loadline, a, b)
     assert figures["verdict"] != "regressed"
     said = " ".join(ran.stdout.split())
-    assert "b2.json of b0.json and 4 more differs from the other runs of its group: p99 30.0 s" in said
+    assert "b2.json of b0.json and 4 more differs from the other runs in its group: p99 30.0 s" in said
 
 
 @pytest.mark.parametrize(
@@ -195,17 +195,17 @@ def test_paused_run_is_named_and_is_no_regression(loadline):
             ["a0.json", "b0.json", "--metric", "p42x"],
             "`p42x` is not a metric; write [service|iteration|transaction] p50…p99.99|mean|max, errors or rate, then [of",
         ),
-        (["a0.json", "b0.json", "--metric", 'p99 of "POST /ordr"'], '--metric p99 of "POST /ordr": a0.json has no such rows at all'),
+        (["a0.json", "b0.json", "--metric", 'p99 of "POST /ordr"'], '--metric p99 of "POST /ordr": a0.json has no rows of this kind'),
         (["a0.json,", "b0.json"], "`a0.json,` has an empty run name"),
-        (["a0.json", "b0.json", "--metric", "in-flight"], "runs are compared by times, errors and rate"),
-        (["a0.json", "b0.json", "--margin", "5s"], "--margin: `5s` is not a share below 100 %: write for example 5%"),
+        (["a0.json", "b0.json", "--metric", "in-flight"], "only times, errors and rate of runs can be compared"),
+        (["a0.json", "b0.json", "--margin", "5s"], "--margin: `5s` is not a share below 100 %: use for example 5%"),
         (["a0.json", "b0.json", "--margin", "five"], "--margin"),
         (["a0.json", "nothing.json"], "no run `nothing.json` in .loadline/runs"),
         (
             ["a0.json", "tag:main"],
-            "no run in .loadline/runs has the tag `main`: no run there has one; give it with `loadline run --tag main …`",
+            "no run in .loadline/runs has the tag `main`: no run there has one; set it with `loadline run --tag main …`",
         ),
-        (["a0.json,b0.json", "b0.json"], "b0.json is on both sides: a run is not compared with itself"),
+        (["a0.json,b0.json", "b0.json"], "b0.json is on both sides: a run cannot be compared with itself"),
     ],
 )
 def test_compare_bad_input_is_one_line(loadline, args, says):
@@ -267,7 +267,7 @@ def test_hint_alone_is_inconclusive(two_runs):
 def test_metric_of_an_unknown_row_is_refused_with_the_known_rows(two_runs):
     ran = two_runs("compare", "tag:main", "tag:branch", "--anyway", "--metric", 'p99 of "GET /orders"')
     assert ran.returncode == 2
-    assert re.search(r'--metric p99 of "GET /orders": \S+ has no such row; there are "GET /"$', ran.stderr.strip())
+    assert re.search(r'--metric p99 of "GET /orders": \S+ has no such row; available are "GET /"$', ran.stderr.strip())
 
 
 def test_environment_sets_name_and_tags(two_runs):
@@ -299,7 +299,7 @@ def test_different_loads_are_reported(two_runs):
     ran = two_runs("compare", "tag:main", "tag:other")
     assert ran.returncode == 2
     assert "the loads differ: open, 40/s even for 12 s in " in ran.stderr
-    assert "compare --anyway to do it anyway" in ran.stderr
+    assert "to compare them regardless, use compare --anyway" in ran.stderr
     ran, figures = compare(two_runs, "tag:main", "tag:other", "--anyway")
     assert any(note.startswith("the loads differ") for note in figures["notes"])
 
@@ -316,7 +316,7 @@ def test_difference_between_plans_is_located(two_runs):
 def test_tag_with_a_blank_is_refused(two_runs):
     ran = two_runs("run", "plan.yml", "--target", "lab:truth", "--tag", "two words")
     assert ran.returncode == 2
-    assert "--tag: `two words` is not a valid tag: write a word without spaces and commas" in ran.stderr
+    assert "--tag: `two words` is not a valid tag: use a word without spaces and commas" in ran.stderr
 
 
 def test_unknown_tag_is_reported_with_the_known_tags(two_runs):
@@ -343,7 +343,7 @@ def test_tail_with_few_requests_is_inconclusive_and_named(loadline):
     ran = loadline("compare", a, b)
     assert ran.returncode == 5, ran.stdout + ran.stderr
     words = " ".join(ran.stdout.split())
-    assert "undecided whether there is a regression of p99" in words
+    assert "it is undecided whether  became worsep99" in words
     assert "no figure is worse" not in words
     # A metric with enough requests is decided if it is named alone.
     ran = loadline("compare", a, b, "--metric", "p90")

@@ -116,7 +116,7 @@ def test_failing_version_can_be_saved_as_baseline(loadline, gate, fast, slow):
     check = ("--", "--check", "service p50 < 500ms")
     ran, result = gate(slow, "--save-baseline", "old", *check, runs=4, code=1)
     assert (result["verdict"], result["saved"]) == ("failed", "old")
-    assert "these runs are now the baseline `old`" in ran.stdout
+    assert "these runs are the new baseline `old`" in ran.stdout
     _, result = gate(fast, "--baseline", "old", *check, runs=4)
     assert result["verdict"] == "passed"
     assert [one["judgement"] for one in result["criteria"]] == ["PASS"]

@@ -251,7 +251,7 @@ def test_runs_that_cannot_be_compared_are_excluded_with_reasons(loadline, shop):
 
 WRONG = [
     (("history", "p50 of"), "FIGURE"),
-    (("history", "unsent"), "runs are compared by times, errors and rate"),
+    (("history", "unsent"), "only times, errors and rate of runs can be compared"),
     (("history", 'p50 of "GET /nowhere"'), "no run that counts has"),
     (("history", "p98"), "the index has p50, p90, p95"),
     (("history", "p50", "--margin", "5"), "--margin"),

@@ -34,7 +34,7 @@ def test_concurrency_limit_bounds_the_latency_of_accepted_requests(loadline, sta
     run = loadline("wrk", "-t1", "-c20", "-d6s", "-s", SCRIPT, guarded.url)
     assert run.returncode == 0
     accepted = re.search(r"answered below status 400: ([\d,]+) \(.*?/s\), p99 ([\d.]+ \S+), max", run.stderr)
-    refused = re.search(r"refused with 400 and above: ([\d,]+) ", run.stderr)
+    refused = re.search(r"status 400 and above: ([\d,]+) ", run.stderr)
     number = [int(found[1].replace(",", "")) for found in (accepted, refused)]
     codes = guarded.stats()["answered"]["by_code"]
     # The lab also answered requests that were in flight at the end.

@@ -42,7 +42,7 @@ def test_find_locates_the_capacity_of_a_pool(loadline):
     assert f"above it {found['overload']}" in words
     # Each probe, its reason and its result are printed during the search.
     assert "20.0/s, at most 2 s: to begin with" in ran.stderr, ran.stderr
-    assert "all probes have held" in ran.stderr
+    assert "all probes have held so far" in ran.stderr
     folder = loadline.folder / "found"
     for probe in found["probes"]:
         assert (folder / probe["run"] / "report.html").exists()
@@ -98,7 +98,7 @@ def test_find_names_the_failure_above_the_load_line(loadline):
         args = ["--slo", "errors < 5%", "--from", "20/s", "--arrivals", "even", *SHORT]
         ran, found = find(loadline, peer.url, *args)
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert re.fullmatch(r"errors: [\d.]+ % of requests get status 503 at [\d.]+/s", found["overload"]), found["overload"]
+    assert re.fullmatch(r"errors: [\d.]+ % of requests fail with status 503 at [\d.]+/s", found["overload"]), found["overload"]
     words = " ".join(ran.stdout.split())
     assert f"above it {found['overload']}" in words
     for file in ("report.html", "report.md"):
@@ -188,7 +188,7 @@ def test_sweep_of_a_service_that_only_fails_ends_early(loadline):
     assert ran.returncode == 5, ran.stdout + ran.stderr
     assert found["ending"] == "swept"
     assert found["sentence"].startswith("0 of the 6 numbers of users")
-    assert found["notes"] == ["no request of 1 user was answered as expected: the sweep ends there"]
+    assert found["notes"] == ["no request to 1 user was answered as expected: the sweep ends there"]
 
 
 def test_find_ends_when_the_service_dies(loadline):
@@ -273,7 +273,7 @@ steps:
         (["http://127.0.0.1:9"], "there is no criterion to search by: add for example --slo 'p99 < 200ms'"),
         (["http://127.0.0.1:9", "--slo", "p99 > "], "--slo 'p99 > ', column 7"),
         (["http://127.0.0.1:9", "--slo", "p99 in steady < 1s"], "a probe is too short for a steady state"),
-        (["http://127.0.0.1:9", "--slo", "rate > 5/s"], "it measures the load sent, which the search itself varies"),
+        (["http://127.0.0.1:9", "--slo", "rate > 5/s"], "it measures the load sent, which the search itself changes"),
         (["http://127.0.0.1:9", "--slo", "errors < 1%", "--budget", "5s"], "5s is too short for a result"),
         (["http://127.0.0.1:9", "--slo", "errors < 1%", "--max", "1/s"], "--max is not above the lowest level"),
         (["http://127.0.0.1:9", "--slo", "errors < 1%", "--over", "users", "--from", "2/s"], "`2/s` is not a valid number of users"),
@@ -296,5 +296,5 @@ def test_find_unreachable_service_is_one_line(loadline):
         url = peer.url
     ran = loadline("find", url, "--slo", "errors < 1%", *SHORT, timeout=120)
     assert ran.returncode == 3, ran.stdout + ran.stderr
-    assert "the service does not respond, not even to the first probe" in ran.stderr
-    assert "no result: the service does not respond, not even to the first probe" in " ".join(ran.stdout.split())
+    assert "the service does not respond to the first probe either: check that it is running" in ran.stderr
+    assert "no result: the service does not respond to the first probe either: check that it is running" in " ".join(ran.stdout.split())

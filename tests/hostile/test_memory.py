@@ -67,7 +67,7 @@ def test_memory_demand_of_the_plan_is_reported_before_the_run(loadline) -> None:
     assert "raise --memory" in ended.stderr
     ended = loadline("run", "http://127.0.0.1:1", "--connections", "5000", "--memory", "8MB")
     assert ended.returncode == 2
-    assert "5000 users take about 29 MB of memory, the budget is 8 MB" in ended.stderr
+    assert "5000 users take about 29 MB of memory, but the limit is 8 MB" in ended.stderr
     assert loadline("run", "http://127.0.0.1:1", "--memory", "7").returncode == 2
 
 
@@ -79,6 +79,6 @@ def test_low_limit_on_address_space_is_refused_before_the_run(loadline) -> None:
     ended = subprocess.run(arguments, cwd=loadline.folder, preexec_fn=limit, capture_output=True, text=True, timeout=30, check=False)
     assert ended.returncode == 3
     assert ended.stderr == (
-        "loadline: the limit on address space is 200 MB (`ulimit -v`), and a run with --workers 16 needs 384 MB: "
+        "loadline: the address space is limited to 200 MB (`ulimit -v`), but a run with --workers 16 needs 384 MB: "
         "raise it, or use fewer workers\n"
     )

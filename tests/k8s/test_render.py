@@ -259,7 +259,7 @@ def test_files_larger_than_a_config_map_are_refused(render, loadline):
     done = render.call()
     assert done.returncode == 2
     assert done.stderr.startswith("loadline: the files of the test are 110")
-    assert "a ConfigMap holds 1048576: put them into the image and name their folder with --in-image" in done.stderr
+    assert "a ConfigMap holds 1048576: put them into the image and pass their folder with --in-image" in done.stderr
     assert render.call("--in-image", "/srv").returncode == 0
 
 
@@ -273,18 +273,18 @@ def test_files_larger_than_a_config_map_are_refused(render, loadline):
         ),
         (["--name", "a" * 48], f"--name {'a' * 48}: lower-case letters"),
         (["--namespace", "x_y"], "--namespace x_y: lower-case letters"),
-        (["--env-from", "a b"], "--env-from a b: not a valid name of a Secret"),
-        (["--cpu", "two"], "--cpu two: write it as Kubernetes does, as 2 or 1500m"),
-        (["--memory", "2GiB"], "--memory 2GiB: write it as Kubernetes does, as 2Gi or 512Mi"),
-        (["--storage", "0Gi"], "--storage 0Gi: write it as Kubernetes does, as 5Gi"),
-        (["--ray-version", "latest"], "--ray-version latest: write the version of Ray in the image, for example 2.60.0"),
+        (["--env-from", "a b"], "--env-from a b: not a valid name for a Secret"),
+        (["--cpu", "two"], "--cpu two: use the Kubernetes format, for example 2 or 1500m"),
+        (["--memory", "2GiB"], "--memory 2GiB: use the Kubernetes format, for example 2Gi or 512Mi"),
+        (["--storage", "0Gi"], "--storage 0Gi: use the Kubernetes format, for example 5Gi"),
+        (["--ray-version", "latest"], "--ray-version latest: use the version of Ray in the image, for example 2.60.0"),
         (["--wait", "soon"], "--wait 'soon', column 1: "),
         (["--deadline", "1"], "--deadline '1', column 1: "),
-        (["--in-image", "tests"], "--in-image tests: write the folder from the root of the image"),
-        (["--start-at", "2030-01-01T00:00:00Z"], "--start-at is for --job indexed: a conductor starts the nodes itself"),
+        (["--in-image", "tests"], "--in-image tests: use an absolute path in the image"),
+        (["--start-at", "2030-01-01T00:00:00Z"], "--start-at requires --job indexed: a conductor starts its nodes itself"),
         (
             ["--job", "indexed", "--start-at", "noon"],
-            "--start-at noon: write a time such as 2026-11-24T19:30:00Z, or seconds since 1970",
+            "--start-at noon: use a time such as 2026-11-24T19:30:00Z, or seconds since 1970",
         ),
         (["--job", "indexed", "--start-at", "2020-01-01T00:00:00Z"], "--start-at 2020-01-01T00:00:00Z has passed"),
         (["--", "--on", "local"], "--on after --: the manifest sets it, so remove it"),
@@ -336,7 +336,7 @@ def test_features_of_the_whole_run_require_a_ray_job(render, loadline, more, fla
     assert render.call("--", *flags).returncode == 0
     done = render.call("--job", "indexed", "--", *flags)
     assert done.returncode == 2
-    assert done.stderr == (f"loadline: {what} need a conductor that sees the whole run: use --job ray, or remove them\n")
+    assert done.stderr == (f"loadline: {what} need a conductor with the data of the whole run: use --job ray, or remove them\n")
 
 
 ARTILLERY = """

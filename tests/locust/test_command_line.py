@@ -109,7 +109,7 @@ def test_missing_extra_is_reported_with_the_install_command(locust, tmp_path):
     run = locust.ours("--headless", env={"LOADLINE_PYTHON": str(python)})
     assert run.returncode == 2
     assert run.stderr.splitlines() == [
-        f"loadline: {python} has no package `loadline`: pip install 'loadline[locust]' brings Locust and what it needs; "
+        f"loadline: {python} does not have the package `loadline`: install Locust and its dependencies with: pip install 'loadline[locust]'; "
         "LOADLINE_PYTHON names another Python"
     ]
     nowhere = locust.ours("--headless", env={"LOADLINE_PYTHON": "/no/such/python"})

@@ -266,7 +266,7 @@ def again(response, name, response_time, **_):
         run = locust.ours("--headless", "-t", 20, "-H", server.url, "--only-summary")
         received = len(server.requests)
     assert run.returncode == 0, run.stderr
-    assert "stopped: the test is over" in run.stdout
+    assert "stopped: the test has ended" in run.stdout
     rows = {row["text"]: row for row in locust.loadline.summary()["labels"]}
     counts = {text: row["count"] for text, row in rows.items()}
     assert counts == {"GET /there": 14, "GET /": 13, "GET /cookie": 13, "TRANSACTION as a whole": 13, "GET background": 1}

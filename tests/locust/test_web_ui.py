@@ -75,7 +75,7 @@ def test_web_ui_starts_changes_and_stops_a_test(locust, web_ui, browser):
     page.get_by_text("Download Data").click()
     with page.expect_download() as download:
         page.get_by_text("Download requests CSV").click()
-    link = page.get_by_role("link", name="Loadline: live page and report")
+    link = page.get_by_role("link", name="Loadline: live view and report")
     assert link.get_attribute("href") == "/loadline"
     rows = list(csv.DictReader(io.StringIO(download.value.path().read_text())))
     page.close()

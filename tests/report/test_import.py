@@ -72,7 +72,7 @@ def test_published_table_of_an_imported_run(loadline):
         ('{"aggregate": {"counters": {', "line 1, column 29: this is not JSON"),
         ("hello\n", "none of what can be read"),
         ("", "none of what can be read"),
-        ('{"a": 1}', "this JSON is not a known report"),
+        ('{"a": 1}', "this JSON is not a report of a known tool"),
         ("Type,Name,Request Count,Failure Count\n", "none of what can be read"),
     ],
 )

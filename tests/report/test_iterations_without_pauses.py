@@ -37,7 +37,7 @@ def test_iteration_has_a_row_without_pauses(loadline, start_lab, browser) -> Non
     page.goto((folder / "report.html").as_uri())
     rows = page.locator("table.endpoints tbody", has=page.get_by_text("Iterations ·")).get_by_role("row")
     names = [name.split("\n")[0] for name in rows.locator("th[scope=row]").all_inner_texts()]
-    assert names[:2] == ["Look", "Look, without its pauses"]
+    assert names[:2] == ["Look", "Look, without pauses"]
     shown = [row.locator("td").all_inner_texts() for row in rows.all() if "Look" in row.inner_text()]
     for cells, figures in zip(shown, (whole, without), strict=True):
         assert [figure for figure in figures if figure not in cells] == []

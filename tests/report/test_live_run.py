@@ -49,7 +49,7 @@ def test_real_run_is_followed_and_stopped_from_its_page(loadline, start_lab, bro
         assert rate.input_value() == "200"
         rate.fill("-3")
         page.get_by_role("button", name="Change", exact=True).click()
-        page.get_by_text("It was not changed: `-3` is negative: a rate is 0 or more.").wait_for()
+        page.get_by_text("The load was not changed: `-3` is negative: use a rate of 0 or more.").wait_for()
         rate.fill("350")
         page.screenshot(path=results / "live-change.png")
         rate.press("Enter")
@@ -60,7 +60,7 @@ def test_real_run_is_followed_and_stopped_from_its_page(loadline, start_lab, bro
         page.get_by_text("The test has ended.").wait_for()
         report = Path(page.locator(".live-bar .path").inner_text())
         assert report.is_absolute()
-        page.get_by_text("the live view's stop button").first.wait_for()
+        page.get_by_text("the stop button of the live view").first.wait_for()
         context.close()
         assert (errors, strays) == ([], [])
     finally:
@@ -70,6 +70,6 @@ def test_real_run_is_followed_and_stopped_from_its_page(loadline, start_lab, bro
     assert run.returncode == 130
     assert report.is_file()
     summary = loadline.summary()
-    assert summary["run"]["ended_by"] == "the live view's stop button"
+    assert summary["run"]["ended_by"] == "the stop button of the live view"
     assert any("the live view changed the rate from 200/s to 350/s" in note for note in summary["notes"])
     assert summary["requests"]["ok"] == lab.stats()["answered"]["total"]

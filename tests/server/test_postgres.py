@@ -81,7 +81,7 @@ def test_postgres_by_unix_socket_with_limited_rights(loadline, postgres, serve):
     by_socket = f"postgres://blind:{postgres.url().split('@')[0].split(':')[-1]}@:{postgres.port}/shop?host={postgres.socket_folder}"
     run = loadline("run", f"{service.url}/stock", "--rate", "5/s", "--duration", "2s", "--server", f"db={by_socket}")
     assert run.returncode == 0, run.stderr
-    assert "2 of its sessions are hidden from blind: grant it pg_monitor" in run.stderr
+    assert "2 of its sessions are hidden from blind: grant pg_monitor to this user" in run.stderr
     assert min(values(loadline, "db", "hidden")) >= 2
 
 
@@ -134,7 +134,7 @@ def test_postgres_without_tls_is_refused_if_tls_is_required(loadline, start_lab)
         run = loadline("run", f"{lab.url}/api/sum", "--duration", "1s", "--server", f"db={where}")
         server.shutdown()
     assert run.returncode == 0, run.stderr
-    assert "db cannot be measured yet: it has no TLS: write sslmode=disable" in run.stderr
+    assert "db cannot be measured yet: the server does not support TLS: use sslmode=disable" in run.stderr
 
 
 def test_endpoint_that_is_not_postgres_is_reported(loadline, start_lab):
@@ -142,7 +142,7 @@ def test_endpoint_that_is_not_postgres_is_reported(loadline, start_lab):
     where = lab.url.replace("http://", "postgres://me@") + "/shop"
     run = loadline("run", f"{lab.url}/api/sum", "--duration", "1s", "--server", f"db={where}")
     assert run.returncode == 0, run.stderr
-    assert "db cannot be measured yet: its response is not that of a PostgreSQL server" in run.stderr
+    assert "db cannot be measured yet: the response is not from a PostgreSQL server" in run.stderr
 
 
 def test_postgres_that_never_answers_does_not_delay_the_run(loadline, start_lab):

@@ -55,10 +55,10 @@ steps:
         (
             "served_total",
             "server.p.value > 1 for 9s",
-            "has a sample every 5 s, the scrape interval of its Prometheus: write `for 10 s` or more",
+            "has a sample every 5 s, the scrape interval of its Prometheus server: use `for 10 s` or more",
         ),
-        ("rate(served_total", None, "p: the Prometheus says: "),
-        ('"text"', None, "p: the result is a text: write a query for numbers"),
+        ("rate(served_total", None, "p: Prometheus returned an error: "),
+        ('"text"', None, "p: the result is text: use a query that returns numbers"),
     ],
 )
 def test_query_that_can_never_be_judged_is_refused(loadline, serve, prometheus, query, stop, said):
@@ -78,9 +78,9 @@ def test_unreachable_prometheus_is_a_gap_and_empty_result_is_noted(loadline, ser
         *("--server", f"q=promql:{asked} nothing_is_called_so"),
     )
     assert run.returncode == 0, run.stdout + run.stderr
-    assert "p: it cannot be measured yet, and is queried in steps of 15 s: " in run.stderr
+    assert "p: it cannot be measured yet; queries use steps of 15 s: " in run.stderr
     assert "GET 127.0.0.1:1/api/v1/query: connection refused" in run.stderr
-    assert "q: no series matches the query now: check its metric name and labels" in run.stderr
+    assert "q: no series matches the query at the moment: check the metric name and labels" in run.stderr
     assert values(loadline, "q") == {}
     notes = loadline.summary()["notes"]
     assert "q: no value was reported during the run" in notes
@@ -89,7 +89,7 @@ def test_unreachable_prometheus_is_a_gap_and_empty_result_is_noted(loadline, ser
 @pytest.mark.parametrize(
     ("server", "said"),
     [
-        ("  p: { from: 'redis://h', query: up }", "a Prometheus is asked at its http:// or https:// URL"),
+        ("  p: { from: 'redis://h', query: up }", "a Prometheus server needs an http:// or https:// URL"),
         ("  p: { from: 'http://h', query: '' }", "`query` is empty"),
         ("  p: 'promql:http://h'", "the query is missing"),
         ("  p: 'postgres://shop@h/shop?sslmode=maybe'", "`maybe` is not an sslmode"),

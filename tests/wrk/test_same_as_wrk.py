@@ -17,7 +17,7 @@ pytestmark = pytest.mark.alone
 
 @pytest.fixture(autouse=True, scope="module")
 def original() -> None:
-    """Without wrk there is nothing to compare with, so the tests fail."""
+    """Without wrk there are no figures to compare with, so the tests fail."""
     tool_path("wrk")
 
 

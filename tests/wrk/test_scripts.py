@@ -421,7 +421,7 @@ def test_run_command_accepts_lua_scripts(loadline, peer):
     before = peer.total()
     refused = loadline("run", "bad.lua", "--target", peer.url, "--duration", "1s")
     assert (refused.returncode, peer.total()) == (2, before)
-    assert refused.stderr.startswith("loadline: the script does not load: bad.lua:1: ")
+    assert refused.stderr.startswith("loadline: the script cannot be loaded: bad.lua:1: ")
 
 
 def test_run_command_passes_headers_and_arguments_to_scripts(loadline, peer):

@@ -142,7 +142,7 @@ impl WorkerState {
         if let Some(known) = self.hosts.borrow().get(host) {
             return *known;
         }
-        let may = self.clients[0].may_go_to(host, "the test sends requests there");
+        let may = self.clients[0].may_go_to(host, "the test sends requests to this host");
         self.hosts.borrow_mut().insert(host.clone(), may);
         may
     }

@@ -40,7 +40,7 @@ pub fn derive(
             let page = page(&ledger.folder, record);
             if page.is_none() {
                 sink.warning(&format_args!(
-                    "the record of stage `{}` cannot be read any more",
+                    "the record of stage `{}` cannot be read",
                     head.stages[number].name
                 ));
             }
@@ -75,7 +75,7 @@ pub fn derive(
                     report: &ran.report,
                 },
                 (None, Some(end)) => {
-                    StageOutcome::CouldNotRun(end.reason.unwrap_or("it has left no record"))
+                    StageOutcome::CouldNotRun(end.reason.unwrap_or("it left no record"))
                 }
                 (None, None) if ledger.was_begun(number) => StageOutcome::Unfinished,
                 (None, None) => StageOutcome::NotRun,

@@ -91,7 +91,7 @@ fn read(options: &CampaignOptions) -> Result<Campaign, NotBegun> {
         campaign.stages.iter().find(|stage| stage.target.is_some()),
     ) {
         lines.push(format!(
-"--target {target}: stage `{}` has a target of its own, so it is unclear what this replaces: change the plan instead",
+"--target {target}: stage `{}` has its own target, so it is unclear which one to replace: change the plan instead",
 stage.name
 ));
     }
@@ -102,7 +102,7 @@ stage.name
         lines.extend(plan.problems().iter().map(ToString::to_string));
         if matches!(plan.load, Load::Open { .. }) && plan.schedule(0).total() == 0 {
             lines.push(format!(
-                "stage `{}` plans no arrivals: there would be nothing to measure",
+                "stage `{}` plans no arrivals, so it would measure nothing: set a higher load",
                 stage.name
             ));
         }
@@ -137,7 +137,7 @@ fn begun(
         return Ok(ledger);
     }
     Err(NotBegun::bad(format!(
-        "{} has changed since the campaign in {} began: begin a new one, without --resume",
+        "{} has changed since the campaign in {} began: start a new campaign, without --resume",
         options.file.display(),
         folder.display()
     )))
@@ -213,7 +213,7 @@ impl Conductor<'_> {
         let count = self.campaign.stages.len();
         let name = &self.ledger.head.name;
         self.sink.say(&format_args!(
-            "{name}: {count} stages, kept in {}",
+            "{name}: {count} stages, stored in {}",
             self.ledger.folder.display()
         ));
         let mut signal = None;
@@ -300,7 +300,7 @@ impl Conductor<'_> {
         }
         let label = self.label(number);
         self.sink.say(&format_args!(
-            "{label}: the measurement was INVALID, the stage is repeated once"
+            "{label}: the measurement was INVALID; the stage is repeated once"
         ));
         self.stage(number)
     }
@@ -474,7 +474,7 @@ impl Conductor<'_> {
             let file = &self.ledger.head.file;
             let go_on = format!("{file} --resume {}", self.ledger.folder.display());
             self.sink.say(&format_args!(
-                "finished stages are kept: `loadline campaign {go_on}` continues"
+                "finished stages are kept: `loadline campaign {go_on}` continues the campaign"
             ));
             return exit::of_signal(signal);
         }
@@ -528,7 +528,7 @@ fn why_not(ran: &StageExit) -> String {
         .rev()
         .find(|line| !line.trim().is_empty());
     let words = last.map(|line| line.trim_start_matches("loadline: ").to_owned());
-    words.unwrap_or_else(|| format!("it has left no record, exit code {}", ran.code))
+    words.unwrap_or_else(|| format!("it left no record, exit code {}", ran.code))
 }
 
 fn describe(row: &StageRow) -> String {

@@ -195,9 +195,9 @@ pub fn load_end_wall_ns(summary: &Summary) -> u64 {
 #[must_use]
 pub fn describe(cool_down: &CoolDown) -> String {
     match decisions::campaign::recovered(cool_down) {
-        Some(text) => format!("the service was back {text}"),
+        Some(text) => format!("the service recovered {text}"),
         None if cool_down.unmeasured.is_some() => format!(
-            "whether the service recovered is unknown: the measurement was INVALID: {}",
+            "it is unknown whether the service recovered, because the measurement was INVALID: {}",
             cool_down.unmeasured.as_deref().unwrap_or_default()
         ),
         None => format!(

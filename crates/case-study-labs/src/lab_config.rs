@@ -40,5 +40,5 @@ pub(crate) fn bad(
 
 pub(crate) fn port(text: &str) -> Result<u16, String> {
     text.parse()
-        .map_err(|_| "write a port from 0 to 65535; 0 is any free one".to_owned())
+        .map_err(|_| "use a port from 0 to 65535; 0 means any free port".to_owned())
 }

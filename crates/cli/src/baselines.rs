@@ -19,7 +19,7 @@ pub fn check(name: &str) -> Result<(), CommandError> {
         return Ok(());
     }
     Err(CommandError::bad_input(format!(
-        "--save-baseline `{name}`: write a word of letters, digits, `.`, `_` and `-`, for example main"
+        "--save-baseline `{name}`: use letters, digits, `.`, `_` and `-`, for example main"
     )))
 }
 

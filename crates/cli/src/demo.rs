@@ -37,7 +37,7 @@ pub fn command(args: &args::Demo) -> u8 {
     let _ = std::fs::remove_dir_all(&folder);
     if code == exit::INVALID {
         log::say(
-            "This machine was too busy for a valid measurement, and the report says so. `loadline run` would exit with 4. The demo worked.",
+            "This machine was too busy for a valid measurement, as the report shows. `loadline run` would exit with 4. The demo itself worked.",
         );
         return exit::PASS;
     }

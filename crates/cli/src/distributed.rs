@@ -21,7 +21,7 @@ const MOST: u64 = 4096;
 const LEAD_NS: u64 = 50 * MILLISECOND;
 const KEPT: &str = ".nodes";
 
-pub const NO_DONE: &str = "the script's done() is not called: it needs the figures of the whole run, and this part has no conductor";
+pub const NO_DONE: &str = "the script's done() is not called: it needs the figures of the whole run, but this part runs without a conductor";
 
 const MOST_NODES_HERE: u64 = 256;
 const MOST_NODES: u64 = 4096;
@@ -34,11 +34,11 @@ pub fn asked(args: &args::RunArgs) -> Result<bool, CommandError> {
     let alone = [(args.once, "--once"), (args.trace, "--trace")];
     if let Some((_, flag)) = alone.iter().find(|(given, _)| *given) {
         return Err(CommandError::bad_input(format!(
-            "{flag} and --on: a single process tries this out, leave --on out"
+            "{flag} cannot be combined with --on: a trial uses a single process, so remove --on"
         )));
     }
     if many.nodes == Some(0) {
-        return Err(CommandError::bad_input("--nodes 0: at least 1 is needed"));
+        return Err(CommandError::bad_input("--nodes 0: use at least 1"));
     }
     let on_ray = many.on.as_deref() == Some("ray");
     let most = if on_ray { MOST_NODES } else { MOST_NODES_HERE };
@@ -54,7 +54,7 @@ pub fn asked(args: &args::RunArgs) -> Result<bool, CommandError> {
     }
     if !on_ray && (many.address.is_some() || many.insecure_cluster || many.wait.is_some()) {
         return Err(CommandError::bad_input(
-            "--address, --wait and --insecure-cluster are for --on ray: with --on local nodes are processes of this machine",
+            "--address, --wait and --insecure-cluster require --on ray: with --on local, nodes are processes on this machine",
         ));
     }
     Ok(true)
@@ -77,7 +77,7 @@ pub fn config(
     let is_here = matches!(lab, Some(Embedded::Own(_))) || broker.is_some() || mocks.is_some();
     if on_ray && is_here {
         return Err(CommandError::bad_input(
-            "embedded targets (lab:) and mocks listen on this machine, and nodes of a cluster are elsewhere: start them where nodes reach them, and name that with --target",
+            "embedded targets (lab:) and mocks listen on this machine only: start them where the cluster nodes can reach them, and pass the address with --target",
         ));
     }
     let mut environment = Vec::new();
@@ -104,7 +104,9 @@ pub fn config(
     (of_node.ui, of_node.open) = (false, false);
     of_node.runs = None;
     let test = serde_json::to_value(&of_node).map_err(|error| {
-        CommandError::could_not_run(format!("the command line cannot be passed on: {error}"))
+        CommandError::could_not_run(format!(
+            "the command line cannot be sent to the nodes: {error}"
+        ))
     })?;
     let (backend, keep): (Box<dyn Backend>, _) = if on_ray {
         let many = &args.many;
@@ -163,7 +165,7 @@ pub fn shard(args: &args::RunArgs, seed: u64) -> Result<Option<RunPartOrder>, Co
     });
     let share = share.ok_or_else(|| {
         CommandError::bad_input(format!(
-            "--shard {text}: write INDEX/COUNT, with the index from 0: 0/8 to 7/8, at most {MOST} parts"
+            "--shard {text}: use INDEX/COUNT, where the index starts at 0: 0/8 to 7/8, at most {MOST} parts"
         ))
     })?;
     if args.once || args.ui {
@@ -175,14 +177,14 @@ pub fn shard(args: &args::RunArgs, seed: u64) -> Result<Option<RunPartOrder>, Co
     let text = args.part.start_at.as_deref().unwrap_or_default();
     let at_ns = record::moment(text).ok_or_else(|| {
         CommandError::bad_input(format!(
-            "--start-at {text}: write a time such as 2026-11-24T19:30:00Z, or seconds since 1970"
+            "--start-at {text}: use a time such as 2026-11-24T19:30:00Z, or seconds since 1970"
         ))
     })?;
     let (wall_ns, monotonic_ns) = (inputs::now_wall_ns(), clock::monotonic_ns());
     let ahead_ns = at_ns.checked_sub(wall_ns).filter(|ahead| *ahead >= LEAD_NS);
     let ahead_ns = ahead_ns.ok_or_else(|| {
         CommandError::could_not_run(format!(
-            "late: --start-at {text} has passed, or is less than {} ahead. The other parts do not wait; nothing was sent",
+            "late: --start-at {text} has passed, or is less than {} away. The other parts do not wait; nothing was sent",
             units::duration(LEAD_NS)
         ))
     })?;
@@ -191,11 +193,11 @@ pub fn shard(args: &args::RunArgs, seed: u64) -> Result<Option<RunPartOrder>, Co
     start.uncertainty_ns = error_us.flatten().unwrap_or(0) * 1_000;
     if error_us == Some(None) {
         log::warning(
-            "this machine's clock is not synchronized: parts may begin at different times; use chrony or systemd-timesyncd",
+            "the clock of this machine is not synchronized, so parts may start at different times: use chrony or systemd-timesyncd",
         );
     }
     log::say(format_args!(
-        "part {} of {} begins at {}, in {}",
+        "part {} of {} starts at {}, in {}",
         share.index,
         share.of,
         start.utc,

@@ -21,7 +21,7 @@ pub fn command() -> u8 {
             exit::PASS
         }
         Err(reason) => {
-            advice.push(format!("the throughput could not be measured: {reason}"));
+            advice.push(format!("throughput could not be measured: {reason}"));
             exit::COULD_NOT_RUN
         }
     };
@@ -53,17 +53,17 @@ fn machine(lines: &mut DoctorLines, advice: &mut Vec<String>) {
     ));
     let source = host.clock_source.unwrap_or_else(unknown);
     if !matches!(source.as_str(), "tsc" | "kvm-clock" | "arch_sys_counter") {
-        advice.push(format!("the clock source is {source}: reading the time costs a system call; tsc would be better"));
+        advice.push(format!("the clock source is {source}, which needs a system call for each reading: tsc would be faster"));
     }
     lines.push(("clock source", source));
     if let Some(quota) = host.cgroup_cpu.filter(|quota| !quota.starts_with("max")) {
         advice.push(format!(
-            "the control group limits the CPU ({quota} µs): a run that needs more will be INVALID"
+            "the control group limits the CPU ({quota} µs): runs that need more will be INVALID"
         ));
     }
     if host.cpus == Some(1) {
         advice.push(
-            "this machine has one core: a server and a generator on it will compete for it"
+            "this machine has only one core: a server and a generator on it will compete for the CPU"
                 .to_owned(),
         );
     }
@@ -92,7 +92,7 @@ fn limits(lines: &mut DoctorLines, advice: &mut Vec<String>) {
             lines.push((
                 "local ports",
                 format!(
-                    "{}, which is the maximum number of connections to one address and port",
+                    "{}, the maximum number of connections to one address and port",
                     high.saturating_sub(low) + 1
                 ),
             ));
@@ -112,13 +112,13 @@ fn timing(lines: &mut DoctorLines, advice: &mut Vec<String>) {
     lines.push((
         "timing",
         format!(
-            "{} late at the median, {} at p99, in a loop that only waits",
+            "{} late at the median, {} at p99, in a loop that only sleeps",
             record::units::time(at(0.5)),
             record::units::time(at(0.99))
         ),
     ));
     if at(0.99) > 1_000_000 {
-        advice.push("timers are more than 1 ms late once in a hundred times: the machine is busy or throttled, runs may be INVALID".to_owned());
+        advice.push("1 % of timers are more than 1 ms late: the machine is busy or throttled, so runs may be INVALID".to_owned());
     }
 }
 

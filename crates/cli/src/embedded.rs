@@ -69,7 +69,7 @@ pub fn broker(
     };
     let (host, port) = place.ok_or_else(|| NotStarted {
         line: format!(
-            "mqtt: the lab {} has no broker: write host: lab:mqtt",
+            "mqtt: the lab {} has no broker: use host: lab:mqtt",
             bare(wanted)
         ),
         bad_input: true,

@@ -10,18 +10,18 @@ pub fn add(run: &mut Run, args: &args::Report) -> Result<(), String> {
     let offset = offset(args.clock_offset.as_deref())?;
     if args.server.is_empty() && args.clock_offset.is_some() {
         return Err(
-            "--clock-offset is that of a file: name it with --server NAME=FILE.csv".to_owned(),
+            "--clock-offset needs an external metrics file: add --server NAME=FILE.csv".to_owned(),
         );
     }
     let mut notes = Vec::new();
     for text in &args.server {
-        let (name, file) = text.split_once('=').ok_or_else(|| {
-            format!("--server: `{text}` does not say what it is: write NAME=FILE.csv")
-        })?;
+        let (name, file) = text
+            .split_once('=')
+            .ok_or_else(|| format!("--server: `{text}` is incomplete: use NAME=FILE.csv"))?;
         plan::server::check_name(name).map_err(|reason| format!("--server: {reason}"))?;
         if run.server.series.iter().any(|series| series.source == name) {
             return Err(format!(
-                "--server: `{name}` is measured already: use another name"
+                "--server: the name `{name}` is already in use: choose another name"
             ));
         }
         let held =
@@ -53,6 +53,6 @@ fn offset(text: Option<&str>) -> Result<Offset, String> {
     let ns = plan::units::parse_duration(length)
         .ok()
         .and_then(|ns| i64::try_from(ns).ok());
-    let wrong = || format!("--clock-offset: `{text}` is not an offset: write 2s, -2s or auto");
+    let wrong = || format!("--clock-offset: `{text}` is not an offset: use 2s, -2s or auto");
     ns.map(|ns| Offset::Given(sign * ns)).ok_or_else(wrong)
 }

@@ -113,12 +113,12 @@ fn keep(args: &args::Find, found: &SearchResult, folder: &Path) -> Result<(), Co
 fn refuse(args: &args::Find, what: &str) -> Result<(), CommandError> {
     if front_ends::programs(what).is_some() {
         return Err(CommandError::bad_input(format!(
-            "{what}: users of a locustfile decide themselves when they send, so there is no rate to search: use a plan, an Artillery script or a wrk script"
+            "{what}: users of a locustfile decide when to send, so there is no rate to search: use a plan, an Artillery script or a wrk script"
         )));
     }
     if args.over == "users" && front_ends::scripts(what).is_some() {
         return Err(CommandError::bad_input(
-            "--over users: a wrk script has connections and no users",
+            "--over users: a wrk script has connections instead of users",
         ));
     }
     if args.sweep && args.over != "users" {
@@ -129,7 +129,7 @@ fn refuse(args: &args::Find, what: &str) -> Result<(), CommandError> {
     let out = args.out.as_ref();
     if out.is_some_and(|out| out.join(derived::FOUND).exists()) {
         return Err(CommandError::bad_input(
-            "--out: there is a search in that folder already, name another",
+            "--out: the folder already contains a search: choose another folder",
         ));
     }
     Ok(())
@@ -158,7 +158,9 @@ fn as_run(what: &str, args: &args::Find) -> Result<args::RunArgs, CommandError> 
     }
     match args::Args::try_parse_from(words).map(|args| args.command) {
         Ok(args::CliCommand::Run(run)) => Ok(*run),
-        Ok(_) => Err(CommandError::bad_input("`find` runs what `run` runs")),
+        Ok(_) => Err(CommandError::bad_input(
+            "`find` accepts the same files as `run`",
+        )),
         Err(error) => Err(CommandError::bad_input(error)),
     }
 }
@@ -173,7 +175,7 @@ fn slos(
         match unfit(criterion) {
             None => slos.push(criterion.clone()),
             Some(reason) => notes.push(format!(
-                "the plan's criterion `{}` is not used: {reason}",
+                "the criterion `{}` of the plan is not used: {reason}",
                 criterion.text
             )),
         }
@@ -187,7 +189,7 @@ fn slos(
     }
     if slos.is_empty() && !args.sweep {
         return Err(CommandError::bad_input(
-            "there is no criterion to search by: add for example --slo 'p99 < 200ms' --slo 'errors < 0.1%', or `criteria:` to the plan",
+            "there is no criterion for the search: add for example --slo 'p99 < 200ms' --slo 'errors < 0.1%', or `criteria:` in the plan",
         ));
     }
     for note in notes {
@@ -198,7 +200,7 @@ fn slos(
 
 fn unfit(criterion: &Criterion) -> Option<&'static str> {
     if criterion.phase.is_some() {
-        return Some("a search has its own phases: remove `in \"…\"`");
+        return Some("a search sets its own phases: remove `in \"…\"`");
     }
     if criterion.steady {
         return Some("a probe is too short for a steady state: remove `in steady`");
@@ -207,7 +209,7 @@ fn unfit(criterion: &Criterion) -> Option<&'static str> {
         criterion.metric,
         Metric::Rate | Metric::Unsent | Metric::LatenessP99 | Metric::Messages(_)
     )
-    .then_some("it measures the load sent, which the search itself varies")
+    .then_some("it measures the load sent, which the search itself changes")
 }
 
 fn config(
@@ -220,7 +222,7 @@ fn config(
     let most = level("--max", args.max.as_deref(), whole)?;
     if most.is_some_and(|most| most <= least) {
         return Err(CommandError::bad_input(
-            "--max is not above the lowest level that may be tried",
+            "--max must be above the lowest level of the search",
         ));
     }
     let own = plan.and_then(|plan| own_level(&plan.load, over));
@@ -240,7 +242,7 @@ fn config(
     let budget_s = time("--budget", &args.budget)?;
     if budget_s < SHORTEST_S {
         return Err(CommandError::bad_input(format!(
-            "--budget: {} is too short for a result: write at least 20s",
+            "--budget: {} is too short for a result: use at least 20s",
             args.budget
         )));
     }

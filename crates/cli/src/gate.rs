@@ -63,7 +63,7 @@ fn run(args: &args::Gate) -> Result<u8, CommandError> {
         GateRuns::All(records) => records,
         GateRuns::Stopped { records, signal } => {
             log::say(format_args!(
-                "loadline: stopped by a signal: {} of {} runs were made, and are kept with the tag {tag}",
+                "loadline: stopped by a signal: {} of {} runs were completed and are stored with the tag {tag}",
                 records.len(),
                 args.runs_each
             ));
@@ -106,7 +106,7 @@ if text.contains([':', '/', ',']) {
 return stop;
 }
 CommandError::bad_input(format!(
-"no baseline `{text}` in {}: make one with `loadline gate {} --save-baseline {text}`, or name runs as tag:WORD, name:NAME or a folder",
+"no baseline `{text}` in {}: create it with `loadline gate {} --save-baseline {text}`, or specify runs as tag:WORD, name:NAME or a folder",
 args.baselines.display(),
 args.what
 ))
@@ -132,9 +132,8 @@ fn make(
     flags.extend(args.flags.iter().cloned());
     // One handle covers all runs, so that a signal between two runs counts.
     let stop = StopHandle::default();
-    let _signal_handler = signals::hear(&stop, String::new(), &log::sink()).map_err(|error| {
-        CommandError::could_not_run(format!("signals cannot be caught: {error}"))
-    })?;
+    let _signal_handler = signals::hear(&stop, String::new(), &log::sink())
+        .map_err(|error| CommandError::could_not_run(format!("cannot handle signals: {error}")))?;
     for number in 1..=all {
         if let Some(signal) = stop.signal() {
             return Ok(GateRuns::Stopped { records, signal });
@@ -221,7 +220,7 @@ fn reason_not_to_keep(gate: &Gate, unfit: Option<String>) -> Option<String> {
     match gate.verdict {
         GateVerdict::Passed => None,
         _ if gate.baseline.is_some() => {
-            Some("only runs that pass replace the runs that they are compared with".to_owned())
+            Some("the baseline is replaced only by runs that pass".to_owned())
         }
         GateVerdict::Invalid | GateVerdict::Incomparable | GateVerdict::Unanswered => {
             Some(gate.sentence.clone())

@@ -14,7 +14,7 @@ pub fn side(text: &str, runs: &Path) -> Result<Side, CommandError> {
     for part in parts(text) {
         if part.is_empty() {
             return Err(CommandError::bad_input(format!(
-                "`{text}` has an empty run name: leave the comma out, or write a run's name"
+                "`{text}` has an empty run name: remove the comma, or add the name of a run"
             )));
         }
         for entrant in named(part, runs)? {
@@ -90,7 +90,7 @@ fn among(
     known.sort();
     known.dedup();
     let known = if known.is_empty() {
-        format!("no run there has one; give it with `loadline run --{what} {wanted} …`")
+        format!("no run there has one; set it with `loadline run --{what} {wanted} …`")
     } else {
         format!("there are {}", known.join(", "))
     };
@@ -148,7 +148,7 @@ pub fn no_run_on_both(baseline: &Side, candidate: &Side) -> Result<(), CommandEr
     });
     match shared.next() {
         Some(run) => Err(CommandError::bad_input(format!(
-            "{} is on both sides: a run is not compared with itself",
+            "{} is on both sides: a run cannot be compared with itself",
             run.name
         ))),
         None => Ok(()),
@@ -186,9 +186,9 @@ pub fn hinder(
     let is_invalid = found.iter().any(|one| one.is_invalid);
     let lines = found.iter().map(|one| {
         let how = if one.is_of_one {
-            "leave that run out, or compare --anyway"
+            "remove that run, or use compare --anyway"
         } else {
-            "compare --anyway to do it anyway"
+            "to compare them regardless, use compare --anyway"
         };
         format!("{}: {how}", one.text)
     });

@@ -19,19 +19,19 @@ pub fn is_token(text: &str) -> bool {
 pub fn read(text: &str) -> Result<(String, String), String> {
     let parts = text.split_once(':');
     let Some((name, value)) = parts.filter(|(name, _)| is_token(name)) else {
-        return Err(format!("-H `{text}` is not a header: write 'Name: value'"));
+        return Err(format!("-H `{text}` is not a header: use 'Name: value'"));
     };
     if LENGTHS
         .iter()
         .any(|length| name.eq_ignore_ascii_case(length))
     {
         return Err(format!(
-            "-H `{name}`: the length follows from the body: remove it"
+            "-H `{name}`: the length is set from the body: remove this header"
         ));
     }
     if value.chars().any(char::is_control) {
         return Err(format!(
-            "-H `{name}`: its value contains a control character"
+            "-H `{name}`: the value contains a control character"
         ));
     }
     Ok((name.to_owned(), value.trim().to_owned()))
@@ -47,9 +47,7 @@ pub fn add(plan: &mut Plan, texts: &[String]) -> Result<(), String> {
             .iter()
             .any(|(known, _)| known.eq_ignore_ascii_case(name));
         if again && ONCE.iter().any(|once| name.eq_ignore_ascii_case(once)) {
-            return Err(format!(
-                "-H `{name}` is given twice: a request has only one"
-            ));
+            return Err(format!("-H `{name}` is set twice: remove one of them"));
         }
         if plan::is_secret_name(name) {
             plan.secrets.push(value.clone());

@@ -45,20 +45,20 @@ fn config(args: &args::History) -> Result<TrendConfig, CommandError> {
 fn no_course(reason: &NoTrend, config: &TrendConfig) -> CommandError {
     let subject = &config.subject.text;
     let reason = match reason {
-NoTrend::NoRuns => "there are no runs".to_owned(),
-NoTrend::NoneCounts(fault) => format!("none counts; of the newest, {fault}"),
+NoTrend::NoRuns => "there are no runs: start one with `loadline run`".to_owned(),
+NoTrend::NoneCounts(fault) => format!("no run is usable; for the newest, {fault}"),
 NoTrend::NoValue(rows) if config.subject.of.is_some() && rows.is_empty() => {
-"the newest run has no such rows at all".to_owned()
+"the newest run has no rows of this kind".to_owned()
 }
 NoTrend::NoValue(rows) if config.subject.of.is_some() || rows.len() > 1 => {
 let rows: Vec<String> = rows.iter().map(|row| format!("\"{row}\"")).collect();
 format!("the newest run has {}", rows.join(", "))
 }
 NoTrend::NoValue(_) => {
-"the index has p50, p90, p95, p99, p99.9, mean and max if enough requests were answered, errors, and rate".to_owned()
+"the index contains p50, p90, p95, p99, p99.9, mean and max if enough requests were answered, errors, and rate".to_owned()
 }
 };
-    CommandError::bad_input(format!("no run that counts has `{subject}`: {reason}"))
+    CommandError::bad_input(format!("no usable run has `{subject}`: {reason}"))
 }
 
 fn write(trend: &MetricTrend, args: &args::History) -> Result<(), CommandError> {

@@ -52,7 +52,7 @@ fn draft(args: &args::Init) -> Result<Draft, CommandError> {
     }
     if let Some(more) = args.arguments.first() {
         return Err(CommandError::bad_input(format!(
-            "`{more}`: a plan is made from one source; curl's arguments follow `curl`"
+            "`{more}`: a plan is created from one source; write curl's arguments after `curl`"
         )));
     }
     if args.source == STDIN {
@@ -67,7 +67,7 @@ fn draft(args: &args::Init) -> Result<Draft, CommandError> {
     }
     let bytes = formats::files::read(&source).map_err(|reason| match reason.kind() {
         ErrorKind::NotFound => CommandError::bad_input(format!(
-            "{source}: there is no such file; write https:// before a URL"
+            "{source}: no such file; for a URL, add https:// at the start"
         )),
         _ => CommandError::bad_input(format!("{source}: {reason}")),
     })?;
@@ -97,7 +97,7 @@ fn written(args: &args::Init, draft: Draft) -> Result<(), CommandError> {
         .iter()
         .map(|unknown| {
             format!(
-                "loadline: before a run: export {}=…   # {}",
+                "loadline: set before the run: export {}=…   # {}",
                 unknown.env, unknown.what
             )
         })
@@ -137,7 +137,7 @@ fn write(path: &Path, text: &str, force: bool) -> Result<(), CommandError> {
     let rendered = path.display();
     let mut file = options.open(path).map_err(|reason| match reason.kind() {
         ErrorKind::AlreadyExists => CommandError::bad_input(format!(
-            "{rendered} already exists: --force overwrites it, -o FILE writes another file"
+            "{rendered} already exists: use --force to overwrite it, or -o FILE for another file"
         )),
         _ => CommandError::could_not_run(format!("{rendered}: {reason}")),
     })?;

@@ -64,7 +64,9 @@ fn run_of(args: &args::Render) -> Result<args::RunArgs, CommandError> {
     let line = line.into_iter().chain(args.flags.iter().cloned());
     match args::Args::try_parse_from(line).map(|args| args.command) {
         Ok(args::CliCommand::Run(run)) => Ok(*run),
-        Ok(_) => Err(CommandError::bad_input("flags of `loadline run` follow --")),
+        Ok(_) => Err(CommandError::bad_input(
+            "write the flags of `loadline run` after --",
+        )),
         Err(error) => {
             let text = error.to_string();
             let first = text.lines().next().unwrap_or_default();
@@ -93,7 +95,7 @@ fn render_options(
     let job = if on_ray {
         if args.start_at.is_some() {
             return Err(CommandError::bad_input(
-                "--start-at is for --job indexed: a conductor starts the nodes itself",
+                "--start-at requires --job indexed: a conductor starts its nodes itself",
             ));
         }
         Job::Ray {
@@ -111,7 +113,7 @@ fn render_options(
         ];
         if let Some((_, what)) = whole.iter().find(|(has, _)| *has) {
             return Err(CommandError::bad_input(format!(
-                "{what} need a conductor that sees the whole run: use --job ray, or remove them"
+                "{what} need a conductor with the data of the whole run: use --job ray, or remove them"
             )));
         }
         Job::Indexed {
@@ -128,7 +130,7 @@ fn render_options(
         Some(folder) if folder.is_absolute() => (Vec::new(), folder.to_string_lossy().into_owned()),
         Some(folder) => {
             return Err(CommandError::bad_input(format!(
-                "--in-image {}: write the folder from the root of the image",
+                "--in-image {}: use an absolute path in the image",
                 folder.display()
             )));
         }
@@ -172,16 +174,16 @@ fn warn_of_secrets(
     };
     let secret_files = files.iter().filter(|(_, content)| is_secret(content));
     let names: Vec<&str> = secret_files.map(|(name, _)| name.as_str()).collect();
-    let advice = "write {{ $env.NAME }} there and name a Secret of the cluster with --env-from";
+    let advice = "use {{ $env.NAME }} instead, and specify a Secret of the cluster with --env-from";
     if !names.is_empty() {
         log::warning(format_args!(
-            "{} holds a secret, and so does the manifest, in its own Secret: keep it out of version control, or {advice}",
+            "{} contains a secret, so the manifest contains it too, as a Secret: keep the manifest out of version control, or {advice}",
             names.join(", ")
         ));
     }
     if redactor.command(flags) != flags {
         log::warning(format_args!(
-            "the flags after -- hold a secret, which the manifest shows in clear: move it into a plan, {advice}"
+            "the flags after -- contain a secret, which would be readable in the manifest: move it into a plan, {advice}"
         ));
     }
     !names.is_empty()
@@ -207,7 +209,7 @@ fn start(args: &args::Render, now_ns: u64) -> Result<(String, u64), CommandError
     };
     let at_ns = record::moment(text).ok_or_else(|| {
         CommandError::bad_input(format!(
-            "--start-at {text}: write a time such as 2026-11-24T19:30:00Z, or seconds since 1970"
+            "--start-at {text}: use a time such as 2026-11-24T19:30:00Z, or seconds since 1970"
         ))
     })?;
     if at_ns <= now_ns {

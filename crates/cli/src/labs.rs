@@ -17,7 +17,7 @@ pub fn command(args: &args::Lab) -> u8 {
     for option in &args.options {
         let Some((key, value)) = option.split_once('=') else {
             log::error(format_args!(
-                "`{option}` is not an option of a lab: write NAME=VALUE"
+                "`{option}` is not a lab option: use NAME=VALUE"
             ));
             return exit::BAD_INPUT;
         };

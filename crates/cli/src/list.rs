@@ -43,14 +43,12 @@ pub fn write_json<T: serde::Serialize>(
 
 pub fn which(which: &args::Which, again: bool) -> Result<Vec<IndexedRun>, CommandError> {
     if which.last == Some(0) {
-        return Err(CommandError::bad_input(
-            "--last 0: write a number of runs, at least 1",
-        ));
+        return Err(CommandError::bad_input("--last 0: use at least 1"));
     }
     let folder = rerender::runs(which.runs.as_deref());
     if which.runs.is_some() && !folder.is_dir() {
         return Err(CommandError::bad_input(format!(
-            "--runs {}: there is no such folder",
+            "--runs {}: no such folder",
             folder.display()
         )));
     }
@@ -61,7 +59,7 @@ pub fn which(which: &args::Which, again: bool) -> Result<Vec<IndexedRun>, Comman
     let all = known.runs;
     if all.is_empty() {
         return Err(CommandError::bad_input(format!(
-            "no runs in {}: make one with `loadline run`, or name their folder with --runs",
+            "no runs in {}: create one with `loadline run`, or specify another folder with --runs",
             folder.display()
         )));
     }
@@ -95,7 +93,7 @@ fn none(which: &args::Which, all: &[IndexedRun], folder: &std::path::Path) -> St
     let names = list(all.iter().map(|run| run.name.as_str()).collect());
     let tags = if tags.is_empty() { "none" } else { &tags };
     format!(
-        "no run in {} has {}: the tags there are {tags}, the names {names}",
+        "no run in {} has {}: existing tags are {tags}, existing names are {names}",
         folder.display(),
         wanted.join(" and ")
     )

@@ -45,15 +45,13 @@ impl Flags {
             }
         });
         if args.connections == Some(0) {
-            return Err(CommandError::bad_input(
-                "--connections 0: at least 1 is needed",
-            ));
+            return Err(CommandError::bad_input("--connections 0: use at least 1"));
         }
         if args.users == Some(0) {
-            return Err(CommandError::bad_input("--users 0: at least 1 is needed"));
+            return Err(CommandError::bad_input("--users 0: use at least 1"));
         }
         if args.workers == Some(0) {
-            return Err(CommandError::bad_input("--workers 0: at least 1 is needed"));
+            return Err(CommandError::bad_input("--workers 0: use at least 1"));
         }
         Ok(Flags {
             rate: rate.transpose()?,
@@ -156,14 +154,14 @@ fn override_load(plan: &mut Plan, args: &args::RunArgs, flags: &Flags) -> Result
         }
         (None, None) => {
             return Err(CommandError::bad_input(
-                "--duration and --arrivals need --rate, --users or --connections with a test file",
+                "with a test file, --duration and --arrivals need --rate, --users or --connections",
             ));
         }
     };
     messages::leave_out(plan, text);
     plan.notes.push(plan::Note {
         at: None,
-        text: format!("the load of the file was replaced by {text}"),
+        text: format!("the load in the file was replaced by {text}"),
     });
     Ok(())
 }

@@ -74,7 +74,7 @@ fn main() -> ExitCode {
         if argument.to_str().is_none() {
             let rendered = argument.to_string_lossy();
             log::error(format_args!(
-                "argument {number}, `{rendered}`, is not UTF-8: write it as UTF-8"
+                "argument {number}, `{rendered}`, is not valid UTF-8: encode it as UTF-8"
             ));
             return ExitCode::from(card.wrong_usage);
         }

@@ -15,7 +15,7 @@ fn merge(args: &args::Merge) -> Result<u8, CommandError> {
     let exports = exports.map_err(CommandError::bad_input)?;
     if exports.metrics.is_some() {
         return Err(CommandError::bad_input(
-            "--export prometheus is served only during a run: write junit=FILE or csv=FILE",
+            "--export prometheus works only during a run: use junit=FILE or csv=FILE",
         ));
     }
     log::makes_way(args.json.as_deref());
@@ -30,7 +30,7 @@ fn merge(args: &args::Merge) -> Result<u8, CommandError> {
         && let Err(failure) = run.tell_found(&ledger, &serde_json::json!({ "mqtt": counts }))
     {
         log::warning(format_args!(
-            "the results of MQTT messages are not in the record: {failure}"
+            "the record does not contain the results of MQTT messages: {failure}"
         ));
     }
     let sink = log::sink();
@@ -79,7 +79,7 @@ fn incomplete(run: &Run, missing: &[u64]) -> Option<String> {
     }
     if let Some(torn) = run.lost().next() {
         return Some(format!(
-            "part {} did not finish, and the record does not say why",
+            "part {} did not finish, and its record does not give a reason",
             torn.share.index
         ));
     }
@@ -87,13 +87,13 @@ fn incomplete(run: &Run, missing: &[u64]) -> Option<String> {
         let of = cut.of_ns.map(units::moment);
         let of = of.map_or_else(String::new, |of| format!(" of {of}"));
         return Some(format!(
-            "the record of part {number} ends at {}{of}: copy it again from where it was written",
+            "the record of part {number} ends at {}{of}: copy it again from its machine",
             units::moment(cut.at_ns)
         ));
     }
     let damage = run.damage.first()?;
     Some(format!(
-        "{damage}: copy the parts again from where they were written"
+        "{damage}: copy the parts again from their machines"
     ))
 }
 

@@ -36,13 +36,13 @@ pub fn leave_out(plan: &mut Plan, flag: &str) {
         }
     }
     plan.background = None;
-    let mut text = format!("{flag}: the plan's MQTT clients are omitted");
+    let mut text = format!("{flag}: the MQTT clients of the plan are not started");
     if !aside.is_empty() {
         let texts: Vec<&str> = aside
             .iter()
             .map(|criterion| criterion.text.as_str())
             .collect();
-        text.push_str(&format!(", and this is not judged: {}", texts.join(", ")));
+        text.push_str(&format!(", so this cannot be judged: {}", texts.join(", ")));
     }
     plan.notes.push(Note { at: None, text });
     plan.unjudged_criteria.extend(aside);

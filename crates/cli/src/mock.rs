@@ -55,7 +55,7 @@ fn run(args: &args::Mock) -> Result<(), (Vec<String>, u8)> {
     for (name, address) in running.addresses() {
         if !is_own(address.ip()) {
             log::warning(format_args!(
-                "mock {name} listens on {address}: every machine that can reach this one can call it"
+                "mock {name} listens on {address}: any machine that can reach this one can use it"
             ));
         }
         reported += &format!("listening on http://{address} {name}\n");

@@ -134,7 +134,7 @@ fn joined(campaign: Campaign) -> Result<Plan, Vec<String>> {
             Work::Load(plan) => *plan,
             Work::Command(_) => {
                 left_out.push(format!(
-                    "the stage `{}` is another tool's command line: it is not in this profile",
+                    "the stage `{}` runs another tool and is not included in this profile",
                     stage.name
                 ));
                 continue;
@@ -153,14 +153,14 @@ fn joined(campaign: Campaign) -> Result<Plan, Vec<String>> {
                 }));
             }
             Load::Closed { .. } | Load::Once => left_out.push(format!(
-                "the stage `{}` is a closed loop, which has no rate: show only this stage with `--stage '{}'`",
+                "the stage `{}` is a closed loop, which has no rate: use `--stage '{}'` to show only this stage",
                 stage.name, stage.name
             )),
         }
         whole.get_or_insert(plan);
     }
     let Some(mut plan) = whole.filter(|_| !phases.is_empty()) else {
-        left_out.push("no stage of this campaign has arrivals at a rate".to_owned());
+        left_out.push("no stage in this campaign has an arrival rate".to_owned());
         return Err(left_out);
     };
     plan.name = campaign.name;

@@ -26,7 +26,8 @@ pub struct Shipped {
 }
 
 pub fn collect(args: &args::RunArgs, plan: &Plan) -> Result<Shipped, String> {
-    let here = env::current_dir().map_err(|error| format!("the current folder: {error}"))?;
+    let here =
+        env::current_dir().map_err(|error| format!("cannot read the current folder: {error}"))?;
     let named = plan
         .files
         .iter()
@@ -50,7 +51,7 @@ pub fn collect(args: &args::RunArgs, plan: &Plan) -> Result<Shipped, String> {
         }
         if spelled.contains(path) {
             return Err(format!(
-                "{} is an absolute path, which other machines do not have: write it relative to this folder, for example ./data/users.csv",
+                "{} is an absolute path, which does not exist on other machines: use a path relative to this folder, for example ./data/users.csv",
                 path.display()
             ));
         }
@@ -61,7 +62,9 @@ pub fn collect(args: &args::RunArgs, plan: &Plan) -> Result<Shipped, String> {
     let up = files.iter().map(|path| ups(path)).max().unwrap_or(0);
     let mut base = here.as_path();
     for _ in 0..up {
-        base = base.parent().ok_or("a file leads above the root")?;
+        base = base
+            .parent()
+            .ok_or("a file path leads above the root folder")?;
     }
     let folder = here.strip_prefix(base).unwrap_or(Path::new("."));
     let mut shipped = Vec::new();
@@ -72,7 +75,7 @@ pub fn collect(args: &args::RunArgs, plan: &Plan) -> Result<Shipped, String> {
         bytes += content.len() as u64;
         if bytes > MOST {
             return Err(format!(
-                "the files of the test exceed {}, which is too much to send: use fewer rows",
+                "the files of the test are larger than {}, the maximum that can be sent: use fewer rows",
                 record::units::bytes(MOST)
             ));
         }

@@ -100,7 +100,7 @@ fn of_campaign(folder: &Path, args: &args::Report) -> u8 {
     ];
     if let Some((flag, _)) = of_runs.into_iter().find(|(_, is_given)| *is_given) {
         log::error(format!(
-            "{flag} is for runs, and {} is a campaign: name a run in it, as {}/1-STAGE/last; the campaign's own figures are in its campaign.json",
+            "{flag} requires a run, but {} is a campaign: choose one of its runs, as {}/1-STAGE/last; the figures of the campaign are in its campaign.json",
             args.run, args.run
         ));
         return exit::BAD_INPUT;
@@ -134,19 +134,18 @@ pub fn report_is_in(report: Option<&Path>) {
 fn exports(args: &args::Report) -> Result<Exports, String> {
     let exports = Exports::read("--export", args.export.iter().map(String::as_str))?;
     if exports.metrics.is_some() {
-        let reason =
-            "--export prometheus is served only during a run: write junit=FILE or csv=FILE";
+        let reason = "--export prometheus works only during a run: use junit=FILE or csv=FILE";
         return Err(reason.to_owned());
     }
     if !args.export.is_empty() && Path::new(&args.run).is_file() {
         return Err(format!(
-            "--export is for records of Loadline's runs, and {} is a file: leave it out, or name a run",
+            "--export requires the record of a Loadline run, but {} is a file: remove --export, or specify a run",
             args.run
         ));
     }
     if !args.server.is_empty() && Path::new(&args.run).is_file() {
         return Err(format!(
-            "--server is for records of Loadline's runs, and {} is a file: leave it out, or name a run",
+            "--server requires the record of a Loadline run, but {} is a file: remove --server, or specify a run",
             args.run
         ));
     }

@@ -48,7 +48,7 @@ pub fn run(mut args: args::RunArgs) -> u8 {
 fn program(programs: &'static dyn ExternalTool, args: &args::RunArgs) -> Result<u8, CommandError> {
     if args.many.on.is_some() || args.part.shard.is_some() {
         return Err(CommandError::could_not_run(
-            "Locust has its own master and workers: `loadline locust --master`, `--worker` and `--processes` distribute a locustfile; --on and --shard are for load that Loadline itself sends",
+            "Locust distributes a locustfile with its own master and workers: use `loadline locust --master`, `--worker` and `--processes`. --on and --shard are for load that Loadline sends itself",
         ));
     }
     let flags = Flags::read(args)?;
@@ -143,7 +143,7 @@ pub(crate) fn prepare(args: &args::RunArgs) -> Result<NativeRun, CommandError> {
     let seed = args.seed.unwrap_or_else(inputs::random_seed);
     if matches!(plan.load, Load::Open { .. }) && plan.schedule(seed).total() == 0 {
         return Err(CommandError::bad_input(
-            "the load plans no arrivals: there would be nothing to measure",
+            "the load plans no arrivals, so it would measure nothing: set a higher rate or a longer duration",
         ));
     }
     Ok(NativeRun {
@@ -220,7 +220,7 @@ fn asked<'a>(
 
 /// Printed after the iteration instead of before it.
 const ONE_IS_TOO_FEW: &str =
-    "one iteration (--once) cannot decide these criteria, so they are not judged";
+    "a single iteration (--once) cannot decide these criteria, so they are not judged";
 
 fn set_aside(plan: &mut Plan) {
     let decides = |criterion: &plan::Criterion| {
@@ -246,29 +246,29 @@ fn set_aside(plan: &mut Plan) {
 fn contradictions(args: &args::RunArgs, flags: &Flags) -> Result<(), CommandError> {
     if !args.arguments.is_empty() && front_ends::scripts(&args.what).is_none() {
         return Err(CommandError::bad_input(
-            "arguments after -- are passed to scripts (.lua) only: in a test file, use variables instead",
+            "arguments after -- are passed only to scripts (.lua): in a test file, use variables instead",
         ));
     }
     if args.what.contains("://") && args.target.is_some() {
         return Err(CommandError::bad_input(
-            "--target with a URL: the URL is the target, so remove one of them",
+            "--target cannot be combined with a URL as the target: remove one of them",
         ));
     }
     if let Some(flag) = urls::given(args).filter(|_| !args.what.contains("://")) {
         return Err(CommandError::bad_input(format!(
-            "{flag} is for URLs: a test file sets this for each request, and `--target` sets its base URL"
+            "{flag} is only for URLs: a test file sets this for each request, and `--target` sets its base URL"
         )));
     }
     if args.stage.is_some()
         && (args.what.contains("://") || args.what.starts_with(lab_process::SCHEME))
     {
         return Err(CommandError::bad_input(
-            "--stage is for plans with stages: a URL has none",
+            "--stage requires a plan with stages: remove it for a URL",
         ));
     }
     if args.once && flags.shape_the_load(args) {
         return Err(CommandError::bad_input(
-            "--once sends one iteration: leave out --rate, --users, --connections, --duration and --arrivals",
+            "--once sends a single iteration: remove --rate, --users, --connections, --duration and --arrivals",
         ));
     }
     Ok(())
@@ -410,7 +410,7 @@ pub fn read(args: &args::RunArgs) -> Result<(Plan, u64), CommandError> {
     contradictions(args, &flags)?;
     if front_ends::programs(&args.what).is_some() {
         return Err(CommandError::bad_input(
-            "Locust has its own master and workers: --on and --shard do not work with a locustfile",
+            "Locust has its own master and workers: remove --on and --shard for a locustfile",
         ));
     }
     let plan = match front_ends::scripts(&args.what) {
@@ -451,7 +451,7 @@ fn tell_found(ended: &mut FinishedRun, places: &[MockAddress], has_beside: bool)
 
 fn not_in_the_record(what: &str, reason: &dyn std::fmt::Display) {
     log::warning(format_args!(
-        "the findings ({what}) are not in the record: {reason}"
+        "the record does not contain the findings ({what}): {reason}"
     ));
 }
 
@@ -545,7 +545,7 @@ impl Observer for Shows {
     fn started(&mut self, run: &Run) {
         if let Err(reason) = mock_process::begin(&self.mocks) {
             log::warning(format_args!(
-                "its timeline begins with its first request: {reason}"
+                "the timeline begins at the first request: {reason}"
             ));
         }
         self.progress.started(run);

@@ -30,7 +30,7 @@ pub fn man(asked: &args::Man) -> u8 {
     match written {
         Ok(()) => exit::PASS,
         Err(error) => {
-            log::error(format_args!("the man pages cannot be written: {error}"));
+            log::error(format_args!("cannot write the man pages: {error}"));
             exit::COULD_NOT_RUN
         }
     }
@@ -61,7 +61,7 @@ pub fn open(report: &Path) {
         .stdout(Stdio::null())
         .stderr(Stdio::null());
     if let Err(error) = command.spawn() {
-        log::warning(format_args!("--open: {opener} cannot be started: {error}"));
+        log::warning(format_args!("--open: cannot start {opener}: {error}"));
     }
 }
 

@@ -25,7 +25,7 @@ pub fn text(walked: &StepTrace) -> String {
             failed,
         } => {
             let how = if *failed {
-                "ends with an error"
+                "fails with an error"
             } else {
                 "ends"
             };
@@ -79,7 +79,7 @@ fn request(asked: &RequestTrace) -> String {
         }
         let more = body.lines().count().saturating_sub(LINES);
         if more > 0 {
-            out += &format!("{BELOW}  … {more} lines more\n");
+            out += &format!("{BELOW}  … {more} more lines\n");
         }
     }
     out

@@ -22,7 +22,7 @@ pub fn apply(plan: &mut Plan, args: &args::RunArgs) -> Result<(), String> {
             None if certificate.contains("PRIVATE KEY-----") => certificate.clone(),
             None => {
                 return Err(format!(
-                    "--cert {}: it contains no key: add --key FILE",
+                    "--cert {}: the file contains no key: add --key FILE",
                     path.display()
                 ));
             }
@@ -37,7 +37,7 @@ pub fn apply(plan: &mut Plan, args: &args::RunArgs) -> Result<(), String> {
         plan.http.route.resolve.push(one);
     }
     if let Some(path) = &args.unix {
-        let path = path.to_str().ok_or("--unix: the path is not UTF-8")?;
+        let path = path.to_str().ok_or("--unix: the path is not valid UTF-8")?;
         plan.http.route.unix = Some(path.to_owned());
     }
     look(plan)
@@ -45,10 +45,13 @@ pub fn apply(plan: &mut Plan, args: &args::RunArgs) -> Result<(), String> {
 
 fn contradictions(args: &args::RunArgs) -> Result<(), String> {
     if args.insecure && args.cacert.is_some() {
-        return Err("--cacert and -k, which verifies nothing: remove one of them".to_owned());
+        return Err(
+            "--cacert cannot be combined with -k, which disables verification: remove one of them"
+                .to_owned(),
+        );
     }
     if args.key.is_some() && args.cert.is_none() {
-        return Err("--key without --cert: a client certificate needs both".to_owned());
+        return Err("--key without --cert: use both for a client certificate".to_owned());
     }
     let tls = [
         ("--cacert", args.cacert.is_some()),
@@ -59,7 +62,9 @@ fn contradictions(args: &args::RunArgs) -> Result<(), String> {
     if in_clear(&args.what)
         && let Some((flag, _)) = tls.iter().find(|(_, given)| *given)
     {
-        return Err(format!("{flag} is for https, and the URL begins with http"));
+        return Err(format!(
+            "{flag} requires https, but the URL starts with http"
+        ));
     }
     Ok(())
 }
@@ -70,7 +75,7 @@ fn look(plan: &mut Plan) -> Result<(), String> {
     if let Some(path) = &route.unix {
         if !route.resolve.is_empty() {
             return Err(format!(
-                "addresses (resolve) and the socket {path}, which takes every connection: remove one of them"
+                "addresses (resolve) cannot be combined with the socket {path}, which is used for all connections: remove one of them"
             ));
         }
         is_socket(Path::new(path)).map_err(|reason| format!("{path}: {reason}"))?;
@@ -88,7 +93,7 @@ fn look(plan: &mut Plan) -> Result<(), String> {
     let notes: Vec<Note> = unused
         .map(|one| Note {
             at: None,
-            text: format!("resolve {one}: the test itself names no such host"),
+            text: format!("resolve {one}: the test does not use this host"),
         })
         .collect();
     plan.notes.extend(notes);

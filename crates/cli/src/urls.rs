@@ -23,9 +23,8 @@ pub fn without_scheme(what: &str) -> Option<String> {
         .iter()
         .any(|ending| what.ends_with(ending));
     let is_url = is_host && !is_plan && (!rest.is_empty() || what.ends_with('/'));
-    (is_url && !Path::new(what).exists()).then(|| {
-        format!("{what}: there is no such file; to load a URL, write its scheme: https://{what}")
-    })
+    (is_url && !Path::new(what).exists())
+        .then(|| format!("{what}: no such file; for a URL, add the scheme: https://{what}"))
 }
 
 fn is_bare(what: &str) -> bool {
@@ -67,17 +66,18 @@ pub fn add(options: &mut UrlOptions, args: &args::RunArgs) -> Result<(), String>
     if let Some(method) = &args.method {
         if !headers::is_token(method) {
             return Err(format!(
-                "--method `{method}` is not a method: write for example PUT"
+                "--method `{method}` is not a method: use for example PUT"
             ));
         }
         if method.eq_ignore_ascii_case("CONNECT") {
-            return Err("--method CONNECT opens tunnels: there is nothing to measure".to_owned());
+            return Err("--method CONNECT only opens tunnels, so there is nothing to measure: use another method".to_owned());
         }
         options.method = Some(method.to_ascii_uppercase());
     }
     if let Some(user) = &args.user {
         let (name, password) = user.split_once(':').ok_or_else(|| {
-            "--user needs a password too: write NAME:PASSWORD (NAME: for an empty one)".to_owned()
+            "--user needs a password too: use NAME:PASSWORD (NAME: for an empty password)"
+                .to_owned()
         })?;
         options.user = Some((name.to_owned(), password.to_owned()));
     }
@@ -100,7 +100,7 @@ pub fn add(options: &mut UrlOptions, args: &args::RunArgs) -> Result<(), String>
         });
         if content_type == Some("application/json") {
             log::say(
-                "loadline: the data is JSON and is sent as application/json; -H 'Content-Type: …' sets another type",
+                "loadline: the data is JSON and is sent as application/json; use -H 'Content-Type: …' to set another type",
             );
         }
         options.body = Some(BodyOption {

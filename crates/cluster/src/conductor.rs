@@ -134,7 +134,10 @@ impl ConductedRun<'_, '_> {
             .map(|node| {
                 let known = units::time(node.offset.unwrap_or_default().error_ns);
                 let (number, name) = (node.number, &node.name);
-                format!("{number} {name} ({}, known to {known})", node.facts)
+                format!(
+                    "{number} {name} ({}, clock accurate to {known})",
+                    node.facts
+                )
             })
             .collect();
         let text = format!("nodes: {}", all.join("; "));
@@ -157,7 +160,7 @@ impl ConductedRun<'_, '_> {
         let nodes = self.nodes.all.len() as u64;
         let most = u64::from(cap).div_ceil(nodes);
         Some(format!(
-            "the limit of {cap} users is divided: each of {nodes} nodes has at most {most}, which one may reach before others do"
+            "the limit of {cap} users is divided among the nodes: each of {nodes} nodes has at most {most}, and one node may reach its limit before others do"
         ))
     }
 
@@ -168,7 +171,7 @@ impl ConductedRun<'_, '_> {
             let ns = now.ns.saturating_sub(before.ns);
             let sign = if ns < 0 { "−" } else { "+" };
             Some(format!(
-                "node {} {sign}{} (known to {})",
+                "node {} {sign}{} (accurate to {})",
                 node.number,
                 units::time(ns.unsigned_abs()),
                 units::time(now.error_ns.max(before.error_ns))
@@ -176,7 +179,7 @@ impl ConductedRun<'_, '_> {
         });
         let apart: Vec<String> = apart.collect();
         format!(
-            "clocks after the run, compared with before: {}",
+            "clock offsets after the run, compared with before: {}",
             apart.join(", ")
         )
     }
@@ -197,7 +200,7 @@ impl ConductedRun<'_, '_> {
         let worst = self.nodes.worst_ns() / 2;
         (is_even && worst as f64 > SPACING * gap_ns).then(|| {
             format!(
-                "arrivals are not evenly spaced over all nodes: {} lie between two of them, and clocks are known to {}; each node's own are",
+                "arrivals are not evenly spaced across nodes: they are {} apart, but clocks are accurate only to {}. Arrivals within a node are evenly spaced",
                 units::time(gap_ns as u64),
                 units::time(worst)
             )
@@ -326,7 +329,7 @@ impl ConductedRun<'_, '_> {
         let node = &mut self.nodes.all[number as usize];
         let called = node.called();
         let taken = RecordPiece::from_bytes(bytes)
-            .ok_or_else(|| "a piece of its record arrived damaged".to_owned());
+            .ok_or_else(|| "a chunk of its record arrived damaged".to_owned());
         let is_lost = node.state == NodeState::Lost;
         let taken = taken.and_then(|piece| {
             if is_lost && matches!(piece, RecordPiece::Ended(_)) {
@@ -342,7 +345,7 @@ impl ConductedRun<'_, '_> {
             Err(reason) => {
                 if node.replica.take().is_some() {
                     self.amiss(format!(
-                        "the record of {called} is not whole here ({reason}): `loadline merge` with the one that it keeps itself makes it whole"
+                        "the record of {called} is incomplete here ({reason}): use `loadline merge` with the node's own copy to complete it"
                     ));
                     let merged = self.merger.ends(number);
                     self.show(merged);
@@ -469,7 +472,7 @@ impl ConductedRun<'_, '_> {
             self.conducting.stop().fail("the loss of all its nodes");
         } else if self.plan.strict {
             let cause = Cause::Limit(format!(
-                "the loss of {called}, which --strict does not allow"
+                "the loss of {called}, which is not allowed with --strict"
             ));
             self.conducting.stop().stop(cause);
         }

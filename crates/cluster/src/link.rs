@@ -35,7 +35,7 @@ pub struct Local {
 impl Backend for Local {
     fn place(&mut self, nodes: Option<u64>) -> Result<Vec<Link>, String> {
         let program = std::env::current_exe()
-            .map_err(|error| format!("cannot find the program's own file: {error}"))?;
+            .map_err(|error| format!("cannot find the path of this program: {error}"))?;
         (0..nodes.unwrap_or(NODES))
             .map(|number| self.start(&program, number))
             .collect()

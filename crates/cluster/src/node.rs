@@ -29,7 +29,7 @@ use crate::{
 };
 
 const LEASE_POLL: Duration = Duration::from_millis(50);
-const GONE: &str = "its conductor is gone";
+const GONE: &str = "the loss of its conductor";
 
 pub type Maker<'a> = &'a mut dyn FnMut(&Value, u64, &SharedMessageSink) -> Result<Job, RunRefused>;
 
@@ -117,10 +117,10 @@ impl NodeProcess {
             takeovers: job.options.takeovers.clone(),
             ..Stopping::default()
         });
-        let goodbye = format!("what was measured is in {}", keep.display());
+        let goodbye = format!("the measurements so far are in {}", keep.display());
         let handler = signals::hear(&job.options.stop, goodbye, &self.sink);
         self.signals = Some(handler.map_err(|error| {
-            let line = format!("signals cannot be caught: {error}");
+            let line = format!("cannot handle signals: {error}");
             RunRefused::from(vec![Problem::anywhere(line)])
         })?);
         let samplers = arming.looks.then(session::sampling::usual);
@@ -137,7 +137,7 @@ impl NodeProcess {
             Ok(per_second) => ToConductor::Measured { per_second },
             Err(reason) => ToConductor::Refused {
                 lines: vec![format!(
-                    "the capacity of this machine could not be measured: {reason}"
+                    "cannot measure the capacity of this machine: {reason}"
                 )],
                 bad_input: false,
             },
@@ -147,7 +147,7 @@ impl NodeProcess {
     fn go(&mut self, start: record::RunStart, ears: &ConductorReader) {
         let Some((mut ready, lease)) = self.armed.take() else {
             self.out.say(ToConductor::Over {
-                error: Some("was started before it was ready".into()),
+                error: Some("received the start before it was ready".into()),
             });
             return;
         };
@@ -273,7 +273,7 @@ impl SharedStop {
         };
         match message {
             ToNode::Lease { until_ns } => lease.renew(*until_ns),
-            ToNode::Cancel => stop.fail("a start that was cancelled"),
+            ToNode::Cancel => stop.fail("a cancelled start"),
             ToNode::Stop { text, urgent } => {
                 stop.stop(Cause::Limit(text.clone()));
                 if *urgent && stop.urgency() != Urgency::Abort {

@@ -155,7 +155,7 @@ impl Nodes {
             let own = env!("CARGO_PKG_VERSION");
             if facts.version != own || facts.protocol != PROTOCOL {
                 wrong.push(format!(
-                    "{} has Loadline {}, this is {own}: all nodes need the same version",
+                    "{} has Loadline {}, but this is {own}: use the same version on all nodes",
                     node.called(),
                     facts.version
                 ));
@@ -323,7 +323,7 @@ impl Nodes {
 
     pub fn why_gone(&mut self, number: u64) -> String {
         let known = self.backend.why_gone(number);
-        known.unwrap_or_else(|| "its stream has ended".to_owned())
+        known.unwrap_or_else(|| "its connection was closed".to_owned())
     }
 
     pub fn are_here(&self) -> bool {

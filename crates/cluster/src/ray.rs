@@ -25,7 +25,7 @@ const PLACE_S: u64 = 60;
 const LONGEST: u32 = 256 << 20;
 /// Number of 50 ms polls for the release of nodes.
 const RELEASE: usize = 600;
-const HOW: &str = "pip install 'loadline[ray]' brings Ray";
+const HOW: &str = "install Ray with: pip install 'loadline[ray]'";
 
 pub struct Ray {
     pub address: Option<String>,
@@ -111,7 +111,7 @@ impl Backend for Ray {
             lost: Arc::clone(&lost),
             out: Some(Arc::clone(&out)),
         });
-        let broken = |error: io::Error| format!("the Ray helper has ended: {error}");
+        let broken = |error: io::Error| format!("the Ray helper exited: {error}");
         write(&out, CONTROL, &order).map_err(broken)?;
         let placed = placed(&mut input)?;
         let (senders, links): (Vec<Sender<Vec<u8>>>, Vec<Link>) = (0..)
@@ -191,7 +191,7 @@ fn placed(input: &mut ChildStdout) -> Result<Vec<NodePlace>, String> {
     loop {
         let (number, bytes) = read(input)
             .map_err(|error| format!("the Ray helper: {error}"))?
-            .ok_or("the Ray helper ended without a message")?;
+            .ok_or("the Ray helper exited without a message")?;
         if number != CONTROL {
             continue;
         }

@@ -40,7 +40,7 @@ pub fn can_send(nodes: &mut Nodes, plan: &Plan) -> Result<(), Vec<String>> {
     }
     let measured = nodes.gather(
         MEASURE,
-        "has not measured its capacity",
+        "did not measure its capacity",
         |message| match message {
             ToConductor::Measured { per_second } => Some(per_second),
             _ => None,
@@ -51,7 +51,7 @@ pub fn can_send(nodes: &mut Nodes, plan: &Plan) -> Result<(), Vec<String>> {
         let carries = of_a_core * cores;
         if share > TRUSTED * carries {
             wrong.push(format!(
-"{} would have to send {}/s, but it measured {}/s, of which {:.0} % are used at most: use more nodes",
+"{} would have to send {}/s, but its measured capacity is {}/s, and at most {:.0} % may be used: use more nodes",
 node.called(),
 units::rate(share),
 units::rate(carries),
@@ -105,7 +105,7 @@ pub fn arm(
             }),
         });
     }
-    let digests = nodes.gather(ARM, "has not prepared the test", |said| match said {
+    let digests = nodes.gather(ARM, "did not prepare the test", |said| match said {
         ToConductor::Armed { plan_digest, .. } => Some(plan_digest),
         _ => None,
     })?;
@@ -115,7 +115,7 @@ pub fn arm(
     match made.find(|(_, made)| *made != digest) {
         None => Ok(()),
         Some((node, _)) => Err(vec![format!(
-            "{} read a different plan from the test: its text must not depend on the machine, for example on a folder or an environment variable",
+            "{} read a different plan from the test: the test must not depend on the machine, for example on a folder or an environment variable",
             node.called()
         )]),
     }

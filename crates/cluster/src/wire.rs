@@ -179,7 +179,7 @@ pub fn read<T: DeserializeOwned>(input: &mut dyn Read) -> io::Result<Option<(T, 
     let wrong = || {
         io::Error::new(
             io::ErrorKind::InvalidData,
-            "invalid message: the sender has another version of Loadline",
+            "invalid message: the sender runs another version of Loadline",
         )
     };
     let decoded = u32::from_le_bytes(length) as usize;

@@ -374,7 +374,7 @@ fn reason(summary: &Summary, verdict: StageVerdict, code: u8) -> String {
         );
     }
     if texts.is_empty() {
-        return format!("the tool that ran it exited with {code}");
+        return format!("the external tool exited with {code}");
     }
     let verb = if wanted == Judgement::Fail {
         "does not hold"

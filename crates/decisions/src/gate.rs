@@ -131,14 +131,14 @@ fn verdict(gate: &Gate, runs: &[ComparedRun], is_only_made: bool) -> (GateVerdic
         requests.ok + requests.failed == 0
     };
     if let Some(run) = runs.iter().find(without) {
-        let sentence = format!("no request of {} was ever answered", run.name);
+        let sentence = format!("no request to {} was answered", run.name);
         return (GateVerdict::Unanswered, sentence);
     }
     let mut made = gate.runs.iter();
     let invalid = made.find(|run| run.measurement.as_deref() == Some("INVALID"));
     if let Some(run) = invalid {
         let error = run.reason.as_deref().unwrap_or("no reason given");
-        let sentence = format!("the measurement of {} cannot be trusted: {error}", run.run);
+        let sentence = format!("the measurement of {} is not reliable: {error}", run.run);
         return (GateVerdict::Invalid, sentence);
     }
     if let Some((run, error)) = runs.iter().find_map(failed_by_rule) {
@@ -160,10 +160,13 @@ fn verdict(gate: &Gate, runs: &[ComparedRun], is_only_made: bool) -> (GateVerdic
             (GateVerdict::Passed, comparison.sentence.clone())
         }
         Some(comparison) => (GateVerdict::Inconclusive, comparison.sentence.clone()),
-        None if is_only_made => (GateVerdict::Passed, "nothing had to be compared".to_owned()),
+        None if is_only_made => (
+            GateVerdict::Passed,
+            "no figures needed a comparison".to_owned(),
+        ),
         None => (
             GateVerdict::Incomparable,
-            "there is nothing to compare".to_owned(),
+            "there are no figures to compare".to_owned(),
         ),
     }
 }

@@ -16,10 +16,10 @@ use worker::load_control::{MOST_USERS, Most, PER_WORKER};
 /// Descriptors that a process needs in addition to its connections.
 pub const SPARE_DESCRIPTORS: u64 = 32;
 
-const MQTT_ALONE: &str = "MQTT clients that are the whole of a test cannot be shared by several processes: run them together with scenarios (`mqtt:` in a plan)";
+const MQTT_ALONE: &str = "a test that has only MQTT clients cannot be divided among several processes: combine them with scenarios (`mqtt:` in a plan)";
 /// In a shared subscription, the server may resend a message to a member in another process, so no
 /// process sees both.
-const SHARED_ALONE: &str = "subscriptions that clients share ($share/…) cannot be shared by several processes: a repeated message could not be distinguished from a new one";
+const SHARED_ALONE: &str = "subscriptions shared by clients ($share/…) cannot be divided among several processes: a repeated message would look like a new one";
 
 pub(crate) struct Compiled {
     /// The program for the scenarios. `None` without scenarios.
@@ -128,7 +128,7 @@ impl Compiled {
             let own = share.of_first(u64::from(*n)) as u32;
             if own == 0 {
                 return refused(format!(
-                    "{n} connections cannot be shared by {} processes: use fewer processes, or more connections",
+                    "{n} connections cannot be divided among {} processes: use fewer processes, or more connections",
                     share.of
                 ));
             }
@@ -138,7 +138,7 @@ impl Compiled {
             && share.of_first(u64::from(*users)) == 0
         {
             return refused(format!(
-                "{users} users cannot be shared by {} processes: use fewer processes, or more users",
+                "{users} users cannot be divided among {} processes: use fewer processes, or more users",
                 share.of
             ));
         }
@@ -147,7 +147,7 @@ impl Compiled {
             && share.of_first(u64::from(cap)) == 0
         {
             return refused(format!(
-                "at most {cap} users cannot be shared by {} processes: use fewer processes, or allow more users",
+                "at most {cap} users cannot be divided among {} processes: use fewer processes, or allow more users",
                 share.of
             ));
         }
@@ -168,7 +168,7 @@ impl Compiled {
                 n => (format!(" of {n} workers each"), "processes or workers"),
             };
             format!(
-                "{all} connections cannot be shared by {} processes{each}: use fewer {fewer}, or more connections",
+                "{all} connections cannot be divided among {} processes{each}: use fewer {fewer}, or more connections",
                 share.of
             )
         })

@@ -168,11 +168,11 @@ impl RunError {
     #[must_use]
     pub fn by_whom(&self) -> String {
         match self {
-            RunError::Setup(what) => format!("a set-up that failed ({what})"),
-            RunError::Worker(what) => format!("a worker that died ({what})"),
+            RunError::Setup(what) => format!("a failed setup ({what})"),
+            RunError::Worker(what) => format!("a crashed worker ({what})"),
             RunError::Stuck(stuck) => stuck.by_whom(),
             RunError::Unrecorded(reason) => {
-                format!("a record that could not be written ({reason})")
+                format!("an error while writing the record ({reason})")
             }
         }
     }
@@ -186,14 +186,15 @@ impl Prepared {
         let mut work = Compiled::compile(plan, options.seed, looking)?;
         work.take_share(plan, options.share, options.workers)?;
         if plan.background.is_some() != options.background.is_some() {
-            let text = "the plan has MQTT clients in addition to its scenarios, which only `loadline run` and `loadline campaign` drive";
+            let text = "the plan has MQTT clients in addition to scenarios: use `loadline run` or `loadline campaign`, the only commands that support this";
             return Err(vec![Problem::anywhere(text)]);
         }
         let driver = match (&options.driver, &work.program) {
             (Some(driver), _) => Arc::clone(driver),
             (None, Some(program)) => scenario_driver(program, options.hooks.clone()),
             (None, None) => {
-                let by_itself = "the plan has no scenarios, and no driver was given for it";
+                let by_itself =
+                    "the plan has no scenarios, and nothing else generates load: add scenarios";
                 return Err(vec![Problem::anywhere(by_itself)]);
             }
         };

@@ -43,7 +43,7 @@ pub fn conduct(
     let stop = StopHandle::default();
     let _signal_handler =
         signals::hear(&stop, String::new(), sink).map_err(|error| ProbeError {
-            line: format!("signals cannot be caught: {error}"),
+            line: format!("cannot handle signals: {error}"),
             code: exit::COULD_NOT_RUN,
         })?;
     let mut searching = Searching {
@@ -148,7 +148,7 @@ impl Searching<'_> {
         number: usize,
     ) -> Result<Option<Option<u8>>, ProbeError> {
         self.sink
-            .say(&"  most requests had no response: waiting until the service responds again");
+            .say(&"  most requests had no response: waiting for the service to recover");
         let config = &self.options.config;
         let spent: f64 = self.probes.iter().map(|probe| probe.spent_s).sum();
         let asking_ns = clock::monotonic_ns();
@@ -162,7 +162,7 @@ impl Searching<'_> {
             PollOutcome::Signal(signal) => return Ok(Some(Some(signal))),
             PollOutcome::Silent if number == 0 => {
                 return Err(ProbeError {
-                    line: "the service does not respond, not even to the first probe".to_owned(),
+                    line: "the service does not respond to the first probe either: check that it is running".to_owned(),
                     code: exit::COULD_NOT_RUN,
                 });
             }
@@ -187,11 +187,11 @@ impl Searching<'_> {
         let over = self.options.over;
         let reason = match probe.reason {
             ProbeReason::Up if self.probes.is_empty() => "to begin with".to_owned(),
-            ProbeReason::Up => "all probes have held".to_owned(),
+            ProbeReason::Up => "all probes have held so far".to_owned(),
             ProbeReason::Down => "no probe has held yet".to_owned(),
-            ProbeReason::Between => "between a level that held and one that did not".to_owned(),
+            ProbeReason::Between => "between a level that held and one that failed".to_owned(),
             ProbeReason::Again => {
-                "again: it held before, and later probes contradict that".to_owned()
+                "repeated: it held before, but later probes contradict that".to_owned()
             }
             ProbeReason::Near => match search::known(&self.probes) {
                 Some(known) => {
@@ -216,7 +216,7 @@ impl Searching<'_> {
 
     pub fn saw(&self, row: &ProbeRow) -> String {
         if let Some(reason) = &row.invalid {
-            return format!("  does not count: {reason}");
+            return format!("  not counted: {reason}");
         }
         let measured = self.found.slos.iter().zip(&row.measured);
         let measured = measured.map(|(slo, measured)| {

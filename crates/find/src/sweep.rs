@@ -45,7 +45,7 @@ impl Searching<'_> {
                 };
                 let actual = ran.row.goodput;
                 self.sink.say(&match &ran.row.invalid {
-                    Some(reason) => format!("  does not count: {reason}"),
+                    Some(reason) => format!("  not counted: {reason}"),
                     None => format!("  {}/s answered well", record::units::rate(actual)),
                 });
                 let (invalid, is_mute) = (ran.probed.invalid, ran.is_mute);
@@ -64,7 +64,7 @@ impl Searching<'_> {
                     None if actual > 0.0 => break,
                     None => {
                         let note = format!(
-                            "no request of {} was answered as expected: the sweep ends there",
+                            "no request to {} was answered as expected: the sweep ends there",
                             self.options.over.level(users)
                         );
                         self.found.notes.push(note);
@@ -72,7 +72,7 @@ impl Searching<'_> {
                     }
                     Some(InvalidProbe::Limited) => {
                         let note = format!(
-                            "this machine cannot drive {}: the sweep ends below that",
+                            "this machine cannot generate {}: the sweep ends below that",
                             self.options.over.level(users)
                         );
                         self.found.notes.push(note);

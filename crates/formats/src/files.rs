@@ -36,7 +36,7 @@ pub fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
 
 pub fn read_to_string(path: impl AsRef<Path>) -> io::Result<String> {
     String::from_utf8(read(path)?)
-        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8 text"))
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not valid UTF-8 text"))
 }
 
 fn read_at_most(file: impl Read, largest: u64) -> io::Result<Vec<u8>> {
@@ -111,7 +111,7 @@ impl std::fmt::Display for NotText {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             f,
-            "byte 0x{:02x} is not UTF-8: save the file as UTF-8",
+            "byte 0x{:02x} is not valid UTF-8: save the file as UTF-8",
             self.byte
         )
     }

@@ -68,7 +68,7 @@ impl Templates {
                         Fakery::names().map(|name| format!("${name}")).collect();
                     let built_in = ["$randomNumber", "$randomString"];
                     let hint = hint(name, known.iter().map(String::as_str).chain(built_in));
-                    format!("unknown function {name} here, not even in fake-data{hint}")
+                    format!("unknown function {name}, not in fake-data either{hint}")
                 } else {
                     error.message
                 };
@@ -78,7 +78,7 @@ impl Templates {
         };
         if let Some(fakery) = template.made_up().filter(|_| !self.fake_data) {
             let text = format!(
-                "${fakery:?} belongs to the plugin fake-data: add `fake-data: {{}}` to `config.plugins`"
+                "${fakery:?} needs the plugin fake-data: add `fake-data: {{}}` to `config.plugins`"
             );
             findings.problem(node.mark, text);
         }
@@ -86,11 +86,13 @@ impl Templates {
             let mark = node.mark_at(text.find(left).unwrap_or(0));
             let what = format!("`{left}` is neither a variable nor a function");
             if self.strict {
-                findings.problem(mark, format!("{what}: templates have no operators"));
+                findings.problem(mark, format!("{what}: templates do not support operators"));
             } else {
                 findings.note(
                     mark,
-                    format!("{what}: it is sent unchanged (templates have no operators)"),
+                    format!(
+                        "{what}: it is sent unchanged, because templates do not support operators"
+                    ),
                 );
             }
         }

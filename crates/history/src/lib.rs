@@ -32,7 +32,7 @@ impl std::fmt::Display for IndexError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             f,
-            "the index of runs {}: {}; the records themselves are complete, and `loadline list` adds missing runs",
+            "cannot update the index of runs {}: {}; the records themselves are complete, and `loadline list` adds missing runs",
             self.path.display(),
             self.reason
         )
@@ -123,7 +123,7 @@ fn sync(runs: &Path, again: bool) -> Result<RunIndex, IndexError> {
 #[must_use]
 pub fn set_aside(to: &Path) -> String {
     format!(
-        "the index of runs was damaged: it is kept as {}, and a new one was created from the existing records",
+        "the index of runs was damaged: it was saved as {}, and a new one was created from the existing records",
         to.display()
     )
 }

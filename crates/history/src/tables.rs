@@ -65,7 +65,7 @@ impl Index {
         match version(&connection)? {
             VERSION => Ok(Index { connection }),
             newer => Err(FileError::Other(format!(
-                "was written by a newer Loadline (version {newer} of its tables, this one knows {VERSION}): update Loadline"
+                "was written by a newer Loadline (table version {newer}, supported up to {VERSION}): update Loadline"
             ))),
         }
     }

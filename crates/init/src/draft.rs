@@ -180,7 +180,7 @@ impl Draft {
 }
 
 pub(crate) fn nothing_yet() -> DraftStep {
-    DraftStep::Log("Nothing is sent yet: take the # away from a step below".to_owned())
+    DraftStep::Log("No requests are sent yet: remove the # from a step below".to_owned())
 }
 
 pub(crate) fn stem_of_host(host: &str) -> String {

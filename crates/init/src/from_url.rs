@@ -10,7 +10,7 @@ use crate::{
 pub fn from_url(text: &str) -> Result<Draft, LoadErrors> {
     if placeholders::is_foreign(text) {
         return Err(LoadErrors::refused(
-            "this URL holds U+FDD0 or U+FDD1, which no text may",
+            "this URL contains U+FDD0 or U+FDD1, which are not allowed: remove them",
         ));
     }
     let address = address::read(text).map_err(LoadErrors::refused)?;

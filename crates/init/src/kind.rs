@@ -13,7 +13,7 @@ use crate::{
     problem::{NO_TEXT, foreign, problem},
 };
 
-const KNOWN: &str = "`loadline init` reads URLs, command lines that begin with `curl`, HAR files (`log` with `entries`) and OpenAPI 3 (`openapi: 3…`)";
+const KNOWN: &str = "`loadline init` reads URLs, command lines that start with `curl`, HAR files (`log` with `entries`) and OpenAPI 3 (`openapi: 3…`)";
 
 pub fn from_text(name: &str, text: &str, read: ReadFile<'_>) -> Result<Draft, LoadErrors> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -56,7 +56,7 @@ pub fn from_text(name: &str, text: &str, read: ReadFile<'_>) -> Result<Draft, Lo
     }
     if root.get("loadline").is_some() {
         return Err(LoadErrors::refused(format!(
-            "{name} is a plan already: loadline run {name}"
+            "{name} is already a plan: use loadline run {name}"
         )));
     }
     Err(LoadErrors::refused(format!("{name}: {KNOWN}")))

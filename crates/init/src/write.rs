@@ -17,7 +17,7 @@ impl Draft {
     #[must_use]
     pub fn text(mut self, file: &str) -> String {
         if self.move_files(file) {
-            let text = "Paths in it are relative to this file.";
+            let text = "Paths in this file are relative to its folder.";
             self.remarks.push(text.to_owned());
         }
         let shared = self.shared_headers();
@@ -27,7 +27,7 @@ impl Draft {
         let variables = variables_text(self.unknowns(), &templates);
         let mut out = String::new();
         comment(
-            &format!("Made by `loadline init` from {}.", self.from),
+            &format!("Created by `loadline init` from {}.", self.from),
             0,
             &mut out,
         );
@@ -42,7 +42,7 @@ impl Draft {
         for unknown in self.unknowns() {
             if unknown.variable.is_none() {
                 let text = format!(
-                    "TO FILL IN: export {}=… before a run, {}",
+                    "TO FILL IN: export {}=… before the run, {}",
                     unknown.env, unknown.what
                 );
                 comment(&text, 0, &mut out);
@@ -157,11 +157,11 @@ fn variables_text(unknowns: &[Unknown], templates: &Templates) -> String {
     let kinds = [
         (
             secret,
-            "TO FILL IN: secrets stay out of this file. Export them before a run:",
+            "TO FILL IN: secrets are not stored in this file. Export them before the run:",
         ),
         (
             missing,
-            "TO FILL IN: values that the source does not contain. Export them before a run, or write them here:",
+            "TO FILL IN: values that are missing in the source. Export them before the run, or write them here:",
         ),
     ];
     for (list, reason) in kinds {
@@ -179,7 +179,7 @@ fn variables_text(unknowns: &[Unknown], templates: &Templates) -> String {
     let braces: Vec<_> = templates.braces().collect();
     if !braces.is_empty() {
         comment(
-            "Literal braces: two together would start a variable.",
+            "Literal braces: a double brace would start a variable.",
             2,
             &mut out,
         );

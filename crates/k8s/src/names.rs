@@ -42,19 +42,22 @@ pub fn check(options: &RenderOptions) -> Result<(), String> {
     for (flag, name, longest) in names {
         if let Some(name) = name.filter(|name| !is_label(name) || name.len() > longest) {
             return Err(format!(
-                "{flag} {name}: {rule}, at most {longest} characters"
+                "{flag} {name}: use {rule}, at most {longest} characters"
             ));
         }
     }
     if let Some(name) = options.env_from.as_ref().filter(|name| !is_subdomain(name)) {
-        return Err(format!("--env-from {name}: not a valid name of a Secret"));
+        return Err(format!("--env-from {name}: not a valid name for a Secret"));
     }
     let is_image = |c: char| c.is_ascii_alphanumeric() || "-_./:@".contains(c);
     if options.image.is_empty() || !options.image.chars().all(is_image) {
         return Err(format!("--image {}: not a valid image name", options.image));
     }
     if !(1..=MOST_NODES).contains(&options.nodes) {
-        return Err(format!("--nodes {}: from 1 to {MOST_NODES}", options.nodes));
+        return Err(format!(
+            "--nodes {}: use a number from 1 to {MOST_NODES}",
+            options.nodes
+        ));
     }
     let quantities = [
         ("--cpu", &options.cpu, &["", "m"][..], "2 or 1500m"),
@@ -74,7 +77,7 @@ pub fn check(options: &RenderOptions) -> Result<(), String> {
     for (flag, text, units, like) in quantities {
         if !is_quantity(text, units) {
             return Err(format!(
-                "{flag} {text}: write it as Kubernetes does, as {like}"
+                "{flag} {text}: use the Kubernetes format, for example {like}"
             ));
         }
     }
@@ -84,7 +87,7 @@ pub fn check(options: &RenderOptions) -> Result<(), String> {
             .any(|part| part.is_empty() || !part.bytes().all(|c| c.is_ascii_digit()))
     {
         return Err(format!(
-            "--ray-version {version}: write the version of Ray in the image, for example 2.60.0"
+            "--ray-version {version}: use the version of Ray in the image, for example 2.60.0"
         ));
     }
     Ok(())

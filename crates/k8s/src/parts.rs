@@ -34,11 +34,11 @@ pub fn claim(options: &RenderOptions) -> String {
     let (mode, reason) = match options.job {
         crate::Job::Ray { .. } => (
             "ReadWriteOnce",
-            "Only the head writes the record. It outlives the cluster.",
+            "Only the head writes the record. The record outlives the cluster.",
         ),
         crate::Job::Indexed { .. } => (
             "ReadWriteMany",
-            "Every pod writes the record of its part, on any host: the storage must allow that.",
+            "Every pod writes the record of its part, on any host: the storage must support that.",
         ),
     };
     format!(
@@ -70,11 +70,11 @@ pub fn files(options: &RenderOptions) -> Result<String, String> {
     }
     if size > MOST {
         return Err(format!(
-            "the files of the test are {size} bytes, and a {kind} holds {MOST}: put them into the image and name their folder with --in-image"
+            "the files of the test are {size} bytes, but a {kind} holds at most {MOST}: put them into the image and pass their folder with --in-image"
         ));
     }
     let mut out = format!(
-        "apiVersion: v1\nkind: {kind}\n{}# Keys have no folders: the mount below has the path of each file.\n",
+        "apiVersion: v1\nkind: {kind}\n{}# Keys cannot contain folders: the mount below sets the path of each file.\n",
         metadata(options, &format!("{}-files", options.name))
     );
     if !texts.is_empty() {
@@ -133,7 +133,7 @@ pub fn folder(options: &RenderOptions) -> String {
 
 pub fn pod_security() -> String {
     format!(
-        "# Load needs no rights.\nsecurityContext:\n  runAsNonRoot: true\n  runAsUser: {USER}\n  runAsGroup: {USER}\n  fsGroup: {USER}\n  seccompProfile: {{type: RuntimeDefault}}\n"
+        "# A load generator needs no privileges.\nsecurityContext:\n  runAsNonRoot: true\n  runAsUser: {USER}\n  runAsGroup: {USER}\n  fsGroup: {USER}\n  seccompProfile: {{type: RuntimeDefault}}\n"
     )
 }
 
@@ -162,7 +162,7 @@ pub fn env_from(options: &RenderOptions) -> String {
 
 pub fn pod_metadata(options: &RenderOptions, role: &str) -> String {
     format!(
-        "metadata:\n  labels: {}\n  annotations:\n    # A pod that is moved is a node that is lost.\n    cluster-autoscaler.kubernetes.io/safe-to-evict: \"false\"\n",
+        "metadata:\n  labels: {}\n  annotations:\n    # Moving a pod would lose its node.\n    cluster-autoscaler.kubernetes.io/safe-to-evict: \"false\"\n",
         labels(options, Some(role))
     )
 }

@@ -108,7 +108,7 @@ fn head(options: &RenderOptions) -> Vec<String> {
         parts::pod_metadata(options, "head"),
         "spec:\n".to_owned(),
         below(2, &[
-            "# A head that is restarted has lost its run, so it must not be restarted.\nrestartPolicy: Never\n".to_owned(),
+            "# A restarted head loses its run, so it must not be restarted.\nrestartPolicy: Never\n".to_owned(),
             parts::pod_security(),
             format!("containers:\n{}", below(2, &container)),
             format!("volumes:\n{}", below(2, &[shared(), parts::volumes(options, true)])),

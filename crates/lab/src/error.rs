@@ -58,17 +58,21 @@ impl fmt::Display for LabError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::UnknownLab { name, known } => {
-                write!(f, "unknown lab {name:?}; the labs are {}", known.join(", "))
+                write!(
+                    f,
+                    "unknown lab {name:?}: the available labs are {}",
+                    known.join(", ")
+                )
             }
             Self::UnknownOption {
                 lab,
                 option,
                 known: [],
-            } => write!(f, "lab {lab} has no option {option:?}; it takes none"),
+            } => write!(f, "lab {lab} has no option {option:?}: it has no options"),
             Self::UnknownOption { lab, option, known } => {
                 write!(
                     f,
-                    "lab {lab} has no option {option:?}; it takes {}",
+                    "lab {lab} has no option {option:?}: available options are {}",
                     known.join(", ")
                 )
             }
@@ -77,7 +81,7 @@ impl fmt::Display for LabError {
                 option,
                 value,
                 advice,
-            } => write!(f, "lab {lab} cannot take {option}={value}: {advice}"),
+            } => write!(f, "lab {lab}: {option}={value} is not valid: {advice}"),
             Self::CannotBind { host, port, source } => {
                 write!(f, "cannot bind {host}:{port}: {source}")
             }

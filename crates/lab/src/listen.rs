@@ -17,7 +17,7 @@ pub(crate) fn on(options: &LabOptions) -> Result<(TcpListener, SocketAddr), LabE
         port,
         source,
     };
-    let mut failure = io::Error::other("the name has no address");
+    let mut failure = io::Error::other("the host name has no address");
     for address in (host, port).to_socket_addrs().map_err(cannot)? {
         match take(address) {
             Ok(bound) => return Ok(bound),

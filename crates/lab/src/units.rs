@@ -20,8 +20,7 @@ const UNITS: [(&str, u64); 7] = [
 type Read<T> = Result<T, String>;
 
 pub fn duration(text: &str) -> Read<u64> {
-    let advice =
-        || "write a duration with its unit (ns us ms s m h d), for example 10ms".to_owned();
+    let advice = || "use a duration with its unit (ns us ms s m h d), for example 10ms".to_owned();
     let (number, unit) = Decimal::split(text).ok_or_else(advice)?;
     if number.digits == 0 && unit.is_empty() {
         return Ok(0);
@@ -33,7 +32,7 @@ pub fn duration(text: &str) -> Read<u64> {
     match number.times(*factor) {
         Some(ns) if ns <= LONGEST => Ok(ns),
         Some(_) => Err("it must be at most 1d".to_owned()),
-        None => Err("it must be whole nanoseconds".to_owned()),
+        None => Err("it must be a whole number of nanoseconds".to_owned()),
     }
 }
 
@@ -48,7 +47,7 @@ pub fn share(text: &str) -> Read<f64> {
     match Decimal::split(text) {
         Some((number, "%")) if number.value() <= 100.0 => Ok(number.value() / 100.0),
         Some((_, "%")) => Err("it must be at most 100%".to_owned()),
-        _ => Err("write a share from 0% to 100%, for example 10%".to_owned()),
+        _ => Err("use a share from 0% to 100%, for example 10%".to_owned()),
     }
 }
 
@@ -57,7 +56,7 @@ pub fn gap_of_rate(text: &str) -> Read<u64> {
         Some((number, "/s")) => number.value() / 1e9,
         Some((number, "/m")) => number.value() / 60e9,
         Some((number, "/h")) => number.value() / 3600e9,
-        _ => return Err("write a rate with its unit (/s /m /h), for example 2000/s".to_owned()),
+        _ => return Err("use a rate with its unit (/s /m /h), for example 2000/s".to_owned()),
     };
     let gap = (1.0 / per).round();
     #[expect(
@@ -68,7 +67,7 @@ pub fn gap_of_rate(text: &str) -> Read<u64> {
     if (1.0..=LONGEST as f64).contains(&gap) {
         Ok(gap as u64)
     } else {
-        Err("it must lie between 1 a day and 1000000000/s".to_owned())
+        Err("it must be between 1 per day and 1000000000/s".to_owned())
     }
 }
 
@@ -77,7 +76,7 @@ pub fn count(text: &str, range: RangeInclusive<u64>) -> Read<u64> {
     match text.parse() {
         Ok(n) if digits_only && range.contains(&n) => Ok(n),
         _ => Err(format!(
-            "write a whole number from {} to {}",
+            "use a whole number from {} to {}",
             range.start(),
             range.end()
         )),
@@ -87,7 +86,7 @@ pub fn count(text: &str, range: RangeInclusive<u64>) -> Read<u64> {
 pub fn weight(text: &str) -> Read<f64> {
     match Decimal::split(text) {
         Some((number, "")) => Ok(number.value()),
-        _ => Err("write a weight as a plain number, for example 90 or 0.5".to_owned()),
+        _ => Err("use a plain number as the weight, for example 90 or 0.5".to_owned()),
     }
 }
 

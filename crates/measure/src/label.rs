@@ -152,7 +152,7 @@ impl Labels {
 pub fn too_many() -> String {
     let own = MAX_LABELS - 2;
     format!(
-        "more than {own} names came up: those beyond the first {own} are counted as {OTHER_NAME}"
+        "there are more than {own} names: the names beyond the first {own} are counted as {OTHER_NAME}"
     )
 }
 

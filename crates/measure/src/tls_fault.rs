@@ -83,7 +83,7 @@ const FAULTS: [(TlsFault, &str, &str); 13] = [
     (
         TlsFault::WrongName,
         "tls_wrong_name",
-        "TLS: certificate for another name",
+        "TLS: certificate is for another name",
     ),
     (
         TlsFault::BadCertificate,
@@ -93,22 +93,22 @@ const FAULTS: [(TlsFault, &str, &str); 13] = [
     (
         TlsFault::Plain,
         "tls_plain",
-        "TLS: the port answers in clear, without TLS",
+        "TLS: the port answers in plain text, without TLS",
     ),
     (
         TlsFault::Version,
         "tls_version",
-        "TLS: no version in common (ours: 1.2, 1.3)",
+        "TLS: no common version (ours: 1.2, 1.3)",
     ),
     (
         TlsFault::Incompatible,
         "tls_incompatible",
-        "TLS: no cipher or other feature in common",
+        "TLS: no common cipher or other feature",
     ),
     (
         TlsFault::Http2Only,
         "tls_http2_only",
-        "TLS: the server speaks HTTP/2 only",
+        "TLS: the server supports only HTTP/2",
     ),
     (
         TlsFault::Closed,

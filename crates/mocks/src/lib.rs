@@ -101,7 +101,7 @@ impl RunningMocks {
         let ended = self.thread.take().map(JoinHandle::join);
         match ended {
             Some(Ok(Ok(reported))) => Ok(reported),
-            Some(Ok(Err(error))) => Err(Error(format!("the mocks ended badly: {error}"))),
+            Some(Ok(Err(error))) => Err(Error(format!("the mocks failed: {error}"))),
             Some(Err(_)) => Err(Error("the mocks' thread panicked".to_owned())),
             None => Ok(Vec::new()),
         }
@@ -118,7 +118,7 @@ impl Drop for RunningMocks {
 }
 
 fn listen(host: &str, port: u16) -> io::Result<(TcpListener, SocketAddr)> {
-    let mut failure = io::Error::other("the name has no address");
+    let mut failure = io::Error::other("the host name has no address");
     for address in (host, port).to_socket_addrs()? {
         match TcpListener::bind(address) {
             Ok(listener) => {

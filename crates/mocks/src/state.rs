@@ -126,9 +126,9 @@ impl MockState {
             match fault.kind {
                 FaultKind::Silence => Some(What::Silence),
                 FaultKind::Resets(share) if is_hit(share) => Some(What::Reset),
-                FaultKind::Errors(share, status) if is_hit(share) => {
-                    Some(What::Answer(text_response(status, "a fault of the mock's")))
-                }
+                FaultKind::Errors(share, status) if is_hit(share) => Some(What::Answer(
+                    text_response(status, "an injected fault of the mock"),
+                )),
                 _ => None,
             }
         });

@@ -150,7 +150,7 @@ fn one(
     };
     let mut bytes = Vec::new();
     let too_long =
-        |e: mqtt::wire::TooLong| format!("the client `{client_id}` is not possible: {e}");
+        |e: mqtt::wire::TooLong| format!("the client `{client_id}` cannot be created: {e}");
     connect.put(&mut bytes, version).map_err(too_long)?;
     bytes.shrink_to_fit();
     let filters = group.subscribe.iter();

@@ -325,7 +325,7 @@ fn put_one(out: &mut Vec<u8>, property: Property<'_>) -> Result<(), TooLong> {
                     PropertyValue::Number(_)
                 )
         ),
-        "{property:?} is of another shape"
+        "{property:?} has the wrong type"
     );
     out.push(property.id as u8);
     match (property.value, shape) {

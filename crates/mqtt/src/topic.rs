@@ -13,12 +13,12 @@ pub fn filter_fault(filter: &str) -> Option<&'static str> {
     let (group, filter) = match filter.strip_prefix("$share/") {
         Some(shared) => match shared.split_once('/') {
             Some((group, filter)) => (Some(group), filter),
-            None => return Some("a shared subscription is $share/GROUP/FILTER"),
+            None => return Some("a shared subscription must be $share/GROUP/FILTER"),
         },
         None => (None, filter),
     };
     if group.is_some_and(|group| group.is_empty() || has_wildcard(group.as_bytes())) {
-        return Some("the group of a shared subscription is a name without + and #");
+        return Some("the group of a shared subscription must be a name without + and #");
     }
     if filter.is_empty() {
         return Some("it is empty");
@@ -29,10 +29,10 @@ pub fn filter_fault(filter: &str) -> Option<&'static str> {
     let mut levels = filter.split('/').peekable();
     while let Some(level) = levels.next() {
         if level.contains('#') && (level != "#" || levels.peek().is_some()) {
-            return Some("# must be alone in the last level");
+            return Some("# must be the only character of the last level");
         }
         if level.contains('+') && level != "+" {
-            return Some("+ must be alone in its level");
+            return Some("+ must be the only character of its level");
         }
     }
     None

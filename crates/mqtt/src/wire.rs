@@ -38,17 +38,19 @@ impl fmt::Display for Malformed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Malformed::Length => write!(f, "a remaining length of more than four bytes"),
-            Malformed::Short => write!(f, "a packet shorter than what it has to hold"),
-            Malformed::Long => write!(f, "a packet longer than what it may hold"),
-            Malformed::Text => write!(f, "a text that is not UTF-8"),
-            Malformed::Type(kind) => write!(f, "packet type {kind}, which no server sends"),
+            Malformed::Short => write!(f, "a packet that is too short for its fields"),
+            Malformed::Long => write!(f, "a packet that is longer than its fields"),
+            Malformed::Text => write!(f, "text that is not UTF-8"),
+            Malformed::Type(kind) => write!(f, "packet type {kind}, which servers do not send"),
             Malformed::Flags(first) => write!(f, "reserved flags (first byte 0x{first:02x})"),
-            Malformed::Property(id) => write!(f, "property {id}, which does not belong there"),
-            Malformed::PropertyValue(id) => write!(f, "property {id} with an impossible value"),
+            Malformed::Property(id) => write!(f, "property {id}, which is not allowed there"),
+            Malformed::PropertyValue(id) => write!(f, "property {id} with an invalid value"),
             Malformed::NoIdentifier => write!(f, "packet identifier 0"),
-            Malformed::Code(code) => write!(f, "code 0x{code:02x}, which does not belong there"),
-            Malformed::Topic => write!(f, "a topic that is empty or holds a wildcard"),
-            Malformed::TooLarge(bytes) => write!(f, "a packet of {bytes} bytes, too large"),
+            Malformed::Code(code) => write!(f, "code 0x{code:02x}, which is not allowed there"),
+            Malformed::Topic => write!(f, "a topic that is empty or contains a wildcard"),
+            Malformed::TooLarge(bytes) => {
+                write!(f, "a packet of {bytes} bytes, which is too large")
+            }
         }
     }
 }
@@ -208,7 +210,7 @@ pub struct TooLong {
 impl fmt::Display for TooLong {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bytes = self.bytes;
-        write!(f, "{bytes} bytes, more than this MQTT field can hold")
+        write!(f, "{bytes} bytes, more than the maximum of this MQTT field")
     }
 }
 

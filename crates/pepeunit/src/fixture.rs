@@ -37,13 +37,13 @@ impl TestFixture {
         if flags.no_setup {
             return Ok(TestFixture::bare(settings, made_up(settings)));
         }
-        let missing = "is missing: it, or its flag, says where Pepeunit is (loadline mqtt --help; other MQTT servers: loadline mqtt pub --help)";
+        let missing = "is missing: set it, or its flag, to the address of Pepeunit (loadline mqtt --help; for other MQTT servers: loadline mqtt pub --help)";
         let domain = settings
             .domain
             .as_ref()
             .ok_or_else(|| format!("PU_DOMAIN {missing}"))?;
         let login = settings.broker.clone().ok_or(
-"PU_MQTT_USERNAME and PU_MQTT_PASSWORD are missing: they are needed to watch the receiving side",
+"PU_MQTT_USERNAME and PU_MQTT_PASSWORD are missing: they are needed to monitor the receiving backend",
 )?;
         let base = Base::new(settings.is_secure, domain)
             .map_err(|reason| format!("PU_DOMAIN: {reason}"))?;
@@ -51,7 +51,7 @@ impl TestFixture {
         let rest =
             RestClient::enter(base, rest::mark(settings.is_secure, domain)).map_err(set_up)?;
         sink.say(&format_args!(
-            "loadline: making {} units at {domain}",
+            "loadline: creating {} units at {domain}",
             settings.units
         ));
         let pipe = Pipe::from_policy(settings.policy);
@@ -106,7 +106,7 @@ impl TestFixture {
         sink: &SharedMessageSink,
     ) -> Result<(), String> {
         let (Some(first), Some(last)) = (self.units.first(), self.units.last()) else {
-            return Err("there are no units".to_owned());
+            return Err("the file contains no units".to_owned());
         };
         let token_of = |unit: &'_ RestUnit| unit.token.clone();
         let send = |unit: &RestUnit, payload: &[u8]| {
@@ -126,7 +126,7 @@ impl TestFixture {
             return send(first, b"probe");
         };
         sink.say(&format_args!(
-            "loadline: waiting until the backend returns a test message"
+            "loadline: waiting for the backend to return a test message"
         ));
         for unit in [first, last] {
             let node = unit.node.as_deref().unwrap_or_default();
@@ -137,7 +137,7 @@ impl TestFixture {
                 let now = clock::monotonic_ns();
                 if now >= until {
                     return Err(format!(
-                        "a message to {} was read by the broker and has not become visible within {}s: the backend that stores messages is down, or does not have the configuration",
+                        "the broker read a message to {}, but the message was not visible within {}s: the backend that stores messages is down, or does not have the configuration",
                         unit.topic,
                         (until - begun) / 1_000_000_000
                     ));
@@ -211,7 +211,7 @@ fn read_units(path: &Path) -> Result<Vec<RestUnit>, String> {
     let place = |wanted: &str| names.iter().position(|name| *name == wanted);
     let (Some(token), Some(topic)) = (place("token"), place("topic")) else {
         return Err(format!(
-            "{at}:1: the first line names the columns: id,token,topic"
+            "{at}:1: the first line must be the column names: id,token,topic"
         ));
     };
     let mut units = Vec::new();
@@ -220,7 +220,7 @@ fn read_units(path: &Path) -> Result<Vec<RestUnit>, String> {
         units.push(unit.map_err(|reason| format!("{at}:{}: {reason}", number + 1))?);
     }
     if units.is_empty() {
-        return Err(format!("{at}: it contains no units"));
+        return Err(format!("{at}: the file contains no units"));
     }
     Ok(units)
 }
@@ -229,7 +229,7 @@ fn read_unit(line: &str, token: usize, topic: usize) -> Result<RestUnit, String>
     let cells: Vec<&str> = line.split(',').map(str::trim).collect();
     let cell = |at: usize| cells.get(at).copied().filter(|cell| !cell.is_empty());
     let (Some(token), Some(topic)) = (cell(token), cell(topic)) else {
-        return Err("a unit has a token and a topic".to_owned());
+        return Err("a unit needs a token and a topic".to_owned());
     };
     if mqtt::topic::has_wildcard(topic.as_bytes()) {
         return Err(format!("`{topic}` is a filter, not a topic"));

@@ -76,10 +76,12 @@ fn refused(line: &str, code: u8, sink: &SharedMessageSink) -> u8 {
 fn notes(settings: &PepeunitConfig, pipe: &Pipe) -> Vec<String> {
     let mut notes = Vec::new();
     if settings.flags.topics == Topics::System {
-        notes.push("system topics: pipes store nothing, and nothing is read back".to_owned());
+        notes.push(
+            "system topics: pipes do not store messages, so results are not read back".to_owned(),
+        );
     } else if settings.flags.no_setup || settings.flags.units.is_some() {
         notes.push(
-            "publishing only: nothing is read back, and the receiving side is not watched"
+            "publishing only: results are not read back, and the backend is not monitored"
                 .to_owned(),
         );
     } else if !pipe.takes(settings.value) {
@@ -89,7 +91,7 @@ settings.policy.name()
 ));
     } else if settings.value == PayloadKind::Text && settings.letters as usize > pipes::MAX_SIZE {
         notes.push(format!(
-            "messages of {} letters: pipes hold back what is longer than {}, as intended",
+            "messages of {} letters: pipes discard messages longer than {}, as intended",
             settings.letters,
             pipes::MAX_SIZE
         ));
@@ -102,7 +104,7 @@ fn workers(settings: &PepeunitConfig, notes: &mut Vec<String>) -> usize {
     let workers = settings.workers.min(cores).min(settings.units as usize);
     if workers < settings.workers {
         notes.push(format!(
-"{} workers asked for, {workers} used: they are threads, and one per core and unit is all that helps",
+"{} workers requested, {workers} used: workers are threads, and more than one per core or unit does not help",
 settings.workers
 ));
     }
@@ -234,7 +236,7 @@ fn conduct(
         ended.cause.as_ref(),
     );
     if let Some(rest) = fixture.rest.as_ref().filter(|_| !is_asked_to_end) {
-        sink.say(&format_args!("loadline: reading back what was kept"));
+        sink.say(&format_args!("loadline: reading back the stored messages"));
         let patience_ns = settings.settle_ns.unwrap_or(pipe.patience_s() * SECOND);
         let read = read_back::all(
             rest,
@@ -253,7 +255,7 @@ fn conduct(
         .tell_found(&verdict.findings(), &verdict.to_json())
     {
         sink.warning(&format_args!(
-            "the results read back are not in the record: {reason}"
+            "the record does not contain the results read back: {reason}"
         ));
     }
     frontend.judge(verdict.last() + "\n", !verdict.is_good());

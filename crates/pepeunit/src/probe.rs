@@ -43,9 +43,9 @@ pub(crate) fn publish(
     match heard(&mut stream, &mut held)? {
         BrokerReply::In => {}
         BrokerReply::Refused(reason) => {
-            return Err(format!("{at} refused the connection of a unit: {reason}"));
+            return Err(format!("{at} refused a unit's connection: {reason}"));
         }
-        _ => return Err(format!("{at} does not answer a CONNECT of MQTT 3.1.1")),
+        _ => return Err(format!("{at} does not answer an MQTT 3.1.1 CONNECT")),
     }
     out.clear();
     let message = Publish {
@@ -59,7 +59,7 @@ pub(crate) fn publish(
     connect::put_ping(&mut out);
     let hung_up = || {
         format!(
-            "{at} hung up on a message of {} bytes: it may limit the size, or not allow publishing to {topic}",
+            "{at} closed the connection after a message of {} bytes: it may limit the size, or not allow publishing to {topic}",
             payload.len()
         )
     };
@@ -76,7 +76,7 @@ pub(crate) fn publish(
 
 fn connected(broker: &BrokerAddress<'_>) -> Result<TcpStream, String> {
     let addresses = (broker.host, broker.port).to_socket_addrs();
-    let mut cause = "the name has no address".to_owned();
+    let mut cause = "the host name has no address".to_owned();
     for address in addresses.map_err(|_| "the host name cannot be resolved".to_owned())? {
         match TcpStream::connect_timeout(&address, PATIENCE) {
             Ok(stream) => {

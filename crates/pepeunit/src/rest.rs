@@ -71,14 +71,14 @@ impl RestClient {
             let hint = if (200..300).contains(&made.status) {
                 String::new()
             } else {
-                format!("; making the user answered {}", made.status)
+                format!("; creating the user returned {}", made.status)
             };
             return Err(format!("{}{hint}", wrong("POST", "/users/auth", &answer)));
         }
         let answer: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
         let token = answer["token"].as_str();
         rest.token = token
-            .ok_or("POST /users/auth answered without a token")?
+            .ok_or("POST /users/auth returned no token")?
             .to_owned();
         Ok(rest)
     }
@@ -108,7 +108,7 @@ impl RestClient {
         }
         serde_json::from_slice(&answer.body).map_err(|_| {
             format!(
-                "{method} {API}{path} answered {} with no JSON",
+                "{method} {API}{path} returned {} without JSON",
                 answer.status
             )
         })
@@ -132,7 +132,7 @@ impl RestClient {
         let made = listed(&self.call("GET", &path, None)?, "units");
         if made.len() != count as usize {
             return Err(format!(
-                "{count} units were made, and {} are listed",
+                "{count} units were created, but {} are listed",
                 made.len()
             ));
         }
@@ -148,7 +148,7 @@ impl RestClient {
         })?;
         let mut envs = envs.into_inner().unwrap_or_else(PoisonError::into_inner);
         envs.sort_by_key(|(place, ..)| *place);
-        let (_, first, _) = envs.first().ok_or("no unit was made")?;
+        let (_, first, _) = envs.first().ok_or("no unit was created")?;
         let of = |env: &Value, name: &str| {
             text(&env[name]).ok_or_else(|| format!("a unit's environment has no {name}"))
         };
@@ -245,7 +245,7 @@ impl RestClient {
                 .find(|node| node["type"] == "Output" && node["topic_name"] == "output/pepeunit");
             node = output
                 .and_then(|node| text(&node["uuid"]))
-                .ok_or("a unit has no node output/pepeunit")?;
+                .ok_or("a unit has no output/pepeunit node")?;
             self.call(
                 "PATCH",
                 &format!("/unit_nodes/{node}"),
@@ -292,7 +292,7 @@ impl RestClient {
         let page = self.call("GET", &path, None)?;
         page["count"]
             .as_u64()
-            .ok_or_else(|| format!("GET {API}{path} answered without a count"))
+            .ok_or_else(|| format!("GET {API}{path} returned no count"))
     }
 
     pub fn rows(&self, node: &str, policy: &str) -> Result<Vec<Value>, String> {
@@ -321,7 +321,7 @@ fn wrong(method: &str, path: &str, answer: &BlockingResponse) -> String {
         other => format!(": {other}"),
     };
     let path = path.split('?').next().unwrap_or_default();
-    format!("{method} {API}{path} answered {}{reason}", answer.status)
+    format!("{method} {API}{path} returned {}{reason}", answer.status)
 }
 
 pub(crate) fn each<T: Sync>(

@@ -10,7 +10,7 @@ use crate::{pipes::Policy, watch::BrokerLogin};
 #[derive(Debug, Parser)]
 #[command(
     name = "loadline mqtt",
-    about = "Pepeunit's MQTT load test: units that publish, pipes that keep what they send; flags win over PU_TEST_LOAD_MQTT_* variables, these over .env"
+    about = "Pepeunit's MQTT load test: units publish, and pipes store their messages; flags override PU_TEST_LOAD_MQTT_* variables, which override .env"
 )]
 pub(crate) struct Flags {
     /// Duration of publishing in seconds [PU_TEST_LOAD_MQTT_DURATION, 120]

@@ -106,7 +106,7 @@ impl BackendVerdict {
         }
         if self.broken > 0 {
             lines.push(format!(
-                "{} connections broke: what became of {} messages is unknown",
+                "{} connections broke: the result of {} messages is unknown",
                 count(self.broken),
                 count(self.unknown)
             ));
@@ -123,12 +123,12 @@ impl BackendVerdict {
         let (due, asked) = (count(self.due), self.per_second(self.due));
         if let Some(ended) = &self.ended {
             return format!(
-                "Test ended early by {ended}: the broker read {} of {due} messages; what the backend would have sustained is not known",
+                "Test ended early by {ended}: the broker read {} of {due} messages; it is unknown what the backend would have sustained",
                 count(self.confirmed)
             );
         }
         if self.connected == 0 {
-            return "Nothing was sent: no connection was accepted".to_owned();
+            return "Nothing was sent, because no connection was accepted".to_owned();
         }
         if self.in_time < self.due {
             let throttled = if self.after > 0 {
@@ -137,7 +137,7 @@ impl BackendVerdict {
                 ""
             };
             return format!(
-                "Backend did not sustain {asked} rps: {throttled}the broker certainly read {} of {due} messages by 1s after the load and {} later, {} unknown, {} not sent",
+                "Backend did not sustain {asked} rps: {throttled}the broker confirmed {} of {due} messages within 1s after the load and {} later, {} unknown, {} not sent",
                 count(self.in_time),
                 count(self.confirmed.saturating_sub(self.in_time)),
                 count(self.unknown),
@@ -145,12 +145,12 @@ impl BackendVerdict {
             );
         }
         let failed = |reason: String| format!("Backend did not sustain {asked} rps: {reason}");
-        let read = format!("The broker read {asked} rps, all {due} messages");
+        let read = format!("The broker kept up with {asked} rps: it read all {due} messages");
         let Some(stored) = &self.stored else {
             return self.dropped_line().map_or_else(
                 || {
                     format!(
-                        "{read}; what the backend did with them is unknown, because nothing was read back"
+                        "{read}; what the backend did with them is unknown, because results were not read back"
                     )
                 },
                 failed,
@@ -158,7 +158,7 @@ impl BackendVerdict {
         };
         if stored.unreadable.is_some() {
             return format!(
-                "{read}; what the backend did with them is unknown, it could not be read back"
+                "{read}; what the backend did with them is unknown, because reading back failed"
             );
         }
         if let Some(reason) = self.wrong(stored) {
@@ -169,10 +169,12 @@ impl BackendVerdict {
                 _ if stored.passing() == 0 => "its filters keep none of them, as intended",
                 Policy::LastValue => "it keeps only the newest value",
                 Policy::NRecords => "it keeps only the newest 100 records",
-                Policy::TimeWindow | Policy::Aggregation => "not all of them are in what it keeps",
+                Policy::TimeWindow | Policy::Aggregation => {
+                    "not all of them are in its stored data"
+                }
             };
             return self.dropped_line().map_or_else(
-                || format!("{read}; how many the backend took is not known, {rendered}"),
+                || format!("{read}; the number of messages that the backend accepted is unknown: {rendered}"),
                 failed,
             );
         }
@@ -186,7 +188,7 @@ impl BackendVerdict {
             (arrivals.first_key_value(), arrivals.last_key_value())
         else {
             return format!(
-                "Backend kept all {due} messages, sent at {asked} rps; when they arrived is not known, {} has no times of messages",
+                "Backend stored all {due} messages, sent at {asked} rps; their arrival times are unknown, because {} stores no message times",
                 stored.policy.name()
             );
         };
@@ -202,7 +204,7 @@ impl BackendVerdict {
         let filtered = match stored.all.filtered {
             0 => String::new(),
             n => format!(
-                ", including {} that were filtered as intended and are therefore not stored",
+                ", including {} that were filtered as intended and so not stored",
                 count(n)
             ),
         };
@@ -215,7 +217,7 @@ impl BackendVerdict {
     fn dropped_line(&self) -> Option<String> {
         let dropped = self.dropped.filter(|dropped| *dropped > 0)?;
         Some(format!(
-            "the broker read {} messages and dropped {}, by its own count of all clients",
+            "the broker read {} messages and dropped {}, according to its own count for all clients",
             count(self.confirmed),
             count(dropped)
         ))
@@ -227,7 +229,7 @@ impl BackendVerdict {
         }
         if let Some(arrived) = self.arrived().filter(|arrived| *arrived < self.due) {
             return Some(format!(
-                "{} of {} messages arrived, {} rps",
+                "{} of {} messages arrived, at {} rps",
                 count(arrived),
                 count(self.due),
                 self.per_second(arrived)
@@ -238,7 +240,7 @@ impl BackendVerdict {
             format!(", and the broker dropped {}", count(dropped))
         });
         Some(format!(
-            "{} of {} units have what they should{dropped}",
+            "{} of {} units have the expected data{dropped}",
             count(stored.all.right),
             count(stored.all.units)
         ))
@@ -271,11 +273,11 @@ impl KeptMessages {
 
     fn lines(&self) -> Vec<String> {
         if let Some(reason) = &self.unreadable {
-            return vec![format!("kept: could not be read back: {reason}")];
+            return vec![format!("kept: reading back failed: {reason}")];
         }
         let all = &self.all;
         let mut lines = vec![format!(
-            "kept by {}: {} of {} units have what they should",
+            "kept by {}: {} of {} units have the expected data",
             self.policy.name(),
             count(all.right),
             count(all.units)
@@ -283,7 +285,7 @@ impl KeptMessages {
         let filtered = format!("{} filtered as intended", count(all.filtered));
         lines.push(match self.policy {
             Policy::TimeWindow => format!(
-                "messages: {} sent = {} kept + {filtered} + {} lost + {} not certainly read by the broker",
+                "messages: {} sent = {} kept + {filtered} + {} lost + {} not confirmed by the broker",
                 count(all.sent),
                 count(all.stored),
                 count(all.lost),
@@ -291,7 +293,7 @@ impl KeptMessages {
             ),
             Policy::NRecords => format!("messages: {} sent, {filtered}, the newest {} kept", count(all.sent), count(all.stored)),
             Policy::LastValue => format!("messages: {} sent, {filtered}, {} newest values kept", count(all.sent), count(all.stored)),
-            Policy::Aggregation => format!("messages: {} sent, {filtered}, {} in sums that are right", count(all.sent), count(all.stored)),
+            Policy::Aggregation => format!("messages: {} sent, {filtered}, {} in correct sums", count(all.sent), count(all.stored)),
         });
         if all.lost > 0 {
             lines.push(self.whose_loss());
@@ -323,7 +325,7 @@ impl KeptMessages {
             Some(dropped) => {
                 let broker = dropped.min(lost);
                 format!(
-                    "{} in the broker, by its own count, {} in DataPipe or not yet visible",
+                    "{} in the broker, according to its own count, {} in DataPipe or not yet visible",
                     count(broker),
                     count(lost - broker)
                 )
@@ -388,7 +390,7 @@ mod tests {
         let all = lossy.findings().join(" ");
         assert!(!lossy.is_good());
         assert!(
-            all.contains("lost: 7, of 1 groups: 5 in the broker, by its own count, 2 in DataPipe")
+            all.contains("lost: 7, of 1 groups: 5 in the broker, according to its own count, 2 in DataPipe")
         );
     }
 
@@ -416,7 +418,7 @@ mod tests {
         ]);
         let line = throttled.last();
         assert!(
-            line.contains("throttled by the target, the broker certainly read 30 of 100 messages by 1s after the load and 70 later"),
+            line.contains("throttled by the target, the broker confirmed 30 of 100 messages within 1s after the load and 70 later"),
             "{line}"
         );
         let reset = verdict(&[

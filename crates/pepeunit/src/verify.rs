@@ -165,11 +165,11 @@ impl SentByUnit<'_> {
             found.groups_hit += u64::from(has < wanted.sent);
         }
         found.is_wrong(
-            "rows of what was never sent, or should have been filtered or turned",
+            "rows that were never sent, or that should have been filtered or changed",
             there.values().sum(),
         );
         found.is_wrong("rows that do not expire when they should", expiry);
-        found.is_wrong("rows whose type or size is not that of their state", shape);
+        found.is_wrong("rows whose type or size does not match their state", shape);
         found
     }
 
@@ -218,15 +218,15 @@ impl SentByUnit<'_> {
             found.unread = missing;
         }
         found.is_wrong(
-            "units with more records than are to be kept",
+            "units with more records than should be kept",
             u64::from(rows.len() > RECORDS),
         );
         found.is_wrong(
-            "older records where the newest should be",
+            "older records in place of the newest",
             if rows.len() > RECORDS { 0 } else { older },
         );
         found.is_wrong(
-            "records of what was never sent, or should have been filtered or turned",
+            "records that were never sent, or that should have been filtered or changed",
             foreign,
         );
         let counted = rows
@@ -234,7 +234,7 @@ impl SentByUnit<'_> {
             .filter(|row| row["max_count"] != RECORDS)
             .count();
         found.is_wrong(
-            "records with another number than configured",
+            "records whose maximum count is not the configured one",
             counted as u64,
         );
         let shape = rows
@@ -242,7 +242,7 @@ impl SentByUnit<'_> {
             .filter(|row| !is_well_told(row, self.pipe.input()))
             .count();
         found.is_wrong(
-            "records whose type or size is not that of their state",
+            "records whose type or size does not match their state",
             shape as u64,
         );
         found
@@ -277,31 +277,25 @@ impl SentByUnit<'_> {
             .collect();
         starts.sort_unstable();
         starts.dedup();
+        found.is_wrong("windows with the wrong start or end", unaligned as u64);
         found.is_wrong(
-            "windows that do not begin and end where they should",
-            unaligned as u64,
-        );
-        found.is_wrong(
-            "windows with another function or length than configured",
+            "windows whose function or length is not the configured one",
             untold as u64,
         );
-        found.is_wrong(
-            "windows that are there more than once",
-            (rows.len() - starts.len()) as u64,
-        );
+        found.is_wrong("duplicate windows", (rows.len() - starts.len()) as u64);
         if (stored - sent).abs() < 0.5 {
             found.stored = all;
         } else if self.sums.confirmed < self.sums.sent && stored > confirmed - 0.5 && stored < sent
         {
             found.is_wrong(
-                "units whose sum lacks what the server has not certainly read",
+                "units whose sum lacks messages that the server did not confirm",
                 1,
             );
         } else {
             let reason = if stored < sent {
-                "units whose sum is less than what was sent"
+                "units whose sum is lower than the sum sent"
             } else {
-                "units whose sum is more than what was sent"
+                "units whose sum is higher than the sum sent"
             };
             found.is_wrong(reason, 1);
         }
@@ -331,9 +325,9 @@ impl SentByUnit<'_> {
                     Some(group) if group >= late && self.sums.confirmed < self.sums.sent => {
                         found.unread = 1
                     }
-                    Some(_) => found.is_wrong("units whose value is not the newest", 1),
+                    Some(_) => found.is_wrong("units without the newest value", 1),
                     None => found.is_wrong(
-                        "units whose value was never sent, or should have been filtered or turned",
+                        "units whose value was never sent, or should have been filtered or changed",
                         1,
                     ),
                 }
@@ -341,7 +335,7 @@ impl SentByUnit<'_> {
             (Some(_), None) if confirmed.is_none() => found.unread = 1,
             (Some(_), None) => found.is_wrong("units without a value", 1),
             (None, Some(_)) => found.is_wrong(
-                "units whose value was never sent, or should have been filtered or turned",
+                "units whose value was never sent, or should have been filtered or changed",
                 1,
             ),
         }

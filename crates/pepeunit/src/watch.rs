@@ -52,7 +52,7 @@ impl Broker {
         })?;
         if answer.status == 401 || answer.status == 403 {
             return Err(format!(
-                "the broker's interface at {} does not know PU_MQTT_USERNAME={username} with this password",
+                "the broker's interface at {} rejects PU_MQTT_USERNAME={username} with this password",
                 self.base.authority
             ));
         }
@@ -60,7 +60,7 @@ impl Broker {
         let token = reported["token"].as_str();
         let line = || {
             format!(
-                "POST {}/api/v5/login answered {} without a token",
+                "POST {}/api/v5/login returned {} without a token",
                 self.base.authority, answer.status
             )
         };
@@ -81,7 +81,7 @@ impl Broker {
                 200 => return Ok(serde_json::from_slice(&answer.body).ok()),
                 401 if !is_last => self.login()?,
                 404 => return Ok(None),
-                status => return Err(format!("the broker's interface answered {status}")),
+                status => return Err(format!("the broker's interface returned {status}")),
             }
         }
         Ok(None)

@@ -89,18 +89,18 @@ impl Plan {
                 continue;
             };
             let Some(load) = pace.load(&self.load) else {
-                refuse("mqtt: a `volume` of messages goes up and down with arrivals, and a number of users has none: write a `rate`".into());
+                refuse("mqtt: a `volume` of messages follows the arrival rate, but a number of users has none: use a `rate`".into());
                 continue;
             };
             if load.end_ns() > end_ns {
                 refuse(format!(
-                    "mqtt: the messages' own `load` lasts {}s and that of the plan {}s: the run ends with the plan's, make it as long",
+                    "mqtt: the `load` of the messages lasts {}s and that of the plan {}s: the run ends with the plan's load, so make both equally long",
                     seconds(load.end_ns()),
                     seconds(end_ns)
                 ));
             } else if load.end_ns() <= ready_ns {
                 refuse(format!(
-                    "mqtt: {} clients are connected {}s after the start, when the messages have ended ({}s): make the load longer, or `connect-rate` higher",
+                    "mqtt: {} clients are connected {}s after the start, but messages end after {}s: make the load longer, or increase `connect-rate`",
                     background.mqtt.clients(),
                     seconds(ready_ns),
                     seconds(load.end_ns())

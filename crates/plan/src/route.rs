@@ -42,11 +42,11 @@ impl Resolve {
     ///
     /// Fails with a message that shows the expected form.
     pub fn parse(text: &str) -> Result<Resolve, String> {
-        const LIKE: &str = "write HOST:PORT:ADDRESS, for example app.example.org:443:127.0.0.1";
+        const LIKE: &str = "use HOST:PORT:ADDRESS, for example app.example.org:443:127.0.0.1";
         let text = text.trim();
         if text.starts_with(['+', '-']) {
             return Err(format!(
-                "`+` and `-` mean nothing here, where every entry stays: {LIKE}"
+                "`+` and `-` have no effect here, because entries never expire: {LIKE}"
             ));
         }
         let bracketed = text

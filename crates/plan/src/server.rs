@@ -79,7 +79,7 @@ pub enum MetricLocation {
 pub fn parse(text: &str) -> Result<MetricSource, String> {
     let (name, place) = text
         .split_once('=')
-        .ok_or_else(|| format!("`{text}` does not say where: write NAME=PLACE, with {PLACES}"))?;
+        .ok_or_else(|| format!("`{text}` has no address: use NAME=PLACE, with {PLACES}"))?;
     named(name.trim(), place.trim())
 }
 
@@ -88,11 +88,14 @@ pub fn check_name(name: &str) -> Result<(), String> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if name.is_empty() || !name.chars().all(is_plain) {
         return Err(format!(
-            "`{name}` is not a valid name of a source: use letters, digits, - and _"
+            "`{name}` is not a valid source name: use letters, digits, - and _"
         ));
     }
     if name == "host" {
-        return Err("`host` is the machine that generates the load: use another name".to_owned());
+        return Err(
+            "`host` is reserved for the machine that generates the load: use another name"
+                .to_owned(),
+        );
     }
     Ok(())
 }
@@ -126,7 +129,7 @@ fn place_of(text: &str) -> Result<MetricLocation, String> {
     };
     let filled = |rest: &str, what: &str| {
         if rest.trim().is_empty() {
-            return Err(format!("`{text}` names no {what}"));
+            return Err(format!("`{text}` has no {what}"));
         }
         Ok(rest.trim().to_owned())
     };
@@ -162,9 +165,7 @@ fn place_of(text: &str) -> Result<MetricLocation, String> {
             })
         }
         Some(("command", rest)) => filled(rest, "command").map(MetricLocation::Command),
-        _ => Err(format!(
-            "`{text}` is not a place to read metrics from: write {PLACES}"
-        )),
+        _ => Err(format!("`{text}` is not a source of metrics: use {PLACES}")),
     }
 }
 
@@ -238,8 +239,7 @@ pub fn credentials_of(authority: &str) -> Result<Option<(String, String)>, Strin
     match (percent::decoded(user), percent::decoded(password)) {
         (Some(user), Some(password)) => Ok(Some((user, password))),
         _ => Err(
-            "user and password of its URL cannot be read: a percent sign there is written as %25"
-                .to_owned(),
+            "user and password in the URL cannot be read: write a percent sign as %25".to_owned(),
         ),
     }
 }

@@ -205,7 +205,7 @@ pub fn parse_quantity(text: &str) -> Result<Quantity, GrammarError> {
         message,
     };
     let number: f64 = trimmed[..digits].replace('_', "").parse().map_err(|_| {
-        error(0, format!("`{trimmed}` is not a quantity: write a number, then one of ns us ms s m h d, %, /s /m /h /d"))
+        error(0, format!("`{trimmed}` is not a quantity: use a number followed by one of ns us ms s m h d, %, /s /m /h /d"))
     })?;
     let unit = trimmed[digits..].trim_start();
     let duration = |scale: u64| {
@@ -250,7 +250,7 @@ pub fn parse_duration(text: &str) -> Result<u64, GrammarError> {
         Quantity::Number(_) => Err(GrammarError {
             offset: 0,
             message: format!(
-                "`{}` has no unit: write for example {}s",
+                "`{}` has no unit: use for example {}s",
                 text.trim(),
                 text.trim()
             ),
@@ -280,7 +280,7 @@ pub fn parse_size(text: &str) -> Result<u64, GrammarError> {
         Ok(number) if scale > 0.0 && number * scale <= 1e15 => Ok((number * scale).round() as u64),
         _ => Err(GrammarError {
             offset: 0,
-            message: format!("`{trimmed}` is not a size: write for example 800B, 2kB or 1.5MB"),
+            message: format!("`{trimmed}` is not a size: use for example 800B, 2kB or 1.5MB"),
         }),
     }
 }
@@ -300,7 +300,7 @@ pub fn parse_rate(text: &str) -> Result<Rate, GrammarError> {
         }
     };
     if trimmed.starts_with('-') {
-        return refused(format!("`{trimmed}` is negative: a rate is 0 or more"));
+        return refused(format!("`{trimmed}` is negative: use a rate of 0 or more"));
     }
     match number
         .replace('_', "")
@@ -312,11 +312,11 @@ pub fn parse_rate(text: &str) -> Result<Rate, GrammarError> {
             let scaled = u128::from(rate.per_ns) * u128::from(per_ns / SECOND);
             Rate::ratio(u128::from(rate.count), scaled).ok_or_else(|| GrammarError {
                 offset: 0,
-                message: format!("`{trimmed}` has more digits than a rate can hold"),
+                message: format!("`{trimmed}` has too many digits for a rate"),
             })
         }
         None => refused(format!(
-            "`{trimmed}` is not a rate: write for example 200/s, 90/m or 3000/h"
+            "`{trimmed}` is not a rate: use for example 200/s, 90/m or 3000/h"
         )),
     }
 }

@@ -42,12 +42,12 @@ impl Plan {
         // External drivers choose their own hosts.
         if self.target.is_empty() && !matches!(self.work, Work::External(_)) {
             problems.push(Problem::anywhere(
-                "no target: name one in the file or with --target URL",
+                "no target: set it in the file or with --target URL",
             ));
         }
         self.work_problems(&mut problems);
         if self.http.pool == PoolPolicy::Shared(0) {
-            problems.push(Problem::anywhere("0 connections: at least 1 is needed"));
+            problems.push(Problem::anywhere("0 connections: use at least 1"));
         }
         self.load_problems(&mut problems);
         self.background_problems(&mut problems);
@@ -59,10 +59,12 @@ impl Plan {
             return;
         };
         if scenarios.is_empty() {
-            problems.push(Problem::anywhere("no scenarios: there is nothing to send"));
+            problems.push(Problem::anywhere(
+                "no scenarios: there are no requests to send",
+            ));
         } else if scenarios.iter().all(|scenario| scenario.weight == 0) {
             problems.push(Problem::anywhere(
-                "every scenario has weight 0: none would ever run",
+                "every scenario has weight 0, so none would run: raise a weight",
             ));
         }
     }
@@ -74,7 +76,7 @@ impl Plan {
                 users, duration_ns, ..
             } => {
                 if *users == 0 {
-                    problems.push(Problem::anywhere("0 users: at least 1 is needed"));
+                    problems.push(Problem::anywhere("0 users: use at least 1"));
                 }
                 check_duration(*duration_ns, problems);
             }
@@ -90,7 +92,7 @@ impl Plan {
                     .sum();
                 if expected > MAX_ARRIVALS as f64 {
                     problems.push(Problem::anywhere(format!(
-                        "about {expected:.0} arrivals: more than any run could send"
+                        "about {expected:.0} arrivals: more than any run could send: use a lower rate or a shorter duration"
                     )));
                 }
             }
@@ -153,7 +155,9 @@ impl Load {
 
 fn check_duration(duration_ns: u64, problems: &mut Vec<Problem>) {
     if duration_ns > units::MAX_DURATION {
-        problems.push(Problem::anywhere("the test is longer than 100 days"));
+        problems.push(Problem::anywhere(
+            "the test is longer than 100 days: make it shorter",
+        ));
     }
 }
 

@@ -53,12 +53,12 @@ impl Volume {
             (None, None) => {
                 parse_quantity(trimmed)?;
                 return refused(format!(
-                    "`{trimmed}` says no time: write for example {trimmed}/h, or {{ volume: {trimmed}, hours: 12 }}"
+                    "`{trimmed}` has no unit of time: use for example {trimmed}/h, or {{ volume: {trimmed}, hours: 12 }}"
                 ));
             }
             (Some("s" | "m" | "min" | "h"), Some(_)) => {
                 return refused(format!(
-                    "`{trimmed}` says its time itself: `hours` goes with a day's volume ({trimmed_number}/d) or with a bare number",
+                    "`{trimmed}` already has a unit of time: use `hours` only with a volume per day ({trimmed_number}/d) or a number without unit",
                     trimmed_number = trimmed.split('/').next().unwrap_or(trimmed)
                 ));
             }
@@ -78,9 +78,9 @@ impl Volume {
                 rate,
             }),
             Some(_) => refused(format!(
-                "a volume of `{trimmed}` never comes: leave the scenario out"
+                "a volume of `{trimmed}` has no arrivals: remove the scenario"
             )),
-            None => refused(format!("`{trimmed}` is more than the largest rate")),
+            None => refused(format!("`{trimmed}` is above the maximum rate")),
         }
     }
 }
@@ -93,9 +93,7 @@ fn within(number: &str, hours: f64) -> Result<Rate, GrammarError> {
     let Quantity::Number(n) = parse_quantity(number)? else {
         return Err(GrammarError {
             offset: 0,
-            message: format!(
-                "`{number}` is not a valid number of events: write for example 500000"
-            ),
+            message: format!("`{number}` is not a valid number of events: use for example 500000"),
         });
     };
     let count = u128::from(millionths(n).ok_or_else(too_many)?);
@@ -145,9 +143,9 @@ impl LoadLevel {
             (None, Some(share)) => share.trim().parse::<f64>().ok().map(|n| n / 100.0),
             (None, None) => {
                 let help = if trimmed.contains('/') {
-                    format!("write `rate: {trimmed}`, or a multiple of the volumes such as 0.5x")
+                    format!("use `rate: {trimmed}`, or a multiple of the volumes such as 0.5x")
                 } else {
-                    format!("write a multiple of the volumes such as {trimmed}x")
+                    format!("use a multiple of the volumes such as {trimmed}x")
                 };
                 return refused(format!("`{trimmed}` is not a level: {help}"));
             }
@@ -157,7 +155,7 @@ impl LoadLevel {
                 millionths: (n * MILLION as f64).round() as u64,
             }),
             _ => refused(format!(
-                "`{trimmed}` is not a level: write a multiple of the volumes from 0 to 1000, such as 0.5x"
+                "`{trimmed}` is not a level: use a multiple of the volumes from 0 to 1000, such as 0.5x"
             )),
         }
     }

@@ -161,7 +161,9 @@ impl PyResponse {
     /// Merges this response with `first`, which redirected to it. Both count as one request.
     fn follows(&mut self, first: &mut PyResponse) -> PyResult<()> {
         let (Some(account), Some(before)) = (&mut self.account, first.account.take()) else {
-            return Err(PyRuntimeError::new_err("an account that is closed already"));
+            return Err(PyRuntimeError::new_err(
+                "the request's account is already closed",
+            ));
         };
         account.follows(&before);
         Ok(())

@@ -19,7 +19,7 @@ pub struct Division {
 }
 
 fn over() -> PyErr {
-    PyRuntimeError::new_err("the test is over")
+    PyRuntimeError::new_err("the test has ended")
 }
 
 impl Division {

@@ -80,10 +80,11 @@ impl PyRecord {
         percentile: f64,
         name: Option<&str>,
     ) -> PyResult<Option<String>> {
-        let kind = TimeKind::named(kind)
-            .ok_or_else(|| PyValueError::new_err(format!("'{kind}' is not a kind of time")))?;
+        let kind = TimeKind::named(kind).ok_or_else(|| {
+            PyValueError::new_err(format!("'{kind}' is not a valid kind of time"))
+        })?;
         if !(0.0..=100.0).contains(&percentile) {
-            let line = format!("{percentile} is not a percentile: 0 to 100");
+            let line = format!("{percentile} is not a percentile: use 0 to 100");
             return Err(PyValueError::new_err(line));
         }
         let id = match name {
@@ -92,7 +93,7 @@ impl PyRecord {
                 let labels = &self.run.labels;
                 let label = labels.iter().find(|label| label.text == name);
                 label.map(|label| label.id).ok_or_else(|| {
-                    PyValueError::new_err(format!("no label of this run is called '{name}'"))
+                    PyValueError::new_err(format!("this run has no label '{name}'"))
                 })?
             }
         };

@@ -156,7 +156,9 @@ impl PyRun {
             called_ns: now_ns(),
             arrival_ns,
         });
-        token.ok_or_else(|| PyRuntimeError::new_err("the engine has ended: see its last lines"))
+        token.ok_or_else(|| {
+            PyRuntimeError::new_err("the engine has exited: see its last lines of output")
+        })
     }
 
     fn take(&self, most: usize) -> Vec<PyResponse> {

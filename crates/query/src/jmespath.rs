@@ -22,7 +22,9 @@ impl JmesPath {
         let opened = text.matches(['(', '[', '{', '!', '&']).count();
         let joined = text.matches(['.', '|', '=', '<', '>']).count();
         let message = if opened > DEEPEST {
-            Some(format!("more than {DEEPEST} brackets"))
+            Some(format!(
+                "brackets are nested more than {DEEPEST} levels deep"
+            ))
         } else if joined > LONGEST {
             Some(format!("more than {LONGEST} parts"))
         } else {

@@ -24,7 +24,7 @@ pub struct GaveUp {
 
 impl std::fmt::Display for GaveUp {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "given up after {} steps", self.steps)
+        write!(f, "stopped after {} steps", self.steps)
     }
 }
 

@@ -141,7 +141,7 @@ impl Replica {
     pub fn take(&mut self, piece: &RecordPiece) -> Result<Option<DecodedChunk>, RecordError> {
         let dir = self.dir.clone();
         let failed = |source| RecordError::NotWritable { path: dir, source };
-        let unbegun = || std::io::Error::other("a piece arrived before the start of the record");
+        let unbegun = || std::io::Error::other("a chunk arrived before the start of the record");
         let mut unfolded = None;
         let written = match piece {
             RecordPiece::Begun { manifest, plan } => self.begin(manifest, plan),

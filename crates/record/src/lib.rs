@@ -116,13 +116,13 @@ impl std::fmt::Display for RecordError {
             RecordError::NotWritable { path, source } => {
                 write!(
                     f,
-                    "the run is not recorded: {}: {source}; name a folder that can be written with --runs or LOADLINE_RUNS",
+                    "the run is not recorded: {}: {source}; choose a writable folder with --runs or LOADLINE_RUNS",
                     path.display()
                 )
             }
             RecordError::NotBegun { path, source } => write!(
                 f,
-                "cannot write the record in {}: {source}; free some space, or name another folder with --runs or LOADLINE_RUNS",
+                "cannot write the record in {}: {source}; free some space, or choose another folder with --runs or LOADLINE_RUNS",
                 path.display()
             ),
             RecordError::Stopped {
@@ -131,20 +131,20 @@ impl std::fmt::Display for RecordError {
                 at_ns,
             } => write!(
                 f,
-                "cannot write the record in {}: {source}; it ends at {}: free some space, or name another folder with --runs or LOADLINE_RUNS",
+                "cannot write the record in {}: {source}; it ends at {}: free some space, or choose another folder with --runs or LOADLINE_RUNS",
                 path.display(),
                 crate::units::duration(*at_ns)
             ),
             RecordError::NotFound { wanted, runs } => {
                 write!(
                     f,
-                    "no run `{wanted}` in {}: name a run folder, the beginning of its name, or `last`",
+                    "no run `{wanted}` in {}: use a run folder, the beginning of its name, or `last`",
                     runs.display()
                 )
             }
             RecordError::Ambiguous { wanted, found } => write!(
                 f,
-                "several runs begin with `{wanted}`: {}; write more of the name",
+                "several runs begin with `{wanted}`: {}; use a longer part of the name",
                 found.join(", ")
             ),
             RecordError::NoManifest { path, reason } => {
@@ -158,14 +158,14 @@ impl std::fmt::Display for RecordError {
             RecordError::Newer { path, schema } => {
                 write!(
                     f,
-                    "{} was written by a newer Loadline (record schema {schema}, this one reads up to {SCHEMA}): update Loadline",
+                    "{} was written by a newer Loadline (record schema {schema}, supported up to {SCHEMA}): update Loadline",
                     path.display()
                 )
             }
             RecordError::Older { path, schema } => {
                 write!(
                     f,
-                    "{} was written by an older Loadline (record schema {schema}, this one reads {SCHEMA}): read it with the Loadline that wrote it",
+                    "{} was written by an older Loadline (record schema {schema}, this version reads {SCHEMA}): read it with the Loadline that wrote it",
                     path.display()
                 )
             }

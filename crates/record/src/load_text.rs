@@ -12,7 +12,7 @@ pub fn describe(plan: &Plan) -> String {
     let loads = plan.background_loads();
     let peak: f64 = loads.iter().flatten().map(Load::peak_rate).sum();
     format!(
-        "{}; in addition {} MQTT clients at {}, {} messages/s at most",
+        "{}; in addition {} MQTT clients at {}, at most {} messages/s",
         of_work(plan) + &cut(plan),
         units::count(background.mqtt.clients()),
         background.mqtt.target(),
@@ -26,7 +26,7 @@ fn cut(plan: &Plan) -> String {
         return String::new();
     }
     format!(
-        "; cut short by max-duration after {} of {}",
+        "; ended by max-duration after {} of {}",
         units::duration(end_ns),
         units::duration(plan.load.end_ns())
     )
@@ -37,7 +37,7 @@ fn of_work(plan: &Plan) -> String {
         Load::Once => "one iteration".into(),
         Load::Closed { phases, .. } if !phases.is_empty() => {
             let text = in_turn(phases.iter().map(of_users), plan);
-            format!("closed loop, {text}: a stall is seen once per user")
+            format!("closed loop, {text}: each user sees a stall only once")
         }
         Load::Closed {
             users, duration_ns, ..
@@ -45,11 +45,11 @@ fn of_work(plan: &Plan) -> String {
             let users = so_many(*users);
             match &plan.work {
                 Work::External(external) => format!(
-                    "closed loop, up to {users} that {} starts and stops: a stall is seen once per user",
+                    "closed loop, up to {users} that {} starts and stops: each user sees a stall only once",
                     external.by
                 ),
                 _ => format!(
-                    "closed loop, {users} for {}: a stall is seen once per user",
+                    "closed loop, {users} for {}: each user sees a stall only once",
                     units::duration(*duration_ns)
                 ),
             }

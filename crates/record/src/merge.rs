@@ -49,7 +49,7 @@ pub fn merge(brought: &[PathBuf], place: &RunLocation) -> Result<Merged, Vec<Str
     let one = |error: RecordError| vec![error.to_string()];
     let full_run = all
         .manifest()
-        .ok_or_else(|| vec!["there is nothing to merge".to_owned()])?;
+        .ok_or_else(|| vec!["there are no parts to merge".to_owned()])?;
     let dir = place.make(full_run.start.wall_ns).map_err(one)?;
     all.copy(&dir, &full_run).map_err(|source| {
         one(RecordError::NotWritable {
@@ -82,7 +82,7 @@ impl All {
             Some(full_run) if full_run.manifest.processes.is_some() => match &self.full_run {
                 Some(known) if known.manifest.run_id != full_run.manifest.run_id => {
                     return Err(format!(
-                        "INCOMPATIBLE: {} is another run than {}",
+                        "INCOMPATIBLE: {} and {} are different runs",
                         full_run.path.display(),
                         known.path.display()
                     ));
@@ -92,7 +92,7 @@ impl All {
             },
             Some(other) => {
                 return Err(format!(
-                    "{} is a whole run, not a part of one",
+                    "{} is a complete run, not a part of a run",
                     other.path.display()
                 ));
             }
@@ -127,11 +127,11 @@ impl All {
         let wrong = parts.filter_map(|(number, part)| {
             let mut failure = belongs(&full_run, &part.manifest, *number).err();
             if part.manifest.histograms != full_run.histograms {
-                failure.get_or_insert("its histograms have another layout".to_owned());
+                failure.get_or_insert("its histograms have a different layout".to_owned());
             }
             let path = part.path.display();
             failure.map(|failure| {
-                format!("INCOMPATIBLE: {path} does not belong to the others: {failure}")
+                format!("INCOMPATIBLE: {path} does not belong to this run: {failure}")
             })
         });
         wrong.collect()

@@ -61,14 +61,14 @@ pub(super) fn belongs(full_run: &Manifest, own: &Manifest, number: u64) -> Resul
         .uncertainty_ns
         .saturating_add(own.start.uncertainty_ns);
     if full_run.run_id.is_empty() || full_run.run_id != own.run_id {
-        return Err("it is of another run".into());
+        return Err("it belongs to another run".into());
     }
     if full_run.plan_sha256 != own.plan_sha256 {
-        return Err("it is of another plan".into());
+        return Err("it belongs to another plan".into());
     }
     if full_run.seed != own.seed {
         return Err(format!(
-            "its seed is {}, the run's {}",
+            "its seed is {}, but the run's seed is {}",
             own.seed, full_run.seed
         ));
     }
@@ -80,14 +80,14 @@ pub(super) fn belongs(full_run: &Manifest, own: &Manifest, number: u64) -> Resul
             )
         };
         return Err(format!(
-            "its share of the run is {}, not {}",
+            "its share of the run is {}, expected {}",
             text(own.share),
             text(expected)
         ));
     }
     if apart_ns > doubt_ns {
         return Err(format!(
-            "its start differs by {} from the run's, and their clocks are known to {}",
+            "its start differs by {} from the start of the run, more than the clock accuracy of {}",
             crate::units::time(apart_ns),
             crate::units::time(doubt_ns)
         ));

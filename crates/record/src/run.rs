@@ -64,7 +64,7 @@ pub struct ProcessFacts {
 impl ProcessFacts {
     fn lost_text(&self) -> String {
         format!(
-            "process {} of {} did not finish: its record goes to {}, and whether it sent what was due after that is unknown",
+            "process {} of {} did not finish: its record ends at {}, and it is unknown whether it sent the arrivals due later",
             self.share.index,
             self.share.of,
             crate::units::moment(self.recorded_to_ns)
@@ -142,7 +142,7 @@ impl Run {
             .collect();
         let expected = manifest.processes.unwrap_or(0);
         run.damage.extend(run.missing.iter().map(|number| {
-            format!("process {number} of {expected} left no record: whether it sent its arrivals is unknown")
+            format!("process {number} of {expected} left no record: it is unknown whether it sent its arrivals")
         }));
         for (part, own) in &parts.found {
             let known = run.cut;

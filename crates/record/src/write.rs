@@ -21,7 +21,7 @@ use crate::redact::Redactor;
 
 #[must_use]
 pub fn unwritten_because(source: &io::Error) -> String {
-    format!("a record that could not be written ({source})")
+    format!("an error while writing the record ({source})")
 }
 
 pub struct Writer {

@@ -27,7 +27,7 @@ pub fn console(gate: &Gate) -> String {
             .map(|reason| format!("not compared: {reason}")),
     );
     if let Some(saved) = &gate.saved {
-        lines.push(format!("these runs are now the baseline `{saved}`"));
+        lines.push(format!("these runs are the new baseline `{saved}`"));
     }
     let blank = if lines.is_empty() { "" } else { "\n" };
     lines.push(format!(
@@ -125,7 +125,7 @@ fn compared(gate: &Gate) -> String {
     };
     let against = gate.comparison.as_ref().map(|comparison| {
         format!(
-            " against {} of `{}`. Changes below {} are not a regression",
+            " against {} of `{}`. Changes below {} do not count as a regression",
             comparison.baseline.runs.len(),
             comparison.baseline.name,
             comparison.margins

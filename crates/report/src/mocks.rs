@@ -16,7 +16,7 @@ pub const HEADS: [&str; 10] = [
     "Off by",
     "Utilisation",
 ];
-pub const MEANING: &str = "Times are requested / served; for a queue, computed from its arrivals / served. Off by: largest difference between served times and those computed for each request, with faults and queues. – : fewer than ten responses are beyond, or there is no capacity.";
+pub const MEANING: &str = "Times are requested / served; for a queue, computed from its arrivals / served. Off by: largest difference between the served times and those computed for each request, including faults and queues. – : fewer than ten responses are beyond the percentile, or there is no capacity.";
 
 #[must_use]
 pub fn cells(row: &MockRow) -> Vec<String> {
@@ -68,11 +68,11 @@ fn sentence(row: &MockRow) -> String {
     parts.extend(row.times.iter().map(|one| {
         let asked = units::time(one.planned_ns.unwrap_or(one.due_ns));
         let served = units::time(one.served_ns);
-        format!("{} {asked} asked, {served} served", one.statistic)
+        format!("{} {asked} requested, {served} served", one.statistic)
     }));
     parts.extend(
         row.difference
-            .map(|share| format!("{} off the computed times", off(share))),
+            .map(|share| format!("{} difference from the computed times", off(share))),
     );
     parts.extend(row.capacity.as_ref().map(|busy| {
         let used = units::share(busy.utilisation);
@@ -80,7 +80,7 @@ fn sentence(row: &MockRow) -> String {
     }));
     parts.extend(row.late_p99_ns.map(|late| {
         format!(
-            "99 % of its responses were at most {} late",
+            "99 % of the responses were at most {} late",
             units::time(late)
         )
     }));
@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn a_sentence_says_the_same() {
         let wanted = "mock lorota, GET /a: 207 requests, 200 × 200, 503 × 5, 2 reset; mean 130 ms asked, 132 ms served; \
-             p50 4.20 ms asked, 4.25 ms served; +1.19 % off the computed times; 62.5 % of 1,000/s used; 99 % of its responses were at most 214 µs late";
+             p50 4.20 ms asked, 4.25 ms served; +1.19 % difference from the computed times; 62.5 % of 1,000/s used; 99 % of the responses were at most 214 µs late";
         assert_eq!(sentences(&[row()]), [wanted]);
     }
 }

@@ -17,7 +17,7 @@ pub const HEADS: [&str; 9] = [
     "Response p99",
     "Clock",
 ];
-pub const MEANING: &str = "CPU: the busiest worker, as a share of a core. Lateness is judged by each node's own clock. Clock: maximum difference from the clocks of the others.";
+pub const MEANING: &str = "CPU: the busiest worker, as a share of a core. Lateness is measured by the clock of each node. Clock: maximum difference from the clocks of the others.";
 
 #[must_use]
 pub fn cells(row: &NodeRow) -> Vec<String> {

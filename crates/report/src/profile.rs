@@ -80,7 +80,7 @@ impl Teller<'_> {
         };
         let what = match self.profile.full_per_second {
             Some(full) => format!(
-                "1x is {} arrivals per second, the volumes of all scenarios together. Nothing was sent.",
+                "1x is {} arrivals per second, the sum of all scenario volumes. Nothing was sent.",
                 exactly(full)
             ),
             None => "Nothing was sent.".to_owned(),
@@ -189,16 +189,17 @@ impl Teller<'_> {
             .iter()
             .map(|rate| self.rate(*rate));
         table.row(["Total".to_owned()].into_iter().chain(totals));
-        let mut notes = vec!["Where no request fails: a failed one ends its iteration."];
+        let mut notes =
+            vec!["This assumes that no request fails: a failed request ends its iteration."];
         if !self.rendered.exact {
             notes.push("Figures and totals are rounded separately; --exact shows more digits.");
         }
         if !profile.is_known {
-            notes.push("Loops, conditions or pauses depend on responses: those that are unknown before the run count once.");
+            notes.push("Loops, conditions or pauses depend on responses: those unknown before the run are counted once.");
         }
         let left_out = match profile.columns_omitted {
             0 => String::new(),
-            n => format!(" {n} more rates of the load have no column."),
+            n => format!(" {n} more rates of the load are not shown."),
         };
         Some(format!(
             "{}\n\n{table}\n{}{left_out}",
@@ -211,10 +212,10 @@ impl Teller<'_> {
         let profile = self.profile;
         let text = match (profile.users, profile.arrivals) {
             (Some(users), _) => format!(
-                "{} users{} for {}, each starting again when its iteration ends. The number of iterations depends on the responses.",
+                "{} users{} for {}. Each user starts again when its iteration ends. The number of iterations depends on the responses.",
                 count(u64::from(users)),
                 if profile.users_come_and_go {
-                    " at most, in changing numbers,"
+                    " at most (the number changes)"
                 } else {
                     ""
                 },
@@ -334,14 +335,14 @@ impl Teller<'_> {
         for table in &profile.tables {
             let rows = count(table.rows);
             let text = match table.needed {
-                _ if table.at_random => format!("{rows} rows, drawn at random: rows may repeat"),
+                _ if table.at_random => format!("{rows} rows, chosen at random: rows may repeat"),
                 None => format!("{rows} rows, shared by all users"),
                 Some(needed) if needed <= table.rows => format!(
-                    "{rows} rows, {} are needed: each is used once at most",
+                    "{rows} rows, {} needed: each is used at most once",
                     count(needed)
                 ),
                 Some(needed) => format!(
-                    "{rows} rows, {} are needed: each is used about {} times",
+                    "{rows} rows, {} needed: each is used about {} times",
                     count(needed),
                     units::decimal(
                         (needed as f64 / table.rows.max(1) as f64 * 10.0).round() / 10.0
@@ -360,7 +361,7 @@ impl Teller<'_> {
             return "in flight: one per user".to_owned();
         }
         let Some(latency) = latency_ns else {
-            return "in flight: unknown; set the duration of a request, `--latency 300ms` or `assume: { latency: 300ms }`".to_owned();
+            return "in flight: unknown; set the duration of a request with `--latency 300ms` or `assume: { latency: 300ms }`".to_owned();
         };
         let by_column =
             profile
@@ -380,7 +381,7 @@ impl Teller<'_> {
                 });
         let by_column: Vec<String> = by_column.collect();
         format!(
-            "in flight, if a request takes {}: {} (rate × time)",
+            "in flight if a request takes {}: {} (rate × time)",
             units::duration(latency),
             by_column.join(", ")
         )
@@ -397,15 +398,15 @@ impl Teller<'_> {
             ))
         };
         if profile.users.is_some() {
-            return "bandwidth: as fast as responses arrive".to_owned();
+            return "bandwidth: depends on how fast responses arrive".to_owned();
         }
         let sent = peak(|bandwidth| bandwidth.sent)
             .unwrap_or_else(|| "unknown: requests contain values from responses".to_owned());
         let received = peak(|bandwidth| bandwidth.received).unwrap_or_else(|| {
-            "unknown; set the size of a response, `--answer 2kB` or `assume: { answer: 2kB }`"
+            "unknown; set the size of a response with `--answer 2kB` or `assume: { answer: 2kB }`"
                 .to_owned()
         });
-        format!("bandwidth at the highest rate: to the service {sent}, from it {received}")
+        format!("bandwidth at the highest rate: {sent} to the service, {received} from the service")
     }
 
     fn machine(&self, machine: &[Machine<'_>]) -> String {
@@ -420,7 +421,7 @@ impl Teller<'_> {
         let lines: Vec<String> = machine.iter().map(line).collect();
         format!(
             "{}\n\n{}",
-            self.heading("Can this machine send it?"),
+            self.heading("Can this machine send this load?"),
             bullets(&lines)
         )
     }

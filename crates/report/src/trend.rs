@@ -29,8 +29,7 @@ pub fn sheet(trend: &MetricTrend) -> Sheet {
     if !trend.excluded.is_empty() {
         blocks.push(Block::Heading("Not counted"));
         blocks.push(Block::Text(
-            "These runs cannot be compared with the newest one that counts, or are not valid."
-                .into(),
+            "These runs are invalid, or cannot be compared with the newest valid run.".into(),
         ));
     }
     for apart in &trend.excluded {

@@ -60,14 +60,14 @@ impl Base {
             Some((host, port)) if !port.contains(']') => {
                 let port = port
                     .parse()
-                    .map_err(|_| format!("`{authority}`: its port is not a number"))?;
+                    .map_err(|_| format!("`{authority}`: the port is not a number"))?;
                 (host, port)
             }
             _ => (authority, if is_secure { 443 } else { 80 }),
         };
         if host.is_empty() || host.contains('/') {
             return Err(format!(
-                "`{authority}` is not a valid host: write it as example.com or example.com:8080"
+                "`{authority}` is not a valid host: use example.com or example.com:8080"
             ));
         }
         let tls = is_secure.then(|| worker::net::tls::config(&plan::Http::default()));
@@ -199,7 +199,7 @@ fn exchange(
             return Ok(answer);
         }
         if n == 0 {
-            return Err("the connection ended within the response".to_owned());
+            return Err("the connection closed before the end of the response".to_owned());
         }
         if came.len() > most {
             return Err(format!(
@@ -219,7 +219,7 @@ fn answer(bytes: &[u8], is_over: bool) -> Result<Option<BlockingResponse>, Strin
     let mut lines = head.split("\r\n");
     let status = lines.next().and_then(|line| line.strip_prefix("HTTP/1."));
     let status = status.and_then(|line| line.split(' ').nth(1)?.parse().ok());
-    let status = status.ok_or("the response is not HTTP")?;
+    let status = status.ok_or("the response is not valid HTTP")?;
     let header = |wanted: &str| {
         let mut all = head.split("\r\n").filter_map(|line| line.split_once(':'));
         all.find(|(name, _)| name.eq_ignore_ascii_case(wanted))

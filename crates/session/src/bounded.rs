@@ -117,7 +117,7 @@ pub(crate) fn connect(
     let late = |error: io::Error| io_error_text(&error);
     let addresses = resolve(host, port, deadline.left().map_err(late)?);
     let addresses = addresses.map_err(|error| match error.kind() {
-        io::ErrorKind::TimedOut => "its name was not resolved in time".to_owned(),
+        io::ErrorKind::TimedOut => "the host name was not resolved in time".to_owned(),
         _ => "the host name cannot be resolved".to_owned(),
     })?;
     let mut reason = "the name has no address".to_owned();

@@ -61,7 +61,7 @@ pub fn own(
         File::create(path).map_err(|error| format!("cannot write {}: {error}", path.display()))
     };
     let program = std::env::current_exe()
-        .map_err(|error| format!("cannot find the program's own file: {error}"))?;
+        .map_err(|error| format!("cannot find the path of this program: {error}"))?;
     let mut command = Command::new(program);
     say(&mut command);
     command.stdin(Stdio::null()).stdout(file(out)?);

@@ -30,7 +30,7 @@ pub fn derive(run: &Run, page: &Page, sink: &SharedMessageSink) -> Derived {
     let report = dir.join(derived::PAGE);
     if derived::is_poorer(dir, &page.summary) {
         sink.warning(&format_args!(
-            "the report in {} covers more than the record now contains: it was not overwritten",
+            "the report in {} covers more data than the record now contains, so it was not overwritten",
             dir.display()
         ));
         return written(report.is_file().then_some(report));
@@ -39,7 +39,7 @@ pub fn derive(run: &Run, page: &Page, sink: &SharedMessageSink) -> Derived {
         Ok(()) => written(Some(report)),
         Err(error) => {
             sink.error(&format_args!(
-"{error}: once it can be written, `loadline report {}` creates the report from the record",
+"{error}: when the file is writable, run `loadline report {}` to create the report from the record",
 dir.display()
 ));
             Derived {

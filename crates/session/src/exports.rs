@@ -74,14 +74,14 @@ impl Exports {
             "prometheus" => return self.add_endpoint(value),
             "junit" => Format::Junit,
             "csv" => Format::Csv,
-            _ => return Err(format!("no such format, write {FORMATS}")),
+            _ => return Err(format!("unknown format, use {FORMATS}")),
         };
         let Some(path) = value.filter(|path| !path.is_empty()) else {
-            return Err(format!("no file is named, write {text}=FILE").replace("==", "="));
+            return Err(format!("the file name is missing, use {text}=FILE").replace("==", "="));
         };
         let path = PathBuf::from(path);
         if self.files.iter().any(|(_, known)| *known == path) {
-            return Err("another export goes to the same file".to_owned());
+            return Err("another export uses the same file".to_owned());
         }
         self.files.push((format, path));
         Ok(())
@@ -97,7 +97,7 @@ impl Exports {
             Some(text) => {
                 let wrong = |reason: String| {
                     format!(
-                        "{reason}, write prometheus=HOST:PORT, for example prometheus=127.0.0.1:9464"
+                        "{reason}, use prometheus=HOST:PORT, for example prometheus=127.0.0.1:9464"
                     )
                 };
                 let mut found = text
@@ -105,7 +105,7 @@ impl Exports {
                     .map_err(|error| wrong(error.to_string()))?;
                 found
                     .next()
-                    .ok_or_else(|| wrong("the name has no address".to_owned()))?
+                    .ok_or_else(|| wrong("the host name has no address".to_owned()))?
             }
         };
         self.metrics = Some(address);
@@ -191,19 +191,19 @@ mod tests {
         for (wanted, message) in [
             (
                 vec!["xml=a"],
-                "--export 'xml=a': no such format, write junit=FILE, csv=FILE or prometheus[=HOST:PORT]",
+                "--export 'xml=a': unknown format, use junit=FILE, csv=FILE or prometheus[=HOST:PORT]",
             ),
             (
                 vec!["junit"],
-                "--export 'junit': no file is named, write junit=FILE",
+                "--export 'junit': the file name is missing, use junit=FILE",
             ),
             (
                 vec!["csv="],
-                "--export 'csv=': no file is named, write csv=FILE",
+                "--export 'csv=': the file name is missing, use csv=FILE",
             ),
             (
                 vec!["csv=a", "junit=a"],
-                "--export 'junit=a': another export goes to the same file",
+                "--export 'junit=a': another export uses the same file",
             ),
             (
                 vec!["prometheus", "prometheus"],

@@ -33,7 +33,9 @@ impl StartError {
 
     /// Creates the error for a part without a record, because its results would be lost.
     pub(crate) fn without_record(error: RecordError) -> StartError {
-        let line = format!("{error}; a run of several processes is added up from their records");
+        let line = format!(
+            "{error}; the results of a run with several processes are merged from their records"
+        );
         StartError::Refused(RunRefused::from(vec![Problem::anywhere(line)]))
     }
 }

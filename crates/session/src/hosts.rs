@@ -42,7 +42,8 @@ fn native(flags: &[String], plan: &Plan) -> Result<Allow, Vec<Problem>> {
     for (what, list) in [("--allow-host", flags), ("allow-hosts", &plan.allow_hosts)] {
         for text in list {
             let host = canonical(text).ok_or_else(|| {
-                let line = format!("{what} `{text}`: name a host, without scheme, port and path");
+                let line =
+                    format!("{what} `{text}`: use only the host, without scheme, port and path");
                 vec![Problem::anywhere(line)]
             })?;
             all.push(host);
@@ -75,7 +76,9 @@ fn fixed() -> Result<Option<Vec<String>>, Vec<Problem>> {
     let names = text.split([',', ' ']).filter(|name| !name.is_empty());
     let hosts = names.map(|name| {
         canonical(name).ok_or_else(|| {
-            let line = format!("{FIXED}: `{name}` is not a valid host: names, separated by commas");
+            let line = format!(
+                "{FIXED}: `{name}` is not a valid host: use host names, separated by commas"
+            );
             vec![Problem::anywhere(line)]
         })
     });
@@ -93,7 +96,7 @@ pub fn first_line(plan: &Plan) -> Option<String> {
     if let Some(path) = &route.unix {
         let all = named.known().join(", ");
         return Some(format!(
-            "load goes to the socket {path} (this machine), for {all}"
+            "load is sent to the socket {path} (on this machine), for {all}"
         ));
     }
     let port = hosts::Hosts::target_port(plan);

@@ -93,10 +93,12 @@ pub fn resolve(plan: &mut Plan, listeners: &[String]) -> Result<(), Vec<Problem>
 
 fn no_listener(source: &MetricSource, listener: usize, there_are: usize) -> Problem {
     let reason = match there_are {
-        0 => "the target is not an embedded one: write its address".to_owned(),
-        1 => format!("the lab listens at one place only, there is no {listener}: write lab:/path"),
+        0 => "the target is not an embedded one: use its address".to_owned(),
+        1 => format!(
+            "the lab has only one listener, so there is no listener {listener}: use lab:/path"
+        ),
         n => format!(
-            "the lab listens at {n} places, 0 to {}: there is no {listener}",
+            "the lab has {n} listeners, 0 to {}: there is no listener {listener}",
             n - 1
         ),
     };
@@ -115,7 +117,7 @@ impl LabProcess {
     pub fn start(target: &str) -> Result<LabProcess, NotStarted> {
         let (name, options) = target.split_once('?').unwrap_or((target, ""));
         let program = std::env::current_exe()
-            .map_err(|e| format!("cannot find the program's own file: {e}"))?;
+            .map_err(|e| format!("cannot find the path of this program: {e}"))?;
         let mut command = Command::new(program);
         command.arg("lab").arg(name).arg("--until-stdin-closes");
         for option in options.split('&').filter(|option| !option.is_empty()) {

@@ -11,7 +11,7 @@ use rustix::process::{Resource, getrlimit};
 pub fn budget(flag: Option<&str>) -> Result<u64, String> {
     match flag {
         Some(text) => size(text).ok_or_else(|| {
-            format!("--memory '{text}': write a size of at least 1MB, for example 512MB or 2GB")
+            format!("--memory '{text}': use a size of at least 1MB, for example 512MB or 2GB")
         }),
         None => Ok(quarter()),
     }
@@ -27,7 +27,7 @@ pub fn enough(plan: &Plan, share: Share, budget: u64) -> Option<Problem> {
     let needs = users * worker::memory::USER;
     (needs > budget).then(|| {
         Problem::anywhere(format!(
-            "{users} users take about {} MB of memory, the budget is {} MB: raise --memory, or use fewer users",
+            "{users} users need about {} MB of memory, but the limit is {} MB: increase --memory, or use fewer users",
             needs >> 20,
             budget >> 20
         ))
@@ -47,7 +47,7 @@ pub fn address_space(workers: u64) -> Option<Problem> {
     let needs = PROCESS_SPACE + workers * WORKER_SPACE;
     (limit < needs).then(|| {
         Problem::anywhere(format!(
-            "the limit on address space is {} MB (`ulimit -v`), and a run with --workers {workers} needs {} MB: raise it, or use fewer workers",
+            "the address space is limited to {} MB (`ulimit -v`), but a run with --workers {workers} needs {} MB: increase the limit, or use fewer workers",
             limit >> 20,
             needs >> 20
         ))

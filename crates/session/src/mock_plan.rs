@@ -83,7 +83,7 @@ fn measured(
     let matching: Vec<&Label> = found.iter().copied().filter(is_meant).collect();
     if matching.is_empty() {
         return Err(format!(
-            "run {name} has no requests called \"{label}\": {}",
+            "run {name} has no requests named \"{label}\": {}",
             there_is(&found)
         ));
     }
@@ -100,7 +100,7 @@ fn measured(
     }
     if times.count() < LEAST {
         return Err(format!(
-            "run {name} has {} answers to \"{label}\", too few for a distribution: at least {LEAST} are needed",
+            "run {name} has {} answers for \"{label}\", too few for a distribution: at least {LEAST} are needed",
             count(times.count())
         ));
     }
@@ -113,10 +113,10 @@ fn measured(
         count: cell.count,
     });
     let measured = Measured::new(source, cells, min_ns, max_ns, mean);
-    let measured = measured.ok_or_else(|| format!("run {name} has no times of \"{label}\""))?;
+    let measured = measured.ok_or_else(|| format!("run {name} has no times for \"{label}\""))?;
     let note = (unanswered > 0).then(|| {
         format!(
-            "{} requests of run {name}, \"{label}\", had no answer: they are excluded from the mock's latencies",
+            "{} requests of run {name}, \"{label}\", had no answer: the mock's latencies exclude them",
             count(unanswered)
         )
     });
@@ -142,7 +142,7 @@ fn named(run: &Run) -> String {
 
 fn there_is(labels: &[&Label]) -> String {
     if labels.is_empty() {
-        return "it has none at all".to_owned();
+        return "it has no requests".to_owned();
     }
     let names = labels.iter().take(MOST_NAMED);
     let names: Vec<String> = names.map(|label| format!("\"{}\"", label.text)).collect();

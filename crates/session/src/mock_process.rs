@@ -61,7 +61,7 @@ impl MockProcess {
         seed: Option<u64>,
     ) -> Result<MockProcess, NotStarted> {
         let program = std::env::current_exe()
-            .map_err(|e| format!("cannot find the program's own file: {e}"))?;
+            .map_err(|e| format!("cannot find the path of this program: {e}"))?;
         let mut command = Command::new(program);
         command.arg("mock").arg(plan).arg("--until-stdin-closes");
         if let Some(seed) = seed {
@@ -112,7 +112,7 @@ impl MockProcess {
     /// Returns how the process ended. `None` while it runs.
     pub fn ended(&mut self) -> Option<String> {
         let status = self.child.try_wait().ok().flatten()?;
-        Some(format!("the process of the plan's mocks ended: {status}"))
+        Some(format!("the mock process of the plan exited: {status}"))
     }
 
     /// Returns the value of [`ENVIRONMENT`] for processes that use these mocks.

@@ -30,7 +30,7 @@ pub fn tag<'a>(plan: &mut Plan, tags: impl IntoIterator<Item = &'a str>) -> Resu
     for tag in tags {
         if !is_tag(tag) {
             return Err(format!(
-                "`{tag}` is not a valid tag: write a word without spaces and commas"
+                "`{tag}` is not a valid tag: use a word without spaces and commas"
             ));
         }
         let about = plan.about.get_or_insert_default();

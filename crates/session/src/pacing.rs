@@ -32,7 +32,7 @@ fn parse(text: &str) -> Result<u64, String> {
     }
     let ns = units::parse_duration(text).map_err(|error| error.to_string())?;
     if ns > MOST_NS {
-        return Err("at most 1ms, or the lateness would make the measurement INVALID".to_owned());
+        return Err("use at most 1ms: more lateness would make the measurement INVALID".to_owned());
     }
     Ok(ns)
 }

@@ -200,7 +200,8 @@ pub(crate) fn prepare_as(
     }
     if job.options.hooks.is_none() && plan.has_extensions() {
         // Conditions on responses in a test file must not be dropped silently.
-        let text = "the plan's steps have checks that only their front end can evaluate, and its hooks are missing";
+        let text =
+            "the plan has checks that need the hooks of their front end, but these are missing";
         return Err(RunRefused::bad_input(vec![Problem::anywhere(text)]));
     }
     let budget = job.options.memory;
@@ -265,7 +266,7 @@ fn manifest(job: &Job, prepared: &Prepared, processes: Option<u64>) -> Manifest 
     // The source of the labels reports those that appear later.
     manifest.notes.extend(prepared.labels().remark());
     if !job.plan.http.verify_tls && !job.never_checks {
-        let note = "certificates were not checked (-k): another server may have answered";
+        let note = "certificates were not verified (-k), so responses may be from another server";
         manifest.notes.push(note.to_owned());
     }
     manifest
@@ -393,6 +394,6 @@ pub fn descriptors_for(connections: u64) -> Result<(), Problem> {
         return Ok(());
     }
     Err(Problem::anywhere(format!(
-        "{connections} connections need {needs} file descriptors, the limit is {has}: raise it with `ulimit -n {needs}`, or use fewer connections"
+        "{connections} connections need {needs} file descriptors, but the limit is {has}: raise it with `ulimit -n {needs}`, or use fewer connections"
     )))
 }

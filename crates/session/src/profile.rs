@@ -94,13 +94,13 @@ fn cores(requests: f64, cores: usize) -> MachineCheck {
     let more = if enough {
         String::new()
     } else {
-        "; `loadline doctor` measures it".to_owned()
+        "; use `loadline doctor` to measure it".to_owned()
     };
     MachineCheck {
         about: "cores",
         enough: Some(enough),
         text: format!(
-            "{} requests/s at most; {cores} {} about {} ({} a core){more}",
+            "at most {} requests/s; {cores} {} about {} ({} per core){more}",
             rate(requests),
             if cores == 1 {
                 "core carries"
@@ -156,7 +156,7 @@ fn ports(plan: &Plan, host: &Host, arrivals: f64, connections: Option<f64>) -> M
     };
     let there_are = high.saturating_sub(low) + 1;
     let has = format!(
-        "{} local ports for one address",
+        "{} local ports per address",
         record::units::count(there_are)
     );
     // A user's own connections close when the iteration ends, while shared connections stay open.
@@ -174,15 +174,15 @@ fn ports(plan: &Plan, host: &Host, arrivals: f64, connections: Option<f64>) -> M
     };
     let new = if closing > 0.0 {
         format!(
-            ", {} new ones per second, each holding its port for a minute after it closes",
+            ", {} new connections per second, and each occupies its port for a minute after it closes",
             rate(arrivals)
         )
     } else {
         String::new()
     };
     let open = match connections {
-        Some(open) => format!("about {} connections at a time", whole(open)),
-        None => "a connection for each user".to_owned(),
+        Some(open) => format!("about {} connections at the same time", whole(open)),
+        None => "one connection per user".to_owned(),
     };
     MachineCheck {
         about,
@@ -205,7 +205,7 @@ fn memory_for(users: Option<f64>) -> MachineCheck {
                 about,
                 enough: Some(needs <= budget as f64),
                 text: format!(
-                    "running users take about {}; the limit is {has} (`--memory`)",
+                    "running users need about {}; the limit is {has} (`--memory`)",
                     record::units::bytes(needs as u64)
                 ),
             }

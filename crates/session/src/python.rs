@@ -31,7 +31,7 @@ pub fn with_package(how: &str) -> Result<PathBuf, String> {
     match asked {
         Ok(status) if status.success() => Ok(python),
         Ok(status) if status.code() == Some(NO_PACKAGE) => Err(format!(
-            "{} has no package `loadline`: {how}; {NAMED} names another Python",
+            "{} does not have the package `loadline`: {how}; set {NAMED} to use another Python",
             python.display()
         )),
         Ok(status) => Err(format!("{} does not work: {status}", python.display())),
@@ -66,5 +66,5 @@ fn interpreter(how: &str) -> Result<PathBuf, String> {
             }
         }
     }
-    Err(format!("no Python: {NAMED} names one; {how}"))
+    Err(format!("no Python found: set {NAMED}; {how}"))
 }

@@ -74,7 +74,7 @@ pub(crate) fn apply_env_excerpts(plan: &mut Plan) -> Result<(), Vec<Problem>> {
     if plan.omit_excerpts {
         plan.notes.push(Note {
             at: None,
-            text: "excerpts of responses are omitted from the record, as requested".to_owned(),
+            text: "excerpts of responses are not stored in the record, as requested".to_owned(),
         });
     }
     Ok(())
@@ -84,7 +84,7 @@ fn is_off(text: &str) -> Result<bool, String> {
     match text.trim() {
         "" | "on" => Ok(false),
         "off" => Ok(true),
-        other => Err(format!("{EXCERPTS} is `on` or `off`, not `{other}`")),
+        other => Err(format!("{EXCERPTS} must be `on` or `off`, not `{other}`")),
     }
 }
 
@@ -125,7 +125,7 @@ mod tests {
     fn only_off_switches_excerpts_off() {
         let all = ["", "on", " off "].map(is_off);
         assert_eq!(all, [Ok(false), Ok(false), Ok(true)]);
-        let reported = "LOADLINE_EXCERPTS is `on` or `off`, not `no`".to_owned();
+        let reported = "LOADLINE_EXCERPTS must be `on` or `off`, not `no`".to_owned();
         assert_eq!(is_off("no"), Err(reported));
     }
 

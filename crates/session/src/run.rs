@@ -188,14 +188,14 @@ pub(crate) fn hear(
     sink: &SharedMessageSink,
 ) -> Option<SignalGuard> {
     let last_words = match &writer.run().dir {
-        Some(dir) => format!("what was measured until then is in {}", dir.display()),
-        None => "there is no record".to_owned(),
+        Some(dir) => format!("the measurements so far are in {}", dir.display()),
+        None => "the run has no record".to_owned(),
     };
     let handler = signals::hear(stop, last_words, sink);
     handler
         .map_err(|error| {
             sink.warning(&format_args!(
-                "signals cannot be caught ({error}): Ctrl-C will lose the report"
+                "cannot handle signals ({error}): after Ctrl-C there will be no report"
             ));
         })
         .ok()

@@ -41,7 +41,7 @@ pub(crate) fn before(
     if let Some(signal) = own.stop.signal() {
         // A stop during `setup` also cancels the load.
         return Err(StartError::Before {
-            reason: format!("ended during `{name}`: there was no load yet"),
+            reason: format!("ended during `{name}`: the load had not started"),
             signal: Some(signal),
         });
     }
@@ -91,7 +91,7 @@ impl Own<'_> {
         let handler = signals::hear(&self.stop, "nothing was measured".into(), self.sink);
         if let Err(error) = &handler {
             self.sink.warning(&format_args!(
-                "signals cannot be caught ({error}): `{name}` cannot be ended early"
+                "cannot handle signals ({error}): `{name}` cannot be stopped early"
             ));
         }
         let options = EngineOptions {
@@ -122,7 +122,7 @@ impl Own<'_> {
                 lines.line(Raw::new(OutputLine::Step(step)));
             }
         };
-        tell(&mut lines, "once, in no figure");
+        tell(&mut lines, "runs once and is not measured");
         prepared
             .run(Zero::in_ns(LEAD_NS), &mut lines)
             .map_err(|error| error.to_string())?;

@@ -96,17 +96,17 @@ impl std::fmt::Display for ChangeRefusal {
             ChangeRefusal::Same => f.write_str("the load already has this value"),
             ChangeRefusal::TooMuch(AdjustedLoad::Rate(_), most) => write!(
                 f,
-                "more than the capacity of this run's workers, {:.0}/s ({:.0} requests/s for each worker): start the test with more --workers, or with that rate",
+                "more than the workers of this run can send, {:.0}/s ({:.0} requests/s for each worker): restart the test with more --workers, or at that rate",
                 most.per_second.floor(),
                 PER_WORKER
             ),
             ChangeRefusal::TooMuch(AdjustedLoad::Users(_), most) => write!(
                 f,
-                "more than this process may have connections for, {} users (its limit on open files, and a million in any case): raise it with `ulimit -n` and start the test again",
+                "more users than this process can have connections, {} (limited by open files, and to a million in any case): increase the limit with `ulimit -n` and restart the test",
                 most.users
             ),
             ChangeRefusal::TooLate => {
-                f.write_str("this machine was delayed and nothing was changed: try again")
+                f.write_str("this machine was delayed, so nothing was changed: try again")
             }
         }
     }

@@ -11,7 +11,7 @@ use serde_json::Value;
 /// Measured and rounded up.
 pub const USER: u64 = 6 << 10;
 /// Advice for a run that exceeds the budget.
-pub const ADVICE: &str = "--memory raises the budget, a time-out shortens the wait";
+pub const ADVICE: &str = "increase --memory, or shorten the wait with a time-out";
 /// Maximum memory of a value in a parsed document, including its entry in an object, in bytes.
 const PER_VALUE: u64 = 160;
 

@@ -71,7 +71,7 @@ impl std::fmt::Display for Cause {
             Cause::Signal(_) => f.write_str("SIGINT"),
             Cause::Rule { text, .. } => write!(f, "the stop rule `{text}`"),
             Cause::Limit(text) => f.write_str(text),
-            Cause::Page => f.write_str("the live view's stop button"),
+            Cause::Page => f.write_str("the stop button of the live view"),
             Cause::Fault(text) => f.write_str(text),
         }
     }

@@ -56,11 +56,11 @@ pub enum TakeoverRefusal {
 impl std::fmt::Display for TakeoverRefusal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            TakeoverRefusal::NotHere => "this process can take over no arrivals",
+            TakeoverRefusal::NotHere => "this process cannot take over arrivals",
             TakeoverRefusal::Own => "some of these arrivals already belong to this process",
             TakeoverRefusal::Over => "no arrivals remain after that time",
             TakeoverRefusal::TooLate => {
-                "it was requested too late: some workers would not have seen it"
+                "the request came too late: some workers would have missed it"
             }
         })
     }

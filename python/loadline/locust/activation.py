@@ -19,7 +19,7 @@ PLACES = (
 
 
 def activate() -> None:
-    """Must be called before a locustfile imports any of the names. Later calls do nothing."""
+    """Must be called before a locustfile imports any of the names. Later calls have no effect."""
     global _done
     if _done:
         return
@@ -42,8 +42,8 @@ def activate() -> None:
     recording.listen(locust.events)
     for name in early:
         print(
-            f"loadline: warning: {name} was imported before loadline.locust: requests of that session class are not sent by "
-            "Loadline; import loadline.locust first",
+            f"loadline: warning: {name} was imported before loadline.locust, so requests of that session class are not sent by "
+            "Loadline: import loadline.locust first",
             file=sys.stderr,
         )
     _done = True

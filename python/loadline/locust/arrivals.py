@@ -48,7 +48,7 @@ class ArrivalDispatcher:
         self.first: dict[gevent.Greenlet, Arrival] = {}
 
     def open(self, run: _native.Run) -> None:
-        """Assigns tasks to the run's arrivals from now on."""
+        """Assigns tasks to the run's arrivals until it is stopped."""
         _replace()
         self._run = run
 
@@ -57,7 +57,7 @@ class ArrivalDispatcher:
         self.__init__()
 
     def end(self) -> None:
-        """Users are about to stop: later arrivals count as not planned."""
+        """Marks that users are about to stop: later arrivals count as not planned."""
         if self._run is not None:
             self._run.end_arrivals()
 

@@ -1,4 +1,4 @@
-"""Calls that use the original client: state of a call while the client is busy with it."""
+"""State of a call that uses the original client, while the client handles it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Call:
 
 
 class _Calls(local):
-    """The current call of each greenlet. One user may have several at once."""
+    """The current call of each greenlet. One user may have several calls at the same time."""
 
     call: Call | None = None
 

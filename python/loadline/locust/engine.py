@@ -32,7 +32,7 @@ class Engine:
         self._hub = None
 
     def begin(self, run: _native.Run) -> None:
-        """Sends requests with this run from now on."""
+        """Sends all further requests with this run."""
         self.run = run
         self._hub = get_hub()
         self._watcher = get_hub().loop.io(run.fileno(), 1)
@@ -54,7 +54,7 @@ class Engine:
         # The test's own greenlets that were not stopped get no response any more.
         waiting, self._waiting = self._waiting, {}
         for greenlet in waiting.values():
-            get_hub().loop.run_callback(greenlet.throw, ConnectionError("the test is over"))
+            get_hub().loop.run_callback(greenlet.throw, ConnectionError("the test has ended"))
         results = _waited_for(get_hub().threadpool.spawn(run.end))
         self._ending = None
         return results
@@ -66,7 +66,7 @@ class Engine:
             watcher.close()
 
     def end_of_process(self) -> tuple[list[str], bool, str | None] | None:
-        """Ends the run when the process exits; nothing waits any more."""
+        """Ends the run when the process exits. No caller is waiting by then."""
         # Locust kills the greenlet that ends a test if the process is stopped meanwhile.
         run, self.run, self._ending = self.run or self._ending, None, None
         return None if run is None else run.end()
@@ -170,5 +170,5 @@ def new_session() -> int:
 
 
 def log(line: str) -> None:
-    """Prints a line of Loadline on standard error. Standard output is Locust's."""
+    """Prints a message of Loadline on standard error. Standard output belongs to Locust."""
     print(f"loadline: {line}", file=sys.stderr, flush=True)

@@ -30,7 +30,7 @@ _SENT_AGAIN = frozenset(("closed_early", "kept_closed", "kept_reset", "kept_brok
 
 
 def client_error(answer: _native.Answer) -> Exception:
-    """Returns the exception that the client raises without a complete response."""
+    """Returns the exception that the client raises if there is no complete response."""
     if answer.fault in faults.TIMEOUTS:
         return TimeoutError("timed out")
     garbled = HTTPParseError("Expected HTTP/, RTSP/ or ICE/", 8)
@@ -179,7 +179,7 @@ class ResponseContextManager(_Native, stock.ResponseContextManager):
 
 
 class LocustBadStatusCode(stock.LocustBadStatusCode):
-    """The client formats the whole exchange for each error status; this class does so on access."""
+    """The client formats the whole exchange for each error status; this class formats it on access."""
 
     @property
     def http_log(self):
@@ -191,7 +191,7 @@ LocustBadStatusCode.__module__ = stock.__name__
 
 
 class _Pool(HTTPClientPool):
-    """Closing the pool also closes the engine's connections, the documented way to reconnect."""
+    """Closing the pool also closes the engine's connections. This is the documented method to reconnect."""
 
     def __init__(self, original: HTTPClientPool, session: int) -> None:
         self.__dict__.update(original.__dict__)
@@ -203,7 +203,7 @@ class _Pool(HTTPClientPool):
 
 
 class _UserAgent(stock.LocustUserAgent):
-    """The original client, with the engine for sending."""
+    """The original client, but requests are sent by the engine."""
 
     def _urlopen(self, request):
         owner, call = self.owner, calls.current.call
@@ -236,7 +236,7 @@ class _UserAgent(stock.LocustUserAgent):
 
 
 def _copied(headers: Headers) -> dict:
-    """Copies headers. Values of a repeated header are in a list that changes in place."""
+    """Copies headers. The values of a repeated header are in a list that is changed in place."""
     return {name: list(value) if isinstance(value, list) else value for name, value in dict.items(headers)}
 
 
@@ -245,7 +245,7 @@ def _seconds(limit) -> float | None:
 
 
 class FastHttpSession(Events, stock.FastHttpSession):
-    """Replaces Locust's class of this name."""
+    """Replaces the Locust class of this name."""
 
     def __init__(self, base_url, request_event, user, insecure=True, client_pool=None, ssl_context_factory=None, **kwargs):
         super().__init__(base_url, request_event, user, insecure, client_pool, ssl_context_factory, **kwargs)
@@ -295,7 +295,7 @@ class FastHttpSession(Events, stock.FastHttpSession):
         for _ in range(self._attempts):
             if answer.fault not in _SENT_AGAIN or answer.status:
                 break
-            answer.settle_failed(False, "sent again by the client")
+            answer.settle_failed(False, "resent by the client")
             answer = engine.send(self._session, self._verifies, method, name, whom, data, self._connect, self._read)
         return answer
 

@@ -29,12 +29,12 @@ def reason(head: bytes) -> str:
 
 
 def version(head: bytes) -> str:
-    """Returns ``HTTP/1.1`` or the like."""
+    """Returns the HTTP version, such as ``HTTP/1.1``."""
     return head[:8].decode("latin-1")
 
 
 def fields(head: bytes) -> list[tuple[str, str]]:
-    """Returns header names, as received, with their values."""
+    """Returns the header names as received, with their values."""
     found: list[tuple[str, str]] = []
     for line in head.decode("latin-1").split("\n")[1:]:
         line = line.rstrip("\r")
@@ -78,4 +78,4 @@ def decoding_error(packed_in: str, body: bytes) -> Exception:
             brotli.decompress(body)
     except Exception as error:
         return error
-    return zlib.error(f"{packed_in}: more than can be kept")
+    return zlib.error(f"{packed_in}: larger than the limit")

@@ -117,7 +117,7 @@ def _raw_of(answer: _native.Answer, method: str, body: bytes) -> Urllib3Response
 
 
 class _Original:
-    """The attributes that cookie jars read."""
+    """The attributes that cookie jars need."""
 
     def __init__(self, message: HTTPMessage) -> None:
         self.msg = message
@@ -264,7 +264,7 @@ def block_of(headers, host: bytes) -> bytes | None:
 
 
 class HttpSession(Events, stock.HttpSession):
-    """Replaces Locust's class of this name."""
+    """Replaces the Locust class of this name."""
 
     def __init__(self, base_url, request_event, user, *args, pool_manager=None, **kwargs):
         super().__init__(base_url, request_event, user, *args, pool_manager=pool_manager, **kwargs)

@@ -65,14 +65,14 @@ class Master:
     def _begin(self, environment, facts: tuple) -> None:
         runner, options = environment.runner, environment.parsed_options
         if options is None:
-            log("the master has no options to assign parts with: each worker writes its own record")
+            log("the master has no options, so it cannot assign parts: each worker writes a separate record")
             return
         present = self._wait_for_reports(runner)
         measured = sorted((client for client in present if self._has_loadline(client)), key=runner.get_worker_index)
         handed = {"part": None, "numbers": {}}
         setattr(options, KEY, handed)
         if not measured:
-            log("no worker runs with Loadline: nothing is recorded")
+            log("no worker uses Loadline: nothing is recorded")
             return
         try:
             division = _native.Division(facts, len(measured))
@@ -89,7 +89,7 @@ class Master:
         self._polling = gevent.spawn(self._poll)
 
     def _wait_for_reports(self, runner) -> list[str]:
-        """Returns the workers that take part."""
+        """Returns the workers that run a part of the test."""
         until = time.monotonic() + REPORT_SECONDS
         while True:
             clients = runner.clients
@@ -118,7 +118,7 @@ class Master:
         self._over[client] = report.get("over")
         if is_new and self.division is not None:
             if self._has_loadline(client):
-                self.division.remark(f"worker {client} came while the test ran")
+                self.division.remark(f"worker {client} connected during the test")
             self._named_if_unmeasured(client)
 
     def _named_if_unmeasured(self, client: str) -> None:
@@ -127,7 +127,7 @@ class Master:
         self._unmeasured.add(client)
         version = self._versions.get(client)
         what = f"has Loadline {version}, not {_native.__version__}" if version else "runs without Loadline"
-        text = f"worker {client} {what}: its requests are only in Locust's statistics, not in these figures"
+        text = f"worker {client} {what}: its requests are only in Locust's statistics, not in Loadline's figures"
         self.division.is_unmeasured(text)
         log(text)
 
@@ -219,7 +219,7 @@ def starts_ns(handed: str) -> int:
 
 
 def hold(folder: str) -> int:
-    """Locks a folder to show that its writer lives, as long as the returned descriptor is open."""
+    """Locks a folder to show that its writer is running, as long as the returned descriptor is open."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     # Without file locks a killed process is waited for like a slow one.
     with contextlib.suppress(OSError):

@@ -9,14 +9,14 @@ from pathlib import Path
 from loadline.locust.engine import engine, log
 
 ROUTE = "/loadline"
-TITLE = "Loadline: live page and report"
+TITLE = "Loadline: live view and report"
 
 #: The record of the last test.
 _last: Path | None = None
 
 
 def print_results(results: tuple[list[str], bool, str | None] | None) -> bool:
-    """Prints the results of a test. Returns whether it failed."""
+    """Prints the results of a test. Returns whether the test failed."""
     global _last
     if results is None:
         return False
@@ -30,11 +30,11 @@ def print_results(results: tuple[list[str], bool, str | None] | None) -> bool:
 
 
 def not_recorded(environment, error: Exception) -> None:
-    """Prints why a test is not recorded. The test continues."""
+    """Prints why a test is not recorded. The test continues without a record."""
     for line in str(error).splitlines():
         log(line)
     environment.process_exit_code = 1
-    log("the test is not recorded, and its requests are sent by Locust itself")
+    log("the test is not recorded, and Locust sends its requests itself")
 
 
 def link(web_ui=None, **_kwargs) -> None:
@@ -57,4 +57,4 @@ def _page():
     report = _last and _last / "report.html"
     if report is not None and report.is_file():
         return send_file(report)
-    return Response("No test has finished yet. Its report will be here.\n", mimetype="text/plain")
+    return Response("No test has finished yet. The report will appear here.\n", mimetype="text/plain")

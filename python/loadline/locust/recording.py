@@ -64,7 +64,7 @@ def _begin(environment, **_kwargs) -> None:
         # A worker that connects during a test may receive users before it is fully initialised.
         gevent.sleep(0.01)
     if engine.run is not None or (handed is not None and handed["part"] is None):
-        # The master has reported why there is no record.
+        # The master has reported why the run has no record.
         return
     try:
         is_watched = environment.web_ui is not None
@@ -77,7 +77,7 @@ def _begin(environment, **_kwargs) -> None:
 
 
 def _part(handed: dict, client: str) -> _native.Run:
-    """Returns this worker's part of a test that a master divides."""
+    """Returns this worker's part of a test that a master distributes."""
     global _held, _carried_out
     number = handed["numbers"].get(client)
     if number is None:
@@ -115,7 +115,7 @@ def _arrivals(runner, users: int) -> str | None:
     if text is None:
         return None
     if isinstance(runner, WorkerRunner):
-        log(f"{arrivals.NAME} is ignored: the master assigns the rate, and it runs without Loadline")
+        log(f"{arrivals.NAME} is ignored: the master sets the rate, but it runs without Loadline")
         return None
     log(f"{users} users run tasks at {text}; wait_time is ignored")
     return text
@@ -155,7 +155,7 @@ def _poll(environment) -> None:
         if runner is not None:
             engine.run.has_users(max(runner.user_count, 0))
             if engine.run.is_ending:
-                log("Loadline ends the test")
+                log("Loadline stops the test")
                 gevent.spawn(runner.quit)
                 return
         gevent.sleep(LOOK_SECONDS)
@@ -181,5 +181,5 @@ def _request(request_type, name, response_time, response_length=0, exception=Non
 
 
 def _end_of_process() -> None:
-    """Ends tests that are never stopped, such as a debugger's single user, with the process."""
+    """Ends tests that are never stopped when the process exits, such as a debugger's single user."""
     print_results(engine.end_of_process())

@@ -37,7 +37,7 @@ class Base:
             self.origin = f"{scheme}://{rest.partition('/')[0]}"
 
     def path(self, url: str) -> str | None:
-        """Returns the path of a URL, or None if it leads elsewhere or would be rewritten."""
+        """Returns the path of a URL, or None if it has another host or would be rewritten."""
         if url.startswith("/"):
             path = self.prefix + url
         elif self.origin and url.startswith(self.origin) and url[len(self.origin) : len(self.origin) + 1] == "/":

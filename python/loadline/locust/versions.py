@@ -16,7 +16,7 @@ TESTED = (
 
 
 class Unusable(Exception):
-    """One line that says why Locust cannot be run."""
+    """One line with the reason why Locust cannot be run."""
 
 
 def check() -> str:
@@ -30,11 +30,11 @@ def check_package(package: str, first: tuple[int, ...], beyond: tuple[int, ...])
     try:
         version = metadata.version(package)
     except metadata.PackageNotFoundError:
-        raise Unusable(f"{package} is not installed: pip install 'loadline[locust]' brings it") from None
+        raise Unusable(f"{package} is not installed: run pip install 'loadline[locust]'") from None
     numbers = tuple(int(part) for part in version.split(".")[:2] if part.isdigit())
     if not first <= numbers < beyond:
         low, high = (".".join(map(str, numbers)) for numbers in (first, beyond))
         raise Unusable(
-            f"{package} {version} is not among the versions that work (from {low}, below {high}): "
+            f"{package} {version} is not supported (use at least {low}, below {high}): "
             f"pip install '{package}>={low},<{high}'"
         )

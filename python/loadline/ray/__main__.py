@@ -37,7 +37,7 @@ def main() -> int:
     except (Refused, Broken) as error:
         line = str(error)
     except Exception as error:
-        line = f"the way over Ray failed: {type(error).__name__}: {' '.join(str(error).split())[:300]}"
+        line = f"the connection through Ray failed: {type(error).__name__}: {' '.join(str(error).split())[:300]}"
     with contextlib.suppress(BrokenPipeError):
         pipe.send_control(refused=line)
     return COULD_NOT_RUN

@@ -37,7 +37,7 @@ def connect(address: str | None, nodes: int | None, insecure: bool) -> None:
     """
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.CRITICAL, "namespace": "loadline"}
     if address is None and nodes not in (1, None):
-        raise Refused(f"no Ray cluster was named: --address HOST:{PORT} names its head, RAY_ADDRESS does too")
+        raise Refused(f"no Ray cluster was specified: set its head with --address HOST:{PORT} or RAY_ADDRESS")
     if address is None:
         ray.init("local", num_cpus=1, object_store_memory=STORE_BYTES, include_dashboard=False, **quiet)
         return
@@ -55,19 +55,19 @@ def connect(address: str | None, nodes: int | None, insecure: bool) -> None:
 def _check_address(address: str, insecure: bool) -> None:
     """Refuses unusable addresses before Ray would retry for a long time."""
     if "://" in address:
-        raise Refused(f"{address} is not the address of a head: give HOST:PORT, as in 10.0.0.1:{PORT}")
+        raise Refused(f"{address} is not the address of a Ray head: use HOST:PORT, for example 10.0.0.1:{PORT}")
     host, colon, port = address.rpartition(":")
     host = host.strip("[]")
     if not colon or not host or not port.isdigit() or not 0 < int(port) < 65536:
-        raise Refused(f"`{address}` is not the address of a Ray cluster: give HOST:PORT, as in 10.0.0.1:{PORT}")
+        raise Refused(f"`{address}` is not the address of a Ray cluster: use HOST:PORT, for example 10.0.0.1:{PORT}")
     try:
         found = {entry[4][0] for entry in socket.getaddrinfo(host, int(port), type=socket.SOCK_STREAM)}
     except OSError as error:
-        raise Refused(f"the host of the cluster, {host}, is not known: {error.strerror}") from None
+        raise Refused(f"the host of the cluster, {host}, cannot be resolved: {error.strerror}") from None
     is_loopback = all(ipaddress.ip_address(str(one).partition("%")[0]).is_loopback for one in found)
     if not is_loopback and not insecure and os.environ.get("RAY_AUTH_MODE", "").lower() not in ("token", "k8s"):
         raise Refused(
-            f"the cluster at {address} has no token, so anyone who reaches its port can run code on every node: "
+            f"the cluster at {address} has no token, so anyone who can reach its port can run code on every node: "
             "set RAY_AUTH_MODE=token here and on its nodes, or use --insecure-cluster"
         )
     try:
@@ -86,7 +86,7 @@ def _greet(there: socket.socket) -> None:
     there.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + SETTINGS)
     answer = there.recv(len(SETTINGS))
     if len(answer) < 4 or answer[3] != SETTINGS[3]:
-        raise ConnectionError("another service listens there")
+        raise ConnectionError("another service listens on this port")
 
 
 def _explanation(address: str, text: str) -> str:
@@ -95,7 +95,7 @@ def _explanation(address: str, text: str) -> str:
         if len(rays) >= 2 and len(pythons) >= 2:
             what = "Ray" if rays[0] != rays[1] else "Python"
             there, here = (rays if what == "Ray" else pythons)[:2]
-            return f"the cluster at {address} has {what} {there}, and here is {what} {here}: Ray requires equal versions on both sides"
+            return f"the cluster at {address} has {what} {there}, but this machine has {what} {here}: use equal versions"
     if not text.strip():
         # Older versions of Ray fail like this after a successful greeting.
         reason = "Ray gives no reason; the usual one is a wrong token"
@@ -109,7 +109,7 @@ def _first_sentence(error: object) -> str:
     """Shortens Ray's paragraphs to one sentence."""
     lines = [line.strip() for line in str(error).strip().splitlines() if line.strip()]
     lines = [line.removeprefix("RPC error: ") for line in lines]
-    return re.split(r"(?<=[a-z])\. ", lines[0])[0].rstrip(".") if lines else "no reason was given"
+    return re.split(r"(?<=[a-z])\. ", lines[0])[0].rstrip(".") if lines else "Ray gave no reason"
 
 
 def with_room() -> int:
@@ -150,8 +150,8 @@ def _shortage(wanted: int, timeout_s: float) -> str:
     listed = "; ".join(reasons[:8]) + (f"; and {len(reasons) - 8} more" if len(reasons) > 8 else "")
     of = f" of {len(alive)}" if len(alive) != have_room else ""
     are = "is" if wanted == 1 else "are"
-    have = f"the cluster has {have_room}{of} node{'s' * (have_room != 1 or bool(of))} with a free CPU, {wanted} {are} wanted"
-    return f"{have}: {listed or 'more nodes are needed, one for each'} (waited {timeout_s:g} s)"
+    have = f"the cluster has {have_room}{of} node{'s' * (have_room != 1 or bool(of))} with a free CPU, but {wanted} {are} needed"
+    return f"{have}: {listed or 'add nodes, because each part needs one'} (waited {timeout_s:g} s)"
 
 
 def _lacking(nodes: list[dict[str, Any]], free: dict[str, dict[str, float]]) -> Iterator[str]:
@@ -159,6 +159,6 @@ def _lacking(nodes: list[dict[str, Any]], free: dict[str, dict[str, float]]) -> 
         name = f"{node['NodeManagerHostname']} ({node['NodeManagerAddress']})"
         has, left = node["Resources"].get("CPU", 0), free.get(node["NodeID"], {}).get("CPU", 0)
         if not has:
-            yield f"{name} gives no CPU to Ray"
+            yield f"{name} provides no CPU to Ray"
         elif left < 1:
             yield f"{name} has {left:g} of {has:g} CPUs free"

@@ -19,11 +19,11 @@ _MOST = 512 * 1024 * 1024
 
 
 class Broken(Exception):
-    """The data is not a frame, or ends within one."""
+    """The data is not a valid frame, or ends within one."""
 
 
 class Pipe:
-    """The connection to the conductor. Written from many threads, read by one."""
+    """The connection to the conductor. Many threads write to it, and one thread reads from it."""
 
     def __init__(self, incoming: int, outgoing: int) -> None:
         self._incoming, self._outgoing = incoming, outgoing
@@ -50,7 +50,7 @@ class Pipe:
             return None
         stream, length = _HEAD.unpack(head)
         if length > _MOST:
-            raise Broken(f"a frame of {length} bytes was announced")
+            raise Broken(f"a frame of {length} bytes exceeds the limit")
         return stream, self._exactly(length) or b""
 
     def _exactly(self, length: int, may_end: bool = False) -> bytes | None:
@@ -65,7 +65,7 @@ class Pipe:
         return bytes(gathered)
 
     def write(self, stream: int, data: bytes) -> None:
-        """Blocks while the conductor does not read. Raises ``BrokenPipeError`` if it has exited."""
+        """Blocks while the conductor is not reading. Raises ``BrokenPipeError`` if it has exited."""
         left = memoryview(_HEAD.pack(stream, len(data)) + data)
         with self._writing:
             while left:

@@ -44,8 +44,8 @@ LOOK_SECONDS = 0.5
 GRACE_SECONDS = 5.0
 
 NICE = (
-    "warning: Ray gives its processes a low priority here, and the load is late when another wants the CPU: "
-    "set RAY_worker_niceness=0 where Ray is started on this node"
+    "warning: Ray lowers the priority of its processes here, so the load is late when other processes need the CPU: "
+    "set RAY_worker_niceness=0 in the environment in which Ray starts on this node"
 )
 
 #: Outlives this process in any case, notices its end by the end of a pipe, and deletes the folder
@@ -66,7 +66,7 @@ exec 3<&0
 
 
 class Node:
-    """A program on one node."""
+    """A program that runs on one node."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -104,7 +104,7 @@ class Node:
         name = socket.gethostname()
         binary = _binary(environment)
         if binary is None:
-            return name, f"no program `loadline` there: pip install loadline, or name it in {NAMED}"
+            return name, f"the program `loadline` is not installed there: run pip install loadline, or set its path in {NAMED}"
         try:
             self._root = Path(tempfile.mkdtemp(prefix="loadline-"))
             self._guard = _guarded(self._root)
@@ -201,7 +201,7 @@ class Node:
             self._out_bytes -= size
             lines = list(self._output)
             if self._unsaid:
-                lines.append(f"({self._unsaid} more lines are not shown)")
+                lines.append(f"({self._unsaid} more lines not shown)")
             self._output.clear()
             self._unsaid = 0
             is_drained = not self._out

@@ -32,7 +32,7 @@ class Order:
 def read(stream: int, data: bytes) -> Order:
     """Reads the first frame. Any other content comes from another version of the conductor."""
     if stream != CONTROL:
-        raise Broken("the first frame is not of the control stream")
+        raise Broken("the first frame does not belong to the control stream")
     try:
         message: dict[str, Any] = json.loads(data)
         order = Order(
@@ -48,7 +48,7 @@ def read(stream: int, data: bytes) -> Order:
     except (ValueError, KeyError, TypeError, AttributeError, binascii.Error) as error:
         raise Broken(f"the order cannot be read: {type(error).__name__}: {error}") from None
     if order.nodes is not None and order.nodes < 1:
-        raise Broken(f"{order.nodes} nodes were asked for")
+        raise Broken(f"{order.nodes} nodes were requested")
     return order
 
 
@@ -56,5 +56,5 @@ def _inside(name: str) -> str:
     """Returns a path that stays within the created folder."""
     path = PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts:
-        raise ValueError(f"`{name}` is not below the folder of the plan")
+        raise ValueError(f"`{name}` is outside the folder of the plan")
     return str(path)

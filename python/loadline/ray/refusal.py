@@ -1,4 +1,4 @@
-"""A refusal: one line for the user, before anything was sent."""
+"""A refusal: one line for the user, before any load is sent."""
 
 
 class Refused(Exception):

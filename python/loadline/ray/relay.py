@@ -69,7 +69,7 @@ class Member:
             is_too_much = self._size > MOST_WAITING
             self._changed.notify_all()
         if is_too_much:
-            self._lose(f"it did not read {MOST_WAITING >> 20} MiB that were sent to it")
+            self._lose(f"it did not read {MOST_WAITING >> 20} MiB of data sent to it")
 
     def _write(self) -> None:
         while True:
@@ -88,7 +88,7 @@ class Member:
                 self._changed.notify_all()
 
     def _next(self) -> bytes:
-        """Returns the bytes of one call. An end of stream is sent alone."""
+        """Returns the data for one call. An end of stream is sent in a separate call."""
         gathered = [self._waiting.popleft()]
         size = len(gathered[0])
         while size and self._waiting and self._waiting[0] and size < MOST_AT_ONCE:
@@ -142,7 +142,7 @@ class Member:
             )
 
     def stop(self) -> None:
-        """Ends both threads. Nothing is reported about this node from now on."""
+        """Ends both threads. Later events of this node are not reported."""
         with self._changed:
             self._is_over = True
             self._changed.notify_all()
@@ -187,9 +187,9 @@ class Relay:
             while frame := self._pipe.read():
                 stream, data = frame
                 if stream == CONTROL:
-                    raise Broken("there is one order, the first")
+                    raise Broken("only the first frame may be an order")
                 if stream >= len(self._members):
-                    raise Broken(f"there is no node {stream}")
+                    raise Broken(f"node {stream} does not exist")
                 self._members[stream].send(data)
         except Broken as error:
             self._broken = error
@@ -213,7 +213,7 @@ class Relay:
             try:
                 name, refusal = ray.get(call, timeout=BEGIN_SECONDS)
             except GetTimeoutError:
-                raise Refused(f"node {number} ({ids[number][:8]}) has not started its part within {BEGIN_SECONDS} s") from None
+                raise Refused(f"node {number} ({ids[number][:8]}) did not start its part within {BEGIN_SECONDS} s") from None
             except RayError as error:
                 raise Refused(f"node {number} ({ids[number][:8]}) cannot start its part: {_loss_reason(error)}") from None
             if refusal is not None:
@@ -269,7 +269,7 @@ def _loss_reason(error: RayError) -> str:
     """Shortens Ray's error to one line."""
     text = " ".join(str(error).split())
     if isinstance(error, ActorUnavailableError):
-        return "the connection to it broke"
+        return "its connection was lost"
     if isinstance(error, ActorDiedError | NodeDiedError):
-        return "its node died" if "node" in text.lower() and "died" in text.lower() else "what Ray ran there died"
+        return "its node died" if "node" in text.lower() and "died" in text.lower() else "its Ray process died"
     return text[:200] or type(error).__name__

@@ -22,11 +22,11 @@ def check() -> str:
     try:
         version = metadata.version("ray")
     except metadata.PackageNotFoundError:
-        raise Refused("Ray is not installed: pip install 'loadline[ray]' brings it") from None
+        raise Refused("Ray is not installed: run pip install 'loadline[ray]'") from None
     numbers = tuple(int(part) for part in version.split(".")[:2] if part.isdigit())
     if not FIRST <= numbers < BEYOND:
         first, beyond = (".".join(map(str, numbers)) for numbers in (FIRST, BEYOND))
         raise Refused(
-            f"Ray {version} is not among the versions that work (from {first}, below {beyond}): pip install 'ray>={first},<{beyond}'"
+            f"Ray {version} is not supported (use at least {first}, below {beyond}): pip install 'ray>={first},<{beyond}'"
         )
     return version

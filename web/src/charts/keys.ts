@@ -4,7 +4,7 @@
 import type { Shared } from "../state/shared";
 
 export const KEYS_HELP =
-  "Arrow keys move the cursor, plus and minus zoom, Backspace goes back, Escape shows the whole run.";
+  "Arrow keys move the cursor, plus and minus zoom, Backspace zooms back, Escape shows the whole run.";
 
 /** Handles a key. Returns false if the key has no function. */
 export function press(key: string, large: boolean, shared: Shared): boolean {

@@ -27,7 +27,7 @@ export class PlaneChart {
     spec: PlaneSpec,
     private readonly prepare = spec.draw,
   ) {
-    this.#frame = new Frame(spec, "Arrow keys move along it.", HEIGHT, {
+    this.#frame = new Frame(spec, "Use the arrow keys to move along the chart.", HEIGHT, {
       key: (event) => this.#key(event),
       leave: () => this.#choose(null),
       resize: () => this.#frame.fit(this.#plot, this.#width(), HEIGHT),

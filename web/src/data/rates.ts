@@ -31,7 +31,7 @@ export function arrivals(page: Page): Drawing | null {
   ];
   if (any(points.skipped)) {
     lines.push({
-      name: "skipped by the plan's cap",
+      name: "skipped because of the plan's limit",
       colour: "orange",
       column: perSecond(page, points.skipped),
       style: "line",

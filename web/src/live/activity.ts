@@ -118,7 +118,7 @@ function found({ first, label }: NewestError): Child {
   const status = isNamed ? "" : `status ${code}`;
   const answered = body ? `answered ${body.length > EXCERPT ? `${body.slice(0, EXCERPT)}…` : body}` : "";
   const parts = [status, detail === first.reason ? "" : detail, answered].filter((part) => part !== "");
-  return parts.length > 0 ? h("span", { class: "sub muted" }, `the first: ${parts.join(", ")}`) : null;
+  return parts.length > 0 ? h("span", { class: "sub muted" }, `first errors: ${parts.join(", ")}`) : null;
 }
 
 function lines(entries: LogLine[], more: number): Child[] {
@@ -130,5 +130,5 @@ function lines(entries: LogLine[], more: number): Child[] {
 }
 
 function leftOut(more: number, what: string): Child {
-  return more > 0 ? h("p", { class: "muted" }, `${count(more)} ${what} more are not shown.`) : null;
+  return more > 0 ? h("p", { class: "muted" }, `${count(more)} more ${what} are not shown.`) : null;
 }

@@ -18,7 +18,7 @@ export interface Bar {
 
 export function bar(): Bar {
   const text = h("span", { class: "connection", role: "status" });
-  const csv = h("a", { class: "button", href: "run.csv", download: true, title: "The data until now" }, "CSV");
+  const csv = h("a", { class: "button", href: "run.csv", download: true, title: "Data so far" }, "CSV");
   const ends = stop();
   const steers = steer();
   const place = h("span", { class: "place" });
@@ -87,15 +87,15 @@ function item({ name, value, note, bad }: Shown): HTMLElement {
 function words(now: Connection, ending: Ending | null): (HTMLElement | string)[] {
   switch (now) {
     case "connecting":
-      return [badge("connecting", "neutral", "none"), "The first figures are on their way."];
+      return [badge("connecting", "neutral", "none"), "Waiting for the first data."];
     case "live":
       return [badge("live", "good", "good")];
     case "lost":
-      return [badge("connection lost", "bad", "bad"), "The page shows the last second that arrived. Reconnecting."];
+      return [badge("connection lost", "bad", "bad"), "The page shows the last data received. Reconnecting."];
     case "gone":
       return [
         badge("unreachable", "bad", "bad"),
-        "The test has ended, or its machine cannot be reached. This page keeps the data it received; the record of the run has the rest.",
+        "The test has ended, or its machine cannot be reached. This page keeps the data it received; the remaining data is in the record of the run.",
       ];
     case "ended":
       return [badge("ended", "neutral", "none"), ...over(ending)];
@@ -104,9 +104,9 @@ function words(now: Connection, ending: Ending | null): (HTMLElement | string)[]
 
 /** A page from the network may not link to a file, so its path is shown for copying. */
 function over(ending: Ending | null): (HTMLElement | string)[] {
-  const message = "The test has ended. These are its last figures; ";
+  const message = "The test has ended. These are its final figures; ";
   const path = ending?.report;
-  if (!path) return [h("span", {}, `${message}it has no record.`)];
+  if (!path) return [h("span", {}, `${message}there is no record.`)];
   const copy = h("button", { type: "button" }, "Copy the path");
   copy.addEventListener("click", () => {
     void navigator.clipboard.writeText(path).then(() => {

@@ -24,9 +24,9 @@ const KINDS = {
 };
 
 const DOES = {
-  rate: "The new rate applies from half a second ahead until the end of the phase. Earlier arrivals do not change.",
+  rate: "The new rate applies half a second from now until the end of the phase. Arrivals before that do not change.",
   users:
-    "The new number applies from half a second ahead until the end of the phase. Surplus users finish their current iteration.",
+    "The new number applies half a second from now until the end of the phase. Surplus users finish their current iteration.",
 };
 
 export function steer(): Steer {
@@ -65,7 +65,7 @@ export function steer(): Steer {
     } else {
       const kind = KINDS[load.quantity];
       title.textContent = kind.title;
-      const now = `There are ${kind.show(load.value)} now; at most ${kind.show(load.most)} can be requested.`;
+      const now = `The current value is ${kind.show(load.value)}; the maximum is ${kind.show(load.most)}.`;
       fill(
         text,
         h("p", {}, now),
@@ -87,7 +87,7 @@ export function steer(): Steer {
     void ask(`${load.quantity}=${value.value.trim()}`).then(({ changed, text: message }) => {
       confirm.disabled = false;
       if (!changed) {
-        fill(refused, `It was not changed: ${message}.`);
+        fill(refused, `The load was not changed: ${message}.`);
         value.focus();
         return;
       }

@@ -27,9 +27,9 @@ export function stop(): Stop {
       h(
         "p",
         {},
-        "No new work starts. Requests in flight may finish within the plan's drain time. Then the report is written.",
+        "No new requests start. Requests in flight may finish within the plan's drain time. Then the report is written.",
       ),
-      h("p", {}, "All results are kept. The report says that this button ended the test early."),
+      h("p", {}, "All results are kept. The report shows that the test was ended early by this button."),
     ),
     h("div", { class: "answers" }, carryOn, confirm),
   );
@@ -53,13 +53,13 @@ export function stop(): Stop {
 
 async function ask(button: HTMLButtonElement, result: HTMLElement): Promise<void> {
   button.disabled = true;
-  result.textContent = "Asking the test to stop …";
+  result.textContent = "Stopping the test …";
   try {
     const answer = await fetch("stop", { method: "POST" });
     const message = (await answer.text()).trim();
     result.textContent = answer.ok
-      ? message || "The test was asked to stop."
-      : `It was not stopped: ${message || answer.status}`;
+      ? message || "The test is stopping."
+      : `The test was not stopped: ${message || answer.status}`;
     button.disabled = answer.ok;
   } catch {
     result.textContent = "The test was not stopped: it does not respond.";

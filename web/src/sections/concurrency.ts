@@ -44,8 +44,8 @@ function levels(page: Page): Child {
   const { in_flight, users, connections_opened: opened, requests, all, measurement } = page.summary;
   if (all.count === 0 && requests.issued === 0) return null;
   const items: [string, Child][] = [
-    ["requests in flight", `${short(in_flight.mean)} mean, ${count(in_flight.max)} at most`],
-    ["virtual users", `${short(users.mean)} mean, ${count(users.max)} at most`],
+    ["requests in flight", `${short(in_flight.mean)} mean, ${count(in_flight.max)} max`],
+    ["virtual users", `${short(users.mean)} mean, ${count(users.max)} max`],
     ["connections opened", count(opened)],
   ];
   if (requests.issued > 0 && opened > 0) {
@@ -77,7 +77,7 @@ function costs(page: Page): Child {
     ]);
   if (rows.length === 0) return null;
   const columns = ["", "samples", "mean", "p50", "p95", "p99", "max"].map((name, i) => ({ name, number: i > 0 }));
-  return h("div", {}, h("h3", {}, "Before the first byte"), table("Times before the first byte", columns, rows));
+  return h("div", {}, h("h3", {}, "Before the first byte"), table("Durations before the first byte", columns, rows));
 }
 
 function short(value: number): string {

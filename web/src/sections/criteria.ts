@@ -18,16 +18,16 @@ const COLUMNS: Column[] = [
   { name: "criterion" },
   { name: "judgement" },
   { name: "observed", number: true },
-  { name: "margin", number: true, title: "distance from the bound as a share of it" },
-  { name: "", title: "margin as a bar: to the right it holds" },
-  { name: "first violation", number: true, title: "the first moment at which it did not hold, judged alone" },
+  { name: "margin", number: true, title: "distance from the bound, as a share of the bound" },
+  { name: "", title: "margin as a bar: bars to the right mean that the criterion holds" },
+  { name: "first violation", number: true, title: "the first second in which the criterion did not hold" },
 ];
 
 export function criteria(env: Env): Section {
   const chart = new TimeChart(env, {
     id: "criteria-timeline",
     title: "When each criterion held",
-    note: "Each point in time is judged alone. Quiet band: holds · full and hatched: fails · thin line: unknown.",
+    note: "Each point in time is judged separately. Light band: holds · full and hatched: fails · thin line: unknown.",
     draw: timeline,
     height: 150,
   });
@@ -36,7 +36,7 @@ export function criteria(env: Env): Section {
 
 function listing(page: Page): Child {
   const { criteria } = page.summary;
-  if (criteria.length === 0) return muted("No criteria were given, so nothing could pass or fail.");
+  if (criteria.length === 0) return muted("No criteria were set, so there is no verdict.");
   return table("Criteria", COLUMNS, criteria.map(row), "criteria");
 }
 

@@ -14,18 +14,18 @@ type OfRow = "service" | "response" | "iteration" | "unpaused";
 
 /** Names and explanations of the times, in the order in which they happen. */
 const TIMES: Record<string, [string, string]> = {
-  connect: ["connect", "opening a connection, where one was opened"],
+  connect: ["connect", "time to open a connection, if one was opened"],
   tls: ["TLS handshake", "after the connect"],
-  first_byte: ["first byte", "from its first byte written to the first byte of the response"],
-  service: ["service time", "from its first byte written to the last byte read"],
-  script: ["in the test's hands", "from the call in the test's own code until it has the response"],
-  response: ["response time", "from the moment at which it was due to the last byte read"],
+  first_byte: ["first byte", "from the first byte of the request written to the first byte of the response"],
+  service: ["service time", "from the first byte written to the last byte read"],
+  script: ["in the test script", "from the script's call until it has the response"],
+  response: ["response time", "from the time at which the request was due to the last byte read"],
   iteration: ["iteration", "from the intended arrival to the last response"],
   unpaused: ["without its pauses", "the iteration without its think times"],
 };
 /** Names for transactions. */
 const OF_TRANSACTION: Record<string, [string, string]> = {
-  iteration: ["transaction", "from when its first step was due to the end of its last"],
+  iteration: ["transaction", "from the due time of the first step to the end of the last step"],
   unpaused: ["without its pauses", "the transaction without its think times"],
 };
 
@@ -74,7 +74,7 @@ function times(known: LabelSeries, row: Row): Child {
     return [[h("span", { title: meaning }, name), count(of.count), ...figures]];
   });
   if (rows.length === 0) return null;
-  return h("div", {}, h("h4", {}, "Parts of its time"), table("Parts of its time", columns, rows));
+  return h("div", {}, h("h4", {}, "Time by part"), table("Time by part", columns, rows));
 }
 
 /** Returns the name and the explanation of a time. */
@@ -140,7 +140,7 @@ function errors(page: Page, row: Row): Child {
 }
 
 function cause(reason: string, n: number, first: ErrorRow["first"]): HTMLElement {
-  const at = first ? `the first at ${time(first.done_ns)}` : null;
+  const at = first ? `first at ${time(first.done_ns)}` : null;
   const status = first?.status ? ` with status ${first.status}` : "";
   const took = first?.first_write_ns ? `, ${time(first.done_ns - first.first_write_ns)} after it was sent` : "";
   return h(

@@ -54,7 +54,7 @@ export class Endpoints implements Section {
     // Some tools report all requests together only.
     const hasTotal = summary.all.count > 0 || rowTime(summary.all) !== null;
     if (summary.labels.length === 0 && summary.iterations.length === 0 && !hasTotal) {
-      fill(this.#body, muted("Nothing was requested, so there are no endpoints."));
+      fill(this.#body, muted("No requests were sent, so there are no endpoints."));
       return;
     }
     const rows = [...summary.labels, summary.all];
@@ -66,7 +66,7 @@ export class Endpoints implements Section {
     );
     const seriesById = new Map(page.series.labels.map((label) => [label.id, label]));
     const width = visible.length + 2;
-    const tool = summary.run.imported_from ? `as ${summary.run.imported_from} measured it` : null;
+    const tool = summary.run.imported_from ? `as measured by ${summary.run.imported_from}` : null;
     const picture = (row: Row) => {
       const label = seriesById.get(row.id);
       return label ? spark(label, row.text) : null;
@@ -85,7 +85,7 @@ export class Endpoints implements Section {
     // An iteration, and below it a row without its pauses. The negative id keeps both apart.
     const unpaused = (row: Row): Row[] =>
       row.unpaused
-        ? [row, { ...row, id: -1 - row.id, text: `${row.text}, without its pauses`, iteration: row.unpaused }]
+        ? [row, { ...row, id: -1 - row.id, text: `${row.text}, without pauses`, iteration: row.unpaused }]
         : [row];
     const table = h(
       "table",
@@ -115,7 +115,7 @@ export class Endpoints implements Section {
         const meaning = tool
           ? tool
           : mixed
-            ? "response time where the schedule set every start, else service time"
+            ? "response time if the schedule set every start, otherwise service time"
             : time
               ? MEANING[time]
               : "";
@@ -203,6 +203,6 @@ function legend(): HTMLElement {
     h("span", { class: "key errors" }),
     "errors ",
     h("span", { class: "key p95" }),
-    "p95 of the time that the row shows, logarithmic, each row on its own scale. A row opens to its details.",
+    "p95 of the time shown in the row, logarithmic, with a separate scale for each row. Open a row to see its details.",
   );
 }

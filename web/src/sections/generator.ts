@@ -15,11 +15,11 @@ export function generator(env: Env): Section {
     new TimeChart(env, {
       id: "lateness",
       title: "Lateness",
-      note: "How late a worker handled a request.",
+      note: "Time by which workers handled requests late.",
       draw: lateness,
       phases: true,
     }),
-    new TimeChart(env, { id: "cpu", title: "CPU, in shares of a core", draw: cpu, height: 200 }),
+    new TimeChart(env, { id: "cpu", title: "CPU, as shares of a core", draw: cpu, height: 200 }),
     new TimeChart(env, { id: "kept", title: "Kept from running", draw: kept, height: 170 }),
     new TimeChart(env, { id: "stalls", title: "Longest stall of a worker", draw: stalls, height: 170 }),
   ];
@@ -32,9 +32,9 @@ function health(page: Page): Child {
   const items: [string, Child][] = [];
   if (late) items.push(["lateness", `p50 ${figure(late.p50)} · p99 ${figure(late.p99)} · max ${figure(late.max)}`]);
   items.push(["busiest worker", `${share(m.cpu)} of a core, without spinning`]);
-  items.push(["waiting for a CPU", `${shareOr(m.waiting)} of the time at most`]);
+  items.push(["waiting for a CPU", `at most ${shareOr(m.waiting)} of the time`]);
   if (run.workers !== undefined) items.push(["workers", count(run.workers)]);
-  const closed = late ? null : muted("In a closed loop nothing has a due time, so there is no lateness.");
+  const closed = late ? null : muted("Requests in a closed loop have no due time, so there is no lateness.");
   return h("div", {}, facts(items, "facts wide"), closed);
 }
 

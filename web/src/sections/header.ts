@@ -45,11 +45,11 @@ export function header(tools: HTMLElement[], live: () => boolean): Header {
 function ending(page: Page, live: boolean): HTMLElement | null {
   const { state, ended_by: by, record_ends_ns: cut } = page.summary.run;
   if (cut !== null && cut !== undefined) {
-    const text = `The record ends at ${duration(cut)}: it is damaged, or could not be written. All figures cover the time before that.`;
-    return h("p", { class: "ending" }, badge("not the whole run", "warn", "warn"), text);
+    const text = `The record ends at ${duration(cut)} because it is damaged, or could not be written. All figures cover the time before that.`;
+    return h("p", { class: "ending" }, badge("incomplete record", "warn", "warn"), text);
   }
   if (state === "running" && !live) {
-    const text = "This run was cut off: its record has no end. The page shows the recorded part.";
+    const text = "This run was interrupted: its record has no end. The page shows the recorded part.";
     return h("p", { class: "ending" }, badge("cut off", "warn", "warn"), text);
   }
   if (state === "interrupted") {

@@ -15,11 +15,11 @@ import { muted, type Section, section } from "./section";
 
 const MEANING = {
   response:
-    "Response time: from the time at which a request was due to its last byte. Dotted: service time, from its first byte written.",
+    "Response time: from the due time of a request to its last byte. Dotted: service time, from its first byte written.",
   iteration:
     "Iteration: from the intended arrival of a virtual user to its last response. Dotted: service time of single requests.",
   service:
-    "Service time: from the first byte written to the last byte read. A stall of the server is measured once per connection.",
+    "Service time: from the first byte written to the last byte read. Each connection sees a stall of the server only once.",
 };
 
 export function latency(env: Env): Section {
@@ -34,9 +34,9 @@ export function latency(env: Env): Section {
     "latency",
     "Latency over time",
     (page) => {
-      if (page.summary.all.count === 0) return { above: [muted("No request ended, so there is no latency to show.")] };
+      if (page.summary.all.count === 0) return { above: [muted("No request has ended, so there is no latency to show.")] };
       const tool = page.summary.run.imported_from;
-      const meaning = tool ? `Times are as ${tool} measured them.` : MEANING[headline(page.summary)];
+      const meaning = tool ? `Times are as measured by ${tool}.` : MEANING[headline(page.summary)];
       const { steady } = page.summary;
       return { above: [muted(meaning), steady ? h("p", {}, steady.sentence) : null], below: [confidence(page)] };
     },
@@ -48,7 +48,7 @@ export function distribution(env: Env): Section {
   const map = new TimeChart(env, {
     id: "heat",
     title: "Heat map: distribution of responses",
-    note: "Point at a cell to read its number of responses.",
+    note: "Point at a cell to see its number of responses.",
     draw: heat,
     height: 280,
   });
@@ -62,7 +62,7 @@ export function distribution(env: Env): Section {
     new PlaneChart(env, {
       id: "curve",
       title: "Percentile curve",
-      note: "Each further nine takes the same width.",
+      note: "Each additional nine has the same width.",
       draw: curve,
     }),
   ];
@@ -89,7 +89,7 @@ function confidence(page: Page): Child {
     c.label,
     `${c.time} ${c.percentile}`,
     time(c.ns),
-    `${time(c.low_ns)} to ${c.high_ns === null ? "not known" : time(c.high_ns)}`,
+    `${time(c.low_ns)} to ${c.high_ns === null ? "unknown" : time(c.high_ns)}`,
     count(c.samples),
     `${count(Math.round(c.effective))}${c.approximate ? " (rough)" : ""}`,
   ]);
@@ -100,5 +100,5 @@ function unanswered(page: Page): Child {
   const missing = page.series.distribution.filter((d) => d.unanswered > 0);
   if (missing.length === 0) return null;
   const list = missing.map((d) => `${count(d.unanswered)} of ${count(d.count)} (${d.time})`).join(", ");
-  return muted(`Without a complete response, and above every time shown: ${list}.`);
+  return muted(`Without a complete response, ranked above all times shown: ${list}.`);
 }

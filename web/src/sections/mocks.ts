@@ -18,8 +18,8 @@ const COLUMNS = [
   { name: "Utilisation", number: true },
 ];
 const MEANING =
-  "Times are requested / served; for a queue, computed from its arrivals / served. Off by: largest difference between served times and those " +
-  "computed for each request, with faults and queues. – : fewer than ten responses are beyond, or there is no capacity.";
+  "Times are requested / served; for a queue, computed from its arrivals / served. Off by: largest difference between the served times and those " +
+  "computed for each request, including faults and queues. – : fewer than ten responses are beyond the percentile, or there is no capacity.";
 
 export function mocks(): Section {
   return section("mocks", "Mocks", (page: Page) => {
@@ -62,5 +62,5 @@ function off(value: number): string {
 function lateness(rows: MockRow[]): string {
   const late = new Map(rows.map((one) => [one.mock, one.late_p99_ns]));
   const parts = [...late].flatMap(([mock, ns]) => (ns === null ? [] : [`${mock} ${time(ns)}`]));
-  return parts.length > 0 ? `99 % of the responses were late by at most: ${parts.join(", ")}.` : "";
+  return parts.length > 0 ? `99 % of the responses were at most this late: ${parts.join(", ")}.` : "";
 }

@@ -14,12 +14,12 @@ const COLUMNS = [
   { name: "Requests", number: true },
   { name: "Requests/s", number: true },
   { name: "CPU", number: true, title: "The busiest worker, as a share of a core" },
-  { name: "Lateness p99", number: true, title: "By the node's own clock" },
+  { name: "Lateness p99", number: true, title: "Measured by the clock of the node" },
   { name: "Response p99", number: true },
   { name: "Clock", number: true, title: "Possible offset from the other nodes' clocks" },
 ];
 const MEANING =
-  "CPU: the busiest worker, as a share of a core. Lateness is judged by each node's own clock. " +
+  "CPU: the busiest worker, as a share of a core. Lateness is measured by the clock of each node. " +
   "Clock: possible offset from the other nodes' clocks.";
 
 export function nodes(): Section {

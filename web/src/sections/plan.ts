@@ -59,15 +59,15 @@ function phases(page: Page): Child {
   const rows = phases.map((phase) => columns.map(({ cell }) => cell(phase)));
   const users =
     run.model === "closed"
-      ? muted("Closed loop: a user's next request waits for its last one, so nothing is planned per second.")
+      ? muted("Closed loop: a user sends the next request after the previous one has ended, so no rate is planned.")
       : null;
-  return h("div", {}, table("Phases: plan against achieved", columns, rows), users);
+  return h("div", {}, table("Phases: planned and achieved", columns, rows), users);
 }
 
 function scenarios(page: Page): Child {
   const { scenarios, run } = page.summary;
   if (scenarios.length === 0) return null;
-  const lengths = `by ${time(run.elapsed_ns)}, from the start to the last completion or the end of the load`;
+  const lengths = `average over ${time(run.elapsed_ns)}, from the start to the last completion or the end of the load`;
   const columns: (Column & { cell: (row: ScenarioRow) => Child })[] = [{ name: "scenario", cell: (s) => s.name }];
   if (scenarios.some((row) => row.planned !== null)) {
     columns.push(
@@ -78,7 +78,7 @@ function scenarios(page: Page): Child {
   }
   columns.push(
     { name: "ended", number: true, title: "iterations that ended, with any result", cell: (s) => count(s.ended) },
-    { name: "completed", number: true, title: "iterations that ran to their end", cell: (s) => count(s.completed) },
+    { name: "completed", number: true, title: "iterations that completed", cell: (s) => count(s.completed) },
     { name: "completed/h", number: true, title: lengths, cell: (s) => rate(s.completed_per_hour) },
     { name: "completed/s", number: true, title: lengths, cell: (s) => rate(s.completed_per_second) },
   );
@@ -95,7 +95,7 @@ function scenarios(page: Page): Child {
     { name: "in flight at the end", number: true, cell: (s) => (s.unfinished === null ? NONE : errors(s.unfinished)) },
   );
   const rows = scenarios.map((row) => columns.map(({ cell }) => cell(row)));
-  return table("Scenarios: plan against achieved", columns, rows);
+  return table("Scenarios: planned and achieved", columns, rows);
 }
 
 function ledgers(page: Page): Child {
@@ -126,7 +126,7 @@ function arrivalLedger(a: Arrivals, state: Page["summary"]["run"]["state"]): HTM
     h("h3", {}, "Arrivals ", balance(a.adds_up)),
     a.planned === null ? null : equation([a.until_stop ? due : "planned", a.planned], planned),
     equation(["started", a.started], started),
-    (a.exited ?? 0) > 0 ? muted(`${count(a.exited ?? 0)} of the completed ones exited early, as planned.`) : null,
+    (a.exited ?? 0) > 0 ? muted(`${count(a.exited ?? 0)} of the completed iterations exited early, as planned.`) : null,
   );
 }
 
@@ -144,7 +144,7 @@ function requestLedger(r: Requests): HTMLElement {
     h("h3", {}, "Requests ", balance(r.adds_up)),
     equation(["issued", r.issued], issued),
     classes.length > 0 ? equation(["no answer", r.none], classes) : null,
-    r.redirects > 0 ? muted(`${count(r.redirects)} redirects were followed in addition.`) : null,
+    r.redirects > 0 ? muted(`In addition, ${count(r.redirects)} redirects were followed.`) : null,
   );
 }
 

@@ -29,7 +29,7 @@ function origin(page: Page): HTMLElement {
   ];
   const items: [string, Child][] = [
     ["command", h("code", {}, manifest.command.map(quoted).join(" "))],
-    ["tool", `${manifest.tool.name} ${manifest.tool.version}, front door ${manifest.frontend}`],
+    ["tool", `${manifest.tool.name} ${manifest.tool.version}, front end ${manifest.frontend}`],
     ["target", summary.run.target],
     ["load", summary.run.load],
     [

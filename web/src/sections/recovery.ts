@@ -18,9 +18,9 @@ export function recovery(): Section {
 function afterLoad(after: AfterLoad): [string, string][] {
   return [
     ["requests in flight when the load ended", count(after.in_flight)],
-    ["requests that ended after it", `${count(after.ended)}, ${count(after.errors)} in error`],
-    ["p95 of their response time", figure(after.p95)],
-    ["time from the end of the load until the last of them ended", time(after.drained_ns)],
+    ["requests that ended after the load", `${count(after.ended)}, with ${count(after.errors)} errors`],
+    ["p95 of the response time of these requests", figure(after.p95)],
+    ["time from the end of the load until the last of these requests ended", time(after.drained_ns)],
   ];
 }
 
@@ -30,11 +30,11 @@ function afterPeak(page: Page, peak: Peak): [string, string][] {
     [`requests in flight when the peak (${name}) ended`, count(peak.in_flight)],
     ["p95 in the phase before the peak", figure(peak.before)],
     [
-      `after the peak, until for 10 s p95 was at most ${time(peak.bound_ns)} and errors at most ${share(peak.error_bound)}`,
+      `time after the peak until p95 was at most ${time(peak.bound_ns)} and errors at most ${share(peak.error_bound)} for 10 s`,
       settled(peak),
     ],
     [
-      "after the peak, until as few requests were in flight as before it",
+      "time after the peak until no more requests were in flight than before it",
       peak.drained_ns === null ? NONE : time(peak.drained_ns),
     ],
   ];
@@ -44,6 +44,6 @@ function settled(peak: Peak): string {
   if (peak.settled_ns === 0) return "immediately";
   if (peak.settled_ns !== null) return time(peak.settled_ns);
   if (!peak.slow_until_end) return NONE;
-  const within = `not within ${time(peak.observed_ns)}, when the load ended`;
+  const within = `not within ${time(peak.observed_ns)}, the time until the load ended`;
   return peak.is_metastable ? `${within} (metastable)` : within;
 }

@@ -17,7 +17,7 @@ const COLUMNS: Column[] = [
   { name: "of requests", number: true },
   { name: "where" },
   { name: "first seen", number: true },
-  { name: "last seen", number: true, title: "the end of the last second in which it occurred" },
+  { name: "last seen", number: true, title: "the end of the last second in which the error occurred" },
   { name: "first sample" },
 ];
 
@@ -25,7 +25,7 @@ export function throughput(env: Env): Section {
   const charts = [
     new TimeChart(env, {
       id: "throughput",
-      title: "Requests ended per second, by outcome",
+      title: "Finished requests per second, by outcome",
       draw: drawThroughput,
       height: 250,
       phases: true,
@@ -38,7 +38,7 @@ export function throughput(env: Env): Section {
 
 function errors(page: Page): Child {
   const { errors, all } = page.summary;
-  if (errors.length === 0 && all.errors > 0) return muted(`${count(all.errors)} requests failed, for unknown causes.`);
+  if (errors.length === 0 && all.errors > 0) return muted(`${count(all.errors)} requests failed for unknown reasons.`);
   // Nothing is shown that another tool did not count.
   if (errors.length === 0 && !(all.count > 0 && all.errors === 0)) return null;
   if (errors.length === 0) return muted("No errors: every request received the expected response.");

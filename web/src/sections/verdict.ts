@@ -16,7 +16,7 @@ export function verdict(): Section {
 
 function headline(page: Page): HTMLElement {
   const { verdict, measurement, run } = page.summary;
-  const none = () => (page.summary.requests.issued > 0 ? "too early to tell" : "nothing measured");
+  const none = () => (page.summary.requests.issued > 0 ? "too early to judge" : "nothing measured");
   const unknown = run.imported_from ? `not reported by ${run.imported_from}` : none();
   return h(
     "div",

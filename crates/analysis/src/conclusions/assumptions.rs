@@ -12,37 +12,32 @@ pub fn assumptions(summary: &Summary) -> Vec<String> {
     let mut all = Vec::new();
     all.push(match run.model {
         Model::Open => {
-            "Arrivals follow the schedule, independent of responses: a slow server does not receive less load.".to_owned()
+            "Arrivals follow the schedule and do not wait for responses: a slow server does not receive less load.".to_owned()
         }
         Model::Closed => format!(
-            "Closed loop: at most {} users, each waiting for its responses. A stall of the server is seen once per user, and the load falls while it lasts.",
+            "Closed loop: at most {} users, and each waits for its responses. While the server stalls, the load falls and each user sees only one slow response.",
             units::count(summary.users.max)
         ),
-        Model::Once => "One iteration was sent: this is a trial, not a measurement.".to_owned(),
+        Model::Once => "Only one iteration was sent: this is a trial, not a measurement.".to_owned(),
     });
     if run.model != Model::Once {
-        all.push("The whole run counts: no warm-up was excluded.".to_owned());
+        all.push("The whole run is included: no warm-up was excluded.".to_owned());
     }
     if on_this_machine(&run.target) {
         all.push(
-            "Generator and target ran on one machine: they shared its CPUs, and there was no network between them.".to_owned(),
+            "The load generator and the target ran on one machine. They shared its CPUs, and no network was involved.".to_owned(),
         );
     }
     if run.elapsed_ns < SHORT_NS && run.model != Model::Once {
         all.push(format!(
-            "{} were measured: effects that occur once a minute, once an hour, or with full caches are not covered.",
+            "{} were measured. Effects that appear once a minute, once an hour, or with full caches are not covered.",
             units::time(run.elapsed_ns)
         ));
     }
     if run.record_ends_ns.is_some() {
-        all.push(
-            "The record ends before the run does: what happened later is not covered.".to_owned(),
-        );
+        all.push("The record ends before the run did: later events are not covered.".to_owned());
     } else if run.state != RunState::Complete {
-        all.push(
-            "The run ended before its planned end: what would have happened later is not covered."
-                .to_owned(),
-        );
+        all.push("The run ended earlier than planned: later effects are not covered.".to_owned());
     }
     all
 }

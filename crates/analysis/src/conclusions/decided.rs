@@ -21,7 +21,7 @@ pub(super) fn stopped(summary: &Summary) -> Option<Conclusion> {
 pub(super) fn stop_sentence(summary: &Summary) -> Option<String> {
     let by = summary.run.stopped.as_ref()?;
     Some(format!(
-        "Stopped after {} by the rule {}.",
+        "Stopped after {} by the stop rule {}.",
         units::duration(by.at_ns),
         by.text
     ))

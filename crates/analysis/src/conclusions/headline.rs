@@ -16,7 +16,9 @@ pub fn headline(summary: &Summary) -> Headline {
     let criteria = together(&summary.criteria);
     let sentence = match &summary.run.unrecorded {
         Some(cause) => {
-            format!("COULD NOT RUN: the run was ended by {cause}. Its figures decide nothing.")
+            format!(
+                "COULD NOT RUN: the run was ended by {cause}. Its figures support no conclusion."
+            )
         }
         None => stopped(summary) + &of_what_is_there(summary, sentence(summary, criteria)),
     };
@@ -49,9 +51,9 @@ fn stopped(summary: &Summary) -> String {
 fn of_what_is_there(summary: &Summary, sentence: String) -> String {
     match summary.run.record_ends_ns {
         None => sentence,
-        Some(0) => "The record contains no data of the run, so there is nothing to judge.".into(),
+        Some(0) => "The record contains no data from the run, so there is nothing to judge.".into(),
         Some(ns) => format!(
-            "Of the first {}, where the record ends: {sentence}",
+            "For the first {}, where the record ends: {sentence}",
             units::duration(ns)
         ),
     }
@@ -62,17 +64,17 @@ fn sentence(summary: &Summary, criteria: Option<Judgement>) -> String {
         return told_by(summary, tool);
     }
     if summary.requests.issued == 0 {
-        return "Nothing was sent: there is nothing to judge.".into();
+        return "Nothing was sent, so there is nothing to judge.".into();
     }
     if summary.requests.ok + summary.requests.failed == 0 {
         return format!(
-            "None of {} requests was ever answered.",
+            "None of {} requests was answered.",
             units::count(summary.requests.issued)
         );
     }
     if let Some(m) = invalid(summary) {
         return format!(
-            "The measurement is invalid, whatever the criteria say: {}.",
+            "The measurement is invalid, whatever the results of the criteria: {}.",
             m.reasons.join("; ")
         );
     }
@@ -117,7 +119,7 @@ fn held(criteria: &[Judged]) -> String {
     let measured = judged.measured.as_deref().unwrap_or("nothing");
     match judged.distance() {
         Some(distance) => format!(
-            "{all}; closest was {}, measured {measured}, {distance}.",
+            "{all}; the closest was {}, measured {measured}, {distance}.",
             judged.text
         ),
         None => format!("{all}; {}, measured {measured}.", judged.text),
@@ -160,9 +162,9 @@ fn told_by(summary: &Summary, tool: &str) -> String {
         format!("{percentile} of the {} {figure}", summary.headline_name())
     }));
     if reported.is_empty() {
-        return format!("{tool} reported nothing about its requests.");
+        return format!("{tool} reported no request figures.");
     }
-    format!("By {tool}'s own figures: {}.", reported.join(", "))
+    format!("As reported by {tool}: {}.", reported.join(", "))
 }
 
 fn described(summary: &Summary) -> String {

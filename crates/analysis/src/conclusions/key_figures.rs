@@ -50,7 +50,7 @@ fn answered(summary: &Summary) -> Option<Deciding> {
     let rate = per_second(answered, summary.run.elapsed_ns);
     let best = summary.trend.as_ref().map(|trend| {
         let best = units::rate(trend.best.ok_per_second);
-        format!("at best {best}/s ok, for a quarter of the load")
+        format!("best quarter of the load: {best}/s ok")
     });
     (summary.requests.issued > 0).then(|| figure("answered/s", units::rate(rate), best))
 }

@@ -59,8 +59,8 @@ fn phase_name<'a>(summary: &'a Summary, peak: &PeakRecovery) -> &'a str {
 fn nothing(summary: &Summary) -> Option<Conclusion> {
     (summary.requests.issued == 0).then(|| {
         let text = match summary.run.record_ends_ns {
-            Some(_) => "The record holds 0 requests: there is nothing to conclude.",
-            None => "0 requests were sent: there is nothing to conclude.",
+            Some(_) => "The record contains no requests, so no conclusions are possible.",
+            None => "No requests were sent, so no conclusions are possible.",
         };
         Conclusion::new("nothing", Tone::Bad, text.into(), &["requests.issued"])
     })
@@ -76,7 +76,7 @@ fn generator(summary: &Summary) -> Option<Conclusion> {
             let late = m.lateness_p99_ns.filter(|_| !m.late_ns.is_empty());
             let late = late.map_or_else(String::new, |ns| {
                 format!(
-                    " 1 % of what was due at a set time started at least {} late while it used {cpu} of a core;",
+                    " 1 % of the requests due at a set time started at least {} late while the generator used {cpu} of a core;",
                     units::time(ns)
                 )
             });
@@ -85,7 +85,7 @@ fn generator(summary: &Summary) -> Option<Conclusion> {
                 .filter(|judged| judged.is_robust == Some(true))
                 .count();
             let of_server = match stand {
-                0 => "the latencies of this run say nothing about the server".to_owned(),
+                0 => "the latencies of this run do not describe the server".to_owned(),
                 n => format!(
                     "the results of {n} of {} criteria do not depend on generator errors",
                     summary.criteria.len()
@@ -112,7 +112,7 @@ fn generator(summary: &Summary) -> Option<Conclusion> {
             "generator",
             Tone::Bad,
             format!(
-                "For a while the load was lower than planned: {reasons}. Latencies from that time were measured under a lower load, and criteria exclude that time."
+                "For part of the run, the load was lower than planned: {reasons}. Latencies from that time were measured under a lower load. Criteria exclude that time."
             ),
             &["measurement.reasons"],
         )),
@@ -121,7 +121,7 @@ fn generator(summary: &Summary) -> Option<Conclusion> {
             "generator",
             Tone::Bad,
             format!(
-                "The load generator was the limit ({reasons}): the server can do {} requests/s or more.",
+                "The load generator was the limit ({reasons}): the server can handle {} requests/s or more.",
                 units::rate(summary.all.per_second)
             ),
             &["measurement.reasons", "all.per_second"],
@@ -167,13 +167,12 @@ fn overload(summary: &Summary) -> Option<Conclusion> {
     let (first, last) = (&trend.first, &trend.last);
     let (before, after) = (first.in_flight?, last.in_flight?);
     let verb = if after > before { "grew" } else { "went" };
-    let none = overload::overloaded(summary).map_or("", |_| " There was no steady state.");
+    let none = overload::overloaded(summary).map_or("", |_| " No steady state was reached.");
     Some(Conclusion::new(
         "overload",
         Tone::Bad,
         format!(
-            "The server did not keep up: while {} arrivals/s were due, requests in flight {verb} from {} in the first quarter of the \
-             load to {} in the last; at best {}/s were answered as expected.{none}",
+            "The server did not keep up. With {} arrivals/s due, requests in flight {verb} from {} in the first quarter of the load to {} in the last; at best {}/s were answered as expected.{none}",
             units::rate(last.due_per_second),
             units::rate(before),
             units::rate(after),
@@ -225,9 +224,9 @@ fn errors(summary: &Summary) -> Option<Conclusion> {
     };
     let under = match first.labels.as_slice() {
         [] => String::new(),
-        [one] => text(*one).map_or_else(String::new, |text| format!(", all of them under {text}")),
+        [one] => text(*one).map_or_else(String::new, |text| format!(", all under {text}")),
         many if many.contains(&measure::label::OTHER) => {
-            format!(", under {} endpoints or more", many.len())
+            format!(", under at least {} endpoints", many.len())
         }
         many => format!(", under {} endpoints", many.len()),
     };
@@ -281,7 +280,7 @@ fn healthy(summary: &Summary) -> Option<Conclusion> {
         "healthy",
         Tone::Good,
         format!(
-            "{}{} requests were answered as expected, {wrong}, at {}/s, with a {percentile} of the {name}{whose} of {figure}.",
+            "{}{} requests were answered as expected, {wrong}, at {}/s; the {percentile} of the {name}{whose} was {figure}.",
             if keeps_up { "The server kept up: " } else { "" },
             units::count(ok),
             units::rate(summary.all.per_second),
@@ -380,21 +379,21 @@ fn recovery(summary: &Summary) -> Option<Conclusion> {
         Some(ns) => (
             Tone::Neutral,
             format!(
-                "After the peak (phase {name}) it took {} until responses were as before for 10 s: p95 at most {bound} ({before} in the phase before it), and no more errors.",
+                "After the peak (phase {name}), responses returned to normal after {} and stayed so for 10 s: p95 was at most {bound} ({before} in the phase before the peak), and there were no more errors than before the peak.",
                 units::time(ns)
             ),
         ),
         None => {
             let within = units::time(peak.observed_ns);
             let metastable = if peak.is_metastable {
-                " The load after the peak was no higher than before it: the overload sustains itself (a metastable state)."
+                " The load after the peak was no higher than before it. The overload sustains itself (a metastable state)."
             } else {
                 ""
             };
             (
                 Tone::Bad,
                 format!(
-                    "After the peak (phase {name}) the server did not recover within {within}: until the load ended, p95 was above {bound} ({before} in the phase before the peak) or errors were more frequent.{metastable}"
+                    "After the peak (phase {name}) the server did not recover within {within}. Until the load ended, p95 was above {bound} ({before} in the phase before the peak) or errors were more frequent.{metastable}"
                 ),
             )
         }

@@ -47,14 +47,14 @@ pub(super) fn slowest(summary: &Summary) -> Option<Conclusion> {
         "The slowest endpoint".to_owned()
     } else {
         format!(
-            "Of the {} endpoints (of {}) with enough answers for {percentile}, the slowest",
+            "Among the {} endpoints (of {}) with enough answers for {percentile}, the slowest",
             ranked.len(),
             summary.labels.len()
         )
     };
     let all = stats(&summary.all).map(figure)?;
     let text = format!(
-        "{among} was {}, with a {percentile} {name} of {slow}. That of all requests was {all}.",
+        "{among} was {}, with a {percentile} {name} of {slow}. For all requests it was {all}.",
         summary.labels[*at].text,
     );
     let figures = [

@@ -98,7 +98,7 @@ fn the_generator_is_not_the_limit_of_a_target_that_failed_most_requests() {
     let mut summary = summarise(&bounded_queue(60, 1_100, None, Some(2.0)));
     let measurement = summary.measurement.as_mut().unwrap();
     measurement.verdict = "INVALID".into();
-    measurement.reasons = vec!["12 % of the plan was never started".into()];
+    measurement.reasons = vec!["12 % of the planned load was never started".into()];
     for (error_share, blames) in [(0.0, true), (0.2, true), (0.96, false), (1.0, false)] {
         summary.all.error_share = Some(error_share);
         let conclusions = super::draw(&summary);

@@ -35,7 +35,7 @@ pub(super) fn cause(
         most(all, stretch, threads).filter(|(_, held)| held / threads >= MOST)
     {
         let text = format!(
-            "held by {holder}: {} of {threads} threads wait for it, and the CPU is at {share}",
+            "held by {holder}: {} of {threads} threads wait for it, while the CPU is at {share}",
             units::decimal((held.min(threads) * 10.0).round() / 10.0)
         );
         return Some(Cause {
@@ -45,7 +45,9 @@ pub(super) fn cause(
     }
     let computing = processor::cores_in_use(all, cores, stretch)?;
     (computing / threads >= MOST).then(|| Cause {
-        text: format!("too small: its threads are computing, and the CPU is at only {share}"),
+        text: format!(
+            "too small: its threads are busy computing, while the CPU is at only {share}"
+        ),
         held_by: None,
     })
 }

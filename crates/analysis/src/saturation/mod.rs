@@ -264,7 +264,7 @@ fn sentence(reached: &[Reached], first: Option<usize>, watched: &[String]) -> St
                 None => String::new(),
             };
             format!(
-                "What saturated first: {} ({}: {}{instances}), at {}{rate}{cause}.",
+                "First resource to saturate: {} ({}: {}{instances}), at {}{rate}{cause}.",
                 first.resource,
                 first.source,
                 first.limit,
@@ -272,16 +272,17 @@ fn sentence(reached: &[Reached], first: Option<usize>, watched: &[String]) -> St
             )
         }
         (None, Some(earliest)) => format!(
-            "What saturated first is unknown: {} ({}) reached its limit at {}, and the measurements do not show whether that is the cause or the effect.",
+            "The first resource to saturate is unknown. {} ({}) reached its limit at {}, and the measurements do not show whether that is the cause or the effect.",
             earliest.resource,
             earliest.source,
             second(earliest.at_ns)
         ),
         (None, None) if watched.is_empty() => {
-            "What saturated first is unknown: no measured resource has a known limit.".to_owned()
+            "The first resource to saturate is unknown: no measured resource has a known limit."
+                .to_owned()
         }
         (None, None) => format!(
-            "Nothing that was measured reached its limit: {}.",
+            "No measured resource reached its limit: {}.",
             watched.join(", ")
         ),
     }

@@ -61,7 +61,7 @@ pub(super) fn limits(all: &[WatchedMetric], cores: Option<f64>) -> Vec<Limited> 
             resource: QUOTA,
             source: one.source.clone(),
             metric: one.metric.clone(),
-            limit: "held back by the control group's quota".to_owned(),
+            limit: "throttled by the control group's quota".to_owned(),
             size: 1.0,
             stretch: one.lasting(|_, value| value >= THROTTLED),
         });

@@ -20,9 +20,12 @@ pub(super) fn limits(all: &[WatchedMetric]) -> Vec<Limited> {
         };
         let by = LAGS.into_iter().find(|name| is_told(name))?;
         (one.metric == by).then(|| {
-            limited(EVENT_LOOP, one, "it runs due work 0.1 s late", |_, lag| {
-                lag >= LAG_S
-            })
+            limited(
+                EVENT_LOOP,
+                one,
+                "it runs tasks 0.1 s after they are due",
+                |_, lag| lag >= LAG_S,
+            )
         })
     });
     loops

@@ -262,7 +262,7 @@ fn where_nothing_is_full_nothing_is_named() {
     let saturation = judged(&metrics(near, &simulated(near, 7)));
     assert_eq!(
         saturation.sentence,
-        "Nothing that was measured reached its limit: thread pool (puma), CPU (app)."
+        "No measured resource reached its limit: thread pool (puma), CPU (app)."
     );
 }
 

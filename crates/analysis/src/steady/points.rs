@@ -37,14 +37,14 @@ pub(super) fn collect(
     let least = moments.len().div_ceil(MOST);
     (least..=most)
         .find_map(|width| points(moments, kind, width))
-        .ok_or_else(|| "too few requests were answered to follow them over time".into())
+        .ok_or_else(|| "too few requests were answered to see changes over time".into())
 }
 
 fn too_short(moments: &[&Moment], length_ns: u64) -> String {
     let width = moments.iter().map(|moment| moment.length_ns()).max();
     let needed = width.unwrap_or(SECOND).max(SECOND) * ENOUGH_VALUES as u64;
     format!(
-        "too short: the load was constant for {}, and {} are needed",
+        "too short: the load was constant for {}, but {} are needed",
         record::units::duration(length_ns / MILLISECOND * MILLISECOND),
         record::units::duration(needed)
     )

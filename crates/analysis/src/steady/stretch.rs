@@ -18,11 +18,11 @@ pub(super) fn find(run: &Run, moments: &[Moment]) -> Result<Segment, String> {
         return same_users(moments).ok_or_else(|| NEVER.to_owned());
     }
     if load.model == Model::Once {
-        return Err("the load is one iteration".into());
+        return Err("the load is a single iteration".into());
     }
     let phases = &run.manifest.phases;
     if phases.iter().any(|phase| phase.constant.is_none()) {
-        return Err("the record does not say in which phases the load is constant".into());
+        return Err("the record does not show in which phases the load is constant".into());
     }
     let whole = Segment {
         phase: None,

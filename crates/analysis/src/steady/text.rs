@@ -138,12 +138,12 @@ fn sentence(found: &Finding, name: &str, place: &str) -> String {
                 if after > before { "rose" } else { "fell" },
             );
             let still = if *figure != "errors" && after < before {
-                ", as of a service that is still warming up"
+                ", as in a service that is still warming up"
             } else {
                 ""
             };
             format!(
-                "There was no steady state{place}: {of} {verb} all the time, from {} to {}, by {} a minute{still}.",
+                "There was no steady state{place}: {of} {verb} throughout, from {} to {}, by {} per minute{still}.",
                 value(figure, *before),
                 value(figure, *after),
                 units::share(per_minute.abs()),
@@ -155,7 +155,7 @@ fn sentence(found: &Finding, name: &str, place: &str) -> String {
             before,
             after,
         } => format!(
-            "There was no steady state{place}: at {} {} changed from {} to {}.",
+            "There was no steady state{place}: at {}, {} changed from {} to {}.",
             at(*at_ns),
             figure_of(figure, name),
             value(figure, *before),
@@ -166,7 +166,7 @@ fn sentence(found: &Finding, name: &str, place: &str) -> String {
             completed,
             grows,
         } => format!(
-            "Overload instead of a steady state{place}: {} requests/s arrived and {}/s were answered, so the backlog grew by {}/s.",
+            "Overload instead of a steady state{place}: {} requests/s arrived and {}/s were answered. The backlog grew by {}/s.",
             units::rate(*arrived),
             units::rate(*completed),
             units::rate(*grows),

@@ -315,8 +315,7 @@ fn time_in_no_table(run: &Run, summary: &Summary) -> Option<String> {
         .collect();
     (summary.all.response.is_none() && !texts.is_empty()).then(|| {
         format!(
-            "judged by the response time, from the moment at which a request should have started, which tables show only where the schedule \
-             set every start: {}",
+            "judged by response time, measured from the intended start of each request; tables show response time only where the schedule set every start: {}",
             texts.join(", ")
         )
     })
@@ -326,21 +325,21 @@ fn time_in_no_table(run: &Run, summary: &Summary) -> Option<String> {
 pub fn cut_text(cut: Truncation) -> String {
     let at = units::duration(cut.at_ns);
     let run_on = cut.of_ns.map_or_else(String::new, |ns| {
-        format!(", the run continued until {}", units::duration(ns))
+        format!(", although the run continued until {}", units::duration(ns))
     });
     let how = if cut.damaged {
         "is damaged at"
     } else {
-        "could not be written any further and ends at"
+        "could not be extended and ends at"
     };
-    format!("the record {how} {at}{run_on}: all figures cover only the time before that")
+    format!("the record {how} {at}{run_on}: all figures cover only the time before")
 }
 
 fn left_out(summary: &Summary) -> impl Iterator<Item = String> + '_ {
     summary.lost.iter().map(|loss| {
         let (from, to) = (record::clock(loss.from_ns), record::clock(loss.to_ns));
         let called = record::called(loss.node, &loss.name);
-        format!("from {from} to {to} the load was not the plan's, because {called} was lost: criteria leave these seconds out")
+        format!("from {from} to {to} the load differed from the plan because {called} was lost: criteria exclude these seconds")
     })
 }
 
@@ -353,7 +352,7 @@ fn unwatched(run: &Run) -> Vec<String> {
         };
         let is_missing = verdict::server_bounds(run, name, &criterion).is_empty();
         is_missing.then(|| {
-            format!("the stop rule `{text}` was never checked: no source reported server.{name}")
+            format!("the stop rule `{text}` was never evaluated: no source reported server.{name}")
         })
     };
     run.manifest.stop.iter().filter_map(note).collect()
@@ -361,7 +360,7 @@ fn unwatched(run: &Run) -> Vec<String> {
 
 fn silent_sources(run: &Run, notes: &[String]) -> Vec<String> {
     let is_known = |source: &str| {
-        let begin = format!("nothing could be measured of {source} from ");
+        let begin = format!("{source} could not be measured from ");
         notes.iter().any(|note| note.starts_with(&begin))
     };
     let silent = run.server.silent_sources();
@@ -416,7 +415,7 @@ fn notes(run: &Run, summary: &Summary) -> Vec<String> {
     match run.manifest.state {
         RunState::Complete => {}
         RunState::Running if run.cut.is_none() => notes.push(format!(
-            "the record has no end, as the run continues or was killed: it covers the first {}",
+            "the record has no end because the run is still running or was killed: it covers the first {}",
             units::duration(end)
         )),
         RunState::Running => {}
@@ -427,7 +426,7 @@ fn notes(run: &Run, summary: &Summary) -> Vec<String> {
                 .clone()
                 .unwrap_or_else(|| "a signal".into());
             notes.push(format!(
-                "the run ended early ({by}): planned arrivals are those that were due until then"
+                "the run ended early ({by}): planned arrivals are those due before that"
             ));
         }
     }
@@ -435,7 +434,7 @@ fn notes(run: &Run, summary: &Summary) -> Vec<String> {
     match (run.cut, unwritten) {
         (Some(cut), _) => notes.push(cut_text(cut)),
         (None, Some(lost)) => notes.push(format!(
-            "the record could not be written after {}: these figures are complete, but a report rendered later will not be",
+            "the record could not be written after {}: these figures are complete, but reports rendered later will not be",
             units::duration(lost)
         )),
         (None, None) => {}
@@ -444,7 +443,7 @@ fn notes(run: &Run, summary: &Summary) -> Vec<String> {
     notes.extend(super::nodes::apart(&run.nodes));
     if let Some(share) = run.manifest.share {
         notes.push(format!(
-            "this is part {} of {}, by number from 0: `loadline merge` merges it with the others and judges the criteria",
+            "this is part {} of {} (numbered from 0): `loadline merge` merges all parts and judges the criteria",
             share.index, share.of
         ));
     }

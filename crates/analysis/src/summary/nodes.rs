@@ -15,7 +15,7 @@ pub(super) fn apart(rows: &[NodeRow]) -> Vec<String> {
         let highest = others.filter_map(of).map(|(_, high)| high).max()?;
         (low as f64 > APART * highest as f64).then(|| {
             format!(
-                "{} disagrees with the others: the 95th percentile of its responses is between {} and {}, theirs are below {}: check its network path to the target, and its machine",
+                "{} differs from the other nodes: the 95th percentile of its responses is between {} and {}, while theirs are below {}: check its network path to the target, and the machine",
                 record::called(row.node, &row.name),
                 units::time(low),
                 units::time(high),
@@ -57,7 +57,7 @@ mod tests {
         assert_eq!(
             apart(&rows),
             [
-                "node 2 (m2) disagrees with the others: the 95th percentile of its responses is between 40.0 ms and 55.0 ms, theirs are below 13.0 ms: check its network path to the target, and its machine"
+                "node 2 (m2) differs from the other nodes: the 95th percentile of its responses is between 40.0 ms and 55.0 ms, while theirs are below 13.0 ms: check its network path to the target, and the machine"
             ]
         );
         assert!(apart(&rows[..2]).is_empty());

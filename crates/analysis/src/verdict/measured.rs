@@ -70,7 +70,7 @@ pub(super) fn subject_missing(run: &Run, criterion: &Criterion) -> Option<String
         .then(|| steady::possible(run).err())
         .flatten()
     {
-        return Some(format!("there can be no steady state: {cause}"));
+        return Some(format!("no steady state is possible: {cause}"));
     }
     let criterion = &Criterion {
         steady: false,
@@ -83,7 +83,7 @@ pub(super) fn subject_missing(run: &Run, criterion: &Criterion) -> Option<String
         let mut labels = run.labels.iter();
         let has_clients = labels.any(|label| label.group == LabelGroup::Mqtt);
         return (!has_clients)
-            .then(|| "it counts messages of MQTT clients, and this run has none".into());
+            .then(|| "it counts messages of MQTT clients, but this run has none".into());
     }
     let cause = CriterionScope::new(run, criterion, 0).err()?;
     let known: Vec<&str> = if criterion.phase.is_some() && cause.contains("phase") {
@@ -184,7 +184,7 @@ impl<'a> CriterionScope<'a> {
 
     fn lateness(&self, criterion: &Criterion) -> Result<Measured, String> {
         if self.labels.is_some() {
-            return Err("lateness is recorded for the whole run, not by label".into());
+            return Err("lateness is recorded for the whole run, not per label".into());
         }
         let samples = Sampled::from_totals(&self.part(), TimeKind::Lateness);
         quantile(&samples, 0.99, criterion, self)
@@ -201,12 +201,12 @@ impl<'a> CriterionScope<'a> {
     fn unsent(&self, criterion: &Criterion) -> Result<Measured, String> {
         if self.phases.is_some() || self.labels.is_some() || self.window.is_some() {
             return Err(
-                "unsent arrivals are counted for the whole run, not by label, by phase or in a steady state".into(),
+                "unsent arrivals are counted for the whole run, not per label, per phase or in a steady state".into(),
             );
         }
         let arrivals = figures::arrivals(self.run);
         let (Some(planned), Some(unsent)) = (arrivals.planned, arrivals.unsent) else {
-            return Err("a closed loop plans no arrivals".into());
+            return Err("a closed loop has no planned arrivals".into());
         };
         // MQTT messages may be due but never written.
         let unsent = match self.run.manifest.frontend.as_str() {
@@ -231,7 +231,7 @@ impl<'a> CriterionScope<'a> {
             return Ok(least);
         }
         Err(format!(
-            "whether {} more arrivals were sent is unknown",
+            "it is unknown whether {} more arrivals were sent",
             units::count(arrivals.unknown)
         ))
     }
@@ -239,7 +239,7 @@ impl<'a> CriterionScope<'a> {
     fn messages(&self, fate: MessageFate, criterion: &Criterion) -> Result<Measured, String> {
         if self.phases.is_some() || self.labels.is_some() || self.window.is_some() {
             return Err(
-                "messages are counted for the whole run, not by label, by phase or in a steady state"
+                "messages are counted for the whole run, not per label, per phase or in a steady state"
                     .into(),
             );
         }
@@ -383,7 +383,7 @@ impl CriterionScope<'_> {
             return None;
         }
         let few = format!(
-            "{} samples do not decide it with 99 % confidence",
+            "{} samples are too few for a decision with 99 % confidence",
             units::count(samples.count())
         );
         let factor = (1..=40).map(|i| 1.25f64.powi(i)).find(|f| decided(*f));
@@ -392,7 +392,7 @@ impl CriterionScope<'_> {
                 let more = (self.length_ns() as f64 * (factor - 1.0) / 1e9).ceil();
                 let seconds = if more == 1.0 { "second" } else { "seconds" };
                 format!(
-                    "{few}: needs about {} more {seconds}",
+                    "{few}: run about {} more {seconds}",
                     units::count(more as u64)
                 )
             }
@@ -491,7 +491,7 @@ fn mean(samples: &Sampled, criterion: &Criterion) -> Result<Measured, String> {
     if samples.unanswered() > 0 {
         measured.certain = false;
         measured.reason = Some(format!(
-            "{} requests had no response: the mean covers only the others",
+            "{} requests had no response: the mean does not include them",
             units::count(samples.unanswered())
         ));
     }

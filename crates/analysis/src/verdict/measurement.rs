@@ -16,7 +16,7 @@ use record::{EventKind, IntervalRow, Model, Run, units};
 
 use crate::figures::{self, ArrivalLedger, Requests};
 
-const BOUND: &str = "generator-bound: throughput is a lower bound";
+const BOUND: &str = "generator-bound: the measured throughput is a lower bound";
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Measurement {
@@ -154,7 +154,7 @@ pub fn judge(run: &Run, arrivals: &ArrivalLedger, requests: &Requests) -> Option
     } else if is_closed && m.waiting > CROWDED && !is_forgiven {
         m.verdict = "DEGRADED".into();
         m.reasons = vec![format!(
-            "{BOUND} (its workers waited for a CPU for {} of the time: fewer of them, or more cores)",
+            "{BOUND} (its workers waited for a CPU for {} of the time: use fewer workers, or more cores)",
             percent(m.waiting)
         )];
     } else {
@@ -200,13 +200,13 @@ fn effects(run: &Run, m: &Measurement, errors: &GeneratorErrors<'_>) -> Vec<Stri
     }
     if unsent > UNSENT_SHARE {
         invalid.push(format!(
-            "{} of the plan was never started",
+            "{} of the planned load was never started",
             units::share(unsent)
         ));
     }
     if unrecorded > UNSENT_SHARE {
         invalid.push(format!(
-            "whether {} of the plan was started is unknown",
+            "it is unknown whether {} of the planned load was started",
             units::share(unrecorded)
         ));
     }
@@ -216,7 +216,7 @@ fn effects(run: &Run, m: &Measurement, errors: &GeneratorErrors<'_>) -> Vec<Stri
     for (fault, name) in [
         (Fault::NoDescriptors, "EMFILE: no file descriptors left"),
         (Fault::NoPorts, "EADDRNOTAVAIL: no local ports left"),
-        (Fault::OutOfMemory, "no room left in the generator's memory"),
+        (Fault::OutOfMemory, "the generator ran out of memory"),
     ] {
         let faults = errors.counters.faults.0.iter().filter(|(f, _)| *f == fault);
         let n = faults.map(|(_, n)| n).sum::<u64>();
@@ -241,7 +241,7 @@ fn missing(run: &Run) -> Option<Vec<String>> {
 fn lost(run: &Run) -> Option<String> {
     let lost = (run.missing.len() + run.lost().count()) as u64;
     let of = run.manifest.processes.unwrap_or(0);
-    (lost > 0).then(|| format!("{lost} of {of} processes did not finish their part"))
+    (lost > 0).then(|| format!("{lost} of {of} processes did not finish"))
 }
 
 fn figures(m: &Measurement, is_closed: bool) -> Vec<String> {
@@ -360,7 +360,10 @@ fn because(run: &Run, stretches: &[(u64, u64)], how: &str) -> String {
             units::share(throttled)
         )
     } else if steal > STEAL {
-        format!("the hypervisor took {} of the CPU", units::share(steal))
+        format!(
+            "the hypervisor used {} of the CPU time",
+            units::share(steal)
+        )
     } else if waiting > CROWDED {
         format!(
             "the generator's workers waited for a CPU for {} of the time",
@@ -368,7 +371,7 @@ fn because(run: &Run, stretches: &[(u64, u64)], how: &str) -> String {
         )
     } else if stall > LATE_NS {
         format!(
-            "generator held up, without the CPU for up to {}",
+            "generator was held up and had no CPU for up to {}",
             units::time(stall)
         )
     } else {

@@ -42,9 +42,11 @@ impl MessageCounts {
         criterion: &Criterion,
     ) -> Result<(u64, u64), String> {
         if !self.is_reported {
-            return Err("the MQTT clients did not report at the end of the run".into());
+            return Err(
+                "the MQTT clients did not report their results at the end of the run".into(),
+            );
         }
-        let deliveries = "deliveries are counted only if subscribers of the same run receive messages with a message header";
+        let deliveries = "deliveries are counted only if subscribers in the same run receive messages with a message header";
         match fate {
             MessageFate::Unknown => Ok((self.unknown, self.due)),
             MessageFate::Duplicates if self.received > 0 => Ok((self.again, self.received)),
@@ -60,7 +62,7 @@ impl MessageCounts {
                 };
                 if holds(least) != holds(most) {
                     return Err(format!(
-                        "between {least} and {most} deliveries were lost: whether the server has read {} messages is unknown",
+                        "between {least} and {most} deliveries were lost: it is unknown whether the server read {} messages",
                         self.unknown
                     ));
                 }

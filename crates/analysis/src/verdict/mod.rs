@@ -90,7 +90,7 @@ pub(crate) fn despite_the_generator(
             Some(true) => "this result does not depend on generator errors".to_owned(),
             Some(false) if matches!(criterion.metric, Metric::Time(..)) && off_ns > LATE_NS => {
                 format!(
-                    "generator errors could have changed this result: requests may be off by up to {}",
+                    "generator errors could have changed this result: up to {} requests may be wrong",
                     units::time(off_ns)
                 )
             }
@@ -131,7 +131,7 @@ pub fn without_subject(
         ..Run::planned(manifest.clone(), labels.unwrap_or_default().to_vec())
     };
     let cause = measured::subject_missing(&run, &asked)?;
-    Some(format!("`{}` can never be judged: {cause}", criterion.text))
+    Some(format!("`{}` cannot be judged: {cause}", criterion.text))
 }
 
 fn judge_text(run: &Run, text: &str, elapsed_ns: u64) -> Judged {

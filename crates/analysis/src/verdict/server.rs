@@ -163,7 +163,7 @@ fn no_instance(name: &str, wanted: &str, named: &[&MetricSeries]) -> String {
         .filter_map(|series| series.of.instance.as_deref());
     let own: Vec<String> = own.map(|own| format!("\"{own}\"")).take(NAMES).collect();
     let are = if own.is_empty() {
-        "it has only one instance: remove `of`".to_owned()
+        "there is only one instance: remove `of`".to_owned()
     } else {
         format!("there are {}", own.join(", "))
     };
@@ -177,7 +177,7 @@ pub fn never_measured(criterion: &Criterion, server: &ServerMetrics) -> Option<S
         return None;
     };
     let cause = fitting(server, name, criterion).err()?;
-    Some(format!("`{}` can never be judged: {cause}", criterion.text))
+    Some(format!("`{}` cannot be judged: {cause}", criterion.text))
 }
 
 fn those<'a>(all: impl Iterator<Item = &'a MetricSeries>) -> String {
@@ -199,21 +199,21 @@ fn scale(series: &MetricSeries, criterion: &Criterion) -> Result<f64, String> {
     match (criterion.value, unit.as_str(), series.of.sort) {
         (Quantity::Share(_), "%", _) => Ok(0.01),
         (_, "%", _) => Err(format!(
-            "{} is a share: write one, for example 80%",
+            "{} is a share: write a percentage, for example 80%",
             render(series)
         )),
         (Quantity::Number(_), ..) | (Quantity::PerSecond(_), _, MetricKind::Counter) => Ok(1.0),
         (Quantity::Duration(_), "s", MetricKind::Gauge) => Ok(SECOND as f64),
         (_, _, MetricKind::Counter) => Err(format!(
-            "{} is a number per second: write one, for example 1000/s",
+            "{} is a rate per second: write a number, for example 1000/s",
             render(series)
         )),
         (_, "", _) => Err(format!("{} is a bare number", render(series))),
         (_, "s", _) => Err(format!(
-            "{} is a time: write one, for example 50ms",
+            "{} is a time: write a duration, for example 50ms",
             render(series)
         )),
-        (_, unit, _) => Err(format!("{} is a number of {unit}", render(series))),
+        (_, unit, _) => Err(format!("{} is measured in {unit}", render(series))),
     }
 }
 

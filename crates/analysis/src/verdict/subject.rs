@@ -37,10 +37,10 @@ impl Subject {
                 if found.is_empty() {
                     return Err(match pattern {
                         Some(pattern) => {
-                            format!("there is no label like \"{pattern}\"")
+                            format!("no label matches \"{pattern}\"")
                         }
                         None if span == Some(SpanFilter::Transaction) => {
-                            "no `group` of the plan has a name".into()
+                            "no `group` in the plan has a name".into()
                         }
                         None => "no iterations were recorded".into(),
                     });

@@ -48,12 +48,12 @@ pub fn page(imports: &[(String, Import)]) -> Result<Page, NotARun> {
     summary.assumptions = vec![times_are(report.tool).to_owned()];
     if report.tool == Tool::Artillery {
         summary.assumptions.push(
-            "Artillery calls no request failed for its status: answers with status 400 and above are counted as failed here.".to_owned(),
+            "Artillery does not count a request as failed because of its status. Here, answers with status 400 and above count as failed.".to_owned(),
         );
     }
     if report.periods_run_on && !timeline::has_windows(&report) {
         summary.notes.push(
-            "the percentiles of this history are those since the start (it was written without --csv-full-history): they are not drawn over time".to_owned(),
+            "the percentiles in this history cover the time since the start (it was written without --csv-full-history), so they are not drawn over time".to_owned(),
         );
     }
     Ok(Page {
@@ -69,17 +69,17 @@ fn together(imports: &[(String, Import)]) -> Result<PrintedReport, NotARun> {
         let mut runs = import.reports.iter().filter(|report| !report.is_period);
         let report = runs
             .next()
-            .ok_or_else(|| NotARun(format!("{name}: periods of a run, without its summary")))?;
+            .ok_or_else(|| NotARun(format!("{name}: contains periods of a run, but no summary")))?;
         let more = runs.count();
         if more > 0 {
             return Err(NotARun(format!(
-                "{name}: the file contains {} runs, but a report shows only one: put each run into its own file",
+                "{name}: the file contains {} runs, but a report shows only one: write each run to a separate file",
                 more + 1
             )));
         }
         if report.tool == Tool::Loadline {
             return Err(NotARun(format!(
-                "{name}: a summary of Loadline's own; give the run's folder, or its name"
+                "{name}: this is a Loadline summary: use the run's folder or name instead"
             )));
         }
         let mut report = report.clone();
@@ -319,7 +319,7 @@ fn load(report: &PrintedReport) -> String {
     let parts: Vec<String> = threads.into_iter().chain(bound).collect();
     let tool = report.tool.name();
     if parts.is_empty() {
-        format!("as {tool} printed it")
+        format!("as printed by {tool}")
     } else {
         format!("{} of {tool}", parts.join(" and "))
     }
@@ -328,38 +328,29 @@ fn load(report: &PrintedReport) -> String {
 fn times_are(tool: Tool) -> &'static str {
     match tool {
         Tool::Artillery => {
-            "Times are Artillery's: from sending a request to the headers of its answer, in whole milliseconds, percentiles within 1 %. \
-             A request without an answer is in none of them."
+            "Artillery measures from sending a request to the response headers, in whole milliseconds; percentiles are within 1 %. Requests without an answer are not included."
         }
         Tool::Wrk => {
-            "Times are wrk's: in a closed loop, so that a stall of the server is seen once per connection, with samples that wrk adds \
-             afterwards; a request without an answer is in none of them."
+            "wrk measures in a closed loop, so each connection sees a stall of the server only once. wrk adds samples afterwards. Requests without an answer are not included."
         }
-        Tool::Wrk2 => {
-            "Times are wrk2's: from the moment at which a request should have been sent, by its pace."
-        }
+        Tool::Wrk2 => "wrk2 measures from the moment at which a request was due at the set rate.",
         Tool::Locust => {
-            "Times are Locust's: from sending a request to its whole answer, in a closed loop, so that a stall of the server is seen once \
-             per user; percentiles have two digits."
+            "Locust measures from sending a request to the end of its answer. The load is a closed loop, so each user sees a stall of the server only once; percentiles have two digits."
         }
         Tool::K6 => {
-            "Times are k6's: from sending a request to the end of its response, without waiting for a connection. \
-             Its summary does not say whether the model was open or closed."
+            "k6 measures from sending a request to the end of its response, without the wait for a connection. Its summary does not show whether the load model was open or closed."
         }
         Tool::JMeter => {
-            "Times are JMeter's: from just before a request is sent to the end of its response, including connecting, in whole milliseconds. \
-             The load is a closed loop, so each thread sees a stall only once. Unanswered requests are included."
+            "JMeter measures from just before a request is sent to the end of its response, including connecting, in whole milliseconds. The load is a closed loop, so each thread sees a stall only once. Unanswered requests are included."
         }
         Tool::Vegeta => {
-            "Times are Vegeta's: from sending a request to the end of its response, not from when it was due. Unanswered requests are \
-             included. Quantiles of its report are a digest's."
+            "Vegeta measures from sending a request to the end of its response, not from when it was due. Unanswered requests are included. The quantiles in its report come from a digest."
         }
         Tool::Oha => {
-            "Times are oha's: from sending a request to the end of its response, unless it corrects them (--latency-correction). \
-             Unanswered requests are not included."
+            "oha measures from sending a request to the end of its response, unless times are corrected (--latency-correction). Unanswered requests are not included."
         }
         Tool::Fortio => {
-            "Times are Fortio's: from sending a request to the end of its response, in a closed loop with pauses; percentiles lie within buckets."
+            "Fortio measures from sending a request to the end of its response, in a closed loop with pauses. Percentiles are interpolated within buckets."
         }
         Tool::Hdr => "The times are as defined by the tool that wrote the histograms.",
         Tool::Loadline => "Times are Loadline's.",
@@ -368,7 +359,7 @@ fn times_are(tool: Tool) -> &'static str {
 
 fn notes(imports: &[(String, Import)], first: &Import) -> Vec<String> {
     let mut notes = vec![format!(
-        "read from {}: such a file does not show whether its generator kept up",
+        "imported from {}: this file does not show whether the generator kept up",
         first.format
     )];
     let remarks = imports.iter().flat_map(|(_, import)| &import.reports);
@@ -385,7 +376,7 @@ fn notes(imports: &[(String, Import)], first: &Import) -> Vec<String> {
                 .iter()
                 .map(|error| error.count.value as u64);
             notes.push(format!(
-                "{}: {} exceptions in the test's own code",
+                "{}: {} exceptions in the test script",
                 file_name(name),
                 units::count(figures::total(thrown))
             ));

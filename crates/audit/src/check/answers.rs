@@ -124,7 +124,7 @@ fn unanswered(checker: &mut Checker, all: &PrintedRow) {
     checker.look();
     if missing > named {
         let text = format!(
-            "{} and {}: of {} requests without an answer only {} have an error; the others were in flight when the run ended",
+            "{} and {}: {} requests have no answer but only {} have an error; the others were in flight when the run ended",
             requests.named(),
             responses.named(),
             units::count(missing as u64),
@@ -147,7 +147,7 @@ fn unanswered(checker: &mut Checker, all: &PrintedRow) {
     let without: f64 = certain.iter().map(|error| error.value).sum();
     if without > missing {
         let text = format!(
-            "{} requests were never answered, but {} less {} leave {}",
+            "{} requests were never answered, but {} minus {} is {}",
             units::count(without as u64),
             requests.named(),
             responses.named(),
@@ -184,7 +184,7 @@ fn sessions(checker: &mut Checker, sessions: &Sessions, report: &PrintedReport) 
     let ended: f64 = ends.iter().map(|end| end.value).sum();
     if created.value > ended {
         let text = format!(
-            "{}, of which {} did not finish: they were still running when the run ended",
+            "{}, but {} did not finish: they were still running when the run ended",
             created.named(),
             units::count((created.value - ended) as u64)
         );

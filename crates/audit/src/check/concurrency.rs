@@ -102,7 +102,7 @@ fn bounded(checker: &mut Checker, report: &PrintedReport, bound: &Bound) {
     if level.low > limit.high * (1.0 + MARGIN) {
         let allowed = match figures.as_slice() {
             [_, rate, bound] => format!(
-                "; at this rate {} {} allow a mean of {} at most",
+                "; at this rate, {} {} allow a mean of at most {}",
                 bound.render(),
                 bound.name,
                 time(bound.value / rate.value)
@@ -129,8 +129,7 @@ fn bounded(checker: &mut Checker, report: &PrintedReport, bound: &Bound) {
         checker.find(kind, "Little's law", &figures, text);
     } else if bound.should_be_full && level.high < limit.low * FULL && share > WAITING {
         let text = format!(
-            "{law}, of {} {}: {} of their time is outside of requests: think time, a generator that could not keep \
-             up, or a slow start that the mean includes",
+            "{law}, on {} {}: {} of their time is not spent in requests: think time, a generator that could not keep up, or a slow start that the mean includes",
             bound.figure.render(),
             bound.what,
             units::share(1.0 - share),

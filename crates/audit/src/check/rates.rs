@@ -49,7 +49,7 @@ fn rate_of(
     if off(rate.range, count.range.over(window)) != Off::Much {
         if let Some((mean, rates)) = mean.filter(|(mean, _)| !is_mean(rate, *mean)) {
             let text = format!(
-                "{}, but the mean of its {} periods' rates is {}",
+                "{}, but the mean of the rates of its {} periods is {}",
                 rate.named(),
                 rates.len(),
                 units::decimal(mean)
@@ -81,7 +81,7 @@ fn rate_of(
             kind = Severity::Remark;
         }
         text.push_str(&format!(
-            "; its {} periods' rates do have the mean {}",
+            "; the mean of the rates of its {} periods does match {}",
             rates.len(),
             units::decimal(mean)
         ));
@@ -163,8 +163,7 @@ fn same_time(checker: &mut Checker, report: &PrintedReport) {
     }
     if !differing.is_empty() {
         let text = format!(
-            "{} of {} rates do not fit their counts in the time that {} at {}/s took: while it runs, {} prints the rates of \
-             the last seconds",
+            "{} of {} rates do not match their counts, judged by the duration that {} at {}/s imply: during a run, {} prints the rates of the last seconds",
             differing.len() / 2,
             times.len(),
             count.named(),
@@ -205,7 +204,7 @@ fn planned(checker: &mut Checker, report: &PrintedReport, figure: &PrintedFigure
     let is_short = took.high < planned_range.low;
     let middle = f64::midpoint(took.low, took.high);
     let text = format!(
-        "{}: the run took {}, but was meant to take {}{}",
+        "{}: the run took {}, but {} was planned{}",
         figure.named(),
         time(middle),
         planned.render(),
@@ -244,7 +243,7 @@ fn threads(checker: &mut Checker, report: &PrintedReport) {
         rate.named(),
         by(value, rate.value),
         if is_high {
-            "; tenths of a second without an answer are not in the mean"
+            "; the mean does not include tenths of a second without an answer"
         } else {
             ""
         }

@@ -115,7 +115,7 @@ fn mean(
         .sum::<f64>()
         / n;
     let text = format!(
-        "{}, but the mean of the {} below it, weighted by their requests, is {} ({})",
+        "{}, but the mean of the {} below it, weighted by requests, is {} ({})",
         total.named(),
         if parts.len() == 1 {
             "one part".into()
@@ -178,7 +178,7 @@ fn percentile(
     let between = between.widened(whole.blur.share.min(0.01), 0.0);
     if off(figure.range, between) != Off::Not {
         let text = format!(
-            "{}, but those of its parts lie between {} and {}",
+            "{}, but the values of its parts are between {} and {}",
             figure.named(),
             least.named(),
             greatest.named(),

@@ -110,7 +110,7 @@ fn mean(checker: &mut Checker, latency: &LatencyStats, segments: Option<&Segment
     let allowed = segments.mean();
     if off(mean.range, allowed) == Off::Much {
         let text = format!(
-            "{}, but with these percentiles a mean lies between {} and {}",
+            "{}, but with these percentiles the mean must be between {} and {}",
             mean.named(),
             time(allowed.low),
             time(allowed.high)
@@ -143,7 +143,7 @@ fn deviation(checker: &mut Checker, latency: &LatencyStats, segments: Option<&Se
     ) == Off::Much
     {
         let text = format!(
-            "{}, but values from 0 to {} with {} deviate by {} at most",
+            "{}, but values from 0 to {} with {} have a deviation of at most {}",
             stdev.named(),
             max.named(),
             mean.named(),
@@ -166,7 +166,7 @@ fn deviation(checker: &mut Checker, latency: &LatencyStats, segments: Option<&Se
     };
     if off(stdev.range, allowed) == Off::Much {
         let text = format!(
-            "{}, but with these percentiles and {} a deviation lies between {} and {}",
+            "{}, but with these percentiles and {} the deviation must be between {} and {}",
             stdev.named(),
             mean.named(),
             time(allowed.low),
@@ -196,7 +196,7 @@ fn within(checker: &mut Checker, latency: &LatencyStats) {
     };
     if above(share.range, allowed) || above(allowed, share.range) {
         let text = format!(
-            "{}, but from {} to {} there are between {:.0} % and {:.0} % of the samples",
+            "{}, but the share of samples from {} to {} must be between {:.0} % and {:.0} %",
             share.named(),
             time(lower.low),
             time(upper.high),

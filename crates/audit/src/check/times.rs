@@ -120,7 +120,7 @@ fn digits(checker: &mut Checker, latency: &LatencyStats) {
         }
         if ms >= 100.0 || !is_whole {
             let text = format!(
-                "{}: percentiles are whole milliseconds with two digits, rounded to buckets; this one is not as it was printed",
+                "{}: Locust prints percentiles in whole milliseconds with two digits, rounded to buckets; this value is different",
                 figure.named()
             );
             checker.find(Severity::Remark, "digits", &[figure], text);
@@ -168,15 +168,12 @@ fn cut(checker: &mut Checker, report: &PrintedReport) {
     };
     checker.look();
     let below = if max.range.high <= cut_at_s * 1.01 {
-        format!(
-            ", below the time-out of {} that it has by default",
-            time(cut_at_s)
-        )
+        format!(", below the default time-out of {}", time(cut_at_s))
     } else {
         String::new()
     };
     let text = format!(
-        "{}{below}, but {} answers ran into {}'s time-out: they are in no figure of latency",
+        "{}{below}, but {} requests reached {}'s time-out: the latency figures do not include them",
         max.named(),
         timeouts.count.render(),
         report.tool.name(),

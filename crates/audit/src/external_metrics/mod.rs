@@ -38,7 +38,7 @@ pub fn add(
                 .map_err(|reason| format!("{file}: {reason}"))?;
             (
                 found.ns,
-                format!("found by \"{}\", which moves with the load", found.by),
+                format!("computed from \"{}\", which follows the load", found.by),
             )
         }
     };
@@ -55,14 +55,14 @@ pub fn add(
     }
     if many == 0 {
         return Err(format!(
-            "{file}: none of its times is within the run, which began at {}. If its clock is off, write how far it is ahead: --clock-offset 1h (or -1h)",
+            "{file}: none of its times is within the run, which began at {}. If its clock is wrong, set how far it is ahead: --clock-offset 1h (or -1h)",
             run.manifest.start.utc
         ));
     }
     let sign = if offset_ns < 0 { "-" } else { "" };
     let offset = units::duration(offset_ns.unsigned_abs());
     Ok(format!(
-        "server.{source} is from {file}, offset {sign}{offset}, {how}: measured by others, and not part of the record"
+        "server.{source} is from {file}, offset {sign}{offset}, {how}: measured by another tool, and not part of the record"
     ))
 }
 

@@ -54,7 +54,7 @@ pub(super) fn find(
         }
         reported.push(here);
     }
-    let unclear = "no clock offset fits clearly: write --clock-offset 2s";
+    let unclear = "no clock offset fits clearly: set it with --clock-offset 2s";
     let (most, offset, number) = best.filter(|(r, ..)| *r >= FOLLOWS).ok_or(format!(
         "no column follows the load at any offset up to 10 min, so {unclear}"
     ))?;
@@ -71,7 +71,7 @@ pub(super) fn find(
         .any(|(other, r)| (other - offset).abs() > near && *r > most - CLEARLY);
     if rival {
         return Err(format!(
-            "\"{}\" follows the load as well at other offsets, so {unclear}",
+            "\"{}\" follows the load equally well at other offsets, so {unclear}",
             column.name
         ));
     }

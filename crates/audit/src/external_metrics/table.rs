@@ -27,7 +27,7 @@ pub(super) fn read(text: &str) -> Result<MetricTable, String> {
     let records = csv::records(text.trim_start_matches('\u{feff}'));
     let is_data = |record: &CsvRecord| cell(record, 0).is_some_and(|text| moment(text).is_some());
     let first = records.iter().position(is_data).ok_or(
-        ": no line begins with a time: the first column is a time (2026-11-23T10:00:00Z, or seconds or milliseconds since 1970), the others are metrics",
+        ": no line begins with a time: the first column must be a time (2026-11-23T10:00:00Z, or seconds or milliseconds since 1970), the others metrics",
     )?;
     let (heads, data) = records.split_at(first);
     let names = names(heads, data)?;
@@ -47,7 +47,7 @@ pub(super) fn read(text: &str) -> Result<MetricTable, String> {
         return Err(wrong(
             pair[1].1,
             0,
-            "occurs twice: give each metric its own column",
+            "occurs twice: use one column for each metric",
         ));
     }
     let mut gaps: Vec<i128> = rows.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
@@ -106,8 +106,9 @@ fn names(heads: &[CsvRecord], data: &[CsvRecord]) -> Result<Vec<String>, String>
         .iter()
         .find(|head| cell(head, 0).is_some_and(|text| text.eq_ignore_ascii_case("label")));
     let head = labels.or(heads.last());
-    let head = head
-        .ok_or(":1:1: its first line is data: write the metrics' names above it, time,NAME,NAME")?;
+    let head = head.ok_or(
+        ":1:1: the first line is data: add a header line with the metric names, time,NAME,NAME",
+    )?;
     let widest = data.iter().map(CsvRecord::len).max().unwrap_or(0);
     let mut names: Vec<String> = Vec::new();
     for number in 1..widest.max(2) {

@@ -8,7 +8,8 @@ use super::{
 };
 
 /// Explains why Artillery's rate differs from requests divided by time.
-const RATE_IS: &str = "Artillery's rate is the mean of its periods' rates, not requests / time, as readers may assume";
+const RATE_IS: &str =
+    "Artillery's rate is the mean of the rates of its periods, not requests divided by time";
 
 const IDLE_S: f64 = 5.0;
 

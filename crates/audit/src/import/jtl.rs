@@ -30,8 +30,7 @@ pub fn unreadable(line: &str) -> Option<String> {
         .find(|(separator, _)| lower.starts_with(&format!("timestamp{separator}elapsed")));
     if let Some((_, name)) = separator {
         return Some(format!(
-            "these are JMeter's results with {name} between columns: write them with \
-             jmeter.save.saveservice.default_delimiter=, or replace the {name} by commas"
+            "these are JMeter results separated by {name}: write them with jmeter.save.saveservice.default_delimiter=, or replace the {name} by commas"
         ));
     }
     let mut fields = line.split([',', ';', '\t']);
@@ -42,9 +41,7 @@ pub fn unreadable(line: &str) -> Option<String> {
     };
     let has_times = is_number(fields.next(), 13..=13) && is_number(fields.next(), 1..=9);
     (has_times && fields.any(|field| matches!(field, "true" | "false"))).then(|| {
-        "these are JMeter's results without a header line: write them with \
-         jmeter.save.saveservice.print_field_names=true, or add the line \
-         timeStamp,elapsed,label,responseCode,responseMessage,threadName,dataType,success,…"
+        "these JMeter results have no header line: write them with jmeter.save.saveservice.print_field_names=true, or add the line timeStamp,elapsed,label,responseCode,responseMessage,threadName,dataType,success,…"
             .to_owned()
     })
 }
@@ -227,15 +224,15 @@ impl JtlContent {
                 }
             };
             remark(
-                "transactions, which are not counted because their samples are",
+                "transactions, which are not counted because their samples are counted",
                 self.transactions,
             );
             remark(
-                "parts of samples (redirects), which are counted with the sample they belong to",
+                "parts of samples (redirects), which are counted as part of their sample",
                 self.parts,
             );
             remark(
-                "samples that cannot be read, and are in no figure",
+                "samples that cannot be read and are excluded from all figures",
                 self.torn,
             );
         }

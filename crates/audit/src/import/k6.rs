@@ -59,7 +59,7 @@ pub fn read(root: &JsonNode) -> Vec<PrintedReport> {
             .push(row(&metrics, &format!("{{{tags}}}"), label));
     }
     report.remarks.push(
-        "k6's summary does not say when the test was, and of endpoints only what thresholds name"
+        "k6's summary does not contain the date of the test, and includes only endpoints that have thresholds"
             .to_owned(),
     );
     vec![report]

@@ -199,7 +199,7 @@ pub fn users(figure: PrintedFigure) -> Bound {
         figure,
         what: "users",
         contradicts_above: 1.0,
-        because: "a user of Locust's waits for one answer at a time",
+        because: "a Locust user waits for one answer at a time",
         mean: None,
         should_be_full: true,
     }

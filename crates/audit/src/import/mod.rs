@@ -35,9 +35,7 @@ pub use walk::figures;
 
 use locust_csv::CsvKind;
 
-pub const ACCEPTED: &str = "Artillery's console output or its -o JSON; what wrk or wrk2 prints; Locust's CSV files, or its \
-tables of requests, percentiles and errors (also in Markdown); k6's summary as JSON; JMeter's results (JTL) as CSV with a head or as \
-XML; Vegeta's report or results as JSON; oha's or Fortio's JSON; a log of HdrHistogram (.hlog); a Loadline run's folder or its summary.json";
+pub const ACCEPTED: &str = "Artillery's console output or its -o JSON; the output of wrk or wrk2; Locust's CSV files, or its tables of requests, percentiles and errors (also in Markdown); k6's JSON summary; JMeter's results (JTL) as XML or as CSV with a header; Vegeta's report or results as JSON; oha's or Fortio's JSON; an HdrHistogram log (.hlog); a Loadline run's folder or its summary.json";
 
 #[derive(Debug, Clone)]
 pub struct Import {
@@ -56,7 +54,7 @@ impl std::fmt::Display for Unknown {
         if let Some(reason) = &self.reason {
             write!(f, "{reason}; ")?;
         }
-        write!(f, "none of what can be read: {ACCEPTED}")
+        write!(f, "unknown format, expected one of: {ACCEPTED}")
     }
 }
 
@@ -120,7 +118,7 @@ fn of_json(text: &str) -> Result<Import, Unknown> {
     } else if k6::is(&root) {
         known("k6's summary", true, k6::read(&root))
     } else {
-        Err(unknown("this JSON is not a known report".into()))
+        Err(unknown("this JSON is not a report of a known tool".into()))
     }
 }
 

@@ -55,7 +55,7 @@ pub fn read(root: &JsonNode) -> Vec<PrintedReport> {
     let bad: f64 = bad.map(|code| code.value).sum();
     if bad > 0.0 {
         report.remarks.push(format!(
-            "oha calls no answer an error: {bad:.0} with status 400 and above are none here"
+            "oha does not count an answer as an error because of its status: {bad:.0} with status 400 and above are not counted here"
         ));
     }
     report.all.latency = Some(latency(root)).map(|latency| LatencyStats {

@@ -35,7 +35,7 @@ pub fn report(tool: Tool, title: &str, samples: &[RequestSample]) -> Option<Prin
     }
     if by_label.len() > MOST_ROWS {
         report.remarks.push(format!(
-            "{} names, of which the first {MOST_ROWS} have a row of their own",
+            "{} names; only the first {MOST_ROWS} have a row",
             by_label.len()
         ));
         report.cover = super::model::Cover::Some;
@@ -59,7 +59,7 @@ fn over_time(report: &mut PrintedReport, all: &[&RequestSample], tool: Tool) {
     report.began_s = Some(began_s);
     report.ended_s = Some(ended_s);
     let seconds = time(
-        "first request to last answer",
+        "from the first request to the last answer",
         ended_s - began_s,
         report.place,
     );

@@ -158,7 +158,7 @@ fn connections(figure: PrintedFigure) -> Bound {
         what: "connections",
         // The corrected values that wrk adds often change the mean by half.
         contradicts_above: 2.0,
-        because: "wrk adds samples that it has not measured to its latency table before it prints it",
+        because: "wrk adds samples that it did not measure to its latency table before it prints the table",
         mean: None,
         should_be_full: false,
     }

@@ -194,7 +194,7 @@ pub fn finish(run: &mut PrintedReport) {
     run.cover = Cover::Some;
     if let Some(bound) = &mut run.bound {
         bound.contradicts_above = f64::INFINITY;
-        bound.because = "wrk2 counts latency from the moment at which a request was due, so that waiting for a connection is in it";
+        bound.because = "wrk2 measures latency from the moment at which a request was due, so it includes waiting for a connection";
     }
     let uncorrected = run
         .rows

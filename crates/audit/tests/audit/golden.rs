@@ -83,7 +83,7 @@ fn periods_of_different_length_are_remarked() {
         remarks[0]
     );
     assert!(
-        remarks[0].contains("its 2 periods' rates do have the mean 30"),
+        remarks[0].contains("its 2 periods does match 30"),
         "{}",
         remarks[0]
     );

@@ -275,7 +275,7 @@ fn samples_in_a_transaction_are_counted_and_the_transaction_is_not() {
     assert_eq!(rows, ["GET /cart", "GET /thanks", "POST /order"]);
     assert_eq!(
         remarks,
-        ["transactions, which are not counted because their samples are: 1"]
+        ["transactions, which are not counted because their samples are counted counted: 1"]
     );
 }
 
@@ -293,7 +293,7 @@ fn parts_of_a_redirected_sample_are_counted_with_it() {
     assert_eq!(rows, ["login", "login-0", "page-2"]);
     assert_eq!(
         remarks,
-        ["parts of samples (redirects), which are counted with the sample they belong to: 2"]
+        ["parts of samples (redirects), which are counted as part of their sample: 2"]
     );
 }
 
@@ -301,11 +301,11 @@ fn parts_of_a_redirected_sample_are_counted_with_it() {
 fn results_of_jmeter_in_another_layout_are_named() {
     let refused = |text: &str| import::read(text).unwrap_err().to_string();
     assert!(refused("timeStamp\telapsed\tlabel\n1\t2\tx\n").starts_with(
-        "these are JMeter's results with tabs between columns: write them with jmeter.save"
+        "these are JMeter results separated by tabs between columns: write them with jmeter.save"
     ));
     assert!(
         refused("timeStamp;elapsed;label\n1;2;x\n")
-            .starts_with("these are JMeter's results with semicolons between columns")
+            .starts_with("these are JMeter results separated by semicolons between columns")
     );
     assert!(
         refused("1700000000123,1120,home,200,OK,g 1-1,text,true,,5,1,1,1\n")

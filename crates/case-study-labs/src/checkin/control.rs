@@ -71,7 +71,7 @@ const ROWS: [InstanceMetric; 10] = [
     (
         "puma_booted_workers",
         "gauge",
-        "Workers that have booted",
+        "Workers that have started",
         |_, _| 1.0,
     ),
     (
@@ -83,49 +83,49 @@ const ROWS: [InstanceMetric; 10] = [
     (
         "puma_max_threads",
         "gauge",
-        "Threads that there may be",
+        "Maximum number of threads",
         |one, _| one.max_threads as f64,
     ),
     (
         "puma_thread_pool_capacity",
         "gauge",
-        "Threads that could take a request up",
+        "Threads that are ready for a request",
         |one, rendered| rendered.free(one.max_threads) as f64,
     ),
     (
         "puma_busy_threads",
         "gauge",
-        "Threads at work, and requests that wait for one",
+        "Busy threads and requests waiting for a thread",
         |_, rendered| (rendered.busy + rendered.backlog) as f64,
     ),
     (
         "puma_request_backlog",
         "gauge",
-        "Requests that wait for a thread",
+        "Requests waiting for a thread",
         |_, rendered| rendered.backlog as f64,
     ),
     (
         "puma_requests_count",
         "counter",
-        "Requests that were taken up",
+        "Requests that were handled",
         |_, rendered| rendered.taken as f64,
     ),
     (
         "process_cpu_seconds_total",
         "counter",
-        "Time of all cores together",
+        "CPU time of all cores",
         |_, rendered| rendered.cpu_ns as f64 / 1e9,
     ),
     (
         "instance_cores",
         "gauge",
-        "Cores of the instance",
+        "CPU cores of the instance",
         |_, rendered| f64::from(rendered.cores),
     ),
     (
         "instance_cpu_ratio",
         "gauge",
-        "Share of the cores that was busy in the last second",
+        "Share of cores that were busy in the last second",
         |_, rendered| rendered.cpu,
     ),
 ];
@@ -154,7 +154,7 @@ fn metrics(fleet: &Fleet, names: [&str; 2]) -> String {
         &mut text,
         seconds,
         "summary",
-        "How long calls of a downstream took",
+        "Duration of calls to a downstream service",
     );
     let failures = "checkin_downstream_failures_total";
     let mut failed = String::new();
@@ -162,7 +162,7 @@ fn metrics(fleet: &Fleet, names: [&str; 2]) -> String {
         &mut failed,
         failures,
         "counter",
-        "Calls of a downstream that came to nothing",
+        "Failed calls to a downstream service",
     );
     for (instance, _) in &all {
         for (name, calls) in names.iter().zip(instance.calls()) {
@@ -197,7 +197,7 @@ fn waiting(text: &mut String, all: &[(Arc<Instance>, InstanceStats)], names: [&s
         text,
         waiting,
         "gauge",
-        "Threads held while another service works, by that service",
+        "Threads that are waiting for another service, by service",
     );
     for (instance, rendered) in all {
         let index = instance.index;
@@ -213,7 +213,7 @@ fn waiting(text: &mut String, all: &[(Arc<Instance>, InstanceStats)], names: [&s
         text,
         lock,
         "gauge",
-        "Threads that wait for the instance's lock",
+        "Threads waiting for the instance's lock",
     );
     for (instance, rendered) in all {
         let labels = format!("instance=\"{}\",on=\"sessions\"", instance.index);
@@ -227,7 +227,7 @@ fn pool_wait(text: &mut String, all: &[(Arc<Instance>, InstanceStats)]) {
         text,
         name,
         "summary",
-        "How long requests waited for a thread",
+        "Time that requests waited for a thread",
     );
     for (instance, rendered) in all {
         let labels = format!("instance=\"{}\"", instance.index);

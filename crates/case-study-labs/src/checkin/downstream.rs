@@ -107,7 +107,7 @@ pub(super) fn drawn(draws: Draws, n: u64, mean_ns: u64, spread: f64) -> u64 {
 
 impl RemoteService {
     pub(super) fn at(url: &str, patience: Duration) -> Result<Self, String> {
-        let form = "write NAME=URL with a URL of the form http://HOST:PORT";
+        let form = "use NAME=URL with a URL of the form http://HOST:PORT";
         let uri: Uri = url.parse().map_err(|_| form.to_owned())?;
         let host = uri.host().filter(|_| uri.scheme_str() == Some("http"));
         let host = host.ok_or(form)?;
@@ -115,7 +115,7 @@ impl RemoteService {
         let bare = host.trim_start_matches('[').trim_end_matches(']');
         let mut addresses = (bare, port)
             .to_socket_addrs()
-            .map_err(|cause| format!("{host} cannot be found: {cause}"))?;
+            .map_err(|cause| format!("{host} cannot be resolved: {cause}"))?;
         Ok(Self {
             address: addresses
                 .next()

@@ -79,17 +79,13 @@ impl CheckInConfig {
             control_port: given.value("control-port", "0", lab_config::port)?,
         };
         if let (None, Some(text)) = (settings.autoscale, options.extra("time")) {
-            return Err(bad(
-                "time",
-                text,
-                "time= has an effect only together with autoscale=",
-            ));
+            return Err(bad("time", text, "time= requires autoscale="));
         }
         if let Some(rule) = settings.autoscale
             && (rule.up_to as u64) < settings.instances
         {
             let text = options.extra("autoscale").unwrap_or_default();
-            let advice = format!("there are {} instances already", settings.instances);
+            let advice = format!("there are already {} instances", settings.instances);
             return Err(bad("autoscale", text, advice));
         }
         Ok(settings)
@@ -107,9 +103,7 @@ pub(super) fn services(
         let (name, url) = text.split_once('=').unwrap_or((text, ""));
         let Some(&name) = names.iter().find(|known| **known == name) else {
             let known = names.join(", ");
-            return Err(refuse(format!(
-                "write NAME=URL; the lab calls only {known}"
-            )));
+            return Err(refuse(format!("use NAME=URL; the lab calls only {known}")));
         };
         if services.iter().any(|(other, _)| *other == name) {
             return Err(refuse(format!("{name} is named twice")));
@@ -123,13 +117,14 @@ fn pauses(text: &str) -> Result<Option<Pauses>, String> {
     if text == "none" {
         return Ok(None);
     }
-    let form = "write how long each is and how often one comes, for example 120ms/4s, or none";
+    let form = "use the length and the interval of the pauses, for example 120ms/4s, or none";
     let (length, every) = text.split_once('/').ok_or(form)?;
     let length_ns = units::duration_above_zero(length)?;
     let every_ns = units::duration_above_zero(every)?;
     if length_ns > every_ns / 2 {
         return Err(
-            "a pause may last at most half of the time from one pause to the next".to_owned(),
+            "a pause must be at most half as long as the time between the starts of two pauses"
+                .to_owned(),
         );
     }
     Ok(Some(Pauses {
@@ -139,7 +134,7 @@ fn pauses(text: &str) -> Result<Option<Pauses>, String> {
 }
 
 fn hurry(text: &str) -> Result<u64, String> {
-    let form = "write how many times as fast the platform's time goes, for example 60x";
+    let form = "set how many times faster the platform's time runs, for example 60x";
     let number = text.strip_suffix('x').ok_or(form)?;
     units::count(number, 1..=1_000).map_err(|_| form.to_owned())
 }
@@ -147,7 +142,7 @@ fn hurry(text: &str) -> Result<u64, String> {
 impl Autoscale {
     /// Parses `cpu>60% 3x60s up-to 32`.
     fn read(text: &str) -> Result<Self, String> {
-        let form = "write for example cpu>60% 3x60s up-to 32: the CPU share to exceed, how many checks in a row must exceed it and how far apart they are, and the maximum number of instances";
+        let form = "use for example cpu>60% 3x60s up-to 32: the CPU share to exceed, the number and interval of checks that must exceed it, and the maximum number of instances";
         let words: Vec<&str> = text.split_whitespace().collect();
         let [cpu, looks, "up-to", most] = words[..] else {
             return Err(form.to_owned());

@@ -41,15 +41,15 @@ fn servers(platform: &Platform) -> String {
     };
     let seconds = |ns: u64| ns as f64 / 1e9;
     let busy = all.iter().map(|one| seconds(one.busy_ns)).collect();
-    rows(SECONDS, "counter", "Time of all cores together", busy);
+    rows(SECONDS, "counter", "CPU time of all cores", busy);
     let cores = all.iter().map(|one| one.cpus).collect();
-    rows(CORES, "gauge", "Cores of the server", cores);
+    rows(CORES, "gauge", "CPU cores of the server", cores);
     let requests = all.iter().map(|one| one.requests as f64).collect();
-    rows(REQUESTS, "counter", "Requests that were taken up", requests);
+    rows(REQUESTS, "counter", "Requests that were handled", requests);
     let held = all.iter().filter_map(|one| one.held_back_ns).map(seconds);
     let held: Vec<f64> = held.collect();
     if !held.is_empty() {
-        let help = "Time for which the quota of its group held it back";
+        let help = "Time for which the quota of the control group throttled the server";
         rows(THROTTLED, "counter", help, held);
     }
     text
@@ -64,7 +64,7 @@ fn shared(resource: &OfShared, name: &str, what: &str) -> String {
     row(
         SECONDS,
         "counter",
-        "Time of all cores together",
+        "CPU time of all cores",
         resource.busy_ns as f64 / 1e9,
     );
     row(CORES, "gauge", "Its cores", f64::from(resource.cores));

@@ -257,7 +257,7 @@ async fn search(
             // Ignoring an unknown parameter would return the result of a different search.
             _ => {
                 return Err(FhirError::invalid(format!(
-                    "unknown search parameter {key}; known are name, _count"
+                    "unknown search parameter {key}; supported are name, _count"
                 )));
             }
         }

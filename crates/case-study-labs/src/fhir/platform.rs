@@ -226,7 +226,7 @@ impl ServerState {
 }
 
 fn cpus(text: &str) -> Result<f64, String> {
-    let form = "write a whole number of cores from 1 to 256, or a fraction of one core, at least 0.01, for example 0.25";
+    let form = "use a whole number of cores from 1 to 256, or a fraction of one core, at least 0.01, for example 0.25";
     let cpus: f64 = text.parse().map_err(|_| form.to_owned())?;
     let is_part = (0.01..1.0).contains(&cpus);
     let is_whole = (1.0..=256.0).contains(&cpus) && cpus.fract() == 0.0;

@@ -37,7 +37,7 @@ const NAME: &str = "pepeunit";
 
 pub(crate) const LAB: LabEntry = LabEntry {
     name: NAME,
-    help: "platform for devices: page, REST and GraphQL over HTTP, and an MQTT broker for units; latency, workers, capacity, throttle, hurry, crash-at, break=RULE, …",
+    help: "platform for devices: page, REST and GraphQL over HTTP, and an MQTT broker for units; options are latency, workers, capacity, throttle, hurry, crash-at, break=RULE, …",
     extra: &[
         "latency",
         "workers",

@@ -158,7 +158,7 @@ fn unknown_names_are_reported_with_known_ones() {
     };
     assert_eq!(
         text(start("smu", &LabOptions::default())),
-        r#"unknown lab "smu"; the labs are sum, fhir, shortener, checkin, pepeunit, mqtt, truth"#
+        r#"unknown lab "smu": the available labs are sum, fhir, shortener, checkin, pepeunit, mqtt, truth"#
     );
     let extra = |name: &str| LabOptions {
         extra: vec![(name.to_owned(), String::new())],

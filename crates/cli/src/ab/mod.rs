@@ -187,15 +187,15 @@ impl Ab<'_> {
                 let cause = made.reason.unwrap_or_default();
                 return Err(CommandError {
                     lines: vec![format!(
-                        "the measurement of {} is INVALID, as the one before it: {cause}",
+                        "the measurement of {} is INVALID, like the previous one: {cause}",
                         made.run
                     )],
                     code: exit::INVALID,
                 });
             }
-            log::say(format_args!("{place}, {name}  is repeated"));
+            log::say(format_args!("{place}, {name}  is being repeated"));
         }
-        Err(CommandError::could_not_run("no run was made"))
+        Err(CommandError::could_not_run("no run was completed"))
     }
 
     fn once(&mut self, side: usize) -> Result<RunAttempt, CommandError> {
@@ -229,7 +229,7 @@ impl Ab<'_> {
         let requests = &entrant.summary.requests;
         if requests.ok + requests.failed == 0 {
             return Err(CommandError::could_not_run(format!(
-                "no request of {} was ever answered: is {} there?",
+                "no request to {} was answered: check that {} is running",
                 entrant.name, target.name
             )));
         }
@@ -257,7 +257,7 @@ impl Ab<'_> {
         let mut comparison = match end {
             AbEnd::Signal(signal) => {
                 log::say(format_args!(
-                    "stopped by a signal: {pairs} of {} pairs were made, and are kept with the tag {tag}",
+                    "stopped by a signal: {pairs} of {} pairs were completed and are stored with the tag {tag}",
                     self.args.pairs
                 ));
                 return Ok(exit::of_signal(signal));
@@ -269,7 +269,7 @@ impl Ab<'_> {
             }
         };
         comparison.notes.push(format!(
-            "{pairs} pairs in turns, of {} at most; the runs have the tag {tag}. Intervals are adjusted for repeated analyses (overall false-positive rate at most 5 %)",
+            "{pairs} pairs in alternating order, at most {}; the runs have the tag {tag}. Intervals are adjusted for repeated analyses (overall false-positive rate at most 5 %)",
             self.args.pairs
         ));
         log::summary(&console::comparison_in(&comparison, log::columns()));

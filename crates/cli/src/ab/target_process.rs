@@ -44,7 +44,7 @@ impl TargetProcess {
         url: &str,
     ) -> Result<TargetProcess, CommandError> {
         let (base, path) = Base::of_url(url).map_err(|cause| {
-            CommandError::bad_input(format!("--{side}: {cause}, which --{side}-cmd needs"))
+            CommandError::bad_input(format!("--{side}: {cause}, but --{side}-cmd needs it"))
         })?;
         Ok(TargetProcess {
             side,
@@ -59,7 +59,7 @@ impl TargetProcess {
         let TargetProcess { side, url, .. } = self;
         if self.answers() {
             return Err(CommandError::could_not_run(format!(
-                "{url} responds before --{side}-cmd was started: stop the process that listens there, or remove --{side}-cmd"
+                "{url} already responds before --{side}-cmd starts: stop the process that listens there, or remove --{side}-cmd"
             )));
         }
         let cannot = |error: io::Error| {
@@ -78,14 +78,14 @@ impl TargetProcess {
             let ended = group.child.try_wait().map_err(cannot)?;
             if let Some(status) = ended.filter(|status| !status.success()) {
                 return Err(CommandError::could_not_run(format!(
-                    "--{side}-cmd ended ({status}) before {url} responded: its output is in {}",
+                    "--{side}-cmd exited ({status}) before {url} responded: see its output in {}",
                     log.display()
                 )));
             }
             pause();
         }
         Err(CommandError::could_not_run(format!(
-            "{url} does not respond a minute after --{side}-cmd was started: its output is in {}",
+            "{url} does not respond one minute after --{side}-cmd started: see its output in {}",
             log.display()
         )))
     }

@@ -75,14 +75,14 @@ fn found<'a>(
     let reach = scaling.reach();
     if reach > MOST {
         return Err(format!(
-            "they are {} times what was tested; beyond {MOST:.0} times another limit may come first: test more than {}",
+            "they are {} times the tested size, and beyond {MOST:.0} times another limit may come first: test more than {}",
             units::decimal(tenths(reach)),
             describe(scaling.tested)
         ));
     }
     if let Some(other) = rows.iter().find(|row| row.target.is_some()) {
         return Err(format!(
-            "{} loads a service of its own, so what was tested is not one service",
+            "{} loads a different service, so the test does not cover a single service",
             other.name
         ));
     }
@@ -91,13 +91,13 @@ fn found<'a>(
         .filter(|row| row.verdict != StageVerdict::NotRun);
     let Some(failed) = ran.into_iter().find(|row| !row.verdict.holds()) else {
         return Err(
-            "no stage failed, so the tested service may sustain more, and how much is unknown"
+            "no stage failed: the tested service may sustain more, but how much is unknown"
                 .to_owned(),
         );
     };
     if failed.verdict != StageVerdict::Fail {
         return Err(format!(
-            "{} came out as {}, so the limit was not measured",
+            "{} ended as {}, so the limit was not measured",
             failed.name,
             failed.verdict.word()
         ));
@@ -106,7 +106,7 @@ fn found<'a>(
     let [of_held, of_failed] = [held, failed].map(|row| {
         row.planned.as_ref().ok_or_else(|| {
 format!(
-"{} plans no rate, and only a load that does not wait for the service shows what it sustains",
+"{} has no rate, and only load that does not wait for the service can show its capacity",
 row.name
 )
 })
@@ -114,13 +114,13 @@ row.name
     let planned = [of_held?, of_failed?];
     if planned[0].arrivals_per_second >= planned[1].arrivals_per_second {
         return Err(format!(
-            "{} failed with no more load than {} held with",
+            "{} failed at a load no higher than one at which {} held",
             failed.name, held.name
         ));
     }
     if skipped > 0 {
         return Err(format!(
-            "{} holds because the plan's own cap turned {} arrivals away",
+            "{} holds only because the cap in the plan turned away {} arrivals",
             held.name,
             units::count(skipped)
         ));
@@ -146,7 +146,7 @@ fn sustained<'a>(
         .zip(rows)
         .filter(|(_, row)| row.verdict.holds());
     let Some((stage, row)) = held.max_by(|(_, a), (_, b)| rate(a).total_cmp(&rate(b))) else {
-        return Err("no stage holds, so the capacity is below all of them".to_owned());
+        return Err("no stage holds, so the capacity is below all of their loads".to_owned());
     };
     let skipped = match &stage.outcome {
         StageOutcome::Ran { page, .. } => page.summary.arrivals.as_ref(),
@@ -158,7 +158,7 @@ fn sustained<'a>(
 fn limit(tested: Deployment, failed: &StageRow) -> Result<&Reached, String> {
     let Some(saturation) = &failed.saturation else {
         return Err(format!(
-            "the service was not measured in {}, so the bottleneck is unknown: name its metrics under `server`",
+            "the service was not measured in {}, so the bottleneck is unknown: list its metrics under `server`",
             failed.name
         ));
     };
@@ -171,20 +171,20 @@ fn limit(tested: Deployment, failed: &StageRow) -> Result<&Reached, String> {
     };
     if let ResourceScope::Shared(what) = ResourceScope::from_reached(reached) {
         return Err(format!(
-            "the bottleneck is {what}, and more instances do not add to it"
+            "the bottleneck is {what}, and more instances do not increase it"
         ));
     }
     let (of, instances) = (reached.all_instances, tested.instances as usize);
     let measured = format!(
-        "the {} ({}) was measured on {of} and `tested` says {instances}",
+        "the {} ({}) was measured on {of}, but `tested` declares {instances}",
         reached.resource, reached.source
     );
     if of > instances {
-        return Err(format!("{measured}: correct the one that is wrong"));
+        return Err(format!("{measured}: correct the wrong number"));
     }
     if of < instances {
         return Err(format!(
-            "{measured}: it is unknown whether each instance has its own, so measure every instance"
+            "{measured}: it is unknown whether the instances share it, so measure every instance"
         ));
     }
     Ok(reached)
@@ -246,8 +246,7 @@ fn sentence(scaling: Scaling, found: &LimitEvidence<'_>) -> String {
         format!("between {arrivals} arrivals and between {requests} requests per second")
     };
     format!(
-        "Estimate, not measured: the limit of {} is {between}, {} times that of what was tested, \
-         which holds with {} and does not with {}.",
+        "Estimate, not measured: the limit of {} is {between}, {} times that of the tested service. The tested service held with {} and failed with {}.",
         describe(scaling.target),
         units::decimal(hundredths(times)),
         found.held.name,
@@ -260,7 +259,7 @@ fn assumptions(scaling: Scaling, found: &LimitEvidence<'_>) -> Vec<String> {
     let (tested, target) = (scaling.tested, scaling.target);
     let mut texts = vec![
         format!(
-            "Each instance has its own bottleneck: {} ({}), on {} of {} instances. Capacity is assumed to grow linearly with the available part of the instances: {} were tested, the target has {}.",
+            "Each instance has its own bottleneck: {} ({}), on {} of {} instances. Capacity is assumed to grow linearly with the part of the instances available to this load: {} were tested, the target has {}.",
             reached.resource,
             reached.source,
             reached.instances,
@@ -269,26 +268,26 @@ fn assumptions(scaling: Scaling, found: &LimitEvidence<'_>) -> Vec<String> {
             left(target)
         ),
         format!(
-            "Where the limit is between {} and {} was not measured, so the estimate is a range too. It does not cover chance and is not a confidence interval.",
+            "The limit is somewhere between {} and {}, so the estimate is a range too. It does not account for chance and is not a confidence interval.",
             found.held.name, found.failed.name
         ),
     ];
     texts.extend(reached.held_by.as_ref().map(|who| {
         format!(
-            "{who}, which the threads wait for, handles {reach} times the load at the same speed."
+            "{who}, which the threads wait for, handles {reach} times the load without slowing down."
         )
     }));
     texts.push(format!(
-"What all instances share (databases, caches, locks, networks, load balancers) handles {reach} times the load. None of it was tested with that."
+"Resources shared by all instances (databases, caches, locks, networks, load balancers) handle {reach} times the load. None of them was tested at that load."
 ));
     texts.push(
-"All instances are equal, the load is distributed as in this test, and other load on them costs as much as this one."
+"All instances are equal, the load is distributed as in this test, and each request of the other load costs as much as one of this load."
 .to_owned(),
 );
-    texts.push("Scenarios come in the same proportion.".to_owned());
+    texts.push("Scenarios are in the same proportion as in this test.".to_owned());
     texts.extend(found.held.elapsed_ns.map(|ns| {
         format!(
-            "A load that is sustained for {} can be sustained for any duration.",
+            "A load that was sustained for {} can be sustained indefinitely.",
             units::duration(ns / plan::units::SECOND * plan::units::SECOND)
         )
     }));

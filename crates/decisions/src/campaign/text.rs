@@ -78,9 +78,9 @@ pub(super) fn sentence(rows: &[StageRow], identity: &Identity) -> String {
         };
         sentences.extend(match recovered(cool_down) {
             Some(_) if row.verdict.holds() => None,
-            Some(text) => Some(format!("After {} the service was back {text}.", row.name)),
+            Some(text) => Some(format!("After {} the service recovered {text}.", row.name)),
             None if cool_down.unmeasured.is_some() => Some(format!(
-                "Whether the service recovered after {} is unknown: the probes were INVALID ({}).",
+                "It is unknown whether the service recovered after {}: the probes were INVALID ({}).",
                 row.name,
                 cool_down.unmeasured.as_deref().unwrap_or_default()
             )),
@@ -162,7 +162,7 @@ pub(super) fn recommendations(
     for row in rows {
         if row.cool_down.as_ref().is_some_and(CoolDown::is_not_back) {
             texts.push(format!(
-                "Find out why the service does not recover by itself after {}: until then an overload needs manual help.",
+                "Find out why the service does not recover by itself after {}: until then, an overload needs manual intervention.",
                 row.name
             ));
         }
@@ -196,7 +196,7 @@ fn of_service(group: &[(usize, &StageRow)], rows: &[StageRow], with: &str) -> Op
     let better = bad.and_then(|(number, _)| mended(rows, *number));
     Some(match (highest(group), bad, better) {
         (_, Some((_, bad)), Some(better)) => format!(
-            "The cause of the failure of {} is fixed{}: {} holds.",
+            "The cause of the failure of {} has been fixed{}: {} holds.",
             bad.name,
             better
                 .target
@@ -205,7 +205,7 @@ fn of_service(group: &[(usize, &StageRow)], rows: &[StageRow], with: &str) -> Op
             better.name
         ),
         (Some(good), Some((_, bad)), None) => format!(
-            "Do not plan for more than {}{with} until the cause of the failure of {} is fixed; then run the campaign again.",
+            "Do not plan for more than {}{with} until you have fixed the cause of the failure of {}; then run the campaign again.",
             load_of(good),
             bad.name
         ),
@@ -215,7 +215,7 @@ fn of_service(group: &[(usize, &StageRow)], rows: &[StageRow], with: &str) -> Op
         ),
         (Some(good), None, _) if group.iter().all(|(_, row)| row.verdict.holds()) => {
             format!(
-                "Proceed{with}: all {}stages hold, up to {}.",
+                "Proceed{with}: all {}stages held, up to {}.",
                 if with.is_empty() { "" } else { "of its " },
                 load_of(good)
             )
@@ -235,7 +235,7 @@ fn timeout(summary: &Summary, row: &StageRow) -> Option<String> {
     let ns = figure.ns.filter(|_| !figure.too_few)?;
     let chosen = TIMEOUTS_MS.iter().find(|ms| **ms * 1_000_000 > 2 * ns)?;
     Some(format!(
-        "Callers can time out after {}: 99.99 % of the responses took at most {} in {}, and later responses are unlikely.",
+        "Callers can time out after {}: 99.99 % of the responses took at most {} in {}, so later responses are unlikely.",
         units::time(chosen * 1_000_000),
         units::time(ns),
         row.name

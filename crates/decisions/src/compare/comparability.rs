@@ -70,7 +70,7 @@ pub fn incompatibilities(baseline: &Side, candidate: &Side) -> Vec<Incompatibili
 pub(crate) fn fault(summary: &Summary, run: Option<&Run>) -> Option<String> {
     let how = match summary.run.state {
         RunState::Complete => None,
-        RunState::Running => Some("is running, or was killed".to_owned()),
+        RunState::Running => Some("is still running, or was killed".to_owned()),
         RunState::Interrupted => {
             let by = summary.run.ended_by.as_deref().unwrap_or("somebody");
             Some(format!("was ended early: {by}"))
@@ -80,7 +80,7 @@ pub(crate) fn fault(summary: &Summary, run: Option<&Run>) -> Option<String> {
         let loss = summary.lost.first()?;
         let (from, to) = (clock(loss.from_ns), clock(loss.to_ns));
         Some(format!(
-            "lost a node: from {from} to {to} its load was not the plan's"
+            "lost a node: from {from} to {to} its load differed from the plan"
         ))
     });
     let how = how.or_else(|| {
@@ -149,7 +149,7 @@ fn tool(first: &ComparedRun, other: &ComparedRun) -> Option<String> {
     let (a, b) = (measured_by(&first.summary), measured_by(&other.summary));
     if a != b {
         return Some(format!(
-            "{} was measured by {a} and {} by {b}: they define times differently",
+            "{} was measured by {a} and {} by {b}, and these tools define times differently",
             first.name, other.name
         ));
     }
@@ -217,7 +217,7 @@ fn data(first: &ComparedRun, other: &ComparedRun) -> Option<String> {
         others.any(|other| other.sha256 != file.sha256)
     })?;
     Some(format!(
-        "{} was not the same in {} and in {}",
+        "{} was different in {} and in {}",
         changed.path, first.name, other.name
     ))
 }

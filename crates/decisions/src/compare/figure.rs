@@ -39,7 +39,7 @@ pub fn read(text: &str) -> Result<Subject, GrammarError> {
         | Metric::Unsent
         | Metric::LatenessP99
         | Metric::Messages(_)
-        | Metric::Server(..) => Some("runs are compared by times, errors and rate"),
+        | Metric::Server(..) => Some("only times, errors and rate of runs can be compared"),
     };
     if let Some(message) = fault {
         return Err(GrammarError {
@@ -108,13 +108,15 @@ pub fn without_row(subject: &Subject, baseline: &Side, candidate: &Side) -> Opti
     let run = runs.find(|run| subject.row(run).is_none())?;
     let rows = subject.rows(run);
     let what = match &subject.of {
-        Some(of) if subject.fitting(of, rows).count() > 1 => "has several such rows: name one of",
-        Some(_) => "has no such row; there are",
-        None => "has several of them: name one with `of`, of",
+        Some(of) if subject.fitting(of, rows).count() > 1 => {
+            "has several rows of this kind: choose one of"
+        }
+        Some(_) => "has no such row; available are",
+        None => "has several of them: choose one with `of`, from",
     };
     let known: Vec<String> = rows.iter().map(|row| quoted(&row.text)).collect();
     Some(if known.is_empty() {
-        format!("{} has no such rows at all", run.name)
+        format!("{} has no rows of this kind", run.name)
     } else {
         format!("{} {what} {}", run.name, known.join(", "))
     })
@@ -254,11 +256,11 @@ impl Subject {
 
     pub(super) fn missing(&self, entrant: &ComparedRun) -> &'static str {
         let Some(row) = self.row(entrant) else {
-            return "has no such row, or several";
+            return "has no such row, or more than one";
         };
         let figure = match self.metric {
             Metric::Time(_, Stat::Quantile(q)) if !is_kept(q) && entrant.run.is_some() => {
-                return "has too few requests beyond this percentile, or no responses there";
+                return "has too few requests beyond this percentile, or no responses";
             }
             Metric::Time(span, Stat::Quantile(q)) => {
                 stats(row, span).and_then(|stats| percentile(stats, q))
@@ -268,9 +270,7 @@ impl Subject {
         };
         match figure {
             Some(figure) if figure.thin.is_some() || figure.too_few => TOO_FEW,
-            Some(figure) if figure.no_answer || figure.at_least_ns.is_some() => {
-                "has no responses there"
-            }
+            Some(figure) if figure.no_answer || figure.at_least_ns.is_some() => "has no responses",
             _ if self.has_few(row) => TOO_FEW,
             _ => "does not report it",
         }

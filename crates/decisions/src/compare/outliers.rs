@@ -43,7 +43,7 @@ pub(super) fn find(baseline: &Side, candidate: &Side) -> Vec<String> {
             };
             let stretch = stretch(run).map_or_else(String::new, |stretch| format!("; {stretch}"));
             reported.push(format!(
-"{} of {} differs from the other runs of its group: {} {}, the others about {}{stretch}",
+"{} of {} differs from the other runs in its group: {} {}, the others about {}{stretch}",
 run.name,
 side.name,
 subject.text,
@@ -83,7 +83,7 @@ fn stretch(entrant: &ComparedRun) -> Option<String> {
         return None;
     }
     Some(format!(
-        "from {} to {} it differed from the rest of the run: half of the requests took {} or less, otherwise {}",
+        "from {} to {} the run differed from its other parts: half of the requests took at most {}, otherwise {}",
         units::moment(first.0.from_ns),
         units::moment(last.0.to_ns),
         units::time(there as u64),

@@ -80,7 +80,7 @@ pub(super) fn judged(compared: &Compared, config: &CompareConfig) -> String {
         .change
         .and_then(|change| Some((change, change.interval?)))
     else {
-        return "INCONCLUSIVE: no interval, because the variation by chance is unknown".to_owned();
+        return "INCONCLUSIVE: no interval, because the random variation is unknown".to_owned();
     };
     if change.confidence < judge::least(config) {
         return "INCONCLUSIVE: too few runs for a useful interval".to_owned();
@@ -110,7 +110,7 @@ pub(super) fn judged(compared: &Compared, config: &CompareConfig) -> String {
             )
         }
         FigureOutcome::Inconclusive if low > bound => format!(
-            "INCONCLUSIVE: beyond {margin}, but among this many figures one may be by chance (p {:.2})",
+            "INCONCLUSIVE: beyond {margin}, but with this many figures one may be so by chance (p {:.2})",
             change.p_beyond_margin.unwrap_or(1.0)
         ),
         FigureOutcome::Inconclusive => format!("INCONCLUSIVE: {margin} is within the interval"),
@@ -145,7 +145,7 @@ pub(super) fn unknown(subject: &Subject, baseline: &Side, candidate: &Side) -> S
     let mut runs = baseline.runs.iter().chain(&candidate.runs);
     match runs.find(|run| subject.value(run).is_none()) {
         Some(run) => format!("INCONCLUSIVE: {} {}", run.name, subject.missing(run)),
-        None => "INCONCLUSIVE: there is no ratio to a value of zero".to_owned(),
+        None => "INCONCLUSIVE: a ratio to zero is not defined".to_owned(),
     }
 }
 
@@ -163,20 +163,20 @@ let least = statistics::smallest_p(first, second);
 let most = ((1.0 - confidence) / least).floor() as usize;
 (judged > most).then(|| {
 format!(
-"{first} and {second} runs are too few to judge {judged} figures together: name {} with --metric, or make more runs",
+"{first} and {second} runs are too few to judge {judged} figures together: choose {} with --metric, or make more runs",
 if most == 1 { "one".to_owned() } else { format!("at most {most}") }
 )
 })
 }
 Method::FewRuns => Some(format!(
-"a hint: {first} and {second} runs are too few to separate a change from chance. Make at least 4 of each (5 are better)"
+"a hint: {first} and {second} runs are too few to tell a change from chance. Make at least 4 of each (5 are better)"
 )),
 Method::SingleRuns => Some(
-"a hint: one run of each. The intervals come from the variation within each run and say nothing about how much repeated runs differ; make 5 of each"
+"a hint: one run of each. The intervals show the variation within each run, not between repeated runs; make 5 of each"
 .to_owned(),
 ),
 Method::SingleFigures => Some(
-"a hint: one figure of each, and the variation by chance is unknown; make 5 runs of each".to_owned(),
+"a hint: one figure of each, and the random variation is unknown; make 5 runs of each".to_owned(),
 ),
 }
 }
@@ -193,10 +193,10 @@ pub(super) fn sentence(
         those.join(", ")
     };
     let sentence = match verdict {
-        _ if judged.is_empty() => "no figure that could be judged was measured".to_owned(),
+        _ if judged.is_empty() => "none of the figures to judge was measured".to_owned(),
         FigureOutcome::Regressed => format!("worse by more than the margin: {}", of(verdict)),
         FigureOutcome::Inconclusive => {
-            format!("undecided whether there is a regression of {}", of(verdict))
+            format!("it is undecided whether {} became worse", of(verdict))
         }
         FigureOutcome::NoRegression => {
             format!(

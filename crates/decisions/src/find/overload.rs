@@ -25,7 +25,7 @@ pub(super) fn describe(
     let nearest = rows.first()?;
     if rows.iter().any(|row| is_held_up_by_us(row, held)) {
         return Some(format!(
-            "{fails} at {level}: requests wait for one of the test's own connections, and are answered as quickly as at lower levels (to allow more connections: --connections)"
+            "{fails} at {level}: requests wait for a free connection of the test, but are answered as quickly as at lower levels (to allow more connections, use --connections)"
         ));
     }
     let unbounded = unbounded(rows, held);
@@ -47,7 +47,7 @@ pub(super) fn describe(
             } else {
                 ""
             };
-            format!("{rises}the service keeps up: {fails} at {level}{above}")
+            format!("{rises}the service keeps up, but {fails} at {level}{above}")
         }
         _ => format!("{fails} at {level}"),
     })
@@ -64,7 +64,7 @@ fn errors(row: &ProbeRow, slos: &[String], level: &str) -> Option<String> {
     let reason = &cause.reason;
     is_it.then(|| match cause.class.as_str() {
         "failed" if reason.starts_with("status ") => {
-            format!("errors: {share} of requests get {reason} at {level}")
+            format!("errors: {share} of requests fail with {reason} at {level}")
         }
         "failed" => format!("errors: {share} of the answers fail at {level}: {reason}"),
         "timeout" | "unfinished" => format!("timeouts: {share} at {level}: {reason}"),
@@ -128,7 +128,7 @@ fn unbounded(rows: &[&ProbeRow], held: &[&ProbeRow]) -> Option<String> {
             units::rate(*answered)
         ),
         _ => format!(
-            "responses never exceed {}/s, whatever the load",
+            "responses never exceed {}/s, even at higher load",
             units::rate(most(&answered).max(held_most(|row| row.answered)))
         ),
     };
@@ -143,7 +143,7 @@ fn unbounded(rows: &[&ProbeRow], held: &[&ProbeRow]) -> Option<String> {
             one.limit
         ),
         Some((one, _)) => format!(
-            "{never}; at its limit first: {} ({}: {})",
+            "{never}; first resource at its limit: {} ({}: {})",
             one.resource, one.source, one.limit
         ),
         None => never,

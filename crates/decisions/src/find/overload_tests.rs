@@ -77,7 +77,7 @@ fn answers_that_do_not_grow_with_what_comes_are_an_overload() {
     rows[0].backlog_growth = Some(7.0);
     assert_eq!(
         text(&rows),
-        "latency grows without bound: responses never exceed 418/s, whatever the load"
+        "latency grows without bound: responses never exceed 418/s, even at higher load"
     );
     assert_eq!(
         text(&rows[..1]),
@@ -96,20 +96,20 @@ fn a_resource_is_named_where_it_was_seen_at_its_limit() {
     rows[1].saturated = Some(reached("connection pool", "app", "0 of 10 left"));
     assert_eq!(
         text(&[row(420.0, 420.0, 395.0, [0.4, 0.0]), rows[1].clone()]),
-        "latency grows without bound: responses never exceed 418/s, whatever the load; at its limit first: connection pool (app: 0 of 10 left)"
+        "latency grows without bound: responses never exceed 418/s, even at higher load; first resource at its limit: connection pool (app: 0 of 10 left)"
     );
 }
 
 #[test]
 fn a_service_that_answers_what_comes_keeps_up_whatever_it_takes() {
     let nearest = row(420.0, 421.0, 420.0, [0.02, 0.0]);
-    let alone = "latency rises but the service keeps up: `p99 < 200ms` is 240 ms at 420/s";
+    let alone = "latency rises but the service keeps up, but `p99 < 200ms` is 240 ms at 420/s";
     assert_eq!(text(std::slice::from_ref(&nearest)), alone);
     let [_, far] = overloaded();
     let farther = row(840.0, 840.0, 425.0, [0.9, 0.0]);
     assert_eq!(
         text(&[nearest, far, farther]),
-        format!("{alone}; far above, responses never exceed 425/s, whatever the load")
+        format!("{alone}; far above, responses never exceed 425/s, even at higher load")
     );
 }
 
@@ -128,7 +128,7 @@ fn errors_are_named_by_cause() {
     let of = |class, reason| text(&[with_cause(failing(), class, reason, 0.12)]);
     assert_eq!(
         of("failed", "status 503"),
-        "errors: 12.0 % of requests get status 503 at 420/s"
+        "errors: 12.0 % of requests fail with status 503 at 420/s"
     );
     assert_eq!(
         of("failed", "body is no JSON"),
@@ -169,7 +169,7 @@ fn what_held_was_answered_as_well() {
     let held = [row(419.0, 419.0, 421.0, [0.0, 0.0])];
     assert_eq!(
         described(&rows, &held, &SLOS),
-        "latency grows without bound: responses never exceed 421/s, whatever the load"
+        "latency grows without bound: responses never exceed 421/s, even at higher load"
     );
     rows[1].saturated = Some(reached(THREADS, "puma", "0 of 5 left"));
     let reported = described(&rows, &held, &SLOS);
@@ -204,6 +204,6 @@ fn latency_rises_only_where_a_time_fails() {
     let full = row(420.0, 421.0, 420.0, [0.6, 0.0]);
     assert_eq!(
         described(&[full], &[], &["server.host.cpu < 50%", "errors < 1%"]),
-        "the service keeps up: `p99 < 200ms` is 240 ms at 420/s"
+        "the service keeps up, but `p99 < 200ms` is 240 ms at 420/s"
     );
 }

@@ -144,7 +144,7 @@ impl SearchResult {
         self.sentence = match &self.scaling {
             Some(scaling) => scaling.describe(levels),
             None => format!(
-                "{} of the {} numbers of users that are needed were measured, so scaling is unknown",
+                "only {} of the {} required numbers of users were measured, so scaling is unknown",
                 levels.len(),
                 statistics::LEAST_LEVELS
             ),
@@ -210,21 +210,21 @@ impl SearchResult {
                 self.so_far()
             ),
             Ending::GeneratorLimited if self.last_pass.is_some() => format!(
-                "{}, generator-limited: this machine cannot send more",
+                "{}, generator-limited: this machine cannot send more load",
                 self.so_far()
             ),
             Ending::GeneratorLimited => {
                 "unknown: this machine cannot send even the lowest load as planned".to_owned()
             }
             Ending::GeneratorDisturbed => format!(
-                "no result: this machine was repeatedly busy with something else, so nothing could be measured (measurement INVALID){held}"
+                "no result: other work kept this machine busy, so nothing could be measured (measurement INVALID){held}"
             ),
             Ending::Drifts => self.drifts(),
             Ending::OutOfBudget => format!("no result within the budget: {}", self.so_far()),
             Ending::Died => {
                 let at = self.probes.last().map(|row| self.varied.level(row.level));
                 format!(
-                    "no result: the service stopped responding after {}; search ended{held}",
+                    "no result: the service stopped responding after {}; the search ended{held}",
                     at.unwrap_or_default()
                 )
             }
@@ -248,11 +248,13 @@ impl SearchResult {
                 format!(" and answered {}/s", units::rate(rate))
             });
             format!(
-                ": {} held first and failed later{answered}",
+                ": {} held first, but failed later{answered}",
                 self.varied.level(row.level)
             )
         });
-        format!("no result: the service drifts. It got {word} during the search{contradiction}")
+        format!(
+            "no result: the service is not stable. It became {word} during the search{contradiction}"
+        )
     }
 
     fn so_far(&self) -> String {

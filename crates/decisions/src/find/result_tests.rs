@@ -90,7 +90,7 @@ fn an_end_without_an_answer_says_what_is_known() {
     let (reported, above, code) = ended(&[(100.0, true, true)], &SearchEnd::GeneratorLimited);
     assert_eq!(
         reported,
-        "at least 100/s, generator-limited: this machine cannot send more"
+        "at least 100/s, generator-limited: this machine cannot send more load load"
     );
     assert_eq!((above, code), (None, 4));
     let (reported, ..) = ended(&[(100.0, true, true)], &SearchEnd::GeneratorDisturbed);
@@ -155,7 +155,7 @@ fn a_service_that_drifts_has_no_answer() {
     found.end(&SearchEnd::Drifts(-0.3), &probed);
     assert_eq!(
         found.sentence,
-        "no result: the service drifts. It got slower during the search: 126/s held first and failed later and answered 101/s"
+        "no result: the service is not stable. It became slower during the search: 126/s held first, but failed later and answered 101/s"
     );
     assert_eq!(
         (found.exit_code, found.estimate, found.interval),

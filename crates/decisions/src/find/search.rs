@@ -63,7 +63,7 @@ impl ProbeReason {
             ProbeReason::Down => "nothing had held",
             ProbeReason::Between => "between",
             ProbeReason::Near => "near the load line",
-            ProbeReason::Again => "repeated, because it held before",
+            ProbeReason::Again => "repeated, because it held earlier",
         }
     }
 }

@@ -114,7 +114,7 @@ impl Scaling {
                 )
             }
             None => format!(
-                "no evidence of retrograde scaling: up to {} throughput does not fall, {} at most{hint}",
+                "no evidence of retrograde scaling: throughput does not fall up to {}, and is at most {}{hint}",
                 Over::Users.level(most),
                 rate(best)
             ),
@@ -161,7 +161,7 @@ mod tests {
             "{reported}"
         );
         assert!(
-            reported.starts_with("no evidence of retrograde scaling: up to 24 users"),
+            reported.starts_with("no evidence of retrograde scaling: throughput does not fall up to 24 users"),
             "{reported}"
         );
         assert_eq!(scaling(&levels[..5], 1), None);

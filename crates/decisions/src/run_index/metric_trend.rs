@@ -142,11 +142,11 @@ fn why_apart(
     if let Some(((what, is), (_, wanted))) = different.next().filter(|_| !anyway) {
         return Some(match what.as_str() {
             "plan" | "data" => format!("another {what}"),
-            _ => format!("another {what}: {is}, not {wanted}"),
+            _ => format!("different {what}: {is}, expected {wanted}"),
         });
     }
     value.is_none().then(|| {
-        "the run has no such figure, too few requests beyond it, or no responses there".to_owned()
+        "the run has no such figure, too few requests beyond it, or no responses for it".to_owned()
     })
 }
 
@@ -201,7 +201,7 @@ fn shifts(values: &[TrendPoint], unit: FigureUnit, config: &TrendConfig) -> (Vec
 
 fn method(unit: FigureUnit, config: &TrendConfig) -> String {
     format!(
-        "Runs of one level show a shift less often than once in {} times (E-divisive means and Student's test over windows of {WINDOW} runs). Shifts smaller than {} are not reported. The test allows for correlated neighbouring runs. A level has at least {LEAST_LEVEL} runs; for times and rates it is their geometric mean.",
+        "Among runs of one level, a shift is reported less often than once in {} times (E-divisive means and Student's test over windows of {WINDOW} runs). Shifts smaller than {} are not reported. The test allows for correlated neighbouring runs. A level has at least {LEAST_LEVEL} runs; for times and rates the level is their geometric mean.",
         units::count((1.0 / LEAST_P).round() as u64),
         crate::compare::amount(unit, margin(unit, config))
     )
@@ -221,14 +221,14 @@ fn sentence(
         format!("{runs} runs")
     };
     if runs < least {
-        return format!("{count}: at least {least} comparable runs are needed to see shifts");
+        return format!("{count}: at least {least} comparable runs are needed to detect shifts");
     }
     let unit = config.subject.unit();
     let amount = |change: f64| crate::compare::amount(unit, change);
     let Some(last) = shifts.last() else {
         if correlation > TOO_CORRELATED {
             return format!(
-                "{count}: neighbouring runs are too similar to separate a shift from drift (correlation {correlation:.2})"
+                "{count}: neighbouring runs are too similar to tell a shift from drift (correlation {correlation:.2})"
             );
         }
         return format!(

@@ -3,7 +3,7 @@
 use plan::{Load, StopRule, units::SECOND};
 
 const RULE: &str = "errors > 50% for 10s: stop fail";
-pub(super) const TEXT: &str = "guard: more than half of the requests failed for 10s while the load was rising (--no-guard turns this off)";
+pub(super) const TEXT: &str = "guard: more than half of the requests failed for 10s while the load was rising (use --no-guard to turn this off)";
 
 pub(super) fn rule(load: &Load) -> Option<StopRule> {
     let is_open = matches!(load, Load::Open { .. });

@@ -159,14 +159,14 @@ impl RuleWindow {
             }
             Metric::Messages(MessageFate::Duplicates) => {
                 format!(
-                    "{} deliveries were repeated, {} came",
+                    "{} deliveries were duplicates, {} arrived",
                     count(over),
                     count(n)
                 )
             }
             Metric::Messages(MessageFate::Unknown) => {
                 format!(
-                    "{} messages became unknown, {} were due",
+                    "{} messages are unknown, {} were due",
                     count(over),
                     count(n)
                 )

@@ -59,7 +59,7 @@ fn range(least: &str, most: &str) -> String {
     if least == most {
         format!("it was {most}")
     } else {
-        format!("it was {least} to {most}")
+        format!("it was between {least} and {most}")
     }
 }
 

@@ -129,7 +129,7 @@ async fn open(env: &Rc<Env>) {
             // A planned arrival that never started counts as unsent.
             worker.common.users.fetch_sub(1, Ordering::Relaxed);
             worker.remark(format!(
-                "waiting users used up the memory budget, so some arrivals were not started; {}",
+                "waiting users used up the memory limit, so some arrivals were not started; {}",
                 memory::ADVICE
             ));
             // Yield to waiting users. Otherwise, they would never return their permits.

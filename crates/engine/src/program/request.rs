@@ -236,7 +236,7 @@ fn framing(spec: &Request) -> Result<(), String> {
     for (name, value) in &spec.headers {
         if name.eq_ignore_ascii_case("transfer-encoding") {
             return Err(format!(
-                "`{name}` cannot be set: bodies are sent whole, with their length; leave it out"
+                "`{name}` cannot be set: bodies are sent in one piece, with their length; remove it"
             ));
         }
         if !name.eq_ignore_ascii_case("content-length") {
@@ -247,7 +247,7 @@ fn framing(spec: &Request) -> Result<(), String> {
             .map(|value| query::value::text(Some(value)))
         else {
             return Err(format!(
-                "`{name}` cannot be templated: leave it out, the body's own length is sent"
+                "`{name}` cannot be a template: remove it, and the length of the body is sent"
             ));
         };
         let sent = if is_fixed_body(&spec.body) {
@@ -256,12 +256,12 @@ fn framing(spec: &Request) -> Result<(), String> {
             body.ok().flatten().map_or(0, |body| body.len())
         } else {
             return Err(format!(
-                "`{name}: {literal}` may be wrong, because the length of this body can differ each time: leave it out"
+                "`{name}: {literal}` may be wrong, because the length of this body can vary: remove it"
             ));
         };
         if literal.trim() != sent.to_string() {
             return Err(format!(
-                "`{name}: {literal}` is not the length of the body, {sent} bytes: leave it out"
+                "`{name}: {literal}` is not the length of the body, {sent} bytes: remove it"
             ));
         }
     }

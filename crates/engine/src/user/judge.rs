@@ -85,7 +85,7 @@ impl User<'_> {
                     );
                 }
                 Unreadable::Unknown(encoding) => format!("encoding {encoding} is not supported"),
-                Unreadable::Broken(encoding) => format!("the body is broken {encoding}"),
+                Unreadable::Broken(encoding) => format!("the body is invalid {encoding}"),
             };
             ongoing.unexpected = Some(what);
             let failure = status_failure(step, rules.status_fails, answer.status)

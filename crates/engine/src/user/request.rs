@@ -87,7 +87,7 @@ impl User<'_> {
     fn goes_ahead(&mut self, step: &RequestStep) -> Result<Option<&'static str>, IterationAbort> {
         let chance = step.spec.probability;
         if chance.is_some_and(|percent| self.rng.unit() * 100.0 >= percent) {
-            return Ok(Some("by chance, according to its probability"));
+            return Ok(Some("skipped at random, according to its probability"));
         }
         let Some(condition) = &step.spec.condition else {
             return Ok(None);
@@ -192,10 +192,13 @@ impl User<'_> {
     }
 
     fn goes_to(&self, host: &str, ongoing: &mut Ongoing<'_>) -> Result<(), IterationAbort> {
-        if self.client.may_go_to(host, "values of the run led there") {
+        if self
+            .client
+            .may_go_to(host, "values from the run determined the URL")
+        {
             return Ok(());
         }
-        ongoing.unexpected = Some(format!("the test does not name `{host}`"));
+        ongoing.unexpected = Some(format!("the test does not contain `{host}`"));
         Err(IterationAbort::Fault(
             Fault::HostNotAllowed,
             Some(ongoing.step.index),

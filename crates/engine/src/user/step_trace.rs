@@ -262,7 +262,7 @@ pub(super) fn excerpt(text: &str, most: usize, beyond: u64) -> String {
     let more = beyond + (text.len() - whole.len()) as u64;
     let begins = whole.trim();
     let space = if begins.is_empty() { "" } else { " " };
-    format!("{begins}{space}… {more} bytes more")
+    format!("{begins}{space}… {more} more bytes")
 }
 
 fn is_between_words(c: char) -> bool {

@@ -35,7 +35,7 @@ pub fn parse(file: usize, text: &str, dialect: Dialect) -> Result<Document, Synt
             };
             SyntaxError {
                 mark,
-                message: format!("this is not YAML: {}", e.info()),
+                message: format!("this is not valid YAML: {}", e.info()),
             }
         })?;
         if event == Event::StreamEnd {
@@ -125,7 +125,7 @@ impl<'a> Builder<'a> {
                 if self.documents > 1 {
                     return Err(SyntaxError {
                         mark,
-                        message: "a second document begins here: a test file is one document"
+                        message: "a second document starts here: a test file may have only one"
                             .into(),
                     });
                 }
@@ -153,7 +153,7 @@ impl<'a> Builder<'a> {
                 let Some((node, size)) = self.anchors.get(&id).cloned() else {
                     return Err(SyntaxError {
                         mark,
-                        message: "this alias is inside the value that it names".into(),
+                        message: "this alias is inside the value it refers to".into(),
                     });
                 };
                 self.count(size, mark)?;
@@ -167,7 +167,7 @@ impl<'a> Builder<'a> {
         if self.stack.len() >= MAX_DEPTH {
             return Err(SyntaxError {
                 mark,
-                message: format!("nested deeper than {MAX_DEPTH} levels"),
+                message: format!("nested more than {MAX_DEPTH} levels deep"),
             });
         }
         let before = self.total;
@@ -275,7 +275,7 @@ impl<'a> Builder<'a> {
         if self.total.nodes > MAX_NODES || self.total.bytes > MAX_BYTES {
             return Err(SyntaxError {
                 mark,
-                message: "the file is too large with its aliases written out".into(),
+                message: "the file is too large after its aliases are expanded".into(),
             });
         }
         Ok(())
@@ -326,7 +326,8 @@ impl MapFrame {
             }
             Some((index, false)) => {
                 let line = self.entries[*index].key_mark.line;
-                let message = format!("`{key}` is defined twice (first on line {line}): keep one");
+                let message =
+                    format!("`{key}` is defined twice (first on line {line}): remove one");
                 return Err(SyntaxError {
                     mark: key_mark,
                     message,

@@ -15,7 +15,7 @@ pub(super) fn resolve(text: &str, dialect: Dialect) -> Result<Value, String> {
         ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" | "-.inf" | "-.Inf" | "-.INF"
         | ".nan" | ".NaN" | ".NAN" => {
             return Err(format!(
-                "`{text}` is not a number that can be sent: put it into quotes if it is text"
+                "`{text}` is not a number that can be sent: quote it if it is text"
             ));
         }
         _ => {}
@@ -32,7 +32,7 @@ pub(super) fn resolve(text: &str, dialect: Dialect) -> Result<Value, String> {
         },
         Some(Number::Float(n)) if n.is_finite() => Ok(float(n)),
         Some(Number::Float(_)) => Err(format!(
-            "`{text}` is larger than any number: put it into quotes if it is text"
+            "`{text}` is larger than the largest number: quote it if it is text"
         )),
     }
 }

@@ -72,15 +72,15 @@ fn errors_have_positions() {
     for (text, expected) in [
         (
             "a: 1\nb: 2\na: 3",
-            "3:1: `a` is defined twice (first on line 1): keep one",
+            "3:1: `a` is defined twice (first on line 1): remove one",
         ),
         (
             "a: 1\n---\nb: 2",
-            "2:1: a second document begins here: a test file is one document",
+            "2:1: a second document starts here: a test file may have only one",
         ),
         (
             "a: &x\n  - *x",
-            "2:5: this alias is inside the value that it names",
+            "2:5: this alias is inside the value it refers to",
         ),
         ("? [1]\n: 2", "1:3: a key must be text, not a list"),
         (

@@ -24,7 +24,7 @@ pub(super) fn read(root: &Node, findings: &mut Findings) -> Option<About> {
             .iter()
             .any(|scheme| url.starts_with(scheme))
         {
-            let text = format!("`{url}` is not a link: it begins with http:// or https://");
+            let text = format!("`{url}` is not a link: start it with http:// or https://");
             findings.problem(entry.value.mark, text);
         }
     }

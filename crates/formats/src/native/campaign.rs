@@ -127,7 +127,7 @@ pub(super) fn plan_of(root: &Node, inputs: &Inputs, findings: &mut Findings) -> 
             let name = first_name(&stages.value).unwrap_or("NAME");
             findings.problem(
                 stages.key_mark,
-                format!("this plan has stages: `loadline campaign` runs them one after the other, `--stage '{name}'` that one alone"),
+                format!("this plan has stages: use `loadline campaign` to run all of them, or `--stage '{name}'` to run one"),
             );
             None
         }
@@ -159,7 +159,7 @@ pub(super) fn plan_of(root: &Node, inputs: &Inputs, findings: &mut Findings) -> 
             if let Some(run) = item.entry("run") {
                 findings.problem(
                     run.key_mark,
-                    format!("the stage `{wanted}` is another tool's command line: run that"),
+                    format!("the stage `{wanted}` runs another tool: run that command directly"),
                 );
                 return None;
             }
@@ -225,12 +225,12 @@ struct CampaignReader<'a> {
 impl CampaignReader<'_> {
     fn campaign(&mut self, root: &Node) -> Option<Campaign> {
         let Some(stages) = root.entry("stages") else {
-            let text = "this plan has no `stages`: `loadline run` runs it";
+            let text = "this plan has no `stages`: use `loadline run`";
             self.findings.problem(root.mark, text);
             return None;
         };
         if let Some(load) = root.entry("load") {
-            let text = "a campaign has no load of its own: move this into a stage";
+            let text = "a campaign cannot have its own load: move this into a stage";
             self.findings.problem(load.key_mark, text);
         }
         let has_scenarios = ["steps", "scenarios"]
@@ -238,14 +238,17 @@ impl CampaignReader<'_> {
             .any(|key| root.get(key).is_some());
         let items = list(&stages.value, "stages", self.findings);
         if items.is_empty() {
-            self.findings.problem(stages.value.mark, "`stages` has none: write for example `- { name: peak, load: { rate: 20/s, duration: 1m } }`");
+            self.findings.problem(stages.value.mark, "`stages` is empty: add for example `- { name: peak, load: { rate: 20/s, duration: 1m } }`");
         }
         if !items.iter().any(|item| item.get("load").is_some()) {
             // If no stage has a load, unknown keys would otherwise remain unchecked.
             entries(root, "plan", model::PLAN, self.findings);
             let version = root.get(KEY).map(|node| (node.mark, node.to_value()));
             if let Some((mark, version)) = version.filter(|(_, version)| *version != 1) {
-                self.findings.problem(mark, format!("this program does not know version `loadline: {version}`: write `loadline: 1`"));
+                self.findings.problem(
+                    mark,
+                    format!("version `loadline: {version}` is not supported: use `loadline: 1`"),
+                );
             }
         }
         let mut names: Vec<(String, Mark)> = Vec::new();
@@ -295,7 +298,7 @@ impl CampaignReader<'_> {
         if names.iter().any(|(known, _)| *known == text) {
             self.findings.problem(
                 name.value.mark,
-                format!("there is another stage `{text}`: give this one a name of its own"),
+                format!("there is another stage `{text}`: give this one a different name"),
             );
         }
         let against = self.against(node.get("against"), names);
@@ -326,15 +329,17 @@ impl CampaignReader<'_> {
             }
             (None, Some(run)) => Work::Command(self.command(root, node, &run.value)?),
             (Some(_), Some(run)) => {
-                self.findings
-                    .problem(run.key_mark, "a stage has a `load` or a `run`, not both");
+                self.findings.problem(
+                    run.key_mark,
+                    "a stage cannot have both `load` and `run`: remove one",
+                );
                 return None;
             }
             (None, None) => {
                 read::missing(
                     node,
                     model::STAGE,
-                    "a stage has a `load`, or another tool's command line in `run`",
+                    "a stage needs a `load`, or another tool's command line in `run`",
                     self.findings,
                 );
                 return None;
@@ -360,7 +365,7 @@ impl CampaignReader<'_> {
         if number.is_none() {
             self.findings.problem(
                 node.mark,
-                format!("there is no stage `{wanted}` among the earlier ones: a stage is compared with one before it"),
+                format!("there is no earlier stage `{wanted}`: a stage can be compared only with an earlier one"),
             );
         }
         number

@@ -63,7 +63,7 @@ fn load_with(
             .first()
             .is_none_or(|entry| entry.key != super::KEY)
         {
-            findings.problem(root.mark, "a plan starts with `loadline: 1`");
+            findings.problem(root.mark, "a plan must start with `loadline: 1`");
         }
         mocks = read_mocks(root.get(KEY), recorded, &mut findings);
     }
@@ -96,7 +96,7 @@ fn mock(entry: &Entry, recorded: Recorded<'_>, findings: &mut Findings) -> Mock 
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     if !entry.key.bytes().all(is_plain) || entry.key.starts_with(|c: char| c.is_ascii_digit()) {
         let text = format!(
-            "`{}` cannot be named in `{{{{ mocks.NAME }}}}`: write letters, digits and `_`",
+            "`{}` cannot be used in `{{{{ mocks.NAME }}}}`: use letters, digits and `_`",
             entry.key
         );
         findings.problem(entry.key_mark, text);
@@ -119,7 +119,7 @@ fn mock(entry: &Entry, recorded: Recorded<'_>, findings: &mut Findings) -> Mock 
             .filter_map(|item| route(item, usual.as_ref(), recorded, findings))
             .collect(),
         None => {
-            let help = "this mock has no `routes`: `routes: [{ get: /data, json: {} }]`";
+            let help = "this mock has no `routes`: add `routes: [{ get: /data, json: {} }]`";
             read::missing(node, model::MOCK, help, findings);
             Vec::new()
         }
@@ -154,13 +154,13 @@ fn route(
     let entry = match methods.as_slice() {
         [entry] => *entry,
         [] if node.is_map() => {
-            let help = "a route begins with its method and path: `get: /data/{id}`";
+            let help = "a route must start with its method and path: `get: /data/{id}`";
             read::missing(node, &keys, help, findings);
             return None;
         }
         [] => return None,
         [_, second, ..] => {
-            findings.problem(second.key_mark, "a route has one method");
+            findings.problem(second.key_mark, "a route can have only one method");
             return None;
         }
     };
@@ -180,7 +180,10 @@ fn route(
     );
     let body = match (of("json", findings), of("body", findings)) {
         (Some(_), Some(_)) => {
-            findings.problem(node.mark, "an answer has `json` or `body`, not both");
+            findings.problem(
+                node.mark,
+                "an answer cannot have both `json` and `body`: remove one",
+            );
             MockBody::Empty
         }
         (Some(json), None) => MockBody::Json(json),
@@ -230,7 +233,7 @@ fn variables(
     for UnsetVariable { name, mark, hint } in templates.unset(&known) {
         let all: Vec<&str> = known.iter().map(String::as_str).collect();
         let text = format!(
-            "the request has no `{name}`: there is {}{hint}",
+            "the request has no `{name}`: available are {}{hint}",
             all.join(", ")
         );
         findings.problem(mark, text);
@@ -240,14 +243,14 @@ fn variables(
         .iter()
         .find(|(path, _)| path.root() == "remembered");
     if let Some((_, mark)) = remembered.filter(|_| !recalls) {
-        let text = "`remembered` is what `recall: '{{ id }}'` finds: add it to the route";
+        let text = "`remembered` needs a stored body: add `recall: '{{ id }}'` to the route";
         findings.problem(*mark, text);
     }
 }
 
 fn unknown(node: &Node, keys: &[&str], findings: &mut Findings) {
     if !node.is_map() {
-        let text = format!("a route is a mapping, not {}", node.kind());
+        let text = format!("a route must be a mapping, not {}", node.kind());
         findings.problem(node.mark, text);
     }
     for entry in node.entries() {
@@ -257,7 +260,10 @@ fn unknown(node: &Node, keys: &[&str], findings: &mut Findings) {
         let lower = entry.key.to_ascii_lowercase();
         let help = match nearest(&lower, keys.iter().copied()) {
             Some(known) => format!("did you mean `{known}`?"),
-            None => format!("a route has a method and {}", model::ROUTE.join(", ")),
+            None => format!(
+                "besides its method, a route can have {}",
+                model::ROUTE.join(", ")
+            ),
         };
         findings.problem(
             entry.key_mark,
@@ -272,7 +278,7 @@ fn path(node: &Node, findings: &mut Findings) -> Option<String> {
     let problem = if !path.starts_with('/') {
         Some("a path begins with `/`".to_owned())
     } else if path.contains(['?', '#']) {
-        Some("a path has no query: use `{{ query.NAME }}` for its values".to_owned())
+        Some("a path cannot contain a query: use `{{ query.NAME }}` for its values".to_owned())
     } else {
         path.split('/').find_map(|piece| {
             let name = piece
@@ -284,7 +290,7 @@ fn path(node: &Node, findings: &mut Findings) -> Option<String> {
             };
             match name {
                 Some(name) if !is_plain(name) => Some(format!(
-                    "`{piece}` is not a variable: write it as `{{id}}`, in letters, digits and `_`"
+                    "`{piece}` is not a variable: use the form `{{id}}`, with letters, digits and `_`"
                 )),
                 Some(name) if KNOWN.contains(&name) => {
                     Some(format!("`{name}` is reserved: use another name"))
@@ -313,7 +319,10 @@ fn status(node: Option<&Node>, body: &MockBody, findings: &mut Findings) -> u16 
     };
     match u16::try_from(status).ok().filter(|status| *status <= 599) {
         Some(status) if NO_BODY.contains(&status) && !matches!(body, MockBody::Empty) => {
-            findings.problem(node.mark, format!("an answer of {status} has no body"));
+            findings.problem(
+                node.mark,
+                format!("an answer with status {status} cannot have a body"),
+            );
             USUAL
         }
         Some(status) => status,

@@ -24,7 +24,7 @@ pub struct Plans;
 
 impl TestFileReader for Plans {
     fn reads(&self) -> &'static str {
-        "a native plan begins with `loadline: 1`"
+        "a native plan must start with `loadline: 1`"
     }
 
     fn detects(&self, file: &FileSample<'_>) -> bool {
@@ -91,13 +91,16 @@ fn open_plan(inputs: &Inputs, read: ReadFile<'_>, findings: &mut Findings) -> Op
         [path] => path,
         [] => return None,
         [_, second, ..] => {
-            findings.problem_anywhere(format!("{}: a native plan is one file", second.display()));
+            findings.problem_anywhere(format!(
+                "{}: a native plan must be a single file",
+                second.display()
+            ));
             return None;
         }
     };
     let (file, document) = open::document(path, Dialect::Core, read, findings)?;
     if document.root.is_none() {
-        let text = "the file is empty: a plan starts with `loadline: 1`";
+        let text = "the file is empty: a plan must start with `loadline: 1`";
         findings.problem(Mark::start_of(file), text);
     }
     document.root

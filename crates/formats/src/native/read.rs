@@ -21,7 +21,7 @@ pub(super) fn entries<'n>(
     if !node.is_map() {
         findings.problem(
             node.mark,
-            format!("`{what}` is a mapping, not {}", node.kind()),
+            format!("`{what}` must be a mapping, not {}", node.kind()),
         );
     }
     for entry in node
@@ -61,7 +61,7 @@ pub(super) fn map<'n>(node: &'n Node, what: &str, findings: &mut Findings) -> &'
     if !node.is_map() {
         findings.problem(
             node.mark,
-            format!("`{what}` is a mapping, not {}", node.kind()),
+            format!("`{what}` must be a mapping, not {}", node.kind()),
         );
     }
     node.entries()
@@ -71,7 +71,7 @@ pub(super) fn list<'n>(node: &'n Node, what: &str, findings: &mut Findings) -> &
     node.as_list().unwrap_or_else(|| {
         findings.problem(
             node.mark,
-            format!("`{what}` is a list, not {}", node.kind()),
+            format!("`{what}` must be a list, not {}", node.kind()),
         );
         &[]
     })
@@ -87,7 +87,7 @@ pub(super) fn text(node: &Node, what: &str, findings: &mut Findings) -> Option<S
         None => {
             findings.problem(
                 node.mark,
-                format!("`{what}` is text, not {}: put it into quotes", node.kind()),
+                format!("`{what}` must be text, not {}: quote it", node.kind()),
             );
             None
         }
@@ -98,7 +98,10 @@ pub(super) fn scalar(node: &Node, what: &str, findings: &mut Findings) -> Option
     match node.as_scalar() {
         Some(value) if value.is_string() || value.is_number() => Some(node.text()),
         _ => {
-            findings.problem(node.mark, format!("`{what}` is text, not {}", node.kind()));
+            findings.problem(
+                node.mark,
+                format!("`{what}` must be text, not {}", node.kind()),
+            );
             None
         }
     }
@@ -108,7 +111,7 @@ pub(super) fn boolean(node: &Node, what: &str, findings: &mut Findings) -> Optio
     if node.as_bool().is_none() {
         findings.problem(
             node.mark,
-            format!("`{what}` is true or false, not {}", node.kind()),
+            format!("`{what}` must be true or false, not {}", node.kind()),
         );
     }
     node.as_bool()
@@ -145,7 +148,7 @@ pub(super) fn whole_u32(
     if n > u64::from(u32::MAX) {
         findings.problem(
             node.mark,
-            format!("`{what}: {n}` is more than any machine has"),
+            format!("`{what}: {n}` is more than any machine can handle"),
         );
     }
     u32::try_from(n).ok()

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::{mocks, model};
 
-const TITLE: &str = "A native plan of Loadline";
+const TITLE: &str = "A Loadline test plan";
 
 #[must_use]
 pub fn schema() -> Value {
@@ -47,15 +47,15 @@ fn definitions() -> Value {
     },
     "amount": { "anyOf": [reference("rate"), reference("level")], "description": "A rate (10/s) or a level (0.5x)" },
     "share": { "type": "string", "pattern": "^\\s*[0-9][0-9._]*\\s*%\\s*$", "description": "20%" },
-    "text": { "type": ["string", "number", "boolean"], "description": "Text; {{ name }} in it is a variable" },
+    "text": { "type": ["string", "number", "boolean"], "description": "Text; {{ name }} is replaced by a variable" },
     "texts": { "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }] },
-    "pairs": { "type": "object", "description": "Names and values; a list repeats its name" },
+    "pairs": { "type": "object", "description": "Names and values; use a list for a name that occurs more than once" },
     "statuses": {
     "anyOf": [reference("status"), { "type": "array", "items": reference("status") }],
     "description": "A status, or a list of them",
     },
     "status": { "type": "integer", "minimum": 100, "maximum": 599 },
-    "rule": { "description": "A condition, and how the run ends: p95 > 2s for 10s: stop fail", "type": ["string", "object"] },
+    "rule": { "description": "A condition and the result of a run that it stops: p95 > 2s for 10s: stop fail", "type": ["string", "object"] },
     "load": {
     "anyOf": [reference("phase"), { "type": "array", "items": reference("phase"), "minItems": 1 }],
     "description": "When virtual users arrive: a phase, or a list of them",
@@ -68,7 +68,7 @@ fn definitions() -> Value {
     { "type": "string", "pattern": "^\\s*[0-9][0-9._]*\\s*/(s|m|min|h|d)\\s*$" },
     object(model::VOLUME, volume, &["volume"]),
     ],
-    "description": "How often the scenario starts at 1x: 35260/h, or { volume: 500000, hours: 12, clustering: 1.5 }",
+    "description": "Number of starts of the scenario at 1x: 35260/h, or { volume: 500000, hours: 12, clustering: 1.5 }",
     },
     "http": object(model::HTTP, http, &[]),
     "tls": object(model::TLS, tls, &[]),
@@ -82,7 +82,7 @@ fn definitions() -> Value {
     "stage": object(model::STAGE, stage, &["name"]),
     "cool-down": object(model::COOL_DOWN, cool_down, &[]),
     "deployment": object(model::DEPLOYMENT, deployment, &["instances"]),
-    "steps": { "type": "array", "minItems": 1, "items": reference("step"), "description": "What a virtual user does, in order" },
+    "steps": { "type": "array", "minItems": 1, "items": reference("step"), "description": "Steps of a virtual user, in order" },
     "request": {
     "anyOf": [
     { "type": "string", "description": "The URL, or a path appended to the target" },
@@ -150,25 +150,22 @@ pub(super) fn any() -> Value {
 fn plan(key: &str) -> Value {
     match key {
         "loadline" => {
-            json!({ "const": 1, "description": "The version of this grammar; the first key" })
+            json!({ "const": 1, "description": "Version of the plan format; must be the first key" })
         }
         "name" => string("The title"),
         "about" => named("Purpose of the test, for the report", "about"),
         "target" => string("The base URL, or lab:NAME?option=value for an embedded target"),
         "load" => reference("load"),
-        "max-duration" => named("Latest end of the load", "duration"),
+        "max-duration" => named("Maximum duration of the load", "duration"),
         "http" => named("How requests travel", "http"),
-        "allow-hosts" => named(
-            "Further hosts that redirects and variables may lead to",
-            "texts",
-        ),
+        "allow-hosts" => named("Other hosts that redirects and variables may use", "texts"),
         "variables" => {
-            json!({ "type": "object", "description": "Names and values, the same for all; { one-of: [a, b] } gives each virtual user one of them" })
+            json!({ "type": "object", "description": "Names and values, equal for all virtual users; { one-of: [a, b] } assigns one of them to each user" })
         }
-        "csv" => one_or_many("Tables; each virtual user gets a row", "table"),
+        "csv" => one_or_many("CSV tables; each virtual user gets one row", "table"),
         "steps" => reference("steps"),
         "scenarios" => {
-            json!({ "type": "array", "minItems": 1, "items": reference("scenario"), "description": "What virtual users do" })
+            json!({ "type": "array", "minItems": 1, "items": reference("scenario"), "description": "Named sequences of steps that virtual users run" })
         }
         "setup" => named(
             "Runs once before the load, unmeasured; every virtual user gets its captured variables",
@@ -187,24 +184,26 @@ fn plan(key: &str) -> Value {
             "mqtt",
         ),
         "server" => {
-            json!({ "type": "object", "additionalProperties": reference("source"), "description": "Server metrics, sampled once a second: names and sources" })
+            json!({ "type": "object", "additionalProperties": reference("source"), "description": "Server metrics, sampled once a second: names and their sources" })
         }
         "mocks" => {
-            json!({ "type": "object", "additionalProperties": reference("mock"), "description": "Mocks of services that the target depends on, by name; started before the run, at {{ mocks.NAME }}" })
+            json!({ "type": "object", "additionalProperties": reference("mock"), "description": "Mocks of services that the target depends on, by name; started before the run, address in {{ mocks.NAME }}" })
         }
         "assume" => named(
             "Assumptions about responses, for the load profile",
             "assume",
         ),
-        "secrets" => named("Names whose values are hidden", "texts"),
-        "excerpts" => boolean("Whether the record keeps values and excerpts of failed responses"),
+        "secrets" => named("Names whose values are hidden in the output", "texts"),
+        "excerpts" => {
+            boolean("Whether to store values and excerpts of failed responses in the record")
+        }
         "stages" => {
-            json!({ "type": "array", "minItems": 1, "items": reference("stage"), "description": "A campaign's stages, one after the other" })
+            json!({ "type": "array", "minItems": 1, "items": reference("stage"), "description": "Stages of a campaign, run one after the other" })
         }
         "cool-down" => {
-            json!({ "anyOf": [reference("duration"), { "const": false }, reference("cool-down")], "description": "Wait between stages until the service has recovered" })
+            json!({ "anyOf": [reference("duration"), { "const": false }, reference("cool-down")], "description": "Pause between stages until the service has recovered" })
         }
-        "tested" => named("The service that a campaign loads", "deployment"),
+        "tested" => named("The service that the campaign loads", "deployment"),
         "target-service" => named(
             "The service whose capacity the report estimates",
             "deployment",
@@ -220,7 +219,7 @@ fn about(key: &str) -> Value {
     match key {
         "objective" => string("The question that the test answers"),
         "owner" => string("Whom to ask"),
-        "environment" => texts("Description of target and generator: names and texts"),
+        "environment" => texts("Description of the target and the generator: names and texts"),
         "links" => texts("Names and URLs"),
         "tags" => named("Tags for searching", "texts"),
         _ => any(),
@@ -239,11 +238,11 @@ fn phase_object() -> Value {
 
 fn phase(key: &str) -> Value {
     match key {
-        "rate" => named("Arrivals at this rate: 200/s", "rate"),
-        "level" => named("Arrivals at this multiple of all volumes: 0.5x", "level"),
-        "from" => named("Start of a ramp or, with `steps`, of stairs", "amount"),
+        "rate" => named("Arrivals per second, minute, hour or day: 200/s", "rate"),
+        "level" => named("Arrivals at a multiple of all volumes: 0.5x", "level"),
+        "from" => named("Start of a ramp, or of stairs if `steps` is set", "amount"),
         "to" => named("End of the ramp or the stairs", "amount"),
-        "steps" => whole_number("Number of equal stairs", 2),
+        "steps" => whole_number("Number of steps in the stairs, all of equal length", 2),
         "base" => named("The rate before and after a spike", "amount"),
         "peak" => named("The highest rate of a spike", "amount"),
         "hold" => named("Duration of a spike's peak", "duration"),
@@ -252,20 +251,20 @@ fn phase(key: &str) -> Value {
             "duration",
         ),
         "at" => named(
-            "Start of a spike; by default it is in the middle",
+            "Start of a spike; by default the spike is in the middle",
             "duration",
         ),
         "count" => whole_number("Exact number of arrivals", 1),
-        "pause" => named("No arrivals for this duration", "duration"),
+        "pause" => named("Pause of this duration without arrivals", "duration"),
         "users" => json!({
         "anyOf": [
         whole_number("So many", 1),
-        object(model::USERS, |_| whole_number("Number at the start or at the end", 0), model::USERS),
+        object(model::USERS, |_| whole_number("Number of virtual users at the start or at the end", 0), model::USERS),
         ],
-        "description": "Number of virtual users in a closed loop, or a change from one number to another",
+        "description": "Number of virtual users in a closed loop, or a ramp between two numbers",
         }),
         "duration" => named("How long", "duration"),
-        "name" => string("Its name in criteria and in the report"),
+        "name" => string("Name of the phase in criteria and in the report"),
         "arrivals" => {
             json!({ "enum": ["even", "poisson"], "description": "Distribution of arrivals" })
         }
@@ -279,27 +278,27 @@ fn phase(key: &str) -> Value {
 
 fn table(key: &str) -> Value {
     match key {
-        "file" => string("The file, relative to the plan"),
+        "file" => string("Path of the file, relative to the plan"),
         "columns" => named(
-            "Names of the columns; by default the first line has them",
+            "Names of the columns; by default they are in the first line",
             "texts",
         ),
-        "header" => boolean("Whether the first line is a header"),
+        "header" => boolean("Whether the first line contains column names"),
         "order" => {
-            json!({ "enum": ["sequence", "random"], "description": "Which row a virtual user gets" })
+            json!({ "enum": ["sequence", "random"], "description": "How a virtual user's row is chosen" })
         }
         "delimiter" => {
-            json!({ "type": "string", "minLength": 1, "maxLength": 1, "description": "Separator of cells; a comma by default" })
+            json!({ "type": "string", "minLength": 1, "maxLength": 1, "description": "Column separator; a comma by default" })
         }
-        "numbers" => boolean("Numeric cells become numbers"),
-        "as" => string("The variable that holds the whole table, as a list"),
+        "numbers" => boolean("Whether numeric cells become numbers"),
+        "as" => string("Variable that contains the whole table, as a list"),
         _ => any(),
     }
 }
 
 fn scenario(key: &str) -> Value {
     match key {
-        "name" => string("Its name in the report"),
+        "name" => string("Name in the report"),
         "weight" => whole_number("Its share of the arrivals, in proportion to all weights", 0),
         "volume" => reference("volume"),
         "steps" => reference("steps"),
@@ -314,10 +313,10 @@ fn volume(key: &str) -> Value {
         "description": "How many: 500000, or 12000/d",
         }),
         "hours" => {
-            json!({ "type": "number", "exclusiveMinimum": 0, "maximum": 24, "description": "Hours of the day in which they arrive" })
+            json!({ "type": "number", "exclusiveMinimum": 0, "maximum": 24, "description": "Hours of the day in which the volume arrives" })
         }
         "clustering" => {
-            json!({ "type": "number", "minimum": 1, "maximum": 1000, "description": "Peak divided by mean" })
+            json!({ "type": "number", "minimum": 1, "maximum": 1000, "description": "Peak rate divided by mean rate" })
         }
         "growth" => named("Expected growth", "share"),
         _ => any(),
@@ -327,20 +326,20 @@ fn volume(key: &str) -> Value {
 fn http(key: &str) -> Value {
     match key {
         "timeout" => named(
-            "Time limit from the start to the last byte [10s]",
+            "Time limit for a request, from its start to the last byte [10s]",
             "duration",
         ),
         "connections" => whole_number(
-            "Number of connections shared by all users; by default each has its own",
+            "Number of connections shared by all users; by default each user has a separate one",
             1,
         ),
-        "verify" => boolean("Whether certificates are checked"),
+        "verify" => boolean("Whether to verify certificates"),
         "redirects" => {
-            json!({ "type": ["integer", "boolean"], "minimum": 0, "description": "Number of redirects followed; false for none" })
+            json!({ "type": ["integer", "boolean"], "minimum": 0, "description": "Maximum number of redirects to follow; false for none" })
         }
-        "headers" => named("Sent with every request", "pairs"),
-        "cookies" => boolean("Whether virtual users keep cookies"),
-        "tls" => named("Certificates of the plan's own", "tls"),
+        "headers" => named("Headers sent with every request", "pairs"),
+        "cookies" => boolean("Whether virtual users store cookies"),
+        "tls" => named("Certificates used by this plan", "tls"),
         "resolve" => named("HOST:PORT:ADDRESS: address overrides", "texts"),
         "unix" => string("A Unix domain socket for all connections"),
         _ => any(),
@@ -349,10 +348,10 @@ fn http(key: &str) -> Value {
 
 fn tls(key: &str) -> Value {
     match key {
-        "ca" => string("The only trusted authorities: a file, or PEM text"),
+        "ca" => string("The only certificate authorities to trust: a file, or PEM text"),
         "cert" => string("Client certificate"),
         "key" => string("Its key"),
-        "server-name" => string("Server name to request and verify"),
+        "server-name" => string("Server name to send in the TLS handshake and to verify"),
         _ => any(),
     }
 }
@@ -360,15 +359,18 @@ fn tls(key: &str) -> Value {
 fn source(key: &str) -> Value {
     match key {
         "from" => string(
-            "The place: a URL, redis://…, postgres://…, process:NAME, port:N, cgroup:FOLDER, command:LINE",
+            "The source: a URL, redis://…, postgres://…, process:NAME, port:N, cgroup:FOLDER, command:LINE",
         ),
         "query" => string(
-            "Query to the Prometheus server at that URL: sum(rate(http_requests_total[15s]))",
+            "Query for the Prometheus server at that URL: sum(rate(http_requests_total[15s]))",
         ),
-        "only" => named("Which metrics, by name; * for any text", "texts"),
+        "only" => named(
+            "Which metrics to sample, by name; * matches any text",
+            "texts",
+        ),
         "counters" => named("Metrics that are counters", "texts"),
         "pools" => {
-            json!({ "type": "array", "items": reference("pool"), "description": "Pools whose limit the report watches, by the names of their metrics" })
+            json!({ "type": "array", "items": reference("pool"), "description": "Pools whose limits the report checks, by the names of their metrics" })
         }
         _ => any(),
     }
@@ -376,9 +378,9 @@ fn source(key: &str) -> Value {
 
 fn pool(key: &str) -> Value {
     match key {
-        "busy" => string("Metric with the number in use"),
-        "limit" => string("Metric with the size"),
-        "waiting" => string("Metric with the number of waiters"),
+        "busy" => string("Metric for the number in use"),
+        "limit" => string("Metric for the size"),
+        "waiting" => string("Metric for the number of waiters"),
         _ => any(),
     }
 }
@@ -398,17 +400,17 @@ fn stage(key: &str) -> Value {
         "name" => described("Its name", json!({ "type": ["string", "number"] })),
         "load" => reference("load"),
         "run" => named(
-            "Another tool's command line, as text or word by word",
+            "Another tool's command line, as one text or as a list of words",
             "texts",
         ),
-        "criteria" => named("Criteria, in addition to the campaign's", "texts"),
+        "criteria" => named("Criteria in addition to those of the campaign", "texts"),
         "stop" => {
-            json!({ "type": "array", "items": reference("rule"), "description": "Stop rules, in addition to the campaign's" })
+            json!({ "type": "array", "items": reference("rule"), "description": "Stop rules in addition to those of the campaign" })
         }
         "on-fail" => {
-            json!({ "enum": ["stop", "continue"], "description": "What happens to later stages if it fails" })
+            json!({ "enum": ["stop", "continue"], "description": "Whether later stages run if this stage fails" })
         }
-        "target" => string("What it loads, where that is not what the campaign does"),
+        "target" => string("What the stage loads, if it differs from the campaign"),
         "against" => described(
             "The earlier stage whose load this stage repeats on a different target",
             json!({ "type": ["string", "number"] }),
@@ -420,9 +422,9 @@ fn stage(key: &str) -> Value {
 fn cool_down(key: &str) -> Value {
     match key {
         "at-most" => named("Maximum duration", "duration"),
-        "rate" => named("Rate of test iterations", "rate"),
+        "rate" => named("Rate of the probe iterations", "rate"),
         "for" => named(
-            "Duration for which the service must be as before",
+            "Time for which the service must respond normally",
             "duration",
         ),
         "baseline" => described(
@@ -435,7 +437,7 @@ fn cool_down(key: &str) -> Value {
 
 fn deployment(key: &str) -> Value {
     match key {
-        "instances" => whole_number("How many there are", 1),
+        "instances" => whole_number("Number of instances", 1),
         "background" => named("Share of each instance used by other load [0%]", "share"),
         _ => any(),
     }
@@ -444,28 +446,31 @@ fn deployment(key: &str) -> Value {
 fn request(key: &str) -> Value {
     match key {
         "url" => string("The URL, or a path appended to the target"),
-        "name" => string("Name under which it is counted"),
+        "name" => string("Name under which the request is counted"),
         "headers" => named("Its headers", "pairs"),
-        "query" => named("Its query, which replaces that of the URL", "pairs"),
-        "json" => json!({ "description": "Its body, as JSON" }),
-        "body" => string("Its body, as text"),
-        "form" => named("Its body, as a form", "pairs"),
+        "query" => named(
+            "Query parameters, which replace the query in the URL",
+            "pairs",
+        ),
+        "json" => json!({ "description": "Request body, as JSON" }),
+        "body" => string("Request body, as text"),
+        "form" => named("Request body, as a form", "pairs"),
         "multipart" => {
-            json!({ "type": "object", "additionalProperties": one_or_many("Text, or a part with a content type or a file", "part"), "description": "Its body, as a form with files; a list repeats its name" })
+            json!({ "type": "object", "additionalProperties": one_or_many("Text, or a form part with a content type or a file", "part"), "description": "Request body, as a form with files; use a list for a name that occurs more than once" })
         }
         "cookies" => named("Cookies to set before the request", "pairs"),
         "auth" => named("User and password", "auth"),
-        "redirects" => boolean("Whether redirects are followed"),
+        "redirects" => boolean("Whether to follow redirects"),
         "capture" => {
-            json!({ "type": "object", "additionalProperties": reference("captured"), "description": "Variables, and where in the response their values are" })
+            json!({ "type": "object", "additionalProperties": reference("captured"), "description": "Variables, and where their values are in the response" })
         }
-        "check" => one_or_many("Checks of the response", "check"),
+        "check" => one_or_many("Checks on the response", "check"),
         "expect" => named(
-            "Statuses of 400 and above that are not failures",
+            "Statuses of 400 and above that do not count as failures",
             "statuses",
         ),
         "times" => {
-            json!({ "type": "number", "minimum": 1e-6, "maximum": 10000, "description": "How often: 3 means three in a row, 0.1 means one in ten" })
+            json!({ "type": "number", "minimum": 1e-6, "maximum": 10000, "description": "How often to send it: 3 means three times in a row, 0.1 means once in ten" })
         }
         _ => any(),
     }
@@ -473,10 +478,10 @@ fn request(key: &str) -> Value {
 
 fn part(key: &str) -> Value {
     match key {
-        "value" => named("What is in it", "text"),
-        "file" => string("The file with its content, relative to the plan"),
-        "type" => string("Its content type; the default for a file follows from its name"),
-        "filename" => string("File name to send instead of the file's own name"),
+        "value" => named("Value of the part", "text"),
+        "file" => string("The file with the content, relative to the plan"),
+        "type" => string("Content type; for a file, the default follows from its name"),
+        "filename" => string("File name to send instead of the real one"),
         _ => any(),
     }
 }
@@ -485,14 +490,14 @@ fn capture(key: &str) -> Value {
     match key {
         "json" => string("A JSONPath: $.id"),
         "header" => string("A header's name"),
-        "regexp" => string("A regular expression, as JavaScript has them"),
+        "regexp" => string("A JavaScript regular expression"),
         "group" => described(
-            "The group whose text is taken",
+            "The capture group whose text is used",
             json!({ "type": ["integer", "string"] }),
         ),
         "flags" => string("Its flags"),
-        "optional" => boolean("Whether a missing value is accepted"),
-        "all" => boolean("Whether to take the list of all results"),
+        "optional" => boolean("Whether the value may be missing"),
+        "all" => boolean("Whether to capture the list of all matches"),
         _ => any(),
     }
 }
@@ -500,11 +505,11 @@ fn capture(key: &str) -> Value {
 fn check(key: &str) -> Value {
     match key {
         "status" => reference("statuses"),
-        "header" => named("Headers and their values", "pairs"),
+        "header" => named("Response headers and the values they must have", "pairs"),
         "json" => {
-            json!({ "type": ["string", "object"], "description": "A JSONPath that must match, or JSONPaths and their values" })
+            json!({ "type": ["string", "object"], "description": "A JSONPath that must match, or JSONPaths and the values they must have" })
         }
-        "body" => string("Text that the body must contain"),
+        "body" => string("Text that the response body must contain"),
         _ => any(),
     }
 }

@@ -79,7 +79,7 @@ fn stage_may_have_target_and_reference() {
     for (stages, message) in [
         (
             format!("stages: [{{ name: a, {load}, against: a }}, {{ name: b, {load} }}]\n"),
-            "there is no stage `a` among the earlier ones: a stage is compared with one before it",
+            "there is no earlier stage `a`: a stage can be compared only with an earlier one",
         ),
         (
             format!("stages: [{{ name: a, {load}, target: [ b ] }}]\n"),
@@ -132,16 +132,16 @@ fn wrong(load: &str) -> Vec<(String, &'static str)> {
     vec![
         (
             "load: { rate: 1/s, duration: 1s }\n".to_owned(),
-            "c.yml:1:1: this plan has no `stages`: `loadline run` runs it",
+            "c.yml:1:1: this plan has no `stages`: use `loadline run`",
         ),
         (
             format!("stages: [{{ name: a, {load} }}]\nload: {{ rate: 1/s, duration: 1s }}\n"),
-            "c.yml:6:1: a campaign has no load of its own: move this into a stage",
+            "c.yml:6:1: a campaign cannot have its own load: move this into a stage",
         ),
         ("stages: []\n".to_owned(), "c.yml:5:9: `stages` has none"),
         (
             "stages: 5\n".to_owned(),
-            "c.yml:5:9: `stages` is a list, not a number",
+            "c.yml:5:9: `stages` must be a list, not a number",
         ),
         (
             format!("stages: [{{ {load} }}]\n"),
@@ -149,15 +149,15 @@ fn wrong(load: &str) -> Vec<(String, &'static str)> {
         ),
         (
             format!("stages: [{{ name: a, {load} }}, {{ name: a, {load} }}]\n"),
-            "there is another stage `a`: give this one a name of its own",
+            "there is another stage `a`: give this one a different name",
         ),
         (
             "stages: [{ name: a }]\n".to_owned(),
-            "a stage has a `load`, or another tool's command line in `run`",
+            "a stage needs a `load`, or another tool's command line in `run`",
         ),
         (
             format!("stages: [{{ name: a, {load}, run: wrk }}]\n"),
-            "a stage has a `load` or a `run`, not both",
+            "a stage cannot have both `load` and `run`: remove one",
         ),
         (
             format!("stages: [{{ name: a, laod: 1, {load} }}]\n"),
@@ -185,7 +185,7 @@ fn wrong(load: &str) -> Vec<(String, &'static str)> {
         ),
         (
             format!("stages: [{{ name: a, {load} }}]\ncool-down: 5s\n"),
-            "c.yml:6:12: a cool-down that may last 5 s cannot see the service settled for 10 s",
+            "c.yml:6:12: a cool-down of at most 5 s is too short to see the service stable for 10 s",
         ),
         (
             format!("stages: [{{ name: a, {load} }}]\ncool-down: {{ rate: 1/s }}\n"),
@@ -201,7 +201,7 @@ fn wrong(load: &str) -> Vec<(String, &'static str)> {
         ),
         (
             format!("stages: [{{ name: a, {load} }}]\nassumptions: [ 5 ]\n"),
-            "`assumptions` is text, not a number",
+            "`assumptions` must be text, not a number",
         ),
     ]
 }
@@ -226,7 +226,7 @@ fn wrong_deployments(load: &str) -> Vec<(String, &'static str)> {
             format!(
                 "stages: [{{ name: a, {load} }}]\ntested: {{ background: 5% }}\ntarget-service: {{ instances: 2 }}\n"
             ),
-            "c.yml:6:9: `tested` says how many `instances` there are",
+            "c.yml:6:9: `tested` requires `instances`, the number of instances",
         ),
         (
             format!(
@@ -244,7 +244,7 @@ fn wrong_deployments(load: &str) -> Vec<(String, &'static str)> {
             format!(
                 "stages: [{{ name: a, {load} }}]\ntested: {{ instances: 2 }}\ntarget-service: 16\n"
             ),
-            "c.yml:7:17: `target-service` is a mapping, not a number",
+            "c.yml:7:17: `target-service` must be a mapping, not a number",
         ),
         (
             format!(
@@ -303,7 +303,7 @@ fn stage_is_selected_by_name() {
     for (stage, message) in [
         (
             None,
-            "5:1: this plan has stages: `loadline campaign` runs them one after the other, `--stage 'half'` that one alone",
+            "5:1: this plan has stages: use `loadline campaign` to run all of them, or `--stage 'half'` to run one",
         ),
         (
             Some("hafl"),
@@ -311,7 +311,7 @@ fn stage_is_selected_by_name() {
         ),
         (
             Some("other"),
-            "the stage `other` is another tool's command line: run that",
+            "the stage `other` runs another tool: run that command directly",
         ),
     ] {
         let reported = load(stage).unwrap_err();

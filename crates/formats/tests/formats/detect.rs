@@ -45,7 +45,7 @@ fn files_are_detected_by_content_and_name() {
     assert_eq!(
         reader("a.yml", "steps: []"),
         Err(
-            "a.yml: not a supported test file: a native plan begins with `loadline: 1`, a toy has a `toy`"
+            "a.yml: not a supported test file: a native plan must start with `loadline: 1`, a toy has a `toy`"
                 .to_owned()
         )
     );

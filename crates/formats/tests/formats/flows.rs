@@ -110,7 +110,7 @@ fn invalid_groups_are_rejected_with_position() {
     for (text, expected) in [
         (
             "[ { group: Pay } ]",
-            "6:7: a group needs `steps` besides its name: write { group: NAME, steps: [{ get: / }] }",
+            "6:7: a group needs `steps` in addition to its name: use { group: NAME, steps: [{ get: / }] }",
         ),
         (
             "[ { group: Pay, get: / } ]",
@@ -131,19 +131,19 @@ fn invalid_groups_are_rejected_with_position() {
         ),
         (
             "[ { group: 7, steps: [ { get: / } ] } ]",
-            "6:14: `group` is text, not a number: put it into quotes",
+            "6:14: `group` must be text, not a number: quote it",
         ),
         (
             "[ { group: 'Pay {{ n }}', steps: [ { get: / } ] } ]",
-            "6:14: a group's name cannot be a template such as `Pay {{ n }}`: write a fixed name",
+            "6:14: a group name cannot be a template such as `Pay {{ n }}`: use a fixed name",
         ),
         (
             "[ { group: Pay, steps: [ { loop: { count: 2, steps: [ { group: Pay, steps: [ { get: / } ] } ] } } ] } ]",
-            "6:66: group `Pay` is inside a group `Pay`: its row would count the same time twice. Use another name",
+            "6:66: group `Pay` is nested in another group `Pay`, so its time would count twice: use another name",
         ),
         (
             "[ { grup: Pay, steps: [ { get: / } ] } ]",
-            "6:18: a step has one key, and this one has `grup` and `steps`: write two steps",
+            "6:18: a step can have only one key, but this one has `grup` and `steps`: write two steps",
         ),
         (
             "[ { grup: Pay } ]",
@@ -161,7 +161,7 @@ fn setup_and_teardown_have_no_groups() {
     assert_eq!(
         lines(&errors),
         [
-            "plan.yml:5:14: a group is measured, but `setup` and `teardown` are not: remove `group` here"
+            "plan.yml:5:14: `setup` and `teardown` are not measured: remove `group` here"
         ]
     );
 }
@@ -179,29 +179,29 @@ fn invalid_steps_are_rejected_with_position() {
         ),
         (
             "[ { if: n == true, get: / } ]",
-            "6:16: `true` is a variable's name in conditions: write the other side alone, or `not` before it",
+            "6:16: `true` is a variable name in conditions: write only the other operand, or put `not` before it",
         ),
         (
             "[ { if: n } ]",
-            "6:5: `if` needs a step: write { if: 'n > 1', get: / }, or add `steps`",
+            "6:5: `if` needs a step: use { if: 'n > 1', get: / }, or add `steps`",
         ),
-        ("[ { if: [1], get: / } ]", "6:11: `if` is text, not a list"),
+        ("[ { if: [1], get: / } ]", "6:11: `if` must be text, not a list"),
         (
             "[ { if: n, get: /, post: / } ]",
-            "6:22: a step has one key, and this one has `get` and `post`: write two steps",
+            "6:22: a step can have only one key, but this one has `get` and `post`: write two steps",
         ),
         ("[ { if: n, steps: [] } ]", "6:21: `steps` is empty"),
         (
             "[ { steps: [ { get: / } ] } ]",
-            "6:7: `steps` as a step need `if` or `group`",
+            "6:7: `steps` in a step needs `if` or `group`",
         ),
         (
             "[ { choose: [] } ]",
-            "6:15: `choose` is empty: write for example choose: [{ weight: 3, steps: [...] }, { weight: 1, steps: [...] }]",
+            "6:15: `choose` is empty: use for example choose: [{ weight: 3, steps: [...] }, { weight: 1, steps: [...] }]",
         ),
         (
             "[ { choose: { a: 1 } } ]",
-            "6:15: `choose` is a list, not a mapping",
+            "6:15: `choose` must be a list, not a mapping",
         ),
         (
             "[ { choose: [ { weight: 0, steps: [ { get: / } ] } ] } ]",
@@ -209,7 +209,7 @@ fn invalid_steps_are_rejected_with_position() {
         ),
         (
             "[ { choose: [ { weight: 1 } ] } ]",
-            "6:17: this branch has no `steps`: write { weight: 3, steps: [...] }",
+            "6:17: this branch has no `steps`: use { weight: 3, steps: [...] }",
         ),
         (
             "[ { choose: [ { weigth: 1, steps: [ { get: / } ] } ] } ]",

@@ -131,7 +131,7 @@ fn user_phases_are_parsed() {
     for (text, expected) in [
         (
             "{ users: { from: 0, to: 0 }, duration: 1s }",
-            "4:7: no phase has users: write for example { users: { from: 0, to: 50 }, duration: 1m }",
+            "4:7: no phase has users: use for example { users: { from: 0, to: 50 }, duration: 1m }",
         ),
         (
             "{ users: { from: -1, to: 3 }, duration: 1s }",
@@ -143,11 +143,11 @@ fn user_phases_are_parsed() {
         ),
         (
             "{ users: { from: 1 }, duration: 1s }",
-            "4:16: `users` needs a start and an end, and `to` is missing: write for example { from: 0, to: 50 }",
+            "4:16: `users` needs a start and an end, but `to` is missing: use for example { from: 0, to: 50 }",
         ),
         (
             "[ { users: 3, duration: 1s }, { rate: 1/s, duration: 1s } ]",
-            "4:37: `rate` sets arrivals, and other phases of this load set users: use only one kind",
+            "4:37: `rate` sets arrivals, but other phases of this load set users: use only one kind",
         ),
         (
             "{ users: 0, duration: 1s }",
@@ -155,7 +155,7 @@ fn user_phases_are_parsed() {
         ),
         (
             "{ users: { from: 1, to: 2 } }",
-            "4:7: no `duration`: write for example duration: 10s",
+            "4:7: `duration` is missing: add for example duration: 10s",
         ),
     ] {
         let text = with(&format!("\nload: {text}"));
@@ -186,7 +186,7 @@ fn max_duration_limits_the_load() {
     );
     assert_eq!(
         refused(&with("load: { rate: 1/s, duration: 1s }\nmax-duration: 10")),
-        ["plan.yml:4:15: `10` has no unit: write for example 10s"]
+        ["plan.yml:4:15: `10` has no unit: use for example 10s"]
     );
 }
 
@@ -328,7 +328,7 @@ fn invalid_volumes_are_rejected() {
     for (volumes, expected) in [
         (
             ["volume: 500000", "volume: 1/h"],
-            "5:24: `500000` says no time: write for example 500000/h, or { volume: 500000, hours: 12 }",
+            "5:24: `500000` has no unit of time: use for example 500000/h, or { volume: 500000, hours: 12 }",
         ),
         (
             ["volume: 1/h, weight: 2", "volume: 1/h"],
@@ -360,15 +360,15 @@ fn invalid_volumes_are_rejected() {
         ),
         (
             ["volume: { volume: 5/h, growth: 20 }", "volume: 1/h"],
-            "5:47: `growth: 20` is not a share: write for example 20%",
+            "5:47: `growth: 20` is not a share: use for example 20%",
         ),
         (
             ["volume: 900000000/s", "volume: 900000000/s"],
-            "5:3: all volumes together are more than the largest rate",
+            "5:3: the sum of all volumes is above the maximum rate: use smaller volumes",
         ),
         (
             ["volume: 0/h", "volume: 1/h"],
-            "5:24: a volume of `0/h` never comes: leave the scenario out",
+            "5:24: a volume of `0/h` has no arrivals: remove the scenario",
         ),
         (
             ["volume: 5/w", "volume: 1/h"],
@@ -376,7 +376,7 @@ fn invalid_volumes_are_rejected() {
         ),
         (
             ["volume: [1]", "volume: 1/h"],
-            "5:24: `volume` is text, not a list",
+            "5:24: `volume` must be text, not a list",
         ),
     ] {
         let found = refused(&business(volumes, level));
@@ -397,11 +397,11 @@ fn invalid_levels_stairs_and_spikes_are_rejected() {
         ),
         (
             "{ level: 2, duration: 1s }",
-            "3:16: `2` is not a level: write a multiple of the volumes such as 2x",
+            "3:16: `2` is not a level: use a multiple of the volumes such as 2x",
         ),
         (
             "{ level: 0x, duration: 1s }",
-            "3:7: a rate of 0 is written as `pause: 10s`",
+            "3:7: a rate of 0 is not allowed: use `pause: 10s`",
         ),
         ("{ level: 1x }", "3:7: no `duration`"),
         (
@@ -410,11 +410,11 @@ fn invalid_levels_stairs_and_spikes_are_rejected() {
         ),
         (
             "{ from: 1x, to: 2x, steps: 2000, duration: 1s }",
-            "3:34: `steps: 2000`: at most 1000 stairs are allowed",
+            "3:34: `steps: 2000`: at most 1000 steps are allowed",
         ),
         (
             "{ from: 0.00001/d, to: 0.00002/d, steps: 900, duration: 1s }",
-            "3:7: these stairs differ by less than the resolution of a rate",
+            "3:7: these steps differ by less than the smallest possible change of a rate: use fewer steps",
         ),
         (
             "{ base: 1x, peak: 2x, duration: 1s }",
@@ -459,11 +459,11 @@ fn invalid_loads_are_rejected() {
         ),
         (
             "{ rate: 10/s }",
-            "3:7: no `duration`: write for example duration: 10s",
+            "3:7: `duration` is missing: add for example duration: 10s",
         ),
         (
             "{ rate: 10/s, duration: 10 }",
-            "3:31: `10` has no unit: write for example 10s",
+            "3:31: `10` has no unit: use for example 10s",
         ),
         (
             "{ rate: 10/x, duration: 1s }",
@@ -471,7 +471,7 @@ fn invalid_loads_are_rejected() {
         ),
         (
             "{ rate: 0/s, duration: 1s }",
-            "3:7: a rate of 0 is written as `pause: 10s`",
+            "3:7: a rate of 0 is not allowed: use `pause: 10s`",
         ),
         (
             "{ rate: 1/s, count: 5, duration: 1s }",
@@ -479,7 +479,7 @@ fn invalid_loads_are_rejected() {
         ),
         (
             "{ from: 1/s, duration: 1s }",
-            "3:7: `from` needs `to`: the rate at the end",
+            "3:7: `from` needs `to`: add the rate at the end",
         ),
         (
             "{ count: 0, duration: 1s }",
@@ -487,7 +487,7 @@ fn invalid_loads_are_rejected() {
         ),
         (
             "{ duration: 1s }",
-            "3:7: this is not a load: write one of {",
+            "3:7: this is not a load: use one of {",
         ),
         (
             "[ { users: 5, duration: 1s }, { count: 1, duration: 1s } ]",
@@ -501,8 +501,8 @@ fn invalid_loads_are_rejected() {
             "{ rate: 1/s, duration: 1s, arrivals: random }",
             "3:44: `arrivals: random` is unknown: use even or poisson",
         ),
-        ("{ pause: 1s }", "3:7: no phase has arrivals"),
-        ("5", "3:7: `load` is a mapping, not a number"),
+        ("{ pause: 1s }", "3:7: no phase has arrivals: add a rate"),
+        ("5", "3:7: `load` must be a mapping, not a number"),
     ] {
         let found = refused(&with(&format!("load: {text}")));
         assert!(
@@ -512,7 +512,7 @@ fn invalid_loads_are_rejected() {
     }
     assert!(
         refused(&with(""))[0]
-            .contains("no `load`: write for example load: { rate: 200/s, duration: 10s }")
+            .contains("`load` is missing: add for example load: { rate: 200/s, duration: 10s }")
     );
 }
 
@@ -629,7 +629,7 @@ fn wrong_indent_is_explained() {
     assert_eq!(
         found,
         [
-            "plan.yml:7:5: `url` is at the level of `get`, which is empty: indent it, so that it is a part of `get`"
+            "plan.yml:7:5: `url` is at the same level as `get`, which is empty: indent it to make it part of `get`"
         ]
     );
 }
@@ -641,7 +641,7 @@ const INVALID_STEPS: &[(&str, &str)] = &[
     ),
     (
         "- { get: /, post: / }",
-        "6:15: a step has one key, and this one has `get` and `post`: write two steps",
+        "6:15: a step can have only one key, but this one has `get` and `post`: write two steps",
     ),
     (
         "- get: { uri: / }",
@@ -649,7 +649,7 @@ const INVALID_STEPS: &[(&str, &str)] = &[
     ),
     (
         "- get: path",
-        "6:10: `path` is not a URL: it must start with / or with http:// or https://",
+        "6:10: `path` is not a URL: start it with / or with http:// or https://",
     ),
     (
         "- get: '/{{ nobody }}'",
@@ -669,7 +669,7 @@ const INVALID_STEPS: &[(&str, &str)] = &[
     ),
     (
         "- get: { url: /, capture: { id: id } }",
-        "6:35: `id` is not a JSONPath: a JSONPath starts with $, for example $.id",
+        "6:35: `id` is not a JSONPath: start it with $, for example $.id",
     ),
     (
         "- get: { url: /, capture: { id: '$.a[' } }",
@@ -689,9 +689,9 @@ const INVALID_STEPS: &[(&str, &str)] = &[
     ),
     (
         "- post: { url: /, json: 1, body: x }",
-        "6:30: a request has one body, and this one has `json` and `body`",
+        "6:30: a request can have only one body, but this one has `json` and `body`: remove one",
     ),
-    ("- think: 5", "6:12: `5` has no unit: write for example 5s"),
+    ("- think: 5", "6:12: `5` has no unit: use for example 5s"),
     (
         "- loop: { steps: [ { get: / } ] }",
         "6:11: this loop never ends: add `count: 10`, or `over` with a list",
@@ -702,7 +702,7 @@ const INVALID_STEPS: &[(&str, &str)] = &[
     ),
     (
         "- 5",
-        "6:5: a step is a mapping like { get: / }, not a number",
+        "6:5: a step must be a mapping like { get: / }, not a number",
     ),
     (
         "- get: '/{{ $randomInt(1) }}'",
@@ -735,7 +735,7 @@ fn invalid_times_and_exit_are_rejected() {
         ),
         (
             "- exit: 12",
-            "6:11: `exit: 12` is not a share of the users that reach this step: write for example 12%",
+            "6:11: `exit: 12` is not a share of the users that reach this step: use for example 12%",
         ),
         ("- exit: 0%", "6:11: `exit: 0%` is not a share"),
         ("- exit: 101%", "6:11: `exit: 101%` is not a share"),
@@ -755,15 +755,15 @@ fn top_level_keys_are_validated() {
         ("", "1:1: the file is empty"),
         (
             "- 1",
-            "1:1: a plan is a mapping that starts with `loadline: 1`, not a list",
+            "1:1: a plan must be a mapping that starts with `loadline: 1`, not a list",
         ),
         (
             "target: http://x\nload: { rate: 1/s, duration: 1s }\nsteps: [ { get: / } ]",
-            "1:1: a plan starts with `loadline: 1`",
+            "1:1: a plan must start with `loadline: 1`",
         ),
         (
             "loadline: 2\ntarget: http://x\nload: { rate: 1/s, duration: 1s }\nsteps: [ { get: / } ]",
-            "1:11: this program does not know version `loadline: 2`",
+            "1:11: version `loadline: 2`",
         ),
         (
             "loadline: 1\nload: { rate: 1/s, duration: 1s }\nsteps: [ { get: / } ]",
@@ -779,7 +779,7 @@ fn top_level_keys_are_validated() {
         ),
         (
             "loadline: 1\ntarget: http://x\nload: { rate: 1/s, duration: 1s }\nsteps: []\nscenarios: []",
-            "4:1: a plan has `steps` or `scenarios`, not both",
+            "4:1: a plan cannot have both `steps` and `scenarios`: remove one",
         ),
         (
             "loadline: 1\ntarget: http://x\nload: { rate: 1/s, duration: 1s }\nscenarios: [ { weight: 0, steps: [ { get: / } ] } ]",
@@ -828,7 +828,7 @@ fn criteria_errors_have_positions() {
     );
     assert!(
         refused(&with(&format!("{rules}criteria: p99 < 1s")))[0]
-            .starts_with("plan.yml:4:11: `criteria` is a list, not text")
+            .starts_with("plan.yml:4:11: `criteria` must be a list, not text")
     );
 }
 

@@ -7,7 +7,7 @@ use plan::{
 };
 
 pub(crate) const NAME: &str = "LOADLINE_ARRIVAL_RATE";
-const GRAMMAR: &str = "write 50/s, or phases separated by commas: 10/s for 30s, 10/s to 50/s over 1m, pause for 5s, 50/s";
+const GRAMMAR: &str = "use 50/s, or phases separated by commas: 10/s for 30s, 10/s to 50/s over 1m, pause for 5s, 50/s";
 
 /// Parses an arrival rate or a list of phases. Only the last phase may omit its length.
 pub fn parse(text: &str, duration_ns: u64) -> Result<Vec<Phase>, String> {
@@ -44,7 +44,7 @@ pub fn parse(text: &str, duration_ns: u64) -> Result<Vec<Phase>, String> {
     if phases.iter().any(has_arrivals) {
         Ok(phases)
     } else {
-        Err(format!("{NAME}: nothing ever arrives; {GRAMMAR}"))
+        Err(format!("{NAME}: there are no arrivals; {GRAMMAR}"))
     }
 }
 
@@ -53,7 +53,7 @@ fn shape(part: &str) -> Result<(Shape, Option<&str>), String> {
     if let Some((ramp, length)) = part.split_once(" over ") {
         let (from, to) = ramp
             .split_once(" to ")
-            .ok_or("a ramp goes from one rate to another")?;
+            .ok_or("a ramp needs two rates, for example 10/s to 50/s over 1m")?;
         let shape = Shape::Staircase {
             from: rate(from)?,
             to: rate(to)?,

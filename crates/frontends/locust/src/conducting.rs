@@ -41,7 +41,7 @@ impl Handed {
     pub fn read(text: &str) -> Result<Handed, Vec<String>> {
         serde_json::from_str(text).map_err(|error| {
             vec![format!(
-                "the master is of another version of Loadline: {error}"
+                "the master runs a different version of Loadline: {error}"
             )]
         })
     }
@@ -90,7 +90,7 @@ impl Conducting {
         let (exports, wanted) = live::options_from_env().map_err(refused)?;
         if wanted.view.is_some() || wanted.metrics.is_some() {
             sink.warning(
-                &"the live view is not available with several processes: the report at the end has everything",
+                &"the live view is not available with several processes: see the report at the end",
             );
         }
         // This process sends no requests, but the plan needs a driver.

@@ -8,7 +8,7 @@ pub struct Locustfiles;
 
 impl TestFileReader for Locustfiles {
     fn reads(&self) -> &'static str {
-        "a locustfile ends in .py"
+        "a locustfile must end in .py"
     }
 
     fn suffixes(&self) -> &'static [&'static str] {
@@ -21,7 +21,7 @@ impl TestFileReader for Locustfiles {
         let name = file.map(|file| file.display().to_string());
         let name = name.unwrap_or_default();
         Err(LoadErrors::refused(format!(
-            "{name}: a locustfile is run by Locust itself, and needs `loadline run {name}` or `loadline locust -f {name}`"
+            "{name}: Locust must run a locustfile itself: use `loadline run {name}` or `loadline locust -f {name}`"
         )))
     }
 }

@@ -3,7 +3,7 @@
 
 use std::{convert::Infallible, os::unix::process::CommandExt, process::Command};
 
-const HOW: &str = "pip install 'loadline[locust]' brings Locust and what it needs";
+const HOW: &str = "install Locust and its dependencies with: pip install 'loadline[locust]'";
 
 pub fn become_locust(
     arguments: &[String],

@@ -32,7 +32,7 @@ impl FrontEnd for Locust {
             name: "locust",
             about: "Run a locustfile as `locust` does, on Loadline's engine",
             usage: "OPTIONS",
-            takes: "What locust takes; see docs/reference/locust.md",
+            takes: "Arguments of locust; see docs/reference/locust.md",
             explains_itself: true,
             ..FrontEndInfo::default()
         }

@@ -22,7 +22,7 @@ impl ExternalTool for PythonFiles {
 fn command_line(options: &RunOptions<'_>) -> Result<Vec<String>, String> {
     if let Some(flag) = options.unfit {
         return Err(format!(
-            "{flag} has no meaning for a locustfile, which Locust runs: leave it out, or see `loadline locust --help`"
+            "{flag} is not available for a locustfile, which Locust runs: remove it, or see `loadline locust --help`"
         ));
     }
     let mut line = vec!["-f".to_owned(), options.what.to_owned()];
@@ -38,7 +38,7 @@ fn command_line(options: &RunOptions<'_>) -> Result<Vec<String>, String> {
     }
     if let Some(ns) = options.duration_ns {
         if ns % SECOND != 0 {
-            return Err("--duration: Locust counts whole seconds".to_owned());
+            return Err("--duration: Locust accepts only whole seconds".to_owned());
         }
         say("--run-time", format!("{}s", ns / SECOND));
     }

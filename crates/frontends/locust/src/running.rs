@@ -56,7 +56,7 @@ impl RunningTest {
         let handed = Handed::read(handed)?;
         if !handed.is_here() {
             return Err(vec![format!(
-                "the master keeps the record in {}, which is not here: this worker is on another machine",
+                "the master stores the record in {}, which is not available here: this worker is on another machine",
                 handed.part.run.display()
             )]);
         }
@@ -129,7 +129,7 @@ impl RunningTest {
     pub fn end(self) -> TestSummary {
         self.bridge.end();
         self.thread.join().unwrap_or(TestSummary {
-            lines: vec!["the engine's thread died: the record ends at that time".to_owned()],
+            lines: vec!["the engine thread crashed: the record ends at that time".to_owned()],
             failed: true,
             record: self.record,
         })

@@ -26,9 +26,8 @@ pub(crate) fn credentials(path: &Path, clients: u32) -> Result<Vec<Credential>, 
     let header = header.clone();
     let known = ["username", "password", "client_id"];
     if let Some(other) = header.iter().find(|name| !known.contains(name)) {
-        let reason = format!(
-            "line 1: `{other}` is not a column; the columns are username, password, client_id"
-        );
+        let reason =
+            format!("line 1: `{other}` is not a valid column: use username, password, client_id");
         return Err(reported(reason));
     }
     let places = known.map(|name| header.iter().position(|of| of == name));
@@ -45,8 +44,7 @@ pub(crate) fn credentials(path: &Path, clients: u32) -> Result<Vec<Credential>, 
     let wanted = clients as usize;
     if all.len() < wanted {
         let rows = all.len();
-        let reason =
-            format!("{rows} rows for {wanted} clients: add rows, or ask for fewer clients");
+        let reason = format!("{rows} rows for {wanted} clients: add rows, or use fewer clients");
         return Err(reported(reason));
     }
     all.truncate(wanted);

@@ -16,52 +16,52 @@ const DROPPED: [Harmless; 10] = [
     Harmless {
         names: &["--qoe", "-Q"],
         value: OptionValue::Switch,
-        note: "every connect, subscribe and publish is timed anyway",
+        note: "every connect, subscribe and publish is always timed",
     },
     Harmless {
         names: &["--qoelog"],
         value: OptionValue::Needed,
-        note: "no such file is written: the record has the times",
+        note: "no such file is written: the times are in the record",
     },
     Harmless {
         names: &["--lowmem", "-l"],
         value: OptionValue::Switch,
-        note: "idle connections hold no buffers anyway",
+        note: "idle connections never hold buffers",
     },
     Harmless {
         names: &["--shortids"],
         value: OptionValue::Switch,
-        note: "use --prefix TEXT to choose how client identifiers begin",
+        note: "use --prefix TEXT to set the start of client identifiers",
     },
     Harmless {
         names: &["--num-retry-connect", "--reconnect"],
         value: OptionValue::Needed,
-        note: "a lost connection is always tried again, and counted",
+        note: "a lost connection is always retried and counted",
     },
     Harmless {
         names: &["--retry-interval"],
         value: OptionValue::Needed,
-        note: "messages are sent again on a new connection only",
+        note: "messages are sent again only after a reconnect",
     },
     Harmless {
         names: &["--wait-before-publishing", "-w"],
         value: OptionValue::Switch,
-        note: "publishing starts after all connects anyway",
+        note: "publishing always starts after all clients have connected",
     },
     Harmless {
         names: &["--min-random-wait", "--max-random-wait"],
         value: OptionValue::Needed,
-        note: "messages are spread evenly anyway",
+        note: "messages are always spread evenly",
     },
     Harmless {
         names: &["--payload-hdrs"],
         value: OptionValue::Needed,
-        note: "payloads of 28 bytes and more carry a stamp of our own instead",
+        note: "payloads of 28 bytes or more carry Loadline's message header instead",
     },
     Harmless {
         names: &["--keep-connected", "--log_to"],
         value: OptionValue::Needed,
-        note: "it has no meaning here",
+        note: "it has no effect here",
     },
 ];
 
@@ -83,10 +83,7 @@ pub(crate) fn taken(arguments: &[String]) -> (Vec<String>, Vec<String>) {
                 OptionValue::Needed => drop(arguments.next()),
                 OptionValue::Switch => drop(arguments.next_if(|text| is_truth(text))),
             }
-            notes.push(format!(
-                "{name} of emqtt-bench changes nothing: {}",
-                of.note
-            ));
+            notes.push(format!("{name} of emqtt-bench has no effect: {}", of.note));
         } else if SWITCHES.iter().any(|names| names.contains(&name)) {
             let own = own.map(str::to_owned);
             let value = own.or_else(|| arguments.next_if(|text| is_truth(text)).cloned());

@@ -31,9 +31,9 @@ impl FrontEnd for Mqtt {
     fn card(&self) -> FrontEndInfo {
         FrontEndInfo {
             name: "mqtt",
-            about: "Load an MQTT server; without arguments: Pepeunit's test",
+            about: "Load an MQTT server; without arguments: the Pepeunit test",
             usage: "conn|pub|sub> <OPTIONS",
-            takes: "The options of emqtt-bench for the same ideas; see docs/reference/mqtt.md",
+            takes: "Options as in emqtt-bench; see docs/reference/mqtt.md",
             explains_itself: true,
             ..FrontEndInfo::default()
         }

@@ -47,9 +47,9 @@ fn partial(run: &Run) -> &'static str {
     if is_whole(run) {
         ""
     } else if run.manifest.share.is_some() {
-        "clients: those of this part; `loadline merge` reports losses between parts\n"
+        "clients: only those of this part; `loadline merge` reports losses between parts\n"
     } else {
-        "clients: those of processes that finished; this ledger omits those of a lost process, which no other process took over\n"
+        "clients: only those of processes that finished; clients of a lost process were not taken over and are not included\n"
     }
 }
 
@@ -57,10 +57,10 @@ fn clocks(run: &Run) -> Option<String> {
     (run.manifest.processes.unwrap_or(1) > 1).then(|| {
         let worst = run.nodes.iter().map(|node| node.offset_error_ns).max();
         let known = match worst.unwrap_or(0) {
-            0 => "and how well they agree was not measured".to_owned(),
+            0 => "and the clock difference was not measured".to_owned(),
             ns => format!("known within {}", time(2 * ns)),
         };
-        format!("delivery times: from one process to another they depend on both clocks, {known}")
+        format!("delivery times: between processes they depend on both clocks, {known}")
     })
 }
 
@@ -68,13 +68,13 @@ fn clocks(run: &Run) -> Option<String> {
 pub fn ledger(run: &Run) -> String {
     let reported = tally(run);
     if reported.is_empty() {
-        return "messages: no counts, the run did not finish\n".to_owned();
+        return "messages: no counts, because the run did not finish\n".to_owned();
     }
     let of = |name: &str| reported.counters.get(name).copied().unwrap_or(0);
     let mut out = partial(run).to_owned();
     let _ = writeln!(
         out,
-        "connections: {} accepted ({} of them again), {} refused, {} broken",
+        "connections: {} accepted ({} of them reconnects), {} refused, {} broken",
         count(of("connected")),
         count(of("reconnected")),
         count(of("refused")),
@@ -84,7 +84,7 @@ pub fn ledger(run: &Run) -> String {
     if of("due") > 0 {
         let _ = writeln!(
             out,
-            "messages: {} due = {} sent + {} not sent; {} certainly read by the server, {} refused, {} unknown",
+            "messages: {} due = {} sent + {} not sent; {} confirmed by the server, {} refused, {} unknown",
             count(of("due")),
             count(of("sent")),
             count(of("unsent")),
@@ -95,14 +95,14 @@ pub fn ledger(run: &Run) -> String {
         if of("resent") > 0 {
             let _ = writeln!(
                 out,
-                "sent again after a lost connection: {}",
+                "resent after a lost connection: {}",
                 count(of("resent"))
             );
         }
         if of("incomplete") > 0 {
             let _ = writeln!(
                 out,
-                "QoS 2 cut off: the server had received {} of the messages read (PUBREC) when their session was lost; whether it passes them on is unknown",
+                "QoS 2 interrupted: the server had received {} of the messages read (PUBREC) when their session was lost; it is unknown whether it forwards them",
                 count(of("incomplete"))
             );
         }
@@ -114,9 +114,9 @@ pub fn ledger(run: &Run) -> String {
         out.push_str(&deliveries(run, &reported));
     }
     for (name, words) in [
-        ("foreign", "messages without a stamp of this run"),
+        ("foreign", "messages without a header of this run"),
         ("filters_refused", "filters refused"),
-        ("stray", "acknowledgements without a message in flight"),
+        ("stray", "acknowledgements that match no message in flight"),
     ] {
         if of(name) > 0 {
             let _ = writeln!(out, "{}: {}", words, count(of(name)));
@@ -136,7 +136,7 @@ fn never_due(reported: &Tally) -> String {
     if left_out > 0 {
         let _ = writeln!(
             out,
-            "messages: {} planned, {} of them left out before every subscription was answered",
+            "messages: {} planned, {} omitted because not all subscriptions were answered yet",
             count(of("planned")),
             count(left_out),
         );
@@ -144,7 +144,7 @@ fn never_due(reported: &Tally) -> String {
     if never_due > left_out {
         let _ = writeln!(
             out,
-            "messages: {} planned, {} of them never due: the run ended before",
+            "messages: {} planned, {} never due because the run ended first",
             count(of("planned")),
             count(never_due - left_out),
         );
@@ -152,7 +152,7 @@ fn never_due(reported: &Tally) -> String {
     if of("unanswered_subscriptions") > 0 {
         let _ = writeln!(
             out,
-            "subscriptions without an answer when publishing started: {}",
+            "subscriptions still unanswered when publishing started: {}",
             count(of("unanswered_subscriptions")),
         );
     }
@@ -174,7 +174,7 @@ fn deliveries(run: &Run, reported: &Tally) -> String {
             format!("{} lost", count(most))
         } else {
             format!(
-                "{} to {} lost, because messages are unknown",
+                "{} to {} lost (inexact because messages are unknown)",
                 count(least),
                 count(most)
             )
@@ -186,7 +186,7 @@ fn deliveries(run: &Run, reported: &Tally) -> String {
         )
     } else {
         format!(
-            "deliveries: {} received, {came}; for some clients the number of lost ones is unknown\n",
+            "deliveries: {} received, {came}; for some clients the number of lost deliveries is unknown\n",
             count(received)
         )
     };
@@ -202,13 +202,13 @@ fn verdict(reported: &Tally) -> String {
     let (due, in_time) = (of("due"), of("in_time"));
     let read = of("confirmed") - of("turned_down").min(of("confirmed"));
     if in_time == due {
-        return "load: sustained, the server had read every message 1s after the load".to_owned();
+        return "load: sustained; the server had read every message 1s after the load".to_owned();
     }
     if of("connected") == 0 {
-        return "load: not sent, no connection was accepted".to_owned();
+        return "load: not sent, because no connection was accepted".to_owned();
     }
     let rest = format!(
-        "of {} due, {} were certainly read by then and {} later; {} refused, {} unknown, {} not sent",
+        "{} due, {} confirmed by then and {} later; {} refused, {} unknown, {} not sent",
         count(due),
         count(in_time),
         count(read.saturating_sub(in_time)),
@@ -219,7 +219,7 @@ fn verdict(reported: &Tally) -> String {
     if of("unconfirmed") > 0 {
         let blocked_s = of("blocked_ns") as f64 / 1e9;
         return format!(
-            "load: throttled by the target: {} messages had no answer 1s after the load (sockets took nothing for {blocked_s:.1}s, summed over connections); {rest}",
+            "load: throttled by the target: {} messages had no answer 1s after the load (sockets accepted no data for {blocked_s:.1}s, summed over connections); {rest}",
             count(of("unconfirmed")),
         );
     }
@@ -259,7 +259,7 @@ fn unchecked(run: &Run, reported: &Tally) -> Option<String> {
         .map(|(n, _, name)| format!("{} {name}", count(*n)))
         .collect();
     Some(format!(
-        "not checked: {}; a criterion decides whether that is a failure, as --check '{first} < 0.1%'",
+        "not checked: {}; use a criterion to decide whether that is a failure, for example --check '{first} < 0.1%'",
         words.join(", ")
     ))
 }
@@ -298,7 +298,7 @@ mod tests {
             ("unknown", 750),
         ]);
         assert!(reset.starts_with("load: not sustained"), "{reset}");
-        assert!(reset.contains("of 750 due, 0 were certainly read by then and 0 later; 0 refused, 750 unknown, 0 not sent"));
+        assert!(reset.contains("750 due, 0 confirmed by then and 0 later; 0 refused, 750 unknown, 0 not sent"));
     }
 
     #[test]
@@ -311,7 +311,7 @@ mod tests {
             ("turned_down", 10),
         ]);
         assert!(
-            refused.contains("0 were certainly read by then and 0 later; 10 refused"),
+            refused.contains("0 confirmed by then and 0 later; 10 refused"),
             "{refused}"
         );
     }
@@ -331,7 +331,7 @@ mod tests {
             "{slow}"
         );
         assert!(
-            slow.contains("30 were certainly read by then and 70 later"),
+            slow.contains("30 confirmed by then and 70 later"),
             "{slow}"
         );
     }

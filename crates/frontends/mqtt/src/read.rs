@@ -16,7 +16,7 @@ use crate::files;
 #[derive(Debug, Parser)]
 #[command(
     name = "loadline mqtt",
-    about = "Load an MQTT server; without a command: Pepeunit's load test (loadline mqtt pepeunit --help)",
+    about = "Load an MQTT server; without a command: the Pepeunit load test (loadline mqtt pepeunit --help)",
     disable_help_flag = true
 )]
 pub struct MqttCommand {
@@ -301,7 +301,7 @@ impl Common {
 
     fn clients(&self, kind: &str, count: u32) -> Result<Clients, String> {
         if self.session_expiry > 0 && self.version == "4" {
-            return Err("-x: sessions of MQTT 3.1.1 have no expiry: use -V 5, or -C false".into());
+            return Err("-x: MQTT 3.1.1 sessions do not expire: use -V 5, or -C false".into());
         }
         let prefix = self.prefix.clone();
         // Concurrent runs must have different client identifiers.
@@ -314,7 +314,7 @@ impl Common {
             delay_s: self.will_delay,
         });
         if self.will_delay > 0 && self.version == "4" {
-            return Err("--will-delay: MQTT 3.1.1 does not have it: use -V 5".into());
+            return Err("--will-delay: not available in MQTT 3.1.1: use -V 5".into());
         }
         let credentials = match &self.credentials {
             Some(path) => files::credentials(path, count)?,
@@ -389,7 +389,7 @@ impl Pub {
         let common = &self.common;
         if self.topic.is_empty() || topic::has_wildcard(self.topic.as_bytes()) {
             return Err(format!(
-                "-t '{}': a topic to publish to must not be empty or contain + or #",
+                "-t '{}': a topic for publishing must not be empty or contain + or #",
                 self.topic
             ));
         }
@@ -418,7 +418,7 @@ impl Pub {
         let work = common.work(Arrival::Message, groups);
         let mut plan = plan_for(self.load(work.ready_ns())?, work);
         if self.message.is_some() && self.subscribers > 0 {
-            let text = "with your own payload (-m), deliveries are counted as foreign, and neither timed nor checked".to_owned();
+            let text = "with a custom payload (-m), deliveries count as foreign, and are not timed or checked".to_owned();
             plan.notes.push(Note { at: None, text });
         }
         Ok(plan)
@@ -428,7 +428,7 @@ impl Pub {
         let pair = |text: &String| {
             let (name, value) = text
                 .split_once('=')
-                .ok_or_else(|| format!("--user-property '{text}': write NAME=VALUE"))?;
+                .ok_or_else(|| format!("--user-property '{text}': use NAME=VALUE"))?;
             Ok((name.to_owned(), value.to_owned()))
         };
         let user = self.user_property.iter().map(pair);
@@ -440,7 +440,7 @@ impl Pub {
         if !properties.is_empty() && self.common.version == "4" {
             let what = "--user-property, --content-type and --message-expiry";
             return Err(format!(
-                "{what}: messages of MQTT 3.1.1 have no properties: use -V 5"
+                "{what}: MQTT 3.1.1 messages have no properties: use -V 5"
             ));
         }
         Ok(properties)
@@ -514,7 +514,7 @@ fn loosened(topic: &str) -> String {
 fn phase(text: &str) -> Result<Phase, String> {
     let (rates, duration) = text
         .rsplit_once(':')
-        .ok_or("write RATE:DURATION, as 500/s:10s")?;
+        .ok_or("use RATE:DURATION, for example 500/s:10s")?;
     let duration_ns = units::parse_duration(duration).map_err(|e| e.to_string())?;
     let rate = |text: &str| units::parse_rate(text).map_err(|e| e.to_string());
     let shape = match rates.split_once("..") {

@@ -233,7 +233,7 @@ impl RunObserver for RunPrinter {
             exit::PASS | exit::FAIL | exit::INVALID | exit::INCONCLUSIVE
                 if print::nobody_came_in(outcome.run) =>
             {
-                sink.error(&"the server accepted no connection, so nothing was measured");
+                sink.error(&"the server accepted no connections, so nothing was measured");
                 exit::COULD_NOT_RUN
             }
             exit::PASS | exit::INCONCLUSIVE if self.found.1 => exit::FAIL,

@@ -1,18 +1,18 @@
 //! Options of emqtt-bench that are not supported, each with an alternative to suggest.
 
 const KNOWN: [(&[&str], &str); 4] = [
-    (&["--ws"], "WebSocket is not supported, only TCP and TLS"),
+    (&["--ws"], "WebSocket is not supported: use TCP or TLS"),
     (
         &["--quic", "--load-qst"],
-        "QUIC is not supported, only TCP and TLS",
+        "QUIC is not supported: use TCP or TLS",
     ),
     (
         &["--prometheus", "--restapi"],
-        "figures are in the record, the report and --json FILE",
+        "see the figures in the record, the report or --json FILE",
     ),
     (
         &["--topics-payload"],
-        "a client publishes to one topic: have several runs at a time",
+        "a client publishes to only one topic: start several runs at the same time",
     ),
 ];
 

@@ -92,19 +92,21 @@ impl ScriptRun for Lua {
 fn command(flags: &RunOptions<'_>) -> Result<WrkCommand, String> {
     if flags.routed {
         return Err(
-            "--resolve and --unix are not allowed with a wrk script, which looks up addresses itself (`wrk.lookup`)".to_owned(),
+            "--resolve and --unix are not available for wrk scripts, which resolve addresses themselves (`wrk.lookup`)".to_owned(),
         );
     }
     let script = Path::new(flags.what).to_owned();
     std::fs::File::open(&script).map_err(|reason| format!("{}: {reason}", script.display()))?;
     let Some(url) = flags.target else {
         return Err(format!(
-            "{}: a wrk script contains no target: add --target URL",
+            "{}: a wrk script does not set a target: add --target URL",
             script.display()
         ));
     };
     if let Some(flag) = flags.unfit {
-        return Err(format!("{flag} is not allowed with a wrk script"));
+        return Err(format!(
+            "{flag} is not available for wrk scripts: remove it"
+        ));
     }
     let Some(parts) =
         parts(url).filter(|parts| parts.scheme.to_ascii_lowercase().starts_with("http"))
@@ -117,7 +119,7 @@ fn command(flags: &RunOptions<'_>) -> Result<WrkCommand, String> {
     let connections = u64::from(flags.connections.unwrap_or(CONNECTIONS));
     if connections % threads != 0 {
         return Err(format!(
-            "{connections} connections cannot be shared equally by {threads} workers: make --connections a multiple of --workers"
+            "{connections} connections cannot be divided equally among {threads} workers: make --connections a multiple of --workers"
         ));
     }
     let mut arguments = vec![url.to_owned()];
@@ -167,7 +169,7 @@ fn plan(command: &WrkCommand, rate: Option<Rate>, insecure: bool) -> Result<Plan
 fn words(trouble: &ScriptError) -> String {
     match trouble {
         ScriptError::Script(message) => format!("the script failed: {message}"),
-        ScriptError::Load(message) => format!("the script does not load: {message}"),
+        ScriptError::Load(message) => format!("the script cannot be loaded: {message}"),
         ScriptError::Request(flaw) => {
             format!("the script's request() does not return a complete request: {flaw}")
         }

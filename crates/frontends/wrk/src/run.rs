@@ -203,7 +203,7 @@ fn own_lines(summary: &Summary, report: &WrkReport, run: &Run, sink: &SharedMess
     }
     if let Some((measured, corrected)) = report.moved_p99() {
         sink.warning(&format_args!(
-"wrk's correction changed the p99 of latency from {} (measured) to {} (shown): it adds values for requests that were never sent",
+"wrk's correction changed p99 latency from {} (measured) to {} (shown): it adds values for requests that were never sent",
 units::time(measured * 1000),
 units::time(corrected * 1000)
 ));
@@ -226,7 +226,7 @@ fn say_late(report: &WrkReport, sink: &SharedMessageSink) {
     let late = report.late;
     if late > 0 {
         sink.say(&format_args!(
-"loadline: {} × answered after --timeout: counted by wrk as a time-out without a latency, in the record as answered",
+"loadline: {} × answered after --timeout: wrk counts these as time-outs without latency, the record as answered",
 units::count(late)
 ));
     }

@@ -8,7 +8,7 @@ pub struct LuaScripts;
 
 impl TestFileReader for LuaScripts {
     fn reads(&self) -> &'static str {
-        "a wrk script in .lua"
+        "a wrk script (.lua)"
     }
 
     fn suffixes(&self) -> &'static [&'static str] {
@@ -19,7 +19,7 @@ impl TestFileReader for LuaScripts {
         let file = inputs.files.first().map(|file| file.display().to_string());
         let file = file.unwrap_or_default();
         Err(LoadErrors::refused(format!(
-            "{file}: run a wrk script with `loadline wrk`, or with `loadline run {file} --target URL`"
+            "{file}: a wrk script needs `loadline wrk`, or `loadline run {file} --target URL`"
         )))
     }
 }

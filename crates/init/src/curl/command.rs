@@ -100,7 +100,7 @@ impl CommandReader<'_> {
         let next = CurlCommand::at(self.now.mark);
         let now = std::mem::replace(&mut self.now, next);
         if self.urls.is_empty() {
-            return Err(refused(now.mark, "this command line of curl has no URL"));
+            return Err(refused(now.mark, "this curl command has no URL: add one"));
         }
         for url in self.urls.drain(..) {
             self.commands.push(CurlCommand {
@@ -131,7 +131,7 @@ impl CommandReader<'_> {
             let hint = nearest::hint(name, options::names());
             return Err(refused(
                 word.mark,
-                &format!("curl's option --{name} is not known here: leave it out{hint}"),
+                &format!("curl's option --{name} is not supported: remove it{hint}"),
             ));
         };
         let value = match (known.takes, joined) {
@@ -153,7 +153,7 @@ impl CommandReader<'_> {
             let Some(known) = options::short(letter) else {
                 return Err(refused(
                     word.mark,
-                    &format!("curl's option {name} is not known here: leave it out"),
+                    &format!("curl's option {name} is not supported: remove it"),
                 ));
             };
             let value = match known.takes {
@@ -220,7 +220,7 @@ impl CommandReader<'_> {
                 let most = value.text.parse().map_err(|_| {
                     refused(
                         value.mark,
-                        &format!("{name} is a number of redirects, not `{}`", value.text),
+                        &format!("{name} must be a number of redirects, not `{}`", value.text),
                     )
                 })?;
                 self.now.max_redirects = Some(most);
@@ -234,7 +234,7 @@ impl CommandReader<'_> {
                 let seconds = seconds.ok_or_else(|| {
                     refused(
                         value.mark,
-                        &format!("{name} is a number of seconds, not `{}`", value.text),
+                        &format!("{name} must be a number of seconds, not `{}`", value.text),
                     )
                 })?;
                 self.now.max_time = Some(format!("{}ms", (seconds * 1000.0).round()));

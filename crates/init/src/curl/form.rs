@@ -45,12 +45,15 @@ fn part(
     read: ReadFile<'_>,
 ) -> Result<DraftPart, SyntaxError> {
     let Some((name, rest)) = word.text.split_once('=') else {
-        return Err(refused(word.mark, "this is not a part: write 'name=value'"));
+        return Err(refused(
+            word.mark,
+            "this is not a form part: use 'name=value'",
+        ));
     };
     if name.is_empty() || placeholders::has_variables(name) {
         return Err(refused(
             word.mark,
-            "parts of plans have a name, and are not nested: write 'name=value'",
+            "form parts in plans need a name and cannot be nested: use 'name=value'",
         ));
     }
     let plain = |text: &str, unknowns: &mut Unknowns| {
@@ -73,7 +76,7 @@ fn part(
     if settings.filename.is_some() && sign != Some('@') {
         return Err(refused(
             word.mark,
-            "a value of a plan's form has no filename",
+            "a form value in a plan cannot have a filename: remove it",
         ));
     }
     let content = match sign {
@@ -130,7 +133,7 @@ fn first<'t>(text: &'t str, is_file: bool, word: &Word) -> Result<(String, &'t s
     if is_file && value.contains(',') {
         return Err(refused(
             word.mark,
-            "several files in one part are not supported: give each its own -F",
+            "several files in one part are not supported: use a separate -F for each file",
         ));
     }
     Ok((value.to_owned(), after))

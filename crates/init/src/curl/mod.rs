@@ -63,7 +63,7 @@ pub fn from_words(words: &[String], read: ReadFile<'_>) -> Result<Draft, LoadErr
     {
         return Err(ErrorSource::Words.problem(
             word.mark,
-            "this contains U+FDD0 or U+FDD1, which are not allowed".to_owned(),
+            "this contains U+FDD0 or U+FDD1, which are not allowed: remove them".to_owned(),
         ));
     }
     let end = Mark {
@@ -80,7 +80,7 @@ pub fn from_text(name: &str, text: &str, read: ReadFile<'_>) -> Result<Draft, Lo
     let source = ErrorSource::File(name);
     let mut unknowns = Unknowns::default();
     let tokens = shell::tokens(0, text, &mut |name| {
-        unknowns.environment(name, "as in the shell that the line was written for")
+        unknowns.environment(name, "as in the shell where the command was written")
     })
     .map_err(|e| source.problem(e.mark, e.message))?;
     let mut commands = Vec::new();
@@ -90,7 +90,7 @@ pub fn from_text(name: &str, text: &str, read: ReadFile<'_>) -> Result<Draft, Lo
         };
         if first.text != "curl" && !first.text.ends_with("/curl") {
             let text = format!(
-                "`{}` is not a curl command line: it must begin with `curl`",
+                "`{}` is not a curl command: start it with `curl`",
                 placeholders::replaced(&shortened(&first.text), "…")
             );
             return Err(source.problem(first.mark, text));
@@ -102,7 +102,7 @@ pub fn from_text(name: &str, text: &str, read: ReadFile<'_>) -> Result<Draft, Lo
     if commands.is_empty() {
         return Err(source.problem(
             Mark::start_of(0),
-            "it contains no curl command line".to_owned(),
+            "the file contains no curl command".to_owned(),
         ));
     }
     draft(&commands, source, unknowns, read)
@@ -157,9 +157,9 @@ fn draft(
         ErrorSource::File(name) => {
             let name = if name == "-" { "standard input" } else { name };
             let s = if commands.len() == 1 { "" } else { "s" };
-            format!("{} command line{s} of curl in {name}", commands.len())
+            format!("{} curl command{s} in {name}", commands.len())
         }
-        ErrorSource::Words => "a command line of curl".to_owned(),
+        ErrorSource::Words => "a curl command".to_owned(),
     };
     let mut draft = Draft {
         from,
@@ -182,12 +182,12 @@ fn draft(
     settings(&mut draft, commands);
     travel::take_over(commands, &mut draft.http).map_err(|e| source.problem(e.mark, e.message))?;
     if draft.http.insecure && draft.http.authorities.take().is_some() {
-        let text = "--cacert is left out: with -k nothing is checked.";
+        let text = "--cacert is omitted, because -k disables verification.";
         draft.remarks.push(text.to_owned());
     }
     if draft.http.unix.is_some() && !draft.http.resolve.is_empty() {
         draft.http.resolve.clear();
-        let text = "--resolve is left out: all connections go to the socket.";
+        let text = "--resolve is omitted, because all connections use the socket.";
         draft.remarks.push(text.to_owned());
     }
     if let ErrorSource::File(name) = source {
@@ -208,7 +208,7 @@ fn draft(
     passed.dedup();
     if !passed.is_empty() {
         draft.remarks.push(format!(
-            "Passed over, because it says nothing of a request: {}",
+            "Ignored, because they do not affect the request: {}",
             passed.join(" ")
         ));
     }

@@ -15,15 +15,15 @@ pub struct CurlOption {
 }
 
 const PROXY: Meaning = Meaning::Refused(
-    "curl's proxy options are not supported, because load goes directly to the service: remove them",
+    "curl's proxy options are not supported, because load is sent directly to the service: remove them",
 );
 const UPLOAD: Meaning =
-    Meaning::Refused("plans do not upload files: give the body with --data-binary @FILE");
+    Meaning::Refused("plans do not upload files: use --data-binary @FILE for the body");
 const SCHEME: Meaning = Meaning::Refused(
-    "this authentication method is not supported: remove it, and give a header with -H",
+    "this authentication method is not supported: remove it, and set a header with -H",
 );
 const CONFIG: Meaning =
-    Meaning::Refused("curl's configuration files are not read: write their options here");
+    Meaning::Refused("curl's configuration files are not read: add their options here");
 
 use Meaning::{Nothing, Says};
 
@@ -139,13 +139,13 @@ const OPTIONS: &[(&str, &str, bool, Meaning)] = &[
         "",
         "connect-to",
         true,
-        Meaning::Refused("give the address with --resolve HOST:PORT:ADDRESS"),
+        Meaning::Refused("use --resolve HOST:PORT:ADDRESS to set the address"),
     ),
     (
         "0",
         "http1.0",
         false,
-        Meaning::Refused("requests are HTTP/1.1: leave it out"),
+        Meaning::Refused("requests use HTTP/1.1: remove this option"),
     ),
     (
         "C",
@@ -157,19 +157,19 @@ const OPTIONS: &[(&str, &str, bool, Meaning)] = &[
         "z",
         "time-cond",
         true,
-        Meaning::Refused("give the header with -H 'If-Modified-Since: …'"),
+        Meaning::Refused("use -H 'If-Modified-Since: …' to set the header"),
     ),
     (
         "",
         "request-target",
         true,
-        Meaning::Refused("write the URL with this path"),
+        Meaning::Refused("add this path to the URL"),
     ),
     (
         "",
         "variable",
         true,
-        Meaning::Refused("write the value where it is used"),
+        Meaning::Refused("use the value directly"),
     ),
 ];
 

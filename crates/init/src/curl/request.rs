@@ -27,7 +27,7 @@ pub fn draft(
     let Some(url) = &command.url else {
         return Err(refused(
             command.mark,
-            "this command line of curl has no URL",
+            "this curl command has no URL: add one",
         ));
     };
     let mut address = address::read(&url.text).map_err(|reason| refused(url.mark, &reason))?;
@@ -108,7 +108,7 @@ fn write_body(
         .iter()
         .any(|(name, kind)| name == "content-type" && kind.ends_with("urlencoded"));
     if is_form && text.trim_start().starts_with(['{', '[']) && !has_content_type(command) {
-        let text = "curl sends -d as a form. Where the service wants JSON, write content-type: application/json";
+        let text = "curl sends -d as a form. If the service expects JSON, use content-type: application/json";
         request.comments.push(text.to_owned());
     }
     if request.body == DraftBody::None {
@@ -149,7 +149,7 @@ fn method(command: &CurlCommand, has_body: bool) -> Result<String, SyntaxError> 
     let rendered = placeholders::replaced(&word.text, "…");
     Err(refused(
         word.mark,
-        &format!("`{rendered}` is not a method that plans support: write for example PUT"),
+        &format!("`{rendered}` is not a method that plans support: use for example PUT"),
     ))
 }
 
@@ -162,7 +162,7 @@ fn headers(
         if word.text.starts_with('@') {
             return Err(refused(
                 word.mark,
-                "headers are not read from files: write each one with its own -H",
+                "headers are not read from files: use a separate -H for each header",
             ));
         }
         let (name, value) = match (word.text.split_once(':'), word.text.strip_suffix(';')) {
@@ -171,14 +171,14 @@ fn headers(
             (None, None) => {
                 return Err(refused(
                     word.mark,
-                    "this is not a header: write 'Name: value'",
+                    "this is not a header: use 'Name: value'",
                 ));
             }
         };
         if !headers::is_name(name) || value.contains(|c: char| c.is_control()) {
             return Err(refused(
                 word.mark,
-                "this is not a header: write 'Name: value'",
+                "this is not a header: use 'Name: value'",
             ));
         }
         if value.is_empty() && word.text.contains(':')
@@ -193,7 +193,7 @@ fn headers(
         if !word.text.contains('=') && !placeholders::has_variables(&word.text) {
             return Err(refused(
                 word.mark,
-                "cookies are not read from files: write -b 'name=value'",
+                "cookies are not read from files: use -b 'name=value'",
             ));
         }
         let value = unknowns.header("cookie", &word.text, "");

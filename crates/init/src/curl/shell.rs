@@ -104,7 +104,7 @@ impl Shell<'_> {
         if self.skip("<<") {
             return Err(refused(
                 at,
-                "a here-document cannot be read: pass the data with -d '…'",
+                "here-documents are not supported: pass the data with -d '…'",
             ));
         }
         self.next();
@@ -145,7 +145,7 @@ impl Shell<'_> {
                 {
                     return Err(refused(
                         self.at,
-                        "this is quoted for cmd of Windows: copy it \"as cURL (bash)\"",
+                        "this is quoted for the Windows command prompt: copy it \"as cURL (bash)\"",
                     ));
                 }
                 c => {
@@ -231,7 +231,7 @@ impl Shell<'_> {
         if braced || name.starts_with(|c: char| c.is_ascii_digit()) {
             return Err(refused(
                 at,
-                "only a shell can expand this: write the value, or $NAME",
+                "only a shell can expand this: replace it by its value, or by $NAME",
             ));
         }
         text.push('$');
@@ -241,7 +241,7 @@ impl Shell<'_> {
     fn substitution(&self) -> SyntaxError {
         refused(
             self.at,
-            "a command inside a command is not run: write its output here, or $NAME",
+            "nested commands are not run: replace this by its output, or by $NAME",
         )
     }
 
@@ -260,12 +260,16 @@ impl Shell<'_> {
                 c => bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
             }
         }
-        let decoded = String::from_utf8(bytes)
-            .map_err(|_| refused(at, "these escapes make no UTF-8: bodies of plans are text"))?;
+        let decoded = String::from_utf8(bytes).map_err(|_| {
+            refused(
+                at,
+                "these escapes are not valid UTF-8: bodies in plans must be text",
+            )
+        })?;
         if placeholders::is_foreign(&decoded) {
             return Err(refused(
                 at,
-                "this contains U+FDD0 or U+FDD1, which are not allowed",
+                "this contains U+FDD0 or U+FDD1, which are not allowed: remove them",
             ));
         }
         text.push_str(&decoded);

@@ -28,8 +28,7 @@ pub fn take_over(commands: &[CurlCommand], http: &mut Http) -> Result<(), Syntax
             "cacert" => &mut http.authorities,
             "cert" => {
                 if text.contains(':') {
-                    let reason =
-                        "--cert: plans do not support certificate passwords: use one without";
+                    let reason = "--cert: plans do not support passwords for certificates: use a certificate without one";
                     return Err(refused(word.mark, reason));
                 }
                 &mut http.certificate
@@ -37,8 +36,9 @@ pub fn take_over(commands: &[CurlCommand], http: &mut Http) -> Result<(), Syntax
             _ => &mut http.key,
         };
         if place.as_ref().is_some_and(|known| known != text) {
-            let reason =
-                format!("--{how}: a plan has one for all its requests: make a plan of each");
+            let reason = format!(
+                "--{how}: a plan has one setting for all its requests: create a separate plan for each"
+            );
             return Err(refused(word.mark, &reason));
         }
         *place = Some(text.clone());

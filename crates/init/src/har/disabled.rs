@@ -20,7 +20,7 @@ pub(super) fn comment_out(requests: &mut [DraftRequest]) -> usize {
             request.cookies.splice(0..0, cookies.drain(..));
             request
                 .comments
-                .push("It changes data; a later step needs its response.".to_owned());
+                .push("It changes data, and a later step needs its response.".to_owned());
         }
     }
     count
@@ -30,8 +30,7 @@ pub(super) fn remark(off: usize, all: usize) -> Option<String> {
     let are = if off == 1 { "is" } else { "are" };
     (off > 0).then(|| {
         format!(
-            "{off} of {all} requests {are} commented out: requests that replace or delete data are not sent again unless you want it. \
-             Remove the `# ` before each line of a step to send it."
+            "{off} of {all} requests {are} commented out. Requests that replace or delete data are sent only if you enable them. Remove the `# ` before each line of a step to send it."
         )
     })
 }

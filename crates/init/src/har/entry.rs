@@ -111,7 +111,7 @@ fn child<'n>(node: &'n Node, key: &str, what: &str) -> Result<&'n Node, BrokenEn
     node.get(key).ok_or_else(|| {
         (
             node.mark,
-            format!("{what} has no `{key}`: record it again, or take the entry out"),
+            format!("{what} has no `{key}`: record it again, or remove the entry"),
         )
     })
 }

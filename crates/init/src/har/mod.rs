@@ -67,7 +67,7 @@ pub fn from_document(name: &str, root: &Node) -> Result<Draft, LoadErrors> {
     let Some(items) = log.get("entries").and_then(Node::as_list) else {
         return Err(reported((
             log.mark,
-            "`log` of a HAR file has a list of `entries`".to_owned(),
+            "`log` in a HAR file needs a list of `entries`".to_owned(),
         )));
     };
     let mut entries = Vec::new();
@@ -82,7 +82,7 @@ pub fn from_document(name: &str, root: &Node) -> Result<Draft, LoadErrors> {
         return Err(reported((
             log.mark,
             format!(
-                "no request to a service is in this recording{}",
+                "this recording contains no request to a service{}",
                 left_out(&left)
             ),
         )));
@@ -159,7 +159,7 @@ fn left_out(left: &LeftOut) -> String {
     } else {
         ""
     };
-    let hosts = format!("of other hosts ({}{more})", hosts.join(", "));
+    let hosts = format!("to other hosts ({}{more})", hosts.join(", "));
     part(left.others, &hosts, &hosts);
     part(left.preflights, "OPTIONS request", "OPTIONS requests");
     part(left.unanswered, "without an answer", "without an answer");
@@ -184,13 +184,13 @@ fn remarks(entries: &[HarEntry], left: &LeftOut) -> Vec<String> {
     {
         remarks.push(format!("{}{}.", left[..1].to_uppercase(), &left[1..]));
     }
-    remarks.push("Cookies that the service sets are kept by themselves. Other cookies, authorization and what browsers add are not copied.".to_owned());
+    remarks.push("Cookies that the service sets are stored automatically. Other cookies, authorization and headers added by browsers are not copied.".to_owned());
     if entries
         .iter()
         .any(|entry| entry.address.origin != entries[0].address.origin)
     {
         remarks.push(
-            "Some steps go to other hosts than the target: check that you may load them."
+            "Some steps send requests to hosts other than the target: check that you may load them."
                 .to_owned(),
         );
     }
@@ -345,14 +345,14 @@ impl Maker<'_> {
             };
         }
         if entry.body_is_missing {
-            request
-                .comments
-                .push("TO FILL IN: the body, which the recording does not contain".to_owned());
+            request.comments.push(
+                "TO FILL IN: the request body, which the recording does not contain".to_owned(),
+            );
         }
         if entry.status >= 400 {
             request
                 .comments
-                .push(format!("Answered {} when it was recorded.", entry.status));
+                .push(format!("The recorded status was {}.", entry.status));
             request.expect = Some(entry.status).filter(|status| *status < 600);
         }
         Ok(request)

@@ -90,7 +90,7 @@ impl Bundle<'_> {
         }
         if path.contains("://") {
             let reason = format!(
-                "`{reference}` is on the network: download the file, and refer to it by its path"
+                "`{reference}` is on the network: download the file, and use its path here"
             );
             return Err((mark, reason));
         }
@@ -104,7 +104,7 @@ impl Bundle<'_> {
         if number >= MAX_FILES {
             return Err((
                 mark,
-                format!("this description has more than {MAX_FILES} files"),
+                format!("this OpenAPI description has more than {MAX_FILES} files"),
             ));
         }
         Ok(format!("#/{FILES}/{number}{pointer}"))

@@ -117,7 +117,7 @@ fn target(root: &Node, draft: &mut Draft) -> Result<String, BrokenReference> {
     let Some(url) = server.and_then(|server| server.get("url")) else {
         return Ok(draft
             .unknowns
-            .environment("TARGET", "where the service is: https://…"));
+            .environment("TARGET", "URL of the service: https://…"));
     };
     let mut text = url.as_str().unwrap_or_default().to_owned();
     let variables = server.and_then(|server| server.get("variables"));
@@ -133,14 +133,14 @@ fn target(root: &Node, draft: &mut Draft) -> Result<String, BrokenReference> {
     if text.is_empty() || text.starts_with('/') {
         let target = draft
             .unknowns
-            .environment("TARGET", "where the service is: https://…");
+            .environment("TARGET", "URL of the service: https://…");
         return Ok(format!("{target}{text}"));
     }
     let is_url = Url::parse(&text)
         .is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
     if !is_url || text.contains(['{', '}', '@']) {
         let reason = format!(
-            "`{}` is not a URL of a server: it begins with http:// or https://, or with /",
+            "`{}` is not a server URL: it must start with http:// or https://, or with /",
             url.text()
         );
         return Err((url.mark, reason));
@@ -155,7 +155,7 @@ fn operations(root: &Node) -> Result<Vec<Operation<'_>>, BrokenReference> {
         if !entry.key.starts_with('/') {
             return Err((
                 entry.key_mark,
-                format!("`{}` is not a path: it must begin with /", entry.key),
+                format!("`{}` is not a path: it must start with /", entry.key),
             ));
         }
         let item = resolved(root, &entry.value)?;
@@ -169,7 +169,7 @@ fn operations(root: &Node) -> Result<Vec<Operation<'_>>, BrokenReference> {
         let mark = root.get("paths").map_or(root.mark, |paths| paths.mark);
         return Err((
             mark,
-            "this description has no operation in `paths`".to_owned(),
+            "this OpenAPI description has no operation in `paths`".to_owned(),
         ));
     }
     Ok(operations)
@@ -196,8 +196,7 @@ fn remarks(draft: &mut Draft, requests: &[DraftRequest]) {
     let off = requests.iter().filter(|request| request.off).count();
     if off > 0 {
         draft.remarks.push(format!(
-            "{off} of {} operations are commented out: they delete or replace, or need data that the description does not say. \
-             Remove the `# ` before each line of a step to send it.",
+            "{off} of {} operations are commented out: they delete or replace data, or need data that the OpenAPI description does not contain. Remove the `# ` before each line of a step to send it.",
             requests.len()
         ));
     }

@@ -151,7 +151,7 @@ impl<'n> Operation<'n> {
         if !asked.is_empty() {
             let list: Vec<String> = asked.iter().map(|name| format!("{name}=…")).collect();
             request.comments.push(format!(
-                "TO FILL IN before it is sent: export {}",
+                "TO FILL IN before you send it: export {}",
                 list.join(" ")
             ));
         }
@@ -309,18 +309,18 @@ impl<'n> Operation<'n> {
         let Some(ExampleValue { value, guessed }) = sample else {
             request
                 .comments
-                .push(format!("TO FILL IN: a body of the type {kind}"));
+                .push(format!("TO FILL IN: a body of type {kind}"));
             request.headers.push(("content-type".to_owned(), kind));
             return;
         };
         if !others.is_empty() {
             request.comments.push(format!(
-                "The first of the body's examples; the others: {}",
+                "The first example of the body is used; the others are: {}",
                 others.join(", ")
             ));
         }
         if guessed {
-            request.comments.push("TO FILL IN: values of the body. They only have the right shape, with the required properties.".to_owned());
+            request.comments.push("TO FILL IN: values in the body. It has the right structure and the required properties, but placeholder values.".to_owned());
         }
         let is_form = kind.starts_with("application/x-www-form-urlencoded");
         if is_form && value.is_object() {
@@ -374,11 +374,11 @@ fn sign_in(scheme: &Node, request: &mut DraftRequest, asker: &mut Asker<'_>) {
     match (how.0, how.1.as_str()) {
         ("http", "basic") => {
             let user = asker.ask("user", "who signs in");
-            let password = asker.ask("password", "the password of the user");
+            let password = asker.ask("password", "password of the user");
             request.auth = Some((user, password));
         }
         ("http", "bearer") | ("oauth2" | "openIdConnect", _) => {
-            let token = asker.ask("token", "the token of the user");
+            let token = asker.ask("token", "token of the user");
             headers::join(
                 &mut request.headers,
                 "authorization",
@@ -389,7 +389,7 @@ fn sign_in(scheme: &Node, request: &mut DraftRequest, asker: &mut Asker<'_>) {
             let name = text(scheme, "name");
             let key = asker.ask(
                 &name.to_ascii_lowercase(),
-                &format!("the key `{name}` of the user"),
+                &format!("key `{name}` of the user"),
             );
             match text(scheme, "in") {
                 "query" => request.query.push((name.to_owned(), Value::String(key))),
@@ -399,7 +399,7 @@ fn sign_in(scheme: &Node, request: &mut DraftRequest, asker: &mut Asker<'_>) {
             }
         }
         (kind, _) => request.comments.push(format!(
-            "TO FILL IN: it authenticates with {kind}, which this plan does not do"
+            "TO FILL IN: it requires {kind} authentication, which this plan does not support"
         )),
     }
 }

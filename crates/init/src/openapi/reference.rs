@@ -18,10 +18,14 @@ pub fn resolved<'n>(root: &'n Node, node: &'n Node) -> Result<&'n Node, BrokenRe
             return Ok(at);
         };
         let pointer = text.strip_prefix('#').unwrap_or(text);
-        at = found(root, pointer)
-            .ok_or_else(|| (reference.mark, format!("`{text}` is not in this file")))?;
+        at = found(root, pointer).ok_or_else(|| {
+            (
+                reference.mark,
+                format!("`{text}` does not exist in this file"),
+            )
+        })?;
     }
-    Err((node.mark, "this reference leads back to itself".to_owned()))
+    Err((node.mark, "this reference refers to itself".to_owned()))
 }
 
 fn found<'n>(root: &'n Node, pointer: &str) -> Option<&'n Node> {

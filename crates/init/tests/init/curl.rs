@@ -258,20 +258,20 @@ fn unsupported_words_are_refused_with_location() {
     for (text, expected) in [
         (
             "curl -s\\\n --frobnicate http://a/",
-            "requests.txt:2:2: curl's option --frobnicate is not known here: leave it out",
+            "requests.txt:2:2: curl's option --frobnicate is not supported: remove it",
         ),
         (
             "curl --dta x http://a/",
-            "requests.txt:1:6: curl's option --dta is not known here: leave it out (did you mean `data`?)",
+            "requests.txt:1:6: curl's option --dta is not supported: remove it (did you mean `data`?)",
         ),
         (
             "curl http://a/ -F a",
-            "requests.txt:1:19: this is not a part: write 'name=value'",
+            "requests.txt:1:19: this is not a form part: use 'name=value'",
         ),
         ("curl -X", "requests.txt:1:6: -X needs a value"),
         (
             "curl -v",
-            "requests.txt:1:1: this command line of curl has no URL",
+            "requests.txt:1:1: this curl command has no URL: add one",
         ),
         (
             "curl 'http://a/",
@@ -283,11 +283,11 @@ fn unsupported_words_are_refused_with_location() {
         ),
         (
             "curl http://a/\nwget http://a/",
-            "requests.txt:2:1: `wget` is not a curl command line: it must begin with `curl`",
+            "requests.txt:2:1: `wget` is not a curl command: start it with `curl`",
         ),
         (
             "curl http://a/ -H 'a b: c'",
-            "requests.txt:1:19: this is not a header: write 'Name: value'",
+            "requests.txt:1:19: this is not a header: use 'Name: value'",
         ),
         (
             "curl http://a/ -d @none",
@@ -298,7 +298,7 @@ fn unsupported_words_are_refused_with_location() {
     }
     assert_eq!(
         refusal(words(&["http://a/", "--frob"])),
-        "curl, argument 2: curl's option --frob is not known here: leave it out"
+        "curl, argument 2: curl's option --frob is not supported: remove it"
     );
     assert!(
         refusal(pasted("hello"))
@@ -322,7 +322,7 @@ fn ignored_options_are_reported() {
     );
     assert!(
         text.contains(
-            "# Passed over, because it says nothing of a request: --no-keepalive --retry -S -o -s\n"
+            "# Ignored, because they do not affect the request: --no-keepalive --retry -S -o -s\n"
         ),
         "{text}"
     );
@@ -456,7 +456,7 @@ fn addresses_and_certificates_are_the_plans() {
     for part in [
         "resolve: [shop.example:443:127.0.0.1]",
         "tls: { ca: '../ca.pem', cert: /etc/me.pem, key: '../me.key' }",
-        "# Paths in it are relative to this file.",
+        "# Paths in this file are relative to its folder.",
     ] {
         assert!(text.contains(part), "{part}\n{text}");
     }
@@ -473,7 +473,7 @@ fn addresses_and_certificates_are_the_plans() {
     for (line, reason) in [
         (
             "curl http://a/ --cacert a\ncurl http://a/ --cacert b",
-            "requests.txt:2:25: --cacert: a plan has one for all its requests: make a plan of each",
+            "requests.txt:2:25: --cacert: a plan has one setting for all its requests: create a separate plan for each",
         ),
         (
             "curl http://a/ --resolve a:80",
@@ -481,7 +481,7 @@ fn addresses_and_certificates_are_the_plans() {
         ),
         (
             "curl http://a/ -E me.pem:secret",
-            "requests.txt:1:19: --cert: plans do not support certificate passwords: use one without",
+            "requests.txt:1:19: --cert: plans do not support passwords for certificates: use a certificate without one",
         ),
         (
             "curl http://a/ -F 'a=b;c=d'",
@@ -493,7 +493,7 @@ fn addresses_and_certificates_are_the_plans() {
         ),
         (
             "curl http://a/ -F a=@b,c",
-            "requests.txt:1:19: several files in one part are not supported: give each its own -F",
+            "requests.txt:1:19: several files in one part are not supported: use a separate -F for each file",
         ),
     ] {
         assert_eq!(refusal(pasted(line)), reason);

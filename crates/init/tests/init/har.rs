@@ -251,15 +251,15 @@ fn broken_recordings_are_reported_with_location() {
     );
     assert_eq!(
         refused("{\"log\": {\"entries\": [\n{\"request\": {\"method\": \"GET\"}}]}}"),
-        "a.har:2:13: this request has no `url`: record it again, or take the entry out"
+        "a.har:2:13: this request has no `url`: record it again, or remove the entry"
     );
     assert_eq!(
         refused("{\"log\": {\"entries\": []}}"),
-        "a.har:1:9: no request to a service is in this recording"
+        "a.har:1:9: this recording contains no request to a service"
     );
     assert_eq!(
         refused("{\"log\": {\"entries\": 1}}"),
-        "a.har:1:9: `log` of a HAR file has a list of `entries`"
+        "a.har:1:9: `log` in a HAR file needs a list of `entries`"
     );
     assert!(refused("{\"info\": {}}").starts_with("a.har: `loadline init` reads URLs"));
     assert_eq!(
@@ -273,7 +273,7 @@ fn broken_recordings_are_reported_with_location() {
     )]);
     assert!(
         refusal(recorded(&images))
-            .contains("no request to a service is in this recording (left out: 1 asset")
+            .contains("this recording contains no request to a service (left out: 1 asset")
     );
 }
 

@@ -148,19 +148,19 @@ fn unreadable_descriptions_are_reported_with_location() {
         ),
         (
             with("/a: { $ref: '#/b' }"),
-            "5:15: `#/b` is not in this file",
+            "5:15: `#/b` does not exist in this file",
         ),
         (
             with("/a: { $ref: '#/paths/~1a' }"),
-            "5:7: this reference leads back to itself",
+            "5:7: this reference refers to itself",
         ),
         (
             with("a: { get: {} }"),
-            "5:3: `a` is not a path: it must begin with /",
+            "5:3: `a` is not a path: it must start with /",
         ),
         (
             with("{}"),
-            "5:3: this description has no operation in `paths`",
+            "5:3: this OpenAPI description has no operation in `paths`",
         ),
         (
             "openapi: 4.0.0".to_owned(),
@@ -172,7 +172,7 @@ fn unreadable_descriptions_are_reported_with_location() {
         ),
         (
             "openapi: 3.0.0\npaths: [".to_owned(),
-            "3:1: this is not YAML: ",
+            "3:1: this is not valid YAML: ",
         ),
     ] {
         let reported = refusal(described(&text));
@@ -246,7 +246,7 @@ paths:
         "x-tags: 'p,q'",
         "# size has several examples. The first is used; the others are: large",
         "json: { sku: B7 }",
-        "# The first of the body's examples; the others: pen",
+        "# The first example of the body is used; the others are: pen",
     ] {
         assert!(text.contains(part), "{part}\n{text}");
     }

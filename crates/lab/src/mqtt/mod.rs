@@ -35,7 +35,7 @@ const NAME: &str = "mqtt";
 
 pub(crate) const LAB: LabEntry = LabEntry {
     name: NAME,
-    help: "MQTT broker for 3.1.1 and 5 (its counts over HTTP on the same port); mode=broker|sink, drop, duplicate, reorder=EVERY-Nth, refuse=EVERY-Nth, delay=TIME, throttle=MESSAGES/s, user=NAME:PASSWORD",
+    help: "MQTT broker for 3.1.1 and 5 (counts over HTTP on the same port); mode=broker|sink, drop, duplicate, reorder=EVERY-Nth, refuse=EVERY-Nth, delay=TIME, throttle=MESSAGES/s, user=NAME:PASSWORD",
     extra: faults::OPTIONS,
     kind: LabKind::OwnLoop(bind),
     token: plain_token,

@@ -33,7 +33,7 @@ const NAME: &str = "truth";
 
 pub(crate) const LAB: LabEntry = LabEntry {
     name: NAME,
-    help: "reference server: answers any path after a known time, logs arrival and release; mode=constant|table|exponential|stall|slow|never|reset|error",
+    help: "reference server: answers any path after a known time, and logs arrival and release; mode=constant|table|exponential|stall|slow|never|reset|error",
     extra: settings::OPTIONS,
     kind: LabKind::OwnLoop(bind),
     token: plain_token,

@@ -55,7 +55,7 @@ impl When {
         match text {
             "before" => Ok(Self::Before),
             "half" => Ok(Self::Half),
-            _ => Err("write before or half".to_owned()),
+            _ => Err("use before or half".to_owned()),
         }
     }
 }

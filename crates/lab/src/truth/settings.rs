@@ -150,7 +150,7 @@ impl TruthOptions<'_> {
         range: std::ops::RangeInclusive<u64>,
     ) -> Result<usize, LabError> {
         let n = self.value(option, default, |text| units::count(text, range))?;
-        usize::try_from(n).map_err(|_| self.refuse(option, "it is too large".to_owned()))
+        usize::try_from(n).map_err(|_| self.refuse(option, "it exceeds the maximum".to_owned()))
     }
 
     fn text<'b>(&'b self, option: &str, default: &'b str) -> &'b str {

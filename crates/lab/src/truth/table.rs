@@ -15,7 +15,9 @@ impl DurationTable {
             return Self::from_pairs(value.split(',').map(|pair| (None, pair)));
         }
         let text = std::fs::read_to_string(value).map_err(|error| {
-            format!("{error}; give a file, or pairs of duration and weight as in 1ms:90,10ms:10")
+            format!(
+                "{error}; use a file, or pairs of duration and weight, for example 1ms:90,10ms:10"
+            )
         })?;
         let lines = text.lines().enumerate().map(|(at, line)| {
             let line = line.split('#').next().unwrap_or_default();
@@ -57,7 +59,7 @@ impl DurationTable {
 fn read_pair(pair: &str) -> Result<(u64, f64), String> {
     let (duration, weight) = pair
         .split_once(':')
-        .ok_or("write DURATION:WEIGHT, for example 10ms:9")?;
+        .ok_or("use DURATION:WEIGHT, for example 10ms:9")?;
     Ok((
         units::duration(duration.trim())?,
         units::weight(weight.trim())?,
@@ -96,7 +98,7 @@ mod tests {
         let wrong = read("1ms:3\n2ms\n").unwrap_err();
         assert_eq!(
             wrong,
-            r#"line 2, "2ms": write DURATION:WEIGHT, for example 10ms:9"#
+            r#"line 2, "2ms": use DURATION:WEIGHT, for example 10ms:9"#
         );
         assert!(read("").is_err());
         std::fs::remove_file(&path).unwrap();

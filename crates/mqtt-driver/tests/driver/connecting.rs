@@ -127,7 +127,7 @@ fn unrequested_session_is_reported_and_ignored() {
     };
     let stored = stay(&stop, peer.port, clients);
     peer.played();
-    let line = "the server says that it kept a session, where a new one was asked for";
+    let line = "the server reports that it kept a session, although a new one was requested";
     assert_eq!(stored.remarks().get(line), Some(&1));
 }
 

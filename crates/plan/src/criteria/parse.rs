@@ -48,13 +48,13 @@ pub fn parse_stop(text: &str) -> Result<StopRule, GrammarError> {
     if when.steady {
         return Err(GrammarError {
             offset: text.find("in steady").unwrap_or(0),
-            message: "a steady state is known only after the run, but a stop rule needs it during the run: leave `in steady` out"
+            message: "a steady state is known only after the run, but a stop rule needs it during the run: remove `in steady`"
                 .to_owned(),
         });
     }
     if !scan.word_is("for") {
         return Err(scan.error(
-            "a stop rule says for how long it must hold: write for example `for 10s: stop fail`",
+            "a stop rule needs a duration for which it must hold: add for example `for 10s: stop fail`",
         ));
     }
     let at = scan.skip_space();
@@ -74,7 +74,7 @@ pub fn parse_stop(text: &str) -> Result<StopRule, GrammarError> {
             "" | "fail" => Ending::Fail,
             "pass" => Ending::Pass,
             "inconclusive" => Ending::Inconclusive,
-            _ => return Err(scan.error("`stop` is followed by fail, pass or inconclusive")),
+            _ => return Err(scan.error("`stop` must be followed by fail, pass or inconclusive")),
         };
     }
     scan.end()?;
@@ -145,7 +145,7 @@ fn metric(scan: &mut Scan) -> Result<Metric, GrammarError> {
         (None, "lateness") => {
             if scan.word() != "p99" {
                 return Err(
-                    scan.error("lateness is judged by its 99th percentile: write `lateness p99`")
+                    scan.error("lateness is judged by its 99th percentile: use `lateness p99`")
                 );
             }
             Metric::LatenessP99
@@ -213,7 +213,7 @@ fn fitting(metric: &Metric, value: Quantity, text: &str) -> Result<Quantity, Str
         && share > 1.0
     {
         return Err(format!(
-            "`{text}` is more than all of them: a share is at most 100%"
+            "`{text}` is more than 100%: use a share of at most 100%"
         ));
     }
     let needs = match (metric, value) {
@@ -230,7 +230,7 @@ fn fitting(metric: &Metric, value: Quantity, text: &str) -> Result<Quantity, Str
             "a share or a number, for example 1% or 10"
         }
         (Metric::Rate, _) => "a rate, for example 900/s",
-        (Metric::InFlight, _) => "a bare number, for example 100",
+        (Metric::InFlight, _) => "a number without unit, for example 100",
     };
     Err(format!(
         "`{text}` does not fit this metric: it needs {needs}"

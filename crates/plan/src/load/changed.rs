@@ -26,12 +26,12 @@ pub enum Fixed {
 impl std::fmt::Display for Fixed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Fixed::Over => "no phase of the load is active, or the last one ends within half a second",
-            Fixed::NoRate => "the load is closed and has no rate: change the number of its users",
-            Fixed::NoUsers => "the load is open and its users come by its rate: change that",
-            Fixed::Poisson => "arrivals of this phase are those of a Poisson process, whose draw is the plan's: wait for a phase with even arrivals",
-            Fixed::Ramp => "this phase is a ramp, which changes by itself: wait for a phase that does not",
-            Fixed::Count => "this phase has a fixed number of arrivals, which another rate would change: wait for a phase with a rate",
+            Fixed::Over => "no phase of the load is active, or the last phase ends within half a second",
+            Fixed::NoRate => "the load is closed and has no rate: change its number of users",
+            Fixed::NoUsers => "the load is open, and its users arrive at a rate: change the rate",
+            Fixed::Poisson => "this phase has Poisson arrivals, which the plan determines in advance: wait for a phase with even arrivals",
+            Fixed::Ramp => "this phase is a ramp, which changes automatically: wait for a phase that does not",
+            Fixed::Count => "this phase has a fixed number of arrivals, which a different rate would change: wait for a phase with a rate",
             Fixed::Pause => "this phase is a pause: wait for a phase with a rate",
         })
     }

@@ -27,7 +27,7 @@ pub enum FaultKind {
     Silence,
 }
 
-const FORM: &str = "write for example `at 2m for 30s: latency x5`, or after the colon `errors 20%`, `errors 20% 503`, `resets 5%`, `silence`";
+const FORM: &str = "use for example `at 2m for 30s: latency x5`, or after the colon `errors 20%`, `errors 20% 503`, `resets 5%`, `silence`";
 
 impl Fault {
     /// Whether the fault is active at a time of the load's timeline.
@@ -47,7 +47,7 @@ pub fn parse_fault(text: &str) -> Result<Fault, GrammarError> {
     let &["at", at, "for", length] = words.as_slice() else {
         return Err(wrong(
             0,
-            format!("`{when}` is not a valid time of a fault: {FORM}"),
+            format!("`{when}` is not a valid time for a fault: {FORM}"),
         ));
     };
     let duration = |word: &str| {

@@ -2,7 +2,7 @@
 
 use crate::{criteria::Scan, units::GrammarError};
 
-const FORM: &str = "write `from RUN of \"LABEL\"`, for example `from last of \"GET /x\"`";
+const FORM: &str = "use `from RUN of \"LABEL\"`, for example `from last of \"GET /x\"`";
 
 /// Reference to requests of a recorded run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,19 +26,19 @@ pub fn parse_reference(text: &str) -> Result<Reference, GrammarError> {
     let Some(rest) = text.trim_start().strip_prefix("from ") else {
         return Err(wrong(
             begin,
-            format!("`{}` names no run: {FORM}", text.trim()),
+            format!("`{}` does not contain a run: {FORM}", text.trim()),
         ));
     };
     let from = text.len() - rest.len();
     let Some(of) = rest.find(" of ").map(|of| from + of) else {
         return Err(wrong(
             from,
-            format!("`{}` does not say whose times: {FORM}", text.trim()),
+            format!("`{}` does not contain a label: {FORM}", text.trim()),
         ));
     };
     let run = text[from..of].trim();
     if run.is_empty() {
-        return Err(wrong(from, format!("no run is named: {FORM}")));
+        return Err(wrong(from, format!("the run is missing: {FORM}")));
     }
     let mut scan = Scan {
         text,

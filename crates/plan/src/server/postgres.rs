@@ -51,7 +51,8 @@ impl Database {
     pub fn of_url(url: &str) -> Result<Database, String> {
         let mut schemes = SCHEMES.iter();
         let rest = schemes.find_map(|scheme| url.strip_prefix(scheme));
-        let rest = rest.ok_or("a PostgreSQL is postgres://USER:PASSWORD@HOST:PORT/DATABASE")?;
+        let rest =
+            rest.ok_or("a PostgreSQL address must be postgres://USER:PASSWORD@HOST:PORT/DATABASE")?;
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
         // Split at the last `@`, because a password may contain `@` and slashes.
         let (credentials, rest) = rest.rsplit_once('@').unwrap_or(("", rest));
@@ -60,16 +61,18 @@ impl Database {
             Some((user, password)) => (user, Some(password)),
             None => (credentials, None),
         };
-        let user = decoded(user).ok_or("its user is not percent-encoded text")?;
-        let password =
-            password.map(|text| decoded(text).ok_or("its password is not percent-encoded text"));
+        let user = decoded(user).ok_or("the user is not valid percent-encoded text")?;
+        let password = password
+            .map(|text| decoded(text).ok_or("the password is not valid percent-encoded text"));
         let password = password.transpose()?.filter(|text| !text.is_empty());
-        let name = decoded(name).ok_or("its database is not percent-encoded text")?;
+        let name = decoded(name).ok_or("the database is not valid percent-encoded text")?;
         if user.is_empty() {
-            return Err("say who asks: postgres://USER:PASSWORD@HOST:PORT/DATABASE".to_owned());
+            return Err(
+                "the user is missing: use postgres://USER:PASSWORD@HOST:PORT/DATABASE".to_owned(),
+            );
         }
         if [&user, &name].into_iter().any(|text| text.contains('\0')) {
-            return Err("no name of a user or a database holds a zero byte".to_owned());
+            return Err("names of users and databases must not contain a zero byte".to_owned());
         }
         let (host, port) = host_and_port(authority)?;
         let mut database = Database {
@@ -84,13 +87,13 @@ impl Database {
             pair.split_once('=')
                 .or((!pair.is_empty()).then_some((pair, "")))
         }) {
-            let value =
-                decoded(value).ok_or_else(|| format!("its `{key}` is not percent-encoded text"))?;
+            let value = decoded(value)
+                .ok_or_else(|| format!("`{key}` is not valid percent-encoded text"))?;
             database.option(key, &value, port)?;
         }
         if matches!(&database.at, Listener::Tcp(host, _) if host.is_empty()) {
             return Err(
-                "it has no host: write postgres://USER@HOST/DATABASE, or ?host=/FOLDER of its socket"
+                "the host is missing: use postgres://USER@HOST/DATABASE, or ?host=/FOLDER for a socket"
                     .to_owned(),
             );
         }
@@ -112,7 +115,7 @@ impl Database {
                     "verify-full" => Encryption::VerifyFull,
                     _ => {
                         return Err(format!(
-                            "`{value}` is not an sslmode: write disable, prefer, require or verify-full"
+                            "`{value}` is not an sslmode: use disable, prefer, require or verify-full"
                         ));
                     }
                 }
@@ -120,13 +123,13 @@ impl Database {
             // A password in the query would not be recognized as a secret.
             "password" => {
                 return Err(
-                    "the password is before the @: postgres://USER:PASSWORD@HOST/DATABASE"
+                    "the password must be before the @: postgres://USER:PASSWORD@HOST/DATABASE"
                         .to_owned(),
                 );
             }
             _ => {
                 return Err(format!(
-                    "`{key}` is not known here: write host=/FOLDER or sslmode=…"
+                    "`{key}` is not supported here: use host=/FOLDER or sslmode=…"
                 ));
             }
         }
@@ -139,7 +142,7 @@ fn host_and_port(authority: &str) -> Result<(String, u16), String> {
         Some((host, port)) if !port.contains(']') => (host, port),
         _ => (authority, ""),
     };
-    let host = decoded(host).ok_or("its host is not percent-encoded text")?;
+    let host = decoded(host).ok_or("the host is not valid percent-encoded text")?;
     let port = match port {
         "" => PORT,
         port => port
@@ -194,7 +197,7 @@ mod tests {
             ("postgres://me:hunter2@h:x/shop", "`x` is not a valid port"),
             (
                 "postgres://me:hunter2%zz@h/shop",
-                "its password is not percent-encoded text",
+                "the password is not valid percent-encoded text",
             ),
             (
                 "postgres://me:hunter2@h/s?sslmode=maybe",

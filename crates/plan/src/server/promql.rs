@@ -13,13 +13,12 @@ pub(super) fn line(text: &str) -> Result<MetricLocation, String> {
 pub(super) fn place(url: &str, query: &str) -> Result<MetricLocation, String> {
     // Do not repeat the URL, because it may contain a password.
     if !url.starts_with("http://") && !url.starts_with("https://") {
-        return Err("a Prometheus is asked at its http:// or https:// URL".to_owned());
+        return Err("a Prometheus server needs an http:// or https:// URL".to_owned());
     }
     let query = query.trim();
     if query.is_empty() {
         return Err(
-            "the query is missing: write it after the URL, promql:http://HOST:9090 QUERY"
-                .to_owned(),
+            "the query is missing: add it after the URL, promql:http://HOST:9090 QUERY".to_owned(),
         );
     }
     Ok(MetricLocation::Promql {

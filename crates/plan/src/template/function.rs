@@ -44,7 +44,7 @@ fn random_number(arguments: &[Option<i64>]) -> Result<BuiltIn, String> {
 
 fn random_string(arguments: &[Option<i64>]) -> Result<BuiltIn, String> {
     match arguments.first().copied().flatten().unwrap_or(10) {
-        length if length > MAX_LENGTH => Err(format!("makes at most {MAX_LENGTH} characters")),
+        length if length > MAX_LENGTH => Err(format!("creates at most {MAX_LENGTH} characters")),
         length => Ok(BuiltIn::RandomString(usize::try_from(length).unwrap_or(0))),
     }
 }

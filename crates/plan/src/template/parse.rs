@@ -162,7 +162,7 @@ fn call(name: &str, arguments: &str, offset: usize) -> Result<Piece, TemplateErr
         let suggestion =
             suggestion.map_or_else(String::new, |(_, right)| format!(" (write {right})"));
         return Err(refused(format!(
-            "unknown function {name}{suggestion}: the functions are {}",
+            "unknown function {name}{suggestion}: available functions are {}",
             known.join(" and ")
         )));
     };
@@ -172,7 +172,7 @@ fn call(name: &str, arguments: &str, offset: usize) -> Result<Piece, TemplateErr
         "" => Ok(None),
         text => text.parse().map(Some).map_err(|_| {
             refused(format!(
-                "{name} takes whole numbers, `{text}` is none that can be drawn from"
+                "{name} needs whole numbers within its range, not `{text}`"
             ))
         }),
     };

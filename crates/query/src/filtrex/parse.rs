@@ -230,9 +230,9 @@ impl ExpressionParser<'_> {
                 '\\' => match chars.next() {
                     Some((_, c)) if c == quote || c == '\\' => text.push(c),
                     _ => {
-                        return Err(self.c.error(format!(
-                            "in quotes, \\ is allowed only before {quote} or \\"
-                        )));
+                        return Err(self
+                            .c
+                            .error(format!("in quotes, use \\ only before {quote} or \\")));
                     }
                 },
                 c => text.push(c),
@@ -264,7 +264,7 @@ impl ExpressionParser<'_> {
         if is_call && !name.is_empty() {
             let known: Vec<&str> = FUNCTIONS.iter().map(|(name, _)| *name).collect();
             return Err(self.c.error(format!(
-                "unknown function `{name}`: there are {}",
+                "unknown function `{name}`: available are {}",
                 known.join(", ")
             )));
         }

@@ -125,7 +125,7 @@ fn unary(cursor: &mut Cursor<'_>, depth: usize) -> Result<Expression, JsonPathEr
             }
             index
         } else if cursor.peek() == Some('(') {
-            return cursor.error("calls are not supported in filters");
+            return cursor.error("function calls are not supported in filters");
         } else {
             return Ok(operand);
         };

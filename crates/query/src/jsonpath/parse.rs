@@ -6,7 +6,7 @@ pub(super) fn path(text: &str) -> Result<Vec<PathSegment>, JsonPathError> {
     let mut cursor = Cursor { text, at: 0 };
     let mut segments = Vec::new();
     if text.trim().is_empty() {
-        return cursor.error("an empty path finds nothing: write for example $.id");
+        return cursor.error("an empty path never matches: use for example $.id");
     }
     cursor.space();
     if !cursor.eat("$") && !matches!(cursor.peek(), Some('.' | '[' | '^' | '~')) {
@@ -17,7 +17,7 @@ pub(super) fn path(text: &str) -> Result<Vec<PathSegment>, JsonPathError> {
             '.' if cursor.eat("..") => {
                 segments.push(PathSegment::Descend);
                 match cursor.peek() {
-                    None => return cursor.error("`..` needs a name, * or brackets after it"),
+                    None => return cursor.error("`..` must be followed by a name, * or brackets"),
                     Some('.') => return cursor.error("three dots are not allowed"),
                     Some('[' | '^' | '~') => {}
                     Some(_) => segments.push(name(&mut cursor)?),
@@ -45,7 +45,7 @@ pub(super) fn path(text: &str) -> Result<Vec<PathSegment>, JsonPathError> {
             c if c.is_whitespace() && cursor.rest().trim().is_empty() => break,
             c => {
                 return cursor.error(format!(
-                    "`{c}` is not expected here: write . or [ before a name"
+                    "`{c}` is not expected here: add . or [ before a name"
                 ));
             }
         }
@@ -77,7 +77,7 @@ fn plain(text: &str, cursor: &Cursor<'_>) -> Result<PathSegment, JsonPathError> 
     match slice(text) {
         Some(slice) => Ok(slice),
         None if text.contains(['(', ')', '?']) => cursor.error(format!(
-            "`{text}`: filters and computed names need brackets"
+            "`{text}`: put filters and computed names in brackets"
         )),
         None => Ok(PathSegment::Child(text.to_owned())),
     }

@@ -40,7 +40,7 @@ pub(super) fn build<'a>(
     if !planned.is_empty() {
         blocks.extend(planned.into_iter().map(Block::Table));
         blocks.push(Block::Text(
-            "Planned, at the peak of each stage, where no request fails; figures are rounded separately.".into(),
+            "Planned values at the peak of each stage if no request fails; figures are rounded separately.".into(),
         ));
     }
     blocks.extend(stages(&campaign.stages));
@@ -53,7 +53,7 @@ pub(super) fn build<'a>(
     }
     if !campaign.endpoints.is_empty() {
         blocks.push(Block::Text(
-            "Measured requests per second, the mean from the start of the stage to its last completion:".into(),
+            "Measured requests per second: the mean from the start of the stage to its last completion.".into(),
         ));
         blocks.push(Block::Table(endpoints(campaign)));
     }
@@ -74,7 +74,7 @@ pub(super) fn build<'a>(
         blocks.push(Block::Heading("Recovery"));
         blocks.push(Block::Table(recovery(&campaign.stages)));
         blocks.push(Block::Text(
-            "After a stage, a few requests probe the service until, for the time in the last column, it responds as in the first stage."
+            "After a stage, a few requests probe the service until it responds as in the first stage, for the time in the last column."
                 .into(),
         ));
     }
@@ -131,7 +131,7 @@ fn before_and_after<'a>(campaign: &Campaign) -> Vec<Block<'a>> {
     let tables = campaign.comparisons.iter().map(compared);
     blocks.extend(tables.map(Block::Table));
     blocks.push(Block::Text(
-        "One run of each: a difference no larger than between two runs of one service may be chance. Times are service times of all requests."
+        "One run of each stage: a difference no larger than between two runs of the same service may be due to chance. Times are service times of all requests."
             .into(),
     ));
     blocks
@@ -206,9 +206,7 @@ fn rates(
 }
 
 fn stages<'a>(rows: &[StageRow]) -> [Block<'a>; 3] {
-    let figures = "Requests/s: the mean of the whole stage. Busiest phase: the mean of its phase with the most requests per second, where it has \
-                   several. p50, p95 and p99: service time of all requests, from the first byte written to the last byte read. – : not run, \
-                   or too few requests.";
+    let figures = "Requests/s: mean of the whole stage. Busiest phase: mean of the phase with the most requests per second, if there are several. p50, p95 and p99: service time of all requests, from the first byte written to the last byte read. – : not run, or too few requests.";
     [
         Block::Heading("Stages"),
         Block::Table(stage_table(rows)),
@@ -260,7 +258,7 @@ fn clock(utc: &str) -> String {
 fn recovery(rows: &[StageRow]) -> SheetTable {
     let heads = [
         "After",
-        "<The service was back",
+        "<The service recovered",
         "<Recovered if p95 at most",
         "Errors at most",
         "For",

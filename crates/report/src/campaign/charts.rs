@@ -156,7 +156,7 @@ fn server(axis: &TimeAxis, number: usize, name: &str, (unit, lines): Panel) -> F
         .map_or_else(String::new, |keys| format!(" by {keys}"));
     let title = match lines.len().saturating_sub(MOST_LINES) {
         0 => format!("{name}{by}"),
-        more => format!("{name}{by} ({more} more are not shown)"),
+        more => format!("{name}{by} ({more} more not shown)"),
     };
     let short = |of: String| match labels(&of).filter(|_| common.is_some()) {
         Some((_, values)) => values.join(" "),

@@ -30,7 +30,7 @@ pub(super) fn blocks<'a>(projection: &Projection) -> Vec<Block<'a>> {
     }
     blocks.push(Block::Table(table));
     blocks.push(Block::Text(
-        "Planned rates, at the highest level of each stage. The estimate assumes:".into(),
+        "Planned rates at the highest level of each stage. The estimate assumes:".into(),
     ));
     blocks.push(Block::List(projection.assumptions.clone()));
     blocks

@@ -28,7 +28,7 @@ fn blocks<'a>(comparison: &Comparison, charts: &'a [svg::File]) -> Vec<Block<'a>
         Block::Title(format!("{} against {}", candidate.name, baseline.name)),
         Block::Verdict(judgement(comparison), comparison.sentence.clone()),
         Block::Text(format!(
-            "{} of `{}`, {} of `{}`. The margin is {}: smaller changes are not a regression.",
+            "{} of `{}`, {} of `{}`. The margin is {}: smaller changes do not count as a regression.",
             runs(baseline.runs.len()),
             baseline.name,
             runs(candidate.runs.len()),
@@ -42,8 +42,7 @@ fn blocks<'a>(comparison: &Comparison, charts: &'a [svg::File]) -> Vec<Block<'a>
     blocks.push(Block::Heading("What is judged"));
     blocks.push(Block::Table(table(comparison, &comparison.judged)));
     blocks.push(Block::Text(
-        "The value of a group is the middle one of its runs; a change is the middle of all differences between a run of one and a run of \
-         the other."
+        "The value of a group is the median of its runs. A change is the median of all differences between a run in one group and a run in the other."
             .into(),
     ));
     let (shift, forests): (Vec<_>, Vec<_>) =
@@ -51,7 +50,7 @@ fn blocks<'a>(comparison: &Comparison, charts: &'a [svg::File]) -> Vec<Block<'a>
     if !forests.is_empty() {
         blocks.extend(forests.into_iter().map(Block::Chart));
         blocks.push(Block::Text(
-            "Times and rates only: error shares are in the table.".into(),
+            "Only times and rates are shown: error shares are in the table.".into(),
         ));
     }
     if !comparison.quantiles.is_empty() {
@@ -59,7 +58,7 @@ fn blocks<'a>(comparison: &Comparison, charts: &'a [svg::File]) -> Vec<Block<'a>
         blocks.extend(shift.into_iter().map(Block::Chart));
         blocks.push(Block::Table(quantiles(comparison)));
         blocks.push(Block::Text(format!(
-            "Quantile by quantile: {}. These figures are not judged.",
+            "Changes by quantile: {}. These figures are not judged.",
             comparison.quantiles_of
         )));
     }
@@ -67,7 +66,7 @@ fn blocks<'a>(comparison: &Comparison, charts: &'a [svg::File]) -> Vec<Block<'a>
         blocks.push(Block::Heading("Endpoints"));
         blocks.push(Block::Table(table(comparison, &comparison.endpoints)));
         blocks.push(Block::Text(
-            "Each interval is independent: of twenty, one misses by chance. They are not judged."
+            "Each interval is computed separately: on average, one in twenty misses by chance. They are not judged."
                 .into(),
         ));
     }

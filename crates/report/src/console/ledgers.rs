@@ -39,7 +39,7 @@ fn arrivals(ledger: &ArrivalLedger) -> Vec<String> {
     let head = if lines.is_empty() { "Iterations" } else { "" };
     let left = match ledger.exited {
         0 => String::new(),
-        left => format!(" ({} of them left early)", count(left)),
+        left => format!(" ({} of them exited early)", count(left)),
     };
     let mut sum = format!(
         "{head:<10} {started} started = {} completed{left} + {} failed + {} abandoned",

@@ -121,5 +121,5 @@ fn foot(runs: &[IndexedRun]) -> String {
         1 => "1 run".to_owned(),
         n => format!("{} runs", units::count(n as u64)),
     };
-    format!("{count}; times are each run's headline time: response, iteration or service")
+    format!("{count}; each time is the run's headline time: response, iteration or service")
 }

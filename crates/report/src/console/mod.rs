@@ -85,7 +85,7 @@ pub fn summary_in(summary: &Summary, columns: Columns) -> String {
     }
     if let Some(stopped) = &summary.run.stopped {
         let line = format!(
-            "stopped after {} by the rule {}",
+            "stopped after {} by the stop rule {}",
             units::duration(stopped.at_ns),
             stopped.text
         );
@@ -190,7 +190,7 @@ fn confidence(summary: &Summary) -> Vec<String> {
             c.label.as_str()
         };
         format!(
-            "95 %       {name} {} {}: {} to {high} ({} samples, worth {}{rough})",
+            "95 %       {name} {} {}: {} to {high} ({} samples, effectively {}{rough})",
             c.percentile,
             units::time(c.ns),
             units::time(c.low_ns),
@@ -321,7 +321,7 @@ fn errors(summary: &Summary, columns: Columns) -> String {
         let more = elsewhere.len().saturating_sub(ELSEWHERE);
         if more > 0 {
             lines.push(below(&format!(
-                "and in {} more, see the report",
+                "and {} more (see the report)",
                 count(more as u64)
             )));
         }
@@ -329,7 +329,7 @@ fn errors(summary: &Summary, columns: Columns) -> String {
     };
     let rendered = summary.errors.iter().take(20).map(line);
     let more = summary.errors.len().saturating_sub(20);
-    let more = (more > 0).then(|| format!("  and {more} more kinds of errors, see the record"));
+    let more = (more > 0).then(|| format!("  and {more} more kinds of errors (see the record)"));
     ["Errors".to_owned()]
         .into_iter()
         .chain(rendered)

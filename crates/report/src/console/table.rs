@@ -45,7 +45,7 @@ pub(super) fn render(summary: &Summary, columns: Columns) -> String {
     };
     if !left_out.is_empty() {
         foot(&format!(
-            "too narrow for {}: see the report, or a wider terminal",
+            "too narrow for {}: see the report, or use a wider terminal",
             left_out.join(" and ")
         ));
     }
@@ -54,7 +54,7 @@ pub(super) fn render(summary: &Summary, columns: Columns) -> String {
     }
     if summary.run.imported_from.is_none() && summary.run.elapsed_ns > 0 {
         foot(&format!(
-            "rps: by {}, from the start to the last completion or the end of the load",
+            "rps: over {}, from the start to the last completion or the end of the load",
             units::time(summary.run.elapsed_ns)
         ));
     }
@@ -62,7 +62,7 @@ pub(super) fn render(summary: &Summary, columns: Columns) -> String {
         foot("iteration: from the intended arrival to the last response");
     }
     if !summary.transactions.is_empty() {
-        foot("transaction: from when the first step of a group was due to the end of its last");
+        foot("transaction: from the due time of a group's first step to the end of its last step");
     }
     text + &thin(summary, columns)
 }
@@ -89,15 +89,14 @@ fn thin(summary: &Summary, columns: Columns) -> String {
     if reported.is_empty() {
         return String::new();
     }
-    let head =
-        "? fewer than 10 samples are beyond this percentile: it may be chance; 95 % intervals:";
+    let head = "? fewer than 10 samples are beyond this percentile, so it may be due to chance; 95 % intervals:";
     let mut text = format!("\n{}", wrap(head, 2, columns));
     for line in reported.iter().take(MOST_THIN) {
         text.push_str(&format!("\n{}", wrap(&format!("  {line}"), 4, columns)));
     }
     let more = reported.len().saturating_sub(MOST_THIN);
     if more > 0 {
-        text.push_str(&format!("\n  and {more} more, see the report"));
+        text.push_str(&format!("\n  and {more} more (see the report)"));
     }
     text
 }

@@ -24,7 +24,7 @@ pub fn junit(summary: &Summary) -> String {
         let doubted = invalid.filter(|_| judged.is_robust != Some(true));
         if let (CaseResult::Failure(cause), Some(m)) = (&case.outcome, doubted) {
             let cause = format!(
-                "{cause}; but the measurement is invalid: {}",
+                "{cause}, but the measurement is invalid: {}",
                 m.reasons.join("; ")
             );
             case.outcome = CaseResult::Error("invalid", cause);
@@ -166,7 +166,7 @@ fn measurement(summary: &Summary) -> Case {
         Some(_) if requests.ok + requests.failed == 0 => CaseResult::Error(
             "no-answer",
             format!(
-                "none of {} requests was ever answered",
+                "none of {} requests was answered",
                 units::count(requests.issued)
             ),
         ),

@@ -60,7 +60,7 @@ fn compared(one: &Compared, gate: &Gate, is_open: bool) -> Case {
 fn criterion(one: &Criterion, gate: &Gate) -> Case {
     let measured = one.measured.as_deref().unwrap_or("nothing");
     let reason = format!(
-        "measured {measured}, wanted {}; so in {} of {} runs",
+        "measured {measured}, expected {}; same result in {} of {} runs",
         one.text,
         one.runs,
         gate.runs.len()

@@ -89,7 +89,11 @@ impl Page {
             ("target", &manifest.target),
             ("model", model),
         ];
-        self.metric("loadline_info", "gauge", "What is run; always 1.");
+        self.metric(
+            "loadline_info",
+            "gauge",
+            "Information about the run; always 1.",
+        );
         self.sample("loadline_info", &tags, 1);
         self.one(
             "loadline_start_time_seconds",
@@ -100,14 +104,14 @@ impl Page {
         self.one(
             "loadline_elapsed_seconds",
             "gauge",
-            "From the start to the end of the last interval in these figures.",
+            "Time from the start of the run to the end of the last interval in these figures.",
             seconds(u128::from(run.totals.rows.end_ns)),
         );
         let running = u8::from(manifest.state == RunState::Running);
         self.one(
             "loadline_running",
             "gauge",
-            "1 while the run is in progress, 0 after it.",
+            "1 while the run is in progress, 0 afterwards.",
             running,
         );
     }
@@ -128,7 +132,7 @@ impl Page {
         }
         self.outcomes(
             "loadline_requests_total",
-            "Requests that ended: ok, failed (answered, but wrongly), none (no complete answer).",
+            "Finished requests: ok, failed (wrong response), none (no complete response).",
             "label",
             &rows,
         );
@@ -182,7 +186,7 @@ impl Page {
         }
         self.durations(
 "loadline_request_duration_seconds",
-"Service time: first byte written to last byte read. Requests without a complete response are in +Inf.",
+"Service time: first byte written to last byte read. Requests without a complete response count in +Inf.",
 "label", TimeKind::Service,
 &rows,
 );
@@ -192,13 +196,13 @@ impl Page {
         let rows = parts(run, |group| group == LabelGroup::Iteration);
         self.outcomes(
             "loadline_iterations_total",
-            "Iterations of a scenario that ended.",
+            "Finished iterations of a scenario.",
             "scenario",
             &rows,
         );
         self.durations(
 "loadline_iteration_duration_seconds",
-"Intended arrival to the last answer of the iteration. Iterations without their last answer are in +Inf.",
+"Time from the intended arrival to the last response of the iteration. Iterations without a last response count in +Inf.",
 "scenario", TimeKind::Iteration,
 &rows,
 );
@@ -211,13 +215,13 @@ impl Page {
         }
         self.outcomes(
             "loadline_transactions_total",
-            "Passes through a group of steps that ended.",
+            "Finished passes through a group of steps.",
             "transaction",
             &rows,
         );
         self.durations(
 "loadline_transaction_duration_seconds",
-"From when the first step of a group was due to the end of its last. Those that did not finish are in +Inf.",
+"Time from the due time of a group's first step to the end of its last step. Unfinished passes count in +Inf.",
 "transaction", TimeKind::Iteration,
 &rows,
 );
@@ -290,7 +294,7 @@ impl Page {
         self.metric(
             "loadline_arrivals_total",
             "counter",
-            "Arrivals: due by the plan, started, skipped by the plan's own cap.",
+            "Arrivals: due according to the plan, started, skipped because of the plan's limit.",
         );
         let arrivals = [
             ("due", rows.due),
@@ -329,7 +333,7 @@ impl Page {
         self.metric(
 "loadline_lateness_seconds",
 "histogram",
-"Intended start to the moment at which the generator took it up. Only the generator's own delay.",
+"Time from the intended start until the generator handled it: the generator's own delay.",
 );
         let all = run.totals.label(label::ALL);
         let lateness = all.slot.histogram(TimeKind::Lateness, OutcomeClass::Ok);
@@ -344,7 +348,7 @@ impl Page {
         let figures: [(&str, &str, ByWorker); 3] = [
             (
                 "loadline_worker_cpu_seconds_total",
-                "CPU time of a worker, spinning included.",
+                "CPU time of a worker, including spinning.",
                 |row| &row.run.cpu_ns,
             ),
             (
@@ -354,7 +358,7 @@ impl Page {
             ),
             (
                 "loadline_worker_waiting_seconds_total",
-                "Time for which a worker was ready to run and had no CPU.",
+                "Time for which a worker was ready to run but had no CPU.",
                 |row| &row.run.waiting_ns,
             ),
         ];

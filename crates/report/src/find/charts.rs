@@ -208,7 +208,7 @@ fn goodput(found: &SearchResult, rows: &[&ProbeRow]) -> File {
     })];
     if found.varied == Over::Rate {
         let as_offered = vec![(0.0, Some(0.0)), (most, Some(most))];
-        curves.push(line("as much as was offered", GREY, DASHED, as_offered));
+        curves.push(line("equal to the offered load", GREY, DASHED, as_offered));
     }
     File {
         name: "goodput.svg".into(),

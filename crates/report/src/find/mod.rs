@@ -31,12 +31,12 @@ fn blocks<'a>(found: &SearchResult, charts: &'a [svg::File]) -> Vec<Block<'a>> {
     );
     let of = match found.varied {
         Over::Rate => "arrivals per second",
-        Over::Users => "users, each starting again after its last response",
+        Over::Users => "users, each starting again after its previous response",
     };
     let target = found.target.as_ref();
     let target = target.map_or_else(String::new, |target| format!(" at {target}"));
     blocks.push(Block::Text(format!(
-        "{}{target} over {of}, begun {}.{}",
+        "{}{target} over {of}, started {}.{}",
         if found.ending == Ending::Swept {
             "Measured"
         } else {
@@ -57,7 +57,7 @@ fn blocks<'a>(found: &SearchResult, charts: &'a [svg::File]) -> Vec<Block<'a>> {
         blocks.extend(charts.iter().map(Block::Chart));
         if found.estimate.is_some() {
             blocks.push(Block::Text(
-                "The load line is within the interval with a probability of 95 %, as far as the samples of one search show. Near it, the share beyond a bound is assumed to grow with the load along a logistic curve. The interval does not cover changes of the service from day to day."
+                "With a probability of 95 %, the load line is within the interval, judged by the samples of this search. Near the load line, the share beyond a bound is assumed to grow with the load along a logistic curve. The interval does not cover day-to-day changes of the service."
                     .into(),
             ));
         }
@@ -66,7 +66,7 @@ fn blocks<'a>(found: &SearchResult, charts: &'a [svg::File]) -> Vec<Block<'a>> {
         blocks.push(Block::Heading("The law of scalability"));
         blocks.push(Block::Table(law(scaling)));
         blocks.push(Block::Text(
-            "Of N users throughput is g N / (1 + s (N − 1) + k N (N − 1)) (Gunther): g is the throughput of one user, s the serial share of the work, k the cost that each user causes each other user. If the interval of k starts at 0, there is no evidence that throughput ever falls. The law is not applied beyond twice the measured number of users."
+            "With N users, throughput is g N / (1 + s (N − 1) + k N (N − 1)) (Gunther): g is the throughput of one user, s the serial share of the work, k the cost that each user causes for each other user. If the interval of k starts at 0, there is no evidence that throughput ever falls. The law is not applied beyond twice the measured number of users."
                 .into(),
         ));
     }

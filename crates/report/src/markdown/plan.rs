@@ -85,7 +85,7 @@ fn scenarios(summary: &Summary) -> String {
         ]);
     }
     format!(
-        "\n{table}\nPlanned rates are by the length of the load. {}\n",
+        "\n{table}\nPlanned rates are averages over the length of the load. {}\n",
         rates_are(summary)
     )
 }
@@ -105,11 +105,14 @@ pub fn recovery(summary: &Summary) -> String {
             "requests in flight when the load ended",
             count(after.in_flight),
         );
-        row("requests that ended after it", count(after.ended));
+        row("requests that ended after the load", count(after.ended));
         row("errors among them", count(after.errors));
-        row("p95 of their response time", figure(after.p95.as_ref()));
         row(
-            "time from the end of the load until the last of them ended",
+            "p95 of the response time of these requests",
+            figure(after.p95.as_ref()),
+        );
+        row(
+            "time from the end of the load until the last of these requests ended",
             units::time(after.drained_ns),
         );
     }
@@ -123,7 +126,7 @@ pub fn recovery(summary: &Summary) -> String {
             Some(0) => "at once".into(),
             Some(ns) => units::time(ns),
             None if peak.slow_until_end => format!(
-                "not within {}, when the load ended{}",
+                "not within {}, the time until the load ended{}",
                 units::time(peak.observed_ns),
                 if peak.is_metastable {
                     " (metastable)"
@@ -136,13 +139,13 @@ pub fn recovery(summary: &Summary) -> String {
         let bound = units::time(peak.bound_ns);
         row(
             &format!(
-                "after the peak, until for 10 s p95 was at most {bound} and errors at most {}",
+                "time after the peak until p95 was at most {bound} and errors at most {} for 10 s",
                 units::share(peak.error_bound)
             ),
             settled,
         );
         row(
-            "after the peak, until no more requests were in flight than before it",
+            "time after the peak until no more requests were in flight than before it",
             peak.drained_ns.map_or("–".into(), units::time),
         );
     }

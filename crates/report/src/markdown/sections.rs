@@ -14,7 +14,7 @@ use record::{
 
 pub(super) fn rates_are(summary: &Summary) -> String {
     format!(
-        "Achieved rates are by {}, from the start to the last completion or the end of the load; those of a phase by its own length. The last phase continues to the last completion.",
+        "Achieved rates are averages over {}, from the start to the last completion or the end of the load. Rates of a phase are averages over the length of the phase. The last phase continues to the last completion.",
         units::time(summary.run.elapsed_ns)
     )
 }
@@ -174,7 +174,7 @@ pub fn endpoints(summary: &Summary) -> String {
         let name = row.called();
         table.row(cells(&name, row, row.iteration.as_ref()));
         if row.unpaused.is_some() {
-            let name = format!("{name}, without its pauses");
+            let name = format!("{name}, without pauses");
             table.row(cells(&name, row, row.unpaused.as_ref()));
         }
     }
@@ -193,25 +193,26 @@ pub fn endpoints(summary: &Summary) -> String {
         ));
     }
     if let Some(tool) = &summary.run.imported_from {
-        let meaning = format!("Percentiles are {tool}'s own; – means that it printed none.");
+        let meaning =
+            format!("Percentiles are as reported by {tool}; – means that the tool reported none.");
         return section("Endpoints", &format!("{table}\n{meaning}"));
     }
     let which = if summary.all.response.is_some() {
-        "Percentiles are of response times: from the moment at which a request should have started to the last byte of its response."
+        "Percentiles are response times, from the intended start of a request to the last byte of its response."
     } else if mixed {
-        "Percentiles are of service times, from the first byte written to the last byte read, unless marked as response time, which starts when a request should have started. Those of iterations run from the intended arrival to the last response."
+        "Percentiles are service times, from the first byte written to the last byte read, unless marked as response times, which begin at the intended start of a request. Percentiles of iterations cover the time from the intended arrival to the last response."
     } else {
-        "Percentiles are of service times, from the first byte written to the last byte read. Those of iterations run from the intended arrival to the last response."
+        "Percentiles are service times, from the first byte written to the last byte read. Percentiles of iterations cover the time from the intended arrival to the last response."
     };
     let transactions = if summary.transactions.is_empty() {
         ""
     } else {
-        " Those of transactions run from the due time of a group's first step to the end of its last."
+        " Percentiles of transactions cover the time from the due time of a group's first step to the end of its last step."
     };
     section(
         "Endpoints",
         &format!(
-            "{table}\n{which}{transactions} A request without a response ranks above all others. ? marks a percentile with fewer than ten samples beyond it: it may be chance, and is shown with its 95 % interval. {}",
+            "{table}\n{which}{transactions} A request without a response ranks above all others. ? marks a percentile with fewer than ten samples beyond it. It may be due to chance and is shown with its 95 % interval. {}",
             rates_are(summary)
         ),
     )
@@ -250,7 +251,7 @@ pub fn latency(summary: &Summary) -> String {
             .high_ns
             .map_or_else(|| "an unknown value".to_owned(), units::time);
         let rough = if c.approximate {
-            "; less than a minute was measured, so this is rough"
+            "; less than a minute was measured, so the interval is rough"
         } else {
             ""
         };
@@ -390,11 +391,11 @@ pub fn generator(summary: &Summary) -> String {
     let mut text = format!("{}.", escaped(&m.line()));
     if let Some(lateness) = &summary.lateness {
         text.push_str(&format!(
-            " Arrivals started {} late at the median, {} at p99, {} at most.",
+            " Arrivals started {} late at the median, {} late at p99, {} late at most.",
             lateness.p50, lateness.p99, lateness.max
         ));
     }
-    section("Can these numbers be trusted?", &text)
+    section("Are these results reliable?", &text)
 }
 
 pub fn conclusions(summary: &Summary) -> String {
@@ -476,5 +477,5 @@ pub fn provenance(summary: &Summary, manifest: &Manifest) -> String {
     for (name, text) in lines {
         table.row([name.to_owned(), text]);
     }
-    section("Where this comes from", &table.to_string())
+    section("Provenance of this report", &table.to_string())
 }

@@ -190,7 +190,7 @@ fn errors(summary: &Summary, series: &Series) -> Option<File> {
     let chart = over_time(summary, series, title, "per second", y, curves);
     Some(File {
         name: "errors.svg".into(),
-        description: "Requests that failed or had no response per second, by class".into(),
+        description: "Requests per second that failed or had no response, by class".into(),
         text: chart.draw(),
     })
 }
@@ -277,7 +277,7 @@ fn percentiles(series: &Series) -> Option<File> {
     let chart = Chart {
         title: "Latency by percentile".into(),
         y_title: "log scale",
-        x_title: "share of requests that were at least as fast",
+        x_title: "share of requests that were at least this fast",
         x: Axis::over(
             all().map(|(x, _)| *x),
             Scale::Log,
@@ -296,7 +296,7 @@ fn percentiles(series: &Series) -> Option<File> {
     };
     Some(File {
         name: "percentiles.svg".into(),
-        description: "Latency by percentile over the whole run".into(),
+        description: "Latency by percentile for the whole run".into(),
         text: chart.draw(),
     })
 }

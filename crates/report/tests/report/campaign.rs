@@ -148,8 +148,8 @@ fn sentence_names_holding_and_failing_stages() {
     );
     assert_eq!(
         some.sentence,
-        "half (50.1 arrivals and 210 requests per second) holds. whole does not hold: the tool that ran it exited with 1. more was not run. \
-         After whole the service was back 41.2 s after the load."
+        "half (50.1 arrivals and 210 requests per second) holds. whole does not hold: the external tool exited with 1. more was not run. \
+         After whole the service recovered 41.2 s after the load."
     );
     assert_eq!(some.verdict, Some(Judgement::Fail));
     assert!(some.recommendations[0].starts_with("Do not plan for more than half ("));
@@ -200,7 +200,7 @@ fn of_looks_that_are_invalid_nothing_follows_for_the_service() {
     assert!(
         reported
             .sentence
-            .contains("Whether the service recovered after whole is unknown"),
+            .contains("It is unknown whether the service recovered after whole is unknown"),
         "{}",
         reported.sentence
     );
@@ -238,9 +238,9 @@ fn services_are_reported_separately_and_repeated_stages_replace_failures() {
     assert_eq!(
         mended.recommendations[..3],
         [
-            "The cause of the failure of small is fixed: large holds.".to_owned(),
-            "The cause of the failure of stress is fixed by `lab:larger`: larger holds.".to_owned(),
-            format!("Proceed with `lab:larger`: all of its stages hold, up to larger {rates}."),
+            "The cause of the failure of small has been fixed: large holds.".to_owned(),
+            "The cause of the failure of stress has been fixed by `lab:larger`: larger holds.".to_owned(),
+            format!("Proceed with `lab:larger`: all of its stages held, up to larger {rates}."),
         ]
     );
     let pairs: Vec<(&str, &str)> = mended

@@ -333,7 +333,7 @@ fn overload_is_reported_once() {
     let found = summary.steady.clone().unwrap();
     assert_eq!(found.behaviour, Behaviour::Overload, "{found:?}");
     let text = message(&summary, "overload").unwrap();
-    assert!(text.ends_with(" There was no steady state."), "{text}");
+    assert!(text.ends_with(" No steady state was reached."), "{text}");
     assert_eq!(message(&summary, "steady"), None);
     summary.trend = None;
     assert_eq!(message(&summary, "overload"), Some(found.sentence));

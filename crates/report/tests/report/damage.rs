@@ -130,11 +130,11 @@ fn counters_that_are_gone() {
     let message = summary.verdict.sentence;
     assert_eq!(
         message,
-        "The record contains no data of the run, so there is nothing to judge."
+        "The record contains no data from the run, so there is nothing to judge."
     );
     assert_eq!(
         summary.conclusions[0].text,
-        "The record holds 0 requests: there is nothing to conclude."
+        "The record contains no requests, so no conclusions are possible."
     );
 }
 

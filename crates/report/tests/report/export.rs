@@ -42,14 +42,14 @@ fn junit_has_a_case_for_each_criterion_and_one_for_the_measurement() {
     ];
     let measurement = summary.measurement.as_mut().unwrap();
     measurement.verdict = "INVALID".into();
-    measurement.reasons = vec!["3 % of the plan was never started".into()];
+    measurement.reasons = vec!["3 % of the planned load was never started".into()];
     summary.exit_code = 4;
     let text = r#"<?xml version="1.0" encoding="UTF-8"?>
 <testsuites name="loadline" tests="4" failures="0" errors="3" skipped="0" time="3.000">
   <testsuite name="shop &amp; &lt;co&gt;.yml" tests="4" failures="0" errors="3" skipped="0" time="3.000" timestamp="2026-11-20T13:15:00">
     <properties>
       <property name="measurement" value="INVALID"/>
-      <property name="measurement.reasons" value="3 % of the plan was never started"/>
+      <property name="measurement.reasons" value="3 % of the planned load was never started"/>
       <property name="exit_code" value="4"/>
       <property name="target" value="http://shop.example.test:8080"/>
       <property name="load" value="open, 10/s even for 2 s, then 20/s even for 1 s"/>
@@ -57,14 +57,14 @@ fn junit_has_a_case_for_each_criterion_and_one_for_the_measurement() {
       <property name="record" value="runs/1"/>
     </properties>
     <testcase classname="loadline.shop &amp; &lt;co&gt;_yml" name="p99 &lt; 250ms" time="0.000">
-      <error type="invalid" message="measured 312 ms, wanted p99 &lt; 250ms, 25.0 % past the bound, first at 2.00 s (too &quot;few&quot;); but the measurement is invalid: 3 % of the plan was never started">measured 312 ms, wanted p99 &lt; 250ms, 25.0 % past the bound, first at 2.00 s (too &quot;few&quot;); but the measurement is invalid: 3 % of the plan was never started</error>
+      <error type="invalid" message="measured 312 ms, wanted p99 &lt; 250ms, 25.0 % past the bound, first at 2.00 s (too &quot;few&quot;), but the measurement is invalid: 3 % of the planned load was never started">measured 312 ms, wanted p99 &lt; 250ms, 25.0 % past the bound, first at 2.00 s (too &quot;few&quot;), but the measurement is invalid: 3 % of the planned load was never started</error>
     </testcase>
     <testcase classname="loadline.shop &amp; &lt;co&gt;_yml" name="p50 &lt; 1s" time="0.000"/>
     <testcase classname="loadline.shop &amp; &lt;co&gt;_yml" name="errors of &quot;a�b&quot; &lt; 1%" time="0.000">
       <error type="inconclusive" message="measured 312 ms, wanted errors of &quot;a�b&quot; &lt; 1%, 25.0 % past the bound, first at 2.00 s (too &quot;few&quot;)">measured 312 ms, wanted errors of &quot;a�b&quot; &lt; 1%, 25.0 % past the bound, first at 2.00 s (too &quot;few&quot;)</error>
     </testcase>
     <testcase classname="loadline.shop &amp; &lt;co&gt;_yml" name="measurement" time="3.000">
-      <error type="invalid" message="measurement INVALID  3 % of the plan was never started">measurement INVALID  3 % of the plan was never started</error>
+      <error type="invalid" message="measurement INVALID  3 % of the planned load was never started">measurement INVALID  3 % of the planned load was never started</error>
     </testcase>
     <system-out>`think: 0.5` is half a second</system-out>
   </testsuite>

@@ -189,7 +189,7 @@ fn criteria_are_of_transactions_or_of_iterations_and_never_of_both() {
         );
         assert_eq!(
             reported,
-            Some(format!("`{text}` can never be judged: {reason}"))
+            Some(format!("`{text}` cannot be judged: {reason}"))
         );
     }
     let criterion = plan::criteria::parse_criterion("transaction p95 < 1s").unwrap();
@@ -197,7 +197,7 @@ fn criteria_are_of_transactions_or_of_iterations_and_never_of_both() {
         verdict::without_subject(&run.manifest, Some(labels().all()), &run.server, &criterion);
     assert_eq!(
         reported.unwrap(),
-        "`transaction p95 < 1s` can never be judged: no `group` of the plan has a name"
+        "`transaction p95 < 1s` cannot be judged: no `group` in the plan has a name"
     );
 }
 

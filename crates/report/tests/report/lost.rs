@@ -340,7 +340,7 @@ fn run_with_lost_node_is_not_a_baseline() {
     };
     let other = side(&analysis::summarise(&whole));
     let found = compare::incompatibilities(&side(&lost), &other);
-    let message = "a lost a node: from 00:00 to 00:01 its load was not the plan's";
+    let message = "a lost a node: from 00:00 to 00:01 its load differed from the plan";
     assert!(
         found.iter().any(|hindrance| hindrance.text == message),
         "{found:?}"

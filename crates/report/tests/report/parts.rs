@@ -31,23 +31,23 @@ fn change(manifest: &Path, how: impl Fn(&mut Value)) {
 #[test]
 fn part_of_another_run_is_refused() {
     let changes: [(&str, Value, &str); 6] = [
-        ("run_id", json!("4712"), "it is of another run"),
-        ("plan_sha256", json!("00"), "it is of another plan"),
+        ("run_id", json!("4712"), "it belongs to another run"),
+        ("plan_sha256", json!("00"), "it belongs to another plan"),
         ("seed", json!(2), "its seed is 2, the run's 1"),
         (
             "share",
             json!({"index": 0, "of": 2}),
-            "its share of the run is 0 of 2, not 1 of 2",
+            "its share of the run is 0 of 2, expected 1 of 2",
         ),
         (
             "share",
             json!(null),
-            "its share of the run is none, not 1 of 2",
+            "its share of the run is none, expected 1 of 2",
         ),
         (
             "start",
             json!({"wall_ns": support::WALL + 3_000_000, "monotonic_ns": 0, "utc": "", "uncertainty_ns": 1_000_000}),
-            "its start differs by 3.00 ms from the run's, and their clocks are known to 1.00 ms",
+            "its start differs by 3.00 ms from the start of the run, more than the clock accuracy of 1.00 ms",
         ),
     ];
     for (field, value, message) in changes {
@@ -92,7 +92,7 @@ fn process_without_record_is_reported_and_its_arrivals_are_unknown() {
             "{ends:?}"
         );
         assert!(arrivals.adds_up);
-        let message = "process 1 of 2 left no record: whether it sent its arrivals is unknown";
+        let message = "process 1 of 2 left no record: it is unknown whether it sent its arrivals";
         let measurement = summary.measurement.clone().unwrap();
         assert_eq!(measurement.verdict, "INVALID", "{measurement:?}");
         assert!(summary.notes.iter().any(|note| note == message));

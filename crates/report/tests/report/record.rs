@@ -398,7 +398,7 @@ fn a_run_goes_on_without_its_record() {
         notes
             .iter()
             .any(|note| note
-                .starts_with("the record could not be written any further and ends at 2 s")),
+                .starts_with("the record could not be extended and ends at 2 s")),
         "{notes:?}"
     );
 }

@@ -141,7 +141,7 @@ fn unjudgeable_criteria_are_refused_before_the_run() {
         ),
         (
             "server.host.cpu of \"0\" < 80%",
-            Some("server.host.cpu has no \"0\" (it has only one instance: remove `of`)"),
+            Some("server.host.cpu has no \"0\" (there is only one instance: remove `of`)"),
         ),
         (
             "server.host.network-in of \"eth9\" < 10/s",

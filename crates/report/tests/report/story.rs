@@ -91,11 +91,11 @@ fn strip_names_the_deciding_criterion() {
     assert!(sentence(World::Starved, &["p99 < 100ms"]).starts_with("The measurement is invalid"));
     assert_eq!(
         sentence(World::NeverAnswered, &[]),
-        "None of 4,000 requests was ever answered."
+        "None of 4,000 requests was answered."
     );
     assert_eq!(
         sentence(World::Empty, &[]),
-        "Nothing was sent: there is nothing to judge."
+        "Nothing was sent, so there is nothing to judge."
     );
     assert!(
         sentence(World::Healthy, &[])

@@ -85,7 +85,7 @@ fn few_samples_decide_only_clear_cases() {
     let judged = judge(&fast(100), "p99.9 < 50ms");
     let reason = judged.reason.unwrap();
     assert!(
-        reason.starts_with("100 samples do not decide it with 99 % confidence: needs about "),
+        reason.starts_with("100 samples are too few for a decision with 99 % confidence: needs about "),
         "{reason}"
     );
     assert_eq!(judged.measured.as_deref(), Some("2.05 ms"));
@@ -185,7 +185,7 @@ fn a_closed_loop_plans_nothing() {
     let text = console::summary_text(&summary);
     assert!(
         text.replace("\n  ", " ")
-            .contains("closed loop, 50 users for 3 s: a stall is seen once per user"),
+            .contains("closed loop, 50 users for 3 s: each user sees a stall only once"),
         "{text}"
     );
     assert!(
@@ -194,7 +194,7 @@ fn a_closed_loop_plans_nothing() {
     );
     assert_eq!(
         summary.criteria[0].reason.as_deref(),
-        Some("a closed loop plans no arrivals")
+        Some("a closed loop has no planned arrivals")
     );
     assert_eq!(summary.exit_code, 5);
 }
@@ -354,7 +354,7 @@ fn iteration_has_times_with_and_without_pauses() {
     assert!(text.contains("\n  without pauses "), "{text}");
     let text = report::markdown::render(&page).text;
     assert!(
-        text.contains("| iteration checkout, without its pauses "),
+        text.contains("| iteration checkout, without pauses "),
         "{text}"
     );
     let key_figures = analysis::conclusions::headline(&page.summary).key_figures;

@@ -379,7 +379,7 @@ unsafe extern "C-unwind" fn call_ours(raw: *mut lua_State) -> c_int {
                 .map(|index| state.value(index, DEPTH))
                 .collect();
             let called = catch_unwind(AssertUnwindSafe(|| function(&state, arguments)));
-            let called = called.unwrap_or_else(|_| Err("a fault of Loadline's own".to_owned()));
+            let called = called.unwrap_or_else(|_| Err("an internal error in Loadline".to_owned()));
             match called {
                 Ok(values) => {
                     values.iter().for_each(|value| state.push(value));

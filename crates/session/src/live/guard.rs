@@ -71,8 +71,7 @@ pub async fn local(State(names): State<AllowedNames>, request: Request, next: Ne
     if names.allow(request.headers()) {
         next.run(request).await
     } else {
-        let reason =
-            "only for pages and programs of this machine: open the address that Loadline printed\n";
+        let reason = "available only to browsers and programs on this machine: open the address that Loadline printed\n";
         (StatusCode::FORBIDDEN, reason).into_response()
     }
 }

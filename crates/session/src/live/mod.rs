@@ -55,7 +55,7 @@ pub fn options_from_env() -> Result<(Exports, LiveOptions), String> {
     let port = match set("LOADLINE_UI_PORT") {
         None => 0,
         Some(text) => text.parse().map_err(|_| {
-            format!("LOADLINE_UI_PORT '{text}' is not a valid port: write a number up to 65535")
+            format!("LOADLINE_UI_PORT '{text}' is not a valid port: use a number up to 65535")
         })?,
     };
     let view = set("LOADLINE_UI").filter(|text| text != "0").map(|_| port);
@@ -80,7 +80,8 @@ impl LiveView {
         let listener = bind("--ui", SocketAddr::from((Ipv4Addr::LOCALHOST, port)))?;
         Ok(LiveView {
             port: local(&listener)?.port(),
-            token: token().map_err(|reason| format!("--ui: no random numbers: {reason}"))?,
+            token: token()
+                .map_err(|reason| format!("--ui: cannot create random numbers: {reason}"))?,
             listener,
         })
     }
@@ -121,7 +122,7 @@ impl Bound {
         let newest = Arc::new(LatestState::with(Log::from(zero), steering));
         let servers = self.servers(&newest, stop, sink);
         let servers = servers.unwrap_or_else(|reason| {
-            sink.warning(&format_args!("no live view: {reason}"));
+            sink.warning(&format_args!("the live view is not available: {reason}"));
             Vec::new()
         });
         let mut thread = None;
@@ -225,7 +226,7 @@ fn bind(what: &str, address: SocketAddr) -> Result<TcpListener, String> {
     });
     listener.map_err(|reason| {
         format!(
-            "{what}: cannot listen on {address}: {reason}; name another port, or 0 for a free one"
+            "{what}: cannot listen on {address}: {reason}; use another port, or 0 for any free one"
         )
     })
 }
@@ -249,7 +250,9 @@ fn work(servers: Vec<LiveServer>, newest: &Arc<LatestState>, sink: &SharedMessag
         .build();
     let runtime = match runtime {
         Ok(runtime) => runtime,
-        Err(reason) => return sink.warning(&format_args!("no live view: {reason}")),
+        Err(reason) => {
+            return sink.warning(&format_args!("the live view is not available: {reason}"));
+        }
     };
     runtime.block_on(async {
         let serving: Vec<_> = servers
@@ -270,12 +273,14 @@ fn work(servers: Vec<LiveServer>, newest: &Arc<LatestState>, sink: &SharedMessag
 async fn serve(server: LiveServer, newest: Arc<LatestState>, sink: SharedMessageSink) {
     let listener = match tokio::net::TcpListener::from_std(server.listener) {
         Ok(listener) => listener.tap_io(|stream| drop(stream.set_nodelay(true))),
-        Err(reason) => return sink.warning(&format_args!("no live view: {reason}")),
+        Err(reason) => {
+            return sink.warning(&format_args!("the live view is not available: {reason}"));
+        }
     };
     let served = axum::serve(listener, server.routes)
         .with_graceful_shutdown(async move { newest.ended().await })
         .await;
     if let Err(reason) = served {
-        sink.warning(&format_args!("the live view ended: {reason}"));
+        sink.warning(&format_args!("the live view stopped: {reason}"));
     }
 }

@@ -40,15 +40,17 @@ impl Steering {
         };
         let reason = match tool {
             Some(tool) => {
-                format!("the load is {tool}, which has its own schedule: it cannot be changed here")
+                format!(
+                    "{tool} generates the load with its own schedule, so it cannot be changed here"
+                )
             }
             None if is_part => {
-                "several processes share this load: it cannot be changed here".to_owned()
+                "several processes share this load, so it cannot be changed here".to_owned()
             }
             None if plan.load == Load::Once => {
-                "this is one iteration: it has neither a rate nor users".to_owned()
+                "this test is a single iteration, without a rate or a number of users".to_owned()
             }
-            None => "an external tool controls this load: it cannot be changed here".to_owned(),
+            None => "an external tool controls this load, so it cannot be changed here".to_owned(),
         };
         Steering(SteeringKind::Fixed(reason))
     }
@@ -104,10 +106,10 @@ fn read(wanted: &str) -> Result<AdjustedLoad, String> {
         Some(("users", users)) => {
             let users = users.trim();
             users.parse().map(AdjustedLoad::Users).map_err(|_| {
-                format!("`{users}` is not a valid number of users: write a whole number, 0 or more")
+                format!("`{users}` is not a valid number of users: use a whole number, 0 or more")
             })
         }
-        _ => Err("write rate=NUMBER, per second, or users=NUMBER".to_owned()),
+        _ => Err("use rate=NUMBER, per second, or users=NUMBER".to_owned()),
     }
 }
 
@@ -119,7 +121,7 @@ fn describe(change: &Change) -> String {
     };
     let at = words::duration(change.at_ns);
     let (from, to) = (figure(change.from), figure(change.to));
-    format!("from {at} on: {to} instead of {from}")
+    format!("after {at}: {to} instead of {from}")
 }
 
 #[cfg(test)]
@@ -135,7 +137,7 @@ mod tests {
         }
         assert_eq!(read("users= 0 "), Ok(AdjustedLoad::Users(0)));
         for (wanted, reason) in [
-            ("rate=-1", "`-1` is negative: a rate is 0 or more"),
+            ("rate=-1", "`-1` is negative: use a rate of 0 or more"),
             ("rate=fast", "`fast` is not a rate"),
             ("rate=", "`` is not a rate"),
             ("rate=NaN", "`NaN` is not a rate"),

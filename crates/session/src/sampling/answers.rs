@@ -128,8 +128,10 @@ impl QueryData {
                 }];
             }
             "vector" | "matrix" => {}
-            "string" => return Err("the result is a text: write a query for numbers".to_owned()),
-            _ => return Err("its response is not that of a Prometheus server".to_owned()),
+            "string" => {
+                return Err("the result is text: use a query that returns numbers".to_owned());
+            }
+            _ => return Err("the response is not from a Prometheus server".to_owned()),
         }
         Ok(SeriesList { series, left_out })
     }
@@ -174,7 +176,7 @@ impl<'de> Visitor<'de> for ResultVisitor {
     type Value = QueryResult;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list of series, or a moment and a value")
+        f.write_str("a list of series, or a time and a value")
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<QueryResult, A::Error> {
@@ -213,7 +215,7 @@ impl<'de> Visitor<'de> for ElementVisitor {
     type Value = Element;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a series, a moment or a value")
+        f.write_str("a series, a time or a value")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Element, A::Error> {
@@ -242,7 +244,7 @@ pub(super) fn steps(all: &[AnsweredSeries]) -> Result<Steps, String> {
             let here = steps.entry(at).or_default();
             if here.iter().any(|(known, _)| *known == instance) {
                 return Err(format!(
-                    "the result has two series {{{instance}}}: write a query for one"
+                    "the result has two series {{{instance}}}: use a query that returns one"
                 ));
             }
             here.push((instance.clone(), value));

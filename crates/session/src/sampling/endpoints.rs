@@ -160,13 +160,12 @@ fn body(base: &Base, path: &str) -> Result<String, String> {
         200 => {}
         401 => {
             return Err(
-                "returned 401, credentials required: write http://USER:PASSWORD@HOST/PATH"
-                    .to_owned(),
+                "returned 401, credentials required: use http://USER:PASSWORD@HOST/PATH".to_owned(),
             );
         }
         status => return Err(format!("it answers {status}")),
     }
-    String::from_utf8(answer.body).map_err(|_| "its response is not text".to_owned())
+    String::from_utf8(answer.body).map_err(|_| "the response is not text".to_owned())
 }
 
 fn info(address: &str, password: Option<&str>) -> Result<String, String> {
@@ -175,7 +174,7 @@ fn info(address: &str, password: Option<&str>) -> Result<String, String> {
     let host = host.trim_matches(['[', ']']);
     let port: u16 = port
         .parse()
-        .map_err(|_| format!("`{address}`: its port is not a number"))?;
+        .map_err(|_| format!("`{address}`: the port is not a number"))?;
     let deadline = Deadline::default();
     deadline.set(PATIENCE);
     let stream = bounded::connect(host, port, &deadline);
@@ -199,12 +198,12 @@ fn info(address: &str, password: Option<&str>) -> Result<String, String> {
         };
         let length: usize = length
             .parse()
-            .map_err(|_| "its response is not that of a Redis server")?;
+            .map_err(|_| "the response is not from a Redis server")?;
         let mut text = vec![0; length.min(MOST_BYTES)];
         reader.read_exact(&mut text).map_err(failed)?;
-        return String::from_utf8(text).map_err(|_| "its response is not text".to_owned());
+        return String::from_utf8(text).map_err(|_| "the response is not text".to_owned());
     }
-    Err("its response is not that of a Redis server".to_owned())
+    Err("the response is not from a Redis server".to_owned())
 }
 
 /// Runs a command and returns its output. `timeout` ends a slow command even if this process has

@@ -93,7 +93,7 @@ pub(crate) fn too_short(rule: &StopRule, samplers: &[Box<dyn Sampler>]) -> Optio
     let step_ns = all.find(is_of)?.step_ns()?;
     (rule.for_ns < 2 * step_ns).then(|| {
 format!(
-"`{} for {}` can never be judged: server.{name} has a sample every {}, the scrape interval of its Prometheus: write `for {}` or more",
+"`{} for {}` cannot be judged: server.{name} has one sample every {}, the scrape interval of its Prometheus server: use `for {}` or longer",
 rule.when.text,
 units::duration(rule.for_ns),
 units::duration(step_ns),
@@ -124,7 +124,7 @@ pub(crate) fn samplers(
         };
         if !names.insert(&source.name) {
             refuse(format!(
-                "`{}` is named twice: each source needs its own name",
+                "`{}` is used twice: give each source a different name",
                 source.name
             ));
             continue;
@@ -163,13 +163,13 @@ fn sampler(source: MetricSource, sink: &SharedMessageSink) -> Result<Box<dyn Sam
     match endpoint.probe() {
         Ok(0) => {}
         Ok(more) => sink.warning(&format_args!(
-            "{name} has {more} metrics too many for one source: choose with `only`"
+            "{name} has {more} metrics above the limit for one source: select some with `only`"
         )),
         Err(reason) => sink.warning(&format_args!("{name} cannot be measured yet: {reason}")),
     }
     for pattern in endpoint.unmatched() {
         sink.warning(&format_args!(
-            "{name}: no metric matches `{pattern}` yet: check the name"
+            "{name}: no metric matches `{pattern}` yet: check the spelling"
         ));
     }
     Ok(Box::new(endpoint))
@@ -324,7 +324,7 @@ fn bounded(mut look: SourceReading) -> SourceReading {
             let all = readings.len();
             readings.retain(fits);
             if readings.is_empty() && all > 0 {
-                look.readings = Err("the names of its metrics are too long".to_owned());
+                look.readings = Err("the names of the metrics are too long".to_owned());
             }
         }
         Err(reason) => {

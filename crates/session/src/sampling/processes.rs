@@ -114,9 +114,9 @@ impl Processes {
         if found.is_empty() {
             return Err(match &self.source.place {
                 MetricLocation::Port(port) => {
-                    format!("no process that can be read listens on port {port}")
+                    format!("no readable process listens on port {port}")
                 }
-                MetricLocation::Process(name) => format!("there is no process {name}"),
+                MetricLocation::Process(name) => format!("there is no process named {name}"),
                 _ => "there is no such process".to_owned(),
             });
         }

@@ -75,7 +75,7 @@ impl Promql {
             Err(QueryError::Question(reason)) => return Err(reason),
             Err(QueryError::Now(reason)) => {
                 let remark = format!(
-                    "it cannot be measured yet, and is queried in steps of {}: {reason}",
+                    "it cannot be measured yet; queries use steps of {}: {reason}",
                     units::duration(self.step_ns)
                 );
                 return Ok(vec![remark]);
@@ -85,12 +85,13 @@ impl Promql {
         let mut remarks = Vec::new();
         if series.is_empty() {
             remarks.push(
-                "no series matches the query now: check its metric name and labels".to_owned(),
+                "no series matches the query at the moment: check the metric name and labels"
+                    .to_owned(),
             );
         }
         if left_out > 0 {
             remarks.push(format!(
-                "the result has {} series too many: write a query for fewer",
+                "the result has {} series more than allowed: use a query that returns fewer",
                 units::count(left_out as u64)
             ));
         }
@@ -99,7 +100,7 @@ impl Promql {
         match self.scrape_interval(&series) {
             Some(step_ns) => self.step_ns = step_ns,
             None => remarks.push(format!(
-                "its scrape interval is unknown: it is queried in steps of {}",
+                "the scrape interval is unknown: queries use steps of {}",
                 units::duration(self.step_ns)
             )),
         }
@@ -127,7 +128,7 @@ impl Promql {
         (apart.abs() > self.step_ns as f64).then(|| {
 let how = if apart > 0.0 { "ahead of" } else { "behind" };
 let apart = units::duration(apart.abs() as u64);
-format!("its clock is {apart} {how} this machine's: its samples are shifted by this against the load")
+format!("its clock is {apart} {how} this machine's clock, so its samples are shifted by this time against the load")
 })
     }
 
@@ -151,11 +152,11 @@ format!("its clock is {apart} {how} this machine's: its samples are shifted by t
         }
 
         match (answer.status, why) {
-            (400 | 422, Some(why)) => {
-                Err(QueryError::Question(format!("the Prometheus says: {why}")))
-            }
+            (400 | 422, Some(why)) => Err(QueryError::Question(format!(
+                "Prometheus returned an error: {why}"
+            ))),
             (200, _) => Err(QueryError::Now(
-                "its response is not that of a Prometheus server".to_owned(),
+                "the response is not from a Prometheus server".to_owned(),
             )),
             (status, _) => Err(QueryError::Now(format!("it answers {status}"))),
         }

@@ -219,7 +219,7 @@ fn killed_process_is_named_and_its_last_arrivals_are_unknown() {
     assert!(
         measurement
             .line()
-            .contains("1 of 2 processes did not finish their part")
+            .contains("1 of 2 processes did not finish")
     );
     let again = Run::find(&runs.0, "last").unwrap();
     assert_eq!(again.lost().count(), 1);

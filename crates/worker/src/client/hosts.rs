@@ -98,7 +98,7 @@ impl Hosts {
     pub fn advice(&self, host: &str) -> String {
         match &self.allow.only {
             Some(only) => format!("LOADLINE_ALLOW_HOSTS allows {}", only.join(", ")),
-            None => format!("--allow-host {host} allows it"),
+            None => format!("use --allow-host {host} to allow it"),
         }
     }
 

@@ -204,10 +204,10 @@ impl Client {
         match ruling {
             Ruling::Allowed => {}
             Ruling::Told => self.worker.remark(format!(
-                "load went to `{host}`, which the test does not name: {reason}"
+                "load was sent to `{host}`, which the test does not contain: {reason}"
             )),
             Ruling::Refused => self.worker.remark(format!(
-                "host not allowed: nothing was sent to `{host}`, which the test does not name ({reason}); {}",
+                "host not allowed: nothing was sent to `{host}`, which the test does not contain ({reason}); {}",
                 self.hosts.advice(host)
             )),
         }

@@ -29,7 +29,7 @@ pub fn config(http: &Http) -> Result<Arc<ClientConfig>, String> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
-        .map_err(|e| format!("TLS cannot be set up: {e}"))?;
+        .map_err(|e| format!("cannot set up TLS: {e}"))?;
     let verifier: Arc<dyn ServerCertVerifier> = if http.verify_tls {
         Arc::new(Naming::new(&http.tls, provider)?)
     } else {
@@ -57,7 +57,7 @@ fn identified(
         .map_err(|reason| format!("the client certificate: {reason}"))?;
     let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).map_err(|e| match e {
         pem::Error::NoItemsFound => {
-            "the key of the client certificate: the PEM text contains no unencrypted key".to_owned()
+            "the key of the client certificate cannot be used: the PEM text contains no unencrypted key".to_owned()
         }
         other => format!("the key of the client certificate cannot be read: {other}"),
     })?;

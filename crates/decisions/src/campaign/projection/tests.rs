@@ -127,7 +127,7 @@ fn the_ends_of_the_estimate_are_what_held_and_what_failed_times_what_is_left() {
     assert_eq!(
         reported.sentence,
         "Estimate, not measured: the limit of 16 instances with 35 % used by other load is between 43.3 and 86.7 arrivals and between 173 and \
-         347 requests per second, 1.73 times that of what was tested, which holds with 0.5x and does not with 1x."
+         347 requests per second, 1.73 times that of the tested service. The tested service held with 0.5x and does not with 1x."
     );
     let all = reported.assumptions.join("\n");
     for text in [
@@ -136,7 +136,7 @@ fn the_ends_of_the_estimate_are_what_held_and_what_failed_times_what_is_left() {
         "is not a confidence interval",
         "lorota, which the threads wait for, handles 2.7 times the load at the same speed",
         "databases",
-        "A load that is sustained for 1 min can be sustained",
+        "A load that was sustained for 1 min can be sustained",
     ] {
         assert!(all.contains(text), "{text}\n{all}");
     }
@@ -181,7 +181,7 @@ fn nothing_is_estimated_that_was_not_measured() {
     let mut unknown = whole.clone();
     if let Some(saturation) = &mut unknown.saturation {
         saturation.first = None;
-        "What saturated first is unknown: nobody tells.".clone_into(&mut saturation.sentence);
+        "The first resource to saturate is unknown. nobody tells.".clone_into(&mut saturation.sentence);
     }
     let cases: Vec<(Vec<StageRow>, &str)> = vec![
         (vec![half.clone()], "no stage failed"),
@@ -196,12 +196,12 @@ fn nothing_is_estimated_that_was_not_measured() {
         ),
         (
             vec![half.clone(), unknown],
-            "in 1x: What saturated first is unknown: nobody tells.",
+            "in 1x: The first resource to saturate is unknown. nobody tells.",
         ),
         (vec![unplanned, whole.clone()], "0.5x plans no rate"),
         (
             vec![row("0.5x", StageVerdict::Pass, 50.0), whole.clone()],
-            "1x failed with no more load than 0.5x held with",
+            "1x failed at a load no higher than one at which 0.5x held",
         ),
         (
             with(&|reached| reached.held_by = Some("the lock orders".into())).to_vec(),

@@ -40,7 +40,7 @@ pub(super) fn read(
         return None;
     }
     if !has_scenarios {
-        findings.problem(*key_mark, "a cool-down probes the service with the plan's own `steps` or `scenarios`, and there are none: write `cool-down: false`");
+        findings.problem(*key_mark, "a cool-down probes the service with the `steps` or `scenarios` of the plan, but there are none: use `cool-down: false`");
         return None;
     }
     if !node.is_map() {
@@ -70,7 +70,7 @@ pub(super) fn read(
 fn long_enough(node: &Node, cool_down: CoolDown, findings: &mut Findings) -> Option<CoolDown> {
     if cool_down.at_most_ns <= cool_down.settled_ns {
         findings.problem(node.mark, format!(
-            "a cool-down that may last {} cannot see the service settled for {}: give it more time, or write `for: 5s`",
+            "a cool-down of at most {} is too short to see the service stable for {}: allow more time, or use `for: 5s`",
             units_text(cool_down.at_most_ns),
             units_text(cool_down.settled_ns)
         ));
@@ -82,7 +82,7 @@ fn long_enough(node: &Node, cool_down: CoolDown, findings: &mut Findings) -> Opt
         findings.problem(
             node.mark,
             format!(
-                "{looks} iterations in {} are too few: at least 20 are needed, so raise `rate` or `for`",
+                "{looks} iterations in {} are too few: at least 20 are needed, so increase `rate` or `for`",
                 units_text(cool_down.settled_ns)
             ),
         );

@@ -27,11 +27,11 @@ pub(super) fn read(root: &Node, findings: &mut Findings) -> Option<Scaling> {
         (None, None) => return None,
         (Some(tested), None) => (
             tested,
-            "`tested` requires `target-service`, the service whose capacity the report estimates: write for example `target-service: { instances: 16, background: 35% }`",
+            "`tested` requires `target-service`, the service whose capacity the report estimates: add for example `target-service: { instances: 16, background: 35% }`",
         ),
         (None, Some(target)) => (
             target,
-            "`target-service` requires `tested`, the service that is loaded: write for example `tested: { instances: 6 }`",
+            "`target-service` requires `tested`, the service that is loaded: add for example `tested: { instances: 6 }`",
         ),
     };
     findings.problem(alone.0.key_mark, alone.1);
@@ -45,7 +45,7 @@ fn deployment(entry: &Entry, findings: &mut Findings) -> Option<Deployment> {
         return None;
     }
     let Some(instances) = node.get("instances") else {
-        let text = format!("`{what}` says how many `instances` there are");
+        let text = format!("`{what}` requires `instances`, the number of instances");
         read::missing(node, model::DEPLOYMENT, text, findings);
         return None;
     };
@@ -64,9 +64,9 @@ fn deployment(entry: &Entry, findings: &mut Findings) -> Option<Deployment> {
 fn share(node: &Node, findings: &mut Findings) -> Option<f64> {
     let what = match read::quantity(node, "background", findings)? {
         Quantity::Share(share) if share < 1.0 => return Some(share),
-        Quantity::Share(_) => "leaves nothing for the load: write a share below 100%",
+        Quantity::Share(_) => "leaves no capacity for the load: use a share below 100%",
         _ => {
-            "is not a share: write the part of each instance that other load uses, for example 35%"
+            "is not a share: enter the part of each instance that other load uses, for example 35%"
         }
     };
     let text = node.text();

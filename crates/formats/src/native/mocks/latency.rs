@@ -13,8 +13,7 @@ use crate::{
     },
 };
 
-const FORMS: &str = "write `120ms`, `from RUN of \"LABEL\"`, `{ p50: 120ms, p99: 900ms }`, `{ lognormal: { p50: 120ms, p99: 900ms } }`, `{ queue: { capacity: 1000/s, workers: 8 } }` or \
-                     `{ mean: 120ms, episodes: { every: 60s, for: 5s, latency: 3s } }`";
+const FORMS: &str = "use `120ms`, `from RUN of \"LABEL\"`, `{ p50: 120ms, p99: 900ms }`, `{ lognormal: { p50: 120ms, p99: 900ms } }`, `{ queue: { capacity: 1000/s, workers: 8 } }` or `{ mean: 120ms, episodes: { every: 60s, for: 5s, latency: 3s } }`";
 
 pub(super) fn read(
     node: &Node,
@@ -37,7 +36,8 @@ pub(super) fn read(
             let inner = node.get("lognormal")?;
             let percentiles = percentiles(inner, findings)?;
             if percentiles.len() != 2 {
-                let text = "`lognormal` goes through two percentiles: `{ p50: 120ms, p99: 900ms }`";
+                let text =
+                    "`lognormal` needs exactly two percentiles: `{ p50: 120ms, p99: 900ms }`";
                 findings.problem(inner.mark, text);
                 return None;
             }
@@ -81,7 +81,7 @@ fn percentiles(node: &Node, findings: &mut Findings) -> Option<Vec<(f64, u64)>> 
 fn percentile(entry: &Entry, findings: &mut Findings) -> Option<(f64, u64)> {
     let Some(share) = share(&entry.key) else {
         let text = format!(
-            "`{}` is not a percentile: write p50, p95, p99.9, up to p99.999",
+            "`{}` is not a percentile: use p50, p95, p99.9, up to p99.999",
             entry.key
         );
         findings.problem(entry.key_mark, text);
@@ -105,9 +105,9 @@ fn curve(
     if curve.is_none() {
         let text = match percentiles {
             [] | [_] => {
-                "one percentile is not a distribution: name at least two, or write one duration for a constant"
+                "one percentile does not define a distribution: add another one, or use a single duration for a constant latency"
             }
-            _ => "a higher percentile is never shorter than a lower one",
+            _ => "a higher percentile must not be shorter than a lower one",
         };
         findings.problem(node.mark, text);
     }
@@ -121,7 +121,7 @@ fn queue(node: &Node, findings: &mut Findings) -> Option<MockLatency> {
         None => 1,
     };
     let Some(capacity) = node.get("capacity") else {
-        let help = "write how many requests the queue serves, for example `capacity: 1000/s`";
+        let help = "set how many requests the queue serves, for example `capacity: 1000/s`";
         read::missing(node, model::QUEUE, help, findings);
         return None;
     };
@@ -134,7 +134,7 @@ fn queue(node: &Node, findings: &mut Findings) -> Option<MockLatency> {
             service_ns,
         }),
         _ => {
-            let text = "a queue serves something, with 100,000 workers at most";
+            let text = "a queue needs a capacity above 0 and at most 100,000 workers";
             findings.problem(node.mark, text);
             None
         }
@@ -144,7 +144,7 @@ fn queue(node: &Node, findings: &mut Findings) -> Option<MockLatency> {
 fn episodes(node: &Node, findings: &mut Findings) -> Option<MockLatency> {
     entries(node, "latency", model::EPISODIC, findings);
     let (Some(mean), Some(inner)) = (node.get("mean"), node.get("episodes")) else {
-        let help = "a mean and its slow episodes belong together: `{ mean: 120ms, episodes: { every: 60s, for: 5s, latency: 3s } }`";
+        let help = "`mean` and `episodes` must be used together: `{ mean: 120ms, episodes: { every: 60s, for: 5s, latency: 3s } }`";
         read::missing(node, model::EPISODIC, help, findings);
         return None;
     };
@@ -156,9 +156,9 @@ fn episodes(node: &Node, findings: &mut Findings) -> Option<MockLatency> {
     let latency = MockLatency::episodes(mean_ns, every_ns, for_ns, slow_ns);
     if latency.is_none() {
         let text = if for_ns >= every_ns {
-            "an episode is shorter than the time between two"
+            "an episode must be shorter than the distance between two episodes"
         } else {
-            "the episodes alone make a mean above this one: make them shorter, rarer or quicker"
+            "the episodes alone exceed this mean: make them shorter, rarer or faster"
         };
         findings.problem(mean.mark, text);
     }
@@ -169,7 +169,8 @@ fn of_episodes(node: &Node, key: &str, findings: &mut Findings) -> Option<u64> {
     match node.get(key) {
         Some(value) => time(value, key, findings),
         None => {
-            let help = format!("`episodes` has no `{key}`: {{ every: 60s, for: 5s, latency: 3s }}");
+            let help =
+                format!("`episodes` has no `{key}`: use {{ every: 60s, for: 5s, latency: 3s }}");
             read::missing(node, model::EPISODES, help, findings);
             None
         }
@@ -183,7 +184,7 @@ fn time(node: &Node, what: &str, findings: &mut Findings) -> Option<u64> {
     }
     let ns = read::duration(node, what, findings)?;
     if ns > DAY_NS {
-        findings.problem(node.mark, format!("`{what}` is longer than a day"));
+        findings.problem(node.mark, format!("`{what}` must be at most a day"));
         return None;
     }
     Some(ns)

@@ -20,7 +20,7 @@ pub fn definitions() -> [(&'static str, Value); 3] {
     let latency = json!({
     "anyOf": [
     reference("duration"),
-    { "type": "string", "pattern": "^from .+ of \".+\"$", "description": "What a recorded run measured: from last of \"GET /x\"" },
+    { "type": "string", "pattern": "^from .+ of \".+\"$", "description": "Latency measured in a recorded run: from last of \"GET /x\"" },
     {
     "type": "object",
     "patternProperties": { "^p[0-9][0-9.]*$": reference("duration") },
@@ -43,13 +43,13 @@ pub fn definitions() -> [(&'static str, Value); 3] {
 
 fn mock(key: &str) -> Value {
     match key {
-        "port" => whole_number("Port; any free one by default", 1),
-        "latency" => named("Latency of routes that do not set their own", "latency"),
+        "port" => whole_number("Port; by default any free port", 1),
+        "latency" => named("Default latency of the routes", "latency"),
         "routes" => {
             json!({ "type": "array", "minItems": 1, "items": reference("route"), "description": "Responses by route; the first matching route is used" })
         }
         "faults" => {
-            json!({ "type": "array", "items": reference("rule"), "description": "Faults with their times: at 2m for 30s: latency x5" })
+            json!({ "type": "array", "items": reference("rule"), "description": "Faults and when they occur: at 2m for 30s: latency x5" })
         }
         _ => any(),
     }
@@ -60,13 +60,13 @@ fn route(key: &str) -> Value {
         "status" => whole_number("The status [200]", 200),
         "headers" => named("Of the answer", "pairs"),
         "json" => {
-            json!({ "description": "Body of the response; {{ id }}, {{ query.x }}, {{ body.x }} and {{ remembered.x }} are values of the request" })
+            json!({ "description": "Body of the response; {{ id }}, {{ query.x }}, {{ body.x }} and {{ remembered.x }} are values from the request" })
         }
         "body" => named("Body of the response, as text", "text"),
         "latency" => named("Latency", "latency"),
         "remember" => named("The key under which the request's body is stored", "text"),
         "recall" => named(
-            "The key whose stored body becomes {{ remembered }}; 404 if nothing is stored under it",
+            "The key whose stored body becomes {{ remembered }}; returns 404 if nothing is stored under it",
             "text",
         ),
         "forget" => named("The key whose stored body is deleted", "text"),
@@ -78,7 +78,7 @@ fn route(key: &str) -> Value {
 fn queue(key: &str) -> Value {
     match key {
         "capacity" => named(
-            "Requests that all workers together can serve: 1000/s",
+            "Number of requests that all workers together can serve: 1000/s",
             "rate",
         ),
         "workers" => whole_number("Number of workers [1]", 1),
@@ -88,7 +88,10 @@ fn queue(key: &str) -> Value {
 
 fn episodic(key: &str) -> Value {
     match key {
-        "mean" => named("The mean over all time, episodes included", "duration"),
+        "mean" => named(
+            "Mean latency over the whole run, including episodes",
+            "duration",
+        ),
         "episodes" => object(model::EPISODES, episode, model::EPISODES),
         _ => any(),
     }
@@ -97,7 +100,7 @@ fn episodic(key: &str) -> Value {
 fn episode(key: &str) -> Value {
     match key {
         "every" => named(
-            "Distance between episodes; each is in the middle of its period",
+            "Period of the episodes; each episode is in the middle of its period",
             "duration",
         ),
         "for" => named("Duration of an episode", "duration"),

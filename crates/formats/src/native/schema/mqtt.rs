@@ -13,12 +13,12 @@ pub(super) fn section(key: &str) -> Value {
             json!({ "enum": [5, "5", "3.1.1"], "description": "Which MQTT [5]" })
         }
         "tls" => {
-            json!({ "anyOf": [{ "type": "boolean" }, reference("tls")], "description": "Whether to use TLS, or the certificates to use" })
+            json!({ "anyOf": [{ "type": "boolean" }, reference("tls")], "description": "Whether to use TLS, or which certificates to use" })
         }
-        "verify" => boolean("Whether certificates are checked"),
-        "user" => string("Every client's user name; %i and %c are filled in"),
-        "password" => string("Their password; never recorded"),
-        "keep-alive" => named("Keep-alive of a client [300s]", "duration"),
+        "verify" => boolean("Whether to verify certificates"),
+        "user" => string("User name of every client; %i and %c are replaced"),
+        "password" => string("Password of every client; never recorded"),
+        "keep-alive" => named("Keep-alive interval of a client [300s]", "duration"),
         "connect-rate" => named("Number of clients that connect per second [100/s]", "rate"),
         "publish" => one_or_many("Publishing clients, in one or more groups", "publish"),
         "subscribe" => one_or_many("Subscribing clients, in one or more groups", "subscribe"),
@@ -30,24 +30,24 @@ pub(super) fn group(key: &str) -> Value {
     match key {
         "clients" => whole_number("How many", 1),
         "topic" => named(
-            "Where they publish, or the filters they receive; %i is a client's number",
+            "Topic to publish to, or topic filter to subscribe to; %i is replaced by the client's number",
             "texts",
         ),
         "rate" => named(
-            "Messages per second of all clients together, while the load runs",
+            "Messages per second of all clients together, during the load",
             "rate",
         ),
         "load" => named(
-            "The same as separate phases, from the start of the run",
+            "Message rate in separate phases, from the start of the run",
             "load",
         ),
         "volume" => named(
-            "Messages of all clients together at 1x; they follow the load",
+            "Messages of all clients together at 1x; they follow the level of the load",
             "rate",
         ),
         "qos" => json!({ "enum": [0, 1, 2], "description": "Quality of service [0]" }),
         "payload" => {
-            json!({ "type": ["integer", "string"], "minimum": 1, "description": "Number of bytes, or the text itself [256]" })
+            json!({ "type": ["integer", "string"], "minimum": 1, "description": "Size of the payload in bytes, or its text [256]" })
         }
         "retain" => boolean("Whether messages are retained"),
         "in-flight" => whole_number(
@@ -56,8 +56,8 @@ pub(super) fn group(key: &str) -> Value {
         ),
         "client-id" => string("Client identifiers; %i is the client's number"),
         "first" => whole_number("Number of the first client, for %i [0]", 0),
-        "user" => string("Their user name, instead of the common one"),
-        "password" => string("Their password, instead of the common one"),
+        "user" => string("User name of these clients, instead of the common one"),
+        "password" => string("Password of these clients, instead of the common one"),
         "clean" => boolean("Whether each connection starts a new session [true]"),
         _ => any(),
     }

@@ -9,7 +9,7 @@ pub(super) fn definitions(all: &mut Value) {
     all["step"] = step_object();
     all["branch"] = object(model::BRANCH, branch, &["steps"]);
     all["loop"] = object(model::LOOP, a_loop, &["steps"]);
-    all["think"] = json!({ "anyOf": [{ "type": "string" }, object(model::THINK, think, &["time"])], "description": "A pause: 1s, or { time: 1s, jitter: 20% }" });
+    all["think"] = json!({ "anyOf": [{ "type": "string" }, object(model::THINK, think, &["time"])], "description": "A think time: 1s, or { time: 1s, jitter: 20% }" });
 }
 
 fn step_object() -> Value {
@@ -34,19 +34,19 @@ fn step(key: &str) -> Value {
     match key {
         "think" => reference("think"),
         "loop" => named("Steps that repeat", "loop"),
-        "log" => string("A line on standard output"),
+        "log" => string("Text to print on standard output"),
         "exit" => named(
-            "Share of the users at this step that end their iteration here",
+            "Share of the users that end their iteration at this step",
             "share",
         ),
         "choose" => {
-            json!({ "type": "array", "minItems": 1, "items": reference("branch"), "description": "One of several branches, drawn by weight" })
+            json!({ "type": "array", "minItems": 1, "items": reference("branch"), "description": "Branches of which one is chosen at random, by weight" })
         }
         "if" => {
-            json!({ "type": ["string", "number"], "description": "Skipped unless this is true: status == \"open\" and count > 3" })
+            json!({ "type": ["string", "number"], "description": "Condition: the step is skipped unless it is true: status == \"open\" and count > 3" })
         }
-        "group" => string("Name of the group of `steps`; its total time gets its own row"),
-        "steps" => named("Several steps, with `if` or `group`", "steps"),
+        "group" => string("Name of the group of `steps`; the report shows its total time in a row"),
+        "steps" => named("Steps to run together, with `if` or `group`", "steps"),
         method if METHODS.contains(&method) => named("A request", "request"),
         _ => any(),
     }
@@ -54,7 +54,7 @@ fn step(key: &str) -> Value {
 
 fn branch(key: &str) -> Value {
     match key {
-        "weight" => whole_number("Its share, in proportion to all weights [1]", 1),
+        "weight" => whole_number("Share of this branch, in proportion to all weights [1]", 1),
         "steps" => reference("steps"),
         _ => any(),
     }
@@ -64,10 +64,10 @@ fn a_loop(key: &str) -> Value {
     match key {
         "count" => json!({ "type": ["integer", "string"], "description": "How often" }),
         "over" => {
-            json!({ "type": ["array", "string"], "description": "A list, or the variable that holds one" })
+            json!({ "type": ["array", "string"], "description": "A list, or a variable that contains one" })
         }
-        "index" => string("The variable that counts [$loopCount]"),
-        "element" => string("The variable that holds the element [$loopElement]"),
+        "index" => string("Variable for the loop counter [$loopCount]"),
+        "element" => string("Variable for the current element [$loopElement]"),
         "steps" => reference("steps"),
         _ => any(),
     }
@@ -77,7 +77,7 @@ fn think(key: &str) -> Value {
     match key {
         "time" => string("How long: 1s"),
         "jitter" => {
-            json!({ "anyOf": [reference("share"), reference("duration")], "description": "Spread around it: 20%, or 100ms" })
+            json!({ "anyOf": [reference("share"), reference("duration")], "description": "Random variation of the time: 20%, or 100ms" })
         }
         _ => any(),
     }

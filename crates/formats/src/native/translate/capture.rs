@@ -66,7 +66,7 @@ impl Translator<'_> {
                 [Entry { value, .. }] => self.regexp(value, node)?,
                 _ => {
                     let text = format!(
-                        "`{name}` is captured from one of: a JSONPath like $.id, {{ header: etag }}, {{ regexp: 'x(.*)' }}"
+                        "`{name}` must be captured from one of: a JSONPath like $.id, {{ header: etag }}, {{ regexp: 'x(.*)' }}"
                     );
                     self.findings.problem(node.mark, text);
                     return None;
@@ -89,9 +89,7 @@ impl Translator<'_> {
             if !text.starts_with('$') {
                 self.findings.problem(
                     node.mark,
-                    format!(
-                        "`{text}` is not a JSONPath: a JSONPath starts with $, for example $.id"
-                    ),
+                    format!("`{text}` is not a JSONPath: start it with $, for example $.id"),
                 );
                 return None;
             }

@@ -46,18 +46,21 @@ impl Translator<'_> {
             _ if node.entry("group").is_some() => self.group(node),
             [entry] => self.one_step(entry, condition.is_some()),
             [] if condition.is_some() => {
-                let text = "`if` needs a step: write { if: 'n > 1', get: / }, or add `steps`";
+                let text = "`if` needs a step: use { if: 'n > 1', get: / }, or add `steps`";
                 self.findings.problem(node.mark, text);
                 return Vec::new();
             }
             [] => {
-                let text = format!("a step is a mapping like {{ get: / }}, not {}", node.kind());
+                let text = format!(
+                    "a step must be a mapping like {{ get: / }}, not {}",
+                    node.kind()
+                );
                 self.findings.problem(node.mark, text);
                 return Vec::new();
             }
             [first, second, ..] if first.value.is_null() => {
                 let text = format!(
-                    "`{}` is at the level of `{}`, which is empty: indent it, so that it is a part of `{}`",
+                    "`{}` is at the same level as `{}`, which is empty: indent it to make it part of `{}`",
                     second.key, first.key, first.key
                 );
                 self.findings.problem(second.key_mark, text);
@@ -65,7 +68,7 @@ impl Translator<'_> {
             }
             [first, second, ..] => {
                 let text = format!(
-                    "a step has one key, and this one has `{}` and `{}`: write two steps",
+                    "a step can have only one key, but this one has `{}` and `{}`: write two steps",
                     first.key, second.key
                 );
                 self.findings.problem(second.key_mark, text);
@@ -88,7 +91,7 @@ impl Translator<'_> {
             "choose" => vec![Step::Choose(self.choice(&entry.value))],
             "steps" if has_condition => self.steps(&entry.value),
             "steps" => {
-                let text = "`steps` as a step need `if` or `group`";
+                let text = "`steps` in a step needs `if` or `group`";
                 self.findings.problem(entry.key_mark, text);
                 Vec::new()
             }
@@ -108,7 +111,7 @@ impl Translator<'_> {
             .copied();
         let help = nearest(&entry.key, known).map_or_else(
             || {
-                "a step is think, loop, log, leave, choose, group, or an HTTP method like get or post"
+                "a step is one of think, loop, log, leave, choose, group, or an HTTP method like get or post"
                     .to_owned()
             },
             |known| format!("did you mean `{known}`?"),
@@ -135,7 +138,7 @@ impl Translator<'_> {
         let name = self.group_name(&entry.value);
         let Some(steps) = node.get("steps") else {
             if strangers.is_empty() {
-                let text = "a group needs `steps` besides its name: write { group: NAME, steps: [{ get: / }] }";
+                let text = "a group needs `steps` in addition to its name: use { group: NAME, steps: [{ get: / }] }";
                 self.findings.problem(entry.key_mark, text);
             }
             return Vec::new();
@@ -155,15 +158,14 @@ impl Translator<'_> {
     fn group_name(&mut self, node: &Node) -> Option<String> {
         let name = read::text(node, "group", self.findings)?;
         let problem = if self.is_beside_load {
-            "a group is measured, but `setup` and `teardown` are not: remove `group` here"
-                .to_owned()
+            "`setup` and `teardown` are not measured: remove `group` here".to_owned()
         } else if name.trim().is_empty() {
             "`group` is empty".to_owned()
         } else if name.contains("{{") {
-            format!("a group's name cannot be a template such as `{name}`: write a fixed name")
+            format!("a group name cannot be a template such as `{name}`: use a fixed name")
         } else if self.groups.contains(&name) {
             format!(
-                "group `{name}` is inside a group `{name}`: its row would count the same time twice. Use another name"
+                "group `{name}` is nested in another group `{name}`, so its time would count twice: use another name"
             )
         } else {
             return Some(name);
@@ -184,7 +186,7 @@ impl Translator<'_> {
             let mark = node.mark_at(text.find(name).unwrap_or(0));
             if matches!(name, "true" | "false" | "null") {
                 let text = format!(
-                    "`{name}` is a variable's name in conditions: write the other side alone, or `not` before it"
+                    "`{name}` is a variable name in conditions: write only the other operand, or put `not` before it"
                 );
                 self.findings.problem(mark, text);
             } else {
@@ -197,7 +199,7 @@ impl Translator<'_> {
     fn choice(&mut self, node: &Node) -> Vec<Branch> {
         let items = list(node, "choose", self.findings);
         if node.as_list().is_some_and(<[Node]>::is_empty) {
-            let text = "`choose` is empty: write for example choose: [{ weight: 3, steps: [...] }, { weight: 1, steps: [...] }]";
+            let text = "`choose` is empty: use for example choose: [{ weight: 3, steps: [...] }, { weight: 1, steps: [...] }]";
             self.findings.problem(node.mark, text);
         }
         let branches = items.iter().map(|item| {
@@ -208,7 +210,7 @@ impl Translator<'_> {
             let steps = match item.get("steps") {
                 Some(steps) => self.steps(steps),
                 None => {
-                    let text = "this branch has no `steps`: write { weight: 3, steps: [...] }";
+                    let text = "this branch has no `steps`: use { weight: 3, steps: [...] }";
                     read::missing(item, model::BRANCH, text, self.findings);
                     Vec::new()
                 }

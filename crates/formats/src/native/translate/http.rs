@@ -30,7 +30,7 @@ impl Translator<'_> {
         }
         let Some(node) = root.get("target") else {
             let help =
-                "no `target`: write for example target: https://example.org, or use --target";
+                "`target` is missing: add for example target: https://example.org, or use --target";
             read::missing(root, super::model::PLAN, help, self.findings);
             return None;
         };
@@ -42,8 +42,10 @@ impl Translator<'_> {
                 Some(without_trailing_slash(text))
             }
             _ => {
-                self.findings
-                    .problem(node.mark, format!("`target` is a URL, not {}", node.kind()));
+                self.findings.problem(
+                    node.mark,
+                    format!("`target` must be a URL, not {}", node.kind()),
+                );
                 None
             }
         }
@@ -128,7 +130,7 @@ impl Translator<'_> {
             let plain =
                 |url: Url| url.port().is_none() && url.path() == "/" && url.username().is_empty();
             if name.contains(['/', '@']) || !url.is_ok_and(plain) {
-                let help = "name a host, without scheme, port and path";
+                let help = "write only the host, without scheme, port and path";
                 self.findings
                     .problem(item.mark, format!("`allow-hosts: {text}`: {help}"));
             }
@@ -168,7 +170,10 @@ impl Translator<'_> {
             {
                 self.findings.problem(
                     entry.value.mark,
-                    format!("the header `{}` holds a line break", entry.key),
+                    format!(
+                        "the header `{}` contains a line break: remove it",
+                        entry.key
+                    ),
                 );
             }
             set_header(&mut headers, entry.key.clone(), value);

@@ -58,7 +58,10 @@ impl Translator<'_> {
             if !self.inputs.solo {
                 self.findings.problem(
                     root.mark,
-                    format!("no `load`: write for example load: {}", &KINDS_TEXT[..32]),
+                    format!(
+                        "`load` is missing: add for example load: {}",
+                        &KINDS_TEXT[..32]
+                    ),
                 );
             }
             return self.inputs.solo.then_some(Load::Once);
@@ -78,7 +81,8 @@ impl Translator<'_> {
                 if phases.iter().all(|phase| phase.shape == Shape::Pause)
                     && !self.findings.has_problems()
                 {
-                    self.findings.problem(node.mark, "no phase has arrivals");
+                    self.findings
+                        .problem(node.mark, "no phase has arrivals: add a rate");
                 }
                 Some(Load::Open {
                     phases,
@@ -126,7 +130,7 @@ impl Translator<'_> {
             read::missing(
                 node,
                 model::PHASE,
-                format!("this is not a load: write one of {KINDS_TEXT}"),
+                format!("this is not a load: use one of {KINDS_TEXT}"),
                 self.findings,
             );
             return None;
@@ -160,7 +164,7 @@ impl Translator<'_> {
                 read::missing(
                     node,
                     model::PHASE,
-                    "no `duration`: write for example duration: 10s",
+                    "`duration` is missing: add for example duration: 10s",
                     self.findings,
                 );
                 None

@@ -124,7 +124,7 @@ impl Translator<'_> {
             self.findings.problem(
                 root.mark,
                 format!(
-                    "a plan is a mapping that starts with `loadline: 1`, not {}",
+                    "a plan must be a mapping that starts with `loadline: 1`, not {}",
                     root.kind()
                 ),
             );
@@ -135,7 +135,7 @@ impl Translator<'_> {
         self.version(root);
         if let Some(name) = &self.inputs.environment {
             self.findings.problem_anywhere(format!(
-                "`-e {name}` selects an environment of an Artillery script, and a native plan has none: remove it"
+                "`-e {name}` selects an environment of an Artillery script, but a native plan has none: remove it"
             ));
         }
         let path = self.inputs.files.first().cloned().unwrap_or_default();
@@ -207,7 +207,7 @@ impl Translator<'_> {
         for entry in root.entries() {
             if model::CAMPAIGN.contains(&entry.key.as_str()) {
                 let text = format!(
-                    "`{}` belongs to a campaign, which has `stages`: add them, or remove it (docs/reference/campaign.md)",
+                    "`{}` is only allowed in a campaign with `stages`: add `stages`, or remove it (docs/reference/campaign.md)",
                     entry.key
                 );
                 self.findings.problem(entry.key_mark, text);
@@ -232,7 +232,7 @@ impl Translator<'_> {
             Some(node) if node.as_scalar() == Some(&Value::from(1)) => {}
             Some(node) => {
                 let text = format!(
-                    "this program does not know version `loadline: {}`: write `loadline: 1`",
+                    "version `loadline: {}` is not supported: use `loadline: 1`",
                     node.text()
                 );
                 self.findings.problem(node.mark, text);
@@ -240,7 +240,7 @@ impl Translator<'_> {
             None => read::missing(
                 root,
                 model::PLAN,
-                "a plan starts with `loadline: 1`",
+                "a plan must start with `loadline: 1`",
                 self.findings,
             ),
         }
@@ -264,7 +264,7 @@ impl Translator<'_> {
             (Some(_), Some(steps)) => {
                 self.findings.problem(
                     steps.key_mark,
-                    "a plan has `steps` or `scenarios`, not both",
+                    "a plan cannot have both `steps` and `scenarios`: remove one",
                 );
                 Vec::new()
             }
@@ -272,7 +272,7 @@ impl Translator<'_> {
                 read::missing(
                     root,
                     model::PLAN,
-                    "nothing to do: add `steps`, for example `steps: [{ get: / }]`",
+                    "the plan has no steps: add for example `steps: [{ get: / }]`",
                     self.findings,
                 );
                 Vec::new()
@@ -318,7 +318,7 @@ impl Translator<'_> {
                 read::missing(
                     node,
                     model::SCENARIO,
-                    "this scenario has no `steps`",
+                    "this scenario has no `steps`: add some",
                     self.findings,
                 );
                 Vec::new()
@@ -351,7 +351,7 @@ impl Translator<'_> {
         if scenarios.iter().all(|scenario| scenario.weight == 0) && !self.findings.has_problems() {
             self.findings.problem(
                 mark,
-                "no scenario has a weight above 0: nothing would ever be sent",
+                "no scenario has a weight above 0, so nothing would be sent: raise a weight",
             );
         }
         scenarios
@@ -395,7 +395,7 @@ impl Translator<'_> {
         let rules = plan.stop.iter().map(|rule| &rule.when);
         for criterion in plan.criteria.iter().chain(rules).filter(of_all) {
             let text = format!(
-                "`{}` would mix requests and MQTT operations: write `of \"GET *\"` or `of \"PUBLISH *\"`",
+                "`{}` would mix requests and MQTT operations: use `of \"GET *\"` or `of \"PUBLISH *\"`",
                 criterion.text
             );
             self.findings.notes.push(plan::Note {
@@ -445,7 +445,7 @@ impl Translator<'_> {
             _ => {
                 self.findings.problem(
                     mark,
-                    format!("`{root}` is not known before the run: use $env.NAME here"),
+                    format!("`{root}` has no value before the run: use $env.NAME here"),
                 );
                 false
             }

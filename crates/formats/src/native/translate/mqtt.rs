@@ -75,7 +75,7 @@ impl Translator<'_> {
             }
         }
         if node.get("publish").is_none() && node.get("subscribe").is_none() {
-            let help = "these clients would do nothing: add `publish` or `subscribe`, for example publish: { clients: 10, topic: 't/%i', rate: 100/s }";
+            let help = "these clients do nothing: add `publish` or `subscribe`, for example publish: { clients: 10, topic: 't/%i', rate: 100/s }";
             read::missing(node, model::MQTT, help, self.findings);
         }
         self.payload_without_stamp(node, &groups);
@@ -98,7 +98,8 @@ impl Translator<'_> {
 
     fn server_of(&mut self, node: &Node) -> Option<ServerAddress> {
         let Some(host) = node.get("host") else {
-            let help = "no `host`: write the broker's address, for example host: 127.0.0.1:1883";
+            let help =
+                "`host` is missing: add the broker's address, for example host: 127.0.0.1:1883";
             read::missing(node, model::MQTT, help, self.findings);
             return None;
         };
@@ -119,7 +120,7 @@ impl Translator<'_> {
         let read = place_of(place);
         if read.is_none() {
             let text = format!(
-                "`host: {text}` is not the address of a broker: write HOST, HOST:PORT or mqtts://HOST:PORT"
+                "`host: {text}` is not a broker address: use HOST, HOST:PORT or mqtts://HOST:PORT"
             );
             self.findings.problem(host.mark, text);
         }
@@ -157,7 +158,7 @@ impl Translator<'_> {
             Some(tls) if tls.is_map() => self.own_tls(tls, folder, &mut http),
             Some(tls) if tls.as_bool().is_none() => {
                 let text = format!(
-                    "`tls` is true, false or a mapping of certificates, not {}",
+                    "`tls` must be true, false or a mapping of certificates, not {}",
                     tls.kind()
                 );
                 self.findings.problem(tls.mark, text);
@@ -202,7 +203,7 @@ impl Translator<'_> {
         if topic.is_empty() || topic::has_wildcard(topic.as_bytes()) {
             let mark = node.get("topic").map_or(node.mark, |topic| topic.mark);
             let text = format!(
-                "`topic: {topic}`: a topic to publish to must not be empty or contain + or #"
+                "`topic: {topic}`: a topic for publishing must not be empty or contain + or #"
             );
             self.findings.problem(mark, text);
         }
@@ -225,7 +226,7 @@ impl Translator<'_> {
         let clients = self.clients(node, model::MQTT_SUBSCRIBE, kind, common);
         let qos = self.qos(node);
         let Some(topics) = node.get("topic") else {
-            let help = "no `topic`: write the filter, for example topic: 't/#'";
+            let help = "`topic` is missing: add the topic filter, for example topic: 't/#'";
             read::missing(node, model::MQTT_SUBSCRIBE, help, self.findings);
             return None;
         };
@@ -255,7 +256,8 @@ impl Translator<'_> {
         let count = match node.get("clients") {
             Some(clients) => read::whole_u32(clients, "clients", 1, self.findings),
             None => {
-                let help = "no `clients`: write their number, for example clients: 10";
+                let help =
+                    "`clients` is missing: add the number of clients, for example clients: 10";
                 read::missing(node, keys, help, self.findings);
                 None
             }
@@ -296,7 +298,7 @@ impl Translator<'_> {
 
     fn topic(&mut self, node: &Node, keys: &[&str]) -> Option<String> {
         if node.get("topic").is_none() {
-            let help = "no `topic`: write the topic to publish to, for example topic: 't/%i'";
+            let help = "`topic` is missing: add the topic to publish to, for example topic: 't/%i'";
             read::missing(node, keys, help, self.findings);
         }
         self.text_of(node.get("topic")?, "topic")
@@ -346,13 +348,13 @@ impl Translator<'_> {
             .iter()
             .filter(|entry| keys.contains(&entry.key.as_str()));
         let Some(first) = rates.next() else {
-            let help = "no `rate`: write the message rate of all clients together, for example rate: 100/s";
+            let help = "`rate` is missing: add the message rate of all clients together, for example rate: 100/s";
             read::missing(node, model::MQTT_PUBLISH, help, self.findings);
             return None;
         };
         if let Some(second) = rates.next() {
             let text = format!(
-                "`{}` with `{}`: messages have a `rate`, a `load` or a `volume`, only one of them",
+                "`{}` cannot be combined with `{}`: use only one of `rate`, `load` and `volume` for messages",
                 second.key, first.key
             );
             self.findings.problem(second.key_mark, text);
@@ -364,7 +366,10 @@ impl Translator<'_> {
             key => {
                 let rate = read::rate(value, key, self.findings)?;
                 if rate.is_zero() {
-                    let text = format!("`{key}: {}`: no message would be sent", value.text());
+                    let text = format!(
+                        "`{key}: {}`: no message would be sent: use a larger value",
+                        value.text()
+                    );
                     self.findings.problem(value.mark, text);
                     return None;
                 }
@@ -373,7 +378,7 @@ impl Translator<'_> {
                 }
                 let full = self.volumes.full();
                 if full.is_none() && !self.volumes.are_said() {
-                    let text = "`volume` follows the levels of the scenarios, which have no `volume`: write a `rate`";
+                    let text = "`volume` needs scenarios with a `volume`, and there are none: use `rate` instead";
                     self.findings.problem(first.key_mark, text);
                 }
                 Some(PublishPace::Follows {
@@ -389,15 +394,15 @@ impl Translator<'_> {
         let mut is_right = true;
         for entry in items.iter().flat_map(Node::entries) {
             let reason = match entry.key.as_str() {
-                "users" => "messages have rates, not users",
+                "users" => "messages cannot have users: use a rate",
                 "level" => {
-                    "levels belong to scenarios: write a `rate`, or `volume` instead of `load`"
+                    "levels are only for scenarios: use `rate`, or `volume` instead of `load`"
                 }
-                "max-users" => "publishers are not users: remove it",
-                "name" => "phases are named by the plan's `load`",
+                "max-users" => "publishers are not virtual users: remove this key",
+                "name" => "phases are named in the `load` of the plan: remove this name",
                 _ => continue,
             };
-            let text = format!("`{}` in the load of messages: {reason}", entry.key);
+            let text = format!("`{}` in the message load: {reason}", entry.key);
             self.findings.problem(entry.key_mark, text);
             is_right = false;
         }
@@ -417,7 +422,7 @@ impl Translator<'_> {
                 None
             }
             _ => {
-                let text = format!("`{key}` is text, not {}", node.kind());
+                let text = format!("`{key}` must be text, not {}", node.kind());
                 self.findings.problem(node.mark, text);
                 None
             }
@@ -439,7 +444,7 @@ impl Translator<'_> {
         };
         let somebody_receives = groups.iter().any(|group| !group.subscribe.is_empty());
         if somebody_receives && groups.iter().any(is_text) {
-            let text = "a custom payload has no stamp: its deliveries count as foreign, and are neither timed nor checked";
+            let text = "a custom payload has no message header: deliveries count as foreign, and are not timed or checked";
             self.findings.note(node.mark, text);
         }
     }

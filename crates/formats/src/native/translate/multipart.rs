@@ -40,14 +40,14 @@ impl Translator<'_> {
             }
             _ => {
                 let text = format!(
-                    "the part `{name}` is text, {{ value: … }} or {{ file: … }}, and one of them"
+                    "the part `{name}` must be exactly one of text, {{ value: … }} and {{ file: … }}"
                 );
                 self.findings.problem(node.mark, text);
                 return None;
             }
         };
         if let (Some(entry), PartContent::Text(_)) = (node.get("filename"), &content) {
-            let text = "`filename` is the name of a `file`: a value has none";
+            let text = "`filename` is only for a `file`: remove it, or replace the value by a file";
             self.findings.problem(entry.mark, text);
         }
         let content_type = node.get("type").map(|entry| self.template(entry));
@@ -71,7 +71,8 @@ impl Translator<'_> {
             None => own(),
         };
         if text.contains("{{") || name.contains("{{") {
-            let text = "files are read before the run: `file` and `filename` have no variables";
+            let text =
+                "files are read before the run: remove the variables from `file` and `filename`";
             self.findings.problem(node.mark, text);
             return None;
         }

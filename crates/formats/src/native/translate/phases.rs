@@ -78,7 +78,7 @@ impl Translator<'_> {
     fn steady(&mut self, node: &Node, rate: Option<Rate>) -> Option<Vec<PhasePart>> {
         if rate.is_some_and(Rate::is_zero) {
             self.findings
-                .problem(node.mark, "a rate of 0 is written as `pause: 10s`");
+                .problem(node.mark, "a rate of 0 is not allowed: use `pause: 10s`");
         }
         let duration = self.duration(node);
         let (ns, text) = duration?;
@@ -103,7 +103,7 @@ impl Translator<'_> {
         let number = read::whole_number(steps, "steps", 2, self.findings);
         if number.is_some_and(|number| number > MOST_STAIRS) {
             let text = format!(
-                "`steps: {}`: at most {MOST_STAIRS} stairs are allowed",
+                "`steps: {}`: at most {MOST_STAIRS} steps are allowed",
                 steps.text()
             );
             self.findings.problem(steps.mark, text);
@@ -126,7 +126,7 @@ impl Translator<'_> {
         };
         let stairs: Option<Vec<PhasePart>> = (0..number).map(stair).collect();
         if stairs.is_none() {
-            let text = "these stairs differ by less than the resolution of a rate";
+            let text = "these steps differ by less than the smallest possible change of a rate: use fewer steps";
             self.findings.problem(node.mark, text);
         }
         stairs
@@ -137,8 +137,7 @@ impl Translator<'_> {
         let base = match node.get("base") {
             Some(base) => self.amount(base, "base"),
             None => {
-                let help =
-                    "a spike needs `base`: the rate before and after it, for example base: 1x";
+                let help = "`base` is missing: add the rate before and after the spike, for example base: 1x";
                 read::missing(node, model::PHASE, help, self.findings);
                 None
             }
@@ -147,7 +146,8 @@ impl Translator<'_> {
         let hold = match node.get("hold") {
             Some(hold) => read::duration(hold, "hold", self.findings),
             None => {
-                let help = "a spike needs `hold`: the duration of its peak, for example hold: 5s";
+                let help =
+                    "`hold` is missing: add the duration of the spike's peak, for example hold: 5s";
                 read::missing(node, model::PHASE, help, self.findings);
                 None
             }
@@ -164,7 +164,7 @@ impl Translator<'_> {
         let before_ns = at.unwrap_or(whole_ns.saturating_sub(spike_ns) / 2);
         let Some(after_ns) = whole_ns.checked_sub(before_ns + spike_ns) else {
             let text = format!(
-                "this spike takes {} and would end {} after the start of a phase of {single}: make `duration` longer",
+                "this spike takes {} and would end {} after the start of a phase of {single}: increase `duration`",
                 in_words(spike_ns),
                 in_words(before_ns + spike_ns),
             );
@@ -221,7 +221,7 @@ impl Translator<'_> {
         let to = match node.get("to") {
             Some(to) => self.amount(to, "to"),
             None => {
-                let help = "`from` needs `to`: the rate at the end";
+                let help = "`from` needs `to`: add the rate at the end";
                 read::missing(node, model::PHASE, help, self.findings);
                 None
             }
@@ -244,7 +244,7 @@ impl Translator<'_> {
         let Some(full) = self.volumes.full() else {
             if !self.volumes.are_said() {
                 let text = format!(
-                    "`{}` of what? Give each scenario a `volume`, for example volume: 35260/h; or write a rate, for example 10/s",
+                    "`{}` needs volumes: give each scenario a `volume`, for example volume: 35260/h; or use a rate, for example 10/s",
                     text.trim()
                 );
                 self.findings.problem(node.mark, text);
@@ -252,7 +252,7 @@ impl Translator<'_> {
             return None;
         };
         let Some(rate) = level.scale(full) else {
-            let text = format!("`{}` is more than the largest rate", text.trim());
+            let text = format!("`{}` is above the maximum rate", text.trim());
             self.findings.problem(node.mark, text);
             return None;
         };

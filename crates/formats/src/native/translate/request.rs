@@ -59,7 +59,7 @@ impl Translator<'_> {
         let number = number.filter(|n| (1e-6..=MOST_TIMES).contains(n));
         if number.is_none() {
             let text = format!(
-                "`times: {}` must be a number from 0.000001 to 10000: 3 is three in a row, 0.1 is one in ten",
+                "`times: {}` must be a number from 0.000001 to 10000: 3 means three times in a row, 0.1 means once in ten",
                 node.text()
             );
             self.findings.problem(node.mark, text);
@@ -77,7 +77,7 @@ impl Translator<'_> {
             read::missing(
                 node,
                 model::REQUEST,
-                format!("no `url`: write for example {}: /path", step.key),
+                format!("the URL is missing: add for example {}: /path", step.key),
                 self.findings,
             );
             return None;
@@ -89,9 +89,7 @@ impl Translator<'_> {
         {
             self.findings.problem(
                 url.mark,
-                format!(
-                    "`{url_text}` is not a URL: it must start with / or with http:// or https://"
-                ),
+                format!("`{url_text}` is not a URL: start it with / or with http:// or https://"),
             );
         }
         let template = self.template(url);
@@ -139,7 +137,7 @@ impl Translator<'_> {
             self.findings.problem(
                 second.key_mark,
                 format!(
-                    "a request has one body, and this one has `{}` and `{}`",
+                    "a request can have only one body, but this one has `{}` and `{}`: remove one",
                     first.key, second.key
                 ),
             );
@@ -220,7 +218,7 @@ impl Translator<'_> {
             read::missing(
                 node,
                 model::AUTH,
-                "`auth` needs `user` and `password`",
+                "`auth` needs both `user` and `password`",
                 self.findings,
             );
             return None;
@@ -241,7 +239,7 @@ impl Translator<'_> {
                 _ => self.findings.problem(
                     item.mark,
                     format!(
-                        "`{what}: {}` is not a status: write 404, or a list of them",
+                        "`{what}: {}` is not a status: use 404, or a list of statuses",
                         item.text()
                     ),
                 ),

@@ -15,7 +15,7 @@ impl Translator<'_> {
     pub(super) fn server(&mut self, node: Option<&Node>) -> Vec<MetricSource> {
         let Some(node) = node else { return Vec::new() };
         if !node.is_map() {
-            let help = "`server` maps names to addresses: `app: http://127.0.0.1:9464/metrics`";
+            let help = "`server` must map names to addresses: `app: http://127.0.0.1:9464/metrics`";
             self.findings.problem(node.mark, help);
             return Vec::new();
         }
@@ -27,7 +27,8 @@ impl Translator<'_> {
                 match value.get("from") {
                     Some(from) => from,
                     None => {
-                        let help = "write its address: `from: http://127.0.0.1:9464/metrics`";
+                        let help =
+                            "the address is missing: add `from: http://127.0.0.1:9464/metrics`";
                         read::missing(value, model::SOURCE, help, self.findings);
                         continue;
                     }

@@ -19,7 +19,7 @@ impl Translator<'_> {
             Quantity::Share(share) if share > 0.0 && share <= 1.0 => Some(share),
             _ => {
                 let text = format!(
-                    "`exit: {}` is not a share of the users that reach this step: write for example 12%",
+                    "`exit: {}` is not a share of the users that reach this step: use for example 12%",
                     node.text()
                 );
                 self.findings.problem(node.mark, text);
@@ -35,7 +35,7 @@ impl Translator<'_> {
                 read::missing(
                     node,
                     model::THINK,
-                    "no `time`: write for example { time: 1s, jitter: 20% }",
+                    "`time` is missing: use for example { time: 1s, jitter: 20% }",
                     self.findings,
                 );
                 return None;
@@ -59,7 +59,7 @@ impl Translator<'_> {
             Quantity::Duration(ns) => Some(Jitter::Absolute(ns)),
             _ => {
                 self.findings
-                    .problem(node.mark, "`jitter` is a share up to 100%, or a time");
+                    .problem(node.mark, "`jitter` must be a share up to 100%, or a time");
                 None
             }
         }
@@ -71,7 +71,7 @@ impl Translator<'_> {
             read::missing(
                 node,
                 model::LOOP,
-                "this loop has no `steps`: write { count: 10, steps: [...] }",
+                "this loop has no `steps`: use { count: 10, steps: [...] }",
                 self.findings,
             );
             return None;
@@ -98,8 +98,10 @@ impl Translator<'_> {
             );
         }
         if let (Some(_), Some(entry)) = (node.get("over"), node.entry("count")) {
-            self.findings
-                .problem(entry.key_mark, "a loop has `count` or `over`, not both");
+            self.findings.problem(
+                entry.key_mark,
+                "a loop cannot have both `count` and `over`: remove one",
+            );
         }
         Some(Loop {
             steps: self.steps(steps),
@@ -139,7 +141,7 @@ impl Translator<'_> {
             _ => {
                 self.findings.problem(
                     node.mark,
-                    "`over` is a list, or the name of a variable that holds one",
+                    "`over` must be a list, or the name of a variable that contains one",
                 );
                 None
             }

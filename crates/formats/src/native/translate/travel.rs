@@ -44,8 +44,7 @@ impl Translator<'_> {
         entries(node, "tls", model::TLS, self.findings);
         if let Some(ca) = node.get("ca") {
             if !http.verify_tls && !self.inputs.insecure {
-                let text =
-                    "`ca` with `verify: false`, which disables the check: remove one of them";
+                let text = "`ca` cannot be combined with `verify: false`, which disables verification: remove one of them";
                 self.findings.problem(ca.mark, text);
             }
             http.tls.authorities = self.pem(ca, "ca", folder);
@@ -68,14 +67,14 @@ impl Translator<'_> {
 
     fn lonely<T>(&mut self, node: &Node, key: &str, missing: &str) -> Option<T> {
         let mark = node.get(key).map_or(node.mark, |node| node.mark);
-        let text = format!("`{key}` without `{missing}`: a client certificate needs both");
+        let text = format!("`{key}` without `{missing}`: use both for a client certificate");
         self.findings.problem(mark, text);
         None
     }
 
     fn pem(&mut self, node: &Node, key: &str, folder: &Path) -> Option<String> {
         let Value::String(text) = self.constant(node)? else {
-            let message = format!("`{key}` is a file or PEM text, not {}", node.kind());
+            let message = format!("`{key}` must be a file or PEM text, not {}", node.kind());
             self.findings.problem(node.mark, message);
             return None;
         };
@@ -86,7 +85,7 @@ impl Translator<'_> {
         let read = read.and_then(|bytes| files::text(bytes).map_err(|reason| reason.to_string()));
         let reason = match read {
             Ok(content) if content.contains(BEGIN) => return Some(content),
-            Ok(_) => "it contains no PEM text".to_owned(),
+            Ok(_) => "the file contains no PEM text".to_owned(),
             Err(reason) => reason,
         };
         self.findings

@@ -18,7 +18,8 @@ impl Translator<'_> {
             .map(|phase| phase.duration_ns)
             .fold(0, u64::saturating_add);
         if most == Some(0) {
-            let text = "no phase has users: write for example { users: { from: 0, to: 50 }, duration: 1m }";
+            let text =
+                "no phase has users: use for example { users: { from: 0, to: 50 }, duration: 1m }";
             self.findings.problem(items.first()?.mark, text);
             return None;
         }
@@ -47,7 +48,7 @@ impl Translator<'_> {
             }
             _ => {
                 let text = format!(
-                    "`{kind}` sets arrivals, and other phases of this load set users: use only one kind"
+                    "`{kind}` sets arrivals, but other phases of this load set users: use only one kind"
                 );
                 self.findings.problem(node.mark, text);
                 return None;
@@ -76,7 +77,7 @@ impl Translator<'_> {
             Some(number) => read::whole_u32(number, key, 0, self.findings),
             None => {
                 let text = format!(
-                    "`users` needs a start and an end, and `{key}` is missing: write for example {{ from: 0, to: 50 }}"
+                    "`users` needs a start and an end, but `{key}` is missing: use for example {{ from: 0, to: 50 }}"
                 );
                 read::missing(node, model::USERS, text, self.findings);
                 None

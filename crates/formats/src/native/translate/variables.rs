@@ -94,7 +94,7 @@ impl Translator<'_> {
             }
             self.templates.uses = uses;
             if constants.iter().any(|(name, _)| name == mocks::KEY) {
-                let text = "in a plan with mocks the name `mocks` is reserved: {{ mocks.NAME }} is the address of a mock";
+                let text = "`mocks` is a reserved name in a plan with mocks, because {{ mocks.NAME }} is the address of a mock: use another name";
                 self.findings.problem_anywhere(text);
             }
             let places = Variable::Constant(self.mocks.clone().into());
@@ -119,7 +119,7 @@ impl Translator<'_> {
             for UnsetVariable { name, mark, hint } in aside.unset(&known) {
                 let text = if of_steps.sets.contains(&name) {
                     format!(
-                        "`{key}` cannot use `{name}`: captured values belong to one virtual user"
+                        "`{key}` cannot use `{name}`: captured values are only available to one virtual user"
                     )
                 } else {
                     format!(
@@ -142,7 +142,7 @@ impl Translator<'_> {
                 }
                 None => self.findings.problem(
                     *mark,
-                    "name one variable of the environment: {{ $env.NAME }}",
+                    "use the name of an environment variable: {{ $env.NAME }}",
                 ),
             }
         }
@@ -167,7 +167,7 @@ impl Translator<'_> {
             read::missing(
                 node,
                 model::CSV,
-                "no `file`: name the CSV file, relative to the plan",
+                "`file` is missing: add the path of the CSV file, relative to the plan",
                 self.findings,
             );
             return None;
@@ -182,10 +182,8 @@ impl Translator<'_> {
             None => columns.is_none(),
         };
         if columns.is_none() && !header {
-            self.findings.problem(
-                node.mark,
-                "without a header line, `columns` must name the columns",
-            );
+            self.findings
+                .problem(node.mark, "without a header line, `columns` is required");
             return None;
         }
         let table = TableOptions {

@@ -57,7 +57,7 @@ impl Translator<'_> {
         let all_read = each.iter().all(Option::is_some);
         let volumes = Volumes { each, has_volumes };
         if let Some(node) = scenarios.filter(|_| all_read && volumes.full().is_none()) {
-            let text = "all volumes together are more than the largest rate";
+            let text = "the sum of all volumes is above the maximum rate: use smaller volumes";
             self.findings.problem(node.mark, text);
         }
         volumes
@@ -70,8 +70,7 @@ impl Translator<'_> {
             return None;
         };
         if let Some(weight) = scenario.entry("weight") {
-            let text =
-                "`weight` with `volume`: the weight follows from the volume, so remove `weight`";
+            let text = "`weight` cannot be combined with `volume`, which already sets the weight: remove `weight`";
             self.findings.problem(weight.key_mark, text);
         }
         if !node.is_map() {
@@ -91,7 +90,7 @@ impl Translator<'_> {
         }
         let peak = self.peak_of(node);
         let Some(number) = node.get("volume") else {
-            let help = "write the number: for example { volume: 500000, hours: 12 }";
+            let help = "the number is missing: use for example { volume: 500000, hours: 12 }";
             read::missing(node, model::VOLUME, help, self.findings);
             return None;
         };
@@ -106,7 +105,7 @@ impl Translator<'_> {
                 hours,
                 |n| n > 0.0 && n <= 24.0,
                 || {
-                    "`hours` is the part of a day in which the volume arrives: a number up to 24"
+                    "`hours` must be the number of hours of a day in which the volume arrives, at most 24"
                         .to_owned()
                 },
             )
@@ -116,7 +115,7 @@ impl Translator<'_> {
                 factor,
                 |n| (1.0..=1000.0).contains(&n),
                 || {
-                    "`clustering` is the peak divided by the mean: at least 1, for example 1.5"
+                    "`clustering` must be the peak divided by the mean: at least 1, for example 1.5"
                         .to_owned()
                 },
             )
@@ -126,7 +125,7 @@ impl Translator<'_> {
                 Quantity::Share(share) if share <= 100.0 => Some(share),
                 _ => {
                     let text = format!(
-                        "`growth: {}` is not a share: write for example 20%",
+                        "`growth: {}` is not a share: use for example 20%",
                         growth.text()
                     );
                     self.findings.problem(growth.mark, text);

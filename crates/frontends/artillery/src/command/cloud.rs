@@ -21,7 +21,7 @@ pub fn check(
         "local" => {}
         platform => {
             sink.error(&format_args!(
-                "--platform {platform} is not supported: Loadline runs the load on this machine; leave the flag out"
+                "--platform {platform} is not supported, because Loadline runs the load on this machine: remove the flag"
             ));
             return Err(FAILED);
         }
@@ -30,7 +30,7 @@ pub fn check(
         sink.warning(&"--platform-opt has no effect: the load runs on this machine");
     }
     if args.count > 1 {
-        sink.warning(&"--count has no effect: one engine carries the load, whatever it is");
+        sink.warning(&"--count has no effect: a single engine generates the load");
     }
     check_record(args, environment, sink)
 }
@@ -71,12 +71,12 @@ fn check_record(
     if args.key.as_deref().unwrap_or_default().is_empty() && !in_environment {
         sink.say(&"Error: API key is required to record test results to Artillery Cloud");
         sink.error(
-            &"--record needs --key, and has no effect here: results stay in Loadline's record",
+            &"--record needs --key in Artillery, and has no effect here: results stay in Loadline's record",
         );
         return Err(NO_KEY);
     }
     sink.warning(
-        &"--record has no effect: results are not sent anywhere, they stay in Loadline's record",
+        &"--record has no effect: results are not uploaded, but stay in Loadline's record",
     );
     Ok(())
 }

@@ -35,7 +35,7 @@ impl FrontEnd for Artillery {
         FrontEndInfo {
             name: "artillery",
             about: "Run an Artillery script as `artillery` does",
-            takes: "What Artillery takes; see docs/reference/artillery.md",
+            takes: "Arguments of Artillery; see docs/reference/artillery.md",
             explains_itself: true,
             wrong_usage: FAILED,
             ..FrontEndInfo::default()
@@ -75,7 +75,7 @@ impl FrontEnd for Artillery {
     }
 
     fn remarks(&self) -> String {
-        let mut out = String::from("\nOther than in Artillery, where a script comes upon it\n");
+        let mut out = String::from("\nDifferences from Artillery that can affect a script\n");
         for difference in DIFFERENCES {
             let line = format!(
                 "  {}: {} there, {} here\n",

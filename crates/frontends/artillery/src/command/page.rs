@@ -39,7 +39,7 @@ fn page(file: &Path, output: Option<PathBuf>, sink: &SharedMessageSink) -> Resul
     let place = |path: &Path| path.canonicalize().ok();
     if place(&output).is_some() && place(&output) == place(file) {
         return Err(format!(
-            "{}: the page would overwrite the report that it is made from: name another file after -o",
+            "{}: the page would overwrite the report that it is created from: choose another file with -o",
             output.display()
         ));
     }

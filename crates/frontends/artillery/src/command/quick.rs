@@ -12,7 +12,7 @@ pub fn script(args: &Quick, sink: &SharedMessageSink) -> Result<String, u8> {
     for (flag, given) in [("-d", &args.duration), ("-r", &args.rate)] {
         if given.is_some() {
             sink.error(&format_args!(
-                "{flag} was a flag of Artillery 1: write `phases` with `duration` and `arrivalRate` in a script, or use -c and -n"
+                "{flag} was a flag of Artillery 1: use `phases` with `duration` and `arrivalRate` in a script, or -c and -n"
             ));
             return Err(exit::FAIL);
         }
@@ -25,7 +25,7 @@ pub fn script(args: &Quick, sink: &SharedMessageSink) -> Result<String, u8> {
         Some("http" | "https") => {}
         Some("ws" | "wss") => {
             sink.error(&format_args!(
-                "{target}: the engine ws is not supported yet, only http is"
+                "{target}: the engine ws is not supported yet: use http"
             ));
             return Err(1);
         }

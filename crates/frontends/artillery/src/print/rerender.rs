@@ -37,12 +37,16 @@ pub fn rerendered(text: &str, zone: &Zone, width: usize) -> Result<String, Reren
         RerenderError::NotJson(error.line(), error.column(), reason.to_owned())
     })?;
     let Value::Object(report) = report else {
-        return Err(RerenderError::NotAReport("it is no object"));
+        return Err(RerenderError::NotAReport("the file is not a JSON object"));
     };
     let aggregate = match report.get("aggregate") {
         Some(Value::Object(aggregate)) => aggregate,
-        Some(_) => return Err(RerenderError::NotAReport("its `aggregate` is no object")),
-        None => return Err(RerenderError::NotAReport("it has no `aggregate`")),
+        Some(_) => {
+            return Err(RerenderError::NotAReport(
+                "`aggregate` is not a JSON object",
+            ));
+        }
+        None => return Err(RerenderError::NotAReport("`aggregate` is missing")),
     };
     let number = |key: &str| aggregate.get(key).and_then(Value::as_f64);
     let (figures, at_ms) = if aggregate.contains_key("scenariosCreated") {
@@ -51,7 +55,7 @@ pub fn rerendered(text: &str, zone: &Zone, width: usize) -> Result<String, Reren
         (newer(aggregate)?, number("lastMetricAt"))
     } else {
         return Err(RerenderError::NotAReport(
-            "its `aggregate` has neither `counters` nor `scenariosCreated`",
+            "`aggregate` has neither `counters` nor `scenariosCreated`",
         ));
     };
     let layout = Layout {
@@ -93,7 +97,7 @@ fn newer(aggregate: &Map<String, Value>) -> Result<RenderedFigures, RerenderErro
     for (name, value) in summaries {
         let Value::Object(statistics) = value else {
             return Err(RerenderError::NotAReport(
-                "one of its `summaries` is no object",
+                "an item of `summaries` is not a JSON object",
             ));
         };
         figures.push((name.clone(), summary(statistics)));
@@ -109,7 +113,7 @@ fn section<'a>(
         None | Some(Value::Null) => Ok(Vec::new()),
         Some(Value::Object(entries)) => Ok(entries.iter().collect()),
         Some(_) => Err(RerenderError::NotAReport(
-            "one of `counters`, `rates` and `summaries` is no object",
+            "`counters`, `rates` or `summaries` is not a JSON object",
         )),
     }
 }
@@ -250,14 +254,14 @@ mod tests {
         for (text, reason) in [
             ("", ":1:0: this is not JSON: EOF while parsing a value"),
             ("{\n  \"a\": }", ":2:8: this is not JSON: expected value"),
-            ("[]", ": this is not an Artillery report: it is no object"),
+            ("[]", ": this is not an Artillery report: the file is not a JSON object"),
             (
                 "{}",
-                ": this is not an Artillery report: it has no `aggregate`",
+                ": this is not an Artillery report: `aggregate` is missing",
             ),
             (
                 "{\"aggregate\": 5}",
-                ": this is not an Artillery report: its `aggregate` is no object",
+                ": this is not an Artillery report: `aggregate` is not a JSON object",
             ),
             (
                 "{\"aggregate\": {}}",
@@ -265,7 +269,7 @@ mod tests {
             ),
             (
                 "{\"aggregate\": {\"counters\": 5}}",
-                "one of `counters`, `rates` and `summaries` is no object",
+                "`counters`, `rates` or `summaries` is not a JSON object",
             ),
         ] {
             let error = odd(text).unwrap_err();

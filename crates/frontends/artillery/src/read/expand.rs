@@ -127,7 +127,7 @@ impl FirstPass<'_> {
         };
         if let Some(fakery) = template.made_up() {
             let text = format!(
-                "${fakery:?}() is not known when Artillery reads `config`: use it in `scenarios`"
+                "${fakery:?}() is not available when Artillery reads `config`: use it in `scenarios`"
             );
             self.findings.problem(node.mark, text);
             return None;
@@ -143,7 +143,7 @@ impl FirstPass<'_> {
                 _ => self.findings.note(
                     node.mark,
                     format!(
-                        "{} is not known when Artillery reads `config`, so it is undefined for the whole run: use it in `scenarios`",
+                        "{} is not available when Artillery reads `config`, so it is undefined for the whole run: use it in `scenarios`",
                         unknown.join(", ")
                     ),
                 ),

@@ -48,14 +48,14 @@ fn read_file(path: &Path, read: ReadFile<'_>, findings: &mut Findings) -> Result
         .to_ascii_lowercase();
     if matches!(suffix.as_str(), "js" | "ts" | "mjs" | "cjs") {
         findings.problem_anywhere(format!(
-            "{name}: scripts written in JavaScript are not supported yet: write it as YAML or JSON"
+            "{name}: scripts written in JavaScript are not supported yet: rewrite it as YAML or JSON"
         ));
         return Err(());
     }
     let (_, document) = open::document(path, Dialect::JsYaml, read, findings).ok_or(())?;
     for (mark, date) in document.dates {
         let text = format!(
-            "`{date}` stays text; Artillery would make it a date and send it in another form (quotes keep it)"
+            "`{date}` stays text; Artillery would convert it to a date and send it in another form (quote it to keep the text)"
         );
         findings.note(mark, text);
     }
@@ -64,7 +64,7 @@ fn read_file(path: &Path, read: ReadFile<'_>, findings: &mut Findings) -> Result
             findings.problem(
                 node.mark,
                 format!(
-                    "a script is a mapping with `config` and `scenarios`, not {}",
+                    "a script must be a mapping with `config` and `scenarios`, not {}",
                     node.kind()
                 ),
             );

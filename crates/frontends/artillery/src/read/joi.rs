@@ -134,7 +134,7 @@ fn step(node: &Node, path: &str, engine: Option<&str>) -> Checked {
         0 => invalid(node.mark, path, "must have 1 key"),
         _ => advised(
             invalid(node.mark, path, "must have 1 key"),
-            "a step does one thing: make a step of each key",
+            "a step can have only one action: write a separate step for each key",
         ),
     }
 }
@@ -145,7 +145,7 @@ fn request(node: &Node, path: &str) -> Checked {
         Some(url) => string(url, &format!("{path}.url"))?,
         None => {
             let advice = if node.get("uri").is_some() {
-                "only loops and rarer methods take `uri`: rename it to `url`"
+                "`uri` is supported only in loops and rarer methods: rename it to `url`"
             } else {
                 ""
             };
@@ -171,7 +171,7 @@ fn request(node: &Node, path: &str) -> Checked {
                 Some(name) => string(name, &format!("{path}.as")),
                 None => advised(
                     required(&format!("{path}.as"), node),
-                    "say into which variable, like `as: id`",
+                    "set the variable to capture into, like `as: id`",
                 ),
             }
         };

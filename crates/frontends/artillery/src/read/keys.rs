@@ -63,8 +63,9 @@ const fn noted(level: KeyLevel, name: &'static str, cause: &'static str) -> Key 
 }
 
 const NO_JS: &str =
-    "JavaScript hooks are not supported yet: replace them by templates, captures and variables";
-const NO_WS: &str = "the engines ws and socketio are not supported yet: keep these scenarios in a script of their own";
+    "JavaScript hooks are not supported yet: replace them with templates, captures and variables";
+const NO_WS: &str =
+    "the engines ws and socketio are not supported yet: move these scenarios to a separate script";
 
 pub const KEYS: &[Key] = &[
     yes(KeyLevel::Root, "config"),
@@ -86,12 +87,12 @@ pub const KEYS: &[Key] = &[
     noted(
         KeyLevel::Config,
         "processor",
-        "its code is not run, and no step of this script asks for a function of it",
+        "its code is not run, because no step of this script uses one of its functions",
     ),
     noted(
         KeyLevel::Config,
         "engines",
-        "no scenario needs more than the HTTP engine",
+        "the scenarios need only the HTTP engine",
     ),
     yes(KeyLevel::Config, "ensure"),
     yes(KeyLevel::Config, "apdex"),
@@ -106,7 +107,7 @@ pub const KEYS: &[Key] = &[
         "socketio",
         "no scenario uses the Socket.IO engine",
     ),
-    noted(KeyLevel::Config, "bundling", "there is nothing to bundle"),
+    noted(KeyLevel::Config, "bundling", "no files need to be bundled"),
     noted(
         KeyLevel::Config,
         "includeFiles",
@@ -133,12 +134,12 @@ pub const KEYS: &[Key] = &[
     noted(
         KeyLevel::CookieJar,
         "allowSpecialUseDomain",
-        "cookies of hosts like localhost are always taken",
+        "cookies of hosts like localhost are always accepted",
     ),
     no(
         KeyLevel::Http,
         "distributedTracing",
-        "trace headers are not supported yet: remove it, or set `traceparent` in `headers`",
+        "trace headers are not supported yet: remove this, or set `traceparent` in `headers`",
     ),
     yes(KeyLevel::Defaults, "headers"),
     yes(KeyLevel::Defaults, "cookie"),
@@ -152,12 +153,12 @@ pub const KEYS: &[Key] = &[
     no(
         KeyLevel::Tls,
         "pfx",
-        "unpack it: `openssl pkcs12 -in FILE -nodes` prints what `cert` and `key` take",
+        "unpack the file: `openssl pkcs12 -in FILE -nodes` prints the text for `cert` and `key`",
     ),
     no(
         KeyLevel::Tls,
         "passphrase",
-        "unlock the key first: `openssl pkey -in KEY` prints what `key` takes",
+        "decrypt the key first: `openssl pkey -in KEY` prints the text for `key`",
     ),
     yes(KeyLevel::Phase, "name"),
     yes(KeyLevel::Phase, "duration"),
@@ -194,19 +195,27 @@ pub const KEYS: &[Key] = &[
     noted(
         KeyLevel::Plugins,
         "publish-metrics",
-        "results are not sent anywhere",
+        "results are not sent to other services",
     ),
-    noted(KeyLevel::Plugins, "slack", "results are not sent anywhere"),
+    noted(
+        KeyLevel::Plugins,
+        "slack",
+        "results are not sent to other services",
+    ),
     noted(
         KeyLevel::Plugins,
         "memory-inspector",
-        "there is no Node.js process to inspect",
+        "there is no Node.js process to debug",
     ),
-    noted(KeyLevel::Plugins, "cloud", "results are not sent anywhere"),
+    noted(
+        KeyLevel::Plugins,
+        "cloud",
+        "results are not sent to other services",
+    ),
     noted(
         KeyLevel::Plugins,
         "artillery-cloud",
-        "results are not sent anywhere",
+        "results are not sent to other services",
     ),
     yes(KeyLevel::Scenario, "name"),
     yes(KeyLevel::Scenario, "weight"),
@@ -241,7 +250,7 @@ pub const KEYS: &[Key] = &[
     noted(
         KeyLevel::Loop,
         "whileTrue",
-        "it names a function, and no processor defines one: the loop goes by its other keys, as in Artillery",
+        "it names a function, but no processor defines one: the loop uses its other keys, as in Artillery",
     ),
     yes(KeyLevel::Think, "think"),
     yes(KeyLevel::Think, "jitter"),
@@ -275,12 +284,12 @@ pub const KEYS: &[Key] = &[
     no(
         KeyLevel::Request,
         "https",
-        "TLS options of a single request are not supported yet: use `config.tls`",
+        "TLS options of a single request are not supported yet: use `config.tls` instead",
     ),
     no(
         KeyLevel::Request,
         "encoding",
-        "it is not supported yet: bodies are UTF-8",
+        "it is not supported yet: bodies are always UTF-8",
     ),
     yes(KeyLevel::Request, "expect"),
     noted(
@@ -304,7 +313,7 @@ pub const KEYS: &[Key] = &[
     noted(
         KeyLevel::Capture,
         "transform",
-        "Artillery 2 has no transforms: the captured value stays as it is",
+        "Artillery 2 has no transforms: the captured value is not changed",
     ),
     yes(KeyLevel::Match, "json"),
     yes(KeyLevel::Match, "header"),
@@ -336,7 +345,7 @@ const LEVELS: &[(KeyLevel, &str)] = &[
     (KeyLevel::Plugins, "`config.plugins`"),
     (
         KeyLevel::Scenario,
-        "Items of `scenarios`; `before` and `after`",
+        "Items of `scenarios`, `before` and `after`",
     ),
     (
         KeyLevel::Step,

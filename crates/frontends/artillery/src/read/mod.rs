@@ -30,7 +30,7 @@ pub struct ArtilleryScripts;
 
 impl TestFileReader for ArtilleryScripts {
     fn reads(&self) -> &'static str {
-        "an Artillery script has `config` and `scenarios`"
+        "an Artillery script must have `config` and `scenarios`"
     }
 
     fn detects(&self, file: &FileSample<'_>) -> bool {

@@ -179,7 +179,7 @@ fn list_payloads(root: &mut Node, inputs: &ArtilleryInputs, findings: &mut Findi
         findings.problem(
             payload.mark,
             format!(
-                "`payload` is a mapping or a list of them, not {}",
+                "`payload` must be a mapping or a list of mappings, not {}",
                 payload.kind()
             ),
         );
@@ -326,7 +326,7 @@ fn check_target(script: Script, had_target: bool, findings: &mut Findings) -> Sc
         findings.fatal(
             refusal::no_target(),
             mark,
-            "no target: set `config.target`, choose an environment that has one, or use --target",
+            "no target: set `config.target`, choose an environment with a target, or use --target",
         );
     }
     script

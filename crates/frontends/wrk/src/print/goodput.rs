@@ -51,7 +51,7 @@ impl Goodput {
         };
         [
             line("answered below status 400", &self.accepted),
-            line("refused with 400 and above", &self.refused),
+            line("status 400 and above", &self.refused),
         ]
     }
 }

@@ -191,7 +191,7 @@ impl CommandOptions {
                 "fixed" => self.at_random = false,
                 "exp" => self.at_random = true,
                 other => {
-                    let line = format!("-D {other}: write fixed, or exp for random moments\n");
+                    let line = format!("-D {other}: use fixed, or exp for random times\n");
                     reading.err.push_str(&line);
                     return false;
                 }

@@ -61,7 +61,7 @@ impl WrkCommand {
         plan.files = files.map(|path| path.display().to_string()).collect();
         if connections != self.connections {
             let text = format!(
-                "{} connections do not divide by {} threads: {connections} are opened, as wrk does it",
+                "{} connections cannot be divided evenly among {} threads: {connections} are opened, as in wrk",
                 self.connections, self.threads
             );
             plan.notes.push(Note { at: None, text });

@@ -5,9 +5,9 @@ use super::Persona;
 const WRK: &[(&str, &str)] = &[
     (
         "-c, --connections <N>",
-        "Connections held open, all threads together",
+        "Open connections, all threads together",
     ),
-    ("-d, --duration    <T>", "How long requests are sent"),
+    ("-d, --duration    <T>", "Duration of the test"),
     (
         "-t, --threads     <N>",
         "Threads that share the connections",
@@ -19,16 +19,16 @@ const WRK: &[(&str, &str)] = &[
         "A header for each request, \"Name: value\"",
     ),
     ("    --latency         ", "Show percentiles of latency"),
-    ("    --timeout     <T>", "Give an answer up after this long"),
+    ("    --timeout     <T>", "Timeout for an answer"),
     ("-v, --version         ", "Show the version"),
 ];
 
 const WRK2: &[(&str, &str)] = &[
     (
         "-c, --connections <N>",
-        "Connections held open, all threads together",
+        "Open connections, all threads together",
     ),
-    ("-d, --duration    <T>", "How long requests are sent"),
+    ("-d, --duration    <T>", "Duration of the test"),
     (
         "-t, --threads     <N>",
         "Threads that share the connections",
@@ -42,20 +42,20 @@ const WRK2: &[(&str, &str)] = &[
     ("-L  --latency         ", "Show percentiles of latency"),
     (
         "-U  --u_latency       ",
-        "Show those of uncorrected latency too",
+        "Show percentiles of uncorrected latency too",
     ),
-    ("    --timeout     <T>", "Give an answer up after this long"),
+    ("    --timeout     <T>", "Timeout for an answer"),
     (
         "-B, --batch_latency   ",
-        "Of pipelined requests, time whole",
+        "For pipelined requests, time whole",
     ),
-    ("", "batches, not each answer"),
+    ("", "batches instead of each answer"),
     ("-v, --version         ", "Show the version"),
     (
         "-R, --rate        <T>",
         "Requests per second, all connections",
     ),
-    ("", "together; must be given"),
+    ("", "together; required"),
 ];
 
 pub(super) fn text(persona: Persona) -> String {
@@ -71,11 +71,11 @@ pub(super) fn text(persona: Persona) -> String {
     }
     text.push_str("\n  Loadline's own:\n");
     if persona == Persona::Wrk {
-        text.push_str("    -R, --rate        <N>  Requests per second, as wrk2 does it\n");
+        text.push_str("    -R, --rate        <N>  Requests per second, as in wrk2\n");
     }
-    text.push_str("    -D, --dist        <S>  At a rate: fixed (evenly) or exp (random moments)\n");
-    text.push_str("        --json        <F>  Write the exact figures to a file\n");
-    text.push_str("\n  Counts may end in a unit: k, M, G (2k is 2000)\n  Times may end in a unit: s, m, h (seconds without one)\n");
+    text.push_str("    -D, --dist        <S>  With a rate: fixed (even) or exp (random times)\n");
+    text.push_str("        --json        <F>  Write exact figures to a file\n");
+    text.push_str("\n  Numbers may have a suffix: k, M, G (2k is 2000)\n  Times may have a unit: s, m, h (seconds by default)\n");
     text
 }
 
@@ -85,7 +85,7 @@ pub(super) fn version(persona: Persona) -> String {
         Persona::Wrk2 => "4.0.0",
     };
     format!(
-        "wrk {of} [epoll] as Loadline {} does it\n",
+        "wrk {of} [epoll] as implemented by Loadline {}\n",
         env!("CARGO_PKG_VERSION")
     )
 }

@@ -89,16 +89,16 @@ fn errors_name_option_value_and_advice() {
         ),
         (
             "service=1",
-            "service=1: write a duration with its unit (ns us ms s m h d), for example 10ms",
+            "service=1: use a duration with its unit (ns us ms s m h d), for example 10ms",
         ),
         (
             "service=-1ms",
-            "service=-1ms: write a duration with its unit (ns us ms s m h d), for example 10ms",
+            "service=-1ms: use a duration with its unit (ns us ms s m h d), for example 10ms",
         ),
         ("service=2d", "service=2d: it must be at most 1d"),
         (
             "body=1kB",
-            "body=1kB: write a whole number from 0 to 16777216",
+            "body=1kB: use a whole number from 0 to 16777216",
         ),
         (
             "mode=stall stall=10s",
@@ -119,7 +119,7 @@ fn errors_name_option_value_and_advice() {
         ),
         (
             "mode=stall drain=0/s",
-            "drain=0/s: it must lie between 1 a day and 1000000000/s",
+            "drain=0/s: it must be between 1 per day and 1000000000/s",
         ),
         (
             "mode=slow share=101%",
@@ -127,11 +127,11 @@ fn errors_name_option_value_and_advice() {
         ),
         (
             "mode=never share=0.1",
-            "share=0.1: write a share from 0% to 100%, for example 10%",
+            "share=0.1: use a share from 0% to 100%, for example 10%",
         ),
         (
             "mode=exponential servers=0",
-            "servers=0: write a whole number from 1 to 100000",
+            "servers=0: use a whole number from 1 to 100000",
         ),
         (
             "mode=exponential mean=0s",
@@ -139,9 +139,9 @@ fn errors_name_option_value_and_advice() {
         ),
         (
             "mode=error code=200",
-            "code=200: write a whole number from 400 to 599",
+            "code=200: use a whole number from 400 to 599",
         ),
-        ("mode=reset when=after", "when=after: write before or half"),
+        ("mode=reset when=after", "when=after: use before or half"),
         (
             "mode=table table=1ms:0",
             "table=1ms:0: at least one weight must be above 0",

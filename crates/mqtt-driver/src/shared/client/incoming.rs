@@ -156,7 +156,7 @@ impl Client {
             Packet::Pingresp => state.outbox.pong(),
             Packet::Disconnect(disconnect) => {
                 shared.worker.remark(format!(
-                    "the server sent a client away: {}",
+                    "the server disconnected a client: {}",
                     disconnect.reason
                 ));
                 return Err(Fault::ClosedEarly);
@@ -164,7 +164,7 @@ impl Client {
             Packet::Auth(_) => {
                 shared
                     .worker
-                    .remark("the server asks for enhanced authentication (AUTH), which is not supported yet".into());
+                    .remark("the server requested enhanced authentication (AUTH), which is not supported yet".into());
                 return Err(Fault::Other);
             }
         }
@@ -205,7 +205,8 @@ impl Client {
         // After a request for a clean session, ignore an old one.
         let session_present = connack.session_present && !self.config.clean;
         if connack.session_present && self.config.clean {
-            let line = "the server says that it kept a session, where a new one was asked for";
+            let line =
+                "the server reports that it kept a session, although a new one was requested";
             shared.worker.remark(line.into());
         }
         let terms = connack.terms();

@@ -13,7 +13,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Complex>, Misread> {
     while reader.take(",") {
         alternatives.push(reader.complex()?);
     }
-    reader.c.end("this is not part of a CSS selector")?;
+    reader.c.end("this is not valid in a CSS selector")?;
     Ok(alternatives)
 }
 
@@ -96,7 +96,7 @@ impl SelectorParser<'_> {
         if simples.is_empty() && pick.is_none() {
             return Err(self.c.error(match self.c.rest().chars().next() {
                 None => "a CSS selector is missing here".to_owned(),
-                Some(c) => format!("no CSS selector starts with `{c}`"),
+                Some(c) => format!("a CSS selector cannot start with `{c}`"),
             }));
         }
         Ok(simples)

@@ -91,7 +91,7 @@ impl Postgres {
         let hidden = hidden.find(|one| one.value > 0.0);
         Ok(hidden.map(|one| {
             format!(
-                "{} of its sessions are hidden from {}: grant it pg_monitor",
+                "{} of its sessions are hidden from {}: grant pg_monitor to this user",
                 one.value, self.database.user
             )
         }))
@@ -106,9 +106,9 @@ impl Postgres {
         }?;
         let [counters, sessions, waits, locks, connections] = answers
             .get(FIRST..FIRST + 5)
-            .ok_or("its response is incomplete")?
+            .ok_or("the response is incomplete")?
         else {
-            return Err("its response is incomplete".to_owned());
+            return Err("the response is incomplete".to_owned());
         };
         let counters = numbers(counters);
         let mut readings = named(

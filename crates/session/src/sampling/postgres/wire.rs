@@ -70,7 +70,7 @@ impl Connection {
                     bytes += body.buffer().len() + ROW_BYTES;
                     if bytes > MOST_BYTES {
                         return Err(format!(
-                            "its response is larger than the limit of {} MB",
+                            "the response is larger than the limit of {} MB",
                             MOST_BYTES >> 20
                         ));
                     }
@@ -98,7 +98,8 @@ impl Connection {
         self.send(|out| frontend::startup_message(parameters, out))?;
         let password = || {
             let given = database.password.as_deref();
-            given.ok_or("it requires a password: write postgres://USER:PASSWORD@HOST/DATABASE")
+            given
+                .ok_or("the server requires a password: use postgres://USER:PASSWORD@HOST/DATABASE")
         };
         let mut scram = None;
         loop {
@@ -115,7 +116,9 @@ impl Connection {
                 Message::AuthenticationSasl(body) => {
                     let offers = body.mechanisms().any(|one| Ok(one == SCRAM_SHA_256));
                     if !offers.map_err(|reason| io_error_text(&reason))? {
-                        return Err("it requires a login method that is not supported".to_owned());
+                        return Err(
+                            "the server requires a login method that is not supported".to_owned()
+                        );
                     }
                     let binding = ChannelBinding::unsupported();
                     let begun = ScramSha256::new(password()?.as_bytes(), binding);
@@ -144,7 +147,11 @@ impl Connection {
                 | Message::ParameterStatus(_)
                 | Message::BackendKeyData(_)
                 | Message::NoticeResponse(_) => {}
-                _ => return Err("it requires a login method that is not supported".to_owned()),
+                _ => {
+                    return Err(
+                        "the server requires a login method that is not supported".to_owned()
+                    );
+                }
             }
         }
     }
@@ -175,7 +182,7 @@ impl Connection {
                 .left()
                 .map_err(|reason| io_error_text(&reason))?;
             match self.stream.read(&mut piece) {
-                Ok(0) => return Err("it closed the connection".to_owned()),
+                Ok(0) => return Err("the server closed the connection".to_owned()),
                 Ok(n) => self.came.extend_from_slice(&piece[..n]),
                 Err(reason) => return Err(io_error_text(&reason)),
             }
@@ -183,7 +190,7 @@ impl Connection {
     }
 }
 
-const STRANGE: &str = "its response is not that of a PostgreSQL server";
+const STRANGE: &str = "the response is not from a PostgreSQL server";
 
 fn stream(database: &Database, deadline: &Deadline) -> Result<Box<dyn Stream>, String> {
     let (host, port) = match &database.at {
@@ -220,7 +227,7 @@ fn encrypted(
     match answer[0] {
         b'S' => {}
         b'N' if how == Encryption::Prefer => return Ok(Box::new(tcp)),
-        b'N' => return Err("it has no TLS: write sslmode=disable".to_owned()),
+        b'N' => return Err("the server does not support TLS: use sslmode=disable".to_owned()),
         _ => return Err(STRANGE.to_owned()),
     }
     let mut http = plan::Http {
@@ -390,7 +397,7 @@ mod tests {
         let says = data_row(&long).repeat(5000);
         let reason = connection(says, 8192).ask("select").unwrap_err();
         assert!(
-            reason.starts_with("its response is larger than the limit of 4 MB"),
+            reason.starts_with("the response is larger than the limit of 4 MB"),
             "{reason}"
         );
     }

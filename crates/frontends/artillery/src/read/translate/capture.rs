@@ -27,7 +27,7 @@ impl Translator<'_> {
             for spec in node.as_list().unwrap_or(std::slice::from_ref(node)) {
                 if !spec.is_map() {
                     let text = format!(
-                        "`{key}` is a mapping like {{ json: $.id, as: id }}, not {}",
+                        "`{key}` must be a mapping like {{ json: $.id, as: id }}, not {}",
                         spec.kind()
                     );
                     self.findings.problem(spec.mark, text);
@@ -35,7 +35,7 @@ impl Translator<'_> {
                 }
                 self.check_keys(spec, level);
                 if let Some(entry) = spec.entry("expect") {
-                    let text = format!("`expect` belongs next to `{key}`, not into it");
+                    let text = format!("`expect` must be next to `{key}`, not inside it");
                     self.findings.note(entry.key_mark, text);
                 }
                 captures.extend(self.capture(spec, key));
@@ -107,7 +107,7 @@ impl Translator<'_> {
                     }
                     Err(None) => self.findings.problem(
                         path.mark,
-                        format!("a JSONPath is text like $.id, not {}", path.kind()),
+                        format!("a JSONPath must be text like $.id, not {}", path.kind()),
                     ),
                 }
             }
@@ -140,7 +140,7 @@ impl Translator<'_> {
         }
         self.findings.problem(
             spec.mark,
-            "nothing says from where: add `json`, `header`, `regexp`, `selector` or `xpath`",
+            "the source of the value is missing: add `json`, `header`, `regexp`, `selector` or `xpath`",
         );
         None
     }
@@ -186,7 +186,7 @@ impl Translator<'_> {
                 Ok(at) => Index::At(at),
                 Err(_) => {
                     let text = format!(
-                        "`index: {text}` is not an index: write a number from 0, last or random"
+                        "`index: {text}` is not an index: use a number from 0, last or random"
                     );
                     self.findings.problem(index.mark, text);
                     return None;
@@ -204,7 +204,7 @@ impl Translator<'_> {
         let Template::Literal(Value::String(pattern)) = self.template(node) else {
             self.findings.problem(
                 node.mark,
-                "a regular expression is plain text: variables in it are not supported yet",
+                "a regular expression must be plain text: variables in it are not supported yet",
             );
             return None;
         };

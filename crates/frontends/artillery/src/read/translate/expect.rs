@@ -32,7 +32,7 @@ impl Translator<'_> {
             if !OPTIONS.contains(&option.key.as_str()) {
                 let hint = hint(&option.key, OPTIONS);
                 let text = format!(
-                    "`{}` has no effect: the plugin expect knows no such option{hint}",
+                    "`{}` has no effect: the plugin expect has no such option{hint}",
                     option.key
                 );
                 self.findings.note(option.key_mark, text);
@@ -91,7 +91,7 @@ impl Translator<'_> {
         let entry = request.entry("expect");
         let Some(plugin) = self.expect else {
             if let Some(entry) = entry {
-                let text = "`expect` has no effect without its entry in `config.plugins`";
+                let text = "`expect` has no effect without an entry in `config.plugins`";
                 self.findings.note(entry.key_mark, text);
             }
             return Vec::new();
@@ -110,7 +110,7 @@ impl Translator<'_> {
             }
             Some(node) if node.is_truthy() => {
                 let text = format!(
-                    "`expect` is a list of checks like [ {{ statusCode: 200 }} ], not {}",
+                    "`expect` must be a list of checks like [ {{ statusCode: 200 }} ], not {}",
                     node.kind()
                 );
                 self.findings.problem(node.mark, text);
@@ -126,7 +126,7 @@ impl Translator<'_> {
     fn listed(&mut self, item: &Node) -> Option<Expectation> {
         let Some(first) = item.entries().first() else {
             let text = format!(
-                "a check is a mapping like {{ statusCode: 200 }}, not {}",
+                "a check must be a mapping like {{ statusCode: 200 }}, not {}",
                 item.kind()
             );
             self.findings.problem(item.mark, text);
@@ -136,7 +136,7 @@ impl Translator<'_> {
         for other in &item.entries()[1..] {
             if !(is_jmespath && other.key == "description") {
                 let text = format!(
-                    "`{}` has no effect together with `{}`: each item of the list contains one check",
+                    "`{}` has no effect together with `{}`: write only one check in each list item",
                     other.key, first.key
                 );
                 self.findings.note(other.key_mark, text);
@@ -160,7 +160,7 @@ impl Translator<'_> {
                     Expectation::HeaderEquals(self.header_name(name), self.template(value))
                 }
                 _ => {
-                    let text = "`headerEquals` is a list of a header's name and its value, like [content-type, text/html]";
+                    let text = "`headerEquals` must be a list of a header name and its value, like [content-type, text/html]";
                     self.findings.problem(node.mark, text);
                     return None;
                 }
@@ -170,7 +170,7 @@ impl Translator<'_> {
                     Expectation::Equals(items.iter().map(|item| self.template(item)).collect())
                 }
                 _ => {
-                    let text = "`equals` is a list of values that are to be the same, like [\"{{ a }}\", \"{{ b }}\"]";
+                    let text = "`equals` must be a list of values that should be equal, like [\"{{ a }}\", \"{{ b }}\"]";
                     self.findings.problem(node.mark, text);
                     return None;
                 }
@@ -196,7 +196,7 @@ impl Translator<'_> {
             let text = one.text();
             if !text.contains("{{") && !super::to_number(one).is_finite() {
                 let text = format!(
-                    "`{text}` is not a status, and no answer has it: write a number like 200, or a list"
+                    "`{text}` is not a status, so no answer matches it: use a number like 200, or a list"
                 );
                 self.findings.note(one.mark, text);
             }
@@ -212,7 +212,7 @@ impl Translator<'_> {
             self.findings.note(
                 node.mark,
                 format!(
-                    "`{text}` is never there: headers have lower-case names in Artillery, write `{}`",
+                    "`{text}` never matches, because Artillery has header names in lower case: use `{}`",
                     text.to_lowercase()
                 ),
             );
@@ -240,7 +240,10 @@ impl Translator<'_> {
         description: Option<String>,
     ) -> Option<Expectation> {
         let Some(text) = node.as_str() else {
-            let text = format!("a JMESPath is text like items[0].name, not {}", node.kind());
+            let text = format!(
+                "a JMESPath must be text like items[0].name, not {}",
+                node.kind()
+            );
             self.findings.problem(node.mark, text);
             return None;
         };

@@ -24,7 +24,7 @@ impl Translator<'_> {
                 (None, Some(inner)) => Some(PartContent::Text(self.template(inner))),
                 (None, None) if value.is_map() || value.as_list().is_some() => {
                     let text = format!(
-                        "the part `{}` is text, or {{ value: … }}, or {{ fromFile: … }}",
+                        "the part `{}` must be text, {{ value: … }} or {{ fromFile: … }}",
                         entry.key
                     );
                     self.findings.problem(value.mark, text);
@@ -64,7 +64,7 @@ impl Translator<'_> {
         for (roots, mark) in std::mem::take(&mut self.uploads) {
             if let Some(root) = roots.iter().find(|root| self.captured.contains(*root)) {
                 let text = format!(
-                    "`{root}` is captured from an answer, which must not choose a file of this machine: name it by a variable, a table's column or a loop"
+                    "`{root}` is captured from a response, which must not choose a file on this machine: use a variable, a CSV column or a loop instead"
                 );
                 self.findings.problem(mark, text);
             }

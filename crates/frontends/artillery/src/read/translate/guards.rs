@@ -14,7 +14,7 @@ impl Translator<'_> {
     pub(super) fn condition(&mut self, node: &Node) -> Option<Expression> {
         let Some(text) = node.as_str() else {
             let text = format!(
-                "`ifTrue` is an expression in quotes, not {}: the request is always sent, as in Artillery",
+                "`ifTrue` must be an expression in quotes, not {}: the request is always sent, as in Artillery",
                 node.kind()
             );
             self.findings.note(node.mark, text);
@@ -26,7 +26,7 @@ impl Translator<'_> {
                     let mark = node.mark_at(text.find(name).unwrap_or(0));
                     if matches!(name, "true" | "false" | "null") {
                         let hint = format!(
-                            "`{name}` is read as a variable here, and it is undefined: write 1 or 0, or only the variable"
+                            "`{name}` is read as a variable here and is undefined: use 1 or 0, or only the variable"
                         );
                         self.findings.note(mark, hint);
                     } else {
@@ -53,7 +53,7 @@ impl Translator<'_> {
             .is_some_and(|value| matches!(value, Value::Number(_) | Value::String(_)));
         if !is_number || !(0.0..=100.0).contains(&percent) {
             let text = format!(
-                "`probability: {}` is not a percentage: write 0 to 100",
+                "`probability: {}` is not a percentage: use 0 to 100",
                 node.text()
             );
             self.findings.problem(node.mark, text);
@@ -68,7 +68,7 @@ impl Translator<'_> {
             return Some(n as u32);
         }
         let text = format!(
-            "`maxRedirects: {}` is not a number of redirects: write 0 to 1000",
+            "`maxRedirects: {}` is not a number of redirects: use 0 to 1000",
             node.text()
         );
         self.findings.problem(node.mark, text);

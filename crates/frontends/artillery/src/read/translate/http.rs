@@ -30,7 +30,7 @@ impl Translator<'_> {
                 http.pool = PoolPolicy::Shared(n.floor() as u32);
             } else {
                 let text = format!(
-                    "`pool: {}` is not a number of connections: write 1 or more",
+                    "`pool: {}` is not a number of connections: use 1 or more",
                     pool.text()
                 );
                 self.findings.problem(pool.mark, text);
@@ -81,7 +81,7 @@ impl Translator<'_> {
             }
             Some((node, text)) => {
                 let text = format!(
-                    "`prefixSecurity: {text}` is not known: write silent, strict or unsafe-disabled"
+                    "`prefixSecurity: {text}` is unknown: use silent, strict or unsafe-disabled"
                 );
                 self.findings.problem(node.mark, text);
             }
@@ -106,7 +106,10 @@ impl Translator<'_> {
                 http.timeouts.idle_ns = Some(ns.max(8 * SECOND));
             }
             None => {
-                let text = format!("`timeout: {}` is not a time: write seconds", node.text());
+                let text = format!(
+                    "`timeout: {}` is not a time: use a number of seconds",
+                    node.text()
+                );
                 self.findings.problem(node.mark, text);
             }
         }
@@ -175,7 +178,7 @@ impl Translator<'_> {
             {
                 self.findings.problem(
                     entry.value.mark,
-                    format!("the header `{name}` holds a line break"),
+                    format!("the header `{name}` contains a line break: remove it"),
                 );
             }
             crate::read::headers::set_header(&mut headers, name, value);
@@ -196,7 +199,7 @@ impl Translator<'_> {
             _ => {
                 self.findings.problem(
                     node.mark,
-                    format!("`jitter: {text}` is not known: write \"20%\", or milliseconds as a whole number"),
+                    format!("`jitter: {text}` is not valid: use \"20%\", or a whole number of milliseconds"),
                 );
                 None
             }
@@ -218,23 +221,23 @@ impl Translator<'_> {
 
     fn check_target(&mut self, text: &str, mark: Mark) {
         if text.is_empty() {
-            let message = "no target: set `config.target`, choose an environment that has one, or use --target";
+            let message = "no target: set `config.target`, choose an environment with a target, or use --target";
             return self
                 .findings
                 .fatal(refusal::no_target(), Some(mark), message);
         }
         let wrong = match Url::parse(text) {
             _ if !text.starts_with("http") => {
-                Some("it must begin with http:// or https://".to_owned())
+                Some("it must start with http:// or https://".to_owned())
             }
             Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => None,
-            Ok(_) => Some("it must begin with http:// or https://".to_owned()),
+            Ok(_) => Some("it must start with http:// or https://".to_owned()),
             Err(error) => Some(error.to_string()),
         };
         if let Some(reason) = wrong {
             self.findings.problem(
                 mark,
-                format!("`target: {text}` is not a URL to send to: {reason}"),
+                format!("`target: {text}` cannot be used as a URL: {reason}"),
             );
         }
     }

@@ -143,7 +143,7 @@ impl Translator<'_> {
                     let hint = hint(name, keys::at_level(level).map(|key| key.name));
                     self.findings.note(
                         entry.key_mark,
-                        format!("`{name}` has no effect: Artillery knows no such key here{hint}"),
+                        format!("`{name}` has no effect: Artillery has no such key here{hint}"),
                     );
                 }
             }
@@ -167,7 +167,7 @@ impl Translator<'_> {
         }
         let message = format!("Error: Cannot find module '{}'", path.display());
         let advice = format!(
-            "`processor: {}` is not there: remove it, or correct its path",
+            "`processor: {}` does not exist: remove it, or correct its path",
             node.text()
         );
         self.findings
@@ -178,7 +178,7 @@ impl Translator<'_> {
         if !node.is_map() {
             self.findings.problem(
                 node.mark,
-                format!("`{what}` is a mapping, not {}", node.kind()),
+                format!("`{what}` must be a mapping, not {}", node.kind()),
             );
         }
         node.entries()

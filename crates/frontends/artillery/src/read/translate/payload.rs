@@ -27,8 +27,10 @@ impl Translator<'_> {
         self.map(node, "payload");
         self.check_keys(node, KeyLevel::Payload);
         let Some(path) = node.get("path").filter(|path| path.as_str().is_some()) else {
-            self.findings
-                .problem(node.mark, "this payload has no `path`: name its CSV file");
+            self.findings.problem(
+                node.mark,
+                "this payload has no `path`: add the path of its CSV file",
+            );
             return None;
         };
         let table = self.table(node)?;
@@ -42,7 +44,7 @@ impl Translator<'_> {
         if fields.is_empty() && all_as.is_none() {
             self.findings.note(
                 node.mark,
-                "this payload has no effect: name its columns in `fields`",
+                "this payload has no effect: list its columns in `fields`",
             );
         }
         let place = path.text();
@@ -50,7 +52,8 @@ impl Translator<'_> {
         let file = Path::new(&place);
         let rows = open::table(&table, file, &place, path.mark, self.read, self.findings)?.rows;
         if rows.is_empty() {
-            let text = format!("{source} has no rows: what its columns set is undefined");
+            let text =
+                format!("{source} has no rows, so the variables of its columns are undefined");
             self.findings.note(path.mark, text);
         }
         let rows = match row_as {
@@ -79,7 +82,7 @@ impl Translator<'_> {
                 self.findings.problem(
                     fields.mark,
                     format!(
-                        "`fields` is a list of variable names, not {}",
+                        "`fields` must be a list of variable names, not {}",
                         fields.kind()
                     ),
                 );
@@ -101,7 +104,7 @@ impl Translator<'_> {
             Some(other) => {
                 let mark = order.map_or(node.mark, |node| node.mark);
                 let text = format!(
-                    "`order: {other}` is not known: rows are taken at random, as in Artillery"
+                    "`order: {other}` is unknown: rows are chosen at random, as in Artillery"
                 );
                 self.findings.note(mark, text);
                 RowOrder::Random

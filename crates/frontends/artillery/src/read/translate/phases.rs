@@ -33,8 +33,10 @@ impl Translator<'_> {
             .filter_map(|item| self.phase(item, mode))
             .collect();
         if phases.is_empty() && !self.findings.has_problems() {
-            self.findings
-                .problem(config.mark, "no phase has arrivals: give `phases` at least one with `arrivalRate` or `arrivalCount`");
+            self.findings.problem(
+                config.mark,
+                "no phase has arrivals: add `arrivalRate` or `arrivalCount` to at least one phase",
+            );
         }
         Load::Open {
             phases,
@@ -47,7 +49,7 @@ impl Translator<'_> {
             self.findings.problem(
                 node.mark,
                 format!(
-                    "a phase is a mapping like {{ duration: 60, arrivalRate: 5 }}, not {}",
+                    "a phase must be a mapping like {{ duration: 60, arrivalRate: 5 }}, not {}",
                     node.kind()
                 ),
             );
@@ -79,7 +81,7 @@ impl Translator<'_> {
         let Some((duration_ns, duration_text)) = duration else {
             self.findings.problem(
                 node.mark,
-                "this phase has no `duration`: say for how many seconds it lasts",
+                "this phase has no `duration`: add its length in seconds",
             );
             return None;
         };
@@ -102,7 +104,7 @@ impl Translator<'_> {
     }
 
     fn no_arrivals(&mut self, node: &Node) -> Option<Phase> {
-        let text = "Artillery skips this phase: it has none of `arrivalRate`, `arrivalCount`, `rampTo` and `pause`";
+        let text = "Artillery skips this phase, because it has none of `arrivalRate`, `arrivalCount`, `rampTo` and `pause`";
         self.findings.note(node.mark, text);
         None
     }
@@ -124,7 +126,7 @@ impl Translator<'_> {
             _ => {
                 let message = format!("Invalid {key} for phase: {}", node.text());
                 let help = format!(
-                    "{message} (write seconds, or text like 500ms, 90s, 5m; at most 100 days)"
+                    "{message} (use seconds, or text like 500ms, 90s, 5m; at most 100 days)"
                 );
                 self.findings.fatal(
                     refusal::worker(&format!("Error: {message}")),
@@ -146,7 +148,7 @@ impl Translator<'_> {
                 self.findings.problem(
                     node.mark,
                     format!(
-                        "`{key}: {}` is not a rate: write arrivals per second, 0 or more",
+                        "`{key}: {}` is not a rate: use arrivals per second, 0 or more",
                         node.text()
                     ),
                 );
@@ -166,7 +168,7 @@ impl Translator<'_> {
         self.findings.problem(
             node.mark,
             format!(
-                "`arrivalCount: {}` is not a count: write a whole number, 0 or more",
+                "`arrivalCount: {}` is not a count: use a whole number, 0 or more",
                 node.text()
             ),
         );
@@ -182,7 +184,7 @@ impl Translator<'_> {
         self.findings.problem(
             node.mark,
             format!(
-                "`maxVusers: {}` is not a count: write a whole number, 0 or more",
+                "`maxVusers: {}` is not a count: use a whole number, 0 or more",
                 node.text()
             ),
         );
@@ -201,7 +203,7 @@ impl Translator<'_> {
                 let hint = hint(&text, ["uniform", "poisson"]);
                 self.findings.problem(
                     node.mark,
-                    format!("`mode: {text}` is not known: use uniform or poisson{hint}"),
+                    format!("`mode: {text}` is unknown: use uniform or poisson{hint}"),
                 );
                 None
             }

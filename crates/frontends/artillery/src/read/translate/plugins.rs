@@ -32,7 +32,7 @@ impl Translator<'_> {
         for name in ["ensure", "apdex", "fake-data"] {
             let named = none.is_some_and(|plugins| plugins.get(name).is_some());
             if let Some(entry) = config.entry(name).filter(|_| !named) {
-                let text = format!("`{name}` has no effect without its entry in `config.plugins`");
+                let text = format!("`{name}` has no effect without an entry in `config.plugins`");
                 self.findings.note(entry.key_mark, text);
             }
         }
@@ -50,7 +50,7 @@ impl Translator<'_> {
             let support = keys::find(KeyLevel::Plugins, name).map(|key| key.support);
             if support == Some(Support::Yes) && entry.value.is_truthy() && !entry.value.is_map() {
                 let text = format!(
-                    "`{name}: {}` says nothing: a plugin's options are a mapping; it runs as with `{name}: {{}}`",
+                    "`{name}: {}` has no effect: the options of a plugin must be a mapping; the plugin runs as with `{name}: {{}}`",
                     entry.value.text()
                 );
                 self.findings.note(entry.value.mark, text);
@@ -86,7 +86,7 @@ impl Translator<'_> {
             }
         }
         if self.inputs.native && wanted.ensure.is_some() {
-            let text = "the checks of `ensure` are on Artillery's figures: they are judged by `loadline artillery run`; here use --check";
+            let text = "the checks of `ensure` use Artillery's figures, so only `loadline artillery run` judges them; here use --check";
             self.findings.note_anywhere(text);
         }
         wanted
@@ -96,7 +96,7 @@ impl Translator<'_> {
         let name = entry.key.as_str();
         self.findings.note(
             entry.key_mark,
-            format!("the plugin `{name}` has no effect: plugins of others are not supported"),
+            format!("the plugin `{name}` has no effect: third-party plugins are not supported"),
         );
         let words = [
             format!("WARNING: Could not load plugin: {name} warn"),
@@ -120,7 +120,7 @@ impl Translator<'_> {
         let own = config.get("fake-data").filter(|node| node.is_truthy());
         for option in own.unwrap_or(&entry.value).entries() {
             let text = format!(
-                "options of fake-data's functions are not supported yet: remove `{}`",
+                "options for functions of fake-data are not supported yet: remove `{}`",
                 option.key
             );
             self.findings.problem(option.key_mark, text);
@@ -142,7 +142,7 @@ impl Translator<'_> {
                         .extend(bound.map(|n| (check.key.clone(), n)));
                 }
                 other => {
-                    let text = format!("`{other}` has no effect: `ensure` knows no such check");
+                    let text = format!("`{other}` has no effect: `ensure` has no such check");
                     self.findings.note(check.key_mark, text);
                 }
             }
@@ -152,7 +152,7 @@ impl Translator<'_> {
 
     fn thresholds(&mut self, node: &Node, ensure: &mut Ensure) {
         if node.is_map() {
-            let text = "`thresholds` is a list of one-key maps in Artillery, which ignores this map; it is checked here";
+            let text = "`thresholds` must be a list of one-key maps in Artillery, which ignores this map; Loadline checks it";
             self.findings.note(node.mark, text);
         }
         let list = node.as_list().unwrap_or(std::slice::from_ref(node));
@@ -172,7 +172,7 @@ impl Translator<'_> {
                 }),
                 None => self
                     .findings
-                    .problem(condition.mark, "a condition has an `expression`"),
+                    .problem(condition.mark, "a condition needs an `expression`"),
             }
         }
     }
@@ -207,7 +207,7 @@ impl Translator<'_> {
             if !ENDPOINT_OPTIONS.contains(&option.key.as_str()) {
                 let hint = hint(&option.key, ENDPOINT_OPTIONS);
                 let text = format!(
-                    "`{}` has no effect: the plugin metrics-by-endpoint knows no such option{hint}",
+                    "`{}` has no effect: the plugin metrics-by-endpoint has no such option{hint}",
                     option.key
                 );
                 self.findings.note(option.key_mark, text);
@@ -217,7 +217,7 @@ impl Translator<'_> {
         let on = |name: &str| option(name).is_some_and(Node::is_truthy);
         let group = option("groupDynamicURLs").filter(|node| !node.is_null());
         if let Some(node) = group.filter(|node| !node.is_truthy()) {
-            let text = "`groupDynamicURLs: false` makes a metric of every URL that is sent: the report grows with them";
+            let text = "`groupDynamicURLs: false` creates a metric for every URL that is sent: reports can become very large";
             self.findings.note(node.mark, text);
         }
         Endpoints {

@@ -24,7 +24,7 @@ impl Translator<'_> {
             self.findings.problem(
                 node.mark,
                 format!(
-                    "`{}` is a mapping like {{ url: / }}, not {}",
+                    "`{}` must be a mapping like {{ url: / }}, not {}",
                     step.key,
                     node.kind()
                 ),
@@ -94,7 +94,7 @@ impl Translator<'_> {
         let bodyless = method == "HEAD" || (method == "GET" && !flag(node, "allowGetBody", false));
         if !matches!(body, RequestBody::None) && bodyless {
             let text = format!(
-                "{method} with a body fails with {CLIENT_ERROR} in Artillery, and so it does here"
+                "{method} with a body fails with {CLIENT_ERROR} in Artillery, and also here"
             );
             self.findings.note(node.mark, text);
             return Some(CLIENT_ERROR.into());
@@ -110,7 +110,7 @@ impl Translator<'_> {
         }
         if given("form") && (given("json") || given("body")) {
             let text = format!(
-                "`form` and another body fail with {CLIENT_ERROR} in Artillery and here: keep one"
+                "`form` together with another body fails with {CLIENT_ERROR} in Artillery and here: remove one"
             );
             self.findings.note(node.mark, text);
             return Some(CLIENT_ERROR.into());
@@ -118,7 +118,7 @@ impl Translator<'_> {
         let url_text = url.text();
         if !url_text.starts_with(['/', '{']) && !url_text.starts_with("http") {
             let text = format!(
-                "`{url_text}` begins neither with / nor with http: the request fails with `Invalid URL`, as in Artillery"
+                "`{url_text}` starts neither with / nor with http: the request fails with `Invalid URL`, as in Artillery"
             );
             self.findings.note(url.mark, text);
             return Some(format!("Invalid URL - {url_text}"));
@@ -152,7 +152,7 @@ impl Translator<'_> {
         }
         if let (Some(_), Some(body)) = (truthy("json"), truthy("body")) {
             self.findings
-                .note(body.mark, "`body` has no effect beside `json`");
+                .note(body.mark, "`body` has no effect together with `json`");
         }
         if let Some(json) = truthy("json") {
             return RequestBody::Json(self.template(json));
@@ -160,7 +160,7 @@ impl Translator<'_> {
         if let Some(text) = truthy("body") {
             if text.as_str().is_none() {
                 let message = format!(
-                    "`body` is text, not {}: use `json` for a value, or put it into quotes",
+                    "`body` must be text, not {}: use `json` for other values, or quote it",
                     text.kind()
                 );
                 self.findings.problem(text.mark, message);
@@ -260,7 +260,7 @@ impl Translator<'_> {
                 self.findings.note(
                     entry.key_mark,
                     format!(
-                        "`{}` has no effect: `auth` knows `user` and `pass`",
+                        "`{}` has no effect: `auth` accepts only `user` and `pass`",
                         entry.key
                     ),
                 );

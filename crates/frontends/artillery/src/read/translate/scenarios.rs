@@ -55,9 +55,9 @@ impl Translator<'_> {
         if scenarios.iter().all(|scenario| scenario.weight == 0) {
             let mark = root.get("scenarios").map_or(root.mark, |node| node.mark);
             let text = if items.is_empty() {
-                "there is no scenario"
+                "the script has no scenarios"
             } else {
-                "every scenario has the weight 0: nothing would ever be sent"
+                "every scenario has weight 0, so nothing would be sent: raise a weight"
             };
             self.findings.problem(mark, text);
         }
@@ -83,13 +83,13 @@ impl Translator<'_> {
         self.check_keys(node, KeyLevel::Scenario);
         if let Some(engine) = other_engine(node, config) {
             let name = engine.text();
-            let what = "keep its scenarios in a script of their own";
+            let what = "move its scenarios to a separate script";
             let other = other.map_or_else(String::new, |other| {
-                format!(", or run another one alone with `--scenario-name {other}`")
+                format!(", or run only another scenario with `--scenario-name {other}`")
             });
             self.findings.problem(
                 engine.mark,
-                format!("the engine `{name}` is not supported yet, only http is: {what}{other}"),
+                format!("the engine `{name}` is not supported yet, only http: {what}{other}"),
             );
             return Vec::new();
         }

@@ -19,8 +19,10 @@ use formats::{
 impl Translator<'_> {
     pub(super) fn steps(&mut self, node: &Node) -> Vec<Step> {
         let Some(items) = node.as_list() else {
-            self.findings
-                .problem(node.mark, format!("steps are a list, not {}", node.kind()));
+            self.findings.problem(
+                node.mark,
+                format!("steps must be a list, not {}", node.kind()),
+            );
             return Vec::new();
         };
         let flat = items
@@ -35,7 +37,7 @@ impl Translator<'_> {
             self.findings.problem(
                 node.mark,
                 format!(
-                    "a step is a mapping like {{ get: {{ url: / }} }}, not {}",
+                    "a step must be a mapping like {{ get: {{ url: / }} }}, not {}",
                     node.kind()
                 ),
             );
@@ -82,7 +84,10 @@ impl Translator<'_> {
                     .map(|key| key.name)
                     .chain(METHODS.iter().copied());
                 let hint = nearest(unknown, known).map_or_else(
-                    || "a step is loop, think, log, or an HTTP method like get or post".to_owned(),
+                    || {
+                        "a step is one of loop, think, log, or an HTTP method like get or post"
+                            .to_owned()
+                    },
                     |known| format!("did you mean `{known}`?"),
                 );
                 self.findings
@@ -104,7 +109,7 @@ impl Translator<'_> {
             .find(|entry| entry.key != kind.key && is_step(&entry.key))
         {
             let text = format!(
-                "a step does one thing, and this one has `{}` and `{}`: make two steps of it",
+                "a step can have only one action, but this one has `{}` and `{}`: write two steps",
                 kind.key, other.key
             );
             self.findings.problem(other.key_mark, text);
@@ -112,7 +117,7 @@ impl Translator<'_> {
         }
         if level == KeyLevel::Step {
             for entry in node.entries().iter().filter(|entry| entry.key != kind.key) {
-                let text = format!("`{}` has no effect beside `{}`", entry.key, kind.key);
+                let text = format!("`{}` has no effect together with `{}`", entry.key, kind.key);
                 self.findings.note(entry.key_mark, text);
             }
         } else {
@@ -141,7 +146,7 @@ impl Translator<'_> {
         }
         let endless = matches!(&count, LoopCount::Fixed(range) if range.end.is_none());
         if endless && over.is_none() {
-            let text = "this loop has no end: its virtual users run until the test is stopped";
+            let text = "this loop never ends: its virtual users run until the test is stopped";
             self.findings.note(node.mark, text);
         }
         Loop {
@@ -155,7 +160,7 @@ impl Translator<'_> {
 
     fn parallel(&mut self, node: &Node, kind: &Entry) -> Parallel {
         if !self.pooled {
-            let text = "`parallel` over one connection is one after the other, as in Artillery: set `config.http.pool` to a number of connections";
+            let text = "with one connection, the steps of `parallel` run one after the other, as in Artillery: set `config.http.pool` to a number of connections";
             self.findings.note_once("parallel", kind.key_mark, text);
         }
         let limit = match node.get("limit").filter(|limit| limit.is_truthy()) {
@@ -166,7 +171,7 @@ impl Translator<'_> {
                     n as usize
                 } else {
                     let text = format!(
-                        "`limit: {}` is not a number of steps: write 1 or more",
+                        "`limit: {}` is not a number of steps: use 1 or more",
                         limit.text()
                     );
                     self.findings.problem(limit.mark, text);
@@ -194,7 +199,7 @@ impl Translator<'_> {
             Template::Literal(value) => {
                 let range = LoopRange::from_value(Some(&value));
                 if range.end == Some(0) {
-                    let text = format!("`count: {}` runs the loop no time at all", node.text());
+                    let text = format!("`count: {}` never runs the loop", node.text());
                     self.findings.note(node.mark, text);
                 }
                 LoopCount::Fixed(range)
@@ -212,12 +217,15 @@ impl Translator<'_> {
         let Some(name) = node.as_str() else {
             self.findings.problem(
                 node.mark,
-                format!("`over` is a list or a variable's name, not {}", node.kind()),
+                format!(
+                    "`over` must be a list or a variable name, not {}",
+                    node.kind()
+                ),
             );
             return None;
         };
         if name.contains("{{") {
-            let text = "`over` takes a variable's name without braces: Artillery skips this loop";
+            let text = "`over` needs a variable name without braces: Artillery skips this loop";
             self.findings.note(node.mark, text);
         } else {
             self.templates
@@ -254,13 +262,13 @@ impl Translator<'_> {
                 .is_some_and(|value| value.is_number() || value.is_string())
         }) else {
             let text =
-                format!("Invalid think time: {text} (write seconds, or text like 500ms or 1.5s)");
+                format!("Invalid think time: {text} (use seconds, or text like 500ms or 1.5s)");
             self.findings.problem(node.mark, text);
             return None;
         };
         if is_number && seconds.fract() != 0.0 {
             let text = format!(
-                "`think: {text}` is {text} seconds here; Artillery's newer versions wait {text} milliseconds"
+                "`think: {text}` is {text} seconds here; newer versions of Artillery wait {text} milliseconds"
             );
             self.findings.note_once("fractional think", node.mark, text);
         }

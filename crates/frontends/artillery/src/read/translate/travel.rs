@@ -32,7 +32,8 @@ impl Translator<'_> {
 
     fn lonely<T>(&mut self, node: &Node, key: &str, missing: &str) -> Option<T> {
         let mark = node.get(key).map_or(node.mark, |node| node.mark);
-        let text = format!("`tls.{key}` without `tls.{missing}`: a client certificate needs both");
+        let text =
+            format!("`tls.{key}` without `tls.{missing}`: use both for a client certificate");
         self.findings.problem(mark, text);
         None
     }
@@ -57,13 +58,13 @@ impl Translator<'_> {
         match read {
             Ok(content) if content.contains(BEGIN) => Some(content),
             Ok(_) => {
-                let message = format!("`tls.{key}`: {text} holds no PEM text");
+                let message = format!("`tls.{key}`: {text} contains no PEM text");
                 self.findings.problem(node.mark, message);
                 None
             }
             Err(reason) => {
                 let message =
-                    format!("`tls.{key}` is neither PEM text nor a file of it: {text}: {reason}");
+                    format!("`tls.{key}` is neither PEM text nor a PEM file: {text}: {reason}");
                 self.findings.problem(node.mark, message);
                 None
             }

@@ -31,7 +31,7 @@ impl Translator<'_> {
                     self.findings.note(
                         entry.key_mark,
                         format!(
-                            "`{}` is an empty list: the variable is undefined",
+                            "`{}` is an empty list, so the variable is undefined",
                             entry.key
                         ),
                     );
@@ -99,10 +99,10 @@ impl Translator<'_> {
             if matches!(name.as_str(), "$loopCount" | "$loopElement") {
                 self.findings.note(
                     mark,
-                    format!("`{name}` is only set inside a loop: it is undefined here"),
+                    format!("`{name}` is set only inside a loop, so it is undefined here"),
                 );
             } else if name.starts_with('$') {
-                let functions = "functions are $randomNumber(min, max) and $randomString(length), with parentheses";
+                let functions = "write functions with parentheses: $randomNumber(min, max) and $randomString(length)";
                 self.findings.problem(
                     mark,
                     format!("there is no variable `{name}`: {functions}{hint}"),
@@ -110,7 +110,7 @@ impl Translator<'_> {
             } else {
                 self.findings.note(
                     mark,
-                    format!("nothing ever sets `{name}`: it is undefined{hint}"),
+                    format!("`{name}` is never set, so it is undefined{hint}"),
                 );
             }
         }

@@ -145,23 +145,23 @@ fn phases_that_are_skipped_or_wrong() {
     for (keys, expected) in [
         (
             "arrivalRate: 5",
-            "3:13: this phase has no `duration`: say for how many seconds it lasts",
+            "3:13: this phase has no `duration`: add its length in seconds",
         ),
         (
             "duration: 5, arrivalRate: -1",
-            "3:41: `arrivalRate: -1` is not a rate: write arrivals per second, 0 or more",
+            "3:41: `arrivalRate: -1` is not a rate: use arrivals per second, 0 or more",
         ),
         (
             "duration: 5, arrivalCount: x",
-            "3:42: `arrivalCount: x` is not a count: write a whole number, 0 or more",
+            "3:42: `arrivalCount: x` is not a count: use a whole number, 0 or more",
         ),
         (
             "duration: 5, arrivalRate: 1, maxVusers: x",
-            "3:55: `maxVusers: x` is not a count: write a whole number, 0 or more",
+            "3:55: `maxVusers: x` is not a count: use a whole number, 0 or more",
         ),
         (
             "duration: 5, arrivalRate: 1, mode: poison",
-            "3:50: `mode: poison` is not known: use uniform or poisson (did you mean `poisson`?)",
+            "3:50: `mode: poison` is unknown: use uniform or poisson (did you mean `poisson`?)",
         ),
     ] {
         assert_eq!(
@@ -171,12 +171,12 @@ fn phases_that_are_skipped_or_wrong() {
     }
     assert_eq!(
         lines(&errors(&config("phases: [ 5 ]"))),
-        ["test.yml:3:13: a phase is a mapping like { duration: 60, arrivalRate: 5 }, not a number"]
+        ["test.yml:3:13: a phase must be a mapping like { duration: 60, arrivalRate: 5 }, not a number"]
     );
     assert_eq!(
         lines(&errors(&config("phases: []"))),
         [
-            "test.yml:2:3: no phase has arrivals: give `phases` at least one with `arrivalRate` or `arrivalCount`"
+            "test.yml:2:3: no phase has arrivals: add a rate: add `arrivalRate` or `arrivalCount` to at least one phase"
         ]
     );
     let plan = plan(&config(
@@ -185,7 +185,7 @@ fn phases_that_are_skipped_or_wrong() {
     assert_eq!(
         notes(&plan),
         [
-            "3:44: `maxVuser` has no effect: Artillery knows no such key here (did you mean `maxVusers`?)"
+            "3:44: `maxVuser` has no effect: Artillery has no such key here (did you mean `maxVusers`?)"
         ]
     );
 }
@@ -242,7 +242,7 @@ fn timeouts_pools_and_certificates() {
     );
     assert_eq!(
         lines(&errors(&config("http: { pool: 0 }"))),
-        ["test.yml:3:17: `pool: 0` is not a number of connections: write 1 or more"]
+        ["test.yml:3:17: `pool: 0` is not a number of connections: use 1 or more"]
     );
 }
 
@@ -263,7 +263,7 @@ fn variables() {
     assert_eq!(plan.secrets, ["s3cret-value"]);
     assert_eq!(
         notes(&plan),
-        ["3:33: `c` is an empty list: the variable is undefined"]
+        ["3:33: `c` is an empty list, so the variable is undefined"]
     );
 }
 
@@ -313,11 +313,11 @@ fn tables_that_cannot_be_read() {
     );
     assert_eq!(
         refused("payload: { fields: [a] }"),
-        ["t.yml:3:12: this payload has no `path`: name its CSV file"]
+        ["t.yml:3:12: this payload has no `path`: add the path of its CSV file"]
     );
     assert_eq!(
         refused("payload: { path: ragged.csv, fields: a }"),
-        ["t.yml:3:40: `fields` is a list of variable names, not text"]
+        ["t.yml:3:40: `fields` must be a list of variable names, not text"]
     );
     assert_eq!(
         refused("payload: { path: ragged.csv, fields: [a], delimiter: ab }"),
@@ -325,7 +325,7 @@ fn tables_that_cannot_be_read() {
     );
     assert_eq!(
         refused("payload: 5"),
-        ["t.yml:3:12: `payload` is a mapping or a list of them, not a number"]
+        ["t.yml:3:12: `payload` must be a mapping or a list of mappings, not a number"]
     );
 }
 
@@ -337,7 +337,7 @@ fn plugins_that_may_be_there() {
     let notes = notes(&plan);
     assert_eq!(notes.len(), 5, "{notes:?}");
     assert!(notes.iter().any(|note| {
-        note.ends_with("the plugin `publish-metrics` has no effect: results are not sent anywhere")
+        note.ends_with("the plugin `publish-metrics` has no effect: results are not sent to other services")
     }));
     assert!(
         notes
@@ -402,7 +402,7 @@ fn figures_by_endpoint() {
     ));
     assert_eq!(
         notes(&noted),
-        ["3:37: `stripQuery` has no effect: the plugin metrics-by-endpoint knows no such option"]
+        ["3:37: `stripQuery` has no effect: the plugin metrics-by-endpoint has no such option"]
     );
 }
 
@@ -422,22 +422,22 @@ fn made_up_data() {
         (
             "ensure: {}",
             "/{{ $internetEmail() }}",
-            "2:38: $internetEmail belongs to the plugin fake-data: add `fake-data: {}` to `config.plugins`",
+            "2:38: $internetEmail needs the plugin fake-data: add `fake-data: {}` to `config.plugins`",
         ),
         (
             "fake-data: {}",
             "/a/{{ $personFistName() }}",
-            "2:42: unknown function $personFistName here, not even in fake-data (did you mean `$personFirstName`?)",
+            "2:42: unknown function $personFistName, not in fake-data either (did you mean `$personFirstName`?)",
         ),
         (
             "fake-data: {}",
             "/{{ $randomInt(1, 2) }}",
-            "2:40: unknown function $randomInt here, not even in fake-data",
+            "2:40: unknown function $randomInt, not in fake-data either",
         ),
         (
             "fake-data: { numberInt: { max: 5 } }",
             "/",
-            "1:55: options of fake-data's functions are not supported yet: remove `numberInt`",
+            "1:55: options for functions of fake-data are not supported yet: remove `numberInt`",
         ),
     ] {
         assert_eq!(
@@ -451,12 +451,12 @@ fn made_up_data() {
     assert_eq!(
         lines(&in_config),
         [
-            "test.yml:4:19: $internetEmail() is not known when Artillery reads `config`: use it in `scenarios`"
+            "test.yml:4:19: $internetEmail() is not available when Artillery reads `config`: use it in `scenarios`"
         ]
     );
     let idle = plan(&config("fake-data: {}"));
     assert_eq!(
         notes(&idle),
-        ["3:3: `fake-data` has no effect without its entry in `config.plugins`"]
+        ["3:3: `fake-data` has no effect without an entry in `config.plugins`"]
     );
 }

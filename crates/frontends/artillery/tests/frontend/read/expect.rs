@@ -79,7 +79,7 @@ fn every_option() {
     );
     assert_eq!(
         notes(&plan(&script("{ expectdefault200: true }", "[]")))[0],
-        "1:52: `expectdefault200` has no effect: the plugin expect knows no such option (did you mean `expectDefault200`?)"
+        "1:52: `expectdefault200` has no effect: the plugin expect has no such option (did you mean `expectDefault200`?)"
     );
 }
 
@@ -107,15 +107,15 @@ fn expectation_that_never_holds_is_noted() {
     for (expect, note) in [
         (
             "{ statusCode: 2xx }",
-            "4:46: `2xx` is not a status, and no answer has it: write a number like 200, or a list",
+            "4:46: `2xx` is not a status, so no answer matches it: use a number like 200, or a list",
         ),
         (
             "{ hasHeader: X-Id }",
-            "4:45: `X-Id` is never there: headers have lower-case names in Artillery, write `x-id`",
+            "4:45: `X-Id` never matches, because Artillery has header names in lower case: use `x-id`",
         ),
         (
             "[ { statusCode: 200, hasProperty: a } ]",
-            "4:53: `hasProperty` has no effect together with `statusCode`: each item of the list contains one check",
+            "4:53: `hasProperty` has no effect together with `statusCode`: write only one check in each list item",
         ),
         (
             "{ statuscode: 200 }",
@@ -132,11 +132,11 @@ fn invalid_expectation_is_refused() {
         ("{ jmespath: 'a[' }", "4:47: `a[` is not a JMESPath: "),
         (
             "{ jmespath: 5 }",
-            "4:44: a JMESPath is text like items[0].name, not a number",
+            "4:44: a JMESPath must be text like items[0].name, not a number",
         ),
         (
             "{ jpath: { expression: a } }",
-            "4:41: a JMESPath is text like items[0].name, not a mapping",
+            "4:41: a JMESPath must be text like items[0].name, not a mapping",
         ),
         (
             "{ headerEquals: [a] }",
@@ -152,11 +152,11 @@ fn invalid_expectation_is_refused() {
         ),
         (
             "[ 200 ]",
-            "4:34: a check is a mapping like { statusCode: 200 }, not a number",
+            "4:34: a check must be a mapping like { statusCode: 200 }, not a number",
         ),
         (
             "200",
-            "4:32: `expect` is a list of checks like [ { statusCode: 200 } ], not a number",
+            "4:32: `expect` must be a list of checks like [ { statusCode: 200 } ], not a number",
         ),
         (
             "{ statusCode: '{{ $nope() }}' }",

@@ -13,18 +13,18 @@ fn every_refusal_has_its_place_and_a_way_out() {
         (flow("- gett: { url: / }"), "4:9: `gett` is not a step: did you mean `get`?"),
         (
             flow("- request: { url: / }"),
-            "4:9: `request` is not a step: a step is loop, think, log, or an HTTP method like get or post",
+            "4:9: `request` is not a step: a step is one of loop, think, log, or an HTTP method like get or post",
         ),
         (flow("- function: hook"), "4:9: `function` is not supported: JavaScript hooks are not supported yet"),
         (
             flow("- parallel: [ { get: { url: / } } ]\n  limit: 0.5"),
-            "5:16: `limit: 0.5` is not a number of steps: write 1 or more",
+            "5:16: `limit: 0.5` is not a number of steps: use 1 or more",
         ),
-        (flow("- get: { url: /, probability: 101 }"), "4:37: `probability: 101` is not a percentage: write 0 to 100"),
+        (flow("- get: { url: /, probability: 101 }"), "4:37: `probability: 101` is not a percentage: use 0 to 100"),
         (flow("- get: { url: /, maxRedirects: few }"), "4:38: `maxRedirects: few` is not a number of redirects"),
         (
             flow("- post: { url: /, formData: { a: { b: 1 } } }"),
-            "4:40: the part `a` is text, or { value: … }, or { fromFile: … }",
+            "4:40: the part `a` must be text, { value: … } or { fromFile: … }",
         ),
         (
             flow("- get: { url: /, capture: { json: $.a, as: x } }\n- post: { url: /, formData: { a: { fromFile: '{{ x }}' } } }"),
@@ -33,11 +33,11 @@ fn every_refusal_has_its_place_and_a_way_out() {
         (flow("- get: { url: /, beforeRequest: x }"), "4:24: `beforeRequest` is not supported"),
         (
             flow("- loop: [ { get: { url: / }, think: 1 } ]\n  count: 1"),
-            "4:19: a step does one thing, and this one has `think` and `get`: make two steps of it",
+            "4:19: a step can have only one action, but this one has `think` and `get`: write two steps",
         ),
         (flow("- loop: [ { get: {} } ]\n  count: 1"), "4:24: an URL must be specified: add `url`"),
-        (flow("- loop: [ 5 ]\n  count: 1"), "4:17: a step is a mapping like { get: { url: / } }, not a number"),
-        (flow("- head: /"), "4:15: `head` is a mapping like { url: / }, not text"),
+        (flow("- loop: [ 5 ]\n  count: 1"), "4:17: a step must be a mapping like { get: { url: / } }, not a number"),
+        (flow("- head: /"), "4:15: `head` must be a mapping like { url: / }, not text"),
         (flow("- get: { url: /, headers: { 'a b': 1 } }"), "4:35: `a b` is not a header name"),
         (flow("- get: { url: /, headers: { a: null } }"), "4:38: the header `a` must be text, not nothing"),
         (config("processor: ./x.js"), "3:14: `processor: ./x.js` is not there"),
@@ -45,15 +45,15 @@ fn every_refusal_has_its_place_and_a_way_out() {
             config("plugins: { hls: {} }"),
             "3:14: the plugin `hls` is not supported: video streams are not supported",
         ),
-        (config("tls: { ca: x }"), "3:14: `tls.ca` is neither PEM text nor a file of it: x: no such file"),
+        (config("tls: { ca: x }"), "3:14: `tls.ca` is neither PEM text nor a PEM file: x: no such file"),
         (config("tls: { pfx: x }"), "3:10: `pfx` is not supported: unpack it"),
         (config("tls: { cert: '-----BEGIN' }"), "3:16: `tls.cert` without `tls.key`"),
         (
             config("http: { cookieJarOptions: { prefixSecurity: lax } }"),
-            "3:47: `prefixSecurity: lax` is not known: write silent, strict or unsafe-disabled",
+            "3:47: `prefixSecurity: lax` is unknown: use silent, strict or unsafe-disabled",
         ),
         (config("engine: ws"), "3:11: the engine `ws` is not supported yet, only http is"),
-        (config("variables: 5"), "3:14: `variables` is a mapping, not a number"),
+        (config("variables: 5"), "3:14: `variables` must be a mapping, not a number"),
         (
             "config: { target: 'localhost:80' }\nscenarios: [ { flow: [ { get: { url: / } } ] } ]".into(),
             "1:19: `target: localhost:80` is not a URL to send to",
@@ -64,16 +64,16 @@ fn every_refusal_has_its_place_and_a_way_out() {
         ),
         (
             "config: { target: 'http://x' }\nscenarios: [ { engine: ws, flow: [ { send: x } ] } ]".into(),
-            "2:24: the engine `ws` is not supported yet, only http is: keep its scenarios in a script of their own",
+            "2:24: the engine `ws` is not supported yet, only http: move its scenarios to a separate script",
         ),
         (
             "config: { target: 'http://x' }\nscenarios:\n- { engine: ws, flow: [] }\n- { name: a, flow: [] }\n- { name: ab c, flow: [] }".into(),
-            "3:13: the engine `ws` is not supported yet, only http is: keep its scenarios in a script of their own, or run another one alone with `--scenario-name 'ab c'`",
+            "3:13: the engine `ws` is not supported yet, only http: move its scenarios to a separate script, or run only another scenario with `--scenario-name 'ab c'`",
         ),
-        ("config: { target: 'http://x' }\nscenarios: []".into(), "2:12: there is no scenario"),
-        ("- 1".into(), "1:1: a script is a mapping with `config` and `scenarios`, not a list"),
+        ("config: { target: 'http://x' }\nscenarios: []".into(), "2:12: the script has no scenarios"),
+        ("- 1".into(), "1:1: a script must be a mapping with `config` and `scenarios`, not a list"),
         ("config: {\n  target: [\n".into(), "this is not YAML"),
-        ("config: { target: x, target: y }".into(), "1:22: `target` is defined twice (first on line 1): keep one"),
+        ("config: { target: x, target: y }".into(), "1:22: `target` is defined twice (first on line 1): remove one"),
     ] {
         let found = lines(&errors(&text));
         assert!(found[0].contains(expected) && found[0].starts_with("test.yml:"), "{text}\n{found:?}\n{expected}");
@@ -109,7 +109,7 @@ fn the_schema_speaks_first_and_alone() {
     assert_eq!(
         lines(&errors),
         [
-            "test.yml:3:13: \"scenarios[0].flow[0]\" must have 1 key (a step does one thing: make a step of each key)"
+            "test.yml:3:13: \"scenarios[0].flow[0]\" must have 1 key (a step can have only one action: write a separate step for each key)"
         ]
     );
 }
@@ -135,9 +135,9 @@ fn unknown_keys_are_noted_because_artillery_ignores_them() {
     assert_eq!(
         notes(&plan),
         [
-            "4:24: `hedaers` has no effect: Artillery knows no such key here (did you mean `headers`?)",
+            "4:24: `hedaers` has no effect: Artillery has no such key here (did you mean `headers`?)",
             "4:43: `timeout` has no effect: Artillery ignores it here: use `config.http.timeout`",
-            "4:55: `expect` has no effect without its entry in `config.plugins`",
+            "4:55: `expect` has no effect without an entry in `config.plugins`",
         ]
     );
 }
@@ -263,15 +263,15 @@ fn slips_of_public_scripts() {
         ),
         (
             flow("- get: { url: / }\n  post: { url: / }"),
-            "test.yml:4:9: \"scenarios[0].flow[0]\" must have 1 key (a step does one thing: make a step of each key)",
+            "test.yml:4:9: \"scenarios[0].flow[0]\" must have 1 key (a step can have only one action: write a separate step for each key)",
         ),
         (
             flow("- get: { url: /, capture: { json: $.id } }"),
-            "test.yml:4:33: \"scenarios[0].flow[0].get.capture.as\" is required (say into which variable, like `as: id`)",
+            "test.yml:4:33: \"scenarios[0].flow[0].get.capture.as\" is required (set the variable to capture into, like `as: id`)",
         ),
         (
             flow("- get: { uri: / }"),
-            "test.yml:4:14: \"scenarios[0].flow[0].get.url\" is required (only loops and rarer methods take `uri`: rename it to `url`)",
+            "test.yml:4:14: \"scenarios[0].flow[0].get.url\" is required (`uri` is supported only in loops and rarer methods: rename it to `url`)",
         ),
     ] {
         let found = lines(&errors(&text));
@@ -294,11 +294,11 @@ fn slips_of_public_scripts() {
             config(
                 "plugins: { ensure: {} }\nensure: { thresholds: { http.response_time.p95: 5 } }",
             ),
-            "`thresholds` is a list of one-key maps in Artillery, which ignores this map; it is checked here",
+            "`thresholds` must be a list of one-key maps in Artillery, which ignores this map; Loadline checks it",
         ),
         (
             flow("- get: { url: /, capture: { json: $.id, as: id, expect: { statusCode: 200 } } }"),
-            "`expect` belongs next to `capture`, not into it",
+            "`expect` must be next to `capture`, not inside it",
         ),
     ] {
         let found = notes(&plan(&text));

@@ -280,7 +280,7 @@ fn captures_and_matches() {
     assert_eq!(
         refused("capture: { as: x }"),
         [
-            "test.yml:4:33: nothing says from where: add `json`, `header`, `regexp`, `selector` or `xpath`"
+            "test.yml:4:33: the source of the value is missing: add `json`, `header`, `regexp`, `selector` or `xpath`"
         ]
     );
     assert_eq!(
@@ -289,7 +289,7 @@ fn captures_and_matches() {
     );
     assert_eq!(
         refused("capture: { selector: a, index: some, as: x }"),
-        ["test.yml:4:55: `index: some` is not an index: write a number from 0, last or random"]
+        ["test.yml:4:55: `index: some` is not an index: use a number from 0, last or random"]
     );
 }
 

@@ -47,7 +47,7 @@ fn loops() {
     );
     assert_eq!(
         notes,
-        ["5:15: nothing ever sets `items`: it is undefined (did you mean `item`?)"]
+        ["5:15: `items` is never set, so it is undefined (did you mean `item`?)"]
     );
     let (inner, notes) =
         repeat("- loop: [ { get: { url: / } } ]\n  over: [ a, 2, '{{ $loopCount }}' ]");
@@ -60,7 +60,7 @@ fn loops() {
     ));
     assert_eq!(
         repeat("- loop: [ { get: { url: / } } ]").1,
-        ["4:9: this loop has no end: its virtual users run until the test is stopped"]
+        ["4:9: this loop never ends: its virtual users run until the test is stopped"]
     );
 }
 
@@ -96,7 +96,7 @@ fn thinks() {
     assert_eq!(
         notes(&plan),
         [
-            "4:16: `think: 0.5` is 0.5 seconds here; Artillery's newer versions wait 0.5 milliseconds"
+            "4:16: `think: 0.5` is 0.5 seconds here; newer versions of Artillery wait 0.5 milliseconds"
         ]
     );
     assert!(
@@ -143,9 +143,9 @@ fn unset_variables_are_reported() {
     assert_eq!(
         notes(&plan),
         [
-            "5:27: `{{ n + 1 }}` is neither a variable nor a function: it is sent unchanged (templates have no operators)",
-            "4:26: nothing ever sets `tokne`: it is undefined (did you mean `token`?)",
-            "5:54: nothing ever sets `user`: it is undefined",
+            "5:27: `{{ n + 1 }}` is neither a variable nor a function: it is sent unchanged, because templates do not support operators",
+            "4:26: `tokne` is never set, so it is undefined (did you mean `token`?)",
+            "5:54: `user` is never set, so it is undefined",
         ]
     );
 }
@@ -156,13 +156,13 @@ fn functions_and_variables_that_do_not_exist_are_refused() {
     assert_eq!(
         refused("- get: { url: '/a/{{ $randomInt(1,5) }}' }"),
         [
-            "test.yml:4:25: unknown function $randomInt (write $randomNumber(min, max)): the functions are $randomNumber(min, max) and $randomString(length)"
+            "test.yml:4:25: unknown function $randomInt (write $randomNumber(min, max)): available functions are $randomNumber(min, max) and $randomString(length)"
         ]
     );
     assert_eq!(
         refused("- post: { url: /, json: { id: '{{ $randomUUID }}' } }"),
         [
-            "test.yml:4:41: there is no variable `$randomUUID`: functions are $randomNumber(min, max) and $randomString(length), with parentheses"
+            "test.yml:4:41: there is no variable `$randomUUID`: write functions with parentheses: $randomNumber(min, max) and $randomString(length)"
         ]
     );
 }
