@@ -1,16 +1,19 @@
 //! Which kind of time a run is judged by.
 
-use measure::TimeKind;
-use record::{LabelTotals, Model, Run};
+use measure::{OutcomeClass, TimeKind};
+use record::LabelTotals;
 
-/// Returns the headline time of a run with these totals: service time of a closed load, response
-/// time if all requests were paced, otherwise iteration time.
+/// Returns the headline time of a run with these totals of all requests. It is response time,
+/// except that other tools' results may have only service time.
 #[must_use]
-pub fn headline_time(run: &Run, all: &LabelTotals) -> TimeKind {
-    let counters = &all.slot.counters;
-    match run.manifest.load.model {
-        Model::Closed => TimeKind::Service,
-        _ if counters.paced == counters.ended() => TimeKind::Response,
-        _ => TimeKind::Iteration,
+pub fn headline_time(all: &LabelTotals) -> TimeKind {
+    let has = |kind| {
+        let mut outcomes = OutcomeClass::ALL.iter();
+        outcomes.any(|outcome| all.slot.histogram(kind, *outcome).is_some())
+    };
+    if has(TimeKind::Service) && !has(TimeKind::Response) {
+        TimeKind::Service
+    } else {
+        TimeKind::Response
     }
 }

@@ -53,7 +53,7 @@ pub struct ErrorKind {
 #[must_use]
 pub fn latest(run: &Run, interval: Option<&Interval>) -> LatestInterval {
     let all = run.totals.label(label::ALL);
-    let kind = headline_time(run, &all);
+    let kind = headline_time(&all);
     let counters = interval.map(|interval| interval.label(label::ALL).counters);
     let counters = counters.unwrap_or_default();
     let (errors, ended) = (counters.errors(), counters.ended());

@@ -196,6 +196,9 @@ pub struct RunArgs {
     /// Let the load keep rising while more than half of the requests fail
     #[arg(long)]
     pub no_guard: bool,
+    /// Exit with 0 even if all requests failed; affects only tests without criteria
+    #[arg(long)]
+    pub allow_failures: bool,
     /// Do not store response excerpts in the record
     #[arg(long)]
     pub no_excerpts: bool,
@@ -228,6 +231,12 @@ pub struct RunArgs {
     /// Open the report in a browser at the end
     #[arg(long)]
     pub open: bool,
+    /// Print all figures: service times, intervals, definitions, and those of the generator
+    #[arg(short, long, conflicts_with = "quiet")]
+    pub verbose: bool,
+    /// Print only errors and the verdict
+    #[arg(short, long)]
+    pub quiet: bool,
     /// Show the run live in a browser, at an address of this machine that is printed
     #[arg(long)]
     pub ui: bool,
@@ -265,6 +274,10 @@ pub struct RunArgs {
     /// Connect to this address for this host and port; repeatable
     #[arg(long, value_name = "HOST:PORT:ADDRESS")]
     pub resolve: Vec<String>,
+    /// Send all requests through this HTTP proxy, with CONNECT [default: $http_proxy and
+    /// $https_proxy, except for $no_proxy]
+    #[arg(short = 'x', long, value_name = "URL")]
+    pub proxy: Option<String>,
     /// Connect to this Unix domain socket for every host
     #[arg(long, value_name = "SOCKET")]
     pub unix: Option<PathBuf>,
@@ -436,6 +449,9 @@ pub struct Report {
     /// Open the report in a browser
     #[arg(long)]
     pub open: bool,
+    /// Print all figures: service times, intervals, definitions, and those of the generator
+    #[arg(short, long)]
+    pub verbose: bool,
     /// Write the summary as JSON to this file; - is standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,

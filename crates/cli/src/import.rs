@@ -70,7 +70,11 @@ fn render(path: &Path, args: &args::Report) -> Result<(), ImportError> {
         code: exit::COULD_NOT_RUN,
     };
     log::makes_way(args.json.as_deref());
-    log::summary(&console::summary_in(&imported.summary, log::columns()));
+    log::summary(&console::summary_in(
+        &imported.summary,
+        log::columns(),
+        console::Detail::of(args.verbose),
+    ));
     let dir = match &args.out {
         Some(dir) => {
             derived::folder(dir).map_err(could_not)?;

@@ -30,7 +30,14 @@ impl Flags {
             .as_deref()
             .map(|text| units::parse_rate(text).map_err(|e| flag_error("--rate", text, &e)));
         let duration = args.duration.as_deref().map(|text| {
-            units::parse_duration(text).map_err(|e| flag_error("--duration", text, &e))
+            // Like `--rate 100`, a number without a unit is in seconds.
+            let is_bare = text.trim().parse::<f64>().is_ok();
+            let in_seconds = if is_bare {
+                format!("{}s", text.trim())
+            } else {
+                text.to_owned()
+            };
+            units::parse_duration(&in_seconds).map_err(|e| flag_error("--duration", text, &e))
         });
         // Unlike the duration, the drain may be zero.
         let drain_ns = match args.drain.as_str() {
@@ -152,10 +159,21 @@ fn override_load(plan: &mut Plan, args: &args::RunArgs, flags: &Flags) -> Result
             plan.http.pool = PoolPolicy::PerUser;
             "--connections"
         }
-        (None, None) => {
+        (None, None) if flags.arrivals.is_some() => {
             return Err(CommandError::bad_input(
-                "with a test file, --duration and --arrivals need --rate, --users or --connections",
+                "with a test file, --arrivals needs --rate",
             ));
+        }
+        (None, None) => {
+            plan.load.stretch_to(duration_ns);
+            plan.notes.push(plan::Note {
+                at: None,
+                text: format!(
+                    "the load in the file was scaled in time to {} by --duration",
+                    record::units::duration(duration_ns)
+                ),
+            });
+            return Ok(());
         }
     };
     messages::leave_out(plan, text);

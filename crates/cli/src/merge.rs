@@ -38,7 +38,11 @@ fn merge(args: &args::Merge) -> Result<u8, CommandError> {
     if let Some(frontend) = front_ends::named(&run.manifest.frontend) {
         log::out(&frontend.printed(&run));
     }
-    log::summary(&console::summary_in(&page.summary, log::columns()));
+    log::summary(&console::summary_in(
+        &page.summary,
+        log::columns(),
+        console::Detail::of(args.verbose),
+    ));
     let derived = derived_files::derive(&run, &page, &sink);
     rerender::report_is_in(derived.report.as_deref());
     derived_files::index(&run, &page, &sink);

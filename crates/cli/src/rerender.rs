@@ -65,7 +65,11 @@ pub fn command(args: &args::Report) -> u8 {
     if let Some(frontend) = frontend {
         log::out(&frontend.printed(&run));
     }
-    log::summary(&console::summary_in(&page.summary, log::columns()));
+    log::summary(&console::summary_in(
+        &page.summary,
+        log::columns(),
+        console::Detail::of(args.verbose),
+    ));
     let derived = derived_files::derive(&run, &page, &sink);
     report_is_in(derived.report.as_deref());
     if let Some(report) = derived.report.as_deref().filter(|_| args.open) {

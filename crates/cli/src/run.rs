@@ -128,6 +128,7 @@ pub(crate) fn prepare(args: &args::RunArgs) -> Result<NativeRun, CommandError> {
     add_rules(&mut plan, args)?;
     plan.guard = !args.no_guard;
     plan.strict = args.many.strict;
+    plan.allow_failures = args.allow_failures;
     plan.omit_excerpts |= args.no_excerpts;
     if args.once {
         plan.load = Load::Once;
@@ -369,10 +370,12 @@ fn execute(mut native_run: NativeRun, args: &args::RunArgs) -> u8 {
         Err(stop) => return stop.print(),
     };
     let mut frontend = Native {
-        shows: Shows::new(),
+        shows: Shows::new(args.quiet),
         script,
         opens: args.open,
         tries: args.once,
+        is_verbose: args.verbose,
+        is_quiet: args.quiet,
     };
     frontend.shows.mocks = places.map(<[MockAddress]>::to_vec).unwrap_or_default();
     match load(job, on_many, &mut frontend, &sink) {
@@ -460,6 +463,8 @@ struct Native {
     script: Option<Box<dyn ScriptRun>>,
     opens: bool,
     tries: bool,
+    is_verbose: bool,
+    is_quiet: bool,
 }
 
 impl RunObserver for Native {
@@ -487,15 +492,21 @@ impl RunObserver for Native {
     }
 
     fn computed(&mut self, page: &Page) {
+        if self.is_quiet {
+            return;
+        }
         log::summary(&if self.tries {
             console::trial_in(&page.summary, log::columns())
         } else {
-            console::summary_in(&page.summary, log::columns())
+            let detail = console::Detail::of(self.is_verbose);
+            console::summary_in(&page.summary, log::columns(), detail)
         });
     }
 
     fn files_written(&mut self, report: Option<&Path>) {
-        rerender::report_is_in(report);
+        if !self.is_quiet {
+            rerender::report_is_in(report);
+        }
         if self.opens
             && let Some(report) = report
         {
@@ -517,10 +528,15 @@ impl RunObserver for Native {
             log::error(error);
         }
         // A failed iteration is a failure even without criteria.
-        match exit::code(outcome) {
+        let code = match exit::code(outcome) {
             exit::PASS if self.tries && !console::is_through(outcome.summary) => exit::FAIL,
             code => code,
+        };
+        if !self.tries {
+            let line = console::verdict_line(outcome.summary, code, log::columns());
+            log::summary(&format!("{line}\n"));
         }
+        code
     }
 }
 
@@ -532,10 +548,10 @@ struct Shows {
 }
 
 impl Shows {
-    fn new() -> Shows {
+    fn new(is_quiet: bool) -> Shows {
         Shows {
             mocks: Vec::new(),
-            progress: Progress::new(),
+            progress: Progress::new(is_quiet),
             part: Tally::default(),
         }
     }

@@ -12,6 +12,7 @@ use crate::{log, status_line, steps};
 const PLAIN_EVERY_NS: u64 = 5_000_000_000;
 
 pub struct Progress {
+    is_quiet: bool,
     screen: bool,
     next_plain_ns: u64,
     errors: u64,
@@ -20,9 +21,10 @@ pub struct Progress {
 
 impl Progress {
     #[must_use]
-    pub fn new() -> Progress {
+    pub fn new(is_quiet: bool) -> Progress {
         Progress {
-            screen: status_line::possible(),
+            is_quiet,
+            screen: status_line::possible() && !is_quiet,
             next_plain_ns: PLAIN_EVERY_NS,
             errors: 0,
             recent: Recent::default(),
@@ -54,7 +56,7 @@ impl Observer for Progress {
         let recent = self.recent.add(interval);
         if self.screen {
             draw(run, Some(&recent));
-        } else if recent.span.to_ns >= self.next_plain_ns {
+        } else if !self.is_quiet && recent.span.to_ns >= self.next_plain_ns {
             self.next_plain_ns = (recent.span.to_ns / PLAIN_EVERY_NS + 1) * PLAIN_EVERY_NS;
             let end_ns = run.manifest.load.end_ns;
             log::say(console::progress_line(&recent, end_ns, self.errors));

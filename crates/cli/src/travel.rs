@@ -3,7 +3,8 @@
 
 use std::{os::unix::fs::FileTypeExt, path::Path};
 
-use plan::{Note, Plan, route::Resolve};
+use plan::{Format, Note, Plan, Proxies, route::Resolve};
+use session::inputs;
 use worker::{client::hosts::Hosts, net::tls};
 
 use crate::args;
@@ -39,6 +40,17 @@ pub fn apply(plan: &mut Plan, args: &args::RunArgs) -> Result<(), String> {
     if let Some(path) = &args.unix {
         let path = path.to_str().ok_or("--unix: the path is not valid UTF-8")?;
         plan.http.route.unix = Some(path.to_owned());
+    }
+    if let Some(text) = &args.proxy {
+        let proxy = formats::proxy::parse(text);
+        let proxy = proxy.ok_or("--proxy: use a URL such as http://proxy:3128")?;
+        plan.http.proxies = Proxies {
+            plain: Some(proxy.clone()),
+            tls: Some(proxy),
+            bypass: Vec::new(),
+        };
+    } else if plan.format == Format::NATIVE {
+        plan.http.proxies = formats::proxy::from_environment(&inputs::environment())?;
     }
     look(plan)
 }
@@ -82,7 +94,7 @@ fn look(plan: &mut Plan) -> Result<(), String> {
     }
     let leads = route.unix.is_some() || !route.resolve.is_empty();
     if leads && plan.http.proxies != plan::Proxies::default() {
-        return Err("address overrides and sockets cannot be combined with HTTP_PROXY and HTTPS_PROXY: unset them".to_owned());
+        return Err("address overrides and sockets cannot be combined with a proxy: remove --proxy, or unset HTTP_PROXY and HTTPS_PROXY".to_owned());
     }
     let hosts = Hosts::new(plan, &worker::client::hosts::Allow::default());
     let unused = plan.http.route.resolve.iter().filter(|one| {

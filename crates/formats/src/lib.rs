@@ -15,6 +15,7 @@ pub mod files;
 pub mod findings;
 pub mod nearest;
 pub mod open;
+pub mod proxy;
 pub mod secrets;
 pub mod table;
 pub mod templates;

@@ -389,9 +389,9 @@ mod tests {
         assert!(line.contains("did not sustain 10 rps: 93 of 100"), "{line}");
         let all = lossy.findings().join(" ");
         assert!(!lossy.is_good());
-        assert!(
-            all.contains("lost: 7, of 1 groups: 5 in the broker, according to its own count, 2 in DataPipe")
-        );
+        assert!(all.contains(
+            "lost: 7, of 1 groups: 5 in the broker, according to its own count, 2 in DataPipe"
+        ));
     }
 
     #[test]

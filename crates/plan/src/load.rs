@@ -56,6 +56,45 @@ impl Load {
         }
     }
 
+    /// Scales all phases in time so that the load takes `duration_ns`. Rates and numbers of users
+    /// are unchanged, so the number of arrivals scales too. A fixed number of arrivals scales with
+    /// its phase and is rounded. No effect on `Once`.
+    pub fn stretch_to(&mut self, duration_ns: u64) {
+        let whole_ns = u128::from(self.end_ns().max(1));
+        let at = |ns: u64| (u128::from(ns) * u128::from(duration_ns) / whole_ns) as u64;
+        match self {
+            Load::Open { phases, .. } => {
+                let mut start_ns = 0;
+                for phase in phases {
+                    let end_ns = start_ns + phase.duration_ns;
+                    let scaled_ns = at(end_ns) - at(start_ns);
+                    if let Shape::Count(count) = &mut phase.shape {
+                        let (count_ns, own_ns) =
+                            (u128::from(scaled_ns), u128::from(phase.duration_ns.max(1)));
+                        *count = ((u128::from(*count) * count_ns + own_ns / 2) / own_ns) as u64;
+                    }
+                    phase.duration_ns = scaled_ns;
+                    phase.duration_text = format!("{}s", scaled_ns as f64 / SECOND as f64);
+                    start_ns = end_ns;
+                }
+            }
+            Load::Closed {
+                duration_ns: own,
+                phases,
+                ..
+            } => {
+                let mut start_ns = 0;
+                for phase in phases {
+                    let end_ns = start_ns + phase.duration_ns;
+                    phase.duration_ns = at(end_ns) - at(start_ns);
+                    start_ns = end_ns;
+                }
+                *own = duration_ns;
+            }
+            Load::Once => {}
+        }
+    }
+
     /// Returns the planned arrivals per second at a time. `None` after the end, or if the load has
     /// no rate.
     #[must_use]

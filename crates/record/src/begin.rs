@@ -70,6 +70,7 @@ impl Manifest {
             phases: phase_facts(plan, &schedule, share),
             scenarios: scenario_facts(plan),
             criteria,
+            allow_failures: plan.allow_failures,
             stop: plan
                 .stop
                 .iter()

@@ -46,6 +46,9 @@ pub struct Manifest {
     #[serde(default)]
     pub scenarios: Vec<ScenarioFacts>,
     pub criteria: Vec<String>,
+    /// Whether the run passes even if all requests failed. Affects only runs without criteria.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub allow_failures: bool,
     pub stop: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pools: Vec<PoolFacts>,

@@ -157,7 +157,7 @@ fn told_by(summary: &Summary, tool: &str) -> String {
         });
     }
     let stats = summary.headline_stats();
-    let slow = stats.and_then(|(_, stats)| rules::highest(stats));
+    let slow = stats.and_then(rules::highest);
     reported.extend(slow.map(|(percentile, figure)| {
         format!("{percentile} of the {} {figure}", summary.headline_name())
     }));
@@ -171,7 +171,7 @@ fn described(summary: &Summary) -> String {
     let name = summary.headline_name();
     let slow = summary
         .headline_stats()
-        .and_then(|(_, stats)| rules::highest(stats))
+        .and_then(rules::highest)
         .map_or_else(String::new, |(percentile, figure)| {
             format!(", {percentile} of the {name} {figure}")
         });

@@ -2,9 +2,8 @@
 
 use crate::{
     figures::per_second,
-    summary::{Deciding, Figure, Row, Stats, Summary},
+    summary::{Deciding, Figure, Stats, Summary},
 };
-use measure::TimeKind;
 use plan::work::DEFAULT;
 use record::units;
 
@@ -22,21 +21,28 @@ pub(super) fn key_figures(summary: &Summary) -> Vec<Deciding> {
         );
         figure("errors", units::share(share), Some(note))
     }));
-    let Some((row, stats)) = summary.headline_stats() else {
-        return figures;
-    };
-    figures.extend(times(stats, unpaused(summary, row)));
-    let named = figures.iter_mut().find(|figure| figure.name == "p50");
-    if let Some(first) = named {
-        let mut of = summary.headline_name().to_owned();
-        if summary.headline() == TimeKind::Iteration && row.text != DEFAULT {
-            of = format!("{of} of {}", row.text);
+    if let Some(stats) = summary.headline_stats() {
+        figures.extend(times(stats));
+        let named = figures.iter_mut().find(|figure| figure.name == "p50");
+        if let Some(first) = named {
+            let of = summary.headline_name().to_owned();
+            first.note = Some(match first.note.take() {
+                Some(note) => format!("{of}; {note}"),
+                None => of,
+            });
         }
-        first.note = Some(match first.note.take() {
-            Some(note) => format!("{of}; {note}"),
-            None => of,
-        });
     }
+    figures.extend(summary.headline_iteration().map(|(row, stats)| {
+        let of = (row.text != DEFAULT).then(|| row.text.clone());
+        let unpaused = row.unpaused.as_ref();
+        let without = unpaused.map(|stats| format!("{} without pauses", stats.p95.value()));
+        let notes: Vec<String> = [of, without, interval(stats.p95)]
+            .into_iter()
+            .flatten()
+            .collect();
+        let note = (!notes.is_empty()).then(|| notes.join("; "));
+        figure("iteration p95", stats.p95.value(), note)
+    }));
     figures
 }
 
@@ -55,27 +61,16 @@ fn answered(summary: &Summary) -> Option<Deciding> {
     (summary.requests.issued > 0).then(|| figure("answered/s", units::rate(rate), best))
 }
 
-fn unpaused<'a>(summary: &Summary, row: &'a Row) -> Option<&'a Stats> {
-    let stats = row.unpaused.as_ref();
-    stats.filter(|_| summary.headline() == TimeKind::Iteration)
-}
-
-fn times(stats: &Stats, unpaused: Option<&Stats>) -> Vec<Deciding> {
-    let without = |of: fn(&Stats) -> Figure| unpaused.map(of);
+fn times(stats: &Stats) -> Vec<Deciding> {
     let times = [
-        ("p50", stats.p50, without(|stats| stats.p50)),
-        ("p95", stats.p95, without(|stats| stats.p95)),
-        ("p99", stats.p99, without(|stats| stats.p99)),
-        ("largest", stats.max, without(|stats| stats.max)),
+        ("p50", stats.p50),
+        ("p95", stats.p95),
+        ("p99", stats.p99),
+        ("largest", stats.max),
     ];
-    let reported = times.into_iter().filter(|(_, time, _)| !time.unreported);
+    let reported = times.into_iter().filter(|(_, time)| !time.unreported);
     reported
-        .map(|(name, time, without)| {
-            let without = without.map(|time| format!("{} without pauses", time.value()));
-            let notes: Vec<String> = without.into_iter().chain(interval(time)).collect();
-            let note = (!notes.is_empty()).then(|| notes.join("; "));
-            figure(name, time.value(), note)
-        })
+        .map(|(name, time)| figure(name, time.value(), interval(time)))
         .collect()
 }
 

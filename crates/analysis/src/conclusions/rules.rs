@@ -35,14 +35,6 @@ const MOSTLY_FAILED: f64 = 0.5;
 fn headline_path(summary: &Summary, figure: &str) -> String {
     match summary.headline() {
         TimeKind::Response => format!("all.response.{figure}"),
-        TimeKind::Iteration => {
-            let headline_row = summary.headline_stats().map(|(row, _)| row.id);
-            let at = summary
-                .iterations
-                .iter()
-                .position(|row| Some(row.id) == headline_row);
-            format!("iterations.{}.iteration.{figure}", at.unwrap_or(0))
-        }
         _ => format!("all.service.{figure}"),
     }
 }
@@ -261,14 +253,9 @@ fn healthy(summary: &Summary) -> Option<Conclusion> {
         return None;
     }
     let name = summary.headline_name();
-    let (row, stats) = summary.headline_stats()?;
+    let stats = summary.headline_stats()?;
     // A service that slows down under constant load does not keep up.
     let keeps_up = keeps_up(summary) && !steady::gets_worse(summary);
-    let whose = if row.id != summary.all.id && summary.iterations.len() > 1 {
-        format!(" of {}", row.text)
-    } else {
-        String::new()
-    };
     let errors = summary.all.errors;
     let wrong = if errors == 0 {
         "0 failed".to_owned()
@@ -280,7 +267,7 @@ fn healthy(summary: &Summary) -> Option<Conclusion> {
         "healthy",
         Tone::Good,
         format!(
-            "{}{} requests were answered as expected, {wrong}, at {}/s; the {percentile} of the {name}{whose} was {figure}.",
+            "{}{} requests were answered as expected, {wrong}, at {}/s; the {percentile} of the {name} was {figure}.",
             if keeps_up { "The server kept up: " } else { "" },
             units::count(ok),
             units::rate(summary.all.per_second),

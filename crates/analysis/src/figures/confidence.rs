@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Sampled;
+use crate::headline_time::headline_time;
 use record::Run;
 
 /// A percentile with its 95 % confidence interval, in nanoseconds.
@@ -30,11 +31,9 @@ pub fn intervals(run: &Run) -> Vec<Confidence> {
     let mut all = Vec::new();
     for ((id, kind), windows) in &run.totals.windows {
         let part = run.totals.label(*id);
-        let counters = &part.slot.counters;
-        let paced = counters.paced == counters.ended();
         let is_shown = match kind {
-            TimeKind::Response => paced,
-            TimeKind::Service => *id == label::ALL && !paced,
+            TimeKind::Response => true,
+            TimeKind::Service => *id == label::ALL && headline_time(&part) == TimeKind::Service,
             kind => *kind == TimeKind::Iteration && is_of_iterations(run, *id),
         };
         let samples = Sampled::from_totals(&part, *kind);

@@ -3,7 +3,8 @@
 use measure::{NoAnswer, TimeKind};
 use record::{Model, Run};
 
-use super::{Segment, SteadyState, headline};
+use super::{Segment, SteadyState};
+use crate::headline_time::headline_time;
 use crate::{figures::Sampled, moments::Moment};
 
 const FOR_A_BACKLOG: usize = 10;
@@ -69,7 +70,7 @@ pub fn of_phase(run: &Run, moments: &[Moment], phase: usize, planned: f64) -> Op
     } else {
         statistics::backlog(&arrived, &completed)
     };
-    let kind = headline(run, moments);
+    let kind = headline_time(&run.totals.label(measure::label::ALL));
     let grows = per_point.filter(|_| waits_longer(moments, &within, kind) == Some(true));
     Some(Flow {
         arrived: per_second(&arrived),

@@ -80,24 +80,13 @@ pub enum Behaviour {
     Unknown,
 }
 
-fn headline(run: &Run, moments: &[Moment]) -> TimeKind {
-    let kind = headline_time(run, &run.totals.label(label::ALL));
-    let has_iterations = moments
-        .iter()
-        .any(|moment| moment.iterations.slot.counters.ended() > 0);
-    match kind {
-        TimeKind::Iteration if !has_iterations => TimeKind::Service,
-        kind => kind,
-    }
-}
-
 #[must_use]
 pub fn detect(run: &Run, moments: &[Moment]) -> Option<Steady> {
     let issued = |moment: &Moment| moment.all.slot.counters.issued;
     if run.manifest.load.model == Model::Once || moments.iter().all(|moment| issued(moment) == 0) {
         return None;
     }
-    let kind = headline(run, moments);
+    let kind = headline_time(&run.totals.label(label::ALL));
     let found = match stretch::find(run, moments) {
         Ok(stretch) => look(run, moments, stretch.until_now(run), kind),
         Err(reason) => Finding {

@@ -6,7 +6,6 @@ use super::{Behaviour, Finding, Segment, Steady, SteadyState};
 pub(super) fn describe(run: &Run, found: Finding, kind: TimeKind) -> Steady {
     let name = match kind {
         TimeKind::Response => "response time",
-        TimeKind::Iteration => "iteration time",
         _ => "service time",
     };
     let place = found.stretch.map_or_else(String::new, |at| place(run, at));

@@ -6,7 +6,7 @@ use measure::{
     label,
     label::{LabelGroup, Role},
 };
-use plan::criteria::{Metric, SpanFilter, parse_criterion};
+use plan::criteria::{Metric, parse_criterion};
 
 use super::{
     Headline, Identity, LevelStats, Row, SCHEMA, Stopped, Summary, phases, recovery, scenarios,
@@ -46,7 +46,8 @@ pub fn summary(run: &Run, timeline: &Timeline) -> Summary {
         verdict::undecided(&mut criteria, "the record could not be written");
         verdict::COULD_NOT_RUN
     } else {
-        verdict::exit_code(&criteria, measurement.as_ref(), &requests)
+        let allow_failures = run.manifest.allow_failures;
+        verdict::exit_code(&criteria, measurement.as_ref(), &requests, allow_failures)
     };
     let mut summary = Summary {
         schema: SCHEMA,
@@ -214,8 +215,7 @@ fn row_of(run: &Run, label: &Label, of_all: bool, part: &LabelTotals, elapsed_ns
         error_share: share_of(errors, count),
         per_second: per_second(count, elapsed_ns),
         service: stats(TimeKind::Service).filter(|_| !is_iteration && !is_unanswered(label, part)),
-        // Without a schedule, response times do not show queueing.
-        response: stats(TimeKind::Response).filter(|_| !is_iteration && counters.paced == count),
+        response: stats(TimeKind::Response).filter(|_| !is_iteration),
         iteration: stats(TimeKind::Iteration).filter(|_| is_iteration),
         // Scenarios of the same name share a label, and some of them may have no pauses.
         unpaused: stats(TimeKind::Unpaused).filter(|stats| is_iteration && all_timed(part, stats)),
@@ -296,27 +296,6 @@ fn all_failed(summary: &Summary) -> Option<String> {
                 row.reason,
                 units::times(row.count)
             ))
-        )
-    })
-}
-
-/// Warns about criteria on response time if no schedule sets the start of requests.
-fn time_in_no_table(run: &Run, summary: &Summary) -> Option<String> {
-    let of_response = |text: &String| {
-        let criterion = parse_criterion(text).ok()?;
-        let is = matches!(criterion.metric, Metric::Time(SpanFilter::Response, _));
-        is.then_some(criterion.text)
-    };
-    let texts: Vec<String> = run
-        .manifest
-        .criteria
-        .iter()
-        .filter_map(of_response)
-        .collect();
-    (summary.all.response.is_none() && !texts.is_empty()).then(|| {
-        format!(
-            "judged by response time, measured from the intended start of each request; tables show response time only where the schedule set every start: {}",
-            texts.join(", ")
         )
     })
 }
@@ -448,7 +427,6 @@ fn notes(run: &Run, summary: &Summary) -> Vec<String> {
         ));
     }
     notes.extend(all_failed(summary));
-    notes.extend(time_in_no_table(run, summary));
     notes.extend(broken_ledgers(summary));
     let lost: u64 = run.totals.rows.iter().map(|row| row.run.lines_lost).sum();
     if lost > 0 {

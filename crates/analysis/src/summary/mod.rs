@@ -120,19 +120,14 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Returns the headline time: response time if every request has one, iteration time in open
-    /// runs with several requests per iteration, otherwise service time.
+    /// Returns the headline time of requests: response time, except that other tools' results may
+    /// have only service time.
     #[must_use]
     pub fn headline(&self) -> TimeKind {
-        if self.all.response.is_some() {
-            TimeKind::Response
-        } else if self.run.model == Model::Open
-            && !self.iterations.is_empty()
-            && self.run.imported_from.is_none()
-        {
-            TimeKind::Iteration
-        } else {
+        if self.all.service.is_some() && self.all.response.is_none() {
             TimeKind::Service
+        } else {
+            TimeKind::Response
         }
     }
 
@@ -140,7 +135,6 @@ impl Summary {
     pub fn headline_name(&self) -> &'static str {
         match self.headline() {
             TimeKind::Response => "response time",
-            TimeKind::Iteration => "iteration time",
             _ if self.run.imported_from.is_some() => "response time",
             _ => "service time",
         }
@@ -183,17 +177,22 @@ impl Summary {
         }
     }
 
-    /// Returns the headline statistics and their row: all requests, or the most frequent scenario.
+    /// Returns the headline statistics of all requests.
     #[must_use]
-    pub fn headline_stats(&self) -> Option<(&Row, &Stats)> {
+    pub fn headline_stats(&self) -> Option<&Stats> {
         match self.headline() {
-            TimeKind::Response => self.all.response.as_ref().map(|stats| (&self.all, stats)),
-            TimeKind::Iteration => {
-                let row = self.iterations.iter().max_by_key(|row| row.count)?;
-                row.iteration.as_ref().map(|stats| (row, stats))
-            }
-            _ => self.all.service.as_ref().map(|stats| (&self.all, stats)),
+            TimeKind::Response => self.all.response.as_ref(),
+            _ => self.all.service.as_ref(),
         }
+    }
+
+    /// Returns the iteration time of the most frequent scenario, with its row, if tables have rows
+    /// for iterations.
+    #[must_use]
+    pub fn headline_iteration(&self) -> Option<(&Row, &Stats)> {
+        let rows = self.iteration_rows().iter();
+        let row = rows.max_by_key(|row| row.count)?;
+        row.iteration.as_ref().map(|stats| (row, stats))
     }
 }
 

@@ -227,20 +227,22 @@ pub(crate) fn undecided(judged: &mut [Judged], reason: &str) {
     }
 }
 
-/// Returns the exit code of `loadline run`: 0 if no criterion failed, 1 if one failed, 3 without
-/// any response, 4 if the measurement is invalid, 5 if inconclusive.
+/// Returns the exit code of `loadline run`: 0 if no criterion failed, 1 if one failed or if there
+/// are none and all requests failed, 3 without any response, 4 if the measurement is invalid, 5 if
+/// inconclusive.
 #[must_use]
 pub fn exit_code(
     criteria: &[Judged],
     measurement: Option<&Measurement>,
     requests: &Requests,
+    allow_failures: bool,
 ) -> u8 {
     let any = |judgement| criteria.iter().any(|judged| judged.judgement == judgement);
     if requests.ok + requests.failed == 0 {
         COULD_NOT_RUN
     } else if measurement.is_some_and(|measurement| measurement.verdict == "INVALID") {
         4
-    } else if any(Judgement::Fail) {
+    } else if any(Judgement::Fail) || (criteria.is_empty() && requests.ok == 0 && !allow_failures) {
         1
     } else if any(Judgement::Inconclusive) {
         5

@@ -425,6 +425,7 @@ fn manifest(summary: &Summary, imports: &[(String, Import)]) -> Manifest {
         scenarios: Vec::new(),
         criteria: Vec::new(),
         stop: Vec::new(),
+        allow_failures: false,
         pools: Vec::new(),
         notes: Vec::new(),
         frontend_settings: serde_json::Value::Null,

@@ -82,6 +82,9 @@ pub struct Merge {
     /// Folder for records [default: $LOADLINE_RUNS, or .loadline/runs]
     #[arg(long, value_name = "DIR")]
     pub runs: Option<PathBuf>,
+    /// Print all figures: service times, intervals, definitions, and those of the generator
+    #[arg(short, long)]
+    pub verbose: bool,
     /// Write the summary as JSON to this file; - is standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,

@@ -73,12 +73,7 @@ pub(super) fn headline(baseline: &Side) -> (SpanFilter, Option<String>) {
     };
     let summary = &first.summary;
     match summary.headline() {
-        TimeKind::Iteration => {
-            let is_one_of_several = summary.iterations.len() > 1;
-            let row = summary.headline_stats().filter(|_| is_one_of_several);
-            (SpanFilter::Iteration, row.map(|(row, _)| row.text.clone()))
-        }
-        // A closed loop has service times. Imported times keep their names.
+        // Imported times keep their names.
         TimeKind::Service if summary.run.imported_from.is_none() => (SpanFilter::Service, None),
         _ => (SpanFilter::Response, None),
     }

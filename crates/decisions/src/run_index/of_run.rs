@@ -51,10 +51,6 @@ pub fn index(run: &Run, summary: &Summary, plan: &Value) -> IndexedRun {
 
 fn headline(summary: &Summary) -> (SpanFilter, Option<String>) {
     match summary.headline() {
-        measure::TimeKind::Iteration => {
-            let row = summary.headline_stats().map(|(row, _)| row.text.clone());
-            (SpanFilter::Iteration, row)
-        }
         measure::TimeKind::Response => (SpanFilter::Response, None),
         _ => (SpanFilter::Service, None),
     }

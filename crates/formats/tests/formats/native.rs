@@ -485,10 +485,7 @@ fn invalid_loads_are_rejected() {
             "{ count: 0, duration: 1s }",
             "3:16: `count: 0` must be a whole number, 1 or more",
         ),
-        (
-            "{ duration: 1s }",
-            "3:7: this is not a load: use one of {",
-        ),
+        ("{ duration: 1s }", "3:7: this is not a load: use one of {"),
         (
             "[ { users: 5, duration: 1s }, { count: 1, duration: 1s } ]",
             "3:37: `count` sets arrivals",

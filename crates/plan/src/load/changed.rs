@@ -11,7 +11,7 @@ pub enum Fixed {
     Over,
     /// The load has no rate.
     NoRate,
-    /// The arrivals are a Poisson process.
+    /// The load has a rate and no number of users.
     NoUsers,
     /// Arrivals are a Poisson process.
     Poisson,

@@ -12,6 +12,7 @@ mod table;
 mod text;
 mod trend;
 mod trial;
+mod verdict_line;
 
 use crate::{mocks, nodes, printable};
 
@@ -39,22 +40,48 @@ pub use screen_model::{Busy, ScreenModel};
 pub use text::Columns;
 pub use trend::trend_in;
 pub use trial::{is_through, trial_in};
+pub use verdict_line::verdict_line;
 
-#[must_use]
-pub fn summary_text(summary: &Summary) -> String {
-    summary_in(summary, Columns::MOST)
+/// How much of a summary is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    /// Verdict, totals, table, errors and notes, for one screen.
+    Brief,
+    /// All of it: service times, intervals, definitions and the generator's own figures.
+    Full,
 }
 
+impl Detail {
+    /// Returns the detail for `--verbose`.
+    #[must_use]
+    pub fn of(is_verbose: bool) -> Detail {
+        if is_verbose {
+            Detail::Full
+        } else {
+            Detail::Brief
+        }
+    }
+}
+
+/// Renders a summary in full, without colours.
 #[must_use]
-pub fn summary_in(summary: &Summary, columns: Columns) -> String {
+pub fn summary_text(summary: &Summary) -> String {
+    summary_in(summary, Columns::MOST, Detail::Full)
+}
+
+/// Renders a summary.
+#[must_use]
+pub fn summary_in(summary: &Summary, columns: Columns, detail: Detail) -> String {
     let summary = &*printable::names(summary);
     let mut blocks = vec![identity(summary, columns)];
     if !summary.criteria.is_empty() {
         blocks.push(criteria_in(&summary.criteria, columns));
     }
     blocks.extend(Some(ledgers::render(summary, columns)).filter(|ledgers| !ledgers.is_empty()));
-    blocks.push(table::render(summary, columns));
-    blocks.extend(Some(facts(summary, columns)).filter(|facts| !facts.is_empty()));
+    blocks.push(table::render(summary, columns, detail));
+    if detail == Detail::Full {
+        blocks.extend(Some(facts(summary, columns)).filter(|facts| !facts.is_empty()));
+    }
     if !summary.errors.is_empty() {
         blocks.push(errors(summary, columns));
     }

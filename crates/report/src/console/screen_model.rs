@@ -113,7 +113,7 @@ impl ScreenModel {
     }
 
     fn times(&mut self, run: &Run, interval: &Interval, all: &LabelTotals) {
-        let kind = analysis::headline_time::headline_time(run, all);
+        let kind = analysis::headline_time::headline_time(all);
         self.time = kind.name();
         let now = live_snapshot::timed(run, interval, kind);
         let mut so_far = LabelTotals::default();

@@ -2,69 +2,163 @@
 //! rest of the line.
 
 use analysis::summary::{Figure, Row, Stats, Summary};
+use plan::criteria::{Criterion, Metric, SpanFilter, Stat, parse_criterion};
 use record::units;
 
-use super::text::{Columns, cut, wrap};
+use super::{
+    Detail,
+    text::{Columns, cut, wrap},
+};
 
-const HEADS: [&str; 9] = [
-    "requests", "errors", "rps", "p50", "p90", "p95", "p99", "p99.9", "max",
+const HEADS: [&str; COLUMNS] = [
+    "requests", "errors", "rps", "mean", "p50", "p90", "p95", "p99", "p99.9", "max",
 ];
-const MOST_THIN: usize = 6;
+const COLUMNS: usize = 10;
+const ERRORS: usize = 1;
+const RATE: usize = 2;
+const MEAN: usize = 3;
+const P90: usize = 5;
+const P999: usize = 8;
+const MAX: usize = 9;
+/// Columns that are dropped on a narrow terminal, in this order.
+const DROPPED: [usize; 4] = [P999, MEAN, P90, RATE];
+const MAX_THIN: usize = 6;
 const MIN_LABEL: usize = 12;
 /// Minimum width of labels. Columns are dropped to reach it.
 const GOOD_LABEL: usize = 20;
-const LEFT_OUT: [usize; 3] = [7, 4, 2];
-const RESPONSE: &str = "  response";
+/// Number of requests from which p99.9 has at least ten samples beyond it.
+const P999_SAMPLES: u64 = 10_000;
+const SERVICE: &str = "  service";
 const UNPAUSED: &str = "  without pauses";
+const FEW: &str = "too few";
+const JUDGED: char = '*';
 
-pub(super) fn render(summary: &Summary, columns: Columns) -> String {
-    let mut lines = vec![TableLine {
-        label: match &summary.run.imported_from {
-            Some(tool) => format!("by {tool}"),
-            None => "service".into(),
-        },
-        cells: HEADS.map(str::to_owned),
-    }];
-    for row in summary.request_rows() {
-        lines.push(TableLine::new(&row.text, row, row.service.as_ref()));
-        if row.response.is_some() {
-            lines.push(TableLine::times(RESPONSE, row.response.as_ref()));
-        }
+pub(super) fn render(summary: &Summary, columns: Columns, detail: Detail) -> String {
+    let lines = lines(summary, detail);
+    let mut shown = [true; COLUMNS];
+    if detail == Detail::Brief {
+        shown[MEAN] = false;
+        shown[P90] = false;
+        shown[P999] = summary.all.count >= P999_SAMPLES;
     }
-    let over_requests = [summary.iteration_rows(), summary.transactions.as_slice()];
-    for row in over_requests.into_iter().flatten() {
-        lines.push(TableLine::new(&row.called(), row, row.iteration.as_ref()));
-        if row.unpaused.is_some() {
-            lines.push(TableLine::times(UNPAUSED, row.unpaused.as_ref()));
-        }
-    }
-    let (mut text, left_out) = layout(&lines, columns);
+    let (mut text, dropped, shown) = layout(&lines, columns, shown);
     let mut foot = |line: &str| {
         text.push('\n');
         text.push_str(&wrap(line, 2, columns));
     };
-    if !left_out.is_empty() {
+    let has = |mark: &str| lines.iter().skip(1).any(|line| line.shows(mark, shown));
+    if !dropped.is_empty() {
         foot(&format!(
             "too narrow for {}: see the report, or use a wider terminal",
-            left_out.join(" and ")
+            dropped.join(" and ")
         ));
     }
-    if lines.iter().any(|line| line.label == RESPONSE) {
-        foot("service: first byte written to last byte read; response: from the intended start");
+    let is_own = summary.run.imported_from.is_none();
+    let has_response = summary.all.response.is_some() && is_own;
+    if detail == Detail::Brief {
+        if has(&JUDGED.to_string()) {
+            foot("* judged by a criterion");
+        }
+        if has(FEW) || has("?") {
+            foot("? and too few: fewer than 10 samples are beyond this percentile");
+        }
+        return text;
     }
-    if summary.run.imported_from.is_none() && summary.run.elapsed_ns > 0 {
+    if has_response {
+        foot(
+            "response: from the intended start to the last byte read; service: from the first byte written",
+        );
+    }
+    if is_own && summary.run.elapsed_ns > 0 {
         foot(&format!(
             "rps: over {}, from the start to the last completion or the end of the load",
             units::time(summary.run.elapsed_ns)
         ));
     }
-    if !summary.iteration_rows().is_empty() && summary.run.imported_from.is_none() {
+    if !summary.iteration_rows().is_empty() && is_own {
         foot("iteration: from the intended arrival to the last response");
     }
     if !summary.transactions.is_empty() {
         foot("transaction: from the due time of a group's first step to the end of its last step");
     }
+    if has(&JUDGED.to_string()) {
+        foot("* judged by a criterion");
+    }
     text + &thin(summary, columns)
+}
+
+fn lines(summary: &Summary, detail: Detail) -> Vec<TableLine> {
+    let criteria: Vec<Criterion> = summary
+        .criteria
+        .iter()
+        .filter_map(|judged| parse_criterion(&judged.text).ok())
+        .filter(|criterion| criterion.phase.is_none() && !criterion.steady)
+        .collect();
+    let mut lines = vec![TableLine {
+        label: match &summary.run.imported_from {
+            Some(tool) => format!("by {tool}"),
+            None => summary.headline_name().to_owned(),
+        },
+        cells: HEADS.map(str::to_owned),
+    }];
+    let requests = summary.request_rows();
+    for (at, row) in requests.iter().enumerate() {
+        let judged = Judging {
+            criteria: &criteria,
+            is_whole: at == 0,
+            label: &row.text,
+        };
+        let times = row.response.as_ref().or(row.service.as_ref());
+        let mut line = TableLine::new(&row.text, row, times);
+        line.mark(&judged, SpanFilter::Response);
+        lines.push(line);
+        if detail == Detail::Full && row.response.is_some() && row.service.is_some() {
+            let mut line = TableLine::times(SERVICE, row.service.as_ref());
+            line.mark_times(&judged, SpanFilter::Service);
+            lines.push(line);
+        }
+    }
+    let over_requests = [
+        (summary.iteration_rows(), SpanFilter::Iteration),
+        (summary.transactions.as_slice(), SpanFilter::Transaction),
+    ];
+    for (rows, span) in over_requests {
+        for row in rows {
+            let mut line = TableLine::new(&row.called(), row, row.iteration.as_ref());
+            let judged = Judging {
+                criteria: &criteria,
+                is_whole: rows.len() == 1,
+                label: &row.text,
+            };
+            line.mark_times(&judged, span);
+            lines.push(line);
+            if row.unpaused.is_some() {
+                lines.push(TableLine::times(UNPAUSED, row.unpaused.as_ref()));
+            }
+        }
+    }
+    lines
+}
+
+/// The criteria that a row may show figures of.
+struct Judging<'a> {
+    criteria: &'a [Criterion],
+    /// Whether the row is the one of criteria without a label.
+    is_whole: bool,
+    label: &'a str,
+}
+
+impl Judging<'_> {
+    fn metrics(&self) -> impl Iterator<Item = &Metric> {
+        let is_of = |criterion: &&Criterion| match &criterion.of {
+            Some(label) => label == self.label,
+            None => self.is_whole,
+        };
+        self.criteria
+            .iter()
+            .filter(is_of)
+            .map(|criterion| &criterion.metric)
+    }
 }
 
 fn thin(summary: &Summary, columns: Columns) -> String {
@@ -79,8 +173,8 @@ fn thin(summary: &Summary, columns: Columns) -> String {
             (!reported.is_empty()).then(|| format!("{}: {}", of.trim(), reported.join(", ")))
         };
         [
-            of("service", row.service.as_ref()),
             of("response", row.response.as_ref()),
+            of("service", row.service.as_ref()),
             of("", row.iteration.as_ref()),
             of("without pauses", row.unpaused.as_ref()),
         ]
@@ -91,10 +185,10 @@ fn thin(summary: &Summary, columns: Columns) -> String {
     }
     let head = "? fewer than 10 samples are beyond this percentile, so it may be due to chance; 95 % intervals:";
     let mut text = format!("\n{}", wrap(head, 2, columns));
-    for line in reported.iter().take(MOST_THIN) {
+    for line in reported.iter().take(MAX_THIN) {
         text.push_str(&format!("\n{}", wrap(&format!("  {line}"), 4, columns)));
     }
-    let more = reported.len().saturating_sub(MOST_THIN);
+    let more = reported.len().saturating_sub(MAX_THIN);
     if more > 0 {
         text.push_str(&format!("\n  and {more} more (see the report)"));
     }
@@ -118,7 +212,7 @@ fn intervals(stats: &Stats) -> Vec<String> {
 
 struct TableLine {
     label: String,
-    cells: [String; 9],
+    cells: [String; COLUMNS],
 }
 
 impl TableLine {
@@ -140,34 +234,89 @@ impl TableLine {
     }
 
     fn times(label: &str, stats: Option<&Stats>) -> TableLine {
-        let mut cells: [String; 9] = Default::default();
+        let mut cells: [String; COLUMNS] = Default::default();
         if let Some(stats) = stats {
+            if let Some(mean) = stats.mean_ns {
+                cells[MEAN] = units::time(mean.round() as u64);
+            }
             let figures = [stats.p50, stats.p90, stats.p95, stats.p99, stats.p999];
-            for (cell, figure) in cells[3..8].iter_mut().zip(figures) {
+            for (cell, figure) in cells[MEAN + 1..MAX].iter_mut().zip(figures) {
                 *cell = percentile(figure, stats.max);
             }
-            cells[8] = stats.max.value();
+            cells[MAX] = stats.max.value();
         }
         TableLine {
             label: label.to_owned(),
             cells,
         }
     }
+
+    /// Marks the figures that criteria judge.
+    fn mark(&mut self, judging: &Judging<'_>, span: SpanFilter) {
+        self.mark_times(judging, span);
+        for metric in judging.metrics() {
+            match metric {
+                Metric::Errors => self.mark_cell(ERRORS),
+                Metric::Rate => self.mark_cell(RATE),
+                _ => {}
+            }
+        }
+    }
+
+    fn mark_times(&mut self, judging: &Judging<'_>, span: SpanFilter) {
+        for metric in judging.metrics() {
+            let Metric::Time(of, stat) = metric else {
+                continue;
+            };
+            if *of == span
+                && let Some(column) = column(*stat)
+            {
+                self.mark_cell(column);
+            }
+        }
+    }
+
+    fn mark_cell(&mut self, column: usize) {
+        let cell = &mut self.cells[column];
+        if !cell.is_empty() && !cell.ends_with(JUDGED) {
+            cell.push(JUDGED);
+        }
+    }
+
+    fn shows(&self, mark: &str, shown: [bool; COLUMNS]) -> bool {
+        let cells = self.cells.iter().zip(shown);
+        cells
+            .filter(|(_, shown)| *shown)
+            .any(|(cell, _)| cell.contains(mark))
+    }
+}
+
+fn column(stat: Stat) -> Option<usize> {
+    let name = match stat {
+        Stat::Mean => "mean".to_owned(),
+        Stat::Max => "max".to_owned(),
+        Stat::Quantile(q) => format!("p{}", units::decimal((q * 1e6).round() / 1e4)),
+    };
+    HEADS.iter().position(|head| *head == name)
 }
 
 fn percentile(figure: Figure, max: Figure) -> String {
     let largest = max.ns.or(max.at_least_ns);
     match figure.thin {
         Some(thin) if thin.ns.is_none() && largest.is_some() && thin.at_least_ns == largest => {
-            "≥ max?".to_owned()
+            FEW.to_owned()
         }
         _ => figure.value(),
     }
 }
 
-fn layout(lines: &[TableLine], columns: Columns) -> (String, Vec<&'static str>) {
+fn layout(
+    lines: &[TableLine],
+    columns: Columns,
+    mut is_shown: [bool; COLUMNS],
+) -> (String, Vec<&'static str>, [bool; COLUMNS]) {
     let width = |text: &str| text.chars().count();
-    let widths: [usize; 9] = std::array::from_fn(|i| {
+    let widths: [usize; COLUMNS] = std::array::from_fn(|i| {
         lines
             .iter()
             .map(|line| width(&line.cells[i]))
@@ -179,17 +328,18 @@ fn layout(lines: &[TableLine], columns: Columns) -> (String, Vec<&'static str>) 
         .map(|line| width(&line.label))
         .max()
         .unwrap_or(0);
-    let mut is_shown = [true; 9];
-    let taken = |is_shown: &[bool; 9]| -> usize {
+    let taken = |is_shown: &[bool; COLUMNS]| -> usize {
         let is_shown = widths
             .iter()
             .zip(is_shown)
             .filter(|(_, is_shown)| **is_shown);
         is_shown.map(|(width, _)| width + 1).sum()
     };
-    for column in LEFT_OUT {
-        if taken(&is_shown) + labels.min(GOOD_LABEL) > columns.count() {
+    let mut dropped = Vec::new();
+    for column in DROPPED {
+        if is_shown[column] && taken(&is_shown) + labels.min(GOOD_LABEL) > columns.count() {
             is_shown[column] = false;
+            dropped.push(HEADS[column]);
         }
     }
     let room = columns.count().saturating_sub(taken(&is_shown));
@@ -204,9 +354,5 @@ fn layout(lines: &[TableLine], columns: Columns) -> (String, Vec<&'static str>) 
         text.trim_end().to_owned()
     };
     let text = lines.iter().map(render).collect::<Vec<_>>().join("\n");
-    let left_out = HEADS
-        .into_iter()
-        .zip(is_shown)
-        .filter(|(_, is_shown)| !is_shown);
-    (text, left_out.map(|(head, _)| head).collect())
+    (text, dropped, is_shown)
 }

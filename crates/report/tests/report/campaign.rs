@@ -239,7 +239,8 @@ fn services_are_reported_separately_and_repeated_stages_replace_failures() {
         mended.recommendations[..3],
         [
             "The cause of the failure of small has been fixed: large holds.".to_owned(),
-            "The cause of the failure of stress has been fixed by `lab:larger`: larger holds.".to_owned(),
+            "The cause of the failure of stress has been fixed by `lab:larger`: larger holds."
+                .to_owned(),
             format!("Proceed with `lab:larger`: all of its stages held, up to larger {rates}."),
         ]
     );

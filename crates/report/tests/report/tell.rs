@@ -85,7 +85,9 @@ fn few_samples_decide_only_clear_cases() {
     let judged = judge(&fast(100), "p99.9 < 50ms");
     let reason = judged.reason.unwrap();
     assert!(
-        reason.starts_with("100 samples are too few for a decision with 99 % confidence: needs about "),
+        reason.starts_with(
+            "100 samples are too few for a decision with 99 % confidence: needs about "
+        ),
         "{reason}"
     );
     assert_eq!(judged.measured.as_deref(), Some("2.05 ms"));
@@ -374,7 +376,11 @@ fn a_summary_fits_the_terminal_that_it_is_shown_in() {
     let run = write(&folder.0, &plan(&["p50 < 250ms", "p99 of \"POST *\" < 1s"]));
     let summary = analysis::summarise(&run);
     for (width, without) in [(100, ""), (80, "p99.9"), (72, "p90")] {
-        let text = console::summary_in(&summary, console::Columns::new(width));
+        let text = console::summary_in(
+            &summary,
+            console::Columns::new(width),
+            console::Detail::Full,
+        );
         for line in text.lines() {
             assert!(line.chars().count() <= width, "{width}: {line}");
         }

@@ -120,7 +120,8 @@ fn closed_loop_with_stalled_worker_is_invalid() {
     assert_eq!(held_up.verdict, "INVALID", "{held_up:?}");
     let reason = &held_up.reasons[0];
     assert!(
-        reason.starts_with("the hypervisor used 95.0 % of the CPU time") && reason.contains("stall p99"),
+        reason.starts_with("the hypervisor used 95.0 % of the CPU time")
+            && reason.contains("stall p99"),
         "{reason}"
     );
     let open = measurement(&stolen.run(&plan(&[]), &host));

@@ -127,12 +127,7 @@ impl Connector {
         if let Some(path) = &self.route.unix {
             return self.open_unix(path, origin, limit).await;
         }
-        let proxy = if origin.tls {
-            &self.proxies.tls
-        } else {
-            &self.proxies.plain
-        };
-        let proxy = proxy.as_ref();
+        let proxy = self.proxies.of(origin.tls, &origin.host, origin.port);
         let (host, port) = proxy.map_or((&origin.host, origin.port), |p| (&p.host, p.port));
         let asked = self.clock.now();
         let addresses: Vec<SocketAddr> = match at {

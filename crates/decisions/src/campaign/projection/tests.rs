@@ -181,7 +181,8 @@ fn nothing_is_estimated_that_was_not_measured() {
     let mut unknown = whole.clone();
     if let Some(saturation) = &mut unknown.saturation {
         saturation.first = None;
-        "The first resource to saturate is unknown. nobody tells.".clone_into(&mut saturation.sentence);
+        "The first resource to saturate is unknown. nobody tells."
+            .clone_into(&mut saturation.sentence);
     }
     let cases: Vec<(Vec<StageRow>, &str)> = vec![
         (vec![half.clone()], "no stage failed"),

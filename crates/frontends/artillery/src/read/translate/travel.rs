@@ -2,9 +2,6 @@
 
 use plan::{Proxies, Proxy, Tls};
 
-use crate::endpoints::percent_decoded;
-use url::Url;
-
 use super::Translator;
 use formats::document::Node;
 
@@ -76,25 +73,21 @@ impl Translator<'_> {
     pub(super) fn proxies(&mut self) -> Proxies {
         let plain = self.proxy("HTTP_PROXY");
         let tls = self.proxy("HTTPS_PROXY").or_else(|| plain.clone());
-        Proxies { plain, tls }
+        Proxies {
+            plain,
+            tls,
+            bypass: Vec::new(),
+        }
     }
 
     fn proxy(&mut self, name: &str) -> Option<Proxy> {
         let mut all = self.inputs.process_env.iter();
         let (_, text) = all.find(|(known, value)| known == name && !value.is_empty())?;
-        let url = Url::parse(text).ok().filter(|url| url.scheme() == "http");
-        let Some((url, host)) = url.as_ref().and_then(|url| Some((url, url.host_str()?))) else {
+        let proxy = formats::proxy::parse(text);
+        if proxy.is_none() {
             let message = format!("{name} must be a URL like http://proxy:3128");
             self.findings.problem_anywhere(message);
-            return None;
-        };
-        let password = percent_decoded(url.password().unwrap_or_default());
-        let credentials = Some((percent_decoded(url.username()), password));
-        Some(Proxy {
-            host: host.trim_matches(['[', ']']).to_owned(),
-            port: url.port().unwrap_or(80),
-            credentials: credentials
-                .filter(|(user, password)| !(user.is_empty() && password.is_empty())),
-        })
+        }
+        proxy
     }
 }
