@@ -38,7 +38,7 @@ function page(recipe: Recipe): Page {
     ...recipe,
   };
   const open = (recipe.model ?? "open") === "open";
-  const headline = !open ? "service" : recipe.iterations ? "iteration" : "response";
+  const headline = "response";
   const run = series(shape, headline);
   const sum = (values: number[]) => values.reduce((a, b) => a + b, 0);
   const [issued, ok, failed, none] = [run.points.issued, run.points.ok, run.points.failed, run.points.none].map(
@@ -64,13 +64,13 @@ function page(recipe: Recipe): Page {
         ? { "200": made.count - made.errors, ...(failed > 0 ? { "503": Math.round(failed * part) } : {}) }
         : {};
     if (none > 0) made.none = { timeout: Math.round(none * part) };
-    if (headline === "response") made.response = stats(response * (0.6 + 0.2 * i), made.count, Math.round(none * part));
+    made.response = stats(response * (0.6 + 0.2 * i), made.count, Math.round(none * part));
     run.labels.push(labelSeries(run, made.id, part, service * (0.6 + 0.2 * i)));
     return made;
   });
   const all = row(0, "request", "all requests", issued, failed + none, shape.seconds);
   all.service = issued > 0 ? stats(service, issued, none) : null;
-  if (headline === "response" && issued > 0) all.response = stats(response, issued, none);
+  if (issued > 0) all.response = stats(response, issued, none);
   all.codes = issued > none ? { "200": ok, ...(failed > 0 ? { "503": failed } : {}) } : {};
   if (none > 0) all.none = { timeout: none };
   run.labels.push(labelSeries(run, 0, 1, service));

@@ -72,6 +72,8 @@ pub enum CliCommand {
     Selftest(Selftest),
     /// Start a target, test it and show the report, offline
     Demo(Demo),
+    /// Print the version
+    Version,
     /// Print completions for your shell
     Completions(Completions),
     /// Print the manual page, or write one per command

@@ -112,6 +112,7 @@ const GROUPS: &[(&str, &[&str])] = &[
             "lab",
             "mock",
             "doctor",
+            "version",
             "selftest",
             "completions",
             "man",

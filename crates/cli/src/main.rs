@@ -107,6 +107,10 @@ fn main() -> ExitCode {
         args::CliCommand::K8s(k8s) => k8s::command(&k8s),
         args::CliCommand::Node => node::node(),
         args::CliCommand::Doctor => doctor::command(),
+        args::CliCommand::Version => {
+            log::out(concat!("loadline ", env!("CARGO_PKG_VERSION"), "\n"));
+            exit::PASS
+        }
         args::CliCommand::Demo(demo) => demo::command(&demo),
         args::CliCommand::Audit(audit) => audit::command(&audit),
         args::CliCommand::Selftest(selftest) => selftest::command(&selftest),

@@ -92,6 +92,9 @@ pub fn detect<'r>(
     let file = FileSample::new(path, text);
     let found = readers.iter().find(|reader| reader.detects(&file));
     found.copied().ok_or_else(|| {
+        if let Some(advice) = foreign(&file) {
+            return format!("{}: {advice}", path.display());
+        }
         let known: Vec<&str> = readers.iter().map(|reader| reader.reads()).collect();
         format!(
             "{}: not a supported test file: {}",
@@ -99,6 +102,56 @@ pub fn detect<'r>(
             known.join(", ")
         )
     })
+}
+
+/// Says what to do with a file of a tool that no reader supports.
+fn foreign(file: &FileSample<'_>) -> Option<&'static str> {
+    let has = |key: &str| file.root().is_some_and(|root| root.get(key).is_some());
+    let is_module = file.has_suffix(&["js", "mjs", "ts"]);
+    if is_module && file.text.contains("k6/") {
+        return Some(
+            "this is a k6 script, which cannot be run yet: record its requests as a HAR file and use `loadline init FILE.har`",
+        );
+    }
+    if is_module {
+        return Some(
+            "this is JavaScript: name the test file that uses it, or use `loadline init` with a HAR file or an OpenAPI document",
+        );
+    }
+    if file.has_suffix(&["jmx"]) || file.text.contains("<jmeterTestPlan") {
+        return Some(
+            "this is a JMeter plan, which cannot be run: record its requests as a HAR file and use `loadline init FILE.har`",
+        );
+    }
+    let is_postman = file
+        .root()
+        .and_then(|root| root.get("info"))
+        .is_some_and(|info| {
+            info.get("_postman_id").is_some()
+                || info
+                    .get("schema")
+                    .is_some_and(|node| node.text().contains("getpostman.com"))
+        });
+    if is_postman {
+        return Some(
+            "this is a Postman collection, which cannot be run: export its requests as cURL commands or OpenAPI and use `loadline init FILE`",
+        );
+    }
+    if has("swagger") {
+        return Some(
+            "this is a Swagger 2 document: convert it to OpenAPI 3, for example with `npx swagger2openapi`, and use `loadline init FILE`",
+        );
+    }
+    if has("openapi") {
+        return Some(
+            "this is an OpenAPI document: use `loadline init FILE` to write a plan from it",
+        );
+    }
+    let is_har = file
+        .root()
+        .and_then(|root| root.get("log"))
+        .is_some_and(|log| log.get("entries").is_some());
+    is_har.then_some("this is a HAR file: use `loadline init FILE` to write a plan from it")
 }
 
 pub fn load(inputs: &Inputs, readers: &[&dyn TestFileReader]) -> Result<Plan, LoadErrors> {

@@ -41,10 +41,12 @@ export function arrivals(page: Page): Drawing | null {
 }
 
 /**
- * Planned arrivals are planned requests if the schedule sets the intended start of every request.
+ * Planned arrivals are planned requests if every iteration was one request.
  */
 function oneEach(page: Page): boolean {
-  return page.summary.all.response !== null && any(page.series.points.due);
+  const { all, iterations } = page.summary;
+  const ended = iterations.reduce((sum, row) => sum + row.count, 0);
+  return (iterations.length === 0 || ended === all.count) && any(page.series.points.due);
 }
 
 /** Results of requests, stacked. A response that a check refuses is a failure with any status. */

@@ -115,7 +115,7 @@ export class Endpoints implements Section {
         const meaning = tool
           ? tool
           : mixed
-            ? "response time if the schedule set every start, otherwise service time"
+            ? "response time; service time where only that is known"
             : time
               ? MEANING[time]
               : "";

@@ -16,8 +16,6 @@ import { muted, type Section, section } from "./section";
 const MEANING = {
   response:
     "Response time: from the due time of a request to its last byte. Dotted: service time, from its first byte written.",
-  iteration:
-    "Iteration: from the intended arrival of a virtual user to its last response. Dotted: service time of single requests.",
   service:
     "Service time: from the first byte written to the last byte read. Each connection sees a stall of the server only once.",
 };
@@ -34,7 +32,8 @@ export function latency(env: Env): Section {
     "latency",
     "Latency over time",
     (page) => {
-      if (page.summary.all.count === 0) return { above: [muted("No request has ended, so there is no latency to show.")] };
+      if (page.summary.all.count === 0)
+        return { above: [muted("No request has ended, so there is no latency to show.")] };
       const tool = page.summary.run.imported_from;
       const meaning = tool ? `Times are as measured by ${tool}.` : MEANING[headline(page.summary)];
       const { steady } = page.summary;

@@ -88,8 +88,8 @@ export function spansRequests(row: Row): boolean {
 }
 
 /**
- * The time a row is judged by: iteration or transaction; response if the schedule set every start;
- * otherwise service time.
+ * The time a row is judged by: iteration or transaction; response; or service, if another tool
+ * measured only that.
  */
 export function rowTime(row: Row): { kind: TimeKind; stats: Stats } | null {
   if (row.iteration) return { kind: "iteration", stats: row.iteration };
@@ -98,8 +98,6 @@ export function rowTime(row: Row): { kind: TimeKind; stats: Stats } | null {
 }
 
 /** The headline time of the run, drawn as solid lines. */
-export function headline(summary: Summary): TimeKind {
-  if (summary.all.response) return "response";
-  if (summary.run.imported_from) return "service";
-  return summary.run.model === "open" && summary.iterations.length > 0 ? "iteration" : "service";
+export function headline(summary: Summary): "response" | "service" {
+  return summary.all.service && !summary.all.response ? "service" : "response";
 }

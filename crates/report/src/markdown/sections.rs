@@ -178,31 +178,19 @@ pub fn endpoints(summary: &Summary) -> String {
             table.row(cells(&name, row, row.unpaused.as_ref()));
         }
     }
-    let some = summary.labels.iter().any(|row| row.response.is_some());
-    let mixed = some && summary.all.response.is_none();
     for row in summary.request_rows() {
-        let mark = if mixed && row.response.is_some() {
-            " (response time)"
-        } else {
-            ""
-        };
-        table.row(cells(
-            &format!("{}{mark}", row.text),
-            row,
-            row.response.as_ref().or(row.service.as_ref()),
-        ));
+        let times = row.response.as_ref().or(row.service.as_ref());
+        table.row(cells(&row.text, row, times));
     }
     if let Some(tool) = &summary.run.imported_from {
         let meaning =
             format!("Percentiles are as reported by {tool}; – means that the tool reported none.");
         return section("Endpoints", &format!("{table}\n{meaning}"));
     }
-    let which = if summary.all.response.is_some() {
-        "Percentiles are response times, from the intended start of a request to the last byte of its response."
-    } else if mixed {
-        "Percentiles are service times, from the first byte written to the last byte read, unless marked as response times, which begin at the intended start of a request. Percentiles of iterations cover the time from the intended arrival to the last response."
+    let iterations = if summary.iteration_rows().is_empty() {
+        ""
     } else {
-        "Percentiles are service times, from the first byte written to the last byte read. Percentiles of iterations cover the time from the intended arrival to the last response."
+        " Percentiles of iterations cover the time from the intended arrival to the last response."
     };
     let transactions = if summary.transactions.is_empty() {
         ""
@@ -212,7 +200,7 @@ pub fn endpoints(summary: &Summary) -> String {
     section(
         "Endpoints",
         &format!(
-            "{table}\n{which}{transactions} A request without a response ranks above all others. ? marks a percentile with fewer than ten samples beyond it. It may be due to chance and is shown with its 95 % interval. {}",
+            "{table}\nPercentiles are response times, from the intended start of a request to the last byte of its response.{iterations}{transactions} A request without a response ranks above all others. ? marks a percentile with fewer than ten samples beyond it. It may be due to chance and is shown with its 95 % interval. {}",
             rates_are(summary)
         ),
     )
