@@ -205,7 +205,7 @@ fn labels(model: &ScreenModel, room: usize) -> Vec<StyledLine> {
         let [count, per_second, errors, p95] = cells;
         format!("{count:>12}{per_second:>10}{errors:>10}{p95:>12}")
     };
-    let heads = figures(["requests", "now /s", "errors", "service p95"]);
+    let heads = figures(["requests", "now /s", "errors", "p95"]);
     let width = room.saturating_sub(heads.chars().count() + 1);
     let mut lines = vec![vec![(
         TextStyle::Key,

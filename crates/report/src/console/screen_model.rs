@@ -3,11 +3,12 @@
 use crate::nodes;
 use measure::{
     Interval, Label, LabelId, TimeKind, TimeSpan,
-    label::{self, LabelGroup, Role},
+    label::{self, Role},
 };
 
 use record::{LabelTotals, Run};
 
+use analysis::headline_time::headline_time;
 use analysis::{
     figures::{self, Sampled},
     live_snapshot,
@@ -83,7 +84,7 @@ impl ScreenModel {
             load: manifest.load.text.clone(),
             end_ns: manifest.load.end_ns,
             planned: manifest.load.planned,
-            time: TimeKind::Service.name(),
+            time: TimeKind::Response.name(),
             ..ScreenModel::default()
         }
     }
@@ -113,24 +114,16 @@ impl ScreenModel {
     }
 
     fn times(&mut self, run: &Run, interval: &Interval, all: &LabelTotals) {
-        let kind = analysis::headline_time::headline_time(all);
+        let kind = headline_time(all);
         self.time = kind.name();
         let now = live_snapshot::timed(run, interval, kind);
-        let mut so_far = LabelTotals::default();
-        if kind == TimeKind::Iteration {
-            for label in run.labels_of(LabelGroup::Iteration) {
-                so_far.add(&run.totals.label(label.id));
-            }
-        } else {
-            so_far.add(all);
-        }
         let now = Sampled::from_totals(&now, kind);
         let quantile = |q| now.quantile(q);
         self.now = quantile(0.5)
             .zip(quantile(0.95))
             .zip(quantile(0.99).zip(quantile(1.0)))
             .map(|((p50, p95), (p99, max))| [p50, p95, p99, max]);
-        let stats = Sampled::from_totals(&so_far, kind).stats();
+        let stats = Sampled::from_totals(all, kind).stats();
         self.so_far = stats.map(|stats| [stats.p50, stats.p95, stats.p99, stats.max]);
     }
 
@@ -180,7 +173,7 @@ fn busiest(run: &Run, interval: &Interval) -> Vec<Busy> {
             count,
             per_second: per_second(now, interval.span),
             errors: part.slot.counters.errors(),
-            p95: Sampled::from_totals(&part, TimeKind::Service)
+            p95: Sampled::from_totals(&part, headline_time(&part))
                 .stats()
                 .map(|stats| stats.p95),
         }

@@ -236,7 +236,8 @@ impl TableLine {
     fn times(label: &str, stats: Option<&Stats>) -> TableLine {
         let mut cells: [String; COLUMNS] = Default::default();
         if let Some(stats) = stats {
-            if let Some(mean) = stats.mean_ns {
+            // The mean of the answered requests alone would hide those without an answer.
+            if let Some(mean) = stats.mean_ns.filter(|_| stats.unanswered == 0) {
                 cells[MEAN] = units::time(mean.round() as u64);
             }
             let figures = [stats.p50, stats.p90, stats.p95, stats.p99, stats.p999];

@@ -360,13 +360,17 @@ fn iteration_has_times_with_and_without_pauses() {
         "{text}"
     );
     let key_figures = analysis::conclusions::headline(&page.summary).key_figures;
-    let p50 = key_figures
-        .iter()
-        .find(|figure| figure.name == "p50")
-        .unwrap();
-    assert_eq!(
-        p50.note.as_deref(),
-        Some("iteration time of checkout; 3.30 ms without pauses")
+    let named = |name: &str| {
+        key_figures
+            .iter()
+            .find(|figure| figure.name == name)
+            .unwrap()
+    };
+    assert_eq!(named("p50").note.as_deref(), Some("response time"));
+    let note = named("iteration p95").note.clone().unwrap();
+    assert!(
+        note.starts_with("checkout; 3.49 ms? without pauses"),
+        "{note}"
     );
 }
 
@@ -375,7 +379,7 @@ fn a_summary_fits_the_terminal_that_it_is_shown_in() {
     let folder = Folder::new();
     let run = write(&folder.0, &plan(&["p50 < 250ms", "p99 of \"POST *\" < 1s"]));
     let summary = analysis::summarise(&run);
-    for (width, without) in [(100, ""), (80, "p99.9"), (72, "p90")] {
+    for (width, without) in [(100, ""), (80, "mean"), (72, "p90")] {
         let text = console::summary_in(
             &summary,
             console::Columns::new(width),
@@ -394,7 +398,7 @@ fn a_summary_fits_the_terminal_that_it_is_shown_in() {
         );
         let heads = text
             .lines()
-            .find(|line| line.starts_with("service "))
+            .find(|line| line.starts_with("response time "))
             .unwrap();
         assert!(
             heads.contains(" p50 ") && heads.contains(" p99 ") && heads.ends_with(" max"),
