@@ -286,7 +286,7 @@ mod tests {
             ("confirmed", 750),
             ("in_time", 750),
         ];
-        assert!(joined(&all).starts_with("load: sustained, "));
+        assert!(joined(&all).starts_with("load: sustained; "));
     }
 
     #[test]

@@ -236,9 +236,7 @@ fn criterion_holds_if_generator_could_not_change_it() {
     );
     assert_eq!(
         reported[1].as_deref(),
-        Some(
-            "generator errors could have changed this result: up to  requests may be wrong3.06 ms"
-        )
+        Some("generator errors could have changed this result: times may be off by up to 3.06 ms")
     );
     let summary = analysis::summarise(&HEALTHY.run(&plan(&criteria), &HostSample::default()));
     assert!(

@@ -178,7 +178,7 @@ fn phases_that_are_skipped_or_wrong() {
     assert_eq!(
         lines(&errors(&config("phases: []"))),
         [
-            "test.yml:2:3: no phase has arrivals: add a rate: add `arrivalRate` or `arrivalCount` to at least one phase"
+            "test.yml:2:3: no phase has arrivals: add `arrivalRate` or `arrivalCount` to at least one phase"
         ]
     );
     let plan = plan(&config(
@@ -351,7 +351,7 @@ fn plugins_that_may_be_there() {
     assert!(
         notes
             .iter()
-            .any(|note| note.contains("4:3: `ensure` has no effect without its entry")),
+            .any(|note| note.contains("4:3: `ensure` has no effect without an entry")),
         "{notes:?}"
     );
 }
