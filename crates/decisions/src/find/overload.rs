@@ -42,12 +42,12 @@ pub(super) fn describe(
         (_, unbounded) if keeps_up => {
             let above = unbounded.map_or_else(String::new, |above| format!("; far above, {above}"));
             // The failed criterion may concern a metric of the server or the generator.
-            let rises = if is_late(nearest, slos) {
-                "latency rises but "
+            let (rises, but) = if is_late(nearest, slos) {
+                ("latency rises, ", "and")
             } else {
-                ""
+                ("", "but")
             };
-            format!("{rises}the service keeps up, but {fails} at {level}{above}")
+            format!("{rises}the service keeps up, {but} {fails} at {level}{above}")
         }
         _ => format!("{fails} at {level}"),
     })

@@ -103,7 +103,7 @@ fn a_resource_is_named_where_it_was_seen_at_its_limit() {
 #[test]
 fn a_service_that_answers_what_comes_keeps_up_whatever_it_takes() {
     let nearest = row(420.0, 421.0, 420.0, [0.02, 0.0]);
-    let alone = "latency rises but the service keeps up, but `p99 < 200ms` is 240 ms at 420/s";
+    let alone = "latency rises, the service keeps up, and `p99 < 200ms` is 240 ms at 420/s";
     assert_eq!(text(std::slice::from_ref(&nearest)), alone);
     let [_, far] = overloaded();
     let farther = row(840.0, 840.0, 425.0, [0.9, 0.0]);
@@ -188,7 +188,7 @@ fn a_service_is_not_blamed_for_the_tests_own_connections() {
     (rows[0].wait, rows[0].service) = (Some(180_000_000), Some(52_000_000));
     let reported = described(&rows, &held, &SLOS);
     assert!(
-        reported.contains("one of the test's own connections"),
+        reported.contains("a free connection of the test"),
         "{reported}"
     );
     rows[0].service = Some(120_000_000);
