@@ -90,7 +90,7 @@ pub(crate) fn despite_the_generator(
             Some(true) => "this result does not depend on generator errors".to_owned(),
             Some(false) if matches!(criterion.metric, Metric::Time(..)) && off_ns > LATE_NS => {
                 format!(
-                    "generator errors could have changed this result: up to {} requests may be wrong",
+                    "generator errors could have changed this result: times may be off by up to {}",
                     units::time(off_ns)
                 )
             }

@@ -120,7 +120,8 @@ fn closed_loop_with_stalled_worker_is_invalid() {
     assert_eq!(held_up.verdict, "INVALID", "{held_up:?}");
     let reason = &held_up.reasons[0];
     assert!(
-        reason.starts_with("the hypervisor used 95.0 % of the CPU time") && reason.contains("stall p99"),
+        reason.starts_with("the hypervisor used 95.0 % of the CPU time")
+            && reason.contains("stall p99"),
         "{reason}"
     );
     let open = measurement(&stolen.run(&plan(&[]), &host));
@@ -235,9 +236,7 @@ fn criterion_holds_if_generator_could_not_change_it() {
     );
     assert_eq!(
         reported[1].as_deref(),
-        Some(
-            "generator errors could have changed this result: up to  requests may be wrong3.06 ms"
-        )
+        Some("generator errors could have changed this result: times may be off by up to 3.06 ms")
     );
     let summary = analysis::summarise(&HEALTHY.run(&plan(&criteria), &HostSample::default()));
     assert!(
