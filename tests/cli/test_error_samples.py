@@ -56,7 +56,7 @@ def test_error_sample_shows_expected_and_actual_values(loadline, browser) -> Non
     assert '"error": "‹reason›"' in pay["body"]
     assert errors["check json"]["first"]["mismatches"] == ["$.left is 3, expected 7"]
     # No check reads this body. Its truncated last word could be a secret, so it is omitted.
-    assert errors["status 503"]["first"]["body"] == "the pool is exhausted … 3000 bytes more"
+    assert errors["status 503"]["first"]["body"] == "the pool is exhausted … 3000 more bytes"
     labels = {row["id"]: row["text"] for row in json.loads((folder / "summary.json").read_text())["labels"]}
     for row in errors.values():
         assert sum(part["count"] for part in row["by_label"]) == row["count"]

@@ -56,6 +56,6 @@ fn push_body(out: &mut String, mark: char, body: &[u8]) {
         let _ = writeln!(out, "{mark} {line}");
     }
     if body.len() > MOST {
-        let _ = writeln!(out, "{mark} … {} bytes more", body.len() - MOST);
+        let _ = writeln!(out, "{mark} … {} more bytes", body.len() - MOST);
     }
 }

@@ -168,7 +168,7 @@ mod tests {
         let rendered = known.render(&text, |text| text, 26, 0);
         assert_eq!(
             rendered.as_deref(),
-            Some("the token is ‹token› … 14 bytes more")
+            Some("the token is ‹token› … 14 more bytes")
         );
         let known = values(&[("aaaa", "a")]);
         let text = "a".repeat(LOOKED_AT) + "b";

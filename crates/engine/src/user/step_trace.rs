@@ -276,13 +276,13 @@ mod tests {
     #[test]
     fn excerpt_ends_with_a_whole_word() {
         assert_eq!(excerpt(" short ", 10, 0), "short");
-        assert_eq!(excerpt("one two three", 9, 0), "one two … 5 bytes more");
-        assert_eq!(excerpt("one two", 9, 4), "one … 7 bytes more");
+        assert_eq!(excerpt("one two three", 9, 0), "one two … 5 more bytes");
+        assert_eq!(excerpt("one two", 9, 4), "one … 7 more bytes");
         assert_eq!(
             excerpt("{\"token\":\"s3cr3t\"}", 14, 0),
-            "{\"token\":\" … 8 bytes more"
+            "{\"token\":\" … 8 more bytes"
         );
-        assert_eq!(excerpt("s3cr3ts3cr3t", 6, 0), "… 12 bytes more");
-        assert_eq!(excerpt("ää ää", 4, 0), "… 9 bytes more");
+        assert_eq!(excerpt("s3cr3ts3cr3t", 6, 0), "… 12 more bytes");
+        assert_eq!(excerpt("ää ää", 4, 0), "… 9 more bytes");
     }
 }
