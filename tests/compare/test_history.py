@@ -134,11 +134,11 @@ def test_unwritable_index_gives_a_warning(loadline, shop):
     runs_of(loadline).mkdir(parents=True)
     (runs_of(loadline) / "history.sqlite").mkdir()
     ran = shop()
-    assert ran.stderr.count("warning: the index of runs") == 1
+    assert ran.stderr.count("warning: cannot update the index of runs") == 1
     listing = loadline("list")
     assert listing.returncode == 0
     assert "1 run;" in listing.stdout
-    assert "warning: the index of runs" in listing.stderr
+    assert "warning: cannot update the index of runs" in listing.stderr
 
 
 def test_concurrent_runs_are_all_indexed(loadline, shop):
@@ -244,7 +244,7 @@ def test_runs_that_cannot_be_compared_are_excluded_with_reasons(loadline, shop):
     ran = loadline("history", "p50", "--last", "12")
     assert "not counted: 1 run, its measurement is INVALID: copied-003" in ran.stdout
     text = " ".join(ran.stdout.split())
-    assert "not counted: 2 runs, another load: open, 1/s, not open, 40/s" in text
+    assert "not counted: 2 runs, different load: open, 1/s, expected open, 40/s" in text
     assert "9 runs, one level" in ran.stdout
     assert "11 runs, one level" in loadline("history", "p50", "--last", "12", "--anyway").stdout
 
@@ -252,13 +252,13 @@ def test_runs_that_cannot_be_compared_are_excluded_with_reasons(loadline, shop):
 WRONG = [
     (("history", "p50 of"), "FIGURE"),
     (("history", "unsent"), "only times, errors and rate of runs can be compared"),
-    (("history", 'p50 of "GET /nowhere"'), "no run that counts has"),
-    (("history", "p98"), "the index has p50, p90, p95"),
+    (("history", 'p50 of "GET /nowhere"'), "no usable run has"),
+    (("history", "p98"), "the index contains p50, p90, p95"),
     (("history", "p50", "--margin", "5"), "--margin"),
     (("history", "p50", "--tag", "nobody"), "has the tag `nobody`"),
-    (("list", "--name", "nobody"), "the names shop"),
+    (("list", "--name", "nobody"), "existing names: shop"),
     (("list", "--last", "0"), "--last 0"),
-    (("list", "--runs", "nowhere"), "there is no such folder"),
+    (("list", "--runs", "nowhere"), "no such folder"),
 ]
 
 
@@ -274,6 +274,6 @@ def test_history_bad_input_is_one_line(loadline, shop):
 def test_list_without_runs_creates_no_files(loadline):
     ran = loadline("list")
     assert ran.returncode == 2
-    assert "make one with `loadline run`" in ran.stderr
+    assert "create one with `loadline run`" in ran.stderr
     assert not (loadline.folder / ".loadline").exists()
     assert subprocess.run(["ls", loadline.folder], capture_output=True, text=True).stdout == ""

@@ -93,7 +93,7 @@ fn none(which: &args::Which, all: &[IndexedRun], folder: &std::path::Path) -> St
     let names = list(all.iter().map(|run| run.name.as_str()).collect());
     let tags = if tags.is_empty() { "none" } else { &tags };
     format!(
-        "no run in {} has {}: existing tags are {tags}, existing names are {names}",
+        "no run in {} has {} (existing tags: {tags}; existing names: {names})",
         folder.display(),
         wanted.join(" and ")
     )
