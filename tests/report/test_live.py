@@ -294,12 +294,12 @@ def test_live_tabs_of_errors_and_log_keep_their_scroll_position(watched) -> None
     assert '$.ok is false, expected true, answered {"error": "db deadlock"}' in answered
     assert "end" not in answered.split("answered")[1]
     assert "0:31.0" in row
- more    assert page.get_by_text("7 kinds are not shown.").is_visible()
+    assert page.get_by_text("7 more kinds are not shown.").is_visible()
     tabs.first.focus()
     page.keyboard.press("ArrowRight")
     assert tabs.nth(1).get_attribute("aria-selected") == "true"
     panel = page.get_by_role("tabpanel", name="Log")
- more    assert page.get_by_text("1,200 older lines are not shown.").is_visible() or panel.evaluate("p => p.scrollTop") > 0
+    assert page.get_by_text("1,200 more lines are not shown.").is_visible() or panel.evaluate("p => p.scrollTop") > 0
     # The log follows its end until the user scrolls up.
     at_end = "p => p.scrollTop + p.clientHeight >= p.scrollHeight - 4"
     assert panel.evaluate(at_end)

@@ -126,7 +126,7 @@ function lines(entries: LogLine[], more: number): Child[] {
   const items = entries.map(({ at_ns, kind, text }) =>
     h("li", { "data-kind": kind }, h("time", {}, clock(at_ns)), h("b", {}, kind), h("span", {}, text)),
   );
-  return [leftOut(more, "older lines"), h("ol", { class: "log" }, ...items)];
+  return [leftOut(more, "lines"), h("ol", { class: "log" }, ...items)];
 }
 
 function leftOut(more: number, what: string): Child {

@@ -6,7 +6,10 @@ import { type Section, section } from "./section";
 
 const TERMS: [string, string][] = [
   ["lateness", "Time from when something was due until a worker handled it. This is the generator's own delay."],
-  ["wait", "Time from when a worker handled the request to its first byte written: waiting for a free connection, DNS, connecting, TLS."],
+  [
+    "wait",
+    "Time from when a worker handled the request to its first byte written: waiting for a free connection, DNS, connecting, TLS.",
+  ],
   ["service time", "Time from the first byte written to the last byte read, spent by the network and the server."],
   [
     "response time",

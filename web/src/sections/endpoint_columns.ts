@@ -33,7 +33,13 @@ const PERCENTILES: [Percentile, string][] = [
 export function columns(service: boolean): EndpointColumn[] {
   const all: EndpointColumn[] = [
     number("count", "requests", (row) => row.count, count),
-    number("rate", "req/s", (row) => row.per_second, rate, "averaged over the time from the start to the last completion"),
+    number(
+      "rate",
+      "req/s",
+      (row) => row.per_second,
+      rate,
+      "averaged over the time from the start to the last completion",
+    ),
     {
       ...number("errors", "errors", (row) => row.errors, count),
       cell: (row) => (row.errors > 0 ? h("span", { class: "bad-text" }, count(row.errors)) : "0"),
@@ -83,7 +89,11 @@ function cell(value: Figure | null | undefined): Child {
   const interval = bounds(value.thin);
   return h(
     "span",
-    { class: "thin", title: "fewer than ten samples are beyond this percentile, so it may be due to chance; shown with its 95 % interval" },
+    {
+      class: "thin",
+      title:
+        "fewer than ten samples are beyond this percentile, so it may be due to chance; shown with its 95 % interval",
+    },
     thin(value.thin),
     interval ? h("span", { class: "sub" }, interval) : null,
   );
