@@ -391,7 +391,7 @@ mod tests {
         assert!(
             words("a $(b)")
                 .unwrap_err()
-                .starts_with("1:4: a command inside")
+                .starts_with("1:4: nested commands are not run")
         );
         assert!(words("a ^\"b^\"").unwrap_err().contains("cURL (bash)"));
     }

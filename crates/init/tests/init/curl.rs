@@ -469,7 +469,7 @@ fn addresses_and_certificates_are_the_plans() {
         .unwrap()
         .text("p.yml");
     assert!(!text.contains("ca:"), "{text}");
-    assert!(text.contains("# --cacert is left out"), "{text}");
+    assert!(text.contains("# --cacert is omitted"), "{text}");
     for (line, reason) in [
         (
             "curl http://a/ --cacert a\ncurl http://a/ --cacert b",
