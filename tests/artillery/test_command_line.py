@@ -81,7 +81,7 @@ def test_payload_flag_sets_the_csv_file(loadline, server):
         (["--tags", ",".join(f"t:{i}" for i in range(11))], 1, "A maximum of 10 tags is supported\n", ""),
         (["--name", "n", "--note", "why not"], 0, "", "note: why not"),
         (["--record"], 7, None, "Error: API key is required to record test results to Artillery Cloud\n"),
-        (["--record", "--key", "a-key"], 0, "", "--record has no effect: results are not sent to other services"),
+        (["--record", "--key", "a-key"], 0, "", "--record has no effect: results are not uploaded, but stay in Loadline's record"),
         (["--overrides", "{bad"], 1, "", "--overrides:1:2: this is not JSON"),
         (["--variables", "5"], 1, "", "--variables:1:1: `5` is not a JSON object"),
         (["-e", "nowhere"], 0, "WARNING: environment nowhere is set but is not defined in the script\n", ""),
@@ -126,7 +126,7 @@ def test_validation_error_has_its_place(loadline):
     )
     run = loadline("artillery", "run", script)
     assert run.stdout.endswith('Scenario validation error: "scenarios[0].flow[0]" must have 1 key\n')
-    assert f'{script}:3:13: "scenarios[0].flow[0]" must have 1 key (a step does one thing' in run.stderr
+    assert f'{script}:3:13: "scenarios[0].flow[0]" must have 1 key (a step can have only one action' in run.stderr
 
 
 def test_environment_sets_plugins_and_disables_checks(loadline, server):
@@ -233,7 +233,7 @@ def test_file_that_is_not_a_report_is_refused(loadline, text, words):
 def test_unwritable_report_page_is_refused(loadline):
     own = loadline.write("own.json", (GOLDEN / "refused.json").read_text())
     over = loadline("artillery", "report", "own.json", "-o", "./own.json")
-    assert (over.returncode, "name another file" in over.stderr) == (1, True), over.stderr
+    assert (over.returncode, "choose another file" in over.stderr) == (1, True), over.stderr
     assert own.read_text() == (GOLDEN / "refused.json").read_text()
     run = loadline("artillery", "report", GOLDEN / "refused.json", "-o", "none/page.html")
     assert (run.returncode, run.stdout) == (1, "")

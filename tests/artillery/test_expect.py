@@ -299,8 +299,8 @@ def test_expect_unknown_check_is_reported_and_ignored(loadline):
     ("check", "words"),
     [
         ('{ jmespath: "id[" }', "`id[` is not a JMESPath"),
-        ("{ headerEquals: x-a }", "`headerEquals` is a list of a header's name and its value"),
-        ("{ equals: 5 }", "`equals` is a list of values"),
+        ("{ headerEquals: x-a }", "`headerEquals` must be a list of a header name and its value"),
+        ("{ equals: 5 }", "`equals` must be a list of values"),
         ('{ matchesRegexp: "(" }', "`(` is not a regular expression"),
     ],
 )

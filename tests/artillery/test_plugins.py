@@ -50,7 +50,7 @@ def test_report_prints_the_checks_again(loadline):
     ours = run(loadline, CHECKS)
     again = loadline("report", "last").stdout
     assert ours.stdout.split("Checks:\n")[1] in again
-    assert "arrivalRate: 900 for 60 s: 54,005 arrivals there, 54,000 here" in again.split("Other than in Artillery")[1]
+    assert "arrivalRate: 900 for 60 s: 54,005 arrivals there, 54,000 here" in again.split("Differences from Artillery")[1]
 
 
 def test_quiet_prints_the_checks_only(loadline):

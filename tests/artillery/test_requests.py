@@ -199,6 +199,6 @@ def test_refused_engine_suggests_scenario_name(loadline):
     scenarios = "scenarios: [ { name: sock, engine: ws, flow: [ { send: x } ] }, { name: web page, flow: [ { get: { url: / } } ] } ]"
     with fake_servers.RecordingServer() as peer:
         done, _ = run(loadline, peer.url, scenarios, code=1)
-        assert "run another one alone with `--scenario-name 'web page'`" in done.stderr
+        assert "run only another scenario with `--scenario-name 'web page'`" in done.stderr
         assert loadline("artillery", "run", "-q", "s.yml", "--scenario-name", "web page").returncode == 0
     assert peer.lines == ["GET /"]

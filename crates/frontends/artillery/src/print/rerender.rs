@@ -254,7 +254,10 @@ mod tests {
         for (text, reason) in [
             ("", ":1:0: this is not JSON: EOF while parsing a value"),
             ("{\n  \"a\": }", ":2:8: this is not JSON: expected value"),
-            ("[]", ": this is not an Artillery report: the file is not a JSON object"),
+            (
+                "[]",
+                ": this is not an Artillery report: the file is not a JSON object",
+            ),
             (
                 "{}",
                 ": this is not an Artillery report: `aggregate` is missing",

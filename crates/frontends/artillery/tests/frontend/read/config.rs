@@ -171,12 +171,14 @@ fn phases_that_are_skipped_or_wrong() {
     }
     assert_eq!(
         lines(&errors(&config("phases: [ 5 ]"))),
-        ["test.yml:3:13: a phase must be a mapping like { duration: 60, arrivalRate: 5 }, not a number"]
+        [
+            "test.yml:3:13: a phase must be a mapping like { duration: 60, arrivalRate: 5 }, not a number"
+        ]
     );
     assert_eq!(
         lines(&errors(&config("phases: []"))),
         [
-            "test.yml:2:3: no phase has arrivals: add a rate: add `arrivalRate` or `arrivalCount` to at least one phase"
+            "test.yml:2:3: no phase has arrivals: add `arrivalRate` or `arrivalCount` to at least one phase"
         ]
     );
     let plan = plan(&config(
@@ -337,7 +339,9 @@ fn plugins_that_may_be_there() {
     let notes = notes(&plan);
     assert_eq!(notes.len(), 5, "{notes:?}");
     assert!(notes.iter().any(|note| {
-        note.ends_with("the plugin `publish-metrics` has no effect: results are not sent to other services")
+        note.ends_with(
+            "the plugin `publish-metrics` has no effect: results are not sent to other services",
+        )
     }));
     assert!(
         notes
@@ -347,7 +351,7 @@ fn plugins_that_may_be_there() {
     assert!(
         notes
             .iter()
-            .any(|note| note.contains("4:3: `ensure` has no effect without its entry")),
+            .any(|note| note.contains("4:3: `ensure` has no effect without an entry")),
         "{notes:?}"
     );
 }

@@ -140,11 +140,11 @@ fn invalid_expectation_is_refused() {
         ),
         (
             "{ headerEquals: [a] }",
-            "4:48: `headerEquals` is a list of a header's name and its value",
+            "4:48: `headerEquals` must be a list of a header name and its value",
         ),
         (
             "{ equals: a }",
-            "4:42: `equals` is a list of values that are to be the same",
+            "4:42: `equals` must be a list of values that should be equal",
         ),
         (
             "{ matchesRegexp: '(' }",

@@ -179,7 +179,7 @@ scenarios:
     let reported = notes(&plan);
     assert!(
         reported.iter().any(|note| note
-            .starts_with("7:11: {{ captured }} is not known when Artillery reads `config`")),
+            .starts_with("7:11: {{ captured }} is not available when Artillery reads `config`")),
         "{reported:?}"
     );
     assert_eq!(ok(inputs.clone()).variables, plan.variables);

@@ -28,7 +28,7 @@ fn every_refusal_has_its_place_and_a_way_out() {
         ),
         (
             flow("- get: { url: /, capture: { json: $.a, as: x } }\n- post: { url: /, formData: { a: { fromFile: '{{ x }}' } } }"),
-            "5:52: `x` is captured from an answer, which must not choose a file of this machine",
+            "5:52: `x` is captured from a response, which must not choose a file on this machine",
         ),
         (flow("- get: { url: /, beforeRequest: x }"), "4:24: `beforeRequest` is not supported"),
         (
@@ -40,23 +40,23 @@ fn every_refusal_has_its_place_and_a_way_out() {
         (flow("- head: /"), "4:15: `head` must be a mapping like { url: / }, not text"),
         (flow("- get: { url: /, headers: { 'a b': 1 } }"), "4:35: `a b` is not a header name"),
         (flow("- get: { url: /, headers: { a: null } }"), "4:38: the header `a` must be text, not nothing"),
-        (config("processor: ./x.js"), "3:14: `processor: ./x.js` is not there"),
+        (config("processor: ./x.js"), "3:14: `processor: ./x.js` does not exist"),
         (
             config("plugins: { hls: {} }"),
             "3:14: the plugin `hls` is not supported: video streams are not supported",
         ),
         (config("tls: { ca: x }"), "3:14: `tls.ca` is neither PEM text nor a PEM file: x: no such file"),
-        (config("tls: { pfx: x }"), "3:10: `pfx` is not supported: unpack it"),
+        (config("tls: { pfx: x }"), "3:10: `pfx` is not supported: unpack the file"),
         (config("tls: { cert: '-----BEGIN' }"), "3:16: `tls.cert` without `tls.key`"),
         (
             config("http: { cookieJarOptions: { prefixSecurity: lax } }"),
             "3:47: `prefixSecurity: lax` is unknown: use silent, strict or unsafe-disabled",
         ),
-        (config("engine: ws"), "3:11: the engine `ws` is not supported yet, only http is"),
+        (config("engine: ws"), "3:11: the engine `ws` is not supported yet"),
         (config("variables: 5"), "3:14: `variables` must be a mapping, not a number"),
         (
             "config: { target: 'localhost:80' }\nscenarios: [ { flow: [ { get: { url: / } } ] } ]".into(),
-            "1:19: `target: localhost:80` is not a URL to send to",
+            "1:19: `target: localhost:80` cannot be used as a URL",
         ),
         (
             "config: { target: 'http://x' }\nbefore: { flow: [ { function: f } ] }\nscenarios: [ { flow: [ { get: { url: / } } ] } ]".into(),
@@ -72,7 +72,7 @@ fn every_refusal_has_its_place_and_a_way_out() {
         ),
         ("config: { target: 'http://x' }\nscenarios: []".into(), "2:12: the script has no scenarios"),
         ("- 1".into(), "1:1: a script must be a mapping with `config` and `scenarios`, not a list"),
-        ("config: {\n  target: [\n".into(), "this is not YAML"),
+        ("config: {\n  target: [\n".into(), "this is not valid YAML"),
         ("config: { target: x, target: y }".into(), "1:22: `target` is defined twice (first on line 1): remove one"),
     ] {
         let found = lines(&errors(&text));
@@ -284,11 +284,11 @@ fn slips_of_public_scripts() {
         ),
         (
             config("plugins: { expect: true }"),
-            "`expect: true` says nothing: a plugin's options are a mapping",
+            "`expect: true` has no effect: the options of a plugin must be a mapping",
         ),
         (
             config("plugins: { ensure: yes }"),
-            "`ensure: yes` says nothing",
+            "`ensure: yes` has no effect",
         ),
         (
             config(

@@ -105,7 +105,7 @@ fn thinks() {
     );
     assert!(
         lines(&errors(&flow("- think: 1\n  jitter: 1s")))[0]
-            .contains(":5:17: `jitter: 1s` is not known")
+            .contains(":5:17: `jitter: 1s` is not valid")
     );
 }
 
@@ -132,7 +132,7 @@ fn weights() {
     let text = "config: { target: 'http://x', variables: { w: [1, 2] } }\nscenarios: [ { weight: '{{ w }}', flow: [ { get: { url: / } } ] } ]";
     assert!(lines(&errors(text))[0].contains(":2:24: the weight depends on `w`"));
     let text = "config: { target: 'http://x' }\nscenarios: [ { weight: 0, flow: [ { get: { url: / } } ] } ]";
-    assert!(lines(&errors(text))[0].contains("every scenario has the weight 0"));
+    assert!(lines(&errors(text))[0].contains("every scenario has weight 0"));
 }
 
 #[test]
