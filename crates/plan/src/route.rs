@@ -129,7 +129,7 @@ mod tests {
             ("app.test:443:other.test", "`other.test` is not an address"),
             ("app.test:443:", "`` is not an address"),
             (":443:127.0.0.1", "`` is not a valid host"),
-            ("-app.test:443", "mean nothing here"),
+            ("-app.test:443", "have no effect here"),
         ] {
             let reason = Resolve::parse(text).expect_err(text);
             assert!(reason.contains(word), "{text}: {reason}");

@@ -313,16 +313,16 @@ mod tests {
             assert_eq!(parse(text).unwrap().place, place);
         }
         for (text, message) in [
-            ("app", "does not say where"),
-            ("host=pid:1", "`host` is the machine"),
-            ("a b=pid:1", "not a valid name of a source"),
+            ("app", "has no address"),
+            ("host=pid:1", "`host` is reserved for the machine"),
+            ("a b=pid:1", "not a valid source name"),
             ("db=port:70000", "not a valid port"),
             ("db=pid:x", "not a number"),
-            ("db=process:", "names no process"),
-            ("db=postgres", "not a place to read metrics"),
-            ("db=postgres://h/x", "say who asks"),
+            ("db=process:", "has no process"),
+            ("db=postgres", "not a source of metrics"),
+            ("db=postgres://h/x", "the user is missing"),
             ("p=promql:http://h", "the query is missing"),
-            ("p=promql:h up", "at its http:// or https:// URL"),
+            ("p=promql:h up", "needs an http:// or https:// URL"),
         ] {
             let wrong = parse(text).unwrap_err();
             assert!(wrong.contains(message), "{wrong}");

@@ -292,9 +292,11 @@ mod tests {
             };
             Volume::read(text, peak).expect_err("a refusal").message
         };
-        assert!(refused("500000", None).contains("says no time: write for example 500000/h"));
-        assert!(refused("10/h", Some(8.0)).contains("`hours` goes with a day's volume (10/d)"));
-        assert!(refused("0/h", None).contains("leave the scenario out"));
+        assert!(refused("500000", None).contains("has no unit of time: use for example 500000/h"));
+        assert!(
+            refused("10/h", Some(8.0)).contains("use `hours` only with a volume per day (10/d)")
+        );
+        assert!(refused("0/h", None).contains("remove the scenario"));
         assert!(refused("ten", None).contains("not a quantity"));
         assert!(refused("10/x", None).contains("/s /m /h /d"));
         assert!(refused("5 s", Some(1.0)).contains("not a valid number of events"));
@@ -312,7 +314,7 @@ mod tests {
             Ok("1.5x".into())
         );
         for (text, says) in [
-            ("10/s", "write `rate: 10/s`"),
+            ("10/s", "use `rate: 10/s`"),
             ("2", "such as 2x"),
             ("-1x", "from 0 to 1000"),
             ("1e9x", "from 0 to 1000"),

@@ -94,12 +94,12 @@ fn errors_have_positions() {
     assert!(
         read("a: [1, 2", Dialect::JsYaml)
             .unwrap_err()
-            .contains("this is not YAML")
+            .contains("this is not valid YAML")
     );
     assert!(
         read("a: *nowhere", Dialect::JsYaml)
             .unwrap_err()
-            .starts_with("1:4: this is not YAML")
+            .starts_with("1:4: this is not valid YAML")
     );
 }
 
@@ -138,12 +138,12 @@ fn bombs_and_deep_nesting_are_rejected() {
     assert!(
         read(&"[".repeat(100), Dialect::JsYaml)
             .unwrap_err()
-            .contains("deeper than 64")
+            .contains("nested more than 64 levels deep")
     );
     assert!(
         read(&"- ".repeat(100_000), Dialect::JsYaml)
             .unwrap_err()
-            .contains("deeper than 64")
+            .contains("nested more than 64 levels deep")
     );
     assert!(read(&"? ".repeat(5_000), Dialect::JsYaml).is_err());
 }

@@ -138,7 +138,7 @@ fn wrong(load: &str) -> Vec<(String, &'static str)> {
             format!("stages: [{{ name: a, {load} }}]\nload: {{ rate: 1/s, duration: 1s }}\n"),
             "c.yml:6:1: a campaign cannot have its own load: move this into a stage",
         ),
-        ("stages: []\n".to_owned(), "c.yml:5:9: `stages` has none"),
+        ("stages: []\n".to_owned(), "c.yml:5:9: `stages` is empty"),
         (
             "stages: 5\n".to_owned(),
             "c.yml:5:9: `stages` must be a list, not a number",
@@ -232,7 +232,7 @@ fn wrong_deployments(load: &str) -> Vec<(String, &'static str)> {
             format!(
                 "stages: [{{ name: a, {load} }}]\ntested: {{ instances: 2 }}\ntarget-service: {{ instances: 2, background: 100% }}\n"
             ),
-            "c.yml:7:45: `background: 100%` leaves nothing for the load",
+            "c.yml:7:45: `background: 100%` leaves no capacity for the load",
         ),
         (
             format!(
@@ -275,9 +275,9 @@ fn errors_have_position_and_advice() {
     );
     let none = none.unwrap_err().problems;
     assert!(
-        none[0]
-            .to_string()
-            .contains("c.yml:2:1: a cool-down probes the service with the plan's own `steps`"),
+        none[0].to_string().contains(
+            "c.yml:2:1: a cool-down probes the service with the `steps` or `scenarios` of the plan"
+        ),
         "{none:?}"
     );
 }
@@ -332,7 +332,7 @@ fn campaign_keys_require_stages() {
         let text = format!("{HEAD}load: {{ rate: 1/s, duration: 1s }}\n{line}\n");
         let errors = formats::native::translate_text("c.yml", &text).unwrap_err();
         let reported: Vec<String> = errors.problems.iter().map(ToString::to_string).collect();
-        let wanted = format!("c.yml:6:1: `{key}` belongs to a campaign, which has `stages`");
+        let wanted = format!("c.yml:6:1: `{key}` is only allowed in a campaign with `stages`");
         assert!(
             reported.len() == 1 && reported[0].starts_with(&wanted),
             "{reported:?}"

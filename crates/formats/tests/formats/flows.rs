@@ -160,9 +160,7 @@ fn setup_and_teardown_have_no_groups() {
     let errors = translate_text("plan.yml", text).expect_err("a group in setup");
     assert_eq!(
         lines(&errors),
-        [
-            "plan.yml:5:14: `setup` and `teardown` are not measured: remove `group` here"
-        ]
+        ["plan.yml:5:14: `setup` and `teardown` are not measured: remove `group` here"]
     );
 }
 
@@ -185,7 +183,10 @@ fn invalid_steps_are_rejected_with_position() {
             "[ { if: n } ]",
             "6:5: `if` needs a step: use { if: 'n > 1', get: / }, or add `steps`",
         ),
-        ("[ { if: [1], get: / } ]", "6:11: `if` must be text, not a list"),
+        (
+            "[ { if: [1], get: / } ]",
+            "6:11: `if` must be text, not a list",
+        ),
         (
             "[ { if: n, get: /, post: / } ]",
             "6:22: a step can have only one key, but this one has `get` and `post`: write two steps",

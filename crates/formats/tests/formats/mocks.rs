@@ -129,12 +129,20 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "{ routes: [{ json: {} }] }",
         "2:24",
-        "begins with its method",
+        "must start with its method",
     ),
-    ("{ routes: [{ get: /, post: / }] }", "2:34", "one method"),
+    (
+        "{ routes: [{ get: /, post: / }] }",
+        "2:34",
+        "only one method",
+    ),
     ("{ routes: [{ gett: / }] }", "2:26", "did you mean `get`?"),
     ("{ routes: [{ get: a }] }", "2:31", "begins with `/`"),
-    ("{ routes: [{ get: '/a?b=1' }] }", "2:31", "no query"),
+    (
+        "{ routes: [{ get: '/a?b=1' }] }",
+        "2:31",
+        "cannot contain a query",
+    ),
     (
         "{ routes: [{ get: '/a{b}' }] }",
         "2:31",
@@ -156,12 +164,12 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "{ routes: [{ get: /, status: 204, body: x }] }",
         "2:42",
-        "no body",
+        "cannot have a body",
     ),
     (
         "{ routes: [{ get: /, body: x, json: x }] }",
         "2:24",
-        "not both",
+        "cannot have both",
     ),
     (
         "{ routes: [{ get: '/{id}', json: '{{ ib }}' }] }",
@@ -171,18 +179,18 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "{ routes: [{ get: /, json: '{{ remembered.a }}' }] }",
         "2:44",
-        "add it to the route",
+        "to the route",
     ),
     ("{ routes: [{ get: /, latency: 120 }] }", "2:43", "no unit"),
     (
         "{ routes: [{ get: /, latency: { p50: 1ms } }] }",
         "2:43",
-        "at least two",
+        "add another one",
     ),
     (
         "{ routes: [{ get: /, latency: { p50: 9ms, p99: 1ms } }] }",
         "2:43",
-        "never shorter",
+        "must not be shorter",
     ),
     (
         "{ routes: [{ get: /, latency: { p50: 9ms, q99: 1ms } }] }",
@@ -212,17 +220,17 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "{ routes: [{ get: /, latency: { queue: { capacity: 0/s } } }] }",
         "2:52",
-        "serves something",
+        "a capacity above 0",
     ),
     (
         "{ routes: [{ get: /, latency: { mean: 1ms } }] }",
         "2:43",
-        "belong together",
+        "must be used together",
     ),
     (
         "{ routes: [{ get: /, latency: { mean: 1ms, episodes: { every: 9s, for: 5s, latency: 3s } } }] }",
         "2:51",
-        "alone make a mean",
+        "alone exceed this mean",
     ),
     (
         "{ routes: [{ get: /, latency: { mean: 1s, episodes: { every: 5s, for: 5s, latency: 3s } } }] }",
@@ -237,7 +245,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "{ routes: [{ get: /, latency: from last }] }",
         "2:48",
-        "does not say whose",
+        "does not contain a label",
     ),
     (
         "{ routes: [{ get: /, latency: from last of GET }] }",

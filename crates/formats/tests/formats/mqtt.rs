@@ -75,7 +75,7 @@ criteria: [ errors < 1%, p99 of \"DELIVERY\" < 1s ]",
     assert!(
         notes
             .iter()
-            .any(|note| note.starts_with("a custom payload has no stamp"))
+            .any(|note| note.starts_with("a custom payload has no message header"))
     );
 }
 

@@ -420,7 +420,7 @@ mod tests {
         assert_eq!(fault("p99 in steadily < 1s").0, 7);
         let refused = parse_stop("p99 in steady > 2s for 10s: stop").expect_err("no stop rule");
         assert_eq!(refused.offset, 4);
-        assert!(refused.message.contains("leave `in steady` out"));
+        assert!(refused.message.contains("remove `in steady`"));
     }
 
     #[test]

@@ -192,8 +192,8 @@ mod tests {
     #[test]
     fn errors_do_not_contain_the_password() {
         for (url, message) in [
-            ("postgres://h/shop", "say who asks"),
-            ("postgres://me:hunter2@/shop", "it has no host"),
+            ("postgres://h/shop", "the user is missing"),
+            ("postgres://me:hunter2@/shop", "the host is missing"),
             ("postgres://me:hunter2@h:x/shop", "`x` is not a valid port"),
             (
                 "postgres://me:hunter2%zz@h/shop",
@@ -205,11 +205,11 @@ mod tests {
             ),
             (
                 "postgres://me:hunter2@h/s?password=hunter2",
-                "is before the @",
+                "must be before the @",
             ),
             (
                 "postgres://me:hunter2@h/s?pool=1",
-                "`pool` is not known here",
+                "`pool` is not supported here",
             ),
         ] {
             let reason = Database::of_url(url).unwrap_err();

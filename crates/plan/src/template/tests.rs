@@ -130,7 +130,7 @@ fn unknown_functions_are_reported() {
     assert_eq!((error.offset, error.function.as_str()), (3, "$randomInt"));
     assert!(
         error.message.contains(
-            "$randomInt (write $randomNumber(min, max)): the functions are $randomNumber(min, max) and $randomString(length)"
+            "$randomInt (write $randomNumber(min, max)): available functions are $randomNumber(min, max) and $randomString(length)"
         ),
         "{error}"
     );

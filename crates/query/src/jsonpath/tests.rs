@@ -96,7 +96,7 @@ fn errors_have_positions() {
         ("$.a[?(@.x =~ 'y')]", 10, "=~"),
         ("$.a[?(@foo)]", 6, "@foo is unknown"),
         ("$.a[?@.x]", 5, "parentheses"),
-        ("$..", 3, "needs a name"),
+        ("$..", 3, "must be followed by a name"),
         ("$.a.@number()", 4, "type selector"),
         ("$.a[0]b", 6, "`b` is not expected"),
     ] {
