@@ -216,9 +216,12 @@ mod tests {
             ("control-port", "70000"),
         ] {
             let line = read(&[(option, value)]).unwrap_err();
-            assert!(line.contains(&format!("{option}={value}: ")), "{line}");
+            assert!(
+                line.contains(&format!("{option}={value} is not valid: ")),
+                "{line}"
+            );
         }
         let line = read(&[("instances", "6"), ("autoscale", "cpu>60% 3x60s up-to 5")]);
-        assert!(line.unwrap_err().contains("6 instances already"));
+        assert!(line.unwrap_err().contains("there are already 6 instances"));
     }
 }

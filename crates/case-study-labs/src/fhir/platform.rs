@@ -277,7 +277,10 @@ mod tests {
             ("control-port", "70000"),
         ] {
             let line = platform(&[(option, value)]).err().unwrap();
-            assert!(line.contains(&format!("{option}={value}: ")), "{line}");
+            assert!(
+                line.contains(&format!("{option}={value} is not valid: ")),
+                "{line}"
+            );
         }
     }
 

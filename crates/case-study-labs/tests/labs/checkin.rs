@@ -189,6 +189,6 @@ fn unknown_downstreams_are_refused() {
             .err()
             .unwrap();
         assert!(error.is_bad_input(), "{error}");
-        assert!(error.to_string().contains("write NAME=URL"), "{error}");
+        assert!(error.to_string().contains("use NAME=URL"), "{error}");
     }
 }

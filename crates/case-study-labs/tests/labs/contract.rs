@@ -166,11 +166,11 @@ fn unknown_names_are_reported_with_known_ones() {
     };
     assert_eq!(
         text(start("fhir", &extra("stroe"))),
-        r#"lab fhir has no option "stroe"; it takes store, servers, cpu, database, control-port"#
+        r#"lab fhir has no option "stroe": available options are store, servers, cpu, database, control-port"#
     );
     assert_eq!(
         text(start("sum", &extra("store"))),
-        r#"lab sum has no option "store"; it takes work, max-in-flight"#
+        r#"lab sum has no option "store": available options are work, max-in-flight"#
     );
 
     let lab = crate::start("sum");

@@ -147,14 +147,15 @@ fn errors_name_option_value_and_advice() {
             "table=1ms:0: at least one weight must be above 0",
         ),
     ] {
+        let (pair, advice) = line.split_once(": ").unwrap();
         assert_eq!(
             read(pairs).unwrap_err(),
-            format!("lab truth cannot take {line}")
+            format!("lab truth: {pair} is not valid: {advice}")
         );
     }
     let missing = read("mode=table").unwrap_err();
     assert!(
-        missing.ends_with("pairs of duration and weight as in 1ms:90,10ms:10"),
+        missing.ends_with("pairs of duration and weight, for example 1ms:90,10ms:10"),
         "{missing}"
     );
 }
