@@ -163,7 +163,7 @@ mod tests {
         assert!(reason.contains("no column follows the load"), "{reason}");
         let ramp: Vec<f64> = (0..180).map(f64::from).collect();
         let reason = find(&following(&ramp, 0, 5), &ramp, START).unwrap_err();
-        assert!(reason.contains("as well at other offsets"), "{reason}");
+        assert!(reason.contains("equally well at other offsets"), "{reason}");
         let waves: Vec<f64> = (0..180)
             .map(|second| if second / 20 % 2 == 0 { 10.0 } else { 90.0 })
             .collect();

@@ -210,7 +210,7 @@ mod tests {
         for (text, message) in [
             ("", ": no line begins with a time"),
             ("a,b\nc,d\n", ": no line begins with a time"),
-            ("1700000000,1\n", ":1:1: its first line is data"),
+            ("1700000000,1\n", ":1:1: the first line is data"),
             ("time,a\n1700000000,many\n", ":2:12: `many` is not a number"),
             (
                 "time,a\n1700000000,1\nlater,2\n",

@@ -138,7 +138,7 @@ fn missing_timeouts_of_a_table_are_reported() {
         .find(|f| f.relation == "time-outs")
         .unwrap();
     assert!(
-        found.text.contains("Latency Max 3.75 ms, below the default time-out of 2.00 s, but 12 answers ran into wrk's time-out"),
+        found.text.contains("Latency Max 3.75 ms, below the default time-out of 2.00 s, but 12 requests reached wrk's time-out"),
         "{}",
         found.text
     );
