@@ -90,7 +90,7 @@ fn an_end_without_an_answer_says_what_is_known() {
     let (reported, above, code) = ended(&[(100.0, true, true)], &SearchEnd::GeneratorLimited);
     assert_eq!(
         reported,
-        "at least 100/s, generator-limited: this machine cannot send more load load"
+        "at least 100/s, generator-limited: this machine cannot send more load"
     );
     assert_eq!((above, code), (None, 4));
     let (reported, ..) = ended(&[(100.0, true, true)], &SearchEnd::GeneratorDisturbed);

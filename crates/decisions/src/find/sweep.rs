@@ -161,7 +161,9 @@ mod tests {
             "{reported}"
         );
         assert!(
-            reported.starts_with("no evidence of retrograde scaling: throughput does not fall up to 24 users"),
+            reported.starts_with(
+                "no evidence of retrograde scaling: throughput does not fall up to 24 users"
+            ),
             "{reported}"
         );
         assert_eq!(scaling(&levels[..5], 1), None);

@@ -337,7 +337,7 @@ mod tests {
         let trend = trend(&drifting.collect::<Vec<_>>(), &config("p99")).unwrap();
         assert_eq!(trend.shifts, []);
         assert!(trend.correlation > TOO_CORRELATED, "{}", trend.correlation);
-        let message = "neighbouring runs are too similar to separate a shift from drift";
+        let message = "neighbouring runs are too similar to tell a shift from drift";
         assert!(trend.sentence.contains(message), "{}", trend.sentence);
     }
 
@@ -358,7 +358,7 @@ mod tests {
             reason[..3],
             [
                 "its measurement is INVALID",
-                "another load: 200/s, not 100/s",
+                "different load: 200/s, expected 100/s",
                 "another plan"
             ]
         );

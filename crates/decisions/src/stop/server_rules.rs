@@ -70,6 +70,6 @@ mod tests {
     #[test]
     fn constant_value_is_printed_once() {
         assert_eq!(range("0", "0"), "it was 0");
-        assert_eq!(range("0", "3"), "it was 0 to 3");
+        assert_eq!(range("0", "3"), "it was between 0 and 3");
     }
 }

@@ -74,7 +74,7 @@ fn row(name: &str, verdict: StageVerdict, per_second: f64) -> StageRow {
 fn saturated(mut row: StageRow, reached: Reached) -> StageRow {
     row.saturation = Some(Saturation {
         first: Some(0),
-        sentence: "What saturated first: thread pool.".into(),
+        sentence: "First resource to saturate: thread pool.".into(),
         watched: Vec::new(),
         reached: vec![reached],
     });
@@ -127,14 +127,14 @@ fn the_ends_of_the_estimate_are_what_held_and_what_failed_times_what_is_left() {
     assert_eq!(
         reported.sentence,
         "Estimate, not measured: the limit of 16 instances with 35 % used by other load is between 43.3 and 86.7 arrivals and between 173 and \
-         347 requests per second, 1.73 times that of the tested service. The tested service held with 0.5x and does not with 1x."
+         347 requests per second, 1.73 times that of the tested service. The tested service held with 0.5x and failed with 1x."
     );
     let all = reported.assumptions.join("\n");
     for text in [
         "linearly",
         "6 were tested, the target has 16 × 65 % = 10.4",
         "is not a confidence interval",
-        "lorota, which the threads wait for, handles 2.7 times the load at the same speed",
+        "lorota, which the threads wait for, handles 2.7 times the load without slowing down",
         "databases",
         "A load that was sustained for 1 min can be sustained",
     ] {
@@ -181,14 +181,15 @@ fn nothing_is_estimated_that_was_not_measured() {
     let mut unknown = whole.clone();
     if let Some(saturation) = &mut unknown.saturation {
         saturation.first = None;
-        "The first resource to saturate is unknown. nobody tells.".clone_into(&mut saturation.sentence);
+        "The first resource to saturate is unknown. nobody tells."
+            .clone_into(&mut saturation.sentence);
     }
     let cases: Vec<(Vec<StageRow>, &str)> = vec![
         (vec![half.clone()], "no stage failed"),
         (vec![whole.clone()], "no stage holds"),
         (
             vec![half.clone(), row("1x", StageVerdict::Invalid, 50.0)],
-            "1x came out as INVALID",
+            "1x ended as INVALID",
         ),
         (
             vec![half.clone(), row("1x", StageVerdict::Fail, 50.0)],
@@ -198,7 +199,7 @@ fn nothing_is_estimated_that_was_not_measured() {
             vec![half.clone(), unknown],
             "in 1x: The first resource to saturate is unknown. nobody tells.",
         ),
-        (vec![unplanned, whole.clone()], "0.5x plans no rate"),
+        (vec![unplanned, whole.clone()], "0.5x has no rate"),
         (
             vec![row("0.5x", StageVerdict::Pass, 50.0), whole.clone()],
             "1x failed at a load no higher than one at which 0.5x held",
@@ -209,15 +210,15 @@ fn nothing_is_estimated_that_was_not_measured() {
         ),
         (
             with(&|reached| reached.source = "postgres".into()).to_vec(),
-            "more instances do not add to it",
+            "more instances do not increase it",
         ),
         (
             with(&|reached| reached.all_instances = 1).to_vec(),
-            "was measured on 1 and `tested` says 6",
+            "was measured on 1, but `tested` declares 6",
         ),
         (
             with(&|reached| reached.all_instances = 8).to_vec(),
-            "was measured on 8 and `tested` says 6: correct",
+            "was measured on 8, but `tested` declares 6: correct",
         ),
     ];
     for (rows, message) in cases {
@@ -239,6 +240,6 @@ fn nothing_is_estimated_far_from_what_was_tested() {
         scaling(instances(6, 0.0), instances(25, 0.5)),
         scaling(instances(6, 0.5), instances(24, 0.4)),
     ] {
-        assert!(refused(far, &rows).contains("times what was tested; beyond 4 times"));
+        assert!(refused(far, &rows).contains("times the tested size, and beyond 4 times"));
     }
 }
