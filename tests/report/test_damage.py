@@ -56,7 +56,7 @@ def test_damaged_record_is_reported_and_a_better_report_is_kept(loadline, record
     again = loadline("report", folder.name, "--json", "left.json")
     assert again.returncode == 0, again.stderr
     text = " ".join(again.stdout.split())
-    moment = re.search(r"the record is damaged at ([\d.]+ m?s), the run continued until", text)
+    moment = re.search(r"the record is damaged at ([\d.]+ m?s), although the run continued until", text)
     assert moment, text
     assert f"the record ends at {moment[1]}" in text
     assert "never sent" not in text

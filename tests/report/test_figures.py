@@ -136,7 +136,7 @@ def from_page(page) -> dict[str, str]:
     plan = page.inner_text("#plan")
     equations(found, plan)
     facts = " ".join(page.inner_text("#concurrency").split())
-    found["in flight max"] = re.search(r"requests in flight [\d.,]+ mean, ([\d,]+) at most", facts)[1]
+    found["in flight max"] = re.search(r"requests in flight [\d.,]+ mean, ([\d,]+) max", facts)[1]
     found["connections"] = re.search(r"connections opened ([\d,]+)", facts)[1]
     return found
 

@@ -70,10 +70,10 @@ def test_published_table_of_an_imported_run(loadline):
     ("content", "says"),
     [
         ('{"aggregate": {"counters": {', "line 1, column 29: this is not JSON"),
-        ("hello\n", "none of what can be read"),
-        ("", "none of what can be read"),
+        ("hello\n", "unknown format, expected one of: "),
+        ("", "unknown format, expected one of: "),
         ('{"a": 1}', "this JSON is not a report of a known tool"),
-        ("Type,Name,Request Count,Failure Count\n", "none of what can be read"),
+        ("Type,Name,Request Count,Failure Count\n", "unknown format, expected one of: "),
     ],
 )
 def test_file_that_is_not_a_report_is_refused(loadline, content, says):

@@ -118,7 +118,7 @@ def test_page_of_wrk_output_shows_its_figures(loadline, browser):
     page.close()
     assert wrong == []
     assert "383,711" in page_section(shown)
-    assert "Nothing was requested" not in shown
+    assert "No requests were sent" not in shown
     assert "NaN" not in shown
     assert "undefined" not in shown
 

@@ -53,7 +53,7 @@ def test_real_run_is_followed_and_stopped_from_its_page(loadline, start_lab, bro
         rate.fill("350")
         page.screenshot(path=results / "live-change.png")
         rate.press("Enter")
-        page.get_by_text(re.compile(r"The load was changed: from [\d.]+ s on: 350/s instead of 200/s\.")).wait_for()
+        page.get_by_text(re.compile(r"The load was changed: after [\d.]+ s: 350/s instead of 200/s\.")).wait_for()
         page.get_by_role("tabpanel", name="Log").get_by_text("the live view changed the rate from 200/s to 350/s").wait_for()
         page.get_by_role("button", name="Stop the test").click()
         page.get_by_role("button", name="Stop", exact=True).click()

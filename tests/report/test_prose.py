@@ -53,7 +53,7 @@ def prose(text: str) -> str:
     text = re.sub(r"```.*?```", "", text, flags=re.S)
     lines = [line for line in text.splitlines() if not line.startswith(("|", "!["))]
     # The explanation of p99 and intervals contains no figure of the run.
-    return "\n".join(lines).replace("95 % confidence", "").replace("95 % interval", "").replace("1 % of what was due", "")
+    return "\n".join(lines).replace("95 % confidence", "").replace("95 % interval", "").replace("1 % of the requests due", "")
 
 
 def test_every_number_in_prose_is_in_the_summary(loadline, start_lab):

@@ -183,8 +183,8 @@ mod tests {
 
     #[test]
     fn a_sentence_says_the_same() {
-        let wanted = "mock lorota, GET /a: 207 requests, 200 × 200, 503 × 5, 2 reset; mean 130 ms asked, 132 ms served; \
-             p50 4.20 ms asked, 4.25 ms served; +1.19 % difference from the computed times; 62.5 % of 1,000/s used; 99 % of the responses were at most 214 µs late";
+        let wanted = "mock lorota, GET /a: 207 requests, 200 × 200, 503 × 5, 2 reset; mean 130 ms requested, 132 ms served; \
+             p50 4.20 ms requested, 4.25 ms served; +1.19 % difference from the computed times; 62.5 % of 1,000/s used; 99 % of the responses were at most 214 µs late";
         assert_eq!(sentences(&[row()]), [wanted]);
     }
 }

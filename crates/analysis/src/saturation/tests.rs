@@ -397,7 +397,7 @@ fn instances_are_one_resource_and_the_first_of_them_is_its_moment() {
     );
     assert_eq!(first.limit, "0 of 80 left, and requests wait");
     assert!(saturation.sentence.starts_with(
-        "What saturated first: thread pool (puma: 0 of 80 left, and requests wait, 2 of 3 instances), at 13 s with 100 requests/s;"
+        "First resource to saturate: thread pool (puma: 0 of 80 left, and requests wait, 2 of 3 instances), at 13 s with 100 requests/s;"
     ), "{}", saturation.sentence);
 }
 
@@ -498,7 +498,7 @@ fn a_pool_that_the_plan_declares_is_watched() {
     assert!(
         reported
             .sentence
-            .starts_with("What saturated first: pool (app: 0 of 5 left), at 21 s"),
+            .starts_with("First resource to saturate: pool (app: 0 of 5 left), at 21 s"),
         "{}",
         reported.sentence
     );

@@ -132,7 +132,7 @@ fn sentence_names_holding_and_failing_stages() {
         (None, StageVerdict::Ran)
     );
     assert!(
-        all.recommendations[0].starts_with("Proceed: all stages hold, up to whole"),
+        all.recommendations[0].starts_with("Proceed: all stages held, up to whole"),
         "{:?}",
         all.recommendations
     );
@@ -200,7 +200,7 @@ fn of_looks_that_are_invalid_nothing_follows_for_the_service() {
     assert!(
         reported
             .sentence
-            .contains("It is unknown whether the service recovered after whole is unknown"),
+            .contains("It is unknown whether the service recovered after whole: the probes were INVALID (it was late)"),
         "{}",
         reported.sentence
     );
@@ -239,7 +239,8 @@ fn services_are_reported_separately_and_repeated_stages_replace_failures() {
         mended.recommendations[..3],
         [
             "The cause of the failure of small has been fixed: large holds.".to_owned(),
-            "The cause of the failure of stress has been fixed by `lab:larger`: larger holds.".to_owned(),
+            "The cause of the failure of stress has been fixed by `lab:larger`: larger holds."
+                .to_owned(),
             format!("Proceed with `lab:larger`: all of its stages held, up to larger {rates}."),
         ]
     );
@@ -274,7 +275,9 @@ fn services_are_reported_separately_and_repeated_stages_replace_failures() {
     let pages: Vec<Page> = pages.map(|(code, text)| judged(text, *code)).collect();
     let other = of_pages(&stages(0), &pages, None, &own);
     assert_eq!(other.verdict, Some(Judgement::Fail));
-    assert!(other.recommendations[0].starts_with("The cause of the failure of small is fixed"));
+    assert!(
+        other.recommendations[0].starts_with("The cause of the failure of small has been fixed")
+    );
     assert!(other.recommendations[1].starts_with("Do not plan for more than large"));
 
     let named = |name: &str| RunSpan {

@@ -72,7 +72,7 @@ fn the_slowest_endpoint_is_the_slowest_of_all() {
     ]);
     let text = text.unwrap();
     assert!(
-        text.starts_with("Of the 2 endpoints (of 3) with enough answers"),
+        text.starts_with("Among the 2 endpoints (of 3) with enough answers"),
         "{text}"
     );
     assert_eq!(slowest_of(&[("GET /a", many), ("GET /c", nothing)]), None);
@@ -248,7 +248,7 @@ fn a_generator_that_was_not_late_is_not_called_late() {
     summary.all.error_share = Some(1.0);
     let text = message(&summary, "generator").unwrap();
     assert!(
-        !text.contains("the server can do"),
+        !text.contains("the server can handle"),
         "refusing is no throughput: {text}"
     );
 }

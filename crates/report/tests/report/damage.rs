@@ -86,7 +86,7 @@ fn assert_only_the_readable_part_counts(dir: &Path, damaged: bool, word: &str) {
     let reasons = summary.measurement.as_ref().unwrap().reasons.join(" ");
     assert!(!reasons.contains("never started"), "{reasons}");
     assert!(
-        summary.verdict.sentence.starts_with("Of the first "),
+        summary.verdict.sentence.starts_with("For the first "),
         "{}",
         summary.verdict.sentence
     );
@@ -167,11 +167,7 @@ fn full_disk_is_neither_damage_nor_loss() {
     assert_eq!(warned, 1);
     let (live, _) = broken.finish(RunState::Complete, end());
     assert!(live.is_whole() && analysis::summarise(&live).run.record_ends_ns.is_none());
-    assert_only_the_readable_part_counts(
-        &dir,
-        false,
-        "the record could not be written any further",
-    );
+    assert_only_the_readable_part_counts(&dir, false, "the record could not be extended");
 }
 
 #[test]

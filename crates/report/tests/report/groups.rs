@@ -169,15 +169,15 @@ fn criteria_are_of_transactions_or_of_iterations_and_never_of_both() {
     for (text, reason) in [
         (
             "iteration p95 of \"pay\" < 1s",
-            "there is no label like \"pay\" (there are \"checkout\")",
+            "no label matches \"pay\" (there are \"checkout\")",
         ),
         (
             "transaction p95 of \"checkout\" < 1s",
-            "there is no label like \"checkout\" (there are \"pay\")",
+            "no label matches \"checkout\" (there are \"pay\")",
         ),
         (
             "p95 of \"pay\" < 1s",
-            "there is no label like \"pay\" (there are \"GET /cart\", \"POST /order\")",
+            "no label matches \"pay\" (there are \"GET /cart\", \"POST /order\")",
         ),
     ] {
         let criterion = plan::criteria::parse_criterion(text).unwrap();

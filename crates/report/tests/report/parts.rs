@@ -33,7 +33,7 @@ fn part_of_another_run_is_refused() {
     let changes: [(&str, Value, &str); 6] = [
         ("run_id", json!("4712"), "it belongs to another run"),
         ("plan_sha256", json!("00"), "it belongs to another plan"),
-        ("seed", json!(2), "its seed is 2, the run's 1"),
+        ("seed", json!(2), "its seed is 2, but the run's seed is 1"),
         (
             "share",
             json!({"index": 0, "of": 2}),

@@ -397,8 +397,7 @@ fn a_run_goes_on_without_its_record() {
     assert!(
         notes
             .iter()
-            .any(|note| note
-                .starts_with("the record could not be extended and ends at 2 s")),
+            .any(|note| note.starts_with("the record could not be extended and ends at 2 s")),
         "{notes:?}"
     );
 }

@@ -148,10 +148,7 @@ fn unjudgeable_criteria_are_refused_before_the_run() {
             Some("server.host.network-in has no \"eth9\" (there are \"lo\", \"others\")"),
         ),
         ("server.host.network-in < 10/s", None),
-        (
-            "server.host.network-in < 10%",
-            Some("is a number per second"),
-        ),
+        ("server.host.network-in < 10%", Some("is a rate per second")),
         (
             "server.host.cpu in \"cold\" < 80%",
             Some("there is no phase \"cold\""),

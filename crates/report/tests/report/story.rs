@@ -73,7 +73,7 @@ fn strip_names_the_deciding_criterion() {
     let sentence = |world, criteria: &[&str]| headline(world, criteria).sentence;
     assert_eq!(
         sentence(World::Healthy, &["p99 < 100ms", "errors < 1%"]),
-        "Both criteria held; closest was p99 < 100ms, measured 2.01 ms, 98.0 % to spare."
+        "Both criteria held; the closest was p99 < 100ms, measured 2.01 ms, 98.0 % to spare."
     );
     assert_eq!(
         sentence(World::Erring, &["p99 < 100ms", "errors < 1%"]),

@@ -85,7 +85,8 @@ fn few_samples_decide_only_clear_cases() {
     let judged = judge(&fast(100), "p99.9 < 50ms");
     let reason = judged.reason.unwrap();
     assert!(
-        reason.starts_with("100 samples are too few for a decision with 99 % confidence: needs about "),
+        reason
+            .starts_with("100 samples are too few for a decision with 99 % confidence: run about "),
         "{reason}"
     );
     assert_eq!(judged.measured.as_deref(), Some("2.05 ms"));
