@@ -231,7 +231,9 @@ mod tests {
         connection.pragma_update(None, "user_version", 99).unwrap();
         let error = with(&folder.0, |index| index.runs()).unwrap_err();
         assert!(
-            error.to_string().contains("newer Loadline (version 99"),
+            error
+                .to_string()
+                .contains("newer Loadline (table version 99"),
             "{error}"
         );
         assert!(folder.0.join(FILE).exists());

@@ -389,9 +389,9 @@ mod tests {
         assert!(line.contains("did not sustain 10 rps: 93 of 100"), "{line}");
         let all = lossy.findings().join(" ");
         assert!(!lossy.is_good());
-        assert!(
-            all.contains("lost: 7, of 1 groups: 5 in the broker, according to its own count, 2 in DataPipe")
-        );
+        assert!(all.contains(
+            "lost: 7, of 1 groups: 5 in the broker, according to its own count, 2 in DataPipe"
+        ));
     }
 
     #[test]
@@ -454,7 +454,7 @@ mod tests {
             let unknown = newest(policy, Some(0.0));
             let line = unknown.last();
             assert!(
-                line.contains("how many the backend took is not known"),
+                line.contains("the number of messages that the backend accepted is unknown"),
                 "{line}"
             );
             assert!(!line.contains("sustained"), "{line}");
@@ -481,7 +481,10 @@ mod tests {
         };
         verdict.read_back(&Pipe::from_policy(Policy::Aggregation), Ok(vec![found]));
         let line = verdict.last();
-        assert!(line.starts_with("Backend kept all 100 messages"), "{line}");
+        assert!(
+            line.starts_with("Backend stored all 100 messages"),
+            "{line}"
+        );
         assert!(!line.contains("sustained"), "{line}");
     }
 

@@ -492,7 +492,7 @@ mod tests {
         assert!(reason(&all[..RECORDS]).contains("older"));
         let mut other = newest.to_vec();
         other[0]["max_count"] = json!(7);
-        assert!(reason(&other).contains("another number"));
+        assert!(reason(&other).contains("maximum count is not the configured one"));
         assert_eq!(sent.with_rows(&newest[1..]).lost, 1);
     }
 
@@ -516,10 +516,10 @@ mod tests {
                 .collect::<Vec<_>>()
                 .join(", ")
         };
-        assert!(reason(std::slice::from_ref(&one)).contains("less"));
-        assert!(reason(&[one.clone(), two.clone(), one.clone()]).contains("more than once"));
+        assert!(reason(std::slice::from_ref(&one)).contains("lower than the sum sent"));
+        assert!(reason(&[one.clone(), two.clone(), one.clone()]).contains("duplicate windows"));
         let off = window(18.0, "2026-03-01T00:01:01Z", "2026-03-01T00:02:01Z");
-        assert!(reason(&[one, off]).contains("begin and end"));
+        assert!(reason(&[one, off]).contains("wrong start or end"));
     }
 
     #[test]
@@ -535,9 +535,9 @@ mod tests {
                 .collect::<Vec<_>>()
                 .join(", ")
         };
-        assert!(reason(Some(&state(1))).contains("not the newest"));
+        assert!(reason(Some(&state(1))).contains("without the newest value"));
         assert!(reason(Some("nobody's")).contains("never sent"));
-        assert!(reason(None).contains("without"));
+        assert!(reason(None).contains("without a value"));
     }
 
     #[test]

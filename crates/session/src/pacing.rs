@@ -49,7 +49,7 @@ mod tests {
         assert_eq!(from_flag(Some("1ms")), Ok(Some(MOST_NS)));
         let refused = from_flag(Some("2ms")).unwrap_err();
         assert!(
-            refused.starts_with("--pacing-slack '2ms': at most 1ms"),
+            refused.starts_with("--pacing-slack '2ms': use at most 1ms"),
             "{refused}"
         );
         let refused = from_flag(Some("5")).unwrap_err();

@@ -136,7 +136,8 @@ mod tests {
         assert_eq!(two, Ok(vec!["errors > 5%".into(), "p95 > 2s".into()]));
         let wrong = texts("errors > 5% for 5s; p95 > 2s").unwrap_err();
         assert!(
-            wrong[0].starts_with("LOADLINE_STOP 'p95 > 2s', column 9: a stop rule says"),
+            wrong[0]
+                .starts_with("LOADLINE_STOP 'p95 > 2s', column 9: a stop rule needs a duration"),
             "{wrong:?}"
         );
     }

@@ -106,13 +106,13 @@ mod tests {
             ("", "``"),
             ("fast", "`fast`"),
             ("-1/s", "negative"),
-            ("0/s", "nothing ever arrives"),
+            ("0/s", "there are no arrivals"),
             ("10/s, 20/s", "only the last phase"),
             ("10/s to 20/s", "a ramp needs a duration"),
-            ("10/s over 5s", "from one rate to another"),
+            ("10/s over 5s", "a ramp needs two rates"),
             ("10/s for soon", "soon"),
             ("pause", "a pause needs a duration"),
-            ("pause for 5s", "nothing ever arrives"),
+            ("pause for 5s", "there are no arrivals"),
         ] {
             let line = parse(text, MINUTE).expect_err(text);
             assert!(line.contains(says) && !line.contains('\n'), "{line}");

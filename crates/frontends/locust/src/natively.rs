@@ -88,7 +88,11 @@ mod tests {
             unfit: Some("--once"),
             ..options(&[])
         };
-        assert!(command_line(&once).unwrap_err().starts_with("--once has"));
+        assert!(
+            command_line(&once)
+                .unwrap_err()
+                .starts_with("--once is not available")
+        );
     }
 
     #[test]

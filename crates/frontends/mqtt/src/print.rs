@@ -286,7 +286,7 @@ mod tests {
             ("confirmed", 750),
             ("in_time", 750),
         ];
-        assert!(joined(&all).starts_with("load: sustained, "));
+        assert!(joined(&all).starts_with("load: sustained; "));
     }
 
     #[test]
@@ -298,7 +298,9 @@ mod tests {
             ("unknown", 750),
         ]);
         assert!(reset.starts_with("load: not sustained"), "{reset}");
-        assert!(reset.contains("750 due, 0 confirmed by then and 0 later; 0 refused, 750 unknown, 0 not sent"));
+        assert!(reset.contains(
+            "750 due, 0 confirmed by then and 0 later; 0 refused, 750 unknown, 0 not sent"
+        ));
     }
 
     #[test]
@@ -330,9 +332,6 @@ mod tests {
             slow.starts_with("load: throttled by the target: 70 messages had no answer"),
             "{slow}"
         );
-        assert!(
-            slow.contains("30 confirmed by then and 70 later"),
-            "{slow}"
-        );
+        assert!(slow.contains("30 confirmed by then and 70 later"), "{slow}");
     }
 }

@@ -143,7 +143,7 @@ mod tests {
             ("rate=NaN", "`NaN` is not a rate"),
             ("users=-1", "`-1` is not a valid number of users"),
             ("users=1.5", "`1.5` is not a valid number of users"),
-            ("80", "write rate=NUMBER"),
+            ("80", "use rate=NUMBER"),
         ] {
             let reported = read(wanted).unwrap_err();
             assert!(reported.contains(reason), "{reported}");

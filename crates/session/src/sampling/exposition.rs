@@ -481,7 +481,7 @@ mod tests {
         let kept = read(&json).unwrap();
         assert_eq!((kept.len(), kept[0].of.metric.as_str()), (1, "b"));
         let error = read(&format!("{long} 1\n")).unwrap_err();
-        assert_eq!(error, "the names of the metrics are too long");
+        assert_eq!(error, "the names of its metrics are too long");
         assert!(
             read("{\"a\": 1} {")
                 .unwrap_err()
