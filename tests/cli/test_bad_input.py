@@ -32,7 +32,7 @@ def assert_one_line(run, code: int, *words: str) -> None:
 
 
 def test_url_without_scheme_is_refused_with_a_hint(loadline):
-    assert_one_line(loadline("run", "shop.example/cart"), 2, "there is no such file", "https://shop.example/cart")
+    assert_one_line(loadline("run", "shop.example/cart"), 2, "no such file", "https://shop.example/cart")
     assert_one_line(loadline("run", "plans/shop.yml"), 2, "plans/shop.yml: No such file")
 
 
@@ -158,7 +158,7 @@ def test_criterion_that_can_never_be_judged_is_refused_before_any_request(loadli
     with fake_servers.RecordingServer() as peer:
         run = loadline("run", peer.url, "--duration", "1s", "--check", check)
     assert (run.returncode, peer.lines) == (2, [])
-    assert "can never be judged" in run.stderr
+    assert "cannot be judged" in run.stderr
     assert why in run.stderr
 
 

@@ -149,7 +149,7 @@ def test_service_that_does_not_recover_ends_the_campaign(loadline):
     assert run.returncode == 1
     words = " ".join(run.stdout.split())
     assert "After slow the service did not recover within " in words
-    assert "until then an overload needs manual help" in words
+    assert "until then, an overload needs manual intervention" in words
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -202,7 +202,7 @@ def test_killed_campaign_keeps_finished_stages_and_leaves_no_process(loadline, s
     for flags in (("--json", "x.json"), ("--table", "rps"), ("--export", "csv=x"), ("--out", "x"), ("--server", "x=missing.csv")):
         refused = loadline("report", ".loadline/campaigns/last", *flags)
         assert refused.returncode == 2
-        assert f"{flags[0]} is for runs, and .loadline/campaigns/last is a campaign" in refused.stderr
+        assert f"{flags[0]} requires a run, but .loadline/campaigns/last is a campaign" in refused.stderr
     campaign(loadline, lab, stage("half"), stage("whole"))
     changed = loadline("campaign", "shop.yml", "--resume")
     assert changed.returncode == 2
@@ -279,7 +279,7 @@ def test_mock_that_dies_during_cool_down_leaves_recovery_unknown(loadline, start
     assert whole["cool_down"]["recovered_ns"] is None
     assert "the mock process of the plan exited: signal: 9" in whole["cool_down"]["unmeasured"]
     assert more["verdict"] == "NOT RUN"
-    assert "not known: the process of the plan's mocks ended" in (campaign_folder(loadline) / "report.md").read_text()
+    assert "not known: the mock process of the plan exited" in (campaign_folder(loadline) / "report.md").read_text()
 
 
 def wait_for_requests(lab, least: int) -> None:
@@ -429,7 +429,7 @@ def test_embedded_target_with_an_error_is_reported_before_the_first_stage(loadli
     loadline.write("sums.yml", SCALED)
     replaced = loadline("campaign", "sums.yml", "--target", "http://127.0.0.1:1")
     assert replaced.returncode == 2
-    assert "--target http://127.0.0.1:1: stage `slow` has a target of its own" in replaced.stderr
+    assert "--target http://127.0.0.1:1: stage `slow` has its own target" in replaced.stderr
 
 
 def test_campaign_error_is_reported_before_any_request(loadline, start_lab):
@@ -441,7 +441,7 @@ def test_campaign_error_is_reported_before_any_request(loadline, start_lab):
         (("campaign", "shop.yml"), "shop.yml:10:13: there is another stage `half`: give this one a different name"),
         (("campaign", "shop.yml"), "`10` has no unit: use for example 10s"),
         (("campaign", "nowhere.yml"), "nowhere.yml"),
-        (("campaign", "shop.yml", "--resume"), "give this one a name of its own"),
+        (("campaign", "shop.yml", "--resume"), "give this one a different name"),
         (
             ("run", "shop.yml"),
             "this plan has stages: use `loadline campaign` to run all of them, or `--stage 'half'` to run one",

@@ -57,11 +57,11 @@ def test_target_capacity_is_estimated_with_its_assumptions(loadline):
         assert "is not a confidence interval" in plain
         assert "linearly" in plain
         # The verdict's sentence names the first bottleneck; the sections after it do not repeat it.
-        assert "Look at much: What saturated first" not in plain
+        assert "Look at much: First resource to saturate" not in plain
 
 
 def test_unsupported_estimate_is_refused_with_its_reason(loadline):
-    for meant, why in [(2, "no stage failed, so the tested service may sustain more"), (9, "they are 4.5 times what was tested")]:
+    for meant, why in [(2, "no stage failed: the tested service may sustain more"), (9, "they are 4.5 times the tested size")]:
         report, shown = campaign(loadline, meant)
         assert report["projection"]["estimate"] is None
         assert f"The capacity of {meant} instances with 35 % used by other load cannot be estimated: " in shown

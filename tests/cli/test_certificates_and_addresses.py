@@ -78,9 +78,9 @@ def test_unusable_certificate_files_are_refused(loadline, certificates):
     assert_refused(run("--key", f"{client}.key"), "--key without --cert")
     assert_refused(run("--cert", f"{client}.pem", "--key", f"{server}.key"), "the key does not belong to the client certificate")
     assert_refused(run("--cacert", f"{client}.key"), "the authorities", "no certificate")
-    assert_refused(run("-k", "--cacert", f"{authority}.pem"), "--cacert and -k")
+    assert_refused(run("-k", "--cacert", f"{authority}.pem"), "--cacert cannot be combined with -k")
     assert_refused(run("--server-name", "a b"), "`a b` is not a valid server name")
-    assert_refused(run("--cacert", f"{authority}.pem", what="http://127.0.0.1:1"), "--cacert is for https")
+    assert_refused(run("--cacert", f"{authority}.pem", what="http://127.0.0.1:1"), "--cacert requires https")
     for http, words in [
         ("{ tls: { ca: gone.pem } }", ["p.yml:5:20", "`ca: gone.pem`", "No such file"]),
         (f"{{ tls: {{ cert: {client}.pem }} }}", ["p.yml:5:22", "`cert` without `key`"]),
@@ -143,7 +143,7 @@ def test_unix_socket_is_used(loadline, certificates):
             assert_answered(loadline, loadline("run", plan))
             fixed = {"LOADLINE_ALLOW_HOSTS": "app.test"}
             assert_refused(loadline("run", plan, env=fixed), "host not allowed: `localhost`")
-            assert_refused(loadline("run", plan, "--resolve", "app.test:80:127.0.0.1"), "and the socket")
+            assert_refused(loadline("run", plan, "--resolve", "app.test:80:127.0.0.1"), "cannot be combined with the socket")
         done = loadline("run", "http://app.test/x", *LOAD, "--unix", path)
         assert done.returncode == 3, done.stdout
         assert [error["reason"] for error in loadline.summary()["errors"]] == ["connection refused"]
@@ -154,4 +154,4 @@ def test_unix_socket_is_used(loadline, certificates):
     assert_refused(loadline("run", "http://app.test/", "--unix", "gone"), "gone: No such file")
     assert_refused(loadline("run", "http://app.test/", "--unix", loadline.write("file", "")), "this is not a socket")
     script = loadline.write("w.lua", "")
-    assert_refused(loadline("run", script, "--target", "http://127.0.0.1:1", "--unix", "s"), "are not allowed with a wrk script")
+    assert_refused(loadline("run", script, "--target", "http://127.0.0.1:1", "--unix", "s"), "are not available for wrk scripts")

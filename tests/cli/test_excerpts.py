@@ -43,7 +43,7 @@ def test_excerpts_are_stored_by_default(loadline) -> None:
     shown, stored = run_and_read_all(loadline)
     assert "Lovelace" in shown
     assert "Lovelace" in stored
-    assert "omitted from the record" not in shown
+    assert "not stored in the record" not in shown
 
 
 @pytest.mark.parametrize("way", ["plan", "flag", "environment"])
@@ -57,7 +57,7 @@ def test_record_without_excerpts_contains_no_response_text(loadline, way) -> Non
         # Failures, their numbers and places are still reported.
         assert "check json" in text
         assert "status 503" in text
-        assert "excerpts of responses are omitted from the record" in text
+        assert "excerpts of responses are not stored in the record" in text
 
 
 def test_environment_disables_excerpts_of_compatibility_commands(loadline) -> None:

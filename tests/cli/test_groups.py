@@ -117,7 +117,7 @@ def test_transaction_has_a_row_in_every_report(loadline, finished_run):
     report = re.sub(" +", " ", (folder / "report.md").read_text())
     assert re.search(r"^\| transaction Check out \| 60 \|.*\| 6 \(10.0 %\) \|", report, re.M), report
     assert "| transaction Log in, without pauses |" in report
-    assert "Those of transactions run from" in report
+    assert "Percentiles of transactions cover the time from" in report
     again = loadline("report", "last", "--export", "csv=rows.csv")
     assert again.returncode == 0, again.stderr
     rows = list(csv.DictReader((loadline.folder / "rows.csv").read_text().splitlines()))
@@ -196,7 +196,7 @@ def test_malformed_group_is_refused_before_the_first_request(loadline):
         received = list(shop.requests)
     assert (nameless.returncode, unknown.returncode, other.returncode) == (2, 2, 2)
     assert "a.yml:11:12: `group` must be text, not a number: quote it" in nameless.stderr
-    assert 'can never be judged: no label matches "Chek out"' in unknown.stderr
+    assert 'cannot be judged: no label matches "Chek out"' in unknown.stderr
     assert '(there are "Log in", "Check out", "Fill the cart", "Gift")' in unknown.stderr
     assert 'no label matches "Check out"' in other.stderr
     assert received == []

@@ -32,12 +32,12 @@ def refuse(loadline, server, text: str | bytes, *flags: object, name: str = "p.y
 
 def test_file_with_invalid_utf8_is_refused_at_its_place(loadline, server):
     said = refuse(loadline, server, PLAN.encode() + b"steps:\n  - get: /caf\xe9\n")
-    assert "p.yml:5:14: byte 0xe9 is not UTF-8" in said
+    assert "p.yml:5:14: byte 0xe9 is not valid UTF-8" in said
     said = refuse(loadline, server, b"config: {target: 'TARGET'}\nscenarios: [{flow: [{get: {url: /\xff}}]}]\n")
-    assert "p.yml:2:34: byte 0xff is not UTF-8" in said
+    assert "p.yml:2:34: byte 0xff is not valid UTF-8" in said
     (loadline.folder / "t.csv").write_bytes(b"name\n\xc3\xa9t\xc3\xa9,\n\xe9t\xe9\n")
     said = refuse(loadline, server, PLAN + "csv: {file: t.csv}\nsteps: [{get: '/{{ name }}'}]\n")
-    assert "t.csv:3:1: byte 0xe9 is not UTF-8" in said
+    assert "t.csv:3:1: byte 0xe9 is not valid UTF-8" in said
 
 
 @pytest.mark.parametrize(
@@ -46,9 +46,9 @@ def test_file_with_invalid_utf8_is_refused_at_its_place(loadline, server):
         ("steps: [{post: {url: /, body: abcdefg, headers: {Content-Length: '2'}}}]", [], "is not the length of the body, 7 bytes"),
         ("steps: [{post: {url: '/{{ $uuid }}', body: abcdefg, headers: {content-length: '2'}}}]", [], "length of the body, 7 bytes"),
         ("steps: [{post: {url: /, body: abcdefg, headers: {Transfer-Encoding: chunked}}}]", [], "`Transfer-Encoding` cannot be set"),
-        ("steps: [{post: {url: /, body: '{{ $uuid }}', headers: {Content-Length: '2'}}}]", [], "can differ each time"),
+        ("steps: [{post: {url: /, body: '{{ $uuid }}', headers: {Content-Length: '2'}}}]", [], "can vary"),
         ("steps: [{get: '/{{ $randomNumber(nan,1e400) }}'}]", [], "`nan`"),
-        ("criteria: ['errors < 101%']\nsteps: [{get: /}]", [], "a share is at most 100%"),
+        ("criteria: ['errors < 101%']\nsteps: [{get: /}]", [], "use a share of at most 100%"),
         ("csv: {file: twice.csv}\nsteps: [{get: '/{{ a }}'}]", [], "two columns `a`"),
         ("steps: [{get: /}]", ["-e", "staging"], "a native plan has none"),
     ],
@@ -88,7 +88,7 @@ def test_argument_with_invalid_utf8_is_refused(loadline):
         run = subprocess.run([LOADLINE, *arguments], cwd=loadline.folder, capture_output=True, timeout=30)
         assert run.returncode == 2
         assert run.stderr.count(b"\n") == 1
-        assert b"is not UTF-8" in run.stderr
+        assert b"is not valid UTF-8" in run.stderr
 
 
 @pytest.mark.parametrize("flags", [["--json", "no/such/out.json"], ["--json", "."], ["--export", "csv=no/such/out.csv"]])

@@ -86,7 +86,7 @@ def test_init_plan_on_standard_output_is_alone(loadline, echo):
         env=os.environ,
     )
     assert ran.returncode == 0, ran.stderr
-    assert ran.stdout.startswith("# Created by `loadline init` from 1 command line of curl in standard input.\n")
+    assert ran.stdout.startswith("# Created by `loadline init` from 1 curl command in standard input.\n")
     loadline.write("a.yml", ran.stdout)
     assert loadline("run", "a.yml", "--once").returncode == 0
     assert [(sent.method, sent.body) for sent in echo.requests] == [("POST", b"x=1")]

@@ -62,5 +62,5 @@ def test_fhir_lab_simulates_no_infrastructure_by_default(loadline: Loadline, sta
     assert loadline("run", f"{lab.url}/healthcheck", "--rate", "20/s", "--duration", "1s").returncode == 0
     wrong = loadline("lab", "fhir", "cpu=1.5")
     assert wrong.returncode == 2
-    assert re.search(r"cpu=1\.5: write a whole number of cores", wrong.stderr)
+    assert re.search(r"cpu=1\.5 is not valid: use a whole number of cores", wrong.stderr)
     assert wrong.stderr.count("\n") == 1

@@ -232,8 +232,8 @@ def test_mock_latencies_without_a_record_are_refused_at_their_place(loadline: Lo
     assert "no run" in line
     loadline("run", loadline.write("slow.yml", SLOW), "--rate", "20/s", "--duration", "1s")
     for label, words in [
-        ("GET /z", 'has no requests called "GET /z": it has "GET /x"'),
-        ("GET /*", 'has 20 answers to "GET /*", too few for a distribution: at least 100 are needed'),
+        ("GET /z", 'has no requests named "GET /z": it has "GET /x"'),
+        ("GET /*", 'has 20 answers for "GET /*", too few for a distribution: at least 100 are needed'),
     ]:
         plan = AS_RECORDED.replace("RUN", "last").replace("GET /x", label)
         for command in ("run", "mock", "campaign"):

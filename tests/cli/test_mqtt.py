@@ -150,14 +150,14 @@ def test_mqtt_bad_input_is_one_line(start_lab, publish, loadline):
     assert "secret" not in ran.stdout
     for arguments, line in [
         (["pub", "-t", "a/+"], "contain + or #"),
-        (["sub", "-t", "a#"], "# must be alone"),
+        (["sub", "-t", "a#"], "# must be the only character of the last level"),
         (["pub"], "--topic"),
         (["pub", "-t", "a", "-q", "3"], "-q"),
         (["pub", "-t", "a", "--phase", "x:5s"], "--phase 'x:5s'"),
         (["pub", "-t", "a", "-x", "5", "-V", "4"], "-x"),
         (["pub", "-t", "a", "--ws"], "--ws of emqtt-bench is not supported"),
-        (["pub", "-t", "a", "--content-type", "text", "-V", "4"], "MQTT 3.1.1 have no properties"),
-        (["pub", "-t", "a", "--user-property", "x"], "write NAME=VALUE"),
+        (["pub", "-t", "a", "--content-type", "text", "-V", "4"], "MQTT 3.1.1 messages have no properties"),
+        (["pub", "-t", "a", "--user-property", "x"], "use NAME=VALUE"),
         (["conn", "--credentials", "none.csv"], "--credentials none.csv"),
         (["conn", "--will-topic", "a", "--will-delay", "1", "-V", "4"], "--will-delay"),
     ]:
@@ -177,7 +177,7 @@ def test_mqtt_credentials_are_read_from_a_file(start_lab, publish, loadline):
     record = [path.read_bytes() for path in (loadline.folder / ".loadline").rglob("*.json*")]
     assert not any(b"pa,ss word" in text for text in record)
     rows.write_text("username,colour\nme,red\n")
-    assert "`colour` is not a column" in loadline("mqtt", "conn", "--credentials", "who.csv").stderr
+    assert "`colour` is not a valid column" in loadline("mqtt", "conn", "--credentials", "who.csv").stderr
     rows.write_text("username\nme\n")
     assert "1 rows for 2 clients" in loadline("mqtt", "conn", "-c", 2, "--credentials", "who.csv").stderr
 

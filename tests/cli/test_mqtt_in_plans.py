@@ -142,7 +142,7 @@ def test_mixed_run_stop_rule_on_messages_ends_both(mixed):
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert mixed.out["arrivals"]["started"] < 1000
     assert mixed.ledger["planned"] > mixed.ledger["due"] == mixed.ledger["sent"] > 50
-    assert "never due: the run ended before" in " ".join(ran.stdout.split())
+    assert "never due because the run ended first" in " ".join(ran.stdout.split())
 
 
 def test_mixed_run_http_continues_without_the_broker(mixed, loadline):
@@ -167,7 +167,7 @@ def test_mixed_run_http_continues_without_the_broker(mixed, loadline):
 def test_mixed_run_flags_replacing_the_load_exclude_clients_with_a_note(mixed, flags):
     ran = mixed(*flags, criteria='[ errors of "PUBLISH QoS 1" < 1% ]')
     assert_completed(ran)
-    assert "the plan's MQTT clients are omitted, so this cannot be judged: errors of" in ran.stderr
+    assert "the MQTT clients of the plan are not started, so this cannot be judged: errors of" in ran.stderr
     assert mixed.broker.stats()["connected"] == 0
     assert list(mixed.rows()) == ["GET sum"]
 
@@ -211,19 +211,19 @@ cool-down: false
 WRONG = [
     ("clients: 5", "clients: 0", "`clients: 0` must be a whole number, 1 or more"),
     ("topic: 'load/%i'", "topic: 'load/#'", "contain + or #"),
-    ("topic: 'load/+'", "topic: 'load/#/x'", "is not a valid filter: # must be alone"),
+    ("topic: 'load/+'", "topic: 'load/#/x'", "is not a valid filter: # must be the only character of the last level"),
     ("qos: 1, rate", "qos: 3, rate", "`qos: 3` is unknown: use 0, 1 or 2"),
     ("rate: 100/s", "rate: 0/s", "no message would be sent"),
-    ("rate: 100/s", "retain: false", "no `rate`"),
-    ("rate: 100/s", "rate: 100/s, volume: 5/s", "`volume` with `rate`"),
-    ("rate: 100/s", "volume: 100/s", "which have no `volume`: write a `rate`"),
-    ("rate: 100/s", "load: { level: 1x, duration: 3s }", "levels belong to scenarios"),
+    ("rate: 100/s", "retain: false", "`rate` is missing"),
+    ("rate: 100/s", "rate: 100/s, volume: 5/s", "`volume` cannot be combined with `rate`"),
+    ("rate: 100/s", "volume: 100/s", "needs scenarios with a `volume`, and there are none: use `rate`"),
+    ("rate: 100/s", "load: { level: 1x, duration: 3s }", "levels are only for scenarios"),
     ("rate: 100/s", "load: { users: 4, duration: 3s }", "messages cannot have users: use a rate"),
     ("payload: 64", "paylod: 64", "did you mean `payload`?"),
-    ("host: 127", "host: http://127", "is not the address of a broker"),
+    ("host: 127", "host: http://127", "is not a broker address"),
     ("connect-rate: 1000/s", "version: 6", "`version: 6` is unknown: use 3.1.1 or 5"),
     ("connect-rate: 1000/s", "keep-alive: 100h", "1s to 65535s"),
-    ("connect-rate: 1000/s", "password: '{{ word }}'", "`word` is not known before the run"),
+    ("connect-rate: 1000/s", "password: '{{ word }}'", "`word` has no value before the run"),
 ]
 
 
@@ -249,7 +249,7 @@ def test_mqtt_section_error_is_reported_at_its_place(loadline, right, wrong, lin
 @pytest.mark.parametrize(
     ("load", "publish", "line"),
     [
-        ("{ rate: 1/s, duration: 1s }", PUBLISH, "connected 1.007s after the start, but messages end after 1s)"),
+        ("{ rate: 1/s, duration: 1s }", PUBLISH, "connected 1.007s after the start, but messages end after 1s: "),
         (
             "{ rate: 1/s, duration: 3s }",
             PUBLISH.replace("rate: 100/s", "load: { rate: 1/s, duration: 4s }"),

@@ -160,7 +160,7 @@ def test_losses_and_duplicates_are_criteria(start_lab, mqtt, criterion, judgemen
 def test_criteria_on_messages_require_mqtt_clients(loadline):
     ran = loadline("run", "http://127.0.0.1:9/", "--rate", "1/s", "--duration", "1s", "--check", "lost < 1%")
     assert ran.returncode == 2
-    assert "counts messages of MQTT clients, and this run has none" in ran.stderr
+    assert "counts messages of MQTT clients, but this run has none" in ran.stderr
 
 
 def test_stop_rule_ends_a_run_that_loses_messages(start_lab, loadline):
@@ -183,7 +183,7 @@ stop: [ 'lost > 10% for 2s: stop fail' ]
     ran = loadline("run", "plan.yml", "--drain", "1s", timeout=60)
     # A late machine exits with 4 and ends no run.
     assert ran.returncode == 1, ran.stdout + ran.stderr
-    assert "by the rule `lost > 10% for 2 s`" in " ".join(ran.stdout.split())
+    assert "by the stop rule `lost > 10% for 2 s`" in " ".join(ran.stdout.split())
     assert "deliveries were missing" in ran.stdout
     unchecked = [line for line in ran.stdout.splitlines() if "not checked: " in line]
     assert not any(" lost" in line for line in unchecked)

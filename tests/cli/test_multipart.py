@@ -56,7 +56,7 @@ def test_multipart_invalid_part_is_refused(loadline) -> None:
         ("{ file: none.png }", "plan.yml:5:49: `file: none.png`: "),
         ("{ file: '{{ who }}' }", "plan.yml:5:49: files are read before the run"),
         ("{ value: a, file: b }", "plan.yml:5:41: the part `photo` must be exactly one of text, { value: … } and { file: … }"),
-        ("{ value: a, filename: b }", "plan.yml:5:63: `filename` is the name of a `file`"),
+        ("{ value: a, filename: b }", "plan.yml:5:63: `filename` is only for a `file`"),
         ("{ fil: a }", "plan.yml:5:43: unknown key `fil`"),
     ]:
         step = f"post: {{ url: /, multipart: {{ photo: {part} }} }}"

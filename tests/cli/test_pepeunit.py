@@ -101,11 +101,11 @@ def test_stored_records_match_the_messages_sent(rig, policy, value, filtered):
         ("TimeWindow", "Text"): f"Backend sustained {MESSAGES} rps: {MESSAGES} messages arrived in 1s",
         ("LastValue", "Text"): "it keeps only the newest value",
         ("LastValue", "Number"): "it keeps only the newest value",
-        ("Aggregation", "Number"): f"Backend kept all {MESSAGES} messages",
+        ("Aggregation", "Number"): f"Backend stored all {MESSAGES} messages",
         # Thirty records of each unit, all kept: on the accelerated clock they span over a minute.
         ("NRecords", "Number"): f"all {MESSAGES} messages arrived, but over",
     }.get((policy, value), "its filters keep none of them, as intended")
-    assert sentence in ran.stdout or "certainly read" in ran.stdout, ran.stdout
+    assert sentence in ran.stdout or "the broker confirmed" in ran.stdout, ran.stdout
     assert rig.findings().splitlines()[-1] in " ".join(rig.loadline.summary()["notes"])
     assert rig.findings().splitlines()[-1] in (rig.loadline.folder / ".loadline/runs/last/report.md").read_text()
 
@@ -113,18 +113,18 @@ def test_stored_records_match_the_messages_sent(rig, policy, value, filtered):
 @pytest.mark.parametrize(
     ("rule", "policy", "value", "why"),
     [
-        ("last-value-newest", "LastValue", "Text", "value is not the newest"),
-        ("n-records-trim", "NRecords", "Number", "more records than are to be kept"),
+        ("last-value-newest", "LastValue", "Text", "units without the newest value"),
+        ("n-records-trim", "NRecords", "Number", "more records than should be kept"),
         ("n-records-newest", "NRecords", "Number", "older records in place of the newest"),
-        ("n-records-count", "NRecords", "Number", "another number than configured"),
-        ("transform-ratio", "NRecords", "Number", "never sent, or should have been filtered or turned"),
+        ("n-records-count", "NRecords", "Number", "records whose maximum count is not the configured one"),
+        ("transform-ratio", "NRecords", "Number", "never sent, or that should have been filtered or changed"),
         ("time-window-every", "TimeWindow", "Text", "180, of 20 groups: 0 in the broker"),
         ("time-window-once", "TimeWindow", "Text", "200 more rows than messages"),
         ("time-window-expiration", "TimeWindow", "Text", "do not expire when they should"),
-        ("filter-list", "TimeWindow", "Number", "200 rows of what was never sent, or should have been filtered"),
-        ("aggregation-every", "Aggregation", "Number", "sum is less than what was sent"),
-        ("aggregation-function", "Aggregation", "Number", "another function or length"),
-        ("aggregation-align", "Aggregation", "Number", "do not begin and end where they should"),
+        ("filter-list", "TimeWindow", "Number", "200 rows that were never sent, or that should have been filtered"),
+        ("aggregation-every", "Aggregation", "Number", "sum is lower than the sum sent"),
+        ("aggregation-function", "Aggregation", "Number", "windows whose function or length is not the configured one"),
+        ("aggregation-align", "Aggregation", "Number", "windows with the wrong start or end"),
     ],
 )
 def test_broken_policy_rule_is_found(rig, rule, policy, value, why):
@@ -220,7 +220,7 @@ def test_system_messages_reach_the_platform(rig):
     stats = rig.lab.stats()["pepeunit"]
     assert stats["system"] == MESSAGES + 1, "and a probe"
     assert stats["denied"] == 0
-    assert "nothing is read back" in " ".join(rig.loadline.summary()["notes"])
+    assert "results are not read back" in " ".join(rig.loadline.summary()["notes"])
     assert "what the backend did with them is unknown" in ran.stdout
     assert "Backend sustained" not in ran.stdout
 
@@ -279,10 +279,10 @@ def _received_by_broker(port) -> int | None:
 @pytest.mark.parametrize(
     ("variables", "flags", "code", "words"),
     [
-        ({"PU_MQTT_PASSWORD": "wrong"}, [], 3, "does not know PU_MQTT_USERNAME=admin with this password"),
+        ({"PU_MQTT_PASSWORD": "wrong"}, [], 3, "rejects PU_MQTT_USERNAME=admin with this password"),
         ({"PU_DOMAIN": ""}, [], 2, "PU_DOMAIN is missing"),
         ({}, ["--policy-type", "Newest"], 2, "--policy-type=Newest: it is LastValue, NRecords"),
-        ({}, ["--message-size", 5000], 3, "hung up on a message of 5000 bytes"),
+        ({}, ["--message-size", 5000], 3, "closed the connection after a message of 5000 bytes"),
         ({}, ["--port", "1"], 3, "connection refused"),
         ({}, ["--no-such-flag"], 2, "--no-such-flag"),
     ],
@@ -292,7 +292,7 @@ def test_bad_input_is_reported_in_one_line(rig, variables, flags, code, words):
     rig.env.update(variables)
     ran = rig.run(*flags)
     assert ran.returncode == code, ran.stderr
-    progress = ("loadline: making", "loadline: waiting")
+    progress = ("loadline: creating", "loadline: waiting")
     messages = [line for line in ran.stderr.splitlines() if not line.startswith(progress)]
     assert len(messages) == 1, ran.stderr
     assert words in messages[0], ran.stderr

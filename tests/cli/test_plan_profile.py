@@ -95,7 +95,7 @@ def test_profile_of_the_shortener_volumes(loadline):
 def test_profile_uses_assumptions_of_flags_and_plan(loadline):
     shown = profile_of(loadline, CHECK_IN, "--latency", "1.1s", "--answer", "2kB")
     assert "if a request takes 1.1 s: 116 users and 116 requests at 0.5x, 231 users and 231 requests at 1x" in shown
-    assert "from it 420 kB/s" in shown
+    assert "420 kB/s from the service" in shown
     said = CHECK_IN.replace("name: vets-api check-in", "assume: { latency: 1.1s, answer: 2kB }")
     assert "231 users and 231 requests at 1x" in profile_of(loadline, said)
     assert "105 users and 105 requests at 1x" in profile_of(loadline, said, "--latency", "500ms")
@@ -142,7 +142,7 @@ def test_profile_of_campaign_stages_is_one_load(loadline):
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        (("volume: 35260/h", "volume: 35260"), "plan.yml:11:13: `35260` says no time"),
+        (("volume: 35260/h", "volume: 35260"), "plan.yml:11:13: `35260` has no unit of time"),
         (("level: 1x", "level: fast"), "plan.yml:7:26: `fast` is not a level"),
         (("name: vets-api check-in", "assume: { latency: 3 }"), "plan.yml:3:20: `3` has no unit"),
         (("name: vets-api check-in", "assume: { answer: 3 }"), "plan.yml:3:19: `3` is not a size"),
@@ -253,4 +253,4 @@ def test_journeys_match_their_profile(loadline):
     assert arrivals["adds_up"]
     assert f"200 completed ({arrivals['exited']} of them exited early)" in runs[1].stdout
     # Which users leave is a function of the seed and the arrival.
-    assert f"({arrivals['exited']} of them left early)" in runs[0].stdout
+    assert f"({arrivals['exited']} of them exited early)" in runs[0].stdout

@@ -56,7 +56,7 @@ def test_full_pool_is_named_with_its_cause(loadline, service):
     first = found["reached"][0]
     assert (first["resource"], first["source"], first["instances"], first["all_instances"]) == ("thread pool", "puma", 1, 1)
     assert first["cause"] == "held by ledger: 7.5 of 8 threads wait for it, while the CPU is at 20.0 %"
-    assert "What saturated first: thread pool (puma: 0 of 8 left" in shown.replace("\n  ", " ")
+    assert "First resource to saturate: thread pool (puma: 0 of 8 left" in shown.replace("\n  ", " ")
     report = (loadline.folder / ".loadline/runs/last/report.md").read_text()
     assert "## What saturated first" in report
     assert "| thread pool (puma) |" in report
@@ -156,7 +156,7 @@ steps: [get: /]
     [
         ("[{ busy: a }]", "a pool needs the metrics `busy` and `limit`"),
         ("[{ busy: a, limit: b, used: c }]", "used"),
-        ("a", "`pools` is a list"),
+        ("a", "`pools` must be a list"),
     ],
 )
 def test_malformed_pool_declaration_is_refused(loadline, pools, line):

@@ -239,10 +239,10 @@ steps:
 @pytest.mark.parametrize(
     ("server", "said"),
     [
-        ("  app: nowhere", "plan.yml:5:8: `nowhere` is not a place to read metrics from"),
-        ("  host: pid:1", "plan.yml:5:9: `host` is the machine that generates the load"),
+        ("  app: nowhere", "plan.yml:5:8: `nowhere` is not a source of metrics"),
+        ("  host: pid:1", "plan.yml:5:9: `host` is reserved for the machine that generates the load"),
         ("  app: { form: 'pid:1' }", "plan.yml:5:10: unknown key `form`: did you mean `from`?"),
-        ("  - pid:1", "plan.yml:5:3: `server` maps names to addresses"),
+        ("  - pid:1", "plan.yml:5:3: `server` must map names to addresses"),
         ("  app: https:///metrics", "`` is not a valid host"),
     ],
 )

@@ -48,7 +48,12 @@ def test_once_shows_steps_of_setup_scenario_and_teardown(loadline):
     assert methods == ["POST", "GET", "POST"]
     # A heading precedes each group of steps.
     lines = [" ".join(line.split()) for line in run.stdout.splitlines()]
-    marks = ["- setup: runs once and is not measured", "- setup: over", "- teardown: runs once and is not measured", "- teardown: over"]
+    marks = [
+        "- setup: runs once and is not measured",
+        "- setup: over",
+        "- teardown: runs once and is not measured",
+        "- teardown: over",
+    ]
     assert [line for line in lines if line in marks] == marks
     assert "t0k3n" not in run.stdout + run.stderr
     assert "✗ status is 200, expected 204" in run.stdout

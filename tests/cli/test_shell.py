@@ -81,7 +81,7 @@ def test_users_flag_sets_concurrent_users(loadline, echo):
     [
         (["--users", "0"], "--users 0: use at least 1"),
         (["-X", "a b"], "--method `a b` is not a method: use for example PUT"),
-        (["-X", "CONNECT"], "--method CONNECT opens tunnels"),
+        (["-X", "CONNECT"], "--method CONNECT only opens tunnels"),
         (["-u", "me"], "--user needs a password too"),
         (["-d", "@nowhere.json"], "--data @nowhere.json: "),
     ],
@@ -99,7 +99,7 @@ def test_url_flags_are_refused_for_a_plan_file(loadline):
     loadline.write("plan.yml", "loadline: 1\ntarget: http://127.0.0.1:1\nload: { rate: 1/s, duration: 1s }\nsteps: [ { get: / } ]\n")
     ran = loadline("run", "plan.yml", "-X", "PUT")
     assert ran.returncode == 2
-    assert "--method is for URLs" in ran.stderr
+    assert "--method is only for URLs" in ran.stderr
 
 
 def test_json_on_standard_output_is_alone(loadline, echo):
@@ -133,7 +133,7 @@ def test_open_starts_the_default_opener(loadline, echo, tmp_path):
     assert [line.endswith("report.html") for line in heard] == [True]
     without_opener = loadline("run", f"http://{host}/", "--once", "--open", env={"PATH": str(tmp_path / "nothing")})
     assert without_opener.returncode == 0
-    assert "--open: xdg-open cannot be started" in without_opener.stderr
+    assert "--open: cannot start xdg-open: " in without_opener.stderr
 
 
 def test_run_without_arguments_suggests_commands(loadline):

@@ -43,7 +43,7 @@ def test_overloaded_server_has_no_steady_state(loadline):
     assert (steady["behaviour"], steady["settled_ns"]) == ("overload", None), steady
     assert 15 < steady["backlog_per_second"] < 45
     sentences = [conclusion["text"] for conclusion in summary["conclusions"] if conclusion["kind"] == "overload"]
-    assert "There was no steady state" in sentences[0]
+    assert "No steady state was reached." in sentences[0]
     judged, errors = summary["criteria"]
     assert judged["judgement"] == "INCONCLUSIVE"
     assert judged["reason"].startswith("overload instead of a steady state: ")
@@ -82,7 +82,7 @@ steps:
 def test_stop_rule_on_steady_state_is_refused(loadline, rule):
     refused = loadline("run", "http://127.0.0.1:9", "--stop", rule)
     assert refused.returncode == 2
-    assert "leave `in steady` out" in refused.stderr
+    assert "remove `in steady`" in refused.stderr
 
 
 class SlowAtFirst:
@@ -185,4 +185,4 @@ def test_lasting_slowdown_is_a_shift(recorded, tmp_path):
     steady = summary["steady"]
     assert (steady["behaviour"], steady["at_ns"], steady["settled_ns"]) == ("shifting", 25 * 10**9, None), steady
     assert summary["criteria"][0]["judgement"] == "INCONCLUSIVE"
-    assert "at 25 s p50 of the response time changed from " in summary["printed"]
+    assert "at 25 s, p50 of the response time changed from " in summary["printed"]

@@ -36,7 +36,7 @@ def test_stop_rule_on_errors_ends_the_run_and_leads_the_report(loadline, start_l
     assert "Stopped after" in report.split("## ")[0]
     text = " ".join(run.stdout.split())
     assert "stopped after " in text
-    assert "by the rule `errors > 20% for 3 s`: " in text
+    assert "by the stop rule `errors > 20% for 3 s`: " in text
     arrivals = summary["arrivals"]
     assert arrivals["planned"] == arrivals["started"] < 50 * 60
 
@@ -67,7 +67,7 @@ def test_stop_rule_on_host_metrics_ends_the_run(loadline, start_lab):
     rule = "server.host.memory > 0.01% for 2s: stop inconclusive"
     run = loadline("run", f"{lab.url}/api/sum", "--duration", MINUTE, "--stop", rule)
     assert run.returncode == 5, run.stderr
-    assert "by the rule `server.host.memory > 0.01% for 2 s`: it was " in " ".join(run.stdout.split())
+    assert "by the stop rule `server.host.memory > 0.01% for 2 s`: it was " in " ".join(run.stdout.split())
 
 
 def test_stop_rule_treats_missing_answers_as_slow(loadline, start_lab):
@@ -96,7 +96,7 @@ scenarios:
     assert manifest(loadline)["end"]["cause"] == "rule fail"
     wrong = loadline("wrk", "-t1", "-c4", "-d1s", lab.url, env={"LOADLINE_STOP": "p95 > 2s"})
     assert wrong.returncode != 0
-    assert "LOADLINE_STOP 'p95 > 2s', column 9: a stop rule says for how long it must hold" in wrong.stderr
+    assert "LOADLINE_STOP 'p95 > 2s', column 9: a stop rule needs a duration for which it must hold" in wrong.stderr
 
 
 def test_environment_sets_criteria_of_compatibility_commands(loadline, start_lab, tmp_path):

@@ -132,7 +132,9 @@ def test_tls_server_certificate_itself_can_be_trusted(loadline, certificates):
     with Tls(serve(certificates, "alone"), fake_servers.ok_with()) as peer:
         own = {"SSL_CERT_FILE": str(certificates / "alone.pem")}
         assert error_counts(loadline, peer.url, env=own) == {}
-        assert error_counts(loadline, peer.url.replace("127.0.0.1", "localhost"), env=own) == {"TLS: certificate is for another name": 4}
+        assert error_counts(loadline, peer.url.replace("127.0.0.1", "localhost"), env=own) == {
+            "TLS: certificate is for another name": 4
+        }
         other = {"SSL_CERT_FILE": str(certificates / "authority.pem")}
         assert error_counts(loadline, peer.url, env=other) == {"TLS: self-signed certificate": 4}
         bundle = loadline.folder / "bundle.pem"
