@@ -116,7 +116,7 @@ def test_ab_bad_input_is_reported_in_one_line(loadline):
         (("plan.yml", *sides, "--margin", "5"), "--margin", 2),
         (("plan.yml", *sides, "--metric", "p50 of"), "--metric", 2),
         (("nowhere.yml", *sides), "nowhere.yml", 2),
-        (("plan.yml", *sides, "--a-cmd", "exit 7", "--b-cmd", "exit 7"), "-cmd ended (exit status: 7) before", 3),
+        (("plan.yml", *sides, "--a-cmd", "exit 7", "--b-cmd", "exit 7"), "-cmd exited (exit status: 7) before", 3),
         (("plan.yml", "--a", "ftp://x", "--b", closed_url, "--a-cmd", "true"), "--a: `ftp://x` is not an http:// or https:// URL", 2),
     ]:
         ran = loadline("ab", *args)

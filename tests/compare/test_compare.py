@@ -114,7 +114,7 @@ def test_groups_of_three_give_only_a_hint(loadline):
     a, b = group(loadline, "a", 100, 400, runs=3), group(loadline, "b", 100, 800, runs=3)
     ran, figures = compare(loadline, a, b)
     assert ran.returncode == 5
-    assert "Note: a hint: 3 and 3 runs are too few to separate a change from chance. Make at least 4 of each" in " ".join(
+    assert "Note: a hint: 3 and 3 runs are too few to tell a change from chance. Make at least 4 of each" in " ".join(
         ran.stdout.split()
     )
     assert "(90 %: " in line_of(ran, "p99")
@@ -343,7 +343,7 @@ def test_tail_with_few_requests_is_inconclusive_and_named(loadline):
     ran = loadline("compare", a, b)
     assert ran.returncode == 5, ran.stdout + ran.stderr
     words = " ".join(ran.stdout.split())
-    assert "it is undecided whether  became worsep99" in words
+    assert "it is undecided whether p99 became worse" in words
     assert "no figure is worse" not in words
     # A metric with enough requests is decided if it is named alone.
     ran = loadline("compare", a, b, "--metric", "p90")

@@ -126,7 +126,7 @@ def test_failing_version_can_be_saved_as_baseline(loadline, gate, fast, slow):
     # A version that still fails does not replace the baseline it is compared with.
     ran, result = gate(slow, "--baseline", "old", "--save-baseline", "old", *check, code=1)
     assert result["saved"] is None
-    assert "the baseline `old` is unchanged: only runs that pass" in ran.stderr
+    assert "the baseline `old` is unchanged: the baseline is replaced only by runs that pass" in ran.stderr
     # Runs that a stop rule ended cannot be compared.
     rule = ("--rate", "200/s", "--duration", "20s", "--stop", "service p50 > 1ms for 1s: stop fail")
     ran, result = gate(fast, "--save-baseline", "cut", "--", *rule, code=1)
@@ -191,7 +191,7 @@ def test_gate_bad_input_is_reported_before_any_request(loadline):
         "wrong.yml", "loadline: 1\ntarget: http://127.0.0.1:1\nnothing: here\nload: {rate: 1/s, duration: 1s}\nsteps: [{get: /}]\n"
     )
     for args, said in [
-        (("plan.yml", "--baseline", "main"), "make one with `loadline gate plan.yml --save-baseline main`"),
+        (("plan.yml", "--baseline", "main"), "create it with `loadline gate plan.yml --save-baseline main`"),
         (("plan.yml", "--baseline", "tag:main"), "no run in .loadline/runs has the tag `main`"),
         (("plan.yml", "--baseline", "main", "--metric", "p50 of"), "--metric"),
         (("plan.yml", "--baseline", "main", "--margin", "5"), "--margin"),
@@ -229,5 +229,5 @@ def test_gate_without_responses_does_not_pass(loadline, gate):
         url = server.url
     ran = loadline("gate", "plan.yml", "--target", url, "--save-baseline", "main", "--runs-each", "1")
     assert ran.returncode == 3
-    assert "gate: NO ANSWER  no request of " in ran.stdout
+    assert "gate: NO ANSWER  no request to " in ran.stdout
     assert not (loadline.folder / ".loadline/baselines/main").exists()

@@ -70,7 +70,7 @@ def test_find_reports_a_service_that_always_fails(loadline):
         assert "in-the-url" not in file.read_text(), file
     again = loadline("find", url, "--slo", "errors < 10%", "--out", "found")
     assert (again.returncode, again.stderr.count("\n")) == (2, 1)
-    assert "there is a search in that folder already" in again.stderr
+    assert "the folder already contains a search" in again.stderr
     # The first failure is probed again.
     assert [probe["level"] for probe in found["probes"]] == [20, 20, 5]
 
@@ -213,7 +213,7 @@ def test_find_ends_when_the_service_dies(loadline):
         ran, found = find(loadline, peer.url, "--slo", "errors < 1%", "--from", "20/s", *budget)
     assert ran.returncode == 5, ran.stdout + ran.stderr
     assert found["ending"] == "died"
-    assert "; search ended" in " ".join(ran.stdout.split())
+    assert "; the search ended" in " ".join(ran.stdout.split())
 
 
 def test_find_interrupt_keeps_finished_probes(loadline):
@@ -270,15 +270,15 @@ steps:
 @pytest.mark.parametrize(
     ("args", "line"),
     [
-        (["http://127.0.0.1:9"], "there is no criterion to search by: add for example --slo 'p99 < 200ms'"),
+        (["http://127.0.0.1:9"], "there is no criterion for the search: add for example --slo 'p99 < 200ms'"),
         (["http://127.0.0.1:9", "--slo", "p99 > "], "--slo 'p99 > ', column 7"),
         (["http://127.0.0.1:9", "--slo", "p99 in steady < 1s"], "a probe is too short for a steady state"),
         (["http://127.0.0.1:9", "--slo", "rate > 5/s"], "it measures the load sent, which the search itself changes"),
         (["http://127.0.0.1:9", "--slo", "errors < 1%", "--budget", "5s"], "5s is too short for a result"),
-        (["http://127.0.0.1:9", "--slo", "errors < 1%", "--max", "1/s"], "--max is not above the lowest level"),
+        (["http://127.0.0.1:9", "--slo", "errors < 1%", "--max", "1/s"], "--max must be above the lowest level"),
         (["http://127.0.0.1:9", "--slo", "errors < 1%", "--over", "users", "--from", "2/s"], "`2/s` is not a valid number of users"),
         (["http://127.0.0.1:9", "--sweep"], "--sweep measures numbers of users: add --over users"),
-        (["users.py", "--slo", "errors < 1%"], "users of a locustfile decide themselves when they send"),
+        (["users.py", "--slo", "errors < 1%"], "users of a locustfile decide when to send"),
         (["nothing.yml", "--slo", "errors < 1%"], "nothing.yml"),
     ],
 )
@@ -297,4 +297,6 @@ def test_find_unreachable_service_is_one_line(loadline):
     ran = loadline("find", url, "--slo", "errors < 1%", *SHORT, timeout=120)
     assert ran.returncode == 3, ran.stdout + ran.stderr
     assert "the service does not respond to the first probe either: check that it is running" in ran.stderr
-    assert "no result: the service does not respond to the first probe either: check that it is running" in " ".join(ran.stdout.split())
+    assert "no result: the service does not respond to the first probe either: check that it is running" in " ".join(
+        ran.stdout.split()
+    )

@@ -85,5 +85,5 @@ def test_find_gives_no_result_for_a_drifting_service(loadline):
     # Any result would describe a service that no longer exists.
     assert ran.returncode == 5, ran.stdout + ran.stderr
     assert found["ending"] == "drifts", found["sentence"]
-    assert found["sentence"].startswith("no result: the service drifts")
+    assert found["sentence"].startswith("no result: the service is not stable")
     assert (found["estimate"], found["interval"]) == (None, None)
