@@ -101,7 +101,7 @@ def test_strict_fails_a_run_that_lost_a_node(loadline):
     assert code == 4, text
     assert took < SECONDS - 5
     assert summary["measurement"]["verdict"] in ("DEGRADED", "INVALID")
-    assert "--strict does not allow" in " ".join(text.split())
+    assert "not allowed with --strict" in " ".join(text.split())
 
 
 def test_script_share_of_a_killed_node_is_not_taken_over_and_is_reported(loadline):

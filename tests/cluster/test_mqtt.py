@@ -68,7 +68,7 @@ def test_mqtt_parts_without_conductor_are_merged(loadline, mixed):
     for process in started:
         out, err = process.communicate(timeout=60)
         assert process.returncode == 0, out + err
-        assert "the number of lost ones is unknown" in " ".join(out.split())
+        assert "the number of lost deliveries is unknown" in " ".join(out.split())
     assert "expected" not in ledger(loadline, "part-0")
     ran = loadline("merge", *(loadline.folder / f"part-{n}/last" for n in range(2)))
     assert ran.returncode == 0, ran.stdout + ran.stderr
@@ -83,6 +83,6 @@ def test_shared_subscriptions_on_several_nodes_are_refused(loadline, mixed):
     broker = mixed("$share/g/load/+")
     ran = loadline("run", "plan.yml", "--on", "local")
     assert ran.returncode == 3
-    assert "subscriptions that clients share ($share/…) cannot be shared by several processes" in ran.stderr
+    assert "subscriptions shared by clients ($share/…) cannot be divided among several processes" in ran.stderr
     assert len(ran.stderr.strip().splitlines()) <= 2, ran.stderr
     assert broker.stats()["received"] == 0

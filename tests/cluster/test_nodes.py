@@ -158,13 +158,13 @@ def test_killed_conductor_stops_all_nodes_and_their_records_can_be_merged(loadli
     ("arguments", "line"),
     [
         (["--on", "local", "--nodes", "0"], "--nodes 0: use at least 1"),
-        (["--on", "local", "--once"], "--once and --on"),
-        (["--on", "local", "--address", "h:1"], "--address, --wait and --insecure-cluster are for --on ray"),
+        (["--on", "local", "--once"], "--once cannot be combined with --on"),
+        (["--on", "local", "--address", "h:1"], "--address, --wait and --insecure-cluster require --on ray"),
         (
             ["--shard", "3/3", "--start-at", "2040-01-01T00:00:00Z", "--seed", "1"],
-            "--shard 3/3: write INDEX/COUNT, with the index from 0",
+            "--shard 3/3: use INDEX/COUNT, where the index starts at 0",
         ),
-        (["--shard", "0/3", "--start-at", "soon", "--seed", "1"], "--start-at soon: write a time such as"),
+        (["--shard", "0/3", "--start-at", "soon", "--seed", "1"], "--start-at soon: use a time such as"),
     ],
 )
 def test_invalid_node_flags_are_refused_in_one_line(loadline, arguments, line):
@@ -186,7 +186,7 @@ def test_locustfile_on_nodes_is_refused(loadline):
     loadline.write("locustfile.py", "from locust import HttpUser\n")
     ran = loadline("run", "locustfile.py", "--on", "local")
     assert ran.returncode == 3
-    assert "Locust has its own master and workers" in ran.stderr
+    assert "Locust distributes a locustfile with its own master and workers" in ran.stderr
 
 
 def test_node_that_cannot_read_the_test_prevents_the_run(loadline):
@@ -284,4 +284,4 @@ def test_merge_names_missing_parts_and_parts_of_other_runs(loadline):
     assert whole.returncode
     none = loadline("merge", last_run(loadline))
     assert none.returncode == 3
-    assert "is a whole run, not a part of one" in none.stderr
+    assert "is a complete run, not a part of a run" in none.stderr

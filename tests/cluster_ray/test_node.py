@@ -122,7 +122,7 @@ def test_node_without_a_configured_program_searches_for_it(monkeypatch, tmp_path
     monkeypatch.setattr(node.sys, "executable", str(tmp_path / "python"))
     monkeypatch.setenv("PATH", str(tmp_path))
     _, refusal = node.Node().begin(["run"], ".", [], {})
-    assert refusal.startswith("no program `loadline` there: ")
+    assert refusal.startswith("the program `loadline` is not installed there: ")
 
 
 HELD = """

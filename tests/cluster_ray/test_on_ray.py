@@ -162,7 +162,7 @@ def test_cancel_while_waiting_for_nodes_is_obeyed(run_on, cluster):
 def test_too_few_nodes_are_reported_with_their_shortage(run_on, cluster):
     line = run_on(cluster, 4, "echo", timeout_s=1).refusal()
     assert line.startswith("the cluster has 3 of 4 nodes with a free CPU, but 4 are needed: ")
-    assert line.endswith("gives no CPU to Ray (waited 1 s)")
+    assert line.endswith("provides no CPU to Ray (waited 1 s)")
     busy_actors = run_on(cluster, 2, "echo")
     busy_actors.placed()
     line = run_on(cluster, 2, "echo", timeout_s=1).refusal()
@@ -212,7 +212,7 @@ def test_different_python_version_is_reported_in_one_sentence(run_on, cluster, t
     here = ".".join(map(str, sys.version_info[:3]))
     other = f"{sys.version_info[0]}.{sys.version_info[1]}.99"
     there = f"the cluster at {cluster.address} has Python {here}"
-    assert line == f"{there}, and here is Python {other}: use equal versions"
+    assert line == f"{there}, but this machine has Python {other}: use equal versions"
 
 
 OTHER_RAY = """
@@ -241,7 +241,7 @@ def test_different_ray_version_is_reported_in_one_sentence(run_on, cluster, tmp_
     (tmp_path / "sitecustomize.py").write_text(textwrap.dedent(OTHER_RAY))
     line = run_on(cluster, 1, "echo", env={"PYTHONPATH": str(tmp_path)}).refusal()
     assert line.startswith(f"the cluster at {cluster.address} has Ray 2.")
-    assert line.endswith("and here is Ray 2.59.9: use equal versions")
+    assert line.endswith("but this machine has Ray 2.59.9: use equal versions")
 
 
 @pytest.mark.parametrize(

@@ -184,9 +184,9 @@ def test_file_with_a_secret_becomes_a_secret_with_a_warning(render, loadline, mo
     done = render.call("--", "--header", "x-api-key: 5up3r-s3cret-key")
     assert done.returncode == 0
     files, flags = done.stderr.splitlines()
-    assert "tests/plan.yml holds a secret" in files
+    assert "tests/plan.yml contains a secret" in files
     assert "--env-from" in files
-    assert "the flags after -- hold a secret" in flags
+    assert "the flags after -- contain a secret" in flags
     assert "kd83" not in done.stderr + flags
     found = {document["kind"]: document for document in yaml.safe_load_all(done.stdout)}
     for document in found.values():
@@ -259,7 +259,7 @@ def test_files_larger_than_a_config_map_are_refused(render, loadline):
     done = render.call()
     assert done.returncode == 2
     assert done.stderr.startswith("loadline: the files of the test are 110")
-    assert "a ConfigMap holds 1048576: put them into the image and pass their folder with --in-image" in done.stderr
+    assert "a ConfigMap holds at most 1048576: put them into the image and pass their folder with --in-image" in done.stderr
     assert render.call("--in-image", "/srv").returncode == 0
 
 
@@ -268,11 +268,11 @@ def test_files_larger_than_a_config_map_are_refused(render, loadline):
     [
         (
             ["--name", "Shop"],
-            "--name Shop: lower-case letters, digits and dashes, starting with a letter and not ending with a dash, "
+            "--name Shop: use lower-case letters, digits and dashes, starting with a letter and not ending with a dash, "
             "at most 47 characters",
         ),
-        (["--name", "a" * 48], f"--name {'a' * 48}: lower-case letters"),
-        (["--namespace", "x_y"], "--namespace x_y: lower-case letters"),
+        (["--name", "a" * 48], f"--name {'a' * 48}: use lower-case letters"),
+        (["--namespace", "x_y"], "--namespace x_y: use lower-case letters"),
         (["--env-from", "a b"], "--env-from a b: not a valid name for a Secret"),
         (["--cpu", "two"], "--cpu two: use the Kubernetes format, for example 2 or 1500m"),
         (["--memory", "2GiB"], "--memory 2GiB: use the Kubernetes format, for example 2Gi or 512Mi"),
@@ -303,8 +303,8 @@ def test_render_bad_flags_are_one_line(render, arguments, line):
 @pytest.mark.parametrize(
     ("how", "line"),
     [
-        ({"nodes": 0}, "--nodes 0: from 1 to 4096"),
-        ({"nodes": 5000}, "--nodes 5000: from 1 to 4096"),
+        ({"nodes": 0}, "--nodes 0: use a number from 1 to 4096"),
+        ({"nodes": 5000}, "--nodes 5000: use a number from 1 to 4096"),
         ({"image": "a b"}, "--image a b: not a valid image name"),
         ({"what": "tests/none.yml"}, "tests/none.yml: "),
         ({"what": "locustfile.py"}, "Locust has its own master and workers"),
