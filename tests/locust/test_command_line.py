@@ -109,8 +109,9 @@ def test_missing_extra_is_reported_with_the_install_command(locust, tmp_path):
     run = locust.ours("--headless", env={"LOADLINE_PYTHON": str(python)})
     assert run.returncode == 2
     assert run.stderr.splitlines() == [
-        f"loadline: {python} does not have the package `loadline`: install Locust and its dependencies with: pip install 'loadline[locust]'; "
-        "LOADLINE_PYTHON names another Python"
+        f"loadline: {python} does not have the package `loadline`: "
+        "install Locust and its dependencies with: pip install 'loadline[locust]'; "
+        "set LOADLINE_PYTHON to use another Python"
     ]
     nowhere = locust.ours("--headless", env={"LOADLINE_PYTHON": "/no/such/python"})
     assert nowhere.returncode == 2
@@ -119,7 +120,7 @@ def test_missing_extra_is_reported_with_the_install_command(locust, tmp_path):
 
 @pytest.mark.parametrize(
     ("package", "version", "range_"),
-    [("locust", "9.9.9", "(from 2.47, below 2.48)"), ("geventhttpclient", "2.5.1", "(from 2.6, below 2.7)")],
+    [("locust", "9.9.9", "(use at least 2.47, below 2.48)"), ("geventhttpclient", "2.5.1", "(use at least 2.6, below 2.7)")],
 )
 def test_untested_version_is_refused(locust, tmp_path, package, version, range_):
     # Package metadata that precedes the installed package.
@@ -130,7 +131,7 @@ def test_untested_version_is_refused(locust, tmp_path, package, version, range_)
     path = os.pathsep.join([str(tmp_path / "site"), os.environ.get("PYTHONPATH", "")])
     run = locust.ours("--headless", env={"PYTHONPATH": path})
     assert run.returncode == 1
-    assert run.stderr.startswith(f"loadline: {package} {version} is not among the versions that work {range_}")
+    assert run.stderr.startswith(f"loadline: {package} {version} is not supported {range_}")
     assert len(run.stderr.splitlines()) == 1
 
 

@@ -173,7 +173,7 @@ def test_worker_without_loadline_and_late_worker_are_noted(locust):
     assert len(named) == 1
     assert summary["measurement"]["verdict"] in ("DEGRADED", "INVALID")
     assert named[0] in summary["measurement"]["reasons"]
-    assert any("came while the test ran" in note for note in summary["notes"])
+    assert any("connected during the test" in note for note in summary["notes"])
     assert len(list((run / "parts").iterdir())) == 2
     assert 0 < summary["requests"]["issued"] < received
     assert summary["requests"]["adds_up"]

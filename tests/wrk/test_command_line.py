@@ -135,7 +135,7 @@ def test_connections_that_do_not_divide_are_omitted(wrk, loadline):
     assert "  3 threads and 10 connections\n" in run.stdout
     # Nine, and one that tested the target.
     assert peer.connections == 10
-    assert "do not divide" in loadline.summary()["notes"][0]
+    assert "cannot be divided evenly" in loadline.summary()["notes"][0]
 
 
 def test_request_bytes_equal_wrks(wrk):

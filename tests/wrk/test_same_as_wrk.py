@@ -210,4 +210,4 @@ def test_rate_above_capacity_ends_with_its_duration(loadline, start_lab):
     assert arrivals["started"] <= 404
     assert 0 <= arrivals["started"] - lab.stats()["answered"]["total"] <= 4
     assert summary["run"]["elapsed_ns"] < 4e9
-    assert "of the plan was never started" in run.stderr
+    assert "of the planned load was never started" in run.stderr

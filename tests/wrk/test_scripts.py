@@ -407,8 +407,8 @@ def test_run_command_accepts_lua_scripts(loadline, peer):
     for flags, message in [
         ([], "add --target URL"),
         (["--target", "nonsense"], "is not a URL"),
-        (["--target", peer.url, "--once"], "--once is not allowed with"),
-        (["--target", peer.url, "--connections", "5", "--workers", "2"], "cannot be shared equally"),
+        (["--target", peer.url, "--once"], "--once is not available for wrk scripts"),
+        (["--target", peer.url, "--connections", "5", "--workers", "2"], "cannot be divided equally among"),
     ]:
         refused = loadline("run", "t.lua", *flags)
         assert refused.returncode == 2
@@ -435,7 +435,7 @@ def test_run_command_passes_headers_and_arguments_to_scripts(loadline, peer):
         assert refused.returncode == 2
         assert "-H `nonsense` is not a header" in refused.stderr
     refused = loadline("run", peer.url, "--", "one")
-    assert (refused.returncode, "arguments after -- are passed to scripts" in refused.stderr) == (2, True)
+    assert (refused.returncode, "arguments after -- are passed only to scripts" in refused.stderr) == (2, True)
 
 
 SCRIPT = """config: {{ target: '{url}', phases: [ {{ duration: 1, arrivalCount: 2 }} ] }}
@@ -458,9 +458,9 @@ def test_header_flag_applies_to_every_request(loadline):
 def test_repeated_reserved_or_long_headers(loadline):
     with fake_servers.FakeServer(fake_servers.never_answer) as silent:
         for headers, why in [
-            (("Cookie: a=1", "cookie: b=2"), "-H `cookie` is given twice"),
-            (("Content-Length: 5",), "follows from the body"),
-            (("transfer-encoding: chunked",), "follows from the body"),
+            (("Cookie: a=1", "cookie: b=2"), "-H `cookie` is set twice"),
+            (("Content-Length: 5",), "is set from the body"),
+            (("transfer-encoding: chunked",), "is set from the body"),
         ]:
             refused = loadline("run", silent.url, *[flag for text in headers for flag in ("-H", text)])
             assert (refused.returncode, why in refused.stderr) == (2, True), refused.stderr
@@ -495,7 +495,7 @@ def test_exponential_arrivals_depend_on_the_seed(loadline, peer):
     assert one != other
     assert 300 < one < 500
     refused = loadline("wrk", "-R9", "-D", "zipf", peer.url)
-    assert (refused.returncode, "-D zipf: write fixed, or exp" in refused.stderr) == (1, True)
+    assert (refused.returncode, "-D zipf: use fixed, or exp" in refused.stderr) == (1, True)
     assert "-D, --dist" in loadline("wrk", "--help").stdout
 
 

@@ -35,6 +35,5 @@ def check_package(package: str, first: tuple[int, ...], beyond: tuple[int, ...])
     if not first <= numbers < beyond:
         low, high = (".".join(map(str, numbers)) for numbers in (first, beyond))
         raise Unusable(
-            f"{package} {version} is not supported (use at least {low}, below {high}): "
-            f"pip install '{package}>={low},<{high}'"
+            f"{package} {version} is not supported (use at least {low}, below {high}): pip install '{package}>={low},<{high}'"
         )

@@ -26,7 +26,5 @@ def check() -> str:
     numbers = tuple(int(part) for part in version.split(".")[:2] if part.isdigit())
     if not FIRST <= numbers < BEYOND:
         first, beyond = (".".join(map(str, numbers)) for numbers in (FIRST, BEYOND))
-        raise Refused(
-            f"Ray {version} is not supported (use at least {first}, below {beyond}): pip install 'ray>={first},<{beyond}'"
-        )
+        raise Refused(f"Ray {version} is not supported (use at least {first}, below {beyond}): pip install 'ray>={first},<{beyond}'")
     return version
