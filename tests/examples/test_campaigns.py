@@ -61,7 +61,7 @@ def test_checkin_campaign_fails_at_the_requested_load(loadline):
     code, paper, result = _campaign(loadline, "vets-checkin")
     verdicts = [stage["verdict"] for stage in result["stages"]]
     assert (code, verdicts) == (1, ["PASS", "PASS", "FAIL", "NOT RUN"]), paper
-    assert "What saturated first: thread pool" in paper
+    assert "First resource to saturate: thread pool" in paper
     assert "held by lorota" in paper
 
 

@@ -67,7 +67,7 @@ def test_disk_that_fills_during_run_ends_it_with_code_3(loadline, start_lab, sma
     last = ended.stderr.splitlines()[-1]
     assert last.startswith(f"loadline: cannot write the record in {runs}/"), ended.stderr
     assert NO_SPACE in last
-    assert "free some space, or name another folder with --runs or LOADLINE_RUNS" in last
+    assert "free some space, or choose another folder with --runs or LOADLINE_RUNS" in last
     assert "COULD NOT RUN" in ended.stdout
     assert "FAIL" not in ended.stdout
     assert "PASS" not in ended.stdout

@@ -106,7 +106,7 @@ def test_artillery_command_follows_redirects_and_reports_them(loadline) -> None:
         ended = loadline("artillery", "run", path)
         assert ended.returncode == 0, ended.stderr
         assert other.total() == 2
-        assert any("load went to `localhost`" in note for note in loadline.summary()["notes"])
+        assert any("load was sent to `localhost`" in note for note in loadline.summary()["notes"])
 
         # An explicit list of hosts also applies here.
         loadline("artillery", "run", path, env={"LOADLINE_ALLOW_HOSTS": "127.0.0.1"})

@@ -39,7 +39,7 @@ steps: [{{get: {{url: /, capture: {{token: {{regexp: "(a+)+$"}}}}}}}}]
     summary = loadline.summary()
     assert summary["requests"]["failed"] == 5
     details = [row["first"]["detail"] for row in summary["errors"]]
-    assert any("regular expression /(a+)+$/ given up after" in text for text in details), summary["errors"]
+    assert any("regular expression /(a+)+$/ stopped after" in text for text in details), summary["errors"]
 
 
 def test_endlessly_backtracking_condition_fails_its_step(loadline) -> None:
@@ -51,7 +51,7 @@ scenarios: [{{flow: [{{get: {{url: /, ifTrue: "text ~= \\"(a+)+$\\""}}}}]}}]
         loadline("run", loadline.write("test.yml", script.format(peer.url, "a" * 64)))
     summary = loadline.summary()
     assert summary["requests"]["none_by_class"] == {"generator": 2}
-    assert "given up after" in json.dumps(summary["errors"])
+    assert "stopped after" in json.dumps(summary["errors"])
 
 
 def test_looping_hook_is_named_and_other_workers_are_recorded(loadline) -> None:
@@ -102,7 +102,7 @@ def test_third_signal_ends_the_process_immediately(loadline) -> None:
         run.send_signal(signal.SIGHUP)
         out, err = run.communicate(timeout=30)
     assert run.returncode in (128 + signal.SIGINT, 128 + signal.SIGTERM, 128 + signal.SIGHUP)
-    assert "stopped immediately; what was measured until then is in" in err
+    assert "stopped immediately; the measurements so far are in" in err
     assert loadline("report").returncode == 0
 
 

@@ -30,7 +30,7 @@ def test_waiting_users_are_bounded_and_the_drain_ends(loadline) -> None:
     assert summary["arrivals"]["started"] <= 4096
     assert summary["arrivals"]["unsent"] > 0
     assert summary["requests"]["adds_up"]
-    assert any("waiting users used up the memory budget" in note for note in summary["notes"]), summary["notes"]
+    assert any("waiting users used up the memory limit" in note for note in summary["notes"]), summary["notes"]
     assert peak < 150
     # Two seconds of load and one of drain; the rest is for the report.
     assert took < 25, ended.stderr
@@ -51,7 +51,7 @@ steps: [{{get: {{url: /, capture: {{first: "$[0]"}}}}}}]
             _, peak = peak_mb(loadline, "run", path, "--memory", memory)
             summary = loadline.summary()
             assert summary["requests"]["none_by_class"] == {"generator": 4}, memory
-            assert "memory budget" in summary["errors"][0]["reason"]
+            assert "memory limit reached (--memory)" in summary["errors"][0]["reason"]
             assert peak < 120
         loadline("run", path, "--memory", "2GB")
         assert loadline.summary()["requests"]["ok"] == 4
@@ -67,7 +67,7 @@ def test_memory_demand_of_the_plan_is_reported_before_the_run(loadline) -> None:
     assert "raise --memory" in ended.stderr
     ended = loadline("run", "http://127.0.0.1:1", "--connections", "5000", "--memory", "8MB")
     assert ended.returncode == 2
-    assert "5000 users take about 29 MB of memory, but the limit is 8 MB" in ended.stderr
+    assert "5000 users need about 29 MB of memory, but the limit is 8 MB" in ended.stderr
     assert loadline("run", "http://127.0.0.1:1", "--memory", "7").returncode == 2
 
 
@@ -80,5 +80,5 @@ def test_low_limit_on_address_space_is_refused_before_the_run(loadline) -> None:
     assert ended.returncode == 3
     assert ended.stderr == (
         "loadline: the address space is limited to 200 MB (`ulimit -v`), but a run with --workers 16 needs 384 MB: "
-        "raise it, or use fewer workers\n"
+        "increase the limit, or use fewer workers\n"
     )

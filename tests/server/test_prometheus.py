@@ -55,7 +55,7 @@ steps:
         (
             "served_total",
             "server.p.value > 1 for 9s",
-            "has a sample every 5 s, the scrape interval of its Prometheus server: use `for 10 s` or more",
+            "has one sample every 5 s, the scrape interval of its Prometheus server: use `for 10 s` or longer",
         ),
         ("rate(served_total", None, "p: Prometheus returned an error: "),
         ('"text"', None, "p: the result is text: use a query that returns numbers"),
