@@ -76,7 +76,7 @@ def test_malformed_file_is_refused_in_one_line(loadline, text, words):
 def test_malformed_flag_is_refused_in_one_line(loadline):
     url = "http://127.0.0.1:1"
     assert_one_line(loadline("run", url, "--rate=-5/s"), 2, "--rate", "negative")
-    assert_one_line(loadline("run", url, "--duration", "10"), 2, "--duration", "unit")
+    assert_one_line(loadline("run", url, "--duration", "10x"), 2, "--duration")
     assert_one_line(loadline("run", url, "--check", "p99 < "), 2, "--check", "column 7")
     assert_one_line(loadline("run", url, "--check", "p99x < 1s"), 2, "not a metric")
     assert_one_line(loadline("run", url, "--stop", "errors > 1%"), 2, "--stop", "for 10s")

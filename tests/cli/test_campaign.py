@@ -439,7 +439,7 @@ def test_campaign_error_is_reported_before_any_request(loadline, start_lab):
     for arguments, said in [
         (("campaign", "plain.yml"), "plain.yml:1:1: this plan has no `stages`: use `loadline run`"),
         (("campaign", "shop.yml"), "shop.yml:10:13: there is another stage `half`: give this one a different name"),
-        (("campaign", "shop.yml"), "`10` has no unit: use for example 10s"),
+        (("campaign", "shop.yml"), "`10` has no unit: use, for example, 10s"),
         (("campaign", "nowhere.yml"), "nowhere.yml"),
         (("campaign", "shop.yml", "--resume"), "give this one a different name"),
         (

@@ -164,9 +164,9 @@ def test_invalid_load_change_is_refused_in_one_line(loadline, target):
         first_tick(view)
         for wanted, why in {
             "rate=-1": "`-1` is negative: use a rate of 0 or more",
-            "rate=fast": "`fast` is not a rate: use for example 200/s, 90/m or 3000/h",
+            "rate=fast": "`fast` is not a rate: use, for example, 200/s, 90/m or 3000/h",
             "rate=50": "the load already has this value",
-            "rate=1e300": "`1e300` is not a rate: use for example 200/s, 90/m or 3000/h",
+            "rate=1e300": "`1e300` is not a rate: use, for example, 200/s, 90/m or 3000/h",
             "rate=15001": "more than the workers of this run can send, 15000/s (15000 requests/s for each worker): "
             "restart the test with more --workers, or at that rate",
             "users=3": "the load is open, and its users arrive at a rate: change the rate",

@@ -80,7 +80,7 @@ def test_users_flag_sets_concurrent_users(loadline, echo):
     ("flags", "said"),
     [
         (["--users", "0"], "--users 0: use at least 1"),
-        (["-X", "a b"], "--method `a b` is not a method: use for example PUT"),
+        (["-X", "a b"], "--method `a b` is not a method: use, for example, PUT"),
         (["-X", "CONNECT"], "--method CONNECT only opens tunnels"),
         (["-u", "me"], "--user needs a password too"),
         (["-d", "@nowhere.json"], "--data @nowhere.json: "),

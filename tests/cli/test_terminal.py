@@ -129,7 +129,9 @@ def test_screen_is_updated_in_place_and_replaced_by_the_summary(loadline, start_
     assert first == "loadline: load goes to 127.0.0.1 (this machine)"
     assert second.startswith(url)
     assert "150 planned = 150 started" in final
-    assert final.rstrip().endswith("No space left on device (os error 28)")
+    *_, error, verdict = final.rstrip().splitlines()
+    assert error.endswith("No space left on device (os error 28)")
+    assert verdict == "COULD NOT RUN  see the error above"
 
 
 def test_narrow_terminal_without_colours(loadline, start_lab):

@@ -132,7 +132,7 @@ def test_rates_share_one_documented_denominator(loadline):
 
     plan = PLAN.split("criteria")[0].replace("50/s", "20/s")
     with fake_servers.FakeServer(slow) as peer:
-        run = loadline("run", loadline.write("p.yml", plan), "--target", peer.url)
+        run = loadline("run", loadline.write("p.yml", plan), "--target", peer.url, "--verbose")
     assert run.returncode == 0, run.stderr
     summary = loadline.summary()
     scenario, row = summary["scenarios"][0], summary["iterations"][0]

@@ -270,7 +270,7 @@ steps:
 @pytest.mark.parametrize(
     ("args", "line"),
     [
-        (["http://127.0.0.1:9"], "there is no criterion for the search: add for example --slo 'p99 < 200ms'"),
+        (["http://127.0.0.1:9"], "there is no criterion for the search: add, for example, --slo 'p99 < 200ms'"),
         (["http://127.0.0.1:9", "--slo", "p99 > "], "--slo 'p99 > ', column 7"),
         (["http://127.0.0.1:9", "--slo", "p99 in steady < 1s"], "a probe is too short for a steady state"),
         (["http://127.0.0.1:9", "--slo", "rate > 5/s"], "it measures the load sent, which the search itself changes"),

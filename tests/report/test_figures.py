@@ -70,7 +70,7 @@ def format_thin(thin: dict) -> tuple[str, str]:
 def shorten(figures: dict[str, str]) -> dict[str, str]:
     """Returns the figures as in a terminal table, which lists intervals below."""
     short = {name: text.split(" (")[0] for name, text in figures.items()}
-    return {name: "≥ max?" if text == f"≥ {short['max']}?" else text for name, text in short.items()}
+    return {name: "too few" if text == f"≥ {short['max']}?" else text for name, text in short.items()}
 
 
 def cells(line: str) -> list[str]:
@@ -106,15 +106,15 @@ def equations(found: dict[str, str], text: str) -> None:
 def from_console(text: str) -> dict[str, str]:
     found = {}
     lines = text.splitlines()
-    head = next(i for i, line in enumerate(lines) if line.startswith("service ") and "requests" in line)
+    head = next(i for i, line in enumerate(lines) if line.startswith("response time ") and "requests" in line)
     # The first row has all requests, with any name.
     at, after = head + 1, lines[head].index("requests")
-    time = r"≥ max\?|≥ [\d.]+ \w+\??|[\d.,]+ (?:ns|µs|ms|s)\b\??|–"
+    time = r"too few|≥ [\d.]+ \w+\??|[\d.,]+ (?:ns|µs|ms|s)\b\??|–"
     tokens = re.findall(rf"{time}|[\d.,]+", lines[at][after:])
     found |= dict(zip(("requests", "errors", "rate"), tokens[:3], strict=True))
-    times = tokens[3:]
-    if lines[at + 1].startswith("  response"):
-        times = re.findall(time, lines[at + 1][after:])
+    found |= dict(zip(("requests", "errors", "rate"), tokens[:3], strict=True))
+    # The mean comes first. It is missing if a request had no response.
+    times = tokens[4:]
     found |= dict(zip(("p50", "p90", "p95", "p99"), times[:4], strict=True))
     found["max"] = times[5]
     equations(found, text)
@@ -159,17 +159,17 @@ def from_json(summary: dict) -> dict[str, str]:
 
 def native(loadline, start_lab):
     plan = loadline.write("open.yml", OPEN)
-    return loadline("run", plan, "--target", start_lab("sum").url).stdout
+    return loadline("run", plan, "--target", start_lab("sum").url, "--verbose").stdout
 
 
 def closed(loadline, start_lab):
     url = f"{start_lab('sum').url}/api/sum?a=1&b=2"
-    return loadline("run", url, "--connections", "4", "--duration", "2s").stdout
+    return loadline("run", url, "--connections", "4", "--duration", "2s", "--verbose").stdout
 
 
 def artillery(loadline, start_lab):
     script = loadline.write("mixed.yml", ARTILLERY)
-    return loadline("run", script, "--target", start_lab("sum").url).stdout
+    return loadline("run", script, "--target", start_lab("sum").url, "--verbose").stdout
 
 
 @pytest.mark.parametrize(("run", "least"), [(native, 14), (closed, 13), (artillery, 14)])

@@ -69,7 +69,7 @@ pub fn share(flag: &str, text: &str) -> Result<f64, CommandError> {
     match parse_quantity(text) {
         Ok(Quantity::Share(share)) if share < 1.0 => Ok(share),
         Ok(_) => Err(CommandError::bad_input(format!(
-            "{flag}: `{text}` is not a share below 100 %: use for example 5%"
+            "{flag}: `{text}` is not a share below 100 %: use, for example, 5%"
         ))),
         Err(error) => Err(flag_error(flag, text, &error)),
     }

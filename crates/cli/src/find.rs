@@ -189,7 +189,7 @@ fn slos(
     }
     if slos.is_empty() && !args.sweep {
         return Err(CommandError::bad_input(
-            "there is no criterion for the search: add for example --slo 'p99 < 200ms' --slo 'errors < 0.1%', or `criteria:` in the plan",
+            "there is no criterion for the search: add, for example, --slo 'p99 < 200ms' --slo 'errors < 0.1%', or `criteria:` in the plan",
         ));
     }
     for note in notes {

@@ -66,7 +66,7 @@ pub fn add(options: &mut UrlOptions, args: &args::RunArgs) -> Result<(), String>
     if let Some(method) = &args.method {
         if !headers::is_token(method) {
             return Err(format!(
-                "--method `{method}` is not a method: use for example PUT"
+                "--method `{method}` is not a method: use, for example, PUT"
             ));
         }
         if method.eq_ignore_ascii_case("CONNECT") {

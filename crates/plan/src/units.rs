@@ -250,7 +250,7 @@ pub fn parse_duration(text: &str) -> Result<u64, GrammarError> {
         Quantity::Number(_) => Err(GrammarError {
             offset: 0,
             message: format!(
-                "`{}` has no unit: use for example {}s",
+                "`{}` has no unit: use, for example, {}s",
                 text.trim(),
                 text.trim()
             ),
@@ -280,7 +280,7 @@ pub fn parse_size(text: &str) -> Result<u64, GrammarError> {
         Ok(number) if scale > 0.0 && number * scale <= 1e15 => Ok((number * scale).round() as u64),
         _ => Err(GrammarError {
             offset: 0,
-            message: format!("`{trimmed}` is not a size: use for example 800B, 2kB or 1.5MB"),
+            message: format!("`{trimmed}` is not a size: use, for example, 800B, 2kB or 1.5MB"),
         }),
     }
 }
@@ -316,7 +316,7 @@ pub fn parse_rate(text: &str) -> Result<Rate, GrammarError> {
             })
         }
         None => refused(format!(
-            "`{trimmed}` is not a rate: use for example 200/s, 90/m or 3000/h"
+            "`{trimmed}` is not a rate: use, for example, 200/s, 90/m or 3000/h"
         )),
     }
 }

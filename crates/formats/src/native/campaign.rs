@@ -238,7 +238,7 @@ impl CampaignReader<'_> {
             .any(|key| root.get(key).is_some());
         let items = list(&stages.value, "stages", self.findings);
         if items.is_empty() {
-            self.findings.problem(stages.value.mark, "`stages` is empty: add for example `- { name: peak, load: { rate: 20/s, duration: 1m } }`");
+            self.findings.problem(stages.value.mark, "`stages` is empty: add, for example, `- { name: peak, load: { rate: 20/s, duration: 1m } }`");
         }
         if !items.iter().any(|item| item.get("load").is_some()) {
             // If no stage has a load, unknown keys would otherwise remain unchecked.

@@ -198,7 +198,7 @@ fn invalid_steps_are_rejected_with_position() {
         ),
         (
             "[ { choose: [] } ]",
-            "6:15: `choose` is empty: use for example choose: [{ weight: 3, steps: [...] }, { weight: 1, steps: [...] }]",
+            "6:15: `choose` is empty: use, for example, choose: [{ weight: 3, steps: [...] }, { weight: 1, steps: [...] }]",
         ),
         (
             "[ { choose: { a: 1 } } ]",

@@ -131,7 +131,7 @@ fn user_phases_are_parsed() {
     for (text, expected) in [
         (
             "{ users: { from: 0, to: 0 }, duration: 1s }",
-            "4:7: no phase has users: use for example { users: { from: 0, to: 50 }, duration: 1m }",
+            "4:7: no phase has users: use, for example, { users: { from: 0, to: 50 }, duration: 1m }",
         ),
         (
             "{ users: { from: -1, to: 3 }, duration: 1s }",
@@ -143,7 +143,7 @@ fn user_phases_are_parsed() {
         ),
         (
             "{ users: { from: 1 }, duration: 1s }",
-            "4:16: `users` needs a start and an end, but `to` is missing: use for example { from: 0, to: 50 }",
+            "4:16: `users` needs a start and an end, but `to` is missing: use, for example, { from: 0, to: 50 }",
         ),
         (
             "[ { users: 3, duration: 1s }, { rate: 1/s, duration: 1s } ]",
@@ -155,7 +155,7 @@ fn user_phases_are_parsed() {
         ),
         (
             "{ users: { from: 1, to: 2 } }",
-            "4:7: `duration` is missing: add for example duration: 10s",
+            "4:7: `duration` is missing: add, for example, duration: 10s",
         ),
     ] {
         let text = with(&format!("\nload: {text}"));
@@ -186,7 +186,7 @@ fn max_duration_limits_the_load() {
     );
     assert_eq!(
         refused(&with("load: { rate: 1/s, duration: 1s }\nmax-duration: 10")),
-        ["plan.yml:4:15: `10` has no unit: use for example 10s"]
+        ["plan.yml:4:15: `10` has no unit: use, for example, 10s"]
     );
 }
 
@@ -328,7 +328,7 @@ fn invalid_volumes_are_rejected() {
     for (volumes, expected) in [
         (
             ["volume: 500000", "volume: 1/h"],
-            "5:24: `500000` has no unit of time: use for example 500000/h, or { volume: 500000, hours: 12 }",
+            "5:24: `500000` has no unit of time: use, for example, 500000/h, or { volume: 500000, hours: 12 }",
         ),
         (
             ["volume: 1/h, weight: 2", "volume: 1/h"],
@@ -360,7 +360,7 @@ fn invalid_volumes_are_rejected() {
         ),
         (
             ["volume: { volume: 5/h, growth: 20 }", "volume: 1/h"],
-            "5:47: `growth: 20` is not a share: use for example 20%",
+            "5:47: `growth: 20` is not a share: use, for example, 20%",
         ),
         (
             ["volume: 900000000/s", "volume: 900000000/s"],
@@ -459,11 +459,11 @@ fn invalid_loads_are_rejected() {
         ),
         (
             "{ rate: 10/s }",
-            "3:7: `duration` is missing: add for example duration: 10s",
+            "3:7: `duration` is missing: add, for example, duration: 10s",
         ),
         (
             "{ rate: 10/s, duration: 10 }",
-            "3:31: `10` has no unit: use for example 10s",
+            "3:31: `10` has no unit: use, for example, 10s",
         ),
         (
             "{ rate: 10/x, duration: 1s }",
@@ -509,7 +509,7 @@ fn invalid_loads_are_rejected() {
     }
     assert!(
         refused(&with(""))[0]
-            .contains("`load` is missing: add for example load: { rate: 200/s, duration: 10s }")
+            .contains("`load` is missing: add, for example, load: { rate: 200/s, duration: 10s }")
     );
 }
 
@@ -688,7 +688,7 @@ const INVALID_STEPS: &[(&str, &str)] = &[
         "- post: { url: /, json: 1, body: x }",
         "6:30: a request can have only one body, but this one has `json` and `body`: remove one",
     ),
-    ("- think: 5", "6:12: `5` has no unit: use for example 5s"),
+    ("- think: 5", "6:12: `5` has no unit: use, for example, 5s"),
     (
         "- loop: { steps: [ { get: / } ] }",
         "6:11: this loop never ends: add `count: 10`, or `over` with a list",
@@ -732,7 +732,7 @@ fn invalid_times_and_exit_are_rejected() {
         ),
         (
             "- exit: 12",
-            "6:11: `exit: 12` is not a share of the users that reach this step: use for example 12%",
+            "6:11: `exit: 12` is not a share of the users that reach this step: use, for example, 12%",
         ),
         ("- exit: 0%", "6:11: `exit: 0%` is not a share"),
         ("- exit: 101%", "6:11: `exit: 101%` is not a share"),
@@ -772,7 +772,7 @@ fn top_level_keys_are_validated() {
         ),
         (
             "loadline: 1\ntarget: http://x\nload: { rate: 1/s, duration: 1s }",
-            "1:1: the plan has no steps: add for example `steps",
+            "1:1: the plan has no steps: add, for example, `steps",
         ),
         (
             "loadline: 1\ntarget: http://x\nload: { rate: 1/s, duration: 1s }\nsteps: []\nscenarios: []",

@@ -149,7 +149,7 @@ fn method(command: &CurlCommand, has_body: bool) -> Result<String, SyntaxError> 
     let rendered = placeholders::replaced(&word.text, "…");
     Err(refused(
         word.mark,
-        &format!("`{rendered}` is not a method that plans support: use for example PUT"),
+        &format!("`{rendered}` is not a method that plans support: use, for example, PUT"),
     ))
 }
 

@@ -54,7 +54,7 @@ pub fn parse_stop(text: &str) -> Result<StopRule, GrammarError> {
     }
     if !scan.word_is("for") {
         return Err(scan.error(
-            "a stop rule needs a duration for which it must hold: add for example `for 10s: stop fail`",
+            "a stop rule needs a duration for which it must hold: add, for example, `for 10s: stop fail`",
         ));
     }
     let at = scan.skip_space();

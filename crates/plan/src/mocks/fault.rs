@@ -27,7 +27,7 @@ pub enum FaultKind {
     Silence,
 }
 
-const FORM: &str = "use for example `at 2m for 30s: latency x5`, or after the colon `errors 20%`, `errors 20% 503`, `resets 5%`, `silence`";
+const FORM: &str = "use, for example, `at 2m for 30s: latency x5`, or after the colon `errors 20%`, `errors 20% 503`, `resets 5%`, `silence`";
 
 impl Fault {
     /// Whether the fault is active at a time of the load's timeline.

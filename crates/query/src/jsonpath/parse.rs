@@ -6,7 +6,7 @@ pub(super) fn path(text: &str) -> Result<Vec<PathSegment>, JsonPathError> {
     let mut cursor = Cursor { text, at: 0 };
     let mut segments = Vec::new();
     if text.trim().is_empty() {
-        return cursor.error("an empty path never matches: use for example $.id");
+        return cursor.error("an empty path never matches: use, for example, $.id");
     }
     cursor.space();
     if !cursor.eat("$") && !matches!(cursor.peek(), Some('.' | '[' | '^' | '~')) {

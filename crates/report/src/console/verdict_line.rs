@@ -17,7 +17,7 @@ pub fn verdict_line(summary: &Summary, exit_code: u8, columns: Columns) -> Strin
         4 => ("INVALID", invalid(summary)),
         5 => ("INCONCLUSIVE", first(summary, Judgement::Inconclusive)),
         128.. => ("INTERRUPTED", "the run was ended by a signal".to_owned()),
-        _ => ("COULD NOT RUN", summary.verdict.sentence.clone()),
+        _ => ("COULD NOT RUN", not_run(summary)),
     };
     cut(&format!("{word}  {text}"), columns.count())
 }
@@ -46,6 +46,13 @@ fn failed(summary: &Summary) -> String {
         return format!("all {} requests failed", count(summary.all.count));
     }
     first(summary, Judgement::Fail)
+}
+
+fn not_run(summary: &Summary) -> String {
+    if summary.run.unrecorded.is_some() || summary.requests.ok + summary.requests.failed == 0 {
+        return summary.verdict.sentence.clone();
+    }
+    "see the error above".to_owned()
 }
 
 fn invalid(summary: &Summary) -> String {

@@ -27,11 +27,11 @@ pub(super) fn read(root: &Node, findings: &mut Findings) -> Option<Scaling> {
         (None, None) => return None,
         (Some(tested), None) => (
             tested,
-            "`tested` requires `target-service`, the service whose capacity the report estimates: add for example `target-service: { instances: 16, background: 35% }`",
+            "`tested` requires `target-service`, the service whose capacity the report estimates: add, for example, `target-service: { instances: 16, background: 35% }`",
         ),
         (None, Some(target)) => (
             target,
-            "`target-service` requires `tested`, the service that is loaded: add for example `tested: { instances: 6 }`",
+            "`target-service` requires `tested`, the service that is loaded: add, for example, `tested: { instances: 6 }`",
         ),
     };
     findings.problem(alone.0.key_mark, alone.1);

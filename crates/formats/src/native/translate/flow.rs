@@ -199,7 +199,7 @@ impl Translator<'_> {
     fn choice(&mut self, node: &Node) -> Vec<Branch> {
         let items = list(node, "choose", self.findings);
         if node.as_list().is_some_and(<[Node]>::is_empty) {
-            let text = "`choose` is empty: use for example choose: [{ weight: 3, steps: [...] }, { weight: 1, steps: [...] }]";
+            let text = "`choose` is empty: use, for example, choose: [{ weight: 3, steps: [...] }, { weight: 1, steps: [...] }]";
             self.findings.problem(node.mark, text);
         }
         let branches = items.iter().map(|item| {

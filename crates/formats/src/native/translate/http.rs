@@ -30,7 +30,7 @@ impl Translator<'_> {
         }
         let Some(node) = root.get("target") else {
             let help =
-                "`target` is missing: add for example target: https://example.org, or use --target";
+                "`target` is missing: add, for example, target: https://example.org, or use --target";
             read::missing(root, super::model::PLAN, help, self.findings);
             return None;
         };

@@ -59,7 +59,7 @@ impl Translator<'_> {
                 self.findings.problem(
                     root.mark,
                     format!(
-                        "`load` is missing: add for example load: {}",
+                        "`load` is missing: add, for example, load: {}",
                         &KINDS_TEXT[..32]
                     ),
                 );
@@ -164,7 +164,7 @@ impl Translator<'_> {
                 read::missing(
                     node,
                     model::PHASE,
-                    "`duration` is missing: add for example duration: 10s",
+                    "`duration` is missing: add, for example, duration: 10s",
                     self.findings,
                 );
                 None

@@ -272,7 +272,7 @@ impl Translator<'_> {
                 read::missing(
                     root,
                     model::PLAN,
-                    "the plan has no steps: add for example `steps: [{ get: / }]`",
+                    "the plan has no steps: add, for example, `steps: [{ get: / }]`",
                     self.findings,
                 );
                 Vec::new()

@@ -77,7 +77,7 @@ impl Translator<'_> {
             read::missing(
                 node,
                 model::REQUEST,
-                format!("the URL is missing: add for example {}: /path", step.key),
+                format!("the URL is missing: add, for example, {}: /path", step.key),
                 self.findings,
             );
             return None;

@@ -19,7 +19,7 @@ impl Translator<'_> {
             Quantity::Share(share) if share > 0.0 && share <= 1.0 => Some(share),
             _ => {
                 let text = format!(
-                    "`exit: {}` is not a share of the users that reach this step: use for example 12%",
+                    "`exit: {}` is not a share of the users that reach this step: use, for example, 12%",
                     node.text()
                 );
                 self.findings.problem(node.mark, text);
@@ -35,7 +35,7 @@ impl Translator<'_> {
                 read::missing(
                     node,
                     model::THINK,
-                    "`time` is missing: use for example { time: 1s, jitter: 20% }",
+                    "`time` is missing: use, for example, { time: 1s, jitter: 20% }",
                     self.findings,
                 );
                 return None;

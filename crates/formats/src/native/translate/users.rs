@@ -19,7 +19,7 @@ impl Translator<'_> {
             .fold(0, u64::saturating_add);
         if most == Some(0) {
             let text =
-                "no phase has users: use for example { users: { from: 0, to: 50 }, duration: 1m }";
+                "no phase has users: use, for example, { users: { from: 0, to: 50 }, duration: 1m }";
             self.findings.problem(items.first()?.mark, text);
             return None;
         }
@@ -77,7 +77,7 @@ impl Translator<'_> {
             Some(number) => read::whole_u32(number, key, 0, self.findings),
             None => {
                 let text = format!(
-                    "`users` needs a start and an end, but `{key}` is missing: use for example {{ from: 0, to: 50 }}"
+                    "`users` needs a start and an end, but `{key}` is missing: use, for example, {{ from: 0, to: 50 }}"
                 );
                 read::missing(node, model::USERS, text, self.findings);
                 None

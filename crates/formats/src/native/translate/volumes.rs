@@ -90,7 +90,7 @@ impl Translator<'_> {
         }
         let peak = self.peak_of(node);
         let Some(number) = node.get("volume") else {
-            let help = "the number is missing: use for example { volume: 500000, hours: 12 }";
+            let help = "the number is missing: use, for example, { volume: 500000, hours: 12 }";
             read::missing(node, model::VOLUME, help, self.findings);
             return None;
         };
@@ -125,7 +125,7 @@ impl Translator<'_> {
                 Quantity::Share(share) if share <= 100.0 => Some(share),
                 _ => {
                     let text = format!(
-                        "`growth: {}` is not a share: use for example 20%",
+                        "`growth: {}` is not a share: use, for example, 20%",
                         growth.text()
                     );
                     self.findings.problem(growth.mark, text);
