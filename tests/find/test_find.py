@@ -187,7 +187,7 @@ def test_sweep_of_a_service_that_only_fails_ends_early(loadline):
         ran, found = find(loadline, peer.url, *sweep)
     assert ran.returncode == 5, ran.stdout + ran.stderr
     assert found["ending"] == "swept"
-    assert found["sentence"].startswith("0 of the 6 numbers of users")
+    assert found["sentence"].startswith("only 0 of the 6 required numbers of users")
     assert found["notes"] == ["no request to 1 user was answered as expected: the sweep ends there"]
 
 

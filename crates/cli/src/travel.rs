@@ -126,5 +126,5 @@ fn pem(flag: &str, path: &Path) -> Result<String, String> {
     let bytes = formats::files::read(path).map_err(|error| reported(&error))?;
     let text = String::from_utf8(bytes).ok();
     text.filter(|text| text.contains("-----BEGIN"))
-        .ok_or_else(|| reported(&"it contains no PEM text"))
+        .ok_or_else(|| reported(&"the file contains no PEM text"))
 }

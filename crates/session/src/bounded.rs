@@ -120,7 +120,7 @@ pub(crate) fn connect(
         io::ErrorKind::TimedOut => "the host name was not resolved in time".to_owned(),
         _ => "the host name cannot be resolved".to_owned(),
     })?;
-    let mut reason = "the name has no address".to_owned();
+    let mut reason = "the host name has no address".to_owned();
     for address in addresses {
         let left = deadline.left().map_err(late)?;
         let connected = TcpStream::connect_timeout(&address, left);

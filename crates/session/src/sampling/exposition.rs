@@ -209,7 +209,7 @@ impl Readings {
         match self.error {
             Some(error) => Err(error),
             None if self.all.is_empty() && self.has_long_names => {
-                Err("the names of its metrics are too long".to_owned())
+                Err("the names of the metrics are too long".to_owned())
             }
             None => Ok(self.all),
         }
@@ -481,7 +481,7 @@ mod tests {
         let kept = read(&json).unwrap();
         assert_eq!((kept.len(), kept[0].of.metric.as_str()), (1, "b"));
         let error = read(&format!("{long} 1\n")).unwrap_err();
-        assert_eq!(error, "the names of its metrics are too long");
+        assert_eq!(error, "the names of the metrics are too long");
         assert!(
             read("{\"a\": 1} {")
                 .unwrap_err()
