@@ -93,7 +93,9 @@ fn within(number: &str, hours: f64) -> Result<Rate, GrammarError> {
     let Quantity::Number(n) = parse_quantity(number)? else {
         return Err(GrammarError {
             offset: 0,
-            message: format!("`{number}` is not a valid number of events: use, for example, 500000"),
+            message: format!(
+                "`{number}` is not a valid number of events: use, for example, 500000"
+            ),
         });
     };
     let count = u128::from(millionths(n).ok_or_else(too_many)?);
@@ -292,7 +294,9 @@ mod tests {
             };
             Volume::read(text, peak).expect_err("a refusal").message
         };
-        assert!(refused("500000", None).contains("has no unit of time: use, for example, 500000/h"));
+        assert!(
+            refused("500000", None).contains("has no unit of time: use, for example, 500000/h")
+        );
         assert!(
             refused("10/h", Some(8.0)).contains("use `hours` only with a volume per day (10/d)")
         );

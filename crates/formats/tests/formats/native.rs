@@ -344,7 +344,7 @@ fn invalid_volumes_are_rejected() {
         ),
         (
             ["volume: { hours: 2 }", "volume: 1/h"],
-            "5:24: the number is missing: use for example",
+            "5:24: the number is missing: use, for example,",
         ),
         (
             ["volume: { volume: 5, hours: 25 }", "volume: 1/h"],

@@ -29,8 +29,7 @@ impl Translator<'_> {
             return Some(without_trailing_slash(target));
         }
         let Some(node) = root.get("target") else {
-            let help =
-                "`target` is missing: add, for example, target: https://example.org, or use --target";
+            let help = "`target` is missing: add, for example, target: https://example.org, or use --target";
             read::missing(root, super::model::PLAN, help, self.findings);
             return None;
         };

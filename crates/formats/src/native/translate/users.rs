@@ -18,8 +18,7 @@ impl Translator<'_> {
             .map(|phase| phase.duration_ns)
             .fold(0, u64::saturating_add);
         if most == Some(0) {
-            let text =
-                "no phase has users: use, for example, { users: { from: 0, to: 50 }, duration: 1m }";
+            let text = "no phase has users: use, for example, { users: { from: 0, to: 50 }, duration: 1m }";
             self.findings.problem(items.first()?.mark, text);
             return None;
         }
