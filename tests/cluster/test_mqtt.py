@@ -64,7 +64,7 @@ def test_nodes_send_and_receive_the_messages_of_one_process(loadline, mixed):
 def test_mqtt_parts_without_conductor_are_merged(loadline, mixed):
     mixed()
     same = ["run", "plan.yml", "--seed", 5, "--start-at", f"{time.time() + 4:.3f}"]
-    started = [loadline.start(*same, "--shard", f"{n}/2", "--runs", f"part-{n}") for n in range(2)]
+    started = [loadline.start(*same, "--shard", f"{n + 1}/2", "--runs", f"part-{n}") for n in range(2)]
     for process in started:
         out, err = process.communicate(timeout=60)
         assert process.returncode == 0, out + err

@@ -161,10 +161,10 @@ def test_killed_conductor_stops_all_nodes_and_their_records_can_be_merged(loadli
         (["--on", "local", "--once"], "--once cannot be combined with --on"),
         (["--on", "local", "--address", "h:1"], "--address, --wait and --insecure-cluster require --on ray"),
         (
-            ["--shard", "3/3", "--start-at", "2040-01-01T00:00:00Z", "--seed", "1"],
-            "--shard 3/3: use INDEX/COUNT, where the index starts at 0",
+            ["--shard", "4/3", "--start-at", "2040-01-01T00:00:00Z", "--seed", "1"],
+            "--shard 4/3: use INDEX/COUNT, for example 1/8 for the first of eight",
         ),
-        (["--shard", "0/3", "--start-at", "soon", "--seed", "1"], "--start-at soon: use a time such as"),
+        (["--shard", "1/3", "--start-at", "soon", "--seed", "1"], "--start-at soon: use a time such as"),
     ],
 )
 def test_invalid_node_flags_are_refused_in_one_line(loadline, arguments, line):
@@ -176,7 +176,7 @@ def test_invalid_node_flags_are_refused_in_one_line(loadline, arguments, line):
 
 def test_part_that_starts_too_late_sends_nothing(loadline):
     with RecordingServer() as peer:
-        ran = loadline("run", peer.url, "--rate", "10/s", "--shard", "0/2", "--seed", 1, "--start-at", "1000")
+        ran = loadline("run", peer.url, "--rate", "10/s", "--shard", "1/2", "--seed", 1, "--start-at", "1000")
         assert not peer.requests
     assert ran.returncode == 3
     assert "late: --start-at 1000 has passed" in ran.stderr
@@ -203,7 +203,7 @@ def test_node_that_cannot_read_the_test_prevents_the_run(loadline):
 def run_shards(loadline, url: str, which: list[int], of: int, seed: int = 5, ahead: float = 3.0) -> list[Path]:
     at = f"{time.time() + ahead:.3f}"
     same = ["--target", url, "--seed", seed, "--start-at", at]
-    started = [loadline.start("run", "plan.yml", *same, "--shard", f"{n}/{of}", "--runs", f"part-{seed}-{n}") for n in which]
+    started = [loadline.start("run", "plan.yml", *same, "--shard", f"{n + 1}/{of}", "--runs", f"part-{seed}-{n}") for n in which]
     for process in started:
         out, err = process.communicate(timeout=60)
         assert process.returncode == 0, out + err

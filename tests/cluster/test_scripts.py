@@ -67,7 +67,7 @@ def test_script_parts_without_conductor_are_merged(loadline, script):
     with RecordingServer() as peer:
         load = ["--rate", "60/s", "--duration", "2s", "--connections", 5, "--seed", 5]
         same = ["run", "post.lua", "--target", peer.url, *load, "--start-at", f"{time.time() + 5:.3f}"]
-        started = [loadline.start(*same, "--shard", f"{n}/2", "--runs", f"part-{n}") for n in range(2)]
+        started = [loadline.start(*same, "--shard", f"{n + 1}/2", "--runs", f"part-{n}") for n in range(2)]
         for process in started:
             out, err = process.communicate(timeout=60)
             assert process.returncode == 0, out + err

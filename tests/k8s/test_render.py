@@ -114,7 +114,7 @@ def test_indexed_job_runs_parts_of_one_run(render):
     container = spec["template"]["spec"]["containers"][0]
     index = "$(JOB_COMPLETION_INDEX)"
     assert container["command"] == ["loadline"]
-    assert container["args"] == ["run", "tests/plan.yml", "--shard", f"{index}/3", "--seed", "7", "--start-at", start] + [
+    assert container["args"] == ["run", "tests/plan.yml", "--shard-index", f"{index}/3", "--seed", "7", "--start-at", start] + [
         "--runs",
         f"/records/{index}",
         "--tag",

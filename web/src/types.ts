@@ -60,6 +60,8 @@ export interface Row {
   error_share: number | null;
   per_second: number;
   service: Stats | null;
+  /** First byte written to first byte read. Missing if it was not measured. */
+  first_byte?: Stats | null;
   /** Only if the schedule set the intended start of every request. */
   response: Stats | null;
   /** Of an iteration or a transaction. */

@@ -170,6 +170,9 @@ pub struct RunArgs {
     /// Duration of the load, for example 30s or 5m
     #[arg(long)]
     pub duration: Option<String>,
+    /// Exact number of requests to a URL; with --users or --connections the run ends with the last
+    #[arg(short = 'n', long, value_name = "N")]
+    pub requests: Option<u64>,
     /// Distribution of arrivals
     #[arg(long, value_name = "even|poisson", value_parser = ["even", "poisson"])]
     pub arrivals: Option<String>,
@@ -258,6 +261,9 @@ pub struct RunArgs {
     /// Folder for records [default: $LOADLINE_RUNS, or .loadline/runs]
     #[arg(long, value_name = "DIR")]
     pub runs: Option<PathBuf>,
+    /// Keep no record, and therefore write no report
+    #[arg(long, conflicts_with_all = ["runs", "open", "on", "shard"])]
+    pub no_record: bool,
     /// Accept any TLS certificate
     #[arg(short = 'k', long)]
     pub insecure: bool,

@@ -153,19 +153,22 @@ pub fn name(args: &mut args::RunArgs) {
 ///
 /// Returns an error if a flag is invalid or the start is in the past.
 pub fn shard(args: &args::RunArgs, seed: u64) -> Result<Option<RunPartOrder>, CommandError> {
-    let Some(text) = args.part.shard.as_deref() else {
-        return Ok(None);
+    let part = &args.part;
+    let (text, first, flag) = match (&part.shard, &part.shard_index) {
+        (Some(text), _) => (text, 1, "--shard"),
+        (None, Some(text)) => (text, 0, "--shard-index"),
+        (None, None) => return Ok(None),
     };
     let share = text.split_once('/').and_then(|(index, of)| {
         let share = Share {
-            index: index.parse().ok()?,
+            index: index.parse::<u64>().ok()?.checked_sub(first)?,
             of: of.parse().ok()?,
         };
         (share.index < share.of && share.of <= MOST).then_some(share)
     });
     let share = share.ok_or_else(|| {
         CommandError::bad_input(format!(
-            "--shard {text}: use INDEX/COUNT, where the index starts at 0: 0/8 to 7/8, at most {MOST} parts"
+            "{flag} {text}: use INDEX/COUNT, for example {first}/8 for the first of eight; at most {MOST} parts"
         ))
     })?;
     if args.once || args.ui {

@@ -57,6 +57,14 @@ impl Flags {
         if args.users == Some(0) {
             return Err(CommandError::bad_input("--users 0: use at least 1"));
         }
+        if args.requests == Some(0) {
+            return Err(CommandError::bad_input("--requests 0: use at least 1"));
+        }
+        if args.requests.is_some() && args.rate.is_some() && args.duration.is_some() {
+            return Err(CommandError::bad_input(
+                "--rate, --duration and --requests determine each other: remove one of them",
+            ));
+        }
         if args.workers == Some(0) {
             return Err(CommandError::bad_input("--workers 0: use at least 1"));
         }
@@ -77,6 +85,7 @@ impl Flags {
             || self.arrivals.is_some()
             || args.connections.is_some()
             || args.users.is_some()
+            || args.requests.is_some()
     }
 }
 
@@ -96,6 +105,7 @@ pub fn load(
         let mut options = UrlOptions {
             rate: flags.rate,
             users: args.users,
+            requests: args.requests,
             connections: args.connections,
             duration_ns: flags.duration_ns,
             arrivals: flags.arrivals,

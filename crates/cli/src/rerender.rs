@@ -78,6 +78,10 @@ pub fn command(args: &args::Report) -> u8 {
     let json_written = derived_files::write_json(&page, args.json.as_deref(), &sink);
     if let Some(frontend) = frontend {
         log::out(&frontend.remarks());
+    } else {
+        let code = recorded_code(&run, page.summary.exit_code);
+        let line = console::verdict_line(&page.summary, code, log::columns());
+        log::summary(&format!("{line}\n"));
     }
     if derived.is_written && json_written && exported {
         exit::PASS
@@ -126,6 +130,15 @@ fn of_campaign(folder: &Path, args: &args::Report) -> u8 {
             exit::PASS
         }
         None => exit::COULD_NOT_RUN,
+    }
+}
+
+/// Returns the exit code that the run had. The number of a signal is not recorded.
+fn recorded_code(run: &record::Run, code: u8) -> u8 {
+    let end = run.manifest.end.as_ref();
+    match end.and_then(|end| end.cause.as_deref()) {
+        Some("signal") => exit::of_signal(0),
+        _ => exit::of_record(code, run),
     }
 }
 

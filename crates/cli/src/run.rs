@@ -16,8 +16,8 @@ use worker::OutputLine;
 use record::Run;
 use report::console;
 use session::{
-    ExternalTool, FinishedRun, Hosts, Job, LabProcess, Observer, RunObserver, RunOptions,
-    RunOutcome, ScriptRun, SharedMessageSink, StartError, ca_env, exit,
+    ExternalTool, FinishedRun, Hosts, Job, LabProcess, Observer, RecordPolicy, RunObserver,
+    RunOptions, RunOutcome, ScriptRun, SharedMessageSink, StartError, ca_env, exit,
     exports::{self, Exports},
     hosts, inputs, lab_process, live, mock_process, naming,
 };
@@ -46,7 +46,7 @@ pub fn run(mut args: args::RunArgs) -> u8 {
 }
 
 fn program(programs: &'static dyn ExternalTool, args: &args::RunArgs) -> Result<u8, CommandError> {
-    if args.many.on.is_some() || args.part.shard.is_some() {
+    if args.many.on.is_some() || args.part.shard.is_some() || args.part.shard_index.is_some() {
         return Err(CommandError::could_not_run(
             "Locust distributes a locustfile with its own master and workers: use `loadline locust --master`, `--worker` and `--processes`. --on and --shard are for load that Loadline sends itself",
         ));
@@ -260,6 +260,12 @@ fn contradictions(args: &args::RunArgs, flags: &Flags) -> Result<(), CommandErro
             "{flag} is only for URLs: a test file sets this for each request, and `--target` sets its base URL"
         )));
     }
+    let is_url = args.what.contains("://") || args.what.starts_with(lab_process::SCHEME);
+    if args.requests.is_some() && !is_url {
+        return Err(CommandError::bad_input(
+            "--requests counts the requests of a URL, but an iteration of a test file may send several: use --rate or --users with --duration",
+        ));
+    }
     if args.stage.is_some()
         && (args.what.contains("://") || args.what.starts_with(lab_process::SCHEME))
     {
@@ -269,7 +275,7 @@ fn contradictions(args: &args::RunArgs, flags: &Flags) -> Result<(), CommandErro
     }
     if args.once && flags.shape_the_load(args) {
         return Err(CommandError::bad_input(
-            "--once sends a single iteration: remove --rate, --users, --connections, --duration and --arrivals",
+            "--once sends a single iteration: remove --rate, --users, --connections, --duration, --requests and --arrivals",
         ));
     }
     Ok(())
@@ -319,6 +325,11 @@ pub(crate) fn job(
     Ok(Job {
         hosts: Hosts::Native(args.allow_host.clone()),
         runs: args.runs.clone(),
+        record: if args.no_record {
+            RecordPolicy::Never
+        } else {
+            RecordPolicy::Required
+        },
         secrets: args.secret.clone(),
         live: live::LiveOptions {
             view: args.ui.then_some(args.ui_port),
@@ -393,8 +404,11 @@ fn load(
     frontend: &mut Native,
     sink: &SharedMessageSink,
 ) -> Result<FinishedRun, StartError> {
+    let is_quiet = frontend.is_quiet;
     let tell = |plan: &Plan| {
-        tell_where(plan);
+        if !is_quiet {
+            tell_where(plan);
+        }
         tell_notes(plan);
         ca_env::can_be_read(plan, sink);
     };

@@ -49,7 +49,7 @@ pub fn apply(plan: &mut Plan, args: &args::RunArgs) -> Result<(), String> {
             tls: Some(proxy),
             bypass: Vec::new(),
         };
-    } else if plan.format == Format::NATIVE {
+    } else if [Format::NATIVE, Format::URL].contains(&plan.format) {
         plan.http.proxies = formats::proxy::from_environment(&inputs::environment())?;
     }
     look(plan)

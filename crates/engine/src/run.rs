@@ -200,8 +200,11 @@ impl Prepared {
         };
         let is_own = options.driver.is_none() && options.share == Share::WHOLE && !options.is_late;
         let workers = work.workers(options.workers, options.share);
-        let load_control = (options.steered && is_own && !matches!(work.load, Load::Once))
-            .then(|| LoadControl::new(&work.load, &work.schedule, work.most(plan, workers)));
+        let load_control = (options.steered
+            && is_own
+            && plan.iterations.is_none()
+            && !matches!(work.load, Load::Once))
+        .then(|| LoadControl::new(&work.load, &work.schedule, work.most(plan, workers)));
         let takeovers = takeovers(&work, &options, load_control.is_some());
         Ok(Prepared {
             load_control,

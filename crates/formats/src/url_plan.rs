@@ -4,7 +4,8 @@ use codec::url::Zoned;
 use plan::scenario::RequestBody;
 use plan::{
     ArrivalProcess, FirstArrival, Format, Load, Phase, Plan, PoolPolicy, Rate, Request, Scenario,
-    Shape, Step, Template, units::SECOND,
+    Shape, Step, Template,
+    units::{DAY, SECOND},
 };
 use url::Url;
 
@@ -22,6 +23,8 @@ pub struct UrlOptions {
     /// Distribution of arrivals. Evenly spaced by default.
     pub arrivals: Option<ArrivalProcess>,
     pub users: Option<u32>,
+    /// Exact number of requests.
+    pub requests: Option<u64>,
     pub insecure: bool,
     pub method: Option<String>,
     pub body: Option<BodyOption>,
@@ -95,6 +98,9 @@ pub fn url_plan(text: &str, options: &UrlOptions) -> Result<Plan, LoadErrors> {
         (Some(_), None) => PoolPolicy::PerUser,
         (_, connections) => PoolPolicy::Shared(connections.unwrap_or(100)),
     };
+    if matches!(plan.load, Load::Closed { .. }) {
+        plan.iterations = options.requests;
+    }
     plan.http.verify_tls = !options.insecure;
     crate::secrets::collect(&mut plan, crate::secrets::KnownSecrets::default());
     findings.finish(Some(plan))
@@ -122,15 +128,28 @@ pub(crate) fn decoded(text: &str) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
+/// Time limit of a closed load that ends after a number of requests.
+const UNTIL_REQUESTS_NS: u64 = DAY;
+
 fn load(options: &UrlOptions) -> Load {
-    let duration_ns = options.duration_ns.unwrap_or(10 * SECOND);
     match (options.rate, options.users.or(options.connections)) {
-        (None, Some(users)) => Load::users(users, duration_ns),
+        (None, Some(users)) => {
+            let usual_ns = options.requests.map_or(10 * SECOND, |_| UNTIL_REQUESTS_NS);
+            Load::users(users, options.duration_ns.unwrap_or(usual_ns))
+        }
         (rate, _) => {
-            let mut phase = Phase::new(
-                duration_ns,
-                Shape::Rate(rate.unwrap_or(Rate::per_second(10))),
-            );
+            let rate = rate.unwrap_or(Rate::per_second(10));
+            let mut phase = match options.requests {
+                None => Phase::new(
+                    options.duration_ns.unwrap_or(10 * SECOND),
+                    Shape::Rate(rate),
+                ),
+                Some(requests) => {
+                    let needed_ns = (requests as f64 / rate.as_f64() * SECOND as f64).ceil() as u64;
+                    let duration_ns = options.duration_ns.unwrap_or(needed_ns.max(1));
+                    Phase::new(duration_ns, Shape::Count(requests))
+                }
+            };
             phase.arrivals = options.arrivals.unwrap_or(ArrivalProcess::Even);
             Load::Open {
                 phases: vec![phase],

@@ -71,7 +71,7 @@ fn arguments(options: &RenderOptions, seed: u64, start_at: &str) -> Vec<String> 
     let plain = |text: &String| text.replace("$(", "$$(");
     let mut all = vec!["run".to_owned(), plain(&options.what)];
     for (flag, value) in [
-        ("--shard", format!("{INDEX}/{}", options.nodes)),
+        ("--shard-index", format!("{INDEX}/{}", options.nodes)),
         ("--seed", seed.to_string()),
         ("--start-at", start_at.to_owned()),
         ("--runs", format!("{RECORDS}/{INDEX}")),

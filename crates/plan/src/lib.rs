@@ -69,6 +69,10 @@ pub struct Plan {
     pub target: Raw,
     /// Arrivals or number of virtual users.
     pub load: Load,
+    /// A closed load ends when this number of iterations has started and ended. `None` means no
+    /// limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub iterations: Option<u64>,
     /// Maximum duration of the load.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_duration_ns: Option<u64>,
@@ -175,6 +179,7 @@ impl Plan {
             format,
             target: Raw::new(target),
             load,
+            iterations: None,
             max_duration_ns: None,
             work: work.into(),
             background: None,

@@ -140,6 +140,7 @@ fn load_facts(plan: &Plan, schedule: &Schedule, share: Share) -> LoadFacts {
         text: load_text::describe(plan),
         planned,
         users,
+        iterations: plan.iterations,
         end_ns: schedule.end_ns(),
         changes: 0,
         by: outside(plan),

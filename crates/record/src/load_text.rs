@@ -48,6 +48,10 @@ fn of_work(plan: &Plan) -> String {
                     "closed loop, up to {users} that {} starts and stops: each user sees a stall only once",
                     external.by
                 ),
+                _ if plan.iterations.is_some() => format!(
+                    "closed loop, {} iterations by {users}: each user sees a stall only once",
+                    units::count(plan.iterations.unwrap_or_default())
+                ),
                 _ => format!(
                     "closed loop, {users} for {}: each user sees a stall only once",
                     units::duration(*duration_ns)

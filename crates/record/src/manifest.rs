@@ -102,6 +102,9 @@ pub struct LoadFacts {
     /// Number of planned arrivals. `None` for a closed load.
     pub planned: Option<u64>,
     pub users: Option<u32>,
+    /// Number of iterations after which a closed load ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub iterations: Option<u64>,
     /// End of the phase, in nanoseconds from the start of the run.
     pub end_ns: u64,
     #[serde(default, skip_serializing_if = "is_zero")]

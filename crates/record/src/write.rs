@@ -271,8 +271,11 @@ impl Writer {
         };
         self.run.live = false;
         self.run.manifest.state = state;
-        if self.run.manifest.load.by.is_some() {
-            self.run.manifest.load.end_ns = end.ns;
+        let load = &mut self.run.manifest.load;
+        if load.by.is_some() {
+            load.end_ns = end.ns;
+        } else if load.iterations.is_some() {
+            load.end_ns = load.end_ns.min(self.run.totals.rows.last_end_ns);
         }
         self.run.manifest.end = Some(end);
         self.run.events.sort_by_key(|event| event.at_ns);

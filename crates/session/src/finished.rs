@@ -28,7 +28,11 @@ pub enum StartError {
 impl StartError {
     /// Creates the error for a record that could not be created.
     pub(crate) fn unrecorded(error: &RecordError) -> StartError {
-        StartError::Refused(RunRefused::from(vec![Problem::anywhere(error.to_string())]))
+        let line = match error {
+            RecordError::NotWritable { .. } => format!("{error}; or use --no-record"),
+            _ => error.to_string(),
+        };
+        StartError::Refused(RunRefused::from(vec![Problem::anywhere(line)]))
     }
 
     /// Creates the error for a part without a record, because its results would be lost.

@@ -54,6 +54,6 @@ pub use mock_process::MockProcess;
 pub use observer::{Observer, RunObserver, RunOutcome};
 pub use part::RunPartOrder;
 pub use partition::{Conducting, Coordinator, PartitionedRun, divide};
-pub use prepare::{Job, Ready, RunRefused, descriptors_for, prepare};
+pub use prepare::{Job, Ready, RecordPolicy, RunRefused, descriptors_for, prepare};
 pub use sampling::Sampler;
 pub use window::{Percentile, RecentIntervals, Trailing};

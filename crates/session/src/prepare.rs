@@ -35,6 +35,8 @@ pub struct Job {
     pub hosts: Hosts,
     /// Folder of records.
     pub runs: Option<PathBuf>,
+    /// Whether the run needs a record.
+    pub record: RecordPolicy,
     /// Further names whose values are secret.
     pub secrets: Vec<String>,
     /// Live view and Prometheus endpoint.
@@ -58,6 +60,18 @@ pub struct Job {
     pub copier: Option<Box<dyn Copier>>,
 }
 
+/// Whether a run needs a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RecordPolicy {
+    /// The run does not start if its folder is not writable.
+    Required,
+    /// The run continues without a record if its folder is not writable, as the original tools
+    /// need none.
+    IfWritable,
+    /// The run is not recorded.
+    Never,
+}
+
 impl Job {
     /// Creates the job for a plan of a front end, with the default samplers.
     #[must_use]
@@ -68,6 +82,7 @@ impl Job {
             options,
             hosts: Hosts::AsOriginalTool,
             runs: None,
+            record: RecordPolicy::IfWritable,
             secrets: Vec::new(),
             live: live::LiveOptions::default(),
             never_checks: false,

@@ -11,6 +11,7 @@ use record::{
 use worker::{clock::Zero, stop::StopHandle};
 
 use crate::{
+    RecordPolicy,
     finished::{FinishContext, FinishedRun, StartError},
     host_monitor::HostMonitor,
     live::Steering,
@@ -93,15 +94,10 @@ impl Ready {
                 writer.map_err(StartError::without_record)?
             }
             _ => {
+                let in_memory = || Writer::in_memory(manifest, &labels, redactor());
                 let place = place(job.runs, job.options.seed, zero);
-                match Writer::create(&place, manifest, plan, &labels, redactor()) {
-                    Ok(writer) => writer,
-                    Err(error @ RecordError::NotWritable { .. }) => {
-                        sink.warning(&format_args!("{error}; the run continues without a record"));
-                        Writer::in_memory(manifest, &labels, redactor())
-                    }
-                    Err(error) => return Err(StartError::unrecorded(&error)),
-                }
+                let create = || Writer::create(&place, manifest, plan, &labels, redactor());
+                writer(job.record, create, in_memory, &sink)?
             }
         };
         let steering = match self.prepared.load_control() {
@@ -168,6 +164,26 @@ fn rules(part: Option<&RunPartOrder>, plan: &plan::Plan) -> StopRules {
         StopRules::none()
     } else {
         StopRules::from_plan(plan)
+    }
+}
+
+/// Creates the writer that the policy asks for.
+fn writer(
+    policy: RecordPolicy,
+    create: impl FnOnce() -> Result<Writer, RecordError>,
+    in_memory: impl FnOnce() -> Writer,
+    sink: &SharedMessageSink,
+) -> Result<Writer, StartError> {
+    if policy == RecordPolicy::Never {
+        return Ok(in_memory());
+    }
+    match create() {
+        Ok(writer) => Ok(writer),
+        Err(error @ RecordError::NotWritable { .. }) if policy == RecordPolicy::IfWritable => {
+            sink.warning(&format_args!("{error}; the run continues without a record"));
+            Ok(in_memory())
+        }
+        Err(error) => Err(StartError::unrecorded(&error)),
     }
 }
 

@@ -216,6 +216,8 @@ fn row_of(run: &Run, label: &Label, of_all: bool, part: &LabelTotals, elapsed_ns
         per_second: per_second(count, elapsed_ns),
         service: stats(TimeKind::Service).filter(|_| !is_iteration && !is_unanswered(label, part)),
         response: stats(TimeKind::Response).filter(|_| !is_iteration),
+        first_byte: stats(TimeKind::FirstByte)
+            .filter(|_| !is_iteration && !is_unanswered(label, part)),
         iteration: stats(TimeKind::Iteration).filter(|_| is_iteration),
         // Scenarios of the same name share a label, and some of them may have no pauses.
         unpaused: stats(TimeKind::Unpaused).filter(|stats| is_iteration && all_timed(part, stats)),

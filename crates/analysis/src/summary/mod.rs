@@ -255,6 +255,9 @@ pub struct Row {
     /// Time from the intended start to the last byte read. `None` unless the schedule determined
     /// every start.
     pub response: Option<Stats>,
+    /// Time from the first byte written to the first byte of the response read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_byte: Option<Stats>,
     /// Time of an iteration, from the intended arrival to the last response, or of a transaction.
     pub iteration: Option<Stats>,
     /// Iteration time without pauses. `None` without pauses.

@@ -314,6 +314,7 @@ pub fn kind_of(span: SpanFilter) -> TimeKind {
     match span {
         SpanFilter::Response => TimeKind::Response,
         SpanFilter::Service => TimeKind::Service,
+        SpanFilter::FirstByte => TimeKind::FirstByte,
         SpanFilter::Iteration | SpanFilter::Transaction => TimeKind::Iteration,
     }
 }

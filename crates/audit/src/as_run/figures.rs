@@ -109,6 +109,7 @@ pub fn row(
         },
         service: stats(printed),
         response: None,
+        first_byte: None,
         iteration: None,
         unpaused: None,
         codes: codes.collect(),

@@ -417,6 +417,7 @@ fn manifest(summary: &Summary, imports: &[(String, Import)]) -> Manifest {
             text: summary.run.load.clone(),
             planned: None,
             users: None,
+            iterations: None,
             end_ns: summary.run.elapsed_ns,
             changes: 0,
             by: None,

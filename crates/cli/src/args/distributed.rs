@@ -57,18 +57,29 @@ impl Many {
 #[derive(Debug, Clone, Default, ClapArgs, Serialize, Deserialize)]
 #[command(next_help_heading = "Several machines")]
 pub struct Shard {
-    /// Run one of several parts here, numbered from 0: 3/8 is the fourth of eight; `loadline merge`
-    /// joins them
+    /// Run one of several parts here: 3/8 is the third of eight; `loadline merge` joins them
     #[arg(
         long,
         value_name = "I/K",
+        group = "part",
         requires = "start_at",
         requires = "seed",
         conflicts_with = "on"
     )]
     pub shard: Option<String>,
+    /// As --shard, numbered from 0 like the completion index of a Kubernetes job
+    #[arg(
+        long,
+        value_name = "I/K",
+        hide = true,
+        group = "part",
+        requires = "start_at",
+        requires = "seed",
+        conflicts_with = "on"
+    )]
+    pub shard_index: Option<String>,
     /// Start of the load, the same for all parts: 2026-11-24T19:30:00Z, or seconds since 1970
-    #[arg(long, value_name = "TIME", requires = "shard")]
+    #[arg(long, value_name = "TIME", requires = "part")]
     pub start_at: Option<String>,
 }
 

@@ -148,6 +148,7 @@ pub(super) fn of_time(span: SpanFilter, q: f64, of: Option<String>) -> Subject {
     let before = match span {
         SpanFilter::Response => "",
         SpanFilter::Service => "service ",
+        SpanFilter::FirstByte => "first-byte ",
         SpanFilter::Iteration => "iteration ",
         SpanFilter::Transaction => "transaction ",
     };
@@ -206,6 +207,7 @@ impl Subject {
             }
             Metric::Time(SpanFilter::Response, _) => Some(TimeKind::Response),
             Metric::Time(SpanFilter::Service, _) => Some(TimeKind::Service),
+            Metric::Time(SpanFilter::FirstByte, _) => Some(TimeKind::FirstByte),
             Metric::Time(SpanFilter::Iteration | SpanFilter::Transaction, _) => {
                 Some(TimeKind::Iteration)
             }
@@ -303,6 +305,7 @@ fn stats(row: &Row, span: SpanFilter) -> Option<&Stats> {
     match span {
         SpanFilter::Response => row.response.as_ref().or(row.service.as_ref()),
         SpanFilter::Service => row.service.as_ref(),
+        SpanFilter::FirstByte => row.first_byte.as_ref(),
         SpanFilter::Iteration | SpanFilter::Transaction => row.iteration.as_ref(),
     }
 }

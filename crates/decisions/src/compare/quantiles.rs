@@ -41,6 +41,7 @@ pub(super) fn compare_quantiles(
     let time = match span {
         plan::criteria::SpanFilter::Response => TimeKind::Response,
         plan::criteria::SpanFilter::Service => TimeKind::Service,
+        plan::criteria::SpanFilter::FirstByte => TimeKind::FirstByte,
         plan::criteria::SpanFilter::Iteration | plan::criteria::SpanFilter::Transaction => {
             TimeKind::Iteration
         }

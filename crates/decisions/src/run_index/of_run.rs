@@ -77,6 +77,7 @@ fn of_row(of: RowSubject, row: &summary::Row) -> IndexedRow {
     let times = [
         (SpanFilter::Service, &row.service),
         (SpanFilter::Response, &row.response),
+        (SpanFilter::FirstByte, &row.first_byte),
         (spanning, &row.iteration),
     ];
     let times = times.into_iter().filter_map(|(span, stats)| {

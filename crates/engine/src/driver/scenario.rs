@@ -214,16 +214,30 @@ async fn closed(env: &Rc<Env>, users: u32, phases: &[UserPhase]) {
             };
             // Iteration numbers must stay unique over several active periods.
             let next = |now| {
-                (now < stay.until_ns).then(|| {
-                    let round = rounds.replace(rounds.get() + 1);
-                    round * u64::from(users) + u64::from(user)
+                let number = rounds.get() * u64::from(users) + u64::from(user);
+                let is_left = env.program.iterations.is_none_or(|most| number < most);
+                (now < stay.until_ns && is_left).then(|| {
+                    rounds.set(rounds.get() + 1);
+                    number
                 })
             };
             run_closed_user(&env, &state, next).await;
         });
     }
-    // This wait only keeps the driver alive until no more iterations start.
-    let _ = worker.sleep_until(end_ns, &worker.arrivals_end).await;
+    // This wait keeps the driver alive until no more iterations start.
+    while env.program.iterations.is_some() && worker.users.get() > 0 {
+        let next_ns = (worker.clock.now() + worker::deadlines::TICK_NS).min(end_ns);
+        let is_over = worker
+            .sleep_until(next_ns, &worker.arrivals_end)
+            .await
+            .is_err();
+        if is_over || next_ns == end_ns {
+            return;
+        }
+    }
+    if env.program.iterations.is_none() {
+        let _ = worker.sleep_until(end_ns, &worker.arrivals_end).await;
+    }
 }
 
 /// Runs a closed model whose load can be changed.

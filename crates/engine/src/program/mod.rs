@@ -55,6 +55,8 @@ pub struct Program {
     pub unpacking: Unpacking,
     /// Planned load.
     pub load: Load,
+    /// Maximum number of iterations of a closed load, over all processes.
+    pub iterations: Option<u64>,
     /// Schedule of the intended starts.
     pub schedule: Schedule,
     /// Seed of all random numbers.
@@ -221,6 +223,7 @@ impl Program {
                 Unpacking::Strict
             },
             load: plan.load.clone(),
+            iterations: plan.iterations,
             schedule: plan.schedule(seed),
             seed,
             draw: plan.draw(seed),

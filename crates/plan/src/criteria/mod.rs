@@ -99,6 +99,9 @@ pub enum SpanFilter {
     Response,
     /// First byte written to last byte read.
     Service,
+    /// First byte written to first byte read.
+    #[serde(rename = "first-byte")]
+    FirstByte,
     /// Intended start to the last response of the iteration.
     Iteration,
     /// Due time of a group's first step to the end of its last step.

@@ -5,11 +5,10 @@ use super::{Criterion, Ending, MessageFate, Metric, Op, SpanFilter, Stat, StopRu
 use crate::units::{GrammarError, Quantity, parse_duration, parse_quantity};
 
 /// The grammar in one line, for messages and help texts.
-pub const GRAMMAR: &str = "[service|iteration|transaction] p50…p99.99|mean|max, errors, rate, in-flight, unsent, lateness p99, lost, duplicates, unknown or server.NAME, \
+pub const GRAMMAR: &str = "[service|first-byte|iteration|transaction] p50…p99.99|mean|max, errors, rate, in-flight, unsent, lateness p99, lost, duplicates, unknown or server.NAME, \
      then [of \"LABEL\"] [in \"PHASE\"|in steady], then < <= > >= and a value with its unit";
 
-const FIGURES: &str =
-    "[service|iteration|transaction] p50…p99.99|mean|max, errors or rate, then [of \"LABEL\"]";
+const FIGURES: &str = "[service|first-byte|iteration|transaction] p50…p99.99|mean|max, errors or rate, then [of \"LABEL\"]";
 
 /// Parses a criterion: `p99 of "POST /x" < 250ms`, `errors < 1%`, `rate > 900/s`.
 ///
@@ -127,6 +126,7 @@ fn metric(scan: &mut Scan) -> Result<Metric, GrammarError> {
     let begin = scan.at;
     let (span, word) = match scan.word() {
         "service" => (Some(SpanFilter::Service), scan.word()),
+        "first-byte" => (Some(SpanFilter::FirstByte), scan.word()),
         "iteration" => (Some(SpanFilter::Iteration), scan.word()),
         "transaction" => (Some(SpanFilter::Transaction), scan.word()),
         word => (None, word),
@@ -360,6 +360,10 @@ mod tests {
         assert_eq!(
             ok("service p99.9 < 1s").metric,
             Metric::Time(SpanFilter::Service, Stat::Quantile(0.9990000000000001))
+        );
+        assert_eq!(
+            ok("first-byte p95 < 2 s").metric,
+            Metric::Time(SpanFilter::FirstByte, Stat::Quantile(0.95))
         );
         assert_eq!(
             ok("iteration max <= 2 s").metric,

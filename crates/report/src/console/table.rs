@@ -29,6 +29,7 @@ const GOOD_LABEL: usize = 20;
 /// Number of requests from which p99.9 has at least ten samples beyond it.
 const P999_SAMPLES: u64 = 10_000;
 const SERVICE: &str = "  service";
+const FIRST_BYTE: &str = "  first byte";
 const UNPAUSED: &str = "  without pauses";
 const FEW: &str = "too few";
 const JUDGED: char = '*';
@@ -66,7 +67,7 @@ pub(super) fn render(summary: &Summary, columns: Columns, detail: Detail) -> Str
     }
     if has_response {
         foot(
-            "response: from the intended start to the last byte read; service: from the first byte written",
+            "response: from the intended start to the last byte read; service: from the first byte written; first byte: from there to the first byte read",
         );
     }
     if is_own && summary.run.elapsed_ns > 0 {
@@ -116,6 +117,11 @@ fn lines(summary: &Summary, detail: Detail) -> Vec<TableLine> {
             let mut line = TableLine::times(SERVICE, row.service.as_ref());
             line.mark_times(&judged, SpanFilter::Service);
             lines.push(line);
+            if row.first_byte.is_some() {
+                let mut line = TableLine::times(FIRST_BYTE, row.first_byte.as_ref());
+                line.mark_times(&judged, SpanFilter::FirstByte);
+                lines.push(line);
+            }
         }
     }
     let over_requests = [
