@@ -51,7 +51,7 @@ pub struct Inputs {
     pub native: bool,
     pub memory: Option<u64>,
     pub mocks: Vec<plan::mocks::MockAddress>,
-    /// Name of the run, shared by all of its processes. `None` for a single process.
+    /// Name of the run, shared by all of its processes. `None` if the run has a single process.
     pub run_name: Option<u32>,
 }
 

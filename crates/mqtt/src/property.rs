@@ -168,7 +168,7 @@ impl<'a> Property<'a> {
         Property { id, value }
     }
 
-    /// Creates a text property.
+    /// Creates a string property.
     #[must_use]
     pub fn text(id: Id, value: &'a str) -> Property<'a> {
         let value = PropertyValue::Text(value);
@@ -237,7 +237,7 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// Returns the value of a text property, if it is present.
+    /// Returns the value of a string property, if it is present.
     #[must_use]
     pub fn text(self, id: Id) -> Option<&'a str> {
         match self.get(id) {

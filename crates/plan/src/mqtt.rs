@@ -13,7 +13,7 @@ pub use pace::PublishPace;
 pub struct Mqtt {
     /// Host of the server, without brackets around an IPv6 address.
     pub host: String,
-    /// Further hosts. Clients use all hosts in turn.
+    /// Additional hosts. Clients use all hosts in turn.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub more_hosts: Vec<String>,
     /// Port of the server.

@@ -453,7 +453,7 @@ pub struct Think {
 pub enum ThinkTime {
     /// A duration in nanoseconds.
     Fixed(u64),
-    /// A value that is evaluated at run time. A number is in seconds. A text uses Artillery's
+    /// A value that is evaluated at run time. A number is in seconds. A string uses Artillery's
     /// duration grammar.
     Templated(Template),
 }

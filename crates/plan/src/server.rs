@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::At;
 
-/// All types of places in one line, for messages and help texts.
+/// All types of places on one line, for messages and help texts.
 pub const PLACES: &str = "http://… (Prometheus, JSON or nginx's status), redis://…, postgres://…, promql:URL QUERY, process:NAME, pid:N, port:N, cgroup:PATH, command:LINE, or lab:/PATH of an embedded target";
 
 /// A source that is sampled about once a second.

@@ -35,7 +35,7 @@ pub struct Job {
     pub hosts: Hosts,
     /// Folder of records.
     pub runs: Option<PathBuf>,
-    /// Further names whose values are secret.
+    /// Additional names whose values are secret.
     pub secrets: Vec<String>,
     /// Live view and Prometheus endpoint.
     pub live: live::LiveOptions,

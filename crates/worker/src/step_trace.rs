@@ -35,7 +35,7 @@ pub struct RequestTrace {
     pub method: String,
     /// The URL as sent, or as written if no request was sent.
     pub url: String,
-    /// HTTP status. `None` without a response.
+    /// HTTP status. `None` if there was no response.
     pub status: Option<u16>,
     /// Time from when the worker took up the request until the last byte was read or the request
     /// was given up, in nanoseconds.
@@ -58,7 +58,7 @@ pub struct CheckResult {
 }
 
 impl StepTrace {
-    /// Applies `change` to all texts.
+    /// Applies `change` to all strings.
     #[must_use]
     pub fn with_texts(self, mut change: impl FnMut(&str) -> String) -> StepTrace {
         match self {

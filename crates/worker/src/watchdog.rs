@@ -26,7 +26,7 @@ pub struct Pulse {
 }
 
 impl Pulse {
-    /// Registers the calling thread as that of the worker.
+    /// Registers the calling thread as the worker's.
     pub fn begin(&self) {
         let thread = rustix::thread::gettid().as_raw_nonzero().get();
         self.thread.store(thread, Ordering::Relaxed);

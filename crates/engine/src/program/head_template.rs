@@ -1,7 +1,7 @@
 //! A request whose constant parts are encoded before the run, with gaps for text values.
 //!
-//! The result equals that of [`RequestStep::build`](super::RequestStep::build), which is slower but
-//! supports all requests.
+//! The result is the same as from [`RequestStep::build`](super::RequestStep::build), which is
+//! slower but supports all requests.
 
 use std::{cell::RefCell, fmt::Write};
 

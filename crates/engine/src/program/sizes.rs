@@ -1,5 +1,5 @@
-//! Sizes of requests on the wire. Requests are built but not sent, so they lack values and cookies
-//! from responses.
+//! Sizes of requests on the wire. Requests are built but not sent, so they contain no values or
+//! cookies from responses.
 
 use plan::{
     Plan, Problem,

@@ -1,5 +1,5 @@
-//! Reads campaigns: native plans with a list of stages. A stage has a separate load and further
-//! criteria and stop rules, or is the command line of another tool.
+//! Reads campaigns: native plans with a list of stages. A stage has its own load, and additional
+//! criteria and stop rules, or is another tool's command line.
 
 mod cool_down;
 mod deployment;
@@ -399,7 +399,7 @@ impl CampaignReader<'_> {
             self.findings.problem(run.mark, "`run` is empty: write another tool's command line, for example `locust -f locustfile.py --headless -t 30s`");
             return None;
         }
-        // Parse the texts only to report problems. The command receives them unchanged.
+        // Parse the strings only to report problems. The command receives them unchanged.
         let mut texts = |key: &str| -> Vec<String> {
             let own = stage.get(key);
             let all = match own {

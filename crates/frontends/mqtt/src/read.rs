@@ -243,7 +243,7 @@ impl MqttSubcommand {
     ///
     /// # Errors
     ///
-    /// Returns an error in one line that describes the first problem.
+    /// Returns a one-line error that describes the first problem.
     pub fn plan(&self) -> Result<Plan, String> {
         let common = self.common();
         let mut plan = match self {

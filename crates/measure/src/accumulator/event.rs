@@ -94,7 +94,7 @@ pub struct Opening {
     pub lookup_ns: u64,
     /// Time for the TCP connect, in nanoseconds.
     pub connect_ns: u64,
-    /// Time for the TLS handshake, in nanoseconds. `None` without TLS.
+    /// Time for the TLS handshake, in nanoseconds. `None` if the connection does not use TLS.
     pub tls_ns: Option<u64>,
 }
 

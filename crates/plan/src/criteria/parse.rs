@@ -4,7 +4,7 @@
 use super::{Criterion, Ending, MessageFate, Metric, Op, SpanFilter, Stat, StopRule};
 use crate::units::{GrammarError, Quantity, parse_duration, parse_quantity};
 
-/// The grammar in one line, for messages and help texts.
+/// The grammar on one line, for messages and help texts.
 pub const GRAMMAR: &str = "[service|iteration|transaction] p50…p99.99|mean|max, errors, rate, in-flight, unsent, lateness p99, lost, duplicates, unknown or server.NAME, \
      then [of \"LABEL\"] [in \"PHASE\"|in steady], then < <= > >= and a value with its unit";
 

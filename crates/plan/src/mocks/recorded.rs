@@ -13,7 +13,7 @@ pub struct Reference {
     pub label: String,
 }
 
-/// Whether a text has the form of a reference.
+/// Whether a string has the form of a reference.
 #[must_use]
 pub fn is_reference(text: &str) -> bool {
     text.split_whitespace().next() == Some("from")

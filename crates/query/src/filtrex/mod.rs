@@ -146,7 +146,7 @@ impl Expression {
     }
 
     /// Like `is_true`, but converts the operands of `and`, `or` and `not` to booleans. Filtrex
-    /// converts them to numbers, so a text after `and` is never true.
+    /// converts them to numbers, so a string after `and` is never true.
     pub fn holds(&self, scope: &dyn Scope, rng: &mut dyn Chance) -> bool {
         self.root.holds(scope, rng)
     }

@@ -82,8 +82,8 @@ impl LuaState {
         }
     }
 
-    /// Creates a table of Rust functions by name, with one more value. The functions live as long
-    /// as the process.
+    /// Creates a Lua table that maps names to Rust functions and stores `value` under `field`. The
+    /// functions are never freed.
     pub fn functions(
         &self,
         functions: Vec<(&'static CStr, Function)>,
@@ -287,7 +287,7 @@ impl LuaState {
         LuaRef(unsafe { sys::luaL_ref(self.0, sys::LUA_REGISTRYINDEX) })
     }
 
-    /// Returns the error message. `?` if it is not a text, as in LuaJIT.
+    /// Returns the error message, or `?` if the error is not a string, as in LuaJIT.
     #[cold]
     fn pop_error(&self) -> String {
         // SAFETY: a failed call leaves its error on top of the stack.
