@@ -54,7 +54,7 @@ pub enum MetricLocation {
     Redis(String),
     /// A PostgreSQL URL.
     Postgres(String),
-    #[expect(missing_docs, reason = "the names say it")]
+    #[expect(missing_docs, reason = "the names are self-explanatory")]
     Promql { url: String, query: String },
     /// Processes of this machine with this name.
     Process(String),

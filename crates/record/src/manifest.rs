@@ -184,7 +184,7 @@ pub struct FileFacts {
 
 #[allow(
     clippy::trivially_copy_pass_by_ref,
-    reason = "the form that serde asks for"
+    reason = "serde requires this signature"
 )]
 fn is_zero(ns: &u64) -> bool {
     *ns == 0

@@ -56,7 +56,7 @@ pub enum WorkerMessage {
 /// A line that a test prints.
 #[derive(Debug, Clone, PartialEq)]
 pub enum OutputLine {
-    #[expect(missing_docs, reason = "the names say it")]
+    #[expect(missing_docs, reason = "the names are self-explanatory")]
     Log { text: String, secrets: Vec<String> },
     /// Output of a hook, printed unchanged.
     Text(String),

@@ -41,7 +41,10 @@ pub struct ArrivalLedger {
     pub adds_up: bool,
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes the value by reference"
+)]
 fn is_none(count: &u64) -> bool {
     *count == 0
 }

@@ -79,7 +79,7 @@ pub(super) fn names_of(node: Option<&Node>, findings: &mut Findings) -> Vec<Stri
 /// Returns a placeholder for recorded latencies, for plans whose mocks are not served.
 #[expect(
     clippy::unnecessary_wraps,
-    reason = "it belongs where a record is read"
+    reason = "must have the same signature as the function that reads a record"
 )]
 fn unread(_: &Reference) -> Result<MockLatency, String> {
     Ok(MockLatency::Constant(0))

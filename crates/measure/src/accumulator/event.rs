@@ -5,7 +5,7 @@ use crate::Fault;
 
 /// An event that a driver reports.
 #[derive(Debug, Clone, Copy)]
-#[expect(missing_docs, reason = "names of fields say it")]
+#[expect(missing_docs, reason = "the field names are self-explanatory")]
 pub enum Event<'a> {
     /// A virtual user started.
     UserStarted { scenario: u32 },

@@ -3,7 +3,7 @@
 
 #![allow(
     unsafe_code,
-    reason = "the one module of this crate that may; each use gives its SAFETY reason"
+    reason = "the only module of this crate with unsafe code; each use has a SAFETY comment"
 )]
 
 use std::{

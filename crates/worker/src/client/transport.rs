@@ -16,7 +16,7 @@ use codec::{
 
 #[allow(
     async_fn_in_trait,
-    reason = "nothing here crosses threads: a worker is one"
+    reason = "a worker is a single thread, so the futures need not be `Send`"
 )]
 /// A client protocol on a connection.
 pub trait Transport {
