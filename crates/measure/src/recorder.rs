@@ -28,7 +28,7 @@ pub struct Recorder {
     pub run: RunPart,
     frontend: Option<Box<dyn Accumulator>>,
     firsts: Vec<FirstSeen>,
-    /// Pairs of label and outcome that already have a first sample.
+    /// Pairs of label and outcome for which a first sample is already stored.
     seen: Vec<(LabelId, RequestOutcome)>,
     arrivals_end_ns: Option<u64>,
     full: Vec<Snapshot>,

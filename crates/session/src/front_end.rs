@@ -1,5 +1,5 @@
 //! Interfaces between the command line and a front end: name, files, command, and output from a
-//! record. [`crate::RunObserver`] has the callbacks during a run.
+//! record. [`crate::RunObserver`] contains the callbacks during a run.
 
 use std::sync::Arc;
 

@@ -7,9 +7,9 @@ pub enum StepTrace {
     Request(Box<RequestTrace>),
     /// A think time, in nanoseconds.
     Thinks(u64),
-    /// A skipped step. Holds the method and URL as written, and the reason.
+    /// A skipped step. Contains the method and URL as written, and the reason.
     LeftOut(String, &'static str),
-    /// A decision. Holds the condition or choice, and the result.
+    /// A decision. Contains the condition or choice, and the result.
     Goes(String, String),
     /// The start of a group, with the group's name.
     GroupBegins(String),

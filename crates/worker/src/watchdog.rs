@@ -1,4 +1,4 @@
-//! Detects workers that hang, for example in a user's script. After some seconds, a hung worker is
+//! Detects workers that hang, for example in a user's script. After a few seconds, a hung worker is
 //! given up: it is reported, and the run no longer waits for it.
 //!
 //! The collector polls the watchdog ten times a second.

@@ -501,8 +501,8 @@ impl Worker {
     /// Samples gauges, such as requests in flight, at every random time since the last call, and
     /// records the stall.
     ///
-    /// Called by the pacer, and before a gauge changes, so that each sample has the value of its
-    /// time.
+    /// Called by the pacer, and before a gauge changes, so that each sample has the value that was
+    /// current when it was due.
     #[inline]
     pub fn sample_levels(&self, now_ns: u64) {
         if now_ns >= self.next_sample.get() {

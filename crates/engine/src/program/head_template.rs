@@ -130,7 +130,7 @@ impl HeadTemplate {
     }
 
     pub(super) fn take_back(&self, built: Built) {
-        // This also holds for requests from `build`, because values cannot change the origin.
+        // The same is true for requests from `build`, because values cannot change the origin.
         debug_assert_eq!(built.target.origin, self.origin);
         let mut spare = self.spare.borrow_mut();
         if spare.len() < SPARE {

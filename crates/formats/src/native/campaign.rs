@@ -76,7 +76,8 @@ pub struct CoolDown {
     pub baseline: usize,
 }
 
-/// Loads a campaign with the plans of all stages. Fails with all problems and their positions.
+/// Loads a campaign with the plans of all stages. On failure, returns all problems with their
+/// positions.
 pub fn load(inputs: &Inputs) -> Result<Campaign, LoadErrors> {
     load_with(inputs, &from_disk)
 }

@@ -30,7 +30,7 @@ pub type Recorded<'a> = &'a dyn Fn(&Reference) -> Result<MockLatency, String>;
 
 /// Loads the mocks of a plan. Returns an empty list if the plan has none.
 ///
-/// Fails with all problems of the mocks and their positions.
+/// On failure, returns all problems of the mocks with their positions.
 pub fn load(inputs: &Inputs, recorded: Recorded<'_>) -> Result<Vec<Mock>, LoadErrors> {
     load_with(inputs, recorded, &from_disk)
 }

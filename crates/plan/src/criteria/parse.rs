@@ -13,7 +13,7 @@ const FIGURES: &str =
 
 /// Parses a criterion: `p99 of "POST /x" < 250ms`, `errors < 1%`, `rate > 900/s`.
 ///
-/// Fails with the position of the error.
+/// On failure, the error contains the offset of the problem.
 pub fn parse_criterion(text: &str) -> Result<Criterion, GrammarError> {
     let mut scan = Scan { text, at: 0 };
     let criterion = criterion(&mut scan)?;
@@ -23,7 +23,7 @@ pub fn parse_criterion(text: &str) -> Result<Criterion, GrammarError> {
 
 /// Parses a criterion without bound: `p99 of "POST /x"`, `errors`.
 ///
-/// Fails with the position of the error.
+/// On failure, the error contains the offset of the problem.
 pub fn parse_subject(text: &str) -> Result<(Metric, Option<String>), GrammarError> {
     let mut scan = Scan { text, at: 0 };
     let metric = metric(&mut scan).map_err(|error| GrammarError {
@@ -41,7 +41,7 @@ pub fn parse_subject(text: &str) -> Result<(Metric, Option<String>), GrammarErro
 
 /// Parses a stop rule: `errors > 10% for 10s: stop fail`.
 ///
-/// Fails with the position of the error.
+/// On failure, the error contains the offset of the problem.
 pub fn parse_stop(text: &str) -> Result<StopRule, GrammarError> {
     let mut scan = Scan { text, at: 0 };
     let when = criterion(&mut scan)?;

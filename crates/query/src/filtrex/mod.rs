@@ -92,7 +92,7 @@ const FUNCTIONS: [(&str, FiltrexFunction); 9] = [
 /// Whether an expression over metrics is 1, as evaluated by Artillery's `ensure`. The caller
 /// resolves metric names, which may contain any characters. Other names are undefined.
 ///
-/// Fails with the position of a syntax error.
+/// On failure, the error contains the position of the syntax error.
 pub fn holds(text: &str, figures: parse::FigureResolver<'_>) -> Result<bool, Misread> {
     let expression = Expression::parse(text, NameSource::Figures(figures))?;
     let scope = NoVariables::default();

@@ -23,7 +23,7 @@ pub trait Transport {
     /// Sends a request, then reads and reports each response. Returns when the last response was
     /// complete.
     ///
-    /// Fails with the cause. An expired limit is a cause unless the observer continues.
+    /// On failure, returns the cause. An expired limit is a cause unless the observer continues.
     async fn exchange<W: ExchangeObserver>(
         &mut self,
         io: &WorkerBuffers<'_>,
