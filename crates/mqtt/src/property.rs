@@ -90,7 +90,7 @@ properties! {
     ContentType = 3, Text, [Publish Will];
     /// Topic to which a response should be published.
     ResponseTopic = 8, Text, [Publish Will];
-    /// Data that identifies the request of a response.
+    /// Data that identifies the request to which a response belongs.
     CorrelationData = 9, Binary, [Publish Will];
     /// Identifier of a subscription.
     SubscriptionId = 11, Length, [Publish Subscribe];

@@ -361,7 +361,7 @@ impl Ready {
     }
 }
 
-/// Returns an error if there are too few descriptors for the plan.
+/// Returns an error if there are too few file descriptors for the plan.
 fn descriptors(plan: &Plan, share: Share) -> Result<(), Problem> {
     let connections = match (&plan.http.pool, &plan.load) {
         (_, plan::Load::Closed { users, .. }) => u64::from(*users),

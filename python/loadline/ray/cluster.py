@@ -1,6 +1,6 @@
 """Finds and connects to a Ray cluster, and reserves a place on each node.
 
-Every failure is reported in one line.
+Every failure is reported on one line.
 """
 
 from __future__ import annotations

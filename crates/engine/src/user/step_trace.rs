@@ -91,7 +91,8 @@ impl User<'_> {
             .emit(OutputLine::Step(StepTrace::LeftOut(what, reason)));
     }
 
-    /// Returns the results of captures and checks for a user in the state before the evaluation.
+    /// Returns the results of captures and checks for a user whose state is from before the
+    /// evaluation.
     pub(super) fn findings(
         &mut self,
         step: &RequestStep,

@@ -1,4 +1,4 @@
-//! Parses the command line. Options have the same names as in emqtt-bench where it has them.
+//! Parses the command line. Options that emqtt-bench also has have the same names.
 
 use std::path::PathBuf;
 

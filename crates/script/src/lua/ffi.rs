@@ -46,7 +46,7 @@ pub type Header<'a> = (&'a [u8], Cow<'a, [u8]>);
 #[derive(Debug, Clone, Copy)]
 pub struct LuaRef(c_int);
 
-/// A Lua state. As in wrk it is never closed, because a script may have started work that only the
+/// A Lua state. As in wrk, it is never closed, because a script may have started work that only the
 /// end of the process stops.
 #[derive(Debug)]
 pub struct LuaState(*mut lua_State);
