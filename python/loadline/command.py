@@ -45,7 +45,7 @@ def run(
 
     ``what`` is a URL, a plan, a test file that ``loadline run`` accepts, ``lab:NAME``, or a plan as
     a dictionary. Paths in a dictionary should be absolute. ``check`` lists criteria. ``arguments``
-    are further command line arguments, one item each. ``echo`` shows the command's output.
+    are additional command line arguments, one item each. ``echo`` shows the command's output.
 
     Failed criteria raise no exception; see ``verdict``.
     """

@@ -43,7 +43,7 @@ class Times:
 
 @dataclass(frozen=True)
 class Row:
-    """All requests, those of one name, the iterations of a scenario or the transactions of a
+    """All requests, the requests of one name, the iterations of a scenario or the transactions of a
     group.
 
     Which times are set depends on what was measured.

@@ -1,4 +1,4 @@
-"""Requests and counts for unusual scripts and broken servers are those of Artillery."""
+"""Requests and counts for unusual scripts and broken servers are the same as in Artillery."""
 
 import json
 import re

@@ -73,7 +73,7 @@ def test_mixed_run_agrees_with_both_labs(mixed):
     assert_completed(ran)
     ledger, broker, http = mixed.ledger, mixed.broker.stats(), mixed.http.stats()
     messages = ledger["planned"]
-    # All messages except those of the first second, while clients connected.
+    # All messages except during the first second, while clients connected.
     assert messages == 300 - int(READY_S * 100) - 1
     assert (ledger["due"], ledger["sent"], ledger["confirmed"], ledger["unsent"], ledger["unknown"]) == (messages,) * 3 + (0, 0)
     assert (broker["received"], broker["delivered"]) == (messages, 2 * messages)
@@ -239,7 +239,7 @@ def test_mqtt_section_error_is_reported_at_its_place(loadline, right, wrong, lin
     assert ran.returncode == 2
     ledger = [text for text in ran.stderr.splitlines() if line in text]
     assert len(ledger) == 1, ran.stderr
-    # The reported line is that of the error, not an earlier one.
+    # The reported line is the line of the error, not an earlier one.
     row, column = (int(n) for n in ledger[0].split("plan.yml:", 1)[1].split(":")[:2])
     source = plan.splitlines()[row - 1]
     assert wrong.split(":")[0] in source

@@ -46,7 +46,7 @@ scenarios:
 
 
 def cells(text: str, first: str) -> list[str]:
-    """Returns the cells of the table row that begins with a text."""
+    """Returns the cells of the table row that begins with a string."""
     rows = [line for line in text.splitlines() if line.startswith(f"| {first} ")]
     assert rows, (first, text)
     return [cell.strip() for cell in rows[0].strip("|").split("|")]

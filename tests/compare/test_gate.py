@@ -79,7 +79,7 @@ def test_gate_passes_equal_service_and_fails_slower_one(loadline, gate, fast, sl
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("2", "1", "0")
     failed = suite.find(".//testcase[@name='service p50 against main']/failure")
     assert "REGRESSED" in failed.get("message")
-    # Gate runs are ordinary runs with the gate's tag; the report is that of `compare`.
+    # Gate runs are ordinary runs with the gate's tag; the report is the same as from `compare`.
     tag = result["comparison"]["candidate"]["name"]
     listed = json.loads(loadline("list", "--tag", tag, "--json", "-").stdout)
     assert len(listed) == 4

@@ -32,7 +32,7 @@ USERS = b"name\nanna\nb\xc3\xb6rge\n"
 
 @pytest.fixture
 def render(loadline):
-    """Renders from a folder below that of the data. Returns the documents by kind, and the text."""
+    """Renders from a folder below the data's folder. Returns the documents by kind, and the text."""
     (loadline.folder / "tests").mkdir()
     (loadline.folder / "data").mkdir()
     (loadline.folder / "tests/plan.yml").write_text(PLAN)

@@ -30,7 +30,7 @@ export interface Figure {
   no_answer?: boolean;
   /** Number of samples with a higher rank. */
   beyond: number;
-  /** Fewer than ten samples are beyond: it may be chance. */
+  /** Fewer than ten samples rank higher, so it may be due to chance. */
   too_few?: boolean;
   thin?: Thin;
   /** The tool that measured did not report it; only in imported runs. */

@@ -1,8 +1,8 @@
 //! Computes figures, verdict and conclusions of a run from its record.
 //!
-//! Modules in order of dependency: [`figures`] has ledgers, percentiles and rates, [`verdict`]
-//! judges criteria and the measurement, [`summary`] holds every reported figure, [`series`] is the
-//! data of charts, [`conclusions`] are sentences with references to figures, [`summarise`]
+//! Modules in order of dependency: [`figures`] contains ledgers, percentiles and rates, [`verdict`]
+//! judges criteria and the measurement, [`summary`] contains every reported figure, [`series`] is
+//! the data of charts, [`conclusions`] are sentences with references to figures, [`summarise`]
 //! completes the summary, [`page`] contains all of it, and [`live_snapshot`] describes the newest
 //! interval. All functions are pure.
 

@@ -1,4 +1,4 @@
-//! Audits results of Loadline in the same way as those of other tools.
+//! Audits Loadline's results in the same way as other tools' results.
 
 use analysis::page::{self, Page};
 use record::Run;

@@ -49,7 +49,7 @@ pub struct BridgeDriver {
     pub queue: usize,
     pub command: Option<Receiver<Command>>,
     pub settings: HttpClientConfig,
-    /// Schedule of arrivals. `None` without arrivals.
+    /// Schedule of arrivals. `None` if the test schedules none.
     pub schedule: Option<Schedule>,
 }
 

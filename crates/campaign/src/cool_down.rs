@@ -109,7 +109,7 @@ pub fn look(
                 signal: ran.signal,
             });
         }
-        // Faults of the generator do not show the state of the service.
+        // Generator faults do not show the state of the service.
         if let Some(reason) = invalid(&page) {
             if !is_measured {
                 cool_down.unmeasured = Some(reason);

@@ -3,7 +3,7 @@
 use decisions::campaign::{Planned, VolumeRate};
 use plan::profile::Assumed;
 
-/// Returns the rates at the stage's highest level. `None` for a closed load.
+/// Returns the rates at the stage's highest level. `None` if the load is closed.
 pub fn from_plan(plan: &plan::Plan) -> Option<Planned> {
     let (profile, _) = session::profile::profile(plan, 0, Assumed::default()).ok()?;
     let rates = || {

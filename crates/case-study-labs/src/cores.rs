@@ -104,7 +104,7 @@ impl Cores {
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
-            reason = "a share of a duration"
+            reason = "part of a duration, which fits"
         )]
         let offset = (self.draws.uniform(stretch, For::Share) * room) as u64;
         let from = self.begun_ns + stretch * every_ns + offset;

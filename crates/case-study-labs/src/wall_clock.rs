@@ -1,7 +1,7 @@
 //! Wall clock for dates and expiry.
 #![allow(
     clippy::disallowed_methods,
-    reason = "a lab keeps its own clock, on purpose apart from the engine's"
+    reason = "a lab deliberately has its own clock, separate from the engine's"
 )]
 
 pub(crate) fn seconds() -> f64 {

@@ -38,7 +38,7 @@ impl Embedded {
 
 const MQTT: &str = "mqtt://";
 
-/// Resolves the embedded broker: that of the target's lab, or a new one.
+/// Resolves the embedded broker: the broker in the target's lab, or a new one.
 pub fn broker(
     plan: &mut Plan,
     target: &str,

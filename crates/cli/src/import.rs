@@ -131,7 +131,7 @@ fn own_folder(path: &Path) -> Result<PathBuf, ImportError> {
         match formats::files::read(dir.join(OF)) {
             Ok(known) if known == whole => return Ok(dir),
             Ok(_) => {}
-            // Without an older report, no report can be overwritten.
+            // If there is no older report, nothing can be overwritten.
             Err(_) if dir.join(derived::PAGE).exists() => {}
             Err(_) => break dir,
         }

@@ -219,7 +219,7 @@ impl ConductedRun<'_, '_> {
             .any(|node| !matches!(node.state, NodeState::Finished | NodeState::Lost))
         {
             let mut until_ns = clock::monotonic_ns() + LOOK_NS;
-            // Handle all pending input before a node counts as silent.
+            // Handle all pending input before a node is treated as silent.
             while let Some((number, happened)) = self.nodes.next(until_ns) {
                 self.happened(number, happened);
                 until_ns = 0;

@@ -126,7 +126,7 @@ pub struct Facts {
     pub cores: usize,
     pub descriptors: Option<u64>,
     pub ports: Option<u64>,
-    /// Error of the clock in microseconds. `None` without time synchronization.
+    /// Clock error in microseconds. `None` if the clock is not synchronized.
     pub clock_error_us: Option<u64>,
     pub clock_known: bool,
 }

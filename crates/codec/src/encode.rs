@@ -35,8 +35,8 @@ impl Charset {
         }
     }
 
-    /// Appends a text. Returns `false` if a character cannot be encoded, possibly after appending a
-    /// part.
+    /// Appends a string. Returns `false` if a character cannot be encoded; part of the string may
+    /// have been appended.
     #[must_use]
     pub fn write(self, out: &mut Vec<u8>, text: &str) -> bool {
         if self == Charset::Utf8 || text.is_ascii() {

@@ -6,9 +6,9 @@ use measure::outcome::ProtocolFault;
 /// Delimitation of the current body, and the position within the body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Framing {
-    /// By length. Holds the number of remaining bytes.
+    /// By length. Contains the number of remaining bytes.
     Length(u64),
-    /// By chunks. Holds the state of the chunk parser.
+    /// By chunks. Contains the state of the chunk parser.
     Chunked(Chunk),
     /// By the end of the connection.
     UntilClose,
@@ -17,13 +17,13 @@ pub enum Framing {
 /// Position in the chunked coding (RFC 9112 §7.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Chunk {
-    /// In the size line. Holds the size so far and the number of digits read.
+    /// In the size line. Contains the size so far and the number of digits read.
     Size(u64, u8),
     /// In the size line, after the digits.
     Extension(u64),
     /// At the line feed of a size line.
     SizeEnd(u64),
-    /// In the data. Holds the number of remaining bytes.
+    /// In the data. Contains the number of remaining bytes.
     Data(u64),
     /// At the carriage return after the data.
     DataCr,

@@ -295,7 +295,7 @@ impl Replies {
 
 enum ReplyStep {
     More,
-    /// A response without a body. Holds the length of the head in bytes.
+    /// A response without a body. Contains the length of the head in bytes.
     Done(usize),
     Body(usize),
 }

@@ -16,7 +16,7 @@ pub struct Gate {
     pub exit_code: u8,
     pub runs: Vec<GateRun>,
     pub criteria: Vec<Criterion>,
-    /// The comparison. `None` without a baseline, or if runs cannot be compared.
+    /// The comparison. `None` if there is no baseline, or if the runs cannot be compared.
     pub comparison: Option<Comparison>,
     pub incompatibilities: Vec<String>,
     pub saved: Option<String>,

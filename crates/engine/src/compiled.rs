@@ -22,7 +22,7 @@ const MQTT_ALONE: &str = "a test that has only MQTT clients cannot be divided am
 const SHARED_ALONE: &str = "subscriptions shared by clients ($share/…) cannot be divided among several processes: a repeated message would look like a new one";
 
 pub(crate) struct Compiled {
-    /// The program for the scenarios. `None` without scenarios.
+    /// The program for the scenarios. `None` if the plan has no scenarios.
     pub program: Option<Program>,
     /// Labels that are known before the run.
     pub labels: Labels,

@@ -52,7 +52,7 @@ pub struct BackgroundWork {
     pub driver: DriverMaker,
     /// Number of workers.
     pub workers: usize,
-    /// Creates a front end's accumulators. `None` without a front end.
+    /// Creates a front end's accumulators. `None` if no front end keeps its own figures.
     pub frontend: Option<AccumulatorMaker>,
 }
 
@@ -99,7 +99,7 @@ pub struct EngineOptions {
     pub sources: Vec<IpAddr>,
     /// Handle that stops the run.
     pub stop: StopHandle,
-    /// Lease that the conductor must renew. `None` without a conductor.
+    /// Lease that the conductor must renew. `None` if the run has no conductor.
     pub lease: Option<Lease>,
     /// Whether the load can be changed during the run. Requires scenarios in a single process.
     pub steered: bool,
@@ -109,7 +109,7 @@ pub struct EngineOptions {
     pub takeovers: ShardTakeover,
     /// Memory budget of all workers together, in bytes. `None` means no limit.
     pub memory: Option<u64>,
-    /// Hosts allowed in addition to those of the plan.
+    /// Hosts allowed in addition to the plan's hosts.
     pub hosts: Allow,
     /// Creates a front end's accumulators.
     pub frontend: Option<AccumulatorMaker>,
@@ -256,7 +256,7 @@ impl Prepared {
             .map_or(&[], |program| &program.requests)
     }
 
-    /// Returns the number of workers, including those of background work.
+    /// Returns the number of workers, including background workers.
     #[must_use]
     pub fn workers(&self) -> usize {
         self.workers + self.options.background.as_ref().map_or(0, |b| b.workers)
@@ -268,7 +268,7 @@ impl Prepared {
         self.load_control.as_ref()
     }
 
-    /// Returns the number of planned arrivals of this process. `None` for a closed model.
+    /// Returns the number of planned arrivals of this process. `None` in a closed model.
     #[must_use]
     pub fn planned(&self) -> Option<u64> {
         let total = self.options.share.of_first(self.work.schedule.total());

@@ -11,7 +11,7 @@ use std::{
 
 use plan::{At, Plan, Problem};
 
-/// Returns the bytes of a file. Fails with the reason why the file cannot be read.
+/// Returns the bytes of a file, or the reason why it cannot be read.
 pub type ReadFile<'a> = &'a dyn Fn(&Path) -> Result<Vec<u8>, String>;
 
 pub fn from_disk(path: &Path) -> Result<Vec<u8>, String> {
@@ -68,7 +68,8 @@ impl Noting {
     }
 }
 
-/// Returns the text of a file. Fails with the position of the first byte that is not UTF-8.
+/// Returns the text of a file. If it is not UTF-8, the error contains the position of the first
+/// invalid byte.
 pub fn text(bytes: Vec<u8>) -> Result<String, NotText> {
     String::from_utf8(bytes).map_err(|error| {
         let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];

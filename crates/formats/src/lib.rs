@@ -46,12 +46,12 @@ pub struct Inputs {
     pub process_env: Vec<(String, String)>,
     pub secrets: Vec<String>,
     pub test_id: String,
-    /// Whether to run another tool's file by native rules: a status of 400 or above is a failed
-    /// request.
+    /// Whether to run another tool's file by native rules, by which a status of 400 or above is a
+    /// failed request.
     pub native: bool,
     pub memory: Option<u64>,
     pub mocks: Vec<plan::mocks::MockAddress>,
-    /// Name of the run, shared by all of its processes. `None` for a single process.
+    /// Name of the run, shared by all of its processes. `None` if the run has a single process.
     pub run_name: Option<u32>,
 }
 

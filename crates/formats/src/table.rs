@@ -83,7 +83,7 @@ fn problem(error: &csv::Error) -> String {
     }
 }
 
-/// Returns the memory of a row in bytes: cells, texts, and allocation overhead.
+/// Returns the memory of a row in bytes: cells, strings, and allocation overhead.
 fn weight(row: &[Value]) -> u64 {
     const PER_ALLOCATION: usize = 16;
     let text = |cell: &Value| match cell {

@@ -1,5 +1,5 @@
 //! Reads arbitrary text as a source of `loadline init`, alone and after each reader's prefix. The
-//! result must be a valid plan once variables are exported, or an error in one line.
+//! result must be a valid plan once variables are exported, or a one-line error.
 
 use std::path::Path;
 

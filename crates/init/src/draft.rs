@@ -1,4 +1,4 @@
-//! A plan before it is written: steps and their comments. Texts may contain variables, see
+//! A plan before it is written: steps and their comments. Strings may contain variables, see
 //! [`crate::placeholders`].
 
 use std::path::{Component, Path};

@@ -1,5 +1,5 @@
-//! Variables in drafted texts. They are enclosed in two reserved characters, and become templates
-//! when the plan is written.
+//! Variables in the strings of a draft. They are enclosed in two reserved characters, and become
+//! templates when the plan is written.
 
 use serde_json::{Map, Value};
 

@@ -2,7 +2,7 @@
 //! serves to check the engine.
 #![allow(
     clippy::disallowed_methods,
-    reason = "the lab keeps its own clock, on purpose apart from the engine's"
+    reason = "a lab deliberately has its own clock, separate from the engine's"
 )]
 
 use rustix::time::{ClockId, clock_gettime};

@@ -34,7 +34,7 @@ impl Draws {
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
-            reason = "at most 37 times the mean, never negative"
+            reason = "never negative, and at most 37 times the mean"
         )]
         let ns = drawn.round() as u64;
         ns

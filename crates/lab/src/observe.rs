@@ -1,7 +1,7 @@
 //! Counts requests and responses around every route of a lab, and writes the request log. Requests
 //! to `/__lab/…` are neither counted nor logged.
 //!
-//! Meaning of the counts:
+//! The counts mean:
 //!
 //! **received**: the head has been read and parsed. The body may be incomplete. The HTTP library
 //! rejects invalid heads with status 400, and such requests are not counted.

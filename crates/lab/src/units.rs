@@ -62,7 +62,7 @@ pub fn gap_of_rate(text: &str) -> Read<u64> {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "checked to lie between 1 and a day"
+        reason = "checked to be between 1 ns and a day"
     )]
     if (1.0..=LONGEST as f64).contains(&gap) {
         Ok(gap as u64)

@@ -167,7 +167,7 @@ pub struct FirstSeen {
 /// Details of a failure. They may contain secrets, which the writer must redact.
 #[derive(Debug, Clone, Default)]
 pub struct FailureDetail {
-    /// Description of the failure, in one line.
+    /// Description of the failure, on one line.
     pub detail: String,
     /// Values that differ from the expected values, each with the expected value.
     pub found: Vec<String>,

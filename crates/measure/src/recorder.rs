@@ -28,7 +28,7 @@ pub struct Recorder {
     pub run: RunPart,
     frontend: Option<Box<dyn Accumulator>>,
     firsts: Vec<FirstSeen>,
-    /// Pairs of label and outcome that already have a first sample.
+    /// Pairs of label and outcome for which a first sample is already stored.
     seen: Vec<(LabelId, RequestOutcome)>,
     arrivals_end_ns: Option<u64>,
     full: Vec<Snapshot>,
@@ -170,7 +170,7 @@ impl Recorder {
         !matches!(ended, RequestOutcome::Ok) && !self.seen.contains(&(label, ended))
     }
 
-    /// Keeps the first sample of a failure with its details.
+    /// Stores the first sample of a failure with its details.
     pub fn first(&mut self, sample: &Sample, reported: impl Into<FailureDetail>) {
         self.seen.push((sample.label, sample.ended));
         self.firsts.push(FirstSeen {
@@ -185,7 +185,7 @@ impl Recorder {
         self.slot(label, intended.ns()).counters.redirects += 1;
     }
 
-    /// Records a duration other than that of a request: connect, TLS, iteration.
+    /// Records a duration other than the time of a request: connect, TLS, iteration.
     #[inline]
     pub fn time(&mut self, now_ns: u64, sample: DurationSample) {
         self.advance(now_ns);

@@ -83,7 +83,7 @@ impl RequestOutcome {
     }
 }
 
-/// A duration other than that of a request: connect, TLS, script time.
+/// A duration other than the time of a request: connect, TLS, script time.
 #[derive(Debug, Clone, Copy)]
 pub struct DurationSample {
     /// Label under which the duration counts.

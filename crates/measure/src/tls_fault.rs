@@ -27,7 +27,7 @@ pub enum TlsFault {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(
     missing_docs,
-    reason = "their names are the standard's, and say what they mean"
+    reason = "the names come from the standard and are self-explanatory"
 )]
 pub enum Alert {
     AccessDenied,

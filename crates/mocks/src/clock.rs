@@ -1,7 +1,7 @@
 //! Clock of the mocks (CLOCK_MONOTONIC), independent of the engine's clock.
 #![allow(
     clippy::disallowed_methods,
-    reason = "the mocks keep their own clock, on purpose apart from the engine's"
+    reason = "mocks deliberately have their own clock, separate from the engine's"
 )]
 
 use rustix::time::{ClockId, clock_gettime};

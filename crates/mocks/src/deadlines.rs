@@ -34,7 +34,7 @@ impl Deadlines {
         let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
         #[expect(
             deprecated,
-            reason = "its successor asks for a promise that only `unsafe` can give: that the descriptor stays the same, as an owned one does"
+            reason = "the replacement is `unsafe`: its caller must guarantee that the descriptor does not change"
         )]
         let timer = AsyncFd::new(timer)?;
         Ok(Self {

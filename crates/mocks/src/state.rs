@@ -1,5 +1,5 @@
 //! State of a mock: decides route, response, due time and faults of each request. Does not depend
-//! on sockets and clocks.
+//! on sockets or clocks.
 
 use std::collections::HashMap;
 

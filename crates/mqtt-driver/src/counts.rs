@@ -7,7 +7,7 @@ macro_rules! counts {
     ($($(#[doc = $doc:literal])* $name:ident,)*) => {
         /// Counts of one worker.
         #[derive(Debug, Default)]
-        #[expect(missing_docs, reason = "the names of most counts say it")]
+        #[expect(missing_docs, reason = "most names are self-explanatory")]
         pub struct Counts { $($(#[doc = $doc])* pub $name: Cell<u64>,)* }
 
         impl Counts {

@@ -245,7 +245,7 @@ impl Outbox {
     }
 
     /// Whether to send a PINGREQ to confirm QoS 0 messages. True at intervals during the load, and
-    /// once more when all messages are written.
+    /// again when all messages have been written.
     pub fn wants_to_ask(&self, now: u64, is_over: bool) -> bool {
         if self.qos != Qos::AtMostOnce {
             return false;

@@ -58,7 +58,7 @@ impl<'a> Connack<'a> {
     }
 }
 
-/// Limits that a server states. Limits it does not state have the protocol's default.
+/// Limits that a server announces. All others have the protocol's default value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Terms {
     /// Maximum number of messages above QoS 0 that may be in flight.

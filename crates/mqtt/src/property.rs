@@ -90,7 +90,7 @@ properties! {
     ContentType = 3, Text, [Publish Will];
     /// Topic to which a response should be published.
     ResponseTopic = 8, Text, [Publish Will];
-    /// Data that identifies the request of a response.
+    /// Data that identifies the request to which a response belongs.
     CorrelationData = 9, Binary, [Publish Will];
     /// Identifier of a subscription.
     SubscriptionId = 11, Length, [Publish Subscribe];
@@ -168,7 +168,7 @@ impl<'a> Property<'a> {
         Property { id, value }
     }
 
-    /// Creates a text property.
+    /// Creates a string property.
     #[must_use]
     pub fn text(id: Id, value: &'a str) -> Property<'a> {
         let value = PropertyValue::Text(value);
@@ -237,7 +237,7 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// Returns the value of a text property, if it is present.
+    /// Returns the value of a string property, if it is present.
     #[must_use]
     pub fn text(self, id: Id) -> Option<&'a str> {
         match self.get(id) {

@@ -91,7 +91,7 @@ pub struct Message<'a> {
     pub is_again: bool,
     /// Whether the message was retained.
     pub retain: bool,
-    /// Packet identifier. `None` for QoS 0.
+    /// Packet identifier. `None` if the QoS is 0.
     pub identifier: Option<u16>,
     /// Properties. MQTT 5 only.
     pub properties: Block<'a>,

@@ -44,7 +44,7 @@ enum AckStep {
     Request,
 }
 
-/// Meaning of an acknowledgement.
+/// What an acknowledgement means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event<T> {
     /// A QoS 1 message is complete, or a QoS 2 message was refused.

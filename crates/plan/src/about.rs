@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Whether a text is a valid tag, which needs no quotes in a YAML list.
+/// Whether a string is a valid tag, which needs no quotes in a YAML list.
 #[must_use]
 pub fn is_tag(text: &str) -> bool {
     let is_fine = |c: char| !c.is_whitespace() && !c.is_control() && c != ',';

@@ -66,7 +66,7 @@ impl Publications {
 }
 
 impl Plan {
-    /// Returns the load of each group, in order. `None` for a group that does not publish.
+    /// Returns the load of each group, in order. An entry is `None` if its group does not publish.
     #[must_use]
     pub fn background_loads(&self) -> Vec<Option<Load>> {
         let groups = self

@@ -122,7 +122,7 @@ pub struct Plan {
     pub server: Vec<server::MetricSource>,
     /// Whether the load stops increasing while most requests fail, even without stop rules.
     pub guard: bool,
-    /// Whether the record omits excerpts of responses, even those of first failures.
+    /// Whether the record omits excerpts of responses, even for first failures.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub omit_excerpts: bool,
     /// Settings of the front end in its own format, needed to print the run's output again.
@@ -135,7 +135,7 @@ pub struct Plan {
     /// Other files that the plan depends on: tables, bodies, certificates.
     #[serde(skip)]
     pub dependencies: Vec<String>,
-    /// Further hosts that may be loaded.
+    /// Additional hosts that the test may load.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub allow_hosts: Vec<String>,
     /// Secret values found by the reader, which must never be shown.
@@ -235,7 +235,7 @@ fn extended(steps: &[Step]) -> bool {
     })
 }
 
-/// Name of a plan reader. Front ends define further names.
+/// Name of a plan reader. Front ends define additional names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Format(pub &'static str);
@@ -252,7 +252,7 @@ impl Format {
 pub struct Note {
     /// Position in a file, if there is one.
     pub at: Option<At>,
-    /// Text in one line.
+    /// Text, on one line.
     pub text: String,
 }
 

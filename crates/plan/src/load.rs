@@ -113,7 +113,7 @@ impl Load {
     }
 }
 
-/// When the first arrival of a phase is due, or that of a step of a staircase.
+/// When the first arrival of a phase, or of a step of a staircase, is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FirstArrival {

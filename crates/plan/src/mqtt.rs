@@ -13,7 +13,7 @@ pub use pace::PublishPace;
 pub struct Mqtt {
     /// Host of the server, without brackets around an IPv6 address.
     pub host: String,
-    /// Further hosts. Clients use all hosts in turn.
+    /// Additional hosts. Clients use all hosts in turn.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub more_hosts: Vec<String>,
     /// Port of the server.
@@ -22,7 +22,7 @@ pub struct Mqtt {
     pub tls: bool,
     /// Protocol version of the clients.
     pub version: Version,
-    /// Meaning of an arrival of the load.
+    /// What each arrival of the load triggers.
     pub arrivals: Arrival,
     /// Time between the connects of two clients, in nanoseconds.
     pub connect_every_ns: u64,
@@ -41,7 +41,7 @@ pub enum Version {
     V5,
 }
 
-/// Meaning of an arrival of the load.
+/// What each arrival of the load triggers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Arrival {

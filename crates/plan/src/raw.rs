@@ -1,4 +1,4 @@
-//! Texts as they are sent, which may contain credentials.
+//! Strings as they are sent, which may contain credentials.
 
 use serde::{Serialize, Serializer};
 

@@ -40,7 +40,7 @@ impl Resolve {
     /// Parses curl's `HOST:PORT:ADDRESS[,ADDRESS]`. The host may be `*`, and IPv6 addresses may be
     /// in brackets.
     ///
-    /// Fails with a message that shows the expected form.
+    /// On failure, returns a message that shows the expected form.
     pub fn parse(text: &str) -> Result<Resolve, String> {
         const LIKE: &str = "use HOST:PORT:ADDRESS, for example app.example.org:443:127.0.0.1";
         let text = text.trim();

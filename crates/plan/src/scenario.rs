@@ -123,7 +123,7 @@ pub struct Request {
     /// Data for the front end's hook.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extension: Option<Extension>,
-    /// Statuses from 400 on that do not fail the request.
+    /// Statuses of 400 or above that do not fail the request.
     pub expected_status: Vec<u16>,
     /// Name of the error with which the step always fails, as it would in the original tool.
     /// Example: a body on GET in Artillery.
@@ -453,7 +453,7 @@ pub struct Think {
 pub enum ThinkTime {
     /// A duration in nanoseconds.
     Fixed(u64),
-    /// A value that is evaluated at run time. A number is in seconds. A text uses Artillery's
+    /// A value that is evaluated at run time. A number is in seconds. A string uses Artillery's
     /// duration grammar.
     Templated(Template),
 }

@@ -56,7 +56,7 @@ const COUNTED: [&str; 7] = [
     "token", "tokens", "session", "sessions", "key", "keys", "cookies",
 ];
 
-/// Whether a name is that of a count. All its words must be known, so `new_session_secret` is not a
+/// Whether a name denotes a count. All its words must be known, so `new_session_secret` is not a
 /// count.
 fn is_count(name: &str) -> bool {
     let is_one_of = |part: &str, known: &[&str]| known.iter().any(|k| part.eq_ignore_ascii_case(k));
@@ -72,7 +72,7 @@ fn is_count(name: &str) -> bool {
             .all(|part| is_one_of(part, &COUNTING) || is_one_of(part, &COUNTED))
 }
 
-/// Minimum length of a text to hide wherever it occurs. Hiding shorter texts would make reports
+/// Minimum length of a string to hide wherever it occurs. Hiding shorter strings would make reports
 /// unreadable.
 pub const MIN_LENGTH: usize = 4;
 
@@ -113,7 +113,7 @@ fn humps(word: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns the texts and numbers in a value that are long enough to hide.
+/// Returns the strings and numbers in a value that are long enough to hide.
 #[must_use]
 pub fn leaves(value: &Value) -> Vec<String> {
     let mut found = Vec::new();

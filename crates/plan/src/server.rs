@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::At;
 
-/// All types of places in one line, for messages and help texts.
+/// All types of places on one line, for messages and help texts.
 pub const PLACES: &str = "http://… (Prometheus, JSON or nginx's status), redis://…, postgres://…, promql:URL QUERY, process:NAME, pid:N, port:N, cgroup:PATH, command:LINE, or lab:/PATH of an embedded target";
 
 /// A source that is sampled about once a second.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct MetricSource {
-    /// Prefix of the names of the source's metrics.
+    /// Prefix of the source's metric names.
     pub name: String,
     /// Location of the metrics.
     pub place: MetricLocation,
@@ -54,7 +54,7 @@ pub enum MetricLocation {
     Redis(String),
     /// A PostgreSQL URL.
     Postgres(String),
-    #[expect(missing_docs, reason = "the names say it")]
+    #[expect(missing_docs, reason = "the names are self-explanatory")]
     Promql { url: String, query: String },
     /// Processes of this machine with this name.
     Process(String),
@@ -75,7 +75,7 @@ pub enum MetricLocation {
     },
 }
 
-/// Parses `NAME=PLACE`. Fails with a message for the user.
+/// Parses `NAME=PLACE`. On failure, returns a message for the user.
 pub fn parse(text: &str) -> Result<MetricSource, String> {
     let (name, place) = text
         .split_once('=')
@@ -83,7 +83,7 @@ pub fn parse(text: &str) -> Result<MetricSource, String> {
     named(name.trim(), place.trim())
 }
 
-/// Checks the name of a source. Fails with a message for the user.
+/// Checks the name of a source. On failure, returns a message for the user.
 pub fn check_name(name: &str) -> Result<(), String> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if name.is_empty() || !name.chars().all(is_plain) {
@@ -100,7 +100,7 @@ pub fn check_name(name: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Creates a source from name and place. Fails with a message for the user.
+/// Creates a source from its name and place. On failure, returns a message for the user.
 pub fn named(name: &str, place: &str) -> Result<MetricSource, String> {
     check_name(name)?;
     Ok(MetricSource {
@@ -113,7 +113,7 @@ pub fn named(name: &str, place: &str) -> Result<MetricSource, String> {
     })
 }
 
-/// Creates a source from a Prometheus query. Fails with a message for the user.
+/// Creates a source from a Prometheus query. On failure, returns a message for the user.
 pub fn asking(name: &str, url: &str, query: &str) -> Result<MetricSource, String> {
     let place = promql::place(url, query)?;
     Ok(MetricSource {
@@ -230,7 +230,7 @@ impl MetricSource {
 
 /// Decodes `user:password@` of a URL. Returns `None` if the URL has no credentials.
 ///
-/// Fails with a message that does not repeat the credentials.
+/// On failure, returns a message that does not repeat the credentials.
 pub fn credentials_of(authority: &str) -> Result<Option<(String, String)>, String> {
     let Some((who, _)) = authority.rsplit_once('@') else {
         return Ok(None);

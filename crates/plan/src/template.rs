@@ -94,7 +94,7 @@ impl Template {
         }
     }
 
-    /// Parses a text. Fails like [`Template::parse`].
+    /// Parses a string. Fails like [`Template::parse`].
     pub fn parse_text(text: &str) -> Result<Template, TemplateError> {
         parse::text(text)
     }
@@ -198,7 +198,7 @@ impl Template {
         }
     }
 
-    /// Evaluates the template for one virtual user. Returns `None` for `undefined`. As in
+    /// Evaluates the template for one virtual user. `None` means `undefined`. As in
     /// `JSON.stringify`, undefined values are dropped from mappings and become null in lists.
     #[must_use]
     pub fn eval(&self, scope: &dyn Scope, rng: &mut Rng) -> Option<Value> {

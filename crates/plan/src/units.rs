@@ -153,12 +153,12 @@ fn wide_gcd(mut a: u128, mut b: u128) -> u128 {
 pub struct GrammarError {
     /// Offset of the error, in bytes from the start of the parsed text.
     pub offset: usize,
-    /// What is wrong and what would be valid, in one line.
+    /// What is wrong and what would be valid, on one line.
     pub message: String,
 }
 
 impl GrammarError {
-    /// Formats the error in one line, with the subject, the text and the position.
+    /// Formats the error on one line, with the subject, the text and the position.
     #[must_use]
     pub fn describe(&self, subject: &str, text: &str) -> String {
         let before = &text[..self.offset.min(text.len())];

@@ -7,7 +7,7 @@ use crate::{At, Draw, Load, Plan, PoolPolicy, Shape, Work, schedule::Schedule, u
 pub struct Problem {
     /// Position in the file. `None` if the plan is not from a file.
     pub at: Option<At>,
-    /// What is wrong and how to fix it, in one line.
+    /// What is wrong and how to fix it, on one line.
     pub message: String,
 }
 
@@ -126,7 +126,7 @@ impl Plan {
         )
     }
 
-    /// Returns the highest planned arrival rate per second. `None` for a closed load.
+    /// Returns the highest planned arrival rate per second. `None` if the load is closed.
     #[must_use]
     pub fn peak_rate(&self) -> Option<f64> {
         matches!(self.load, Load::Open { .. }).then(|| self.load.peak_rate())

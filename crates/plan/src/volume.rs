@@ -162,7 +162,7 @@ impl LoadLevel {
         }
     }
 
-    /// Whether a text has the form of a level instead of a rate.
+    /// Whether a string has the form of a level instead of a rate.
     #[must_use]
     pub fn is_meant(text: &str) -> bool {
         text.trim_end().ends_with(['x', '%'])

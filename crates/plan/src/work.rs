@@ -14,7 +14,7 @@ pub enum Work {
     Batch(Batch),
     /// MQTT clients connect, publish and subscribe.
     Mqtt(Mqtt),
-    /// External code decides at run time. A label is added when it is first used.
+    /// External code decides at run time what to send. Labels are added when they are first used.
     External(External),
 }
 

@@ -28,7 +28,7 @@ mod _native {
         bridge::now_ns()
     }
 
-    /// Raises an error in one line if a setting in the environment is invalid.
+    /// Raises a one-line error if a setting in the environment is invalid.
     #[pyfunction]
     fn check_wishes() -> PyResult<()> {
         frontend_locust::check_wishes().map_err(pyo3::exceptions::PyValueError::new_err)

@@ -116,7 +116,7 @@ impl PyRun {
     #[pyo3(signature = (session, verifies, method, name, host, port, tls, data, connect, read, arrival_ns=None))]
     #[allow(
         clippy::too_many_arguments,
-        reason = "one call per request, and no object made for it"
+        reason = "one call per request, without creating an object for the arguments"
     )]
     fn send(
         &self,

@@ -202,7 +202,7 @@ fn child<'a>(value: &'a Value, part: &PathPart) -> Option<Cow<'a, Value>> {
     }
 }
 
-/// Whether lodash treats a text as a path with several parts, because it contains a dot or closed
+/// Whether lodash treats a string as a path with several parts, because it contains a dot or closed
 /// brackets.
 fn is_deep(text: &str) -> bool {
     text.contains('.')

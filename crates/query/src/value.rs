@@ -203,8 +203,8 @@ pub fn normalise(value: &mut Value) {
     }
 }
 
-/// Converts like JavaScript's `Number(text)`: decimal, `0x`, `0o`, `0b`, `Infinity`. An empty text
-/// is 0, and any other text is NaN.
+/// Converts like JavaScript's `Number(text)`: decimal, `0x`, `0o`, `0b`, `Infinity`. An empty
+/// string is 0, and any other string is NaN.
 #[must_use]
 pub fn number_of(text: &str) -> f64 {
     let text = text.trim_matches(is_js_space);

@@ -79,7 +79,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Most are near 20 ms, some ten times as long.
+/// Most are near 20 ms, and some are ten times as long.
 fn sample(k: u64) -> Sample {
     let intended = k * SECOND / RATE;
     let noise = k.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;

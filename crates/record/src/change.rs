@@ -16,7 +16,7 @@ pub struct LoadChange {
     pub quantity: Changed,
     pub from: f64,
     pub to: f64,
-    /// Number of planned arrivals of the whole run. `None` for a closed load.
+    /// Number of planned arrivals of the whole run. `None` if the load is closed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planned: Option<u64>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

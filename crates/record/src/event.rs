@@ -79,7 +79,7 @@ pub struct FirstError {
     pub label: LabelId,
     /// Reason under which the error is counted.
     pub reason: String,
-    /// Further details, if known.
+    /// More details, if known.
     pub detail: String,
     /// Values in the response that differ from the expected ones: `$.id is "7", expected "8"`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

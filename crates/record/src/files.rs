@@ -29,7 +29,7 @@ pub(super) struct Files {
 /// available.
 struct Sheet {
     path: PathBuf,
-    /// The open file. `None` for an optional file until it is needed.
+    /// The open file. `None` if it is optional and not needed yet.
     file: Option<File>,
     lines: u64,
 }

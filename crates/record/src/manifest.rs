@@ -26,7 +26,7 @@ pub struct Manifest {
     pub run_id: String,
     #[serde(default)]
     pub plan_sha256: String,
-    /// Share of the run in this record. `None` for a whole run.
+    /// Share of the run in this record. `None` if the record covers the whole run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<Share>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -99,7 +99,7 @@ pub struct Tool {
 pub struct LoadFacts {
     pub model: Model,
     pub text: String,
-    /// Number of planned arrivals. `None` for a closed load.
+    /// Number of planned arrivals. `None` if the load is closed.
     pub planned: Option<u64>,
     pub users: Option<u32>,
     /// Number of iterations after which a closed load ends.
@@ -187,7 +187,7 @@ pub struct FileFacts {
 
 #[allow(
     clippy::trivially_copy_pass_by_ref,
-    reason = "the form that serde asks for"
+    reason = "serde requires this signature"
 )]
 fn is_zero(ns: &u64) -> bool {
     *ns == 0

@@ -36,7 +36,7 @@ pub struct NodeLost {
 
 #[allow(
     clippy::trivially_copy_pass_by_ref,
-    reason = "the form that serde asks for"
+    reason = "serde requires this signature"
 )]
 fn is_zero(n: &u64) -> bool {
     *n == 0

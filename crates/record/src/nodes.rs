@@ -37,7 +37,7 @@ pub struct NodeRow {
     /// are too few requests.
     pub response_p95_within_ns: Option<(u64, u64)>,
     /// Last measured offset of the node's monotonic clock from the conductor's, in nanoseconds.
-    /// `None` for a run that is read from a record.
+    /// `None` if the run is read from a record.
     pub offset_ns: Option<i64>,
     /// Maximum error of `offset_ns`, in nanoseconds.
     pub offset_error_ns: u64,

@@ -112,7 +112,7 @@ impl Run {
         let manifest = manifest::read(dir)?;
         let parts = RunParts::find(dir, &manifest)?;
         let run = Run::read(dir, &manifest, &parts, None);
-        // The other records are not the whole run after the end of one record.
+        // After the end of one record, the other records do not cover the whole run.
         match run.cut {
             Some(cut) if run.totals.rows.end_ns > cut.at_ns => Ok(Run {
                 cut: Some(cut),

@@ -233,7 +233,7 @@ impl MetricSeries {
         }
     }
 
-    /// Returns the growth per second. `None` for the first sample, or after a reset.
+    /// Returns the growth per second. `None` at the first sample, or after a reset.
     fn growth(&mut self, at_ns: u64, sum: f64) -> Option<f64> {
         let (from_ns, before) = self.before.replace((at_ns, sum))?;
         let grown = sum - before;

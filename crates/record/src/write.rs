@@ -29,7 +29,7 @@ pub struct Writer {
     labels: Vec<Label>,
     run: Run,
     files: Option<Files>,
-    /// End of the last interval written before an error. `None` without an error.
+    /// End of the last interval written before an error. `None` if there was no error.
     lost_from_ns: Option<u64>,
     failure: Option<String>,
     seen: BTreeSet<(LabelId, String)>,
@@ -255,7 +255,7 @@ impl Writer {
         written.err().map(|source| self.failed(source, at))
     }
 
-    /// Ends the record and returns the run as it can be read. The error is only that of this step.
+    /// Ends the record and returns the run as it can be read. The error covers only this step.
     pub fn finish(mut self, state: RunState, end: RunEnd) -> (Run, Option<RecordError>) {
         let own_end_ns = if self.of_parts {
             0

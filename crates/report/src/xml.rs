@@ -1,4 +1,4 @@
-//! Escapes texts and attributes for XML. Characters that XML cannot contain become U+FFFD.
+//! Escapes text and attributes for XML. Characters that XML cannot contain become U+FFFD.
 
 use std::fmt::Write;
 

@@ -51,7 +51,7 @@ pub struct Printed {
 ///
 /// # Errors
 ///
-/// Returns an error in one line if a file cannot be written or the binary cannot be started.
+/// Returns a one-line error if a file cannot be written or the binary cannot be started.
 pub fn own(
     out: &Path,
     errors: Option<&Path>,

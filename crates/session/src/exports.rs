@@ -141,7 +141,7 @@ impl Exports {
 ///
 /// # Errors
 ///
-/// Returns an error in one line if the file cannot be written.
+/// Returns a one-line error if the file cannot be written.
 pub fn can_be_written(path: &Path) -> Result<(), String> {
     let tried = match path.metadata() {
         Ok(known) if known.is_dir() => Err(io::Error::from(io::ErrorKind::IsADirectory)),

@@ -18,7 +18,7 @@ pub enum StartError {
     Refused(RunRefused),
     /// The steps before the load ended early.
     Before {
-        /// Reason in one line.
+        /// Reason, on one line.
         reason: String,
         /// Signal that ended the steps, if any.
         signal: Option<u8>,

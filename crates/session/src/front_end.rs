@@ -1,5 +1,5 @@
 //! Interfaces between the command line and a front end: name, files, command, and output from a
-//! record. [`crate::RunObserver`] has the callbacks during a run.
+//! record. [`crate::RunObserver`] contains the callbacks during a run.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ pub trait FrontEnd: Sync {
     fn run(&self, called: &str, arguments: &[String], sink: &SharedMessageSink) -> u8;
     /// Returns the output of a recorded run in the original tool's format.
     fn printed(&self, run: &Run) -> String;
-    /// Returns a text to print below the output of a recorded run.
+    /// Returns text to print below the output of a recorded run.
     fn remarks(&self) -> String {
         String::new()
     }

@@ -31,7 +31,7 @@ pub struct LabProcess {
 /// Error of a lab that did not start.
 #[derive(Debug)]
 pub struct NotStarted {
-    /// Reason in one line.
+    /// Reason, on one line.
     pub line: String,
     /// Whether the lab's name or options are invalid.
     pub bad_input: bool,
@@ -113,7 +113,7 @@ impl LabProcess {
     ///
     /// # Errors
     ///
-    /// Returns an error in one line if the lab does not start.
+    /// Returns a one-line error if the lab does not start.
     pub fn start(target: &str) -> Result<LabProcess, NotStarted> {
         let (name, options) = target.split_once('?').unwrap_or((target, ""));
         let program = std::env::current_exe()

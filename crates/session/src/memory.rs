@@ -7,7 +7,7 @@ use rustix::process::{Resource, getrlimit};
 ///
 /// # Errors
 ///
-/// Returns an error in one line if the flag is not a valid size.
+/// Returns a one-line error if the flag is not a valid size.
 pub fn budget(flag: Option<&str>) -> Result<u64, String> {
     match flag {
         Some(text) => size(text).ok_or_else(|| {

@@ -54,7 +54,7 @@ impl MockProcess {
     ///
     /// # Errors
     ///
-    /// Returns an error in one line if the mocks do not start.
+    /// Returns a one-line error if the mocks do not start.
     pub fn start(
         plan: &Path,
         runs: Option<&Path>,
@@ -151,7 +151,7 @@ pub fn redirect(target: &str, addresses: &[MockAddress]) -> String {
 ///
 /// # Errors
 ///
-/// Returns an error in one line if a mock does not respond.
+/// Returns a one-line error if a mock does not respond.
 pub fn begin(addresses: &[MockAddress]) -> Result<(), String> {
     addresses
         .iter()
@@ -162,7 +162,7 @@ pub fn begin(addresses: &[MockAddress]) -> Result<(), String> {
 ///
 /// # Errors
 ///
-/// Returns an error in one line if a mock does not respond.
+/// Returns a one-line error if a mock does not respond.
 pub fn parse_addresses(addresses: &[MockAddress]) -> Result<Vec<Value>, String> {
     addresses
         .iter()

@@ -11,7 +11,7 @@ const MOST_NS: u64 = MILLISECOND;
 ///
 /// # Errors
 ///
-/// Returns an error in one line that names the flag if the value is invalid.
+/// Returns a one-line error that names the flag if the value is invalid.
 pub fn from_flag(text: Option<&str>) -> Result<Option<u64>, String> {
     text.map(|text| parse(text).map_err(|reason| format!("--pacing-slack '{text}': {reason}")))
         .transpose()

@@ -105,7 +105,7 @@ impl PartitionedRun {
         self.ready.job.options.seed
     }
 
-    /// Returns the parts, without their start and record folder.
+    /// Returns the parts, without their start or record folder.
     pub fn parts(&self) -> impl Iterator<Item = RunPartOrder> + '_ {
         let part = self.part(RunStart::at(0, 0));
         (0..self.processes).map(move |index| part.new_part(index, self.processes))

@@ -37,7 +37,7 @@ pub struct Job {
     pub runs: Option<PathBuf>,
     /// Whether the run needs a record.
     pub record: RecordPolicy,
-    /// Further names whose values are secret.
+    /// Additional names whose values are secret.
     pub secrets: Vec<String>,
     /// Live view and Prometheus endpoint.
     pub live: live::LiveOptions,
@@ -376,7 +376,7 @@ impl Ready {
     }
 }
 
-/// Returns an error if there are too few descriptors for the plan.
+/// Returns an error if there are too few file descriptors for the plan.
 fn descriptors(plan: &Plan, share: Share) -> Result<(), Problem> {
     let connections = match (&plan.http.pool, &plan.load) {
         (_, plan::Load::Closed { users, .. }) => u64::from(*users),

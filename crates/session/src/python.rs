@@ -17,7 +17,7 @@ const NO_PACKAGE: i32 = 7;
 ///
 /// # Errors
 ///
-/// Returns an error in one line if there is none.
+/// Returns a one-line error if there is none.
 pub fn with_package(how: &str) -> Result<PathBuf, String> {
     let python = interpreter(how)?;
     let asked = Command::new(&python)

@@ -18,8 +18,9 @@ const ROUNDING: f64 = 1.0 / 3.0;
 
 /// Returns the growth of the backlog per value. `None` if the backlog does not grow linearly.
 ///
-/// `arrived` and `completed` are counts in the same periods. Both halves must grow by about the
-/// same. The first half must have completions, otherwise requests may simply take long.
+/// `arrived` and `completed` are counts in the same periods. The backlog must grow by about the
+/// same amount in both halves. The first half must contain completions, because otherwise requests
+/// may simply take long.
 #[must_use]
 pub fn backlog(arrived: &[f64], completed: &[f64]) -> Option<f64> {
     let n = arrived.len().min(completed.len());

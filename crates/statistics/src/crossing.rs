@@ -203,8 +203,8 @@ pub struct Movement {
 #[must_use]
 pub fn movement(looks: &[(f64, Observation)], allowed: f64, around: f64) -> Option<Movement> {
     const FARTHEST: f64 = 0.8;
-    /// Number of crossings in the grid. Further constants are for steepness, and for movement in
-    /// both directions.
+    /// The grid has `CROSSINGS` crossings on each side of `around`, `APART` apart. `STEEPNESSES`,
+    /// and `MOVEMENTS` in each direction, set the size of its other dimensions.
     const CROSSINGS: i32 = 40;
     const APART: f64 = 0.0125;
     const STEEPNESSES: i32 = 4;

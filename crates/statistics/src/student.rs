@@ -2,8 +2,8 @@
 
 /// Returns the two-sided p-value of the difference of two means.
 ///
-/// `correlation` is that of neighbouring values (0 means independent), which makes means less
-/// certain. Returns `None` if there are too few values for a variance.
+/// `correlation` is the correlation of neighbouring values (0 means independent), which makes means
+/// less certain. Returns `None` if there are too few values for a variance.
 #[must_use]
 pub(crate) fn t_test(first: &[f64], second: &[f64], correlation: f64) -> Option<f64> {
     if first.is_empty() || second.is_empty() || first.len() + second.len() < 3 {

@@ -100,7 +100,7 @@ pub fn wall_ns() -> u64 {
 #[inline]
 #[allow(
     clippy::disallowed_methods,
-    reason = "this is the one place that reads time"
+    reason = "this is the only place that reads the clock"
 )]
 fn read(id: ClockId) -> u64 {
     let Timespec { tv_sec, tv_nsec } = rustix::time::clock_gettime(id);

@@ -72,7 +72,7 @@ pub struct Change {
     pub from: AdjustedLoad,
     /// Value after the change.
     pub to: AdjustedLoad,
-    /// New number of planned arrivals, in total and by phase. `None` for a closed load.
+    /// New number of planned arrivals, in total and by phase. `None` if the load is closed.
     pub planned: Option<(u64, Vec<u64>)>,
 }
 
@@ -141,8 +141,8 @@ impl LoadControl {
         self.lock().clone()
     }
 
-    /// Returns the changes after the first `known` ones, and the current load. `None` without new
-    /// changes.
+    /// Returns the changes after the first `known` ones, and the current load. `None` if there are
+    /// no new changes.
     #[must_use]
     pub fn changes_since(&self, known: usize) -> Option<(Vec<Change>, Load)> {
         let state = self.lock();

@@ -7,9 +7,9 @@ pub enum StepTrace {
     Request(Box<RequestTrace>),
     /// A think time, in nanoseconds.
     Thinks(u64),
-    /// A skipped step. Holds the method and URL as written, and the reason.
+    /// A skipped step. Contains the method and URL as written, and the reason.
     LeftOut(String, &'static str),
-    /// A decision. Holds the condition or choice, and the result.
+    /// A decision. Contains the condition or choice, and the result.
     Goes(String, String),
     /// The start of a group, with the group's name.
     GroupBegins(String),
@@ -35,7 +35,7 @@ pub struct RequestTrace {
     pub method: String,
     /// The URL as sent, or as written if no request was sent.
     pub url: String,
-    /// HTTP status. `None` without a response.
+    /// HTTP status. `None` if there was no response.
     pub status: Option<u16>,
     /// Time from when the worker took up the request until the last byte was read or the request
     /// was given up, in nanoseconds.
@@ -58,7 +58,7 @@ pub struct CheckResult {
 }
 
 impl StepTrace {
-    /// Applies `change` to all texts.
+    /// Applies `change` to all strings.
     #[must_use]
     pub fn with_texts(self, mut change: impl FnMut(&str) -> String) -> StepTrace {
         match self {

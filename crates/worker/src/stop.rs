@@ -35,7 +35,7 @@ pub enum RuleVerdict {
 pub enum Cause {
     /// A signal with this number.
     Signal(u8),
-    #[expect(missing_docs, reason = "the names say it")]
+    #[expect(missing_docs, reason = "the names are self-explanatory")]
     Rule { verdict: RuleVerdict, text: String },
     /// A limit that the conductor enforces, such as time or a budget.
     Limit(String),

@@ -2,7 +2,7 @@
 
 #![allow(
     unsafe_code,
-    reason = "the one module of the engine that may; each use gives its SAFETY reason"
+    reason = "the only module of the engine with unsafe code; each use has a SAFETY comment"
 )]
 
 use std::{ffi::c_int, io, net::TcpStream, os::fd::OwnedFd};

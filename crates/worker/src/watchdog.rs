@@ -1,4 +1,4 @@
-//! Detects workers that hang, for example in a user's script. After some seconds, a hung worker is
+//! Detects workers that hang, for example in a user's script. After a few seconds, a hung worker is
 //! given up: it is reported, and the run no longer waits for it.
 //!
 //! The collector polls the watchdog ten times a second.
@@ -26,7 +26,7 @@ pub struct Pulse {
 }
 
 impl Pulse {
-    /// Registers the calling thread as that of the worker.
+    /// Registers the calling thread as the worker's.
     pub fn begin(&self) {
         let thread = rustix::thread::gettid().as_raw_nonzero().get();
         self.thread.store(thread, Ordering::Relaxed);

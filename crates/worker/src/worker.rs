@@ -38,7 +38,7 @@ use crate::{
     watchdog::Pulse,
 };
 
-/// Maximum number of queued lines. Further lines are dropped, so that no user waits for the
+/// Maximum number of queued lines. Lines beyond it are dropped, so that no user waits for the
 /// terminal.
 const MAX_LINES: usize = 10_000;
 const MAX_REMARKS: usize = 16;
@@ -56,7 +56,7 @@ pub enum WorkerMessage {
 /// A line that a test prints.
 #[derive(Debug, Clone, PartialEq)]
 pub enum OutputLine {
-    #[expect(missing_docs, reason = "the names say it")]
+    #[expect(missing_docs, reason = "the names are self-explanatory")]
     Log { text: String, secrets: Vec<String> },
     /// Output of a hook, printed unchanged.
     Text(String),
@@ -143,7 +143,7 @@ pub struct Worker {
     pub open: Rc<Cell<u64>>,
     /// Wakes the pacer.
     pub alarm: PacerWaker,
-    /// Limit that expires when no more arrivals may start.
+    /// Limit for waits that must end when no more arrivals may start. Aborted by `end_arrivals`.
     pub arrivals_end: Limit,
     aborted: Cell<bool>,
     remarks: RefCell<Vec<String>>,
@@ -225,8 +225,8 @@ impl Worker {
         }
     }
 
-    /// Returns the number of a label that appears during the run, or that of `(other)` if there are
-    /// too many.
+    /// Returns the number of a label that appears during the run, or the number of `(other)` if
+    /// there are too many.
     pub fn label(&self, group: LabelGroup, method: &str, name: &str) -> LabelId {
         let (id, is_new) = self.labels.borrow_mut().id(group, method, name);
         if is_new {
@@ -501,8 +501,8 @@ impl Worker {
     /// Samples gauges, such as requests in flight, at every random time since the last call, and
     /// records the stall.
     ///
-    /// Called by the pacer, and before a gauge changes, so that each sample has the value of its
-    /// time.
+    /// Called by the pacer, and before a gauge changes, so that each sample has the value that was
+    /// current when it was due.
     #[inline]
     pub fn sample_levels(&self, now_ns: u64) {
         if now_ns >= self.next_sample.get() {

@@ -32,7 +32,7 @@ class Engine:
         self._hub = None
 
     def begin(self, run: _native.Run) -> None:
-        """Sends all further requests with this run."""
+        """Sends all later requests with this run."""
         self.run = run
         self._hub = get_hub()
         self._watcher = get_hub().loop.io(run.fileno(), 1)
@@ -51,7 +51,7 @@ class Engine:
         self._ending = run
         self.run = None
         self._unwatch()
-        # The test's own greenlets that were not stopped get no response any more.
+        # The test's own greenlets that were not stopped no longer get a response.
         waiting, self._waiting = self._waiting, {}
         for greenlet in waiting.values():
             get_hub().loop.run_callback(greenlet.throw, ConnectionError("the test has ended"))
@@ -170,5 +170,5 @@ def new_session() -> int:
 
 
 def log(line: str) -> None:
-    """Prints a message of Loadline on standard error. Standard output belongs to Locust."""
+    """Prints one of Loadline's messages on standard error. Standard output belongs to Locust."""
     print(f"loadline: {line}", file=sys.stderr, flush=True)

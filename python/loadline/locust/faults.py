@@ -1,4 +1,4 @@
-"""Exceptions for incomplete responses: those of sockets, wrapped as requests does, with equal
+"""Exceptions for incomplete responses: socket errors, wrapped as requests does, with equal
 messages and causes so that failures are grouped equally.
 """
 

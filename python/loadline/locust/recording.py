@@ -32,7 +32,7 @@ _over: str | None = None
 
 
 def listen(events) -> None:
-    """Registers listeners before those of a locustfile."""
+    """Registers listeners before a locustfile registers its own."""
     events.init.add_listener(link)
     events.init.add_listener(_update_loop_time)
     events.test_start.add_listener(_begin)

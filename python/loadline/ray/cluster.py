@@ -1,6 +1,6 @@
 """Finds and connects to a Ray cluster, and reserves a place on each node.
 
-Every failure is reported in one line.
+Every failure is reported on one line.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def connect(address: str | None, nodes: int | None, insecure: bool) -> None:
     except AuthenticationError as error:
         raise Refused(f"the cluster at {address} refused the connection: {_first_sentence(error)}") from None
     except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
-        # Ray has the reason of a connection failure in the cause of its exception.
+        # Ray reports the reason for a connection failure as the cause of its exception.
         raise Refused(_explanation(address, f"{error}\n{error.__cause__ or ''}")) from None
 
 

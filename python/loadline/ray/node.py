@@ -99,7 +99,7 @@ class Node:
     ) -> tuple[str, str | None]:
         """Starts the program.
 
-        Returns the machine's name, and the reason in one line if it failed.
+        Returns the machine's name, and a one-line reason if it failed.
         """
         name = socket.gethostname()
         binary = _binary(environment)
@@ -177,7 +177,7 @@ class Node:
 
     def _pull_said(self, errors: IO[bytes]) -> None:
         # Lines do not wake readers that wait for bytes; they are returned with the next bytes, so a
-        # talkative program costs no more calls.
+        # talkative program does not cause more calls.
         with open(errors.fileno(), encoding="utf-8", errors="replace", closefd=False) as lines:
             while line := lines.readline(LONGEST_LINE):
                 with self._changed:

@@ -27,7 +27,7 @@ export function below(value: number): number {
   return (digit >= 5 ? 5 : digit >= 2 ? 2 : 1) * decade;
 }
 
-/** The least of 1, 2, 5 × 10ⁿ that is at least `value`. */
+/** The smallest of 1, 2, 5 × 10ⁿ that is at least `value`. */
 export function above(value: number): number {
   const decade = 10 ** Math.floor(Math.log10(value) + 1e-9);
   const digit = value / decade;

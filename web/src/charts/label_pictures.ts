@@ -1,5 +1,5 @@
 // Small pictures of one label as SVG: percentiles over time, and the distribution of its time. The
-// tables next to them have the figures; a cell's title has its count.
+// tables next to them contain the figures; a cell's title contains its count.
 
 import { svg } from "../dom/el";
 import { count, time } from "../text/units";

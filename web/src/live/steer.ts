@@ -118,7 +118,7 @@ function sentence(text: string): string {
 
 interface Answer {
   changed: boolean;
-  /** The effect, or the reason of a refusal. */
+  /** The effect, or the reason for a refusal. */
   text: string;
 }
 

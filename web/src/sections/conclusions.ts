@@ -1,4 +1,4 @@
-// The report's conclusions with their figures, its assumptions, and further notes.
+// The report's conclusions with their figures, its assumptions, and other notes.
 
 import { type Child, h } from "../dom/el";
 import type { IconName } from "../dom/icons";

@@ -104,7 +104,7 @@ export class Endpoints implements Section {
       group(`Iterations · ${tool ?? MEANING.iteration}`, iterations.flatMap(unpaused), null, false),
       group(`Transactions · ${tool ?? MEANING.transaction}`, transactions.flatMap(unpaused), null, false),
       ...GROUPS.map(([kind, name]) => {
-        // With a single label its row equals the total.
+        // With a single label, its row equals the total.
         const [one] = summary.labels;
         const single = one && summary.labels.length === 1 && one.count === summary.all.count && !tool ? one : null;
         const all = single?.group === kind || (!single && kind === "request" && hasTotal);

@@ -27,7 +27,7 @@ export function choose(chosen: Theme): void {
   try {
     localStorage.setItem(KEY, chosen);
   } catch {
-    // Without storage the choice applies to this page only.
+    // Without storage, the choice applies to this page only.
   }
 }
 

@@ -7,7 +7,7 @@ use crate::{
     summary::{Behaviour, PeakRecovery, Steady, Summary, Trend},
 };
 
-/// At this share of failed requests or more, errors are mentioned.
+/// Minimum share of failed requests at which errors are mentioned.
 pub(super) const FEW_ERRORS: f64 = 0.01;
 /// A server keeps up if its response rate is at most this share below the request rate.
 const LAGS: f64 = 0.05;

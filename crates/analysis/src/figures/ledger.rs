@@ -41,7 +41,10 @@ pub struct ArrivalLedger {
     pub adds_up: bool,
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes the value by reference"
+)]
 fn is_none(count: &u64) -> bool {
     *count == 0
 }
@@ -51,7 +54,7 @@ fn is_none(count: &u64) -> bool {
 pub struct Requests {
     pub issued: u64,
     pub ok: u64,
-    /// Requests answered with a wrong status, check or capture.
+    /// Responses whose status, check or capture is wrong.
     pub failed: u64,
     #[serde(rename = "none")]
     pub unanswered: u64,

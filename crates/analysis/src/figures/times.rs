@@ -15,8 +15,8 @@ use serde::{Deserialize, Serialize};
 use super::Thin;
 use record::{LabelTotals, units};
 
-/// Minimum number of samples beyond a percentile. With fewer, the percentile may be chance and is
-/// not judged.
+/// Minimum number of samples beyond a percentile. With fewer, the percentile may be due to chance
+/// and is not judged.
 pub const ENOUGH_BEYOND: u64 = 10;
 
 /// A statistic of a distribution in which some values are unknown.
@@ -31,7 +31,7 @@ pub struct Figure {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub no_answer: bool,
     pub beyond: u64,
-    /// Whether fewer than ten samples rank higher, so that the figure may be chance.
+    /// Whether fewer than ten samples rank higher, so that the figure may be due to chance.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub too_few: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -58,8 +58,8 @@ impl Figure {
         }
     }
 
-    /// Formats the value without its interval: `412 ms`, `≥ 10.0 s`, or `312 ms?` if it may be
-    /// chance.
+    /// Formats the value without its interval: `412 ms`, `≥ 10.0 s`, or `312 ms?` if it may be due
+    /// to chance.
     #[must_use]
     pub fn value(&self) -> String {
         match self.thin {
@@ -142,8 +142,8 @@ impl Sampled {
         self.kind
     }
 
-    /// Returns the 95 % confidence interval. `None` without samples, or if the quantile falls among
-    /// unanswered requests.
+    /// Returns the 95 % confidence interval. `None` if there are no samples, or if the quantile
+    /// falls among unanswered requests.
     pub fn interval(&self, windows: &Windows, q: f64) -> Option<Interval> {
         confidence::interval(&self.times.answered, self.unanswered(), windows, q)
     }
@@ -158,8 +158,8 @@ impl Sampled {
         self.times.unanswered.count() + self.untimed
     }
 
-    /// Returns a quantile over all samples, with unanswered ones ranked last. `None` without
-    /// samples.
+    /// Returns a quantile over all samples, with unanswered ones ranked last. `None` if there are
+    /// no samples.
     pub fn quantile(&self, q: f64) -> Option<Figure> {
         let rank = histogram::rank_of(q, self.count())?;
         let beyond = self.count() - rank;

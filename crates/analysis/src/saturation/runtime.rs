@@ -8,7 +8,7 @@ pub(super) const HEAP: &str = "heap";
 const LAG_S: f64 = 0.1;
 /// Metrics of the event loop's lag: the median, or else the current value.
 const LAGS: [&str; 2] = ["event-loop-lag-p50", "event-loop-lag"];
-/// Share from which a heap is full, if garbage collection also takes much of the time.
+/// Share from which a heap counts as full, if garbage collection also takes much of the time.
 const FULL: f64 = 0.95;
 const COLLECTING_PERCENT: f64 = 10.0;
 

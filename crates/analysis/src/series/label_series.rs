@@ -34,7 +34,7 @@ pub struct LabelSeries {
     pub p50: Vec<Option<u64>>,
     pub p95: Vec<Option<u64>>,
     pub p99: Vec<Option<u64>>,
-    /// Lower end, upper end and count of each non-empty cell, over the whole run.
+    /// Non-empty latency buckets over the whole run: lower bound, upper bound and count.
     pub density: Vec<(u64, u64, u64)>,
     pub times: Vec<Spread>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -118,8 +118,8 @@ fn label_series(run: &Run, label: &Label, time: Option<TimeKind>) -> Option<Labe
     Some(label_series)
 }
 
-/// Returns the statistics of a part of the request. `None` without samples, as for the handshake of
-/// a reused connection.
+/// Returns the statistics of a part of the request. `None` if there are no samples, for example of
+/// handshakes on reused connections.
 fn spread(part: &LabelTotals, kind: TimeKind) -> Option<Spread> {
     let was_measured = measure::OutcomeClass::ALL
         .iter()

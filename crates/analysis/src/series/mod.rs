@@ -34,7 +34,7 @@ pub struct Series {
     pub heat: Heat,
     pub distribution: Vec<Distribution>,
     pub labels: Vec<LabelSeries>,
-    /// Whether each point meets each criterion when judged by itself.
+    /// Whether each point on its own meets each criterion.
     pub criteria_timeline: Vec<Vec<Option<bool>>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub server: Vec<Panel>,

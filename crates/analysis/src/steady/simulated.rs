@@ -122,7 +122,8 @@ pub fn queue(seconds: u64, comes: u64, gives_up: Option<f64>) -> Run {
     bounded_queue(seconds, comes, gives_up, None)
 }
 
-/// Simulates `queue` with space for `limit_s` seconds of work. Further arrivals fail immediately.
+/// Simulates `queue` with space for `limit_s` seconds of work. Arrivals beyond that fail
+/// immediately.
 #[must_use]
 pub fn bounded_queue(seconds: u64, comes: u64, gives_up: Option<f64>, limit_s: Option<f64>) -> Run {
     let plan = plan(vec![phase(seconds)]);

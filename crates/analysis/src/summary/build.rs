@@ -236,7 +236,7 @@ fn all_timed(part: &LabelTotals, stats: &figures::Stats) -> bool {
     timed.map(measure::Histogram::count).sum::<u64>() == stats.count
 }
 
-/// Whether requests of a label have no response, as MQTT messages of QoS 0.
+/// Whether the label's requests have no response, like MQTT messages with QoS 0.
 fn is_unanswered(label: &Label, part: &LabelTotals) -> bool {
     let mut times = OutcomeClass::ALL
         .iter()

@@ -69,8 +69,8 @@ pub struct Summary {
     pub scenarios: Vec<ScenarioRow>,
     /// Load in its first, last and best quarters. `None` if the run was too short.
     pub trend: Option<Trend>,
-    /// Steady state of the service. `None` for a single iteration, for imported runs, and without
-    /// requests.
+    /// Steady state of the service. `None` for a single iteration, for an imported run, or if
+    /// nothing was sent.
     #[serde(default)]
     pub steady: Option<Steady>,
     /// Recovery of the target. `None` in closed loops, for incomplete runs, and if there is nothing
@@ -99,7 +99,8 @@ pub struct Summary {
     pub lateness: Option<Stats>,
     /// Time from when the worker takes up the request to the first byte written.
     pub wait: Option<Stats>,
-    /// Time from the test script's call until it receives the response. `None` without a script.
+    /// Time from the test script's call until it receives the response. `None` if no test script
+    /// ran.
     #[serde(default)]
     pub script: Option<Stats>,
     /// Time from the last byte read until the busy test script receives the response.
@@ -223,10 +224,10 @@ pub struct Identity {
     #[serde(default)]
     pub imported_from: Option<String>,
     pub version: String,
-    /// Number of worker threads. `None` for imported runs.
+    /// Number of worker threads. `None` if the run was imported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workers: Option<usize>,
-    /// Seed of the random numbers. `None` for imported runs.
+    /// Seed of the random numbers. `None` if the run was imported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
     /// End of the record in nanoseconds from the start, if the record is incomplete. All figures
@@ -260,7 +261,8 @@ pub struct Row {
     pub first_byte: Option<Stats>,
     /// Time of an iteration, from the intended arrival to the last response, or of a transaction.
     pub iteration: Option<Stats>,
-    /// Iteration time without pauses. `None` without pauses.
+    /// Iteration or transaction time minus think times. `None` unless all samples of the row come
+    /// from scenarios or groups with think times.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unpaused: Option<Stats>,
     pub codes: BTreeMap<u16, u64>,

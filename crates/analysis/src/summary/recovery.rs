@@ -33,7 +33,7 @@ pub struct Recovery {
     /// Recovery after the load. `None` if the last request ended within a second, or if users send
     /// requests in sequence.
     pub after_load: Option<AfterLoad>,
-    /// Recovery after the phase with the highest load. `None` without a clear peak.
+    /// Recovery after the phase with the highest load. `None` if no phase is clearly a peak.
     pub peak: Option<PeakRecovery>,
 }
 

@@ -62,7 +62,7 @@ const UNSENT_SHARE: f64 = 0.005;
 const BUSY: f64 = 0.85;
 const CROWDED: f64 = 0.25;
 const STEAL: f64 = 0.02;
-/// Minimum number of samples of requests in flight. With fewer, the error by chance exceeds 1 %.
+/// Minimum sum of the samples of requests in flight. With less, the random error exceeds 1 %.
 const SEEN: u64 = 10_000;
 
 /// A live run is judged only after this time and a minimum number of requests.
@@ -78,8 +78,8 @@ fn decisive(times: &Histogram) -> Option<u64> {
     times.quantile((1.0 - below).clamp(0.0, 0.99))
 }
 
-/// Judges the measurement. Returns `None` without requests, for a live run that has just started,
-/// and for a trial without generator faults.
+/// Judges the measurement. Returns `None` if nothing was sent, if a live run has just started, or
+/// for a trial without generator faults.
 #[must_use]
 pub fn judge(run: &Run, arrivals: &ArrivalLedger, requests: &Requests) -> Option<Measurement> {
     let all = run.totals.label(label::ALL);
@@ -396,7 +396,9 @@ fn ranges(stretches: &[(u64, u64)]) -> String {
     }
 }
 
-/// Returns |sampled − rate × time| / sampled, where time is wait plus service time.
+/// Returns the relative deviation from Little's law, |sampled − rate × time| / sampled. `sampled`
+/// is the mean number of requests in flight, and time is wait plus service time. `None` if the
+/// samples add up to fewer than `SEEN` requests.
 fn littles_law(run: &Run) -> Option<f64> {
     let (mut sum, mut samples, mut elapsed) = (0u64, 0u64, 0u64);
     for row in run.totals.rows.iter() {

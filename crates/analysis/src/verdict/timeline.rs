@@ -1,4 +1,4 @@
-//! Evaluates each criterion at each point by itself, for display only.
+//! Evaluates each criterion at each point separately, for display only.
 
 use std::collections::BTreeMap;
 

@@ -122,7 +122,7 @@ fn span(node: &JsonNode) -> Option<ReportedSpan> {
     })
 }
 
-/// Pairs the figures of `summaries` with those of `histograms`, a copy that must be equal.
+/// Pairs the figures in `summaries` with their copies in `histograms`, which must be equal.
 fn copies(node: &JsonNode) -> Vec<(PrintedFigure, PrintedFigure)> {
     let mut pairs = Vec::new();
     for (name, copy) in members(node, "histograms") {

@@ -56,7 +56,7 @@ impl CsvRecord {
     #[must_use]
     #[allow(
         clippy::len_without_is_empty,
-        reason = "a record without fields is none"
+        reason = "a record always has at least one field"
     )]
     pub fn len(&self) -> usize {
         self.fields.len()

@@ -107,7 +107,7 @@ pub struct ReportedSpan {
     pub seconds: PrintedFigure,
     pub idle_s: f64,
     pub least_s: f64,
-    /// Definition of the rate, if it differs from requests per time.
+    /// Sentence that explains how the tool computes its rate, if not as requests divided by time.
     pub rate_is: Option<&'static str>,
 }
 

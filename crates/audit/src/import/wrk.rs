@@ -1,4 +1,4 @@
-//! Reads the output of wrk. A text may contain several runs.
+//! Reads the output of wrk, which may contain several runs.
 
 use super::{
     figure::PrintedFigure,

@@ -99,7 +99,7 @@ pub(super) fn drawn(draws: Draws, n: u64, mean_ns: u64, spread: f64) -> u64 {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "positive, and a multiple of at most a day that a normal number allows"
+        reason = "never negative, and the cast saturates"
     )]
     let ns = (mean_ns as f64 * factor).round() as u64;
     ns

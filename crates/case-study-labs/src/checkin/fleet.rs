@@ -107,7 +107,7 @@ impl Fleet {
             #[expect(
                 clippy::cast_possible_truncation,
                 clippy::cast_sign_loss,
-                reason = "durations of seconds"
+                reason = "durations are a few seconds long"
             )]
             let (gap_ns, cpu_ns) = (
                 (ELSEWHERE_NS as f64 / threads) as u64,

@@ -145,7 +145,7 @@ impl Instance {
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
-            reason = "a share, in millionths"
+            reason = "a small share, in millionths"
         )]
         self.cpu_ppm.store((share * 1e6).round() as u64, Relaxed);
     }

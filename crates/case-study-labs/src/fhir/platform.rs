@@ -149,7 +149,7 @@ impl Platform {
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
-            reason = "a duration, a few times as long"
+            reason = "a duration multiplied by a small factor"
         )]
         let ns = (ns as f64 * crowded(waiting)) as u64;
         cores.compute(now, ns)
@@ -204,7 +204,7 @@ impl ServerState {
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
-            reason = "read as a part of a core, or as at most 256 of them"
+            reason = "the option is part of a core, or at most 256 cores"
         )]
         let processor = if cpus < 1.0 {
             Processor::Part(Quota::new((cpus * PERIOD_NS as f64) as u64))

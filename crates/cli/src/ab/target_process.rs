@@ -33,7 +33,9 @@ pub struct TargetProcess {
 }
 
 pub enum StartResult {
-    Answers(#[expect(dead_code, reason = "held for its end")] ProcessGroup),
+    Answers(
+        #[expect(dead_code, reason = "kept so that dropping it ends the processes")] ProcessGroup,
+    ),
     Signal(u8),
 }
 

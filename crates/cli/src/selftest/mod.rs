@@ -103,7 +103,7 @@ fn ms(value: f64) -> String {
 pub struct Depth {
     pub seconds: u64,
     pub microseconds: bool,
-    /// Number of runs for false alarms: healthy, starved, stalled.
+    /// Numbers of runs that check for false alarms: healthy, starved, stalled.
     pub runs: (usize, usize, usize),
     /// Number of closed-loop runs: healthy, starved, with a busy neighbour.
     pub closed: (usize, usize, usize),

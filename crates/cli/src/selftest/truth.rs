@@ -7,7 +7,7 @@ use serde_json::Value;
 #[derive(Debug, Default)]
 pub struct Truth {
     /// Arrival and release of requests by id, in nanoseconds of `CLOCK_MONOTONIC`. The release is
-    /// `None` without a response.
+    /// `None` if there was no response.
     pub requests: HashMap<String, (u64, Option<u64>)>,
     pub others: u64,
     pub stalls: Vec<(u64, u64)>,

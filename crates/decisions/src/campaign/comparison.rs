@@ -1,4 +1,4 @@
-//! Compares a stage with the earlier one that has the same load. The difference is not judged,
+//! Compares a stage with the earlier stage that had the same load. The difference is not judged,
 //! because single runs prove nothing.
 
 use record::units;

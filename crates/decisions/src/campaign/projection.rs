@@ -205,7 +205,7 @@ fn estimate(scaling: Scaling, found: &LimitEvidence<'_>) -> Estimate {
         .map(|(held, failed)| bracket(&held.name, [held.per_second, failed.per_second]))
         .collect();
     if rows.len() < 2 {
-        // A single scenario has all arrivals, so its row would repeat them.
+        // A single scenario receives all arrivals, so its row would repeat them.
         rows.clear();
     }
     rows.push(bracket(

@@ -70,8 +70,8 @@ impl BootstrapSamples {
         })
     }
 
-    /// Returns the metric of each resample: NaN without samples, infinite among unanswered
-    /// requests. `None` for the maximum.
+    /// Returns the metric of each resample. It is NaN if there are no samples, and infinite if the
+    /// rank falls among unanswered requests. `None` if the metric is the maximum.
     pub fn figures(&self, metric: &Metric) -> Option<Vec<f64>> {
         let figure = |sum: &Sum| match metric {
             Metric::Errors => Some(sum.errors as f64 / sum.ended.max(1) as f64),

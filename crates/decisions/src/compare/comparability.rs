@@ -108,8 +108,8 @@ fn in_itself(run: &ComparedRun) -> Option<Incompatibility> {
     Some(Incompatibility::of_one(format!("{} {how}", run.name)))
 }
 
-/// Returns the properties that comparable runs must share, as texts for an index without records.
-/// The order is that of [`incompatibilities`].
+/// Returns the properties that comparable runs must share, as strings for an index without records.
+/// The order is the same as in [`incompatibilities`].
 #[must_use]
 pub fn fingerprint(summary: &Summary, run: &Run, plan: &Value) -> Vec<(String, String)> {
     let of = &summary.run;
@@ -254,8 +254,7 @@ fn host(run: &Run) -> String {
     format!("{cpus}{cpu}{limit}")
 }
 
-/// Returns the plan without its target and positions in files. `path` is the position within the
-/// plan.
+/// Returns the plan without its target or file positions. `path` is the position within the plan.
 fn normalized(plan: &Value, target: &str, path: &str) -> Value {
     match plan {
         Value::Object(members) => {

@@ -29,7 +29,7 @@ impl InterimPlan {
         is_planned.then(|| 1.0 - self.each())
     }
 
-    /// Returns the confidence for a final analysis that is early because time ran out.
+    /// Returns the confidence of a final analysis that comes early because time has run out.
     #[must_use]
     pub fn confidence_at_end(&self, pairs: u32) -> f64 {
         let before = self.after.iter().filter(|after| **after < pairs).count();

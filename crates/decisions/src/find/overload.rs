@@ -1,5 +1,5 @@
-//! Describes the behaviour above the load line: errors, latency without bound, or rising latency.
-//! Names resources only with evidence.
+//! Describes the behaviour above the load line: errors, unbounded latency, or rising latency. Names
+//! a resource only if there is evidence.
 
 use plan::criteria::{Metric, parse_criterion};
 use record::units;

@@ -322,7 +322,8 @@ impl SearchResult {
         }
     }
 
-    /// Describes the behaviour above the load line. `None` if no level below it passed.
+    /// Describes how the service behaves above the load line. `None` if there is neither an
+    /// estimate nor a level that passed, or if no probe at or above it failed.
     fn above_it(&self) -> Option<String> {
         let from = self.estimate.or(self.last_pass)?;
         let mut rows: Vec<&ProbeRow> = self.failed().filter(|row| row.level >= from).collect();

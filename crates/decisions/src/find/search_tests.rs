@@ -265,7 +265,7 @@ fn criterion_without_share_fails_by_one_sample() {
         seconds: vec![(5.0, 5.0)],
     }];
     assert!(!failed.holds());
-    // Among twenty samples, one beyond p99 may be chance.
+    // Among twenty samples, one beyond p99 may be due to chance.
     failed.tallies = vec![ViolationTally {
         allowed: 0.01,
         seconds: vec![(20.0, 1.0)],

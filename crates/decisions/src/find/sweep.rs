@@ -20,8 +20,8 @@ pub struct Scaling {
     pub serial: (f64, f64, f64),
     /// Cost that each user causes for every other user, with its 95 % interval.
     pub crosstalk: (f64, f64, f64),
-    /// Number of users at peak throughput, with its 95 % interval. `None` without evidence that
-    /// throughput falls beyond the peak.
+    /// Number of users at peak throughput, with its 95 % interval. `None` if there is no evidence
+    /// that throughput falls beyond the peak.
     pub peak_users: Option<(f64, f64, f64)>,
     pub peak: Option<f64>,
     /// Number of parallel servers that the service resembles, and seconds per request. `None` if

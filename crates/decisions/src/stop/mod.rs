@@ -138,7 +138,8 @@ impl WatchedRule {
         held.then(|| all.describe(when))
     }
 
-    /// Whether the seconds that contradict most show together that this is only a burst.
+    /// Whether the seconds that contradict the condition most show, taken together, that this is
+    /// only a burst.
     fn is_a_burst(&self) -> bool {
         let when = &self.rule.when;
         if !rule_window::is_counted(when) {

@@ -95,7 +95,7 @@ impl RuleWindow {
         Some(above == is_upward(op))
     }
 
-    /// Whether this second contradicts the condition by itself: with 99 % confidence for samples,
+    /// Whether this second on its own contradicts the condition: with 99 % confidence for samples,
     /// clearly for gauges.
     pub fn contradicts(&self, when: &Criterion) -> bool {
         let (n, over) = self.with_late();

@@ -12,6 +12,6 @@ use worker::Worker;
 
 /// The work of one worker.
 pub trait Driver {
-    /// Runs until all work has finished or was given up because the run ended.
+    /// Runs until all work has finished, or has been given up because the run ended.
     fn run(self: Box<Self>, worker: Rc<Worker>) -> Pin<Box<dyn Future<Output = ()>>>;
 }

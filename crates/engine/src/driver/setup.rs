@@ -50,7 +50,7 @@ impl Driver for SetupDriver {
                 client: Client::new(&worker, self.settings),
                 worker: Rc::clone(&worker),
                 program: self.program,
-                // Hooks receive only the load, without setup and teardown.
+                // Hooks receive only the load, not setup or teardown.
                 hook: None,
             };
             let outcome = {

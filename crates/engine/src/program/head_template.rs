@@ -1,7 +1,7 @@
 //! A request whose constant parts are encoded before the run, with gaps for text values.
 //!
-//! The result equals that of [`RequestStep::build`](super::RequestStep::build), which is slower but
-//! supports all requests.
+//! The result is the same as from [`RequestStep::build`](super::RequestStep::build), which is
+//! slower but supports all requests.
 
 use std::{cell::RefCell, fmt::Write};
 
@@ -130,7 +130,7 @@ impl HeadTemplate {
     }
 
     pub(super) fn take_back(&self, built: Built) {
-        // This also holds for requests from `build`, because values cannot change the origin.
+        // The same is true for requests from `build`, because values cannot change the origin.
         debug_assert_eq!(built.target.origin, self.origin);
         let mut spare = self.spare.borrow_mut();
         if spare.len() < SPARE {

@@ -5,7 +5,7 @@ use plan::Request;
 
 /// Declares the data that hooks need.
 pub trait HookInterest {
-    /// Returns the data that hooks need of a step and its responses.
+    /// Returns the data that hooks need from a step and its responses.
     fn looks(&self, request: &Request) -> Interest;
     /// Whether hooks may read any variable. Some variables are created only when used.
     fn reads_all_variables(&self) -> bool {

@@ -164,7 +164,7 @@ pub struct Fork {
 pub struct Enter {
     /// Number of rounds.
     pub count: LoopCount,
-    /// The list to iterate over. `None` without a list.
+    /// The list to iterate over. `None` if the loop only counts.
     pub over: Option<Over>,
     /// Name of the variable for the index.
     pub index_as: String,
@@ -228,7 +228,7 @@ impl Program {
             seed,
             draw: plan.draw(seed),
             target: plan.target.expose().clone(),
-            // Every use of a variable's name is in the texts of the scenarios.
+            // Every use of a variable's name is in the strings of the scenarios.
             uses_uuid: looking.is_some_and(HookInterest::reads_all_variables)
                 || serde_json::to_string(&plan.scenarios())
                     .is_ok_and(|text| text.contains("$uuid")),

@@ -19,7 +19,7 @@ pub fn boundary(rng: &mut Rng) -> String {
     )
 }
 
-/// Encodes the body. Fails with the operating system's name of a file error.
+/// Encodes the body. If a file cannot be read, the error is the operating system's name for it.
 pub fn body(
     parts: &[MultipartPart],
     boundary: &str,

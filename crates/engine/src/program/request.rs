@@ -372,8 +372,8 @@ impl Pairs<'_> {
     }
 }
 
-/// Formats a value like Node.js' `querystring`. Values other than a text, number or boolean are
-/// empty.
+/// Formats a value like Node.js' `querystring`. Values other than strings, numbers and booleans
+/// become empty.
 fn primitive(value: &Value) -> String {
     match value {
         Value::String(_) | Value::Number(_) | Value::Bool(_) => query::value::text(Some(value)),

@@ -34,7 +34,7 @@ fn verdict(plan: &Plan, mut intervals: Vec<Interval>) -> analysis::verdict::Meas
     summary.measurement.expect("something was measured")
 }
 
-/// Returns the delays of a calm machine: some tens of microseconds, and rarely two milliseconds.
+/// Returns the delays of a calm machine: tens of microseconds, and rarely two milliseconds.
 fn calm(seed: u64) -> impl Fn(u64) -> u64 {
     move |at| {
         let mut rng = plan::rng::Rng::keyed(seed, plan::rng::Purpose::Sampling, at, 0);

@@ -1,4 +1,5 @@
-//! Simulates processes that share a run. Their counts must add up to those of a single process.
+//! Simulates processes that share a run. Their counts must add up to the counts of a single
+//! process.
 
 use plan::ArrivalProcess;
 use proptest::prelude::*;

@@ -77,7 +77,7 @@ impl User<'_> {
     }
 }
 
-/// Returns details without excerpts, because texts may contain captured values.
+/// Returns details without excerpts, because excerpts may contain captured values.
 fn without_excerpts(ongoing: &Ongoing<'_>, ended: RequestOutcome) -> FailureDetail {
     let spec = &ongoing.step.spec;
     let more = match (ended, ongoing.exchange.answer.status) {
@@ -117,7 +117,7 @@ impl Values {
         Some(Values(all))
     }
 
-    /// Returns the beginning of a text with values replaced by names. `None` if a value might
+    /// Returns the beginning of a string, with values replaced by names. `None` if a value might
     /// remain.
     fn render(
         &self,

@@ -66,7 +66,7 @@ impl ResponseContext<'_, '_> {
         recorder.frontend(self.now_ns, &Event::Custom { name, value });
     }
 
-    /// Prints a text unchanged, including any secrets. The text is not recorded.
+    /// Prints a string unchanged, including any secrets. It is not recorded.
     pub fn print(&self, text: String) {
         self.worker.emit(OutputLine::Text(text));
     }

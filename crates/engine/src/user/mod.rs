@@ -93,10 +93,10 @@ enum IterationAbort {
     Answered(measure::Failure, Fault, u32),
     /// A strict capture or match failed.
     Capture,
-    /// A hook ended the iteration. Holds the name of the failed check and that of the error.
+    /// A hook ended the iteration. Contains the names of the failed check and of the error.
     Unexpected(&'static str, String),
-    /// The HTTP client of the original tool would not send the request. Holds the name of the error
-    /// and the step.
+    /// The HTTP client of the original tool would not send the request. Contains the name of the
+    /// error and the step.
     Unsendable(String, Fault, u32),
     /// A named error that does not concern a request.
     Named(String, Fault),

@@ -230,7 +230,7 @@ impl User<'_> {
         }
     }
 
-    /// Hides the user's secrets in a text, because the record writer does not have the captured
+    /// Hides the user's secrets in a string, because the record writer does not have the captured
     /// values.
     pub(super) fn hidden(&self, text: String) -> String {
         let hide = |text: String, secret: &String| text.replace(secret.as_str(), "‹redacted›");

@@ -91,7 +91,8 @@ impl User<'_> {
             .emit(OutputLine::Step(StepTrace::LeftOut(what, reason)));
     }
 
-    /// Returns the results of captures and checks for a user in the state before the evaluation.
+    /// Returns the results of captures and checks for a user whose state is from before the
+    /// evaluation.
     pub(super) fn findings(
         &mut self,
         step: &RequestStep,
@@ -248,8 +249,8 @@ fn differs(holds: bool, what: &str, is: &str, wanted: &str) -> String {
     }
 }
 
-/// Returns the beginning of a text, at most `most` bytes, up to the end of a word. `beyond` is the
-/// number of further bytes that were not kept.
+/// Returns the beginning of a string, at most `most` bytes, up to the end of a word. `beyond` is
+/// the number of additional bytes that were not kept.
 pub(super) fn excerpt(text: &str, most: usize, beyond: u64) -> String {
     if text.len() <= most && beyond == 0 {
         return text.trim().to_owned();

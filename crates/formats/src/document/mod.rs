@@ -84,8 +84,8 @@ impl Node {
         }
     }
 
-    /// Converts a JSON value. All nodes get the same position, such as that of a command-line
-    /// option.
+    /// Converts a JSON value. All nodes get the same position, such as the position of a
+    /// command-line option.
     pub fn from_value(mark: Mark, value: Value) -> Node {
         let data = match value {
             Value::Array(items) => NodeData::List(

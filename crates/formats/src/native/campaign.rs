@@ -1,5 +1,5 @@
-//! Reads campaigns: native plans with a list of stages. A stage has a separate load and further
-//! criteria and stop rules, or is the command line of another tool.
+//! Reads campaigns: native plans with a list of stages. A stage has its own load, and additional
+//! criteria and stop rules, or is another tool's command line.
 
 mod cool_down;
 mod deployment;
@@ -76,7 +76,8 @@ pub struct CoolDown {
     pub baseline: usize,
 }
 
-/// Loads a campaign with the plans of all stages. Fails with all problems and their positions.
+/// Loads a campaign with the plans of all stages. On failure, returns all problems with their
+/// positions.
 pub fn load(inputs: &Inputs) -> Result<Campaign, LoadErrors> {
     load_with(inputs, &from_disk)
 }
@@ -399,7 +400,7 @@ impl CampaignReader<'_> {
             self.findings.problem(run.mark, "`run` is empty: write another tool's command line, for example `locust -f locustfile.py --headless -t 30s`");
             return None;
         }
-        // Parse the texts only to report problems. The command receives them unchanged.
+        // Parse the strings only to report problems. The command receives them unchanged.
         let mut texts = |key: &str| -> Vec<String> {
             let own = stage.get(key);
             let all = match own {

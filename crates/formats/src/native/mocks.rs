@@ -30,7 +30,7 @@ pub type Recorded<'a> = &'a dyn Fn(&Reference) -> Result<MockLatency, String>;
 
 /// Loads the mocks of a plan. Returns an empty list if the plan has none.
 ///
-/// Fails with all problems of the mocks and their positions.
+/// On failure, returns all problems of the mocks with their positions.
 pub fn load(inputs: &Inputs, recorded: Recorded<'_>) -> Result<Vec<Mock>, LoadErrors> {
     load_with(inputs, recorded, &from_disk)
 }
@@ -79,7 +79,7 @@ pub(super) fn names_of(node: Option<&Node>, findings: &mut Findings) -> Vec<Stri
 /// Returns a placeholder for recorded latencies, for plans whose mocks are not served.
 #[expect(
     clippy::unnecessary_wraps,
-    reason = "it belongs where a record is read"
+    reason = "must have the same signature as the function that reads a record"
 )]
 fn unread(_: &Reference) -> Result<MockLatency, String> {
     Ok(MockLatency::Constant(0))

@@ -88,7 +88,7 @@ fn host_and_port(authority: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// Decodes `%xx`. A text that would not be UTF-8 stays encoded.
+/// Decodes `%xx`. A string stays encoded if the result would not be UTF-8.
 #[must_use]
 pub fn percent_decoded(path: &str) -> String {
     let mut bytes = Vec::with_capacity(path.len());

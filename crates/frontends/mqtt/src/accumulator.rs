@@ -1,4 +1,4 @@
-//! Keeps the final counts of the driver by name.
+//! Stores the driver's final counts by name.
 
 use measure::accumulator::{Accumulator, Event, Tally};
 

@@ -1,4 +1,4 @@
-//! Parses the command line. Options have the same names as in emqtt-bench where it has them.
+//! Parses the command line. Options that emqtt-bench also has have the same names.
 
 use std::path::PathBuf;
 
@@ -243,7 +243,7 @@ impl MqttSubcommand {
     ///
     /// # Errors
     ///
-    /// Returns an error in one line that describes the first problem.
+    /// Returns a one-line error that describes the first problem.
     pub fn plan(&self) -> Result<Plan, String> {
         let common = self.common();
         let mut plan = match self {

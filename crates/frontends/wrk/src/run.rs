@@ -1,5 +1,5 @@
 //! `loadline wrk`, also under the names `wrk` and `wrk2`. Flags, standard output and exit codes are
-//! exactly those of wrk. Loadline's own messages are written to standard error.
+//! exactly the same as in wrk. Loadline's own messages are written to standard error.
 
 use std::{
     path::Path,

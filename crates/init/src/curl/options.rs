@@ -1,4 +1,4 @@
-//! Meaning of each curl option, and whether a value follows.
+//! What each curl option means, and whether a value follows it.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Meaning {

@@ -59,7 +59,7 @@ pub struct Captured {
 }
 
 impl Chain {
-    /// Records a text that a request sends. Must be called in step order, and before the step's
+    /// Records a string that a request sends. Must be called in step order, and before the step's
     /// response is recorded.
     pub fn sends(&mut self, text: &str) {
         for word in words(text).map(|(_, word)| word).chain([text]) {

@@ -1,5 +1,5 @@
 //! State of the broker: sessions, subscriptions, retained messages, deliveries. Does not depend on
-//! packets and sockets.
+//! packets or sockets.
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},

@@ -61,7 +61,10 @@ impl Conns {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "the low half of a token")]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "only the low half of the token is used"
+)]
 fn index(token: u64) -> u32 {
     token as u32
 }

@@ -5,7 +5,7 @@ use crate::Fault;
 
 /// An event that a driver reports.
 #[derive(Debug, Clone, Copy)]
-#[expect(missing_docs, reason = "names of fields say it")]
+#[expect(missing_docs, reason = "the field names are self-explanatory")]
 pub enum Event<'a> {
     /// A virtual user started.
     UserStarted { scenario: u32 },
@@ -94,7 +94,7 @@ pub struct Opening {
     pub lookup_ns: u64,
     /// Time for the TCP connect, in nanoseconds.
     pub connect_ns: u64,
-    /// Time for the TLS handshake, in nanoseconds. `None` without TLS.
+    /// Time for the TLS handshake, in nanoseconds. `None` if the connection does not use TLS.
     pub tls_ns: Option<u64>,
 }
 

@@ -4,7 +4,7 @@
 use super::{Criterion, Ending, MessageFate, Metric, Op, SpanFilter, Stat, StopRule};
 use crate::units::{GrammarError, Quantity, parse_duration, parse_quantity};
 
-/// The grammar in one line, for messages and help texts.
+/// The grammar on one line, for messages and help texts.
 pub const GRAMMAR: &str = "[service|first-byte|iteration|transaction] p50…p99.99|mean|max, errors, rate, in-flight, unsent, lateness p99, lost, duplicates, unknown or server.NAME, \
      then [of \"LABEL\"] [in \"PHASE\"|in steady], then < <= > >= and a value with its unit";
 
@@ -12,7 +12,7 @@ const FIGURES: &str = "[service|first-byte|iteration|transaction] p50…p99.99|m
 
 /// Parses a criterion: `p99 of "POST /x" < 250ms`, `errors < 1%`, `rate > 900/s`.
 ///
-/// Fails with the position of the error.
+/// On failure, the error contains the offset of the problem.
 pub fn parse_criterion(text: &str) -> Result<Criterion, GrammarError> {
     let mut scan = Scan { text, at: 0 };
     let criterion = criterion(&mut scan)?;
@@ -22,7 +22,7 @@ pub fn parse_criterion(text: &str) -> Result<Criterion, GrammarError> {
 
 /// Parses a criterion without bound: `p99 of "POST /x"`, `errors`.
 ///
-/// Fails with the position of the error.
+/// On failure, the error contains the offset of the problem.
 pub fn parse_subject(text: &str) -> Result<(Metric, Option<String>), GrammarError> {
     let mut scan = Scan { text, at: 0 };
     let metric = metric(&mut scan).map_err(|error| GrammarError {
@@ -40,7 +40,7 @@ pub fn parse_subject(text: &str) -> Result<(Metric, Option<String>), GrammarErro
 
 /// Parses a stop rule: `errors > 10% for 10s: stop fail`.
 ///
-/// Fails with the position of the error.
+/// On failure, the error contains the offset of the problem.
 pub fn parse_stop(text: &str) -> Result<StopRule, GrammarError> {
     let mut scan = Scan { text, at: 0 };
     let when = criterion(&mut scan)?;

@@ -37,7 +37,7 @@ impl Fault {
     }
 }
 
-/// Parses a fault. Fails with the position of the error.
+/// Parses a fault. On failure, the error contains the offset of the problem.
 pub fn parse_fault(text: &str) -> Result<Fault, GrammarError> {
     let wrong = |offset: usize, message: String| GrammarError { offset, message };
     let (when, what) = text

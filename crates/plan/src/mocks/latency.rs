@@ -28,7 +28,7 @@ pub enum MockLatency {
         /// Latency outside episodes.
         quick_ns: u64,
     },
-    #[expect(missing_docs, reason = "the names say it")]
+    #[expect(missing_docs, reason = "the names are self-explanatory")]
     Queue { workers: u32, service_ns: u64 },
 }
 

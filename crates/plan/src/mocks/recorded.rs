@@ -13,13 +13,13 @@ pub struct Reference {
     pub label: String,
 }
 
-/// Whether a text has the form of a reference.
+/// Whether a string has the form of a reference.
 #[must_use]
 pub fn is_reference(text: &str) -> bool {
     text.split_whitespace().next() == Some("from")
 }
 
-/// Parses `from RUN of "LABEL"`. Fails with the position of the error.
+/// Parses `from RUN of "LABEL"`. On failure, the error contains the offset of the problem.
 pub fn parse_reference(text: &str) -> Result<Reference, GrammarError> {
     let wrong = |offset: usize, message: String| GrammarError { offset, message };
     let begin = text.len() - text.trim_start().len();

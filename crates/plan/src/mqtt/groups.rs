@@ -9,7 +9,7 @@ use crate::rng::{Purpose, Rng};
 pub struct Groups {
     /// Type of the payload.
     pub value: PayloadKind,
-    /// Length of a text in letters.
+    /// Length of a text value in letters.
     pub letters: u32,
     /// Number of consecutive identical messages of a client.
     pub copies: u32,

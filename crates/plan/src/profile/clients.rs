@@ -15,9 +15,9 @@ pub struct ClientsRow {
     pub topic: String,
     /// Quality of service of the messages or the subscription.
     pub qos: u8,
-    /// Highest message rate of the group. `None` for receivers.
+    /// Highest message rate of the group. `None` if the group only receives.
     pub per_second: Option<f64>,
-    /// Number of messages. `None` for receivers.
+    /// Number of messages. `None` if the group only receives.
     pub messages: Option<u64>,
 }
 

@@ -87,7 +87,8 @@ impl Journey {
         coming
     }
 
-    /// Adds the calls of a loop. Each round has the users who did not exit in the previous round.
+    /// Adds the calls of a loop. Each round is made by the users who did not exit in the previous
+    /// round.
     fn repeat(&mut self, plan: &Plan, steps: &[Step], coming: f64, rounds: u64) -> f64 {
         if rounds == 0 {
             return coming;

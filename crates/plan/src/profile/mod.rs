@@ -69,7 +69,7 @@ pub struct Profile {
     pub users_come_and_go: bool,
     /// End of the load in nanoseconds from the start.
     pub end_ns: u64,
-    /// Total arrivals. `None` for a closed load.
+    /// Total arrivals. `None` if the load is closed.
     pub arrivals: Option<u64>,
     /// Total requests, on average.
     pub requests: Option<f64>,

@@ -1,6 +1,6 @@
 //! Percent-decoding for URLs of sources.
 
-/// Decodes a text. Returns `None` for an invalid escape or invalid UTF-8.
+/// Decodes a string. Returns `None` if it contains an invalid escape or is not valid UTF-8.
 pub(super) fn decoded(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();

@@ -47,7 +47,7 @@ impl Database {
     /// Parses `postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=…` or
     /// `postgres://USER@/DATABASE?host=/FOLDER`.
     ///
-    /// Fails with a message that contains no part of a password.
+    /// On failure, returns a message that contains no part of a password.
     pub fn of_url(url: &str) -> Result<Database, String> {
         let mut schemes = SCHEMES.iter();
         let rest = schemes.find_map(|scheme| url.strip_prefix(scheme));

@@ -1,4 +1,4 @@
-//! Parses Prometheus queries written in one line, without validating the query itself.
+//! Parses Prometheus queries written on one line, without validating the query itself.
 
 use super::MetricLocation;
 

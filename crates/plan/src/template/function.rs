@@ -15,7 +15,7 @@ use crate::rng::Rng;
 pub enum BuiltIn {
     /// A random integer in `min..=max`.
     RandomNumber(i64, i64),
-    /// A text of this many random characters from `a-zA-Z0-9`.
+    /// A string of this many random characters from `a-zA-Z0-9`.
     RandomString(usize),
     /// A fake-data function, which requires the plugin.
     Fake(Fakery),

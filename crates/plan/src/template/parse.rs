@@ -16,7 +16,7 @@ pub struct TemplateError {
     pub offset: usize,
     /// Name of the function, with `$`.
     pub function: String,
-    /// What is wrong and what would be valid, in one line.
+    /// What is wrong and what would be valid, on one line.
     pub message: String,
 }
 

@@ -92,7 +92,7 @@ const FUNCTIONS: [(&str, FiltrexFunction); 9] = [
 /// Whether an expression over metrics is 1, as evaluated by Artillery's `ensure`. The caller
 /// resolves metric names, which may contain any characters. Other names are undefined.
 ///
-/// Fails with the position of a syntax error.
+/// On failure, the error contains the position of the syntax error.
 pub fn holds(text: &str, figures: parse::FigureResolver<'_>) -> Result<bool, Misread> {
     let expression = Expression::parse(text, NameSource::Figures(figures))?;
     let scope = NoVariables::default();
@@ -146,7 +146,7 @@ impl Expression {
     }
 
     /// Like `is_true`, but converts the operands of `and`, `or` and `not` to booleans. Filtrex
-    /// converts them to numbers, so a text after `and` is never true.
+    /// converts them to numbers, so a string after `and` is never true.
     pub fn holds(&self, scope: &dyn Scope, rng: &mut dyn Chance) -> bool {
         self.root.holds(scope, rng)
     }

@@ -92,8 +92,8 @@ impl<'v> Operand<'v> {
         std::mem::discriminant(self) == std::mem::discriminant(other) && self.equals(other)
     }
 
-    /// Compares two texts by characters, and other values as numbers. Returns `None` if they cannot
-    /// be compared.
+    /// Compares two strings by characters, and other values as numbers. Returns `None` if they
+    /// cannot be compared.
     pub fn order(&self, other: &Operand<'_>) -> Option<Ordering> {
         let textual = |operand: &Operand<'_>| {
             matches!(

@@ -1,6 +1,6 @@
 //! Extracts the results of plain paths from JSON text in one pass, without building the document.
-//! The results equal those of [`JsonPath::find`]. The rest of the text is only checked to be valid
-//! JSON.
+//! The results are the same as from [`JsonPath::find`]. The rest of the text is only checked to be
+//! valid JSON.
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;

@@ -91,7 +91,7 @@ impl Redactor {
         scan::hide(&self.values.hide(text), &self.names, self.salt)
     }
 
-    /// Returns the printable form of a text.
+    /// Returns the printable form of a string.
     #[must_use]
     pub fn raw(&self, text: &Raw) -> String {
         self.text(text.expose())
@@ -102,7 +102,7 @@ impl Redactor {
         self.values.hide(text) != text
     }
 
-    /// Hides additional secrets, those of a virtual user, without storing them.
+    /// Hides a virtual user's secrets too, without storing them.
     #[must_use]
     pub fn text_without(&self, text: &str, secrets: &[String]) -> String {
         let mut own = Values::default();

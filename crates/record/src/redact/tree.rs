@@ -1,4 +1,4 @@
-//! Hides secrets in JSON: values of secret keys, `[name, value]` pairs, and texts. Templates of
+//! Hides secrets in JSON: values of secret keys, `[name, value]` pairs, and strings. Templates of
 //! plans stay readable.
 
 use serde_json::{Map, Value};

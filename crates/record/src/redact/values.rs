@@ -83,8 +83,8 @@ impl Values {
 
 fn forms_of(secret: &str) -> Vec<String> {
     let mut forms = vec![secret.to_owned()];
-    // Encoders leave different characters unescaped: only letters and digits, those of RFC 3986, or
-    // those of JavaScript's two functions.
+    // Encoders leave different characters unescaped: only letters and digits, the unreserved
+    // characters of RFC 3986, or the characters that JavaScript's two functions leave.
     for unreserved in ["", "-_.~", "-_.~!*'()", "-_.~!*'();/?:@&=+$,#"] {
         let keep = |byte: u8| byte.is_ascii_alphanumeric() || unreserved.as_bytes().contains(&byte);
         for hex in [

@@ -19,7 +19,7 @@ const OWN: &str = "host.";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunSpan {
-    /// Name of the stage. `None` for a probe in the cool-down between stages.
+    /// Name of the stage. `None` means a probe in the cool-down between stages.
     pub stage: Option<String>,
 }
 

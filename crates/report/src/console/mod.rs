@@ -47,7 +47,7 @@ pub use verdict_line::verdict_line;
 pub enum Detail {
     /// Verdict, totals, table, errors and notes, for one screen.
     Brief,
-    /// All of it: service times, intervals, definitions and the generator's own figures.
+    /// All figures: also service times, intervals, definitions and the generator's own figures.
     Full,
 }
 

@@ -149,7 +149,7 @@ fn lines(summary: &Summary, detail: Detail) -> Vec<TableLine> {
 /// The criteria that a row may show figures of.
 struct Judging<'a> {
     criteria: &'a [Criterion],
-    /// Whether the row is the one of criteria without a label.
+    /// Whether criteria without a label use this row.
     is_whole: bool,
     label: &'a str,
 }

@@ -1,4 +1,4 @@
-//! Cuts and wraps texts, counting their lengths in characters.
+//! Cuts and wraps text, counting lengths in characters.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Columns(usize);

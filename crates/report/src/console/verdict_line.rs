@@ -1,4 +1,4 @@
-//! The last line of a run: its verdict in one line.
+//! The last line of a run, which contains its verdict.
 
 use analysis::{
     summary::Summary,
@@ -8,7 +8,7 @@ use record::units::count;
 
 use super::text::{Columns, cut};
 
-/// Returns the verdict of a run with this exit code in one line.
+/// Returns the verdict of a run with this exit code, on one line.
 #[must_use]
 pub fn verdict_line(summary: &Summary, exit_code: u8, columns: Columns) -> String {
     let (word, text) = match exit_code {

@@ -111,8 +111,8 @@ pub struct CodeSpan<'t> {
     pub after: &'t str,
 }
 
-/// Splits a text at its first two backticks. Returns `None` for code that Markdown would render
-/// differently.
+/// Splits a string at its first two backticks. Returns `None` if it is code that Markdown would
+/// render differently.
 pub fn code_span(text: &str) -> Option<CodeSpan<'_>> {
     let (before, rest) = text.split_once('`')?;
     let (code, after) = rest.split_once('`')?;

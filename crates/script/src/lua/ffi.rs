@@ -3,7 +3,7 @@
 
 #![allow(
     unsafe_code,
-    reason = "the one module of this crate that may; each use gives its SAFETY reason"
+    reason = "the only module of this crate with unsafe code; each use has a SAFETY comment"
 )]
 
 use std::{
@@ -46,7 +46,7 @@ pub type Header<'a> = (&'a [u8], Cow<'a, [u8]>);
 #[derive(Debug, Clone, Copy)]
 pub struct LuaRef(c_int);
 
-/// A Lua state. As in wrk it is never closed, because a script may have started work that only the
+/// A Lua state. As in wrk, it is never closed, because a script may have started work that only the
 /// end of the process stops.
 #[derive(Debug)]
 pub struct LuaState(*mut lua_State);
@@ -82,8 +82,8 @@ impl LuaState {
         }
     }
 
-    /// Creates a table of Rust functions by name, with one more value. The functions live as long
-    /// as the process.
+    /// Creates a Lua table that maps names to Rust functions and stores `value` under `field`. The
+    /// functions are never freed.
     pub fn functions(
         &self,
         functions: Vec<(&'static CStr, Function)>,
@@ -287,7 +287,7 @@ impl LuaState {
         LuaRef(unsafe { sys::luaL_ref(self.0, sys::LUA_REGISTRYINDEX) })
     }
 
-    /// Returns the error message. `?` if it is not a text, as in LuaJIT.
+    /// Returns the error message, or `?` if the error is not a string, as in LuaJIT.
     #[cold]
     fn pop_error(&self) -> String {
         // SAFETY: a failed call leaves its error on top of the stack.

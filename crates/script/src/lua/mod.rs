@@ -140,7 +140,10 @@ impl Machine {
     }
 
     /// Returns the error of a failed name lookup, which ends the run even if the script catches it.
-    #[allow(clippy::unused_self, reason = "asked after every call into this state")]
+    #[allow(
+        clippy::unused_self,
+        reason = "a method for symmetry: called after every call into this state"
+    )]
     fn trouble(&self, shared: &ScriptState) -> Result<(), ScriptError> {
         match lock(&shared.fatal).clone() {
             Some(line) => Err(ScriptError::Place(line)),

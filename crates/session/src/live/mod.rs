@@ -30,7 +30,7 @@ use worker::{OutputLine, clock::Zero, stop::StopHandle};
 use crate::{exports::Exports, messages::SharedMessageSink};
 
 const GRACE: Duration = Duration::from_secs(1);
-/// Priority below that of the collector, because a page may be late, but a record may not.
+/// Priority below the collector's, because a page may be late, but a record may not.
 const NICENESS: i32 = 15;
 
 /// Requested live view and endpoint.
@@ -47,7 +47,7 @@ pub struct LiveOptions {
 ///
 /// # Errors
 ///
-/// Returns an error in one line if a value is invalid or a file cannot be written.
+/// Returns a one-line error if a value is invalid or a file cannot be written.
 pub fn options_from_env() -> Result<(Exports, LiveOptions), String> {
     let set = |name| std::env::var(name).ok().filter(|text| !text.is_empty());
     let exports = Exports::from_environment()?;
@@ -96,7 +96,7 @@ impl Bound {
     ///
     /// # Errors
     ///
-    /// Returns an error in one line if a port is not available.
+    /// Returns a one-line error if a port is not available.
     pub fn bind(options: LiveOptions) -> Result<Bound, String> {
         let metrics = |address| bind("--export prometheus", address);
         Ok(Bound {

@@ -114,7 +114,7 @@ impl LatestState {
     }
 
     /// Waits for the next state after `than`, at most until the current interval ends. Returns
-    /// `None` if the run has no further state.
+    /// `None` if the run has no later state.
     pub async fn newer(
         &self,
         states: &mut watch::Receiver<Option<Arc<LiveState>>>,

@@ -79,7 +79,7 @@ impl Steering {
     ///
     /// # Errors
     ///
-    /// Returns an error in one line if the load stays unchanged.
+    /// Returns a one-line error if the load stays unchanged.
     pub fn ask(&self, wanted: &str) -> Result<String, String> {
         let (load_control, zero) = match &self.0 {
             SteeringKind::LoadControl(load_control, zero) => (load_control, *zero),

@@ -51,7 +51,7 @@ pub(super) struct ConfigData {
 struct QueryResult {
     series: Vec<AnsweredSeries>,
     left_out: usize,
-    /// Time of a scalar result. `None` for other results.
+    /// Time of a scalar result. `None` if the result is not a scalar.
     moment: Option<f64>,
     text: Option<String>,
 }

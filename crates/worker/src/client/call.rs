@@ -100,7 +100,7 @@ struct WireRequest<'a> {
 }
 
 impl Client {
-    /// Sends a request and follows redirects. `exchange` holds the last response, complete or
+    /// Sends a request and follows redirects. `exchange` contains the last response, complete or
     /// partial.
     pub async fn send(
         &self,

@@ -38,7 +38,7 @@ impl Http1 {
         }
     }
 
-    /// Returns the decoder, which holds the current or last response.
+    /// Returns the decoder, which contains the current or last response.
     #[must_use]
     pub fn replies(&mut self) -> &mut Replies {
         &mut self.replies

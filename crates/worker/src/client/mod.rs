@@ -116,7 +116,7 @@ impl Client {
         self
     }
 
-    /// Opens all further connections with this dialer instead of the network.
+    /// Opens all later connections with this dialer instead of the network.
     pub fn set_dialer(&mut self, dialer: Rc<dyn Dialer>) {
         self.connector.set_dialer(dialer);
     }
@@ -148,7 +148,7 @@ impl Client {
         }) as OriginId
     }
 
-    /// Opens a connection to the given address, or to that of the origin, and records its times.
+    /// Opens a connection to the given address, or to the origin's address, and records its times.
     pub async fn connect(
         &self,
         origin: &Origin,

@@ -57,7 +57,7 @@ struct Semaphores {
 pub struct ConnectionPool {
     #[allow(
         clippy::vec_box,
-        reason = "taken and put back at each request: what moves is small, and users carry no room for two"
+        reason = "boxed, because connections move at each request and most users need only one"
     )]
     idle: RefCell<Vec<Box<Conn>>>,
     semaphores: Option<Semaphores>,

@@ -56,7 +56,7 @@ pub enum BuildError {
     Url(String),
     /// A header value contains an invalid character, such as a line break.
     Header(String),
-    /// A file cannot be read. Holds the operating system's name of the error.
+    /// A file cannot be read. Contains the operating system's name for the error.
     File(&'static str),
 }
 

@@ -16,14 +16,14 @@ use codec::{
 
 #[allow(
     async_fn_in_trait,
-    reason = "nothing here crosses threads: a worker is one"
+    reason = "a worker is a single thread, so the futures need not be `Send`"
 )]
 /// A client protocol on a connection.
 pub trait Transport {
     /// Sends a request, then reads and reports each response. Returns when the last response was
     /// complete.
     ///
-    /// Fails with the cause. An expired limit is a cause unless the observer continues.
+    /// On failure, returns the cause. An expired limit is a cause unless the observer continues.
     async fn exchange<W: ExchangeObserver>(
         &mut self,
         io: &WorkerBuffers<'_>,

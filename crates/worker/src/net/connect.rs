@@ -99,7 +99,7 @@ impl Connector {
         }
     }
 
-    /// Opens all further connections with this dialer instead of the network.
+    /// Opens all later connections with this dialer instead of the network.
     pub fn set_dialer(&mut self, dialer: Rc<dyn Dialer>) {
         self.dialer = Some(dialer);
     }
@@ -109,7 +109,7 @@ impl Connector {
         self.open_at(origin, None, limit).await
     }
 
-    /// Opens a connection to a given address, or to that of the origin if `None`.
+    /// Opens a connection to the given address, or to the origin's address if it is `None`.
     pub async fn open_at(
         &self,
         origin: &Origin,

@@ -104,7 +104,7 @@ fn certificates_of(pem: &str) -> Result<Vec<CertificateDer<'static>>, String> {
 /// server certificates like OpenSSL.
 #[derive(Debug)]
 struct Naming {
-    /// Verifier for normal certificate chains. `None` without authorities.
+    /// Verifier for normal certificate chains. `None` if there are no authorities to trust.
     usual: Option<Arc<WebPkiServerVerifier>>,
     /// Certificates that are trusted directly, even if they are not authorities.
     own: Vec<CertificateDer<'static>>,

@@ -20,7 +20,7 @@ impl std::fmt::Display for SelfSigned {
 
 impl std::error::Error for SelfSigned {}
 
-/// Returns the fault for a TLS error. `None` for other errors.
+/// Returns the fault for a TLS error. `None` if the error has another cause.
 #[must_use]
 pub fn fault(error: &std::io::Error) -> Option<Fault> {
     let inner = error.get_ref()?.downcast_ref::<Error>()?;

@@ -103,7 +103,8 @@ struct Together {
 
 impl Together {
     const ALIKE: f64 = 0.2;
-    /// Prior slope. Its weight, the maximum, and the prior inflation with its weight follow.
+    /// Prior slope. `EXPECTED` is its weight, and `STEEPEST` is the maximum slope. `ASSUMED` is the
+    /// prior inflation, and `WEIGHT` is its weight.
     const SLOPE: f64 = 10.0;
     const EXPECTED: f64 = 0.3;
     const STEEPEST: f64 = 15.0;

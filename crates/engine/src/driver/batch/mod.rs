@@ -31,7 +31,7 @@ use worker::{
 
 /// Creates batches and receives responses. Each worker has one source.
 pub trait BatchSource {
-    /// Fills in the next batch of a connection. `batch` still holds the previous one. Returns
+    /// Fills in the next batch of a connection. `batch` still contains the previous one. Returns
     /// `false` if no batches are left.
     fn next(&mut self, connection: usize, batch: &mut Batch) -> bool;
 

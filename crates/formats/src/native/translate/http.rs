@@ -181,7 +181,7 @@ impl Translator<'_> {
     }
 }
 
-/// Whether a text is a valid header name (RFC 9110).
+/// Whether a string is a valid header name (RFC 9110).
 fn is_token(name: &str) -> bool {
     !name.is_empty()
         && name

@@ -20,8 +20,8 @@ use crate::{
 const BUILT_IN: &[&str] = &["$uuid", "$loopCount", "$loopElement"];
 
 impl Translator<'_> {
-    /// Reads `variables`: any value, equal for all users. `{ one-of: [a, b] }` gives each user one
-    /// of the values.
+    /// Reads `variables`: any value, the same for all users. `{ one-of: [a, b] }` gives each user
+    /// one of the values.
     pub(super) fn constants(&mut self, node: Option<&Node>) -> Vec<(String, Variable)> {
         let mut variables = Vec::new();
         for entry in node

@@ -56,7 +56,7 @@ fn check_tags(tags: &str, sink: &SharedMessageSink) -> Result<(), u8> {
     Ok(())
 }
 
-/// Fails without a key, because pipelines rely on this error. Results are not uploaded.
+/// Fails if there is no key, because pipelines rely on this error. Results are not uploaded.
 fn check_record(
     args: &RunFlags,
     environment: &[(String, String)],

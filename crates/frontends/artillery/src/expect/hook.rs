@@ -50,7 +50,8 @@ impl HookInterest for Hook {
         let expectations = expectations(request);
         let expects = !expectations.is_empty();
         let is = |options: fn(&Expect) -> bool| self.expect.as_ref().is_some_and(options);
-        // JSON output has a line for each response. Otherwise, only steps with expectations matter.
+        // JSON output contains a line for each response. Otherwise, only steps with expectations
+        // matter.
         let answers = is(|e| e.print == Some(Print::Json)) || expects && self.expect.is_some();
         Interest {
             headers: expects,

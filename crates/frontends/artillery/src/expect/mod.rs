@@ -41,7 +41,7 @@ pub enum Expectation {
     ContentType(Template),
     HasProperty(Template),
     NotHasProperty(Template),
-    /// The header is present and not empty. Holds its name in lower case.
+    /// The header is present and not empty. Contains its name in lower case.
     HasHeader(Template),
     HeaderEquals(Template, Template),
     Equals(Vec<Template>),

@@ -57,7 +57,7 @@ impl<'a> Metrics<'a> {
         vec![(REQUEST_RATE, (requests * 1000 + ms / 2) / ms)]
     }
 
-    /// Returns the counters in the order of the file, which is that of their first use.
+    /// Returns the counters in the order of the file, which is the order of their first use.
     pub(super) fn counters(&self) -> Vec<(&'a str, u64)> {
         let mut counters: Vec<(&str, u64)> = self
             .part

@@ -88,7 +88,7 @@ fn newer(aggregate: &Map<String, Value>) -> Result<RenderedFigures, RerenderErro
             ShownMetric::Value(format!("{}/sec", text(value))),
         ));
     }
-    // Both keys have the same data, and older files have only one of them.
+    // Both keys contain the same data, and older files contain only one of them.
     let summaries = if aggregate.contains_key("summaries") {
         section(aggregate, "summaries")?
     } else {

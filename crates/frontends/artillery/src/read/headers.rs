@@ -1,4 +1,4 @@
-//! Headers as Artillery's client sends them, with default names and in JavaScript's order of keys.
+//! Headers as Artillery's client sends them, with default names and in JavaScript's key order.
 
 use plan::Template;
 

@@ -56,7 +56,7 @@ pub fn load(given: impl Into<ArtilleryInputs>) -> Result<Plan, LoadErrors> {
     Ok(noting.apply(plan))
 }
 
-/// Translates a text without reading files, for tests and fuzzing.
+/// Translates a script without reading files, for tests and fuzzing.
 pub fn translate_text(name: &str, text: &str) -> Result<Plan, LoadErrors> {
     load_text(Inputs::default(), name, text)
 }

@@ -44,8 +44,8 @@ impl WrkCommand {
         self.connections / self.threads.max(1)
     }
 
-    /// Parses a header. Returns `None` without a colon followed by a space, because wrk drops such
-    /// headers.
+    /// Parses a header. Returns `None` unless it contains a colon followed by a space, because wrk
+    /// drops such headers.
     #[must_use]
     pub fn header(text: &str) -> Option<(String, String)> {
         let (name, rest) = text.split_once(':')?;

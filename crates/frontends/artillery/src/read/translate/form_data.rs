@@ -48,7 +48,7 @@ impl Translator<'_> {
     }
 
     /// Rejects uploads whose file name comes from a response, because a server must not select
-    /// files of this machine.
+    /// files on this machine.
     pub(super) fn check_uploads(&mut self) {
         loop {
             let before = self.captured.len();

@@ -109,7 +109,8 @@ impl Translator<'_> {
         None
     }
 
-    /// Reads a duration. The outer `None` means a problem, the inner `None` that the key is absent.
+    /// Reads a duration. The outer `None` means a problem, and the inner `None` means that the key
+    /// is absent.
     fn duration(&mut self, phase: &Node, key: &str) -> Option<Option<(u64, String)>> {
         let Some(node) = phase.get(key) else {
             return Some(None);

@@ -97,7 +97,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Reports further actions in a step, because Artillery runs only one of them.
+    /// Reports extra actions in a step, because Artillery runs only one.
     fn has_other_keys(&mut self, node: &Node, kind: &Entry, level: KeyLevel) -> bool {
         let is_step = |name: &str| {
             keys::find(KeyLevel::Step, name).is_some()
