@@ -11,8 +11,8 @@ PLAN = """
 loadline: 1
 target: {}
 load:
-  - {{ rate: 20/s, for: 4s }}
-  - {{ rate: 10/s, for: 4s }}
+  - {{ rate: 20/s, duration: 4s }}
+  - {{ rate: 10/s, duration: 4s }}
 steps:
   - get: /
 """
