@@ -53,7 +53,7 @@ def test_criteria_decide_the_exit_code(loadline, start_lab):
     short = ("--rate", "500/s", "--duration", "1s")
     passed = loadline("run", url, *short, "--check", "p50 < 10s", "--check", "errors < 1%")
     assert passed.returncode == 0
-    assert passed.stdout.count("PASS ") == 2
+    assert passed.stdout.count("PASS ") == 3, "two criteria and the verdict"
     failed = loadline("run", url, *short, "--check", "rate > 10000/s")
     assert failed.returncode == 1
     assert "FAIL" in failed.stdout
