@@ -149,6 +149,11 @@ fn sampled(checker: &mut Checker, report: &PrintedReport, in_flight: &InFlight) 
     if level < LOWEST_LEVEL || requests.is_some_and(|requests| requests.value < FEWEST) {
         return;
     }
+    // A worker that was held up takes its sample when it wakes, together with the requests that it
+    // then sends, so the samples are not at random times.
+    if in_flight.stall_s > in_request {
+        return;
+    }
     checker.look();
     let samples = span.seconds.value / in_flight.every_s.max(2.0 * in_request);
     let variance = level.max(in_flight.mean.value) * in_flight.max.max(1.0);

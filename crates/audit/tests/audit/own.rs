@@ -103,6 +103,17 @@ fn synchronized_users_are_consistent() {
     );
 }
 
+#[test]
+fn samples_of_a_stalled_worker_are_not_compared() {
+    let mut summary: serde_json::Value = serde_json::from_str(&random(7)).unwrap();
+    let level = summary["in_flight"]["mean"].as_f64().unwrap();
+    summary["in_flight"] = json!({ "mean": 25.0 * level, "max": 1 });
+    let found = |summary: &serde_json::Value| contradictions(&format!("{summary:#}"));
+    assert_eq!(found(&summary).len(), 1);
+    summary["measurement"] = json!({ "stall_p99_ns": 60_000_000_000u64 });
+    assert_eq!(found(&summary), Vec::<String>::new());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
