@@ -129,12 +129,15 @@ def test_missing_descriptors_are_reported_before_and_during_a_run(loadline):
 
 
 @pytest.mark.alone
-def test_unwritable_record_does_not_stop_the_run(loadline):
+def test_run_without_a_record_is_complete(loadline):
     (loadline.folder / "file").write_text("")
     with fake_servers.FakeServer(fake_servers.ok_with()) as peer:
-        run = loadline("run", peer.url, *SHORT, "--runs", "file/runs")
+        refused = loadline("run", peer.url, *SHORT, "--runs", "file/runs")
+        run = loadline("run", peer.url, *SHORT, "--no-record")
+    assert refused.returncode == 3
+    assert "file/runs: Not a directory" in refused.stderr
     assert run.returncode == 0
-    assert run.stderr.count("warning") == 1
+    assert "warning" not in run.stderr
     assert "10 ok" in run.stdout
 
 

@@ -138,7 +138,7 @@ impl RunVerdicts {
     }
 }
 
-/// Repeats an experiment. A bad verdict is right if the witness was late too.
+/// Repeats an experiment. A verdict other than VALID is excused if the witness thread was late too.
 fn on_a_healthy_machine(runs: usize, experiment: &Experiment) -> Result<RunVerdicts, String> {
     let mut reported = RunVerdicts::default();
     for _ in 0..runs {
