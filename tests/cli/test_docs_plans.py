@@ -18,7 +18,11 @@ REST = {
 }
 LEFT_OUT = {"steps: [ ... ]": "steps: [ { get: / } ]"}
 # Files that plans in the documents refer to.
-FILES = {"patients.csv": "family\nSmith\n", "healthcheck.yml": "config: { phases: [ { duration: 1, arrivalRate: 1 } ] }\n"}
+FILES = {
+    "patients.csv": "family,city\nSmith,Bern\n",
+    "scan.png": "png",
+    "healthcheck.yml": "config: { phases: [ { duration: 1, arrivalRate: 1 } ] }\n",
+}
 NOTHING_TO_SHOW = "no stage in this campaign has an arrival rate"
 ENVIRONMENT = {"TOKEN": "t-1", "PASSWORD": "p-1"}
 

@@ -1,0 +1,63 @@
+"""The complete plans of the how-to guides run, and their commands are accepted."""
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import fake_servers
+import pytest
+
+GUIDES = Path(__file__).parents[2] / "docs/how-to"
+LONGEST = 65
+PLAN = re.compile(r"^```yaml\n(loadline: 1\n.*?)^```$", re.MULTILINE | re.DOTALL)
+# Commands with files of certificates or a proxy need those of the reader.
+COMMAND = re.compile(r"^\$ loadline (run http\S+ (?!.*(?:--cacert|-x )).*)$", re.MULTILINE)
+ANSWER = {"token": "t-1", "id": 7, "name": "Ada"}
+FILES = {"patients.csv": "family,city\nCurie,Paris\nNoether,Erlangen\n", "scan.png": "png", "scan.json": "{}"}
+
+
+def guides(pattern: re.Pattern) -> list:
+    found = []
+    for path in sorted(GUIDES.glob("*.md")):
+        for number, text in enumerate(pattern.findall(path.read_text()), 1):
+            found.append(pytest.param(text, id=f"{path.stem}-{number}"))
+    return found
+
+
+def answer(_: fake_servers.Request) -> tuple[int, dict[str, str], bytes]:
+    return 200, {"content-type": "application/json"}, json.dumps(ANSWER).encode()
+
+
+@pytest.mark.parametrize("plan", guides(PLAN))
+def test_plan_of_a_guide_runs(loadline, plan) -> None:
+    for name, content in FILES.items():
+        loadline.write(name, content)
+    with fake_servers.RecordingServer(answer) as peer:
+        path = loadline.write("plan.yml", plan)
+        run = loadline("run", path, "--target", peer.url, "--once", env={"PASSWORD": "p-1", "TOKEN": "t-1"})
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert peer.requests
+
+
+@pytest.mark.parametrize("command", guides(COMMAND))
+def test_command_of_a_guide_is_accepted(loadline, command) -> None:
+    for name, content in FILES.items():
+        loadline.write(name, content)
+    words = shlex.split(command)
+    assert words.pop(0) == "run"
+    with fake_servers.RecordingServer(answer) as peer:
+        target = re.sub(r"^https?://[^/]+", peer.url, words.pop(0))
+        # As short as possible: the flags are what is tested.
+        short = ["2" if before == "--duration" else word for before, word in zip([None, *words], words, strict=False)]
+        rate = ["50/s" if before == "--rate" else word for before, word in zip([None, *short], short, strict=False)]
+        run = loadline("run", target, *rate)
+    # So few requests may be too few for the guide's criterion.
+    assert run.returncode in (0, 5), run.stdout + run.stderr
+    assert peer.requests
+
+
+def test_guides_are_short() -> None:
+    lengths = {path.name: len(path.read_text().splitlines()) for path in GUIDES.glob("*.md")}
+    del lengths["extend-loadline.md"]
+    assert max(lengths.values()) <= LONGEST, lengths
