@@ -15,6 +15,7 @@ help:
 	@echo 'make wheel      the Python package as a wheel, in dist/'
 	@echo 'make dist       the release archive (binary, completions, man pages, documents, licences), in dist/'
 	@echo 'make web        the report page, at web/dist/report.html'
+	@echo 'make docs       the documentation as a site, at target/site/index.html'
 	@echo 'make demo       a target, a test and its report, in under a minute'
 	@echo 'make test       format, lints, unit and integration tests, the installed command'
 	@echo 'make bench      CPU per request compared with wrk (needs nginx, wrk, taskset)'
@@ -70,6 +71,14 @@ web/dist/report.html: web/node_modules/ready web/report.html web/vite.config.ts 
 
 web/node_modules/ready: web/package-lock.json web/package.json
 	cd web && npm ci --ignore-scripts --no-audit --no-fund
+	touch $@
+
+# The documentation as a site with a search, which `python3 -m http.server -d target/site` serves.
+docs: $(VENV)/docs-ready
+	$(VENV)/bin/mkdocs build --quiet
+
+$(VENV)/docs-ready: $(VENV)/ready
+	$(PY) -m pip install --quiet --disable-pip-version-check 'mkdocs>=1.6,<1.7'
 	touch $@
 
 demo: build
@@ -212,4 +221,4 @@ clean:
 	cargo clean
 	rm -rf $(VENV) $(TESTS) web/node_modules web/dist web/test-results
 
-.PHONY: help build python wheel dist web demo test test-long tests-build tests-cargo test-rust test-commands test-cases wheel-under-test dev bench bench-wrk bench-tls bench-artillery bench-locust bench-mqtt bench-report bench-sampling bench-cluster bench-stop bench-saturation clean
+.PHONY: help build python wheel dist web docs demo test test-long tests-build tests-cargo test-rust test-commands test-cases wheel-under-test dev bench bench-wrk bench-tls bench-artillery bench-locust bench-mqtt bench-report bench-sampling bench-cluster bench-stop bench-saturation clean

@@ -112,6 +112,12 @@ def test_page_outside_of_a_kind_is_known() -> None:
     assert pages <= {"docs/README.md", "docs/glossary.md", "docs/style.md"}
 
 
+def test_site_has_every_page() -> None:
+    listed = set(re.findall(r"^ .*?([\w/.-]+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE))
+    pages = {path.removeprefix("docs/") for path in documents() if path.startswith("docs/")}
+    assert listed == pages
+
+
 def test_slug_matches_github() -> None:
     assert slug("Criteria and stop rules") == "criteria-and-stop-rules"
     assert slug("`--on ray`: Ray, on 8 machines") == "--on-ray-ray-on-8-machines"
