@@ -193,7 +193,7 @@ def test_paused_run_is_named_and_is_no_regression(loadline):
     [
         (
             ["a0.json", "b0.json", "--metric", "p42x"],
-            "`p42x` is not a metric; write [service|iteration|transaction] p50…p99.99|mean|max, errors or rate, then [of",
+            "`p42x` is not a metric; write [service|first-byte|iteration|transaction] p50…p99.99|mean|max, errors or rate, then [of",
         ),
         (["a0.json", "b0.json", "--metric", 'p99 of "POST /ordr"'], '--metric p99 of "POST /ordr": a0.json has no rows of this kind'),
         (["a0.json,", "b0.json"], "`a0.json,` has an empty run name"),
