@@ -70,6 +70,8 @@ def test_run_whose_requests_all_failed_fails_without_a_criterion(loadline) -> No
         run = loadline("run", peer.url, "--duration", "1")
         assert run.returncode == 1
         assert run.stdout.splitlines()[-1] == "FAIL  all 10 requests failed"
+        loadline("report", "--export", "junit=ci.xml")
+        assert "all 10 requests failed" in (loadline.folder / "ci.xml").read_text()
         run = loadline("run", peer.url, "--duration", "1", "--allow-failures")
         assert run.returncode == 0
 
@@ -156,6 +158,7 @@ def test_requests_go_through_a_proxy(loadline) -> None:
         run = loadline("run", f"http://app.test:{peer.port}/c", "--duration", "1", *allowed, env=env)
         assert run.returncode == 0, run.stderr
         assert set(tunnel.seen) == {f"CONNECT app.test:{peer.port} HTTP/1.1"}
+        assert f"Note: requests go through the proxy 127.0.0.1:{proxy.port}" in run.stdout
     wrong = loadline("run", "http://127.0.0.1:1", "-x", "socks5://proxy")
     assert wrong.returncode == 2
     assert "--proxy: use a URL such as http://proxy:3128" in wrong.stderr

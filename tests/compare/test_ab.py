@@ -38,9 +38,9 @@ def ab(loadline):
     return ab
 
 
-def answer_after_400_ms(connection) -> None:
+def answer_after_a_second(connection) -> None:
     while connection.recv(65536):
-        time.sleep(0.4)
+        time.sleep(1)
         connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
 
 
@@ -56,7 +56,7 @@ def manifests(loadline) -> list[dict]:
 
 
 def test_ab_slower_side_regresses_and_sides_alternate(loadline, ab):
-    with fake_servers.FakeServer(answer_after_100_ms) as fast, fake_servers.FakeServer(answer_after_400_ms) as slow:
+    with fake_servers.FakeServer(answer_after_100_ms) as fast, fake_servers.FakeServer(answer_after_a_second) as slow:
         ran, result = ab(fast.url, slow.url, "--pairs", "4", "--tag", "mine", code=1)
     assert result["verdict"] == "regressed"
     assert [result[side]["name"] for side in ("baseline", "candidate")] == ["a", "b"]

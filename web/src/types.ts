@@ -62,7 +62,7 @@ export interface Row {
   service: Stats | null;
   /** First byte written to first byte read. Missing if it was not measured. */
   first_byte?: Stats | null;
-  /** Only if the schedule set the intended start of every request. */
+  /** From the intended start of each request. Missing for iterations and for other tools. */
   response: Stats | null;
   /** Of an iteration or a transaction. */
   iteration: Stats | null;

@@ -1,6 +1,6 @@
 //! The newest interval of a running test: progress, rate, times and errors.
 
-use measure::{Interval, TimeKind, TimeSpan, label, label::LabelGroup};
+use measure::{Interval, TimeSpan, label};
 use record::{FirstError, LabelTotals, Model, Run};
 use serde::Serialize;
 
@@ -60,12 +60,15 @@ pub fn latest(run: &Run, interval: Option<&Interval>) -> LatestInterval {
     let mut kinds = kinds(run, interval);
     let kinds_omitted = kinds.len().saturating_sub(MOST_KINDS);
     kinds.truncate(MOST_KINDS);
-    let sampled = interval.map(|interval| timed(run, interval, kind));
+    let sampled = interval.map(|interval| LabelTotals {
+        slot: interval.label(label::ALL),
+        ..LabelTotals::default()
+    });
     LatestInterval {
         span_ns: interval.map_or((0, 0), |interval| {
             (interval.span.from_ns, interval.span.to_ns)
         }),
-        end_ns: run.manifest.load.end_ns,
+        end_ns: run.manifest.load.known_end_ns().unwrap_or(0),
         phase: interval.and_then(|interval| phase(run, interval.phase as usize)),
         closed: run.manifest.load.model == Model::Closed,
         answered_per_second: interval.map(|interval| {
@@ -86,19 +89,6 @@ pub fn latest(run: &Run, interval: Option<&Interval>) -> LatestInterval {
         kinds,
         kinds_omitted,
     }
-}
-
-#[must_use]
-pub fn timed(run: &Run, interval: &Interval, kind: TimeKind) -> LabelTotals {
-    let mut part = LabelTotals::default();
-    if kind == TimeKind::Iteration {
-        for label in run.labels_of(LabelGroup::Iteration) {
-            part.slot.add(&interval.label(label.id));
-        }
-    } else {
-        part.slot.add(&interval.label(label::ALL));
-    }
-    part
 }
 
 #[must_use]

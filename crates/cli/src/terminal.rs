@@ -58,7 +58,7 @@ impl Observer for Progress {
             draw(run, Some(&recent));
         } else if !self.is_quiet && recent.span.to_ns >= self.next_plain_ns {
             self.next_plain_ns = (recent.span.to_ns / PLAIN_EVERY_NS + 1) * PLAIN_EVERY_NS;
-            let end_ns = run.manifest.load.end_ns;
+            let end_ns = run.manifest.load.known_end_ns().unwrap_or(0);
             log::say(console::progress_line(&recent, end_ns, self.errors));
         }
     }

@@ -52,6 +52,7 @@ pub fn apply(plan: &mut Plan, args: &args::RunArgs) -> Result<(), String> {
     } else if [Format::NATIVE, Format::URL].contains(&plan.format) {
         plan.http.proxies = formats::proxy::from_environment(&inputs::environment())?;
     }
+    plan.notes.extend(formats::proxy::note(plan));
     look(plan)
 }
 

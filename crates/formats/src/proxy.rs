@@ -1,6 +1,6 @@
 //! Proxies: their URLs, and the environment variables of other HTTP clients.
 
-use plan::{Proxies, Proxy};
+use plan::{Note, Plan, Proxies, Proxy};
 use url::Url;
 
 use crate::url_plan::decoded;
@@ -53,12 +53,25 @@ pub fn from_environment(environment: &[(String, String)]) -> Result<Proxies, Str
         .split(',')
         .map(str::trim)
         .filter(|entry| !entry.is_empty());
-    let own = ["localhost", "127.0.0.1", "::1"].into_iter();
+    let own = ["localhost", "127.0.0.0/8", "::1"].into_iter();
     Ok(Proxies {
         plain,
         tls,
         bypass: named.chain(own).map(str::to_owned).collect(),
     })
+}
+
+/// Returns a note if requests to the target go through a proxy, because their times include it.
+#[must_use]
+pub fn note(plan: &Plan) -> Option<Note> {
+    let origin = codec::url::parse(plan.target.expose())?.origin;
+    let proxies = &plan.http.proxies;
+    let proxy = proxies.of(origin.tls, &origin.host, origin.port)?;
+    let text = format!(
+        "requests go through the proxy {}:{}",
+        proxy.host, proxy.port
+    );
+    Some(Note { at: None, text })
 }
 
 #[cfg(test)]
@@ -84,7 +97,7 @@ mod tests {
         assert_eq!(proxy.credentials, Some(("me".into(), "p@ss".into())));
         assert!(found.plain.is_none());
         assert!(
-            found.of(true, "b.org", 443).is_none() && found.of(true, "127.0.0.1", 443).is_none()
+            found.of(true, "b.org", 443).is_none() && found.of(true, "127.0.0.9", 443).is_none()
         );
         assert!(found.of(true, "c.org", 443).is_some());
         assert_eq!(read(&[("NO_PROXY", "*")]).unwrap(), Proxies::default());

@@ -18,6 +18,7 @@ pub mod media;
 pub mod mocks;
 pub mod mqtt;
 pub mod profile;
+mod proxies;
 mod raw;
 pub mod route;
 pub mod scenario;
@@ -42,6 +43,7 @@ pub use criteria::{Criterion, StopRule};
 pub use draw::Draw;
 pub use extension::Extension;
 pub use load::{ArrivalProcess, FirstArrival, Load, Phase, Shape};
+pub use proxies::{Proxies, Proxy};
 pub use raw::Raw;
 pub use route::Route;
 pub use scenario::{Request, Scenario, Step};
@@ -388,97 +390,6 @@ pub struct Tls {
     pub server_name: Option<String>,
     /// Whether ALPN is omitted. Otherwise HTTP/1.1 is offered.
     pub no_alpn: bool,
-}
-
-/// Proxies by the scheme of the URL.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Proxies {
-    /// Proxy for `http` URLs.
-    pub plain: Option<Proxy>,
-    /// Proxy for `https` URLs.
-    pub tls: Option<Proxy>,
-    /// Hosts that are reached directly, as in `NO_PROXY`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub bypass: Vec<String>,
-}
-
-impl Proxies {
-    /// Returns the proxy for an origin. `None` if the origin is reached directly.
-    #[must_use]
-    pub fn of(&self, tls: bool, host: &str, port: u16) -> Option<&Proxy> {
-        let proxy = if tls { &self.tls } else { &self.plain };
-        proxy.as_ref().filter(|_| !self.bypasses(host, port))
-    }
-
-    /// Whether an entry names this host, one of its parent domains, or all hosts (`*`). An entry
-    /// may end with a port.
-    fn bypasses(&self, host: &str, port: u16) -> bool {
-        let host = host.trim_matches(['[', ']']);
-        self.bypass.iter().any(|entry| {
-            let (name, only) = match entry.rsplit_once(':') {
-                Some((name, only)) if !name.contains(':') => (name, only.parse().ok()),
-                _ => (entry.as_str(), None),
-            };
-            let name = name.trim_matches(['[', ']']).trim_start_matches("*.");
-            let name = name.trim_start_matches('.');
-            let is_named = name == "*"
-                || host.eq_ignore_ascii_case(name)
-                || host.len().checked_sub(name.len() + 1).is_some_and(|at| {
-                    host.as_bytes()[at] == b'.' && host[at + 1..].eq_ignore_ascii_case(name)
-                });
-            is_named && only.is_none_or(|only: u16| only == port)
-        })
-    }
-}
-
-#[cfg(test)]
-mod proxy_tests {
-    use super::*;
-
-    #[test]
-    fn bypassed_hosts_are_reached_directly() {
-        let proxy = Proxy {
-            host: "proxy".into(),
-            port: 3128,
-            credentials: None,
-        };
-        let proxies = |bypass: &str| Proxies {
-            plain: Some(proxy.clone()),
-            tls: None,
-            bypass: bypass.split(',').map(str::to_owned).collect(),
-        };
-        for (bypass, host, port, is_direct) in [
-            ("example.org", "example.org", 80, true),
-            ("example.org", "api.EXAMPLE.org", 80, true),
-            (".example.org", "api.example.org", 80, true),
-            ("*.example.org", "api.example.org", 80, true),
-            ("example.org", "badexample.org", 80, false),
-            ("example.org:8080", "example.org", 80, false),
-            ("example.org:8080", "example.org", 8080, true),
-            ("a.org,[::1]", "::1", 80, true),
-            ("*", "anything", 80, true),
-            ("", "example.org", 80, false),
-        ] {
-            assert_eq!(
-                proxies(bypass).of(false, host, port).is_none(),
-                is_direct,
-                "{bypass} {host}"
-            );
-        }
-        assert!(proxies("").of(true, "example.org", 443).is_none());
-    }
-}
-
-/// A proxy, used with `CONNECT`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Proxy {
-    /// Host, without brackets around an IPv6 address.
-    pub host: String,
-    /// Port of the proxy.
-    pub port: u16,
-    /// User and password.
-    #[serde(skip)]
-    pub credentials: Option<(String, String)>,
 }
 
 /// Rules of a cookie jar.

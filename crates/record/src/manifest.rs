@@ -113,6 +113,15 @@ pub struct LoadFacts {
     pub by: Option<String>,
 }
 
+impl LoadFacts {
+    /// Returns the end of the load in nanoseconds from the start, for showing progress. `None` if
+    /// the load ends with its last iteration, or has no duration.
+    #[must_use]
+    pub fn known_end_ns(&self) -> Option<u64> {
+        Some(self.end_ns).filter(|end_ns| *end_ns > 0 && self.iterations.is_none())
+    }
+}
+
 /// Model of a load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use measure::{OutcomeClass, TimeKind, label, label::LabelGroup};
+use measure::{OutcomeClass, TimeKind, label};
 use serde::Serialize;
 
 use record::{LabelTotals, Run};
@@ -51,19 +51,7 @@ pub fn distributions(run: &Run, headline: TimeKind) -> Vec<Distribution> {
         kinds.push(TimeKind::Service);
     }
     let all = run.totals.label(label::ALL);
-    let part = |kind| {
-        if kind != TimeKind::Iteration {
-            return all.clone();
-        }
-        let mut sum = LabelTotals::default();
-        for label in run.labels_of(LabelGroup::Iteration) {
-            sum.add(&run.totals.label(label.id));
-        }
-        sum
-    };
-    let distributions = kinds
-        .into_iter()
-        .map(|kind| distribution(&part(kind), kind));
+    let distributions = kinds.into_iter().map(|kind| distribution(&all, kind));
     distributions.filter(|one| one.count > 0).collect()
 }
 

@@ -141,6 +141,12 @@ impl Summary {
         }
     }
 
+    /// Whether the run fails only because all of its requests failed.
+    #[must_use]
+    pub fn all_failed(&self) -> bool {
+        self.exit_code == 1 && self.criteria.is_empty()
+    }
+
     #[must_use]
     pub fn is_generators(&self) -> bool {
         let verdict = self.measurement.as_ref().map(|m| m.verdict.as_str());

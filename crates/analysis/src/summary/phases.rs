@@ -55,12 +55,7 @@ pub(super) fn rows(run: &Run, headline: TimeKind, elapsed_ns: u64) -> Vec<PhaseR
         let all = run
             .totals
             .sum(|id, phase| id == label::ALL && phase == index);
-        let timed = if headline == TimeKind::Iteration {
-            &iterations
-        } else {
-            &all
-        };
-        let stats = Sampled::from_totals(timed, headline).stats();
+        let stats = Sampled::from_totals(&all, headline).stats();
         let counters = &all.slot.counters;
         let end_ns = if i + 1 == phases.len() {
             elapsed_ns

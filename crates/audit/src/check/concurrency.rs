@@ -149,16 +149,14 @@ fn sampled(checker: &mut Checker, report: &PrintedReport, in_flight: &InFlight) 
     if level < LOWEST_LEVEL || requests.is_some_and(|requests| requests.value < FEWEST) {
         return;
     }
-    // A worker that was held up takes its sample when it wakes, together with the requests that it
-    // then sends, so the samples are not at random times.
-    if in_flight.stall_s > in_request {
-        return;
-    }
     checker.look();
     let samples = span.seconds.value / in_flight.every_s.max(2.0 * in_request);
     let variance = level.max(in_flight.mean.value) * in_flight.max.max(1.0);
     let error = ERRORS * (variance / samples.max(1.0)).sqrt();
-    let should = Range::exactly(level).widened(MARGIN, error);
+    // A worker that waited for a CPU takes its sample when it wakes, together with the requests that
+    // it then sends, so such a sample may show any level.
+    let held_up = in_flight.waiting * in_flight.max;
+    let should = Range::exactly(level).widened(MARGIN, error + held_up);
     if should.gap(in_flight.mean.range) > 0.0 {
         let text = format!(
             "{}, but {}/s × {} = {} requests in flight ({})",

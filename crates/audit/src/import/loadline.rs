@@ -251,9 +251,9 @@ fn in_flight(root: &JsonNode) -> Option<InFlight> {
         max: max.value,
         times: vec![service, wait],
         every_s: SAMPLED_EVERY_S,
-        stall_s: root
+        waiting: root
             .get("measurement")
-            .and_then(|measurement| precise("stall", measurement.get("stall_p99_ns")))
-            .map_or(0.0, |stall| stall.value * 1e-9),
+            .and_then(|measurement| precise("waiting", measurement.get("waiting")))
+            .map_or(0.0, |waiting| waiting.value),
     })
 }

@@ -201,8 +201,8 @@ pub struct InFlight {
     pub max: f64,
     pub times: Vec<PrintedFigure>,
     pub every_s: f64,
-    /// 99th percentile of how long a worker could not take a sample, in seconds.
-    pub stall_s: f64,
+    /// Largest share of time in which a worker was ready to run but waited for a CPU.
+    pub waiting: f64,
 }
 
 #[derive(Debug, Clone, Default)]

@@ -67,22 +67,11 @@ fn is(a: f64, b: f64) -> bool {
     (a - b).abs() < 1e-9
 }
 
-pub(super) fn headline(baseline: &Side) -> (SpanFilter, Option<String>) {
-    let Some(first) = baseline.runs.first() else {
-        return (SpanFilter::Response, None);
-    };
-    let summary = &first.summary;
-    match summary.headline() {
-        // Imported times keep their names.
-        TimeKind::Service if summary.run.imported_from.is_none() => (SpanFilter::Service, None),
-        _ => (SpanFilter::Response, None),
-    }
-}
-
 /// Returns the default figures. They are few, because each one makes the others less certain.
 pub(super) fn usual(baseline: &Side, candidate: &Side) -> Vec<Subject> {
-    let (span, of) = headline(baseline);
-    let mut subjects = vec![of_time(span, 0.5, of.clone()), of_time(span, 0.99, of)];
+    let mut subjects = [0.5, 0.99]
+        .map(|q| of_time(SpanFilter::Response, q, None))
+        .to_vec();
     let model = baseline.runs.first().map(|first| first.summary.run.model);
     if model == Some(Model::Closed) {
         subjects.insert(0, plain("rate", Metric::Rate, None));

@@ -1,6 +1,7 @@
 //! Finds runs and periods that are outliers. Outliers are reported but not excluded.
 
 use measure::{TimeKind, TimeSpan};
+use plan::criteria::SpanFilter;
 use record::units;
 use statistics::{median, outliers};
 
@@ -11,7 +12,6 @@ const MOST: f64 = 1.0 / 3.0;
 const MUCH: f64 = 2.0;
 
 pub(super) fn find(baseline: &Side, candidate: &Side) -> Vec<String> {
-    let (span, headline) = figure::headline(baseline);
     let mut reported = Vec::new();
     for side in [baseline, candidate] {
         if side.runs.len() == 1 {
@@ -23,7 +23,7 @@ pub(super) fn find(baseline: &Side, candidate: &Side) -> Vec<String> {
             );
             continue;
         }
-        let subject = figure::of_time(span, 0.99, headline.clone());
+        let subject = figure::of_time(SpanFilter::Response, 0.99, None);
         let values = side.runs.iter().map(|run| subject.value(run));
         let Some(values) = values.collect::<Option<Vec<f64>>>() else {
             continue;

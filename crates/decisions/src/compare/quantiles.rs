@@ -1,6 +1,6 @@
 //! Compares the distributions of the headline time by quantile, without judging them.
 
-use measure::TimeKind;
+use plan::criteria::SpanFilter;
 use serde::Serialize;
 
 use super::{Change, Compared, FigureOutcome, Side, Subject, figure, middle};
@@ -23,11 +23,11 @@ pub(super) fn compare_quantiles(
     candidate: &Side,
     compare: impl Fn(&[Subject]) -> Vec<Compared>,
 ) -> (Vec<Quantile>, String) {
-    let (span, of) = figure::headline(baseline);
     let known: Vec<Quantile> = LOOKED_AT
         .iter()
         .filter_map(|share| {
-            let subject = figure::of_time(span, *share, of.clone()).alike(baseline, candidate);
+            let subject =
+                figure::of_time(SpanFilter::Response, *share, None).alike(baseline, candidate);
             let compared = compare(&[subject]).into_iter().next()?;
             Some(Quantile {
                 share: *share,
@@ -38,20 +38,5 @@ pub(super) fn compare_quantiles(
             })
         })
         .collect();
-    let time = match span {
-        plan::criteria::SpanFilter::Response => TimeKind::Response,
-        plan::criteria::SpanFilter::Service => TimeKind::Service,
-        plan::criteria::SpanFilter::FirstByte => TimeKind::FirstByte,
-        plan::criteria::SpanFilter::Iteration | plan::criteria::SpanFilter::Transaction => {
-            TimeKind::Iteration
-        }
-    };
-    let of_what = of.map_or_else(
-        || match time {
-            TimeKind::Iteration => "iteration time".to_owned(),
-            time => format!("{} time of all requests", time.name()),
-        },
-        |of| format!("{} time of {of}", time.name()),
-    );
-    (known, of_what)
+    (known, "response time of all requests".to_owned())
 }

@@ -65,7 +65,7 @@ impl ScreenModel {
         };
         let all = run.totals.label(label::ALL);
         model.counts(run, interval, &all);
-        model.times(run, interval, &all);
+        model.times(interval, &all);
         model.labels = busiest(run, interval);
         model.nodes = nodes::lines(&run.nodes);
         model.judge(run, interval, &all);
@@ -82,7 +82,7 @@ impl ScreenModel {
         ScreenModel {
             title,
             load: manifest.load.text.clone(),
-            end_ns: manifest.load.end_ns,
+            end_ns: manifest.load.known_end_ns().unwrap_or(0),
             planned: manifest.load.planned,
             time: TimeKind::Response.name(),
             ..ScreenModel::default()
@@ -113,10 +113,13 @@ impl ScreenModel {
         self.cpu = work.fold(0.0, f64::max);
     }
 
-    fn times(&mut self, run: &Run, interval: &Interval, all: &LabelTotals) {
+    fn times(&mut self, interval: &Interval, all: &LabelTotals) {
         let kind = headline_time(all);
         self.time = kind.name();
-        let now = live_snapshot::timed(run, interval, kind);
+        let now = LabelTotals {
+            slot: interval.label(label::ALL),
+            ..LabelTotals::default()
+        };
         let now = Sampled::from_totals(&now, kind);
         let quantile = |q| now.quantile(q);
         self.now = quantile(0.5)

@@ -60,8 +60,13 @@ pub(super) fn render(summary: &Summary, columns: Columns, detail: Detail) -> Str
         if has(&JUDGED.to_string()) {
             foot("* judged by a criterion");
         }
-        if has(FEW) || has("?") {
-            foot("? and too few: fewer than 10 samples are beyond this percentile");
+        let marks = [FEW, "?"].into_iter().filter(|mark| has(mark));
+        let marks: Vec<&str> = marks.collect();
+        if !marks.is_empty() {
+            foot(&format!(
+                "{}: fewer than 10 samples are beyond this percentile",
+                marks.join(" and ")
+            ));
         }
         return text;
     }

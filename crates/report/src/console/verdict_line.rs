@@ -34,6 +34,7 @@ fn passed(summary: &Summary) -> String {
     match summary.criteria.len() {
         0 => requests,
         1 => format!("the criterion held; {requests}"),
+        2 => format!("both criteria held; {requests}"),
         n => format!("all {n} criteria held; {requests}"),
     }
 }
@@ -42,7 +43,7 @@ fn failed(summary: &Summary) -> String {
     if let Some(stopped) = &summary.run.stopped {
         return format!("stopped by the rule {}", stopped.text);
     }
-    if summary.criteria.is_empty() {
+    if summary.all_failed() {
         return format!("all {} requests failed", count(summary.all.count));
     }
     first(summary, Judgement::Fail)

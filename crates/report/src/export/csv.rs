@@ -29,7 +29,6 @@ pub fn csv(run: &Run, out: &mut dyn Write) -> io::Result<bool> {
         return Ok(false);
     };
     writeln!(out, "{HEADER}")?;
-    let paced = paced(run);
     for frame in frames {
         let ids: BTreeSet<LabelId> = frame.parts.keys().map(|(id, _)| *id).collect();
         // Always write a row for all requests, because a gap would look like missing data.
@@ -44,26 +43,11 @@ pub fn csv(run: &Run, out: &mut dyn Write) -> io::Result<bool> {
                 label: run.label(id),
                 id,
                 part: &part,
-                paced: paced.contains(&id),
             };
             writeln!(out, "{}", row.cells().join(","))?;
         }
     }
     Ok(true)
-}
-
-/// Returns the labels with scheduled starts, because only their response times include queueing.
-fn paced(run: &Run) -> BTreeSet<LabelId> {
-    let labels = run.labels.iter().map(|label| label.id);
-    let is_paced = |id: &LabelId| {
-        let parts = run.totals.parts.range((*id, 0)..=(*id, u32::MAX));
-        let counts = parts.map(|(_, part)| &part.slot.counters);
-        let (paced, ended) = counts.fold((0, 0), |(paced, ended), counters| {
-            (paced + counters.paced, ended + counters.ended())
-        });
-        paced == ended
-    };
-    labels.filter(is_paced).collect()
 }
 
 struct CsvRow<'a> {
@@ -72,7 +56,6 @@ struct CsvRow<'a> {
     label: Option<&'a Label>,
     id: LabelId,
     part: &'a LabelTotals,
-    paced: bool,
 }
 
 impl CsvRow<'_> {
@@ -81,7 +64,7 @@ impl CsvRow<'_> {
         cells.extend(self.counts());
         let iteration = self.spans_requests();
         cells.extend(self.times(TimeKind::Service, !iteration));
-        cells.extend(self.times(TimeKind::Response, !iteration && self.paced));
+        cells.extend(self.times(TimeKind::Response, !iteration));
         cells.extend(self.times(TimeKind::Iteration, iteration));
         cells.extend(self.levels());
         let counters = &self.part.slot.counters;

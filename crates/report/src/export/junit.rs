@@ -170,6 +170,10 @@ fn measurement(summary: &Summary) -> Case {
                 units::count(requests.issued)
             ),
         ),
+        Some(_) if summary.all_failed() => CaseResult::Error(
+            "all-failed",
+            format!("all {} requests failed", units::count(summary.all.count)),
+        ),
         Some(_) => CaseResult::Passed,
     };
     Case {

@@ -198,7 +198,6 @@ fn errors(summary: &Summary, series: &Series) -> Option<File> {
 fn times(points: &Columns, kind: TimeKind) -> &TimeColumns {
     match kind {
         TimeKind::Response => &points.response,
-        TimeKind::Iteration => &points.iteration,
         _ => &points.service,
     }
 }

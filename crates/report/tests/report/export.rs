@@ -171,7 +171,7 @@ fn csv_adds_up_to_the_summary() {
         .iter()
         .find(|row| row["label"] == "POST /order")
         .unwrap();
-    assert_eq!(order["response_p50_ms"], "");
+    assert_eq!(order["response_p50_ms"], "2.050000");
     let checkout = rows.iter().find(|row| row["group"] == "iteration").unwrap();
     assert_eq!(
         (

@@ -92,14 +92,13 @@ impl Processes {
     fn listeners(&mut self, port: u16) -> Result<Vec<u32>, String> {
         if let Some((pids, samples)) = &mut self.listeners
             && *samples < SEARCH_SAMPLES
-            && pids
-                .iter()
-                .all(|pid| Path::new(&format!("/proc/{pid}")).exists())
+            // A process may be gone, and another one may have its number.
+            && by_port(port, pids.iter().copied())? == *pids
         {
             *samples += 1;
             return Ok(pids.clone());
         }
-        let pids = by_port(port)?;
+        let pids = by_port(port, all_pids())?;
         self.listeners = (!pids.is_empty()).then(|| (pids.clone(), 1));
         Ok(pids)
     }
@@ -212,7 +211,8 @@ fn all_pids() -> impl Iterator<Item = u32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
-fn by_port(port: u16) -> Result<Vec<u32>, String> {
+/// Returns the candidates that listen on a port.
+fn by_port(port: u16, candidates: impl Iterator<Item = u32>) -> Result<Vec<u32>, String> {
     let mut sockets = Vec::new();
     for table in ["/proc/net/tcp", "/proc/net/tcp6"] {
         let text = fs::read_to_string(table).unwrap_or_default();
@@ -233,7 +233,7 @@ fn by_port(port: u16) -> Result<Vec<u32>, String> {
         open.filter_map(|entry| fs::read_link(entry.path()).ok())
             .any(|link| names.iter().any(|name| Path::new(name) == link))
     };
-    Ok(all_pids().filter(has).collect())
+    Ok(candidates.filter(has).collect())
 }
 
 fn listener(line: &str, port: u16) -> Option<u64> {
