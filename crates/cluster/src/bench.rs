@@ -3,13 +3,17 @@
 use engine::{EngineOptions, Prepared, Sink};
 use formats::UrlOptions;
 use measure::{Interval, label};
-use plan::Raw;
 use plan::{
-    Plan,
+    Plan, Raw,
     units::{MILLISECOND, SECOND},
 };
 use session::LabProcess;
-use worker::{OutputLine, client::hosts::Allow, clock, clock::Zero, stop::Cause, stop::StopHandle};
+use worker::{
+    OutputLine,
+    client::hosts::Allow,
+    clock::{self, Zero},
+    stop::{Cause, StopHandle},
+};
 
 const LENGTH_NS: u64 = 2 * SECOND;
 const LEAST_NS: u64 = 250 * MILLISECOND;

@@ -1,12 +1,11 @@
 //! The conductor starts all nodes at the same time, merges their intervals, forwards stops, and
 //! detects lost nodes.
 
-use plan::Raw;
 use std::path::PathBuf;
 
 use measure::label;
 use plan::{
-    ArrivalProcess, Load, Plan, Shape,
+    ArrivalProcess, Load, Plan, Raw, Shape,
     units::{MILLISECOND, SECOND},
 };
 use record::{Event, EventKind, NodeState, NodeSum, RecordPiece, Replica, units};
@@ -15,7 +14,11 @@ use session::{
     Conducting, FinishedRun, Job, Observer, RecentIntervals, RunRefused, SharedMessageSink,
     StartError, divide,
 };
-use worker::{OutputLine, clock, clock::Zero, stop::Cause, stop::Urgency};
+use worker::{
+    OutputLine,
+    clock::{self, Zero},
+    stop::{Cause, Urgency},
+};
 
 use crate::{
     link::Backend,

@@ -18,7 +18,9 @@ use record::{Copier, RecordPiece, Run};
 use serde_json::Value;
 use session::{Job, MessageSink, Observer, Ready, RunRefused, SharedMessageSink, prepare, signals};
 use worker::{
-    OutputLine, clock, lease::Lease, stop::Cause, stop::StopHandle, stop::Urgency,
+    OutputLine, clock,
+    lease::Lease,
+    stop::{Cause, StopHandle, Urgency},
     takeover::ShardTakeover,
 };
 

@@ -27,7 +27,7 @@ use plan::{
     units::SECOND,
 };
 use session::{Hosts, Job, SharedMessageSink, exit, inputs, sampling};
-use worker::{stop::Cause, stop::StopHandle};
+use worker::stop::{Cause, StopHandle};
 
 use fixture::TestFixture;
 use frontend_mqtt::{MqttAccumulator, RunPrinter, named_phase, open_load, plan_for};

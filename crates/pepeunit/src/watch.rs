@@ -4,7 +4,7 @@
 use record::server::{Descriptor, MetricReading};
 use serde_json::{Value, json};
 use session::Sampler;
-use worker::{stop::Cause, stop::StopHandle};
+use worker::stop::{Cause, StopHandle};
 
 use session::blocking_http::{Base, BlockingRequest};
 

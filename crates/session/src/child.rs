@@ -11,7 +11,7 @@ use std::{
 };
 
 use rustix::process::{Pid, Signal, kill_process};
-use worker::{stop::StopHandle, stop::Urgency};
+use worker::stop::{StopHandle, Urgency};
 
 use crate::{exit, messages::NullSink, messages::SharedMessageSink, signals};
 

@@ -1,7 +1,7 @@
 //! Exit codes of native commands, derived from the verdict, the cause of the end, and errors. Front
 //! ends define their own exit codes ([`crate::RunObserver`]).
 
-use worker::{stop::Cause, stop::RuleVerdict};
+use worker::stop::{Cause, RuleVerdict};
 
 use crate::{RunOutcome, StartError};
 

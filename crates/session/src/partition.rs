@@ -1,12 +1,11 @@
 //! A run of several processes. One process divides the run, creates the record and finishes it.
 //! Each of the other processes runs a [`RunPartOrder`] and writes its record in the run's folder.
 
-use plan::Raw;
 use std::path::{Path, PathBuf};
 
 use decisions::stop::StopRules;
 use engine::{RunError, Sink};
-use plan::{Plan, Share};
+use plan::{Plan, Raw, Share};
 use record::{
     Ages, DecodedChunk, Event, EventKind, NodeRow, RecordError, Run, RunEnd, RunStart, RunState,
     Writer,

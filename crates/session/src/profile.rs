@@ -1,9 +1,8 @@
 //! The load profile of a plan, with the sizes of requests and the limits of this machine. Sends no
 //! requests.
 
-use plan::Raw;
 use plan::{
-    Plan, PoolPolicy, Problem,
+    Plan, PoolPolicy, Problem, Raw,
     profile::{Assumed, Profile},
     units::SECOND,
 };

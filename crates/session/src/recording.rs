@@ -1,25 +1,20 @@
 //! Handles intervals and lines during a run. Writes them to the record first, then passes them to
 //! observers.
 
-use plan::Raw;
 use std::sync::Arc;
 
 use decisions::stop::{FiredRule, StopRules};
 use engine::Sink;
 use measure::{Histogram, Interval, accumulator::KeptReason};
-use plan::criteria::Ending;
+use plan::{Raw, criteria::Ending};
 use record::{
     Ages, Changed, DecodedChunk, Event, EventKind, LoadChange, RecordError, Run, Writer,
     redact::Redactor, server::SourceReading, unwritten_because,
 };
 use worker::{
     OutputLine,
-    load_control::LoadControl,
-    load_control::{AdjustedLoad, Change},
-    stop::Cause,
-    stop::RuleVerdict,
-    stop::StopHandle,
-    stop::Urgency,
+    load_control::{AdjustedLoad, Change, LoadControl},
+    stop::{Cause, RuleVerdict, StopHandle, Urgency},
 };
 
 use crate::{

@@ -2,8 +2,7 @@
 
 use engine::{EngineOptions, Prepared, Sink, driver::setup::SetupOutcome};
 use measure::Interval;
-use plan::Raw;
-use plan::{Load, Plan, Scenario};
+use plan::{Load, Plan, Raw, Scenario};
 use record::redact::{Redactor, Salt};
 use serde_json::{Map, Value};
 use worker::{OutputLine, clock::Zero, step_trace::StepTrace, stop::StopHandle};

@@ -5,7 +5,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use worker::{stop::Cause, stop::StopHandle};
+use worker::stop::{Cause, StopHandle};
 
 use crate::{exit, messages::SharedMessageSink};
 

@@ -12,7 +12,7 @@ use codec::{
     url,
 };
 use engine::driver::batch::{Batch, BatchDriver, BatchPace, BatchSource, Turns};
-use worker::{stop::Cause, stop::StopHandle};
+use worker::stop::{Cause, StopHandle};
 
 use super::{
     peer::{Peer, ok},

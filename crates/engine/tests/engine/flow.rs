@@ -1,13 +1,15 @@
 //! Complete scenarios: what is sent, captured and counted.
 
-use plan::Raw;
 use worker::{
     step_trace::{RequestTrace, StepTrace},
     stop::Cause,
 };
 
 use measure::{OutcomeClass, TimeKind};
-use plan::scenario::{Think, ThinkTime};
+use plan::{
+    Raw,
+    scenario::{Think, ThinkTime},
+};
 
 use super::{
     peer::{Peer, Reply, ok},

@@ -1,7 +1,6 @@
 //! Takeover of another process's share during a run, in real time.
 
-use plan::Raw;
-use plan::{Schedule, Share};
+use plan::{Raw, Schedule, Share};
 use worker::{clock::Clock, takeover::ShardTakeover};
 
 use super::*;

@@ -5,7 +5,6 @@
     reason = "helpers of tests, and a server with a clock of its own"
 )]
 
-use plan::Raw;
 use std::{collections::BTreeMap, sync::Arc};
 
 use engine::{EngineOptions, Prepared, Sink};
@@ -15,7 +14,7 @@ use measure::{
 };
 use mqtt_driver::{DriverConfig, maker};
 use plan::{
-    FirstArrival, Format, Load, Phase, Plan, Shape, Work,
+    FirstArrival, Format, Load, Phase, Plan, Raw, Shape, Work,
     mqtt::{Arrival, Clients, Mqtt, Payload, Properties, Publishing, Subscribing, Version},
     units::{MILLISECOND, SECOND},
 };

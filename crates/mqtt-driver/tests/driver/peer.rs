@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use worker::{stop::Cause, stop::StopHandle};
+use worker::stop::{Cause, StopHandle};
 
 pub enum Do {
     Hear(Vec<u8>),

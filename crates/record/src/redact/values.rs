@@ -50,14 +50,14 @@ impl Values {
         if secret.len() < MIN_LENGTH || is_known {
             return;
         }
-        let marks = salt.hidden(secret);
+        let mark = salt.hidden(secret);
         let forms = forms_of(secret).into_iter();
-        self.recent.extend(forms.map(|form| (form, marks.clone())));
+        self.recent.extend(forms.map(|form| (form, mark.clone())));
     }
 
     fn settle(&mut self) {
-        for (form, marks) in self.recent.drain(..) {
-            self.forms.entry(form).or_insert(marks);
+        for (form, mark) in self.recent.drain(..) {
+            self.forms.entry(form).or_insert(mark);
         }
         let matcher = AhoCorasick::builder()
             .match_kind(MatchKind::LeftmostLongest)
@@ -72,9 +72,9 @@ impl Values {
             Some(matcher) => matcher.replace_all(text, &self.marks),
             None => text.to_owned(),
         };
-        for (form, marks) in &self.recent {
+        for (form, mark) in &self.recent {
             if text.contains(form.as_str()) {
-                text = text.replace(form.as_str(), marks);
+                text = text.replace(form.as_str(), mark);
             }
         }
         text

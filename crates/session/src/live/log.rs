@@ -8,7 +8,10 @@ use std::{
 
 use record::{Event, EventKind};
 use serde::Serialize;
-use worker::{OutputLine, clock, clock::Zero};
+use worker::{
+    OutputLine,
+    clock::{self, Zero},
+};
 
 use crate::messages::{MessageSink, SharedMessageSink};
 

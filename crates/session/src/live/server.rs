@@ -13,7 +13,7 @@ use axum::{
 use report::export;
 use serde_json::json;
 use tokio::sync::Semaphore;
-use worker::{stop::Cause, stop::StopHandle, stop::Urgency};
+use worker::stop::{Cause, StopHandle, Urgency};
 
 use super::{
     csv, events,

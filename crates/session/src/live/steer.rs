@@ -5,10 +5,8 @@ use plan::{Load, Plan, units};
 use record::units as words;
 use serde_json::{Value, json};
 use worker::{
-    clock::Clock,
-    clock::Zero,
-    load_control::LoadControl,
-    load_control::{AdjustedLoad, Change, ChangeRefusal},
+    clock::{Clock, Zero},
+    load_control::{AdjustedLoad, Change, ChangeRefusal, LoadControl},
 };
 
 const TRIES: usize = 5;

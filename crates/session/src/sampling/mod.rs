@@ -31,7 +31,7 @@ use record::{
     server::{Descriptor, MetricReading, ServerMetrics, SourceReading},
     units,
 };
-use worker::{clock::Clock, clock::Zero};
+use worker::clock::{Clock, Zero};
 
 use crate::messages::SharedMessageSink;
 

@@ -18,7 +18,10 @@ use session::{
     Job, NullSink, Observer, RecentIntervals, RunObserver, RunOutcome, SharedMessageSink,
     StartError, exit, prepare,
 };
-use worker::{OutputLine, stop::Cause, stop::RuleVerdict, stop::StopHandle};
+use worker::{
+    OutputLine,
+    stop::{Cause, RuleVerdict, StopHandle},
+};
 
 struct Runs(PathBuf);
 
