@@ -1,5 +1,5 @@
 //! Histograms of nanoseconds in HdrHistogram's log-linear layout (3 significant digits, 1 ns to 1
-//! h), stored in sparse pages.
+//! h), stored in sparse pages or, if read from a record, as a short list of filled buckets.
 //!
 //! Workers record into `Histogram<u32>`, and merged intervals use `Histogram<u64>`. Count, sum, min
 //! and max are exact. Values above an hour count in the last bucket, but the maximum stays exact.
@@ -13,6 +13,9 @@ const SUB_BUCKETS: u64 = 2048;
 const HALF: usize = 1024;
 const CELLS_PER_PAGE: usize = 256;
 const PAGES: usize = index_of(MAX_VALUE) / CELLS_PER_PAGE + 1;
+
+/// Adding two lists gives pages if the sum may have more filled buckets than this.
+const LONGEST_LIST: usize = 64;
 
 /// Counter of a bucket.
 pub trait Cell: Copy + Default + Into<u64> {
@@ -49,6 +52,8 @@ pub struct Histogram<C: Cell = u64> {
     /// Index of each page in `cells` plus one, or 0 if the page does not exist.
     directory: [u8; PAGES],
     cells: Vec<[C; CELLS_PER_PAGE]>,
+    /// Filled buckets in ascending order. Empty if there are pages.
+    list: Vec<(u16, C)>,
     count: u64,
     sum: u128,
     min: u64,
@@ -60,6 +65,7 @@ impl<C: Cell> Default for Histogram<C> {
         Histogram {
             directory: [0; PAGES],
             cells: Vec::new(),
+            list: Vec::new(),
             count: 0,
             sum: 0,
             min: u64::MAX,
@@ -97,7 +103,9 @@ impl<C: Cell> Histogram<C> {
 
     /// Adds all values of another distribution.
     pub fn add<D: Cell>(&mut self, other: &Histogram<D>) {
-        if self.cells.is_empty() {
+        if !other.list.is_empty() {
+            self.add_list(&other.list);
+        } else if self.cells.is_empty() {
             self.cells.reserve_exact(other.cells.len());
         }
         // Adding a whole page is faster than searching for its filled buckets.
@@ -109,6 +117,45 @@ impl<C: Cell> Histogram<C> {
         self.sum += other.sum;
         self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
+    }
+
+    fn add_list<D: Cell>(&mut self, list: &[(u16, D)]) {
+        let fits = self.list.len() + list.len() <= LONGEST_LIST;
+        if !self.cells.is_empty() || !fits && !self.list.is_empty() {
+            for (index, n) in list {
+                self.cell(usize::from(*index)).add((*n).into());
+            }
+            return;
+        }
+        let mut mine = std::mem::take(&mut self.list).into_iter().peekable();
+        let mut sum = Vec::with_capacity(mine.len() + list.len());
+        for (index, n) in list {
+            sum.extend(std::iter::from_fn(|| mine.next_if(|(own, _)| own < index)));
+            let own = mine.next_if(|(own, _)| own == index);
+            let mut cell = own.map_or_else(C::default, |(_, cell)| cell);
+            cell.add((*n).into());
+            sum.push((*index, cell));
+        }
+        sum.extend(mine);
+        self.list = sum;
+    }
+
+    /// Makes a distribution from its filled buckets, as (bucket, count) with ascending buckets. The
+    /// caller must then call [`Histogram::set_exact`]. `None` if a bucket does not exist or the
+    /// total exceeds 64 bits.
+    #[must_use]
+    pub fn from_buckets(buckets: &[(u16, u64)]) -> Option<Histogram<C>> {
+        let mut histogram = Histogram::default();
+        histogram.list.reserve_exact(buckets.len());
+        for (index, n) in buckets {
+            histogram.count = histogram.count.checked_add(*n)?;
+            let mut cell = C::default();
+            cell.add(*n);
+            histogram.list.push((*index, cell));
+        }
+        let last = histogram.list.last().map_or(0, |(index, _)| *index);
+        let ascends = histogram.list.is_sorted_by(|(a, _), (b, _)| a < b);
+        (ascends && usize::from(last) <= index_of(MAX_VALUE)).then_some(histogram)
     }
 
     /// Restores the exact figures of a distribution that was read from its buckets.
@@ -170,6 +217,12 @@ impl<C: Cell> Histogram<C> {
     #[must_use]
     pub fn at_rank(&self, rank: u64) -> Option<u64> {
         let mut below = 0;
+        for (index, n) in &self.list {
+            below += (*n).into();
+            if below >= rank {
+                return Some(highest_of(usize::from(*index)).clamp(self.min, self.max));
+            }
+        }
         for (page, cells) in self.pages() {
             let in_page: u64 = cells.iter().map(|n| (*n).into()).sum();
             if below + in_page < rank {
@@ -211,6 +264,7 @@ impl<C: Cell> Histogram<C> {
         for page in &mut self.cells {
             page.fill(C::default());
         }
+        self.list.clear();
         (self.count, self.sum, self.min, self.max) = (0, 0, u64::MAX, 0);
     }
 
@@ -221,12 +275,19 @@ impl<C: Cell> Histogram<C> {
 
     #[inline]
     fn page(&mut self, page: usize) -> &mut [C; CELLS_PER_PAGE] {
-        let entry = &mut self.directory[page];
-        if *entry == 0 {
-            self.cells.push([C::default(); CELLS_PER_PAGE]);
-            *entry = self.cells.len() as u8;
+        if self.directory[page] == 0 {
+            self.new_page(page);
         }
-        &mut self.cells[usize::from(*entry) - 1]
+        &mut self.cells[usize::from(self.directory[page]) - 1]
+    }
+
+    #[cold]
+    fn new_page(&mut self, page: usize) {
+        self.cells.push([C::default(); CELLS_PER_PAGE]);
+        self.directory[page] = self.cells.len() as u8;
+        for (index, n) in std::mem::take(&mut self.list) {
+            *self.cell(usize::from(index)) = n;
+        }
     }
 
     fn pages(&self) -> impl Iterator<Item = (usize, &[C; CELLS_PER_PAGE])> + '_ {
@@ -236,13 +297,15 @@ impl<C: Cell> Histogram<C> {
     }
 
     pub(crate) fn indexed(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
-        self.pages().flat_map(|(page, cells)| {
+        let listed = self.list.iter();
+        let listed = listed.map(|(index, n)| (usize::from(*index), (*n).into()));
+        listed.chain(self.pages().flat_map(|(page, cells)| {
             let filled = cells
                 .iter()
                 .enumerate()
                 .map(move |(i, n)| (page * CELLS_PER_PAGE + i, (*n).into()));
             filled.filter(|(_, n)| *n > 0)
-        })
+        }))
     }
 }
 
@@ -333,7 +396,55 @@ mod tests {
         assert_eq!(h.sum(), u128::from(2 * MAX_VALUE));
     }
 
+    fn listed(values: &[u64]) -> Histogram {
+        let mut pages = Histogram::<u64>::default();
+        values.iter().for_each(|value| pages.record(*value));
+        let buckets: Vec<_> = pages.indexed().map(|(i, n)| (i as u16, n)).collect();
+        let mut list = Histogram::from_buckets(&buckets).unwrap();
+        if let (Some(min), Some(max)) = (pages.min(), pages.max()) {
+            list.set_exact(pages.sum(), min, max);
+        }
+        list
+    }
+
+    #[test]
+    fn buckets_that_do_not_exist_or_descend_are_refused() {
+        let last = index_of(MAX_VALUE) as u16;
+        assert!(Histogram::<u64>::from_buckets(&[(0, 1), (last, 1)]).is_some());
+        for buckets in [
+            [(0, 1), (last + 1, 1)],
+            [(5, 1), (4, 1)],
+            [(4, 1), (4, 1)],
+            [(4, u64::MAX), (5, 1)],
+        ] {
+            assert!(Histogram::<u64>::from_buckets(&buckets).is_none());
+        }
+    }
+
     proptest! {
+        #[test]
+        fn list_and_pages_are_the_same_distribution(
+            parts in prop::collection::vec((any::<bool>(), prop::collection::vec(0..2 * MAX_VALUE, 0..60)), 1..6),
+            more in prop::collection::vec(0..2 * MAX_VALUE, 0..3),
+            rank in 1..200u64,
+        ) {
+            let (mut mixed, mut pages) = (Histogram::<u64>::default(), Histogram::<u64>::default());
+            for (is_list, values) in &parts {
+                let mut part = Histogram::<u64>::default();
+                values.iter().for_each(|value| part.record(*value));
+                pages.add(&part);
+                mixed.add(&if *is_list { listed(values) } else { part });
+            }
+            for value in more {
+                mixed.record(value);
+                pages.record(value);
+            }
+            prop_assert_eq!(mixed.cells().collect::<Vec<_>>(), pages.cells().collect::<Vec<_>>());
+            prop_assert_eq!((mixed.count(), mixed.sum(), mixed.min(), mixed.max()),
+                (pages.count(), pages.sum(), pages.min(), pages.max()));
+            prop_assert_eq!(mixed.at_rank(rank), pages.at_rank(rank));
+        }
+
         #[test]
         fn quantiles_are_within_0_1_percent(mut values in prop::collection::vec(0..MAX_VALUE, 1..300), q in 0.0..1.0) {
             let mut h = Histogram::<u32>::default();

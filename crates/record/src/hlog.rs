@@ -2,8 +2,8 @@
 //! complete. The exact sums are in the counters.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use flate2::{Compress, Compression, FlushCompress};
-use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
+use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
+use hdrhistogram::serialization::{Serializer, V2Serializer};
 use measure::{
     Histogram, LabelId, OutcomeClass, TimeKind, TimeSpan,
     histogram::{HistogramCell, MAX_VALUE},
@@ -13,6 +13,11 @@ use super::{counters, interval::IntervalRecord};
 
 const DIGITS: u8 = 3;
 const COMPRESSED_COOKIE: u32 = 0x1c84_9314;
+const PLAIN_COOKIE: u32 = 0x1c84_9313;
+const HEAD: usize = 40;
+
+/// Each bucket takes at most 9 bytes.
+const LONGEST_PLAIN: usize = HEAD + 9 * (1 << 16);
 
 pub(super) fn header(wall_start_ns: u64) -> String {
     let seconds = wall_start_ns as f64 / 1e9;
@@ -133,27 +138,35 @@ pub(super) fn parse(line: &str) -> Option<LogLine<'_>> {
     })
 }
 
+/// Decodes histograms in the layout that the encoder writes. Its buffers are reused.
 pub(super) struct Decoder {
-    deserializer: Deserializer,
+    inflate: Decompress,
+    compressed: Vec<u8>,
+    /// Has room for the longest histogram. Filled up to `plain_length`.
+    plain: Box<[u8]>,
+    plain_length: usize,
+    buckets: Vec<(u16, u64)>,
 }
 
 impl Decoder {
     pub(super) fn new() -> Decoder {
         Decoder {
-            deserializer: Deserializer::new(),
+            inflate: Decompress::new(true),
+            compressed: Vec::new(),
+            plain: vec![0; LONGEST_PLAIN].into(),
+            plain_length: 0,
+            buckets: Vec::new(),
         }
     }
 
     pub(super) fn decode(&mut self, encoded: &str, exact: counters::Exact) -> Option<Histogram> {
-        let bytes = STANDARD.decode(encoded.trim_end()).ok()?;
-        let decoded: hdrhistogram::Histogram<u64> =
-            self.deserializer.deserialize(&mut bytes.as_slice()).ok()?;
-        let mut histogram = Histogram::default();
-        let mut sum_of_counts = 0u64;
-        for cell in decoded.iter_recorded() {
-            sum_of_counts = sum_of_counts.checked_add(cell.count_at_value())?;
-            histogram.record_n(cell.value_iterated_to(), cell.count_at_value());
-        }
+        self.compressed.clear();
+        STANDARD
+            .decode_vec(encoded.trim_end(), &mut self.compressed)
+            .ok()?;
+        self.inflate()?;
+        self.read_buckets()?;
+        let mut histogram = Histogram::from_buckets(&self.buckets)?;
         let (count, sum, min, max) = exact;
         if histogram.count() != count || min > max {
             return None;
@@ -161,11 +174,74 @@ impl Decoder {
         histogram.set_exact(sum, min, max);
         Some(histogram)
     }
+
+    fn inflate(&mut self) -> Option<()> {
+        let (head, payload) = self.compressed.split_first_chunk::<8>()?;
+        let [cookie, length] = [&head[..4], &head[4..]].map(big_endian);
+        let is_expected = cookie == u64::from(COMPRESSED_COOKIE) && length == payload.len() as u64;
+        is_expected.then_some(())?;
+        self.inflate.reset(true);
+        let finish = FlushDecompress::Finish;
+        let inflated = self.inflate.decompress(payload, &mut self.plain, finish);
+        let ended = inflated.ok()?;
+        self.plain_length = self.inflate.total_out() as usize;
+        (ended == Status::StreamEnd).then_some(())
+    }
+
+    /// Reads HdrHistogram's V2 payload: counts as ZigZag LEB128 numbers, of which a negative one is a
+    /// number of empty buckets.
+    fn read_buckets(&mut self) -> Option<()> {
+        let (head, mut rest) = self.plain[..self.plain_length].split_first_chunk::<HEAD>()?;
+        // Cookie and length, no offset and the digits, lowest and highest value, ratio.
+        let expected = [
+            u64::from(PLAIN_COOKIE) << 32 | rest.len() as u64,
+            u64::from(DIGITS),
+            1,
+            MAX_VALUE,
+            1.0f64.to_bits(),
+        ];
+        head.chunks(8).map(big_endian).eq(expected).then_some(())?;
+        self.buckets.clear();
+        let mut index = 0u64;
+        while !rest.is_empty() {
+            let number = zig_zag(&mut rest)?;
+            if let Ok(count @ 1..) = u64::try_from(number) {
+                self.buckets.push((u16::try_from(index).ok()?, count));
+                index += 1;
+            } else {
+                index = index.checked_add(number.unsigned_abs().max(1))?;
+            }
+        }
+        Some(())
+    }
+}
+
+fn big_endian(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0, |n, byte| n << 8 | u64::from(*byte))
+}
+
+/// Takes a number of up to 64 bits. The ninth byte has 8 bits and no continuation flag.
+fn zig_zag(rest: &mut &[u8]) -> Option<i64> {
+    let mut bits = 0u64;
+    for shift in 0..9u32 {
+        let (byte, after) = rest.split_first()?;
+        *rest = after;
+        let is_last = shift == 8;
+        let seven = if is_last { *byte } else { byte & 0x7f };
+        bits |= u64::from(seven) << (7 * shift);
+        if is_last || byte & 0x80 == 0 {
+            break;
+        }
+    }
+    Some((bits >> 1) as i64 ^ -((bits & 1) as i64))
 }
 
 #[cfg(test)]
 mod tests {
-    use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+    use hdrhistogram::serialization::{
+        Deserializer,
+        interval_log::{IntervalLogIterator, LogEntry},
+    };
     use measure::label;
     use proptest::prelude::*;
 

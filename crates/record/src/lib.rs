@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod agreement;
+mod ahead;
 mod begin;
 mod change;
 mod chunk;

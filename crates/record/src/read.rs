@@ -172,7 +172,7 @@ pub(super) fn count_things<T: DeserializeOwned>(path: &Path) -> (usize, usize) {
 }
 
 pub(super) struct LineReader {
-    file: Option<Box<dyn BufRead>>,
+    file: Option<Box<dyn BufRead + Send>>,
     buffer: Vec<u8>,
 }
 
@@ -182,7 +182,7 @@ impl LineReader {
             file: Some(path)
                 .filter(|path| path.is_file())
                 .and_then(|path| File::open(path).ok())
-                .map(|file| Box::new(BufReader::new(file)) as Box<dyn BufRead>),
+                .map(|file| Box::new(BufReader::new(file)) as Box<dyn BufRead + Send>),
             buffer: Vec::new(),
         }
     }

@@ -2,8 +2,9 @@
 //! processes are merged.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, btree_map::Entry},
     fs, io,
+    ops::ControlFlow,
     path::{Path, PathBuf},
 };
 
@@ -17,7 +18,7 @@ use serde_json::Value;
 
 use super::{
     Event, EventKind, Frames, IntervalReader, IntervalRecord, LabelTotals, Manifest, NodeRow,
-    NodeSum, RecordError, RunEnd, RunState, Totals, Truncation, agreement, files,
+    NodeSum, RecordError, RunEnd, RunState, Totals, Truncation, agreement, ahead, files,
     front_end::FrontendLine,
     location, manifest, node,
     parts::{self, RunParts},
@@ -258,17 +259,15 @@ impl Run {
         labels.truncate(MOST_LABELS);
         let mut ids = self.add_labels(labels);
         let known = ids.len();
-        let mut reader = IntervalReader::open(dir);
         let (mut last_ns, mut due) = (0, 0);
         let mut contradicting = 0u64;
-        for mut frame in reader.by_ref() {
+        let is_broken = ahead::read(IntervalReader::open(dir), |mut frame| {
             if until_ns.is_some_and(|end| frame.span.to_ns > end) {
-                break;
+                return ControlFlow::Break(());
             }
             last_ns = frame.span.to_ns;
             due += frame.run.due;
-            let parts = std::mem::take(&mut frame.parts);
-            for ((label, phase), part) in parts {
+            for ((label, phase), part) in std::mem::take(&mut frame.parts) {
                 let own = match ids.get(&label) {
                     Some(own) => *own,
                     None if self.labels.len() < MOST_LABELS => {
@@ -278,13 +277,17 @@ impl Run {
                     }
                     None => label::OTHER,
                 };
-                frame.parts.entry((own, phase)).or_default().add(&part);
+                match frame.parts.entry((own, phase)) {
+                    Entry::Vacant(vacant) => _ = vacant.insert(part),
+                    Entry::Occupied(known) => known.into_mut().add(&part),
+                }
             }
             contradicting += u64::from(!agreement::holds(&frame, &self.labels));
             add(&frame);
             self.totals.add(&frame, &self.labels);
-        }
-        if let Some(cut) = Truncation::new(manifest, last_ns, reader.is_broken()) {
+            ControlFlow::Continue(())
+        });
+        if let Some(cut) = Truncation::new(manifest, last_ns, is_broken) {
             self.cut = Some(cut.earlier(self.cut));
         }
         let are_named = unreadable == 0 && ids.len() == known;
