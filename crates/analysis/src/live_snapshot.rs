@@ -1,6 +1,6 @@
 //! The newest interval of a running test: progress, rate, times and errors.
 
-use measure::{Interval, TimeSpan, label};
+use measure::{Interval, label};
 use record::{FirstError, LabelTotals, Model, Run};
 use serde::Serialize;
 
@@ -60,6 +60,8 @@ pub fn latest(run: &Run, interval: Option<&Interval>) -> LatestInterval {
     let mut kinds = kinds(run, interval);
     let kinds_omitted = kinds.len().saturating_sub(MOST_KINDS);
     kinds.truncate(MOST_KINDS);
+    let newest = run.totals.rows.newest(2);
+    let mut answered = figures::recent_rates(&newest, |all| all.ok + all.failed);
     let sampled = interval.map(|interval| LabelTotals {
         slot: interval.label(label::ALL),
         ..LabelTotals::default()
@@ -71,13 +73,7 @@ pub fn latest(run: &Run, interval: Option<&Interval>) -> LatestInterval {
         end_ns: run.manifest.load.known_end_ns().unwrap_or(0),
         phase: interval.and_then(|interval| phase(run, interval.phase as usize)),
         closed: run.manifest.load.model == Model::Closed,
-        answered_per_second: interval.map(|interval| {
-            let TimeSpan {
-                from_ns: from,
-                to_ns: to,
-            } = interval.span;
-            figures::per_second(counters.ok + counters.failed, to.saturating_sub(from))
-        }),
+        answered_per_second: answered.pop(),
         in_flight: interval.map_or(0, |interval| interval.run.in_flight.last),
         users: interval.map_or(0, |interval| interval.run.users.last),
         time: kind.name(),

@@ -1,11 +1,14 @@
 //! Points of a run's history, each with its intervals, from which columns are computed.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap, ops::Range};
 
 use measure::{TimeKind, TimeSpan, interval::Gauge};
 
 use record::{IntervalRow, LabelTotals, Run};
 
+use crate::figures;
+
+#[derive(Clone)]
 pub struct Moment {
     pub span: TimeSpan,
     pub all: LabelTotals,
@@ -35,7 +38,30 @@ pub fn collect(run: &Run) -> Vec<Moment> {
     history.all.points().map(moment).collect()
 }
 
+/// Returns the points from which rates and percentiles over time are computed.
+#[must_use]
+pub fn full<'a>(run: &Run, moments: &'a [Moment]) -> Vec<Cow<'a, Moment>> {
+    let spans: Vec<TimeSpan> = moments.iter().map(|moment| moment.span).collect();
+    let groups = figures::full_points(&spans, run.totals.history.all.width_ns());
+    let joined = |group: Range<usize>| match &moments[group] {
+        [alone] => Cow::Borrowed(alone),
+        several => Cow::Owned(Moment::joined(several)),
+    };
+    groups.into_iter().map(joined).collect()
+}
+
 impl Moment {
+    fn joined(moments: &[Moment]) -> Moment {
+        let mut joined = moments[0].clone();
+        for next in &moments[1..] {
+            joined.span = joined.span.merged(next.span);
+            joined.all.add(&next.all);
+            joined.iterations.add(&next.iterations);
+            joined.rows.extend(next.rows.iter().cloned());
+        }
+        joined
+    }
+
     pub fn length_ns(&self) -> u64 {
         (self.span.to_ns - self.span.from_ns).max(1)
     }

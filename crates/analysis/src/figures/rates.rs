@@ -1,6 +1,11 @@
 //! Computes the duration, shares and rates of a run.
 
-use record::{Run, RunState};
+use std::ops::Range;
+
+use measure::{TimeSpan, slot::Counters};
+use record::{IntervalRow, Run, RunState};
+
+const SECOND: u64 = 1_000_000_000;
 
 /// Returns `n` as a share of `of`. `None` if `of` is 0.
 #[must_use]
@@ -28,11 +33,70 @@ pub fn load_end_ns(run: &Run) -> u64 {
     }
 }
 
+/// Groups consecutive points so that none is shorter than half the width of a point, because a rate
+/// or percentile over a few milliseconds says nothing. A short point joins the previous group, or
+/// the next one if it is the first.
+#[must_use]
+pub fn full_points(spans: &[TimeSpan], width_ns: u64) -> Vec<Range<usize>> {
+    let is_short = |group: &Range<usize>| {
+        let spans = spans[group.clone()].iter();
+        let length_ns: u64 = spans.map(|span| span.length_ns()).sum();
+        length_ns < width_ns / 2
+    };
+    let mut groups: Vec<Range<usize>> = Vec::new();
+    for at in 0..spans.len() {
+        let point = at..at + 1;
+        match groups.last_mut() {
+            Some(last) if is_short(last) || is_short(&point) => last.end = point.end,
+            _ => groups.push(point),
+        }
+    }
+    groups
+}
+
+/// Returns the rates of the newest intervals, each over at least half a second.
+#[must_use]
+pub fn recent_rates(rows: &[IntervalRow], count: impl Fn(&Counters) -> u64) -> Vec<f64> {
+    let spans: Vec<TimeSpan> = rows.iter().map(|row| row.span).collect();
+    let rate = |group: Range<usize>| {
+        let rows = &rows[group];
+        let length_ns = rows.iter().map(|row| row.span.length_ns()).sum();
+        per_second(rows.iter().map(|row| count(&row.all)).sum(), length_ns)
+    };
+    full_points(&spans, SECOND).into_iter().map(rate).collect()
+}
+
 #[must_use]
 pub fn per_second(count: u64, elapsed_ns: u64) -> f64 {
     if elapsed_ns == 0 {
         0.0
     } else {
         count as f64 * 1e9 / elapsed_ns as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_points_join_a_neighbour() {
+        let groups = |lengths: &[u64]| {
+            let mut at = 0;
+            let spans: Vec<TimeSpan> = lengths
+                .iter()
+                .map(|length| {
+                    at += length;
+                    TimeSpan::new(at - length, at)
+                })
+                .collect();
+            full_points(&spans, 1_000)
+        };
+        assert!(groups(&[]).is_empty());
+        assert_eq!(groups(&[13]), [0..1]);
+        assert_eq!(groups(&[1_000, 1_000, 13]), [0..1, 1..3]);
+        assert_eq!(groups(&[13, 1_000, 1_000]), [0..2, 2..3]);
+        assert_eq!(groups(&[500, 1_000, 499]), [0..1, 1..3]);
+        assert_eq!(groups(&[200, 200, 200, 1_000]), [0..3, 3..4]);
     }
 }

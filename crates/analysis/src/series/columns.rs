@@ -1,6 +1,6 @@
 //! Columns with one figure per point. A percentile among timed-out requests is their time limit.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use measure::{NoAnswer, OutcomeClass, TimeKind};
 use serde::Serialize;
@@ -88,7 +88,7 @@ impl TimeColumns {
     }
 }
 
-pub fn build(moments: &[Moment]) -> Columns {
+pub fn build(moments: &[Cow<Moment>]) -> Columns {
     let workers = moments
         .iter()
         .flat_map(|moment| &moment.rows)

@@ -1,6 +1,6 @@
 //! Heat map of latency over time, with ten rows for each factor of ten.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use measure::TimeKind;
 use serde::Serialize;
@@ -21,9 +21,9 @@ pub struct Heat {
     pub columns: Vec<Vec<u64>>,
 }
 
-pub fn build(moments: &[Moment], time: TimeKind) -> Heat {
+pub fn build(moments: &[Cow<Moment>], time: TimeKind) -> Heat {
     let every = moments.len().div_ceil(COLUMNS).max(1);
-    let column = |moments: &[Moment]| {
+    let column = |moments: &[Cow<Moment>]| {
         let mut rows = BTreeMap::new();
         for moment in moments {
             GRID.count(moment.part(time), time, &mut rows);

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use measure::{Label, TimeKind, label};
+use measure::{Label, TimeKind, TimeSpan, label};
 use serde::Serialize;
 
-use record::{LabelTotals, Run};
+use record::{LabelTotals, Run, history::Point};
 
 use super::shape::Grid;
 use crate::{
-    figures::{Figure, Sampled},
+    figures::{self, Figure, Sampled},
     summary::Summary,
 };
 
@@ -92,13 +92,20 @@ fn label_series(run: &Run, label: &Label, time: Option<TimeKind>) -> Option<Labe
         phases: phases(run, label, time),
         ..LabelSeries::default()
     };
-    for (_, point) in run.totals.history.labels.get(&label.id)?.points() {
-        label_series.from_ns.push(point.span.from_ns);
-        label_series.to_ns.push(point.span.to_ns);
-        let counters = &point.part.slot.counters;
+    let curve = run.totals.history.labels.get(&label.id)?;
+    let points: Vec<Point> = curve.points().map(|(_, point)| point).collect();
+    let spans: Vec<TimeSpan> = points.iter().map(|point| point.span).collect();
+    for group in figures::full_points(&spans, curve.width_ns()) {
+        let mut part = LabelTotals::default();
+        points[group.clone()]
+            .iter()
+            .for_each(|point| part.add(&point.part));
+        label_series.from_ns.push(spans[group.start].from_ns);
+        label_series.to_ns.push(spans[group.end - 1].to_ns);
+        let counters = &part.slot.counters;
         label_series.count.push(counters.ended());
         label_series.errors.push(counters.errors());
-        let sampled = time.map(|kind| Sampled::from_totals(&point.part, kind));
+        let sampled = time.map(|kind| Sampled::from_totals(&part, kind));
         let known = |q| {
             let figure: Figure = sampled.as_ref()?.quantile(q)?;
             figure.ns.or(figure.at_least_ns)

@@ -20,6 +20,7 @@ pub use shape::Grid;
 use record::Run;
 
 use crate::{
+    moments,
     summary::Summary,
     verdict::timeline::{self, Timeline},
 };
@@ -49,14 +50,15 @@ pub fn build(run: &Run, summary: &Summary) -> Series {
 
 pub(crate) fn with(run: &Run, summary: &Summary, timeline: &Timeline) -> Series {
     let headline = summary.headline();
-    let server = server::panels(run, &timeline.moments);
-    let mut points = columns::build(&timeline.moments);
+    let moments = moments::full(run, &timeline.moments);
+    let server = server::panels(run, &moments);
+    let mut points = columns::build(&moments);
     lost_nodes::add(&mut points, run);
     Series {
         schema: SCHEMA,
         width_ns: run.totals.history.all.width_ns(),
         points,
-        heat: heat::build(&timeline.moments, headline),
+        heat: heat::build(&moments, headline),
         distribution: shape::distributions(run, headline),
         labels: label_series::build(run, summary),
         criteria_timeline: timeline.criteria.clone(),

@@ -1,5 +1,7 @@
 //! Server metrics point by point. Gaps are not filled.
 
+use std::borrow::Cow;
+
 use measure::TimeSpan;
 use plan::criteria::{Metric, parse_criterion};
 use serde::Serialize;
@@ -80,7 +82,7 @@ fn is_same(one: f64, other: f64) -> bool {
 }
 
 /// Returns panels of all metrics. Keeps empty panels, because live pages refer to panels by index.
-pub fn panels(run: &Run, moments: &[Moment]) -> Vec<Panel> {
+pub fn panels(run: &Run, moments: &[Cow<Moment>]) -> Vec<Panel> {
     let all = run.server.series.iter();
     all.map(|series| Panel {
         name: series.name(),

@@ -1,6 +1,6 @@
 //! Evaluates each criterion at each point separately, for display only.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use measure::{TimeSpan, label};
 use plan::criteria::{Metric, parse_criterion};
@@ -18,6 +18,8 @@ pub struct Timeline {
     pub moments: Vec<Moment>,
     /// Result of each criterion at each point. `None` if the point cannot be judged.
     pub criteria: Vec<Vec<Option<bool>>>,
+    /// Start of each of these points. They are at least half as long as a usual point.
+    starts_ns: Vec<u64>,
 }
 
 #[must_use]
@@ -26,9 +28,12 @@ pub fn build(run: &Run) -> Timeline {
     let texts = run.manifest.criteria.iter();
     let steady = steady::detect(run, &moments);
     let within = steady::window_of(steady.as_ref()).ok();
-    let criteria = texts.map(|text| line(run, &moments, within, text));
+    let full = moments::full(run, &moments);
+    let criteria = texts.map(|text| line(run, &full, within, text)).collect();
+    let starts_ns = full.iter().map(|moment| moment.span.from_ns).collect();
     Timeline {
-        criteria: criteria.collect(),
+        criteria,
+        starts_ns,
         steady,
         moments,
     }
@@ -37,20 +42,25 @@ pub fn build(run: &Run) -> Timeline {
 impl Timeline {
     pub fn first_violations(&self) -> impl Iterator<Item = Option<u64>> + '_ {
         self.criteria.iter().map(|line| {
-            let held = line.iter().zip(&self.moments);
-            let mut violated = held.filter(|(held, _)| **held == Some(false));
-            violated.next().map(|(_, moment)| moment.span.from_ns)
+            let mut held = line.iter().zip(&self.starts_ns);
+            let violated = held.find(|(held, _)| **held == Some(false));
+            violated.map(|(_, start_ns)| *start_ns)
         })
     }
 }
 
-fn line(run: &Run, moments: &[Moment], steady: Option<TimeSpan>, text: &str) -> Vec<Option<bool>> {
+fn line(
+    run: &Run,
+    moments: &[Cow<Moment>],
+    steady: Option<TimeSpan>,
+    text: &str,
+) -> Vec<Option<bool>> {
     let Ok(mut criterion) = parse_criterion(text) else {
         return vec![None; moments.len()];
     };
     // Evaluate only points within the run's steady state, because a single point has none.
     let left_out = ExcludedSpans::new(run, |_| true);
-    let is_asked = |moment: &Moment| {
+    let is_asked = |moment: &Cow<Moment>| {
         !left_out.has(moment.span) && (!criterion.steady || lies_in(moment, steady))
     };
     let asked: Vec<bool> = moments.iter().map(is_asked).collect();

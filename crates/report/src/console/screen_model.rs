@@ -4,6 +4,7 @@ use crate::nodes;
 use measure::{
     Interval, Label, LabelId, TimeKind, TimeSpan,
     label::{self, Role},
+    slot::Counters,
 };
 
 use record::{LabelTotals, Run};
@@ -103,10 +104,7 @@ impl ScreenModel {
         self.causes = causes(all);
         let now = &interval.run;
         self.in_flight_now = (now.in_flight.last, now.users.last);
-        let past = rows.newest(PAST).into_iter();
-        self.rates = past
-            .map(|row| per_second(row.all.ended(), row.span))
-            .collect();
+        self.rates = figures::recent_rates(&rows.newest(PAST), Counters::ended);
         let work = now.cpu_ns.iter().zip(&now.spin_ns);
         let work =
             work.map(|(cpu, spin)| per_second(cpu.saturating_sub(*spin), interval.span) / 1e9);

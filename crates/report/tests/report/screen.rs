@@ -53,7 +53,7 @@ fn in_eighty_columns() {
 shop.yml → http://shop.example.test:8080 · open, 10/s even for 2 s, then 20/s e…
 3 s of 3 s          █████████████████████████████████████████░░░░  peak (2 of 2)
 Arrivals   40 planned · 34 due · 34 started · 0 users running
-Requests   68 sent · 1 in flight · 40.0/s  ▅▅▅█
+Requests   68 sent · 1 in flight · 40.0/s  ▅▅█
 Response   now  p50 1.38 ms     p95 2.05 ms     p99 ≥ 100 ms    max ≥ 100 ms
            run  p50 1.38 ms     p95 2.05 ms?    p99 ≥ 100 ms?   max ≥ 100 ms
 Errors     4 (5.88 %): 2 × no answer in time · 2 × status 500
@@ -73,7 +73,7 @@ fn in_a_hundred_and_twenty_columns() {
 shop.yml → http://shop.example.test:8080 · open, 10/s even for 2 s, then 20/s even for 1 s
 3 s of 3 s          █████████████████████████████████████████████████████████████████████████████░░░░░░░░  peak (2 of 2)
 Arrivals   40 planned · 34 due · 34 started · 0 users running
-Requests   68 sent · 1 in flight · 40.0/s  ▅▅▅█
+Requests   68 sent · 1 in flight · 40.0/s  ▅▅█
 Response   now  p50 1.38 ms     p95 2.05 ms     p99 ≥ 100 ms    max ≥ 100 ms
            run  p50 1.38 ms     p95 2.05 ms?    p99 ≥ 100 ms?   max ≥ 100 ms
 Errors     4 (5.88 %): 2 × no answer in time · 2 × status 500
