@@ -14,6 +14,7 @@ help:
 	@echo 'make python     the Python package and Locust, in .venv'
 	@echo 'make wheel      the Python package as a wheel, in dist/'
 	@echo 'make dist       the release archive (binary, completions, man pages, documents, licences), in dist/'
+	@echo 'make wheel-dist the wheel for distributions with glibc 2.17 or later, in dist/'
 	@echo 'make web        the report page, at web/dist/report.html'
 	@echo 'make docs       the documentation as a site, at target/site/index.html'
 	@echo 'make demo       a target, a test and its report, in under a minute'
@@ -58,10 +59,25 @@ $(VENV)/ray-ready: pyproject.toml $(VENV)/ready
 wheel: $(VENV)/ready web/dist/report.html
 	$(PY) -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
 
+# What others get runs on every distribution with glibc 2.17 (2014) or later: zig links it against
+# that version. LuaJIT unwinds its stack itself, because zig's libraries lack GCC's unwinder.
+GLIBC := 2.17
+DIST_TARGET := $(shell uname -m)-unknown-linux-gnu
+ZIG_BUILD = PATH=$(CURDIR)/$(VENV)/bin:$$PATH TARGET_FLAGS=-DLUAJIT_NO_UNWIND \
+	cargo zigbuild --profile dist --locked --target $(DIST_TARGET).$(GLIBC)
+
+$(VENV)/zig-ready: $(VENV)/ready
+	$(PY) -m pip install --quiet --disable-pip-version-check 'cargo-zigbuild>=0.24,<0.25' 'ziglang>=0.17,<0.18'
+	touch $@
+
 # The release archive.
-dist: web/dist/report.html
-	cargo build --profile dist --locked -p loadline
-	python3 packaging/dist.py target/dist/loadline
+dist: web/dist/report.html $(VENV)/zig-ready
+	$(ZIG_BUILD) -p loadline
+	python3 packaging/dist.py target/$(DIST_TARGET)/dist/loadline --glibc $(GLIBC)
+
+wheel-dist: web/dist/report.html $(VENV)/zig-ready
+	$(ZIG_BUILD) -p loadline -p loadline-python
+	LOADLINE_WHEEL_PREBUILT=target/$(DIST_TARGET)/dist LOADLINE_WHEEL_GLIBC=$(GLIBC) $(MAKE) wheel
 
 # The report page in one file, which is embedded in the binary.
 web: web/dist/report.html
@@ -221,4 +237,4 @@ clean:
 	cargo clean
 	rm -rf $(VENV) $(TESTS) web/node_modules web/dist web/test-results
 
-.PHONY: help build python wheel dist web docs demo test test-long tests-build tests-cargo test-rust test-commands test-cases wheel-under-test dev bench bench-wrk bench-tls bench-artillery bench-locust bench-mqtt bench-report bench-sampling bench-cluster bench-stop bench-saturation clean
+.PHONY: help build python wheel dist wheel-dist web docs demo test test-long tests-build tests-cargo test-rust test-commands test-cases wheel-under-test dev bench bench-wrk bench-tls bench-artillery bench-locust bench-mqtt bench-report bench-sampling bench-cluster bench-stop bench-saturation clean

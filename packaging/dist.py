@@ -95,14 +95,28 @@ def third_parties() -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def needed_glibc(binary: Path) -> str:
+    """Returns the latest version of glibc among the binary's symbols."""
+    symbols = subprocess.run(["readelf", "--version-info", "--wide", binary], check=True, capture_output=True, text=True).stdout
+    return max(re.findall(r"Name: GLIBC_([\d.]+)", symbols), key=numbers, default="0")
+
+
+def numbers(version: str) -> list[int]:
+    return [int(number) for number in version.split(".")]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("binary", type=Path)
     parser.add_argument("--out", type=Path, default=ROOT / "dist")
+    parser.add_argument("--glibc", help="refuse a binary that needs a later version of glibc")
     asked = parser.parse_args()
     binary = asked.binary.resolve()
     if not binary.is_file():
         sys.exit(f"{asked.binary} is not a file: `make dist` builds it")
+
+    if asked.glibc and numbers(needed := needed_glibc(binary)) > numbers(asked.glibc):
+        sys.exit(f"{asked.binary} needs glibc {needed}, later than {asked.glibc}")
 
     def said(*words: str) -> str:
         return subprocess.run([binary, *words], check=True, capture_output=True, text=True).stdout

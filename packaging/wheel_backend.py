@@ -3,11 +3,13 @@
 The binary and the module come out of one cargo build. Settings, from the environment:
   LOADLINE_WHEEL_PROFILE   the cargo profile, `dist` by default
   LOADLINE_WHEEL_PREBUILT  a folder that holds both files already; then cargo is not called
+  LOADLINE_WHEEL_GLIBC     the glibc version both files were linked against, this machine's by default
 """
 
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -15,6 +17,7 @@ import tempfile
 import tomllib
 from pathlib import Path
 
+import dist
 from packaging.tags import platform_tags
 from pyproject_metadata import StandardMetadata
 from wheel._commands.pack import pack
@@ -39,8 +42,9 @@ def build_wheel(wheel_directory: str, config_settings: dict | None = None, metad
         (info / "licenses").mkdir(parents=True)
         for licence in sorted(ROOT.glob("LICENSE-*")):
             shutil.copy(licence, info / "licenses")
+        (info / "licenses/THIRD-PARTY.md").write_text(dist.third_parties())
         (info / "METADATA").write_bytes(bytes(metadata.as_rfc822()))
-        tag = f"cp311-abi3-{next(iter(platform_tags()))}"
+        tag = f"cp311-abi3-{platform_tag()}"
         (info / "WHEEL").write_text(f"Wheel-Version: 1.0\nGenerator: loadline\nRoot-Is-Purelib: false\nTag: {tag}\n")
         pack(str(tree), str(Path(wheel_directory).resolve()), None)
     wheel = Path(wheel_directory) / f"{name}-{tag}.whl"
@@ -48,6 +52,11 @@ def build_wheel(wheel_directory: str, config_settings: dict | None = None, metad
         refuse_over(built / "loadline", BINARY_LIMIT)
         refuse_over(wheel, WHEEL_LIMIT)
     return wheel.name
+
+
+def platform_tag() -> str:
+    glibc = os.environ.get("LOADLINE_WHEEL_GLIBC")
+    return f"manylinux_{glibc.replace('.', '_')}_{platform.machine()}" if glibc else next(iter(platform_tags()))
 
 
 def cargo_build(profile: str) -> Path:

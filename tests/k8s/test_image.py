@@ -66,6 +66,8 @@ def test_wheel_installs_next_to_ray(tmp_path):
     for program in ("loadline", "ray"):
         shown = subprocess.run([binaries / program, "--version"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
         assert shown.returncode == 0, shown.stderr
+    demo = subprocess.run([binaries / "loadline", "demo"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert demo.returncode == 0, demo.stdout + demo.stderr
     refused = subprocess.run(
         [binaries / "loadline", "run", "http://127.0.0.1:9", "--on", "ray", "--nodes", "2", "--address", "127.0.0.1:1"],
         cwd=tmp_path,
