@@ -64,7 +64,7 @@ wheel: $(VENV)/ready web/dist/report.html
 GLIBC := 2.17
 DIST_TARGET := $(shell uname -m)-unknown-linux-gnu
 ZIG_BUILD = PATH=$(CURDIR)/$(VENV)/bin:$$PATH TARGET_FLAGS=-DLUAJIT_NO_UNWIND \
-	cargo zigbuild --profile dist --locked --target $(DIST_TARGET).$(GLIBC)
+	cargo zigbuild --profile dist --locked --target $(DIST_TARGET).$(GLIBC) -p loadline -p loadline-python
 
 $(VENV)/zig-ready: $(VENV)/ready
 	$(PY) -m pip install --quiet --disable-pip-version-check 'cargo-zigbuild>=0.24,<0.25' 'ziglang>=0.17,<0.18'
@@ -72,11 +72,11 @@ $(VENV)/zig-ready: $(VENV)/ready
 
 # The release archive.
 dist: web/dist/report.html $(VENV)/zig-ready
-	$(ZIG_BUILD) -p loadline
+	$(ZIG_BUILD)
 	python3 packaging/dist.py target/$(DIST_TARGET)/dist/loadline --glibc $(GLIBC)
 
 wheel-dist: web/dist/report.html $(VENV)/zig-ready
-	$(ZIG_BUILD) -p loadline -p loadline-python
+	$(ZIG_BUILD)
 	LOADLINE_WHEEL_PREBUILT=target/$(DIST_TARGET)/dist LOADLINE_WHEEL_GLIBC=$(GLIBC) $(MAKE) wheel
 
 # The report page in one file, which is embedded in the binary.
