@@ -8,8 +8,9 @@ use std::{
 
 use super::{IntervalReader, IntervalRecord};
 
-/// Intervals that are decoded before they are needed.
-const AHEAD: usize = 16;
+/// Intervals per message, because waking the other thread for each one takes as long as adding it.
+const BATCH: usize = 16;
+const BATCHES: usize = 4;
 
 /// Passes all intervals to `take`, until it stops. Returns whether the record was read to its end
 /// and contains unreadable data.
@@ -19,14 +20,18 @@ pub(super) fn read(
 ) -> bool {
     let shared = Mutex::new(&mut reader);
     let flow = thread::scope(|scope| {
-        let (sender, receiver) = mpsc::sync_channel(AHEAD);
+        let (sender, receiver) = mpsc::sync_channel(BATCHES);
         let reader = &shared;
-        let decode = move || {
+        let decode = move || -> Option<()> {
             let mut reader = reader.lock().ok()?;
-            reader.try_for_each(|frame| sender.send(frame).ok())
+            let batches = std::iter::from_fn(|| {
+                let batch: Vec<_> = reader.by_ref().take(BATCH).collect();
+                Some(batch).filter(|batch| !batch.is_empty())
+            });
+            batches.map(|batch| sender.send(batch).ok()).collect()
         };
         match thread::Builder::new().spawn_scoped(scope, decode) {
-            Ok(_) => receiver.into_iter().try_for_each(&mut take),
+            Ok(_) => receiver.into_iter().flatten().try_for_each(&mut take),
             // Without another thread, decode and add in turns.
             Err(_) => match shared.lock() {
                 Ok(mut reader) => reader.try_for_each(&mut take),
