@@ -1,6 +1,6 @@
 //! `-H 'Name: value'`: headers for all requests that do not set them.
 
-use plan::{Plan, Request, Step, Template};
+use plan::{Plan, Request, Template};
 
 const LENGTHS: [&str; 2] = ["content-length", "transfer-encoding"];
 const ONCE: [&str; 5] = [
@@ -55,24 +55,9 @@ pub fn add(plan: &mut Plan, texts: &[String]) -> Result<(), String> {
     }
     let around = plan.setup.iter_mut().chain(&mut plan.teardown);
     for scenario in plan.work.scenarios_mut().iter_mut().chain(around) {
-        steps(&mut scenario.steps, &headers);
+        scenario.change_requests(|request| set(request, &headers));
     }
     Ok(())
-}
-
-fn steps(all: &mut [Step], headers: &[(String, String)]) {
-    for step in all {
-        match step {
-            Step::Request(request) => set(request, headers),
-            Step::Loop(inner) => steps(&mut inner.steps, headers),
-            Step::Parallel(inner) => steps(&mut inner.steps, headers),
-            Step::Block(inner) => steps(&mut inner.steps, headers),
-            Step::Choose(branches) => branches
-                .iter_mut()
-                .for_each(|branch| steps(&mut branch.steps, headers)),
-            Step::Think(_) | Step::Log(_) | Step::Exit(_) => {}
-        }
-    }
 }
 
 fn set(request: &mut Request, headers: &[(String, String)]) {

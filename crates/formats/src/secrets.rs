@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use plan::{
-    Plan, Step, Template, Variable,
+    Plan, Request, Scenario, Step, Template, Variable,
     scenario::{Capture, CaptureSource, Loop, Over, PartContent, RequestBody},
     secret::MIN_LENGTH,
     template::Piece,
@@ -54,7 +54,7 @@ pub fn collect(plan: &mut Plan, known: KnownSecrets<'_>) {
         .chain(&plan.setup)
         .chain(&plan.teardown)
     {
-        secrets.steps(&scenario.steps);
+        secrets.scenario(scenario);
     }
     for (name, variable) in &plan.variables {
         let flows = secrets.variables.contains(name);
@@ -83,56 +83,50 @@ impl Secrets {
         plan::is_secret_name(name) || self.named.contains(&name.to_lowercase())
     }
 
-    fn steps(&mut self, steps: &[Step]) {
-        for step in steps {
-            match step {
-                Step::Loop(inner) => {
-                    self.steps(&inner.steps);
-                    self.elements(inner);
-                }
-                Step::Parallel(inner) => self.steps(&inner.steps),
-                Step::Block(inner) => self.steps(&inner.steps),
-                Step::Choose(branches) => {
-                    branches.iter().for_each(|branch| self.steps(&branch.steps))
-                }
-                Step::Request(request) => {
-                    for (name, value) in request.headers.iter().chain(&request.cookies) {
-                        self.template(name, value, false);
-                    }
-                    for (_, value) in &request.cookies {
-                        self.template("cookie", value, true);
-                    }
-                    if let Some((_, password)) = &request.basic_auth {
-                        self.template("password", password, true);
-                    }
-                    for (name, value) in request.query.iter().flatten() {
-                        self.named(name, value);
-                    }
-                    self.url(request.url_text.expose());
-                    for capture in &request.captures {
-                        self.capture(capture);
-                    }
-                    match &request.body {
-                        RequestBody::Json(template) => self.template("", template, false),
-                        RequestBody::Form(pairs) => pairs
-                            .iter()
-                            .for_each(|(name, value)| self.named(name, value)),
-                        RequestBody::Multipart(parts) => {
-                            for part in parts {
-                                match &part.content {
-                                    PartContent::Text(template)
-                                    | PartContent::Named { path: template, .. } => {
-                                        self.template(&part.name, template, false);
-                                    }
-                                    PartContent::File { .. } => {}
-                                }
-                            }
-                        }
-                        RequestBody::None | RequestBody::Text(_) => {}
-                    }
-                }
-                Step::Think(_) | Step::Log(_) | Step::Exit(_) => {}
+    fn scenario(&mut self, scenario: &Scenario) {
+        scenario
+            .requests()
+            .for_each(|request| self.request(request));
+        for step in scenario.all_steps() {
+            if let Step::Loop(inner) = step {
+                self.elements(inner);
             }
+        }
+    }
+
+    fn request(&mut self, request: &Request) {
+        for (name, value) in request.headers.iter().chain(&request.cookies) {
+            self.template(name, value, false);
+        }
+        for (_, value) in &request.cookies {
+            self.template("cookie", value, true);
+        }
+        if let Some((_, password)) = &request.basic_auth {
+            self.template("password", password, true);
+        }
+        for (name, value) in request.query.iter().flatten() {
+            self.named(name, value);
+        }
+        self.url(request.url_text.expose());
+        for capture in &request.captures {
+            self.capture(capture);
+        }
+        match &request.body {
+            RequestBody::Json(template) => self.template("", template, false),
+            RequestBody::Form(pairs) => pairs
+                .iter()
+                .for_each(|(name, value)| self.named(name, value)),
+            RequestBody::Multipart(parts) => {
+                for part in parts {
+                    match &part.content {
+                        PartContent::Text(template) | PartContent::Named { path: template, .. } => {
+                            self.template(&part.name, template, false);
+                        }
+                        PartContent::File { .. } => {}
+                    }
+                }
+            }
+            RequestBody::None | RequestBody::Text(_) => {}
         }
     }
 

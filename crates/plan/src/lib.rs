@@ -162,9 +162,11 @@ impl Plan {
     /// Whether any step under load has an extension.
     #[must_use]
     pub fn has_extensions(&self) -> bool {
-        self.scenarios()
-            .iter()
-            .any(|scenario| extended(&scenario.steps))
+        self.scenarios().iter().any(|scenario| {
+            scenario
+                .requests()
+                .any(|request| request.extension.is_some())
+        })
     }
 
     /// Creates a plan with defaults for all other fields.
@@ -224,17 +226,6 @@ pub enum Probing {
     UntilDecided,
     /// As soon as one criterion clearly fails.
     UntilPlain,
-}
-
-fn extended(steps: &[Step]) -> bool {
-    steps.iter().any(|step| match step {
-        Step::Request(request) => request.extension.is_some(),
-        Step::Loop(inner) => extended(&inner.steps),
-        Step::Parallel(inner) => extended(&inner.steps),
-        Step::Block(inner) => extended(&inner.steps),
-        Step::Choose(branches) => branches.iter().any(|branch| extended(&branch.steps)),
-        Step::Think(_) | Step::Log(_) | Step::Exit(_) => false,
-    })
 }
 
 /// Name of a plan reader. Front ends define additional names.

@@ -26,6 +26,40 @@ impl Scenario {
     pub fn render(&self, index: usize) -> String {
         self.name.clone().unwrap_or_else(|| index.to_string())
     }
+
+    /// Returns the steps and all steps within them, in the order of the file.
+    pub fn all_steps(&self) -> impl Iterator<Item = &Step> {
+        let mut waiting: Vec<&Step> = self.steps.iter().rev().collect();
+        std::iter::from_fn(move || {
+            let step = waiting.pop()?;
+            let first = waiting.len();
+            waiting.extend(step.children());
+            waiting[first..].reverse();
+            Some(step)
+        })
+    }
+
+    /// Returns all requests, in the order of the file.
+    pub fn requests(&self) -> impl Iterator<Item = &Request> {
+        self.all_steps().filter_map(|step| match step {
+            Step::Request(request) => Some(request.as_ref()),
+            _ => None,
+        })
+    }
+
+    /// Changes all requests, in the order of the file.
+    pub fn change_requests(&mut self, mut change: impl FnMut(&mut Request)) {
+        let mut waiting: Vec<&mut Step> = self.steps.iter_mut().rev().collect();
+        while let Some(step) = waiting.pop() {
+            if let Step::Request(request) = step {
+                change(request);
+                continue;
+            }
+            let first = waiting.len();
+            waiting.extend(step.children_mut());
+            waiting[first..].reverse();
+        }
+    }
 }
 
 /// An action of a virtual user.
@@ -48,6 +82,34 @@ pub enum Step {
     Block(Block),
     /// One of several branches, drawn by weight.
     Choose(Vec<Branch>),
+}
+
+impl Step {
+    /// Returns the steps directly within this step, in the order of the file.
+    pub fn children(&self) -> impl Iterator<Item = &Step> {
+        let (steps, branches): (&[Step], &[Branch]) = match self {
+            Step::Loop(inner) => (&inner.steps, &[]),
+            Step::Parallel(inner) => (&inner.steps, &[]),
+            Step::Block(inner) => (&inner.steps, &[]),
+            Step::Choose(branches) => (&[], branches),
+            Step::Request(_) | Step::Think(_) | Step::Log(_) | Step::Exit(_) => (&[], &[]),
+        };
+        let of_branches = branches.iter().flat_map(|branch| &branch.steps);
+        steps.iter().chain(of_branches)
+    }
+
+    /// Like [`Step::children`], to change them.
+    pub fn children_mut(&mut self) -> impl Iterator<Item = &mut Step> {
+        let (steps, branches): (&mut [Step], &mut [Branch]) = match self {
+            Step::Loop(inner) => (&mut inner.steps, &mut []),
+            Step::Parallel(inner) => (&mut inner.steps, &mut []),
+            Step::Block(inner) => (&mut inner.steps, &mut []),
+            Step::Choose(branches) => (&mut [], branches),
+            Step::Request(_) | Step::Think(_) | Step::Log(_) | Step::Exit(_) => (&mut [], &mut []),
+        };
+        let of_branches = branches.iter_mut().flat_map(|branch| &mut branch.steps);
+        steps.iter_mut().chain(of_branches)
+    }
 }
 
 /// Steps with a common condition or name.
@@ -486,5 +548,44 @@ mod tests {
         assert_eq!(of(json!(-5)), range(0, Some(0)));
         assert_eq!(of(json!("many")), range(0, Some(0)));
         assert_eq!(LoopRange::from_value(None), range(0, Some(0)));
+    }
+
+    fn request(name: &str) -> Step {
+        let url = Template::parse_text(name).unwrap();
+        Step::Request(Box::new(Request::new("GET", url, name)))
+    }
+
+    #[test]
+    fn requests_are_found_and_changed_in_the_order_of_the_file() {
+        let group = |steps| {
+            Step::Block(Block {
+                by: BlockKind::Group("group".into()),
+                steps,
+            })
+        };
+        let branch = |steps| Branch { weight: 1, steps };
+        let choice = Step::Choose(vec![
+            branch(vec![request("/2"), group(vec![request("/3")])]),
+            branch(vec![request("/4")]),
+        ]);
+        let mut scenario = Scenario {
+            name: None,
+            weight: 1,
+            volume: None,
+            steps: vec![
+                request("/1"),
+                group(vec![choice, request("/5")]),
+                request("/6"),
+            ],
+        };
+        let found: Vec<&str> = scenario.requests().map(|one| one.label.as_str()).collect();
+        assert_eq!(found, ["/1", "/2", "/3", "/4", "/5", "/6"]);
+        let mut changed = Vec::new();
+        scenario.change_requests(|request| {
+            changed.push(request.label.clone());
+            request.label = "changed".into();
+        });
+        assert_eq!(changed, ["/1", "/2", "/3", "/4", "/5", "/6"]);
+        assert!(scenario.requests().all(|one| one.label == "changed"));
     }
 }

@@ -6,7 +6,6 @@
 use plan::{
     At, Plan, Problem, Request, Variable, Work,
     rng::{Purpose, Rng},
-    scenario::Step,
 };
 use query::Scope;
 use serde_json::Value;
@@ -184,25 +183,12 @@ fn written(plan: &Plan) -> Vec<(String, Option<At>)> {
     let scenarios = plan.scenarios().iter();
     let scenarios = scenarios.chain(&plan.setup).chain(&plan.teardown);
     for scenario in scenarios {
-        visit(&scenario.steps, &mut |request| {
+        for request in scenario.requests() {
             let found = hosts_of(request, plan);
             hosts.extend(found.into_iter().map(|host| (host, request.at.clone())));
-        });
-    }
-    hosts
-}
-
-fn visit(steps: &[Step], see: &mut impl FnMut(&Request)) {
-    for step in steps {
-        match step {
-            Step::Request(request) => see(request),
-            Step::Loop(inner) => visit(&inner.steps, see),
-            Step::Parallel(inner) => visit(&inner.steps, see),
-            Step::Block(inner) => visit(&inner.steps, see),
-            Step::Choose(branches) => branches.iter().for_each(|branch| visit(&branch.steps, see)),
-            Step::Think(_) | Step::Log(_) | Step::Exit(_) => {}
         }
     }
+    hosts
 }
 
 fn hosts_of(request: &Request, plan: &Plan) -> Vec<String> {
@@ -281,7 +267,7 @@ impl Scope for Written<'_> {
 
 #[cfg(test)]
 mod tests {
-    use plan::{Format, Load, Scenario, Template};
+    use plan::{Format, Load, Scenario, Step, Template};
     use serde_json::json;
 
     use super::*;

@@ -1,7 +1,7 @@
 //! Translates `config.http`, `config.tls`, `config.defaults` and `config.target`.
 
 use plan::{
-    CookiePrefixes, CookieRules, Http, PoolPolicy, Scenario, Step, Template,
+    CookiePrefixes, CookieRules, Http, PoolPolicy, Scenario, Template,
     scenario::Jitter,
     units::{MILLISECOND, SECOND},
 };
@@ -213,7 +213,7 @@ impl Translator<'_> {
     ) -> String {
         let text = config.get("target").map(Node::text).unwrap_or_default();
         let mark = config.get("target").map_or(config.mark, |node| node.mark);
-        if scenarios.any(|scenario| needs_target(&scenario.steps)) {
+        if scenarios.any(needs_target) {
             self.check_target(&text, mark);
         }
         text
@@ -243,15 +243,9 @@ impl Translator<'_> {
     }
 }
 
-fn needs_target(steps: &[Step]) -> bool {
-    steps.iter().any(|step| match step {
-        Step::Request(request) => !request.url_text.expose().starts_with("http"),
-        Step::Loop(inner) => needs_target(&inner.steps),
-        Step::Parallel(inner) => needs_target(&inner.steps),
-        Step::Block(inner) => needs_target(&inner.steps),
-        Step::Choose(branches) => branches.iter().any(|branch| needs_target(&branch.steps)),
-        Step::Think(_) | Step::Log(_) | Step::Exit(_) => false,
-    })
+fn needs_target(scenario: &Scenario) -> bool {
+    let mut requests = scenario.requests();
+    requests.any(|request| !request.url_text.expose().starts_with("http"))
 }
 
 pub(super) fn cookie_rules() -> CookieRules {
