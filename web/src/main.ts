@@ -2,6 +2,7 @@
 
 import "./charts/crisp";
 import "uplot/dist/uPlot.min.css";
+import "./style/frame.css";
 import "./style/base.css";
 import "./style/head.css";
 import "./style/live.css";

@@ -22,4 +22,4 @@ mod summarise;
 pub mod summary;
 pub mod verdict;
 
-pub use summarise::summarise;
+pub use summarise::{brief, summarise};

@@ -16,7 +16,19 @@ pub fn summarise(run: &Run) -> Summary {
 pub(crate) fn with(run: &Run, timeline: &Timeline) -> Summary {
     let mut summary = summary::summary(run, timeline);
     conclude(&mut summary);
+    let about = run.manifest.about.as_ref();
+    brief(
+        &mut summary,
+        about.and_then(|about| about.objective.as_deref()),
+    );
     summary
+}
+
+/// Adds what a reader needs first. Uses the conclusions.
+pub fn brief(summary: &mut Summary, objective: Option<&str>) {
+    summary.verdict.question = conclusions::question(summary, objective);
+    summary.verdict.certainty = conclusions::certainty(summary);
+    summary.verdict.advice = conclusions::advice(summary);
 }
 
 fn conclude(summary: &mut Summary) {

@@ -1,14 +1,21 @@
 //! Reads the folder of a campaign and creates the campaign's report.
 
-use std::path::Path;
+use std::{fs, path::Path};
 
 use analysis::page::Page;
 use decisions::campaign::{self, Campaign, FinishedStage, Identity, StageOutcome};
+use plan::report_content::{ReportContent, Section, SectionPlace};
 use record::Run;
 use report::{campaign::RunSpan, derived};
 use session::SharedMessageSink;
 
-use crate::ledger::{CampaignHead, CampaignLedger, StageEnd};
+use crate::{
+    external::{External, NotRendered},
+    ledger::{CampaignHead, CampaignLedger, StageEnd},
+};
+
+/// Folder in a campaign's folder for sections that are written after the campaign.
+const NOTES: &str = "notes";
 
 #[derive(Debug)]
 pub struct FinishedCampaign {
@@ -21,9 +28,11 @@ pub fn page(folder: &Path, record: &str) -> Option<Page> {
     Some(audit::page(&run))
 }
 
-struct StagePage {
+/// The page of a stage that has a record.
+pub struct StagePage {
+    pub name: String,
+    pub page: Page,
     code: u8,
-    page: Page,
     report: String,
 }
 
@@ -31,13 +40,22 @@ pub fn derive(
     ledger: &CampaignLedger,
     sink: &SharedMessageSink,
 ) -> Result<FinishedCampaign, String> {
+    derive_with(ledger, External::default(), sink).map_err(|error| error.to_string())
+}
+
+/// Reads the pages of all stages, with metrics of other tools.
+pub fn stage_pages(
+    ledger: &CampaignLedger,
+    external: &mut External,
+    sink: &SharedMessageSink,
+) -> Result<Vec<Option<StagePage>>, NotRendered> {
     let head = &ledger.head;
-    let count = head.stages.len();
-    let pages: Vec<Option<StagePage>> = (0..count)
+    external.align(ledger)?;
+    let pages = (0..head.stages.len())
         .map(|number| {
             let StageEnd { code, record, .. } = ledger.ended(number)?;
             let record = record?;
-            let page = page(&ledger.folder, record);
+            let page = external.page(&ledger.folder, record);
             if page.is_none() {
                 sink.warning(&format_args!(
                     "the record of stage `{}` cannot be read",
@@ -45,19 +63,31 @@ pub fn derive(
                 ));
             }
             Some(StagePage {
+                name: head.stages[number].name.clone(),
                 code,
                 page: page?,
                 report: format!("{record}/{}", derived::PAGE),
             })
         })
         .collect();
+    Ok(pages)
+}
+
+pub fn derive_with(
+    ledger: &CampaignLedger,
+    mut external: External,
+    sink: &SharedMessageSink,
+) -> Result<FinishedCampaign, NotRendered> {
+    let head = &ledger.head;
+    let count = head.stages.len();
+    let pages = stage_pages(ledger, &mut external, sink)?;
     let looks: Vec<Vec<Page>> = (0..count)
         .map(|number| {
             let runs = ledger
                 .cooled(number)
                 .map(|cool_down| cool_down.runs.as_slice());
             let runs = runs.unwrap_or_default().iter();
-            runs.filter_map(|record| page(&ledger.folder, record))
+            runs.filter_map(|record| external.page(&ledger.folder, record))
                 .collect()
         })
         .collect();
@@ -81,9 +111,11 @@ pub fn derive(
                 (None, None) => StageOutcome::NotRun,
             },
             cool_down: ledger.cooled(number),
+            notes: head.stages[number].notes.as_deref(),
         })
         .collect();
-    let campaign = campaign::judge(identity(head), &stages);
+    let mut campaign = campaign::judge(identity(head, &ledger.folder), &stages);
+    campaign.notes = external.notes(&campaign.identity.started_utc)?;
     let mut runs: Vec<(RunSpan, &Page)> = Vec::new();
     for (number, page) in pages.iter().enumerate() {
         if let Some(StagePage { page, .. }) = page {
@@ -107,7 +139,7 @@ pub fn derive(
     Ok(FinishedCampaign { campaign, report })
 }
 
-fn identity(head: &CampaignHead) -> Identity {
+fn identity(head: &CampaignHead, folder: &Path) -> Identity {
     Identity {
         name: head.name.clone(),
         target: head.target.clone(),
@@ -119,5 +151,34 @@ fn identity(head: &CampaignHead) -> Identity {
         assumptions: head.assumptions.clone(),
         recommendations: head.recommendations.clone(),
         scaling: head.scaling,
+        content: content(head, folder),
+    }
+}
+
+/// Returns what the plan adds to the report, and the sections that were written since.
+fn content(head: &CampaignHead, folder: &Path) -> ReportContent {
+    let mut content = head.content.clone();
+    let files = fs::read_dir(folder.join(NOTES)).into_iter().flatten();
+    let mut paths: Vec<_> = files.filter_map(|file| Some(file.ok()?.path())).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
+    paths.sort();
+    let texts = paths.iter().filter_map(|path| {
+        let text = fs::read_to_string(path).ok()?;
+        let name = path.file_stem()?.to_string_lossy().into_owned();
+        Some(section(name, &text))
+    });
+    content.sections.extend(texts);
+    content
+}
+
+/// Takes the title from the first line if that is a heading.
+fn section(name: String, text: &str) -> Section {
+    let text = text.trim_start_matches('\u{feff}').trim();
+    let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
+    let title = first.strip_prefix("# ").map(str::trim);
+    Section {
+        title: title.map_or(name, ToOwned::to_owned),
+        text: title.map_or(text, |_| rest.trim()).to_owned(),
+        place: SectionPlace::End,
     }
 }

@@ -160,6 +160,7 @@ fn begin(
         },
         target: stage.target.clone(),
         against: stage.against,
+        notes: stage.notes.clone(),
     });
     let seed = inputs::random_seed();
     let head = CampaignHead {
@@ -175,6 +176,7 @@ fn begin(
         assumptions: campaign.assumptions.clone(),
         recommendations: campaign.recommendations.clone(),
         scaling: campaign.scaling,
+        content: campaign.content.clone(),
     };
     let redactor = redactor_of(campaign);
     let begun = CampaignLedger::begin(options.folder.as_deref(), seed as u16, head, redactor);
@@ -538,7 +540,7 @@ fn describe(row: &StageRow) -> String {
         row.percentiles[1]
             .as_ref()
             .filter(|p95| *p95 != "–")
-            .map(|p95| format!("service p95 {p95}")),
+            .map(|p95| format!("p95 {p95}")),
         row.error_share
             .map(|share| format!("errors {}", units::share(share))),
     ];

@@ -22,7 +22,7 @@ impl Before {
     /// Derives the limits of a recovered service. Returns `None` if the baseline has no times.
     #[must_use]
     pub fn from_baseline(baseline: &Summary) -> Option<Before> {
-        let stats = baseline.all.service.as_ref()?;
+        let stats = baseline.headline_stats()?;
         let p95 = Some(&stats.p95).filter(|figure| !figure.too_few);
         // With few requests, the maximum is closest to the p95.
         let ns = p95.and_then(|figure| figure.ns).or(stats.max.ns)?;
@@ -67,7 +67,7 @@ pub fn look(
     let mut cool_down = Looked::nothing(config, before).cool_down;
     let mut is_measured = false;
     let condition = format!(
-        "service p95 < {}us for {}ms",
+        "p95 < {}us for {}ms",
         before.bound_ns.div_ceil(1_000),
         config.settled_ns / 1_000_000
     );

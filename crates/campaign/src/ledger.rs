@@ -8,7 +8,7 @@ use std::{
 };
 
 use decisions::campaign::{CoolDown, Planned};
-use plan::{about::About, deployment::Scaling};
+use plan::{about::About, deployment::Scaling, report_content::ReportContent};
 use record::redact::Redactor;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
@@ -32,6 +32,8 @@ pub struct CampaignHead {
     pub recommendations: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scaling: Option<Scaling>,
+    #[serde(default)]
+    pub content: ReportContent,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -43,6 +45,8 @@ pub struct StageHead {
     pub target: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against: Option<usize>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notes: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

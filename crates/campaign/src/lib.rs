@@ -7,6 +7,7 @@ mod broker;
 mod campaign_reader;
 mod conduct;
 mod cool_down;
+mod external;
 mod ledger;
 mod planned;
 mod process;
@@ -17,7 +18,9 @@ use std::path::{Path, PathBuf};
 use formats::LoadErrors;
 use session::SharedMessageSink;
 
+pub use campaign_reader::StagePage;
 pub use conduct::conduct;
+pub use external::{External, NotRendered};
 pub use ledger::{FILE, find};
 
 #[derive(Debug, Clone, Default)]
@@ -59,10 +62,26 @@ impl From<LoadErrors> for NotBegun {
     }
 }
 
+/// Writes the report of a campaign again, with metrics of other tools.
 pub fn render(
     folder: &Path,
+    external: External,
     sink: &SharedMessageSink,
-) -> Result<campaign_reader::FinishedCampaign, String> {
-    let ledger = ledger::CampaignLedger::open(folder, session::salt::redactor(&[]))?;
-    campaign_reader::derive(&ledger, sink)
+) -> Result<campaign_reader::FinishedCampaign, NotRendered> {
+    campaign_reader::derive_with(&ledger(folder)?, external, sink)
+}
+
+/// Returns the pages of all stages that have a record.
+pub fn stage_pages(
+    folder: &Path,
+    mut external: External,
+    sink: &SharedMessageSink,
+) -> Result<Vec<StagePage>, NotRendered> {
+    let pages = campaign_reader::stage_pages(&ledger(folder)?, &mut external, sink)?;
+    Ok(pages.into_iter().flatten().collect())
+}
+
+fn ledger(folder: &Path) -> Result<ledger::CampaignLedger, NotRendered> {
+    let redactor = session::salt::redactor(&[]);
+    ledger::CampaignLedger::open(folder, redactor).map_err(NotRendered::Record)
 }

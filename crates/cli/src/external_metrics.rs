@@ -1,40 +1,65 @@
-//! `loadline report RUN --server NAME=FILE.csv`: adds external metrics to a report without changing
-//! the record.
+//! `loadline report --server NAME=FILE.csv`: adds external metrics to the report of a run or of a
+//! campaign, without changing the record.
 
-use audit::external_metrics::{self, Offset};
+use audit::external_metrics::{ExternalMetrics, OfferedLoad, Offset};
 use record::Run;
 
 use crate::args;
 
-pub fn add(run: &mut Run, args: &args::Report) -> Result<(), String> {
+/// Files of metrics, and how their clocks are aligned.
+pub struct ExternalFiles {
+    pub files: Vec<ExternalMetrics>,
+    pub offset: Offset,
+}
+
+pub fn read(args: &args::Report) -> Result<ExternalFiles, String> {
     let offset = offset(args.clock_offset.as_deref())?;
     if args.server.is_empty() && args.clock_offset.is_some() {
         return Err(
             "--clock-offset needs an external metrics file: add --server NAME=FILE.csv".to_owned(),
         );
     }
-    let mut notes = Vec::new();
+    let mut files: Vec<ExternalMetrics> = Vec::new();
     for text in &args.server {
         let (name, file) = text
             .split_once('=')
             .ok_or_else(|| format!("--server: `{text}` is incomplete: use NAME=FILE.csv"))?;
         plan::server::check_name(name).map_err(|reason| format!("--server: {reason}"))?;
-        if run.server.series.iter().any(|series| series.source == name) {
-            return Err(format!(
-                "--server: the name `{name}` is already in use: choose another name"
-            ));
+        if files.iter().any(|known| known.source() == name) {
+            return Err(is_taken(name));
         }
         let held =
             formats::files::read(file).map_err(|reason| format!("--server: {file}: {reason}"))?;
         let held =
             String::from_utf8(held).map_err(|_| format!("--server: {file} is not a text file"))?;
-        notes.push(
-            external_metrics::add(run, name, file, &held, offset)
-                .map_err(|reason| format!("--server: {reason}"))?,
-        );
+        let metrics = ExternalMetrics::read(name, file, &held);
+        files.push(metrics.map_err(|reason| format!("--server: {reason}"))?);
+    }
+    Ok(ExternalFiles { files, offset })
+}
+
+pub fn add(run: &mut Run, args: &args::Report) -> Result<(), String> {
+    let ExternalFiles { files, offset } = read(args)?;
+    let mut load = OfferedLoad::default();
+    load.add(run);
+    let first_utc = run.manifest.start.utc.clone();
+    let mut notes = Vec::new();
+    for mut metrics in files {
+        let mut series = run.server.series.iter();
+        if series.any(|series| series.source == metrics.source()) {
+            return Err(is_taken(metrics.source()));
+        }
+        let because = |reason: String| format!("--server: {reason}");
+        metrics.set_offset(offset, &load).map_err(because)?;
+        metrics.add_to(run);
+        notes.push(metrics.note(&first_utc).map_err(because)?);
     }
     run.manifest.notes.extend(notes);
     Ok(())
+}
+
+fn is_taken(name: &str) -> String {
+    format!("--server: the name `{name}` is already in use: choose another name")
 }
 
 fn offset(text: Option<&str>) -> Result<Offset, String> {

@@ -2,12 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
+use campaign::{External, NotRendered};
 use record::{RecordError, Run};
 use report::{console, markdown};
 
 use session::{derived_files, exit, exports::Exports};
 
-use crate::{args, external_metrics, front_ends, import, log, shell};
+use crate::{
+    args,
+    external_metrics::{self, ExternalFiles},
+    front_ends, import, log, shell,
+};
 
 const RUNS: &str = ".loadline/runs";
 
@@ -99,12 +104,9 @@ pub fn runs(named: Option<&Path>) -> PathBuf {
 /// Renders the folder of a campaign, which may be incomplete.
 fn of_campaign(folder: &Path, args: &args::Report) -> u8 {
     let of_runs = [
-        ("--table", args.table.is_some()),
         ("--json", args.json.is_some()),
         ("--export", !args.export.is_empty()),
         ("--out", args.out.is_some()),
-        ("--server", !args.server.is_empty()),
-        ("--clock-offset", args.clock_offset.is_some()),
     ];
     if let Some((flag, _)) = of_runs.into_iter().find(|(_, is_given)| *is_given) {
         log::error(format!(
@@ -113,12 +115,19 @@ fn of_campaign(folder: &Path, args: &args::Report) -> u8 {
         ));
         return exit::BAD_INPUT;
     }
-    let seen = match campaign::render(folder, &log::sink()) {
-        Ok(seen) => seen,
+    let external = match external_metrics::read(args) {
+        Ok(ExternalFiles { files, offset }) => External { files, offset },
         Err(line) => {
             log::error(line);
-            return exit::COULD_NOT_RUN;
+            return exit::BAD_INPUT;
         }
+    };
+    if let Some(table) = args.table {
+        return campaign_table(folder, external, table);
+    }
+    let seen = match campaign::render(folder, external, &log::sink()) {
+        Ok(seen) => seen,
+        Err(error) => return not_rendered(&error),
     };
     log::summary(&console::campaign_in(&seen.campaign, log::columns()));
     match &seen.report {
@@ -130,6 +139,27 @@ fn of_campaign(folder: &Path, args: &args::Report) -> u8 {
             exit::PASS
         }
         None => exit::COULD_NOT_RUN,
+    }
+}
+
+fn campaign_table(folder: &Path, external: External, table: args::ReportTable) -> u8 {
+    let stages = match campaign::stage_pages(folder, external, &log::sink()) {
+        Ok(stages) => stages,
+        Err(error) => return not_rendered(&error),
+    };
+    for (number, stage) in stages.iter().enumerate() {
+        let gap = if number > 0 { "\n" } else { "" };
+        log::out(&format!("{gap}## {}\n\n", stage.name));
+        log::out(&markdown::published(&stage.page.summary, table.which()));
+    }
+    exit::PASS
+}
+
+fn not_rendered(error: &NotRendered) -> u8 {
+    log::error(error);
+    match error {
+        NotRendered::External(_) => exit::BAD_INPUT,
+        NotRendered::Record(_) => exit::COULD_NOT_RUN,
     }
 }
 

@@ -1,11 +1,13 @@
 //! Evaluates a campaign: which stages passed, recovery, and recommendations. The result is saved as
 //! `campaign.json`.
 
+mod brief;
 mod comparison;
 mod projection;
+mod stage_tables;
 mod text;
 
-use plan::{about::About, deployment::Scaling};
+use plan::{about::About, deployment::Scaling, report_content::ReportContent};
 use record::units;
 use serde::Serialize;
 
@@ -18,8 +20,9 @@ use analysis::{
 
 pub use comparison::{Compared, Comparison};
 pub use projection::{Bracket, Estimate, Projection};
+pub use stage_tables::{EndpointRow, ServerFigures};
 
-pub const SCHEMA: u32 = 2;
+pub const SCHEMA: u32 = 3;
 const UTC: &str = "%Y-%m-%dT%H:%M:%SZ";
 const AT_ONCE_NS: u64 = 1_000_000_000;
 
@@ -37,6 +40,7 @@ pub struct Identity {
     pub assumptions: Vec<String>,
     pub recommendations: Vec<String>,
     pub scaling: Option<Scaling>,
+    pub content: ReportContent,
 }
 
 #[derive(Debug)]
@@ -48,6 +52,8 @@ pub struct FinishedStage<'a> {
     pub planned: Option<&'a Planned>,
     pub outcome: StageOutcome<'a>,
     pub cool_down: Option<&'a CoolDown>,
+    /// Text of the team for the report, in Markdown.
+    pub notes: Option<&'a str>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, serde::Deserialize)]
@@ -159,6 +165,7 @@ pub struct StageRow {
     pub error_share: Option<f64>,
     #[serde(skip)]
     pub is_unanswered: bool,
+    /// p50, p95 and p99 of the headline time.
     pub percentiles: [Option<String>; 3],
     pub elapsed_ns: Option<u64>,
     pub from_ns: Option<u64>,
@@ -171,6 +178,12 @@ pub struct StageRow {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub mocks: Vec<MockRow>,
     pub cool_down: Option<CoolDown>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub requests_by_endpoint: Vec<EndpointRow>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub server: Vec<ServerFigures>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub notes: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -185,6 +198,10 @@ pub struct Campaign {
     pub identity: Identity,
     pub verdict: Option<Judgement>,
     pub sentence: String,
+    /// The question that the campaign answers.
+    pub question: String,
+    /// How certain the answer is, and why.
+    pub certainty: String,
     pub stages: Vec<StageRow>,
     pub endpoints: Vec<Endpoint>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -193,6 +210,9 @@ pub struct Campaign {
     pub projection: Option<Projection>,
     pub recommendations: Vec<String>,
     pub assumptions: Vec<String>,
+    /// Notes about the figures, for example where external metrics are from.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 #[must_use]
@@ -206,6 +226,8 @@ pub fn judge(identity: Identity, stages: &[FinishedStage<'_>]) -> Campaign {
         schema: SCHEMA,
         verdict: verdict(&rows),
         sentence: text::sentence(&rows, &identity),
+        question: brief::question(&identity, &rows),
+        certainty: brief::certainty(stages, &rows),
         endpoints: endpoints(stages),
         comparisons: comparison::compare_stages(stages, &rows),
         projection: identity
@@ -214,6 +236,7 @@ pub fn judge(identity: Identity, stages: &[FinishedStage<'_>]) -> Campaign {
         stages: rows,
         recommendations,
         assumptions,
+        notes: Vec::new(),
         identity,
     }
 }
@@ -280,6 +303,9 @@ fn row(stage: &FinishedStage<'_>, identity: &Identity) -> StageRow {
         saturation: None,
         mocks: Vec::new(),
         cool_down: stage.cool_down.cloned(),
+        requests_by_endpoint: Vec::new(),
+        server: Vec::new(),
+        notes: stage.notes.map(ToOwned::to_owned),
     };
     match &stage.outcome {
         StageOutcome::NotRun => {}
@@ -306,6 +332,8 @@ fn row(stage: &FinishedStage<'_>, identity: &Identity) -> StageRow {
             row.elapsed_ns = Some(summary.run.elapsed_ns);
             row.saturation = summary.saturation.clone();
             row.mocks.clone_from(&summary.mocks);
+            row.requests_by_endpoint = stage_tables::endpoints(summary);
+            row.server = stage_tables::server(summary);
             let from = summary.run.started_wall_ns;
             row.from_ns = from.checked_sub(identity.started_wall_ns);
             let to = from + summary.run.elapsed_ns;
@@ -324,7 +352,7 @@ fn busiest_phase(summary: &Summary) -> Option<f64> {
 }
 
 fn percentiles(summary: &Summary) -> [Option<String>; 3] {
-    let stats = summary.all.service.as_ref();
+    let stats = summary.headline_stats();
     let text = |figure: Option<&analysis::summary::Figure>| figure.map(ToString::to_string);
     [
         text(stats.map(|stats| &stats.p50)),

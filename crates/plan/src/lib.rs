@@ -20,6 +20,7 @@ pub mod mqtt;
 pub mod profile;
 mod proxies;
 mod raw;
+pub mod report_content;
 pub mod route;
 pub mod scenario;
 pub mod schedule;

@@ -26,6 +26,9 @@ pub fn headline(summary: &Summary) -> Headline {
         criteria,
         sentence,
         figures: figures(summary, criteria),
+        question: String::new(),
+        certainty: String::new(),
+        advice: Vec::new(),
         key_figures: key_figures(summary),
         key_conclusions: Vec::new(),
     }

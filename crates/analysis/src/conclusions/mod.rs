@@ -1,6 +1,8 @@
 //! Conclusions of a run. Each sentence refers to the figures of the summary that support it.
 
+mod advice;
 mod assumptions;
+mod brief;
 mod decided;
 mod headline;
 mod key_figures;
@@ -10,7 +12,9 @@ mod rules;
 mod slowest;
 mod steady;
 
+pub use advice::{advice, causes, remedy};
 pub use assumptions::assumptions;
+pub use brief::{certainty, question};
 pub use headline::headline;
 pub use order::key_conclusions;
 

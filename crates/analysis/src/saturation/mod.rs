@@ -16,7 +16,9 @@ use serde::{Deserialize, Serialize};
 use crate::{figures::per_second, moments::Moment};
 use plan::units::SECOND;
 pub use pools::THREADS;
+pub(crate) use processor::{CPU, QUOTA};
 use record::{PoolFacts, Run, units};
+pub(crate) use runtime::{EVENT_LOOP, HEAP};
 pub use scope::ResourceScope;
 use watched::WatchedMetric;
 
@@ -241,8 +243,13 @@ fn first(reached: &[Reached], all: &[WatchedMetric], cores: Option<f64>) -> Opti
     }
 }
 
+/// Rounds a time to a second, because samples are a second apart.
+pub(crate) fn to_second(at_ns: u64) -> u64 {
+    (at_ns + SECOND / 2) / SECOND * SECOND
+}
+
 fn second(at_ns: u64) -> String {
-    units::duration((at_ns + SECOND / 2) / SECOND * SECOND)
+    units::duration(to_second(at_ns))
 }
 
 fn sentence(reached: &[Reached], first: Option<usize>, watched: &[String]) -> String {

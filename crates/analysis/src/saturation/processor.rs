@@ -3,8 +3,8 @@
 use super::{Limited, watched::WatchedMetric};
 use measure::TimeSpan;
 
-pub(super) const CPU: &str = "CPU";
-pub(super) const QUOTA: &str = "CPU quota";
+pub(crate) const CPU: &str = "CPU";
+pub(crate) const QUOTA: &str = "CPU quota";
 
 const FULL: f64 = 0.95;
 const THROTTLED: f64 = 0.1;

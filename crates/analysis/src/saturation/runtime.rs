@@ -2,8 +2,8 @@
 
 use super::{Limited, watched::WatchedMetric};
 
-pub(super) const EVENT_LOOP: &str = "event loop";
-pub(super) const HEAP: &str = "heap";
+pub(crate) const EVENT_LOOP: &str = "event loop";
+pub(crate) const HEAP: &str = "heap";
 
 const LAG_S: f64 = 0.1;
 /// Metrics of the event loop's lag: the median, or else the current value.

@@ -65,6 +65,7 @@ pub fn summary(run: &Run, timeline: &Timeline) -> Summary {
         steady: timeline.steady.clone(),
         recovery: None,
         saturation: saturation::find(run, &timeline.moments),
+        server: super::server::rows(run, elapsed_ns),
         mocks: super::mocks::rows(run),
         nodes: run.nodes.clone(),
         all: row_of_all(run, &all_label, &all, elapsed_ns),
@@ -96,6 +97,7 @@ pub fn summary(run: &Run, timeline: &Timeline) -> Summary {
     average(&mut summary, run);
     over_time(&mut summary, run, timeline, elapsed_ns);
     summary.percentiles = super::percentiles::rows(run, summary.rows());
+    verdict::add_figure_paths(run, &mut summary);
     summary.notes = notes(run, &summary);
     summary
 }

@@ -10,6 +10,7 @@ mod percentiles;
 mod phases;
 mod recovery;
 mod scenarios;
+mod server;
 mod trend;
 
 use std::collections::BTreeMap;
@@ -28,6 +29,7 @@ pub use percentiles::{PercentileRow, SHARES};
 pub use phases::PhaseRow;
 pub use recovery::{AfterLoad, PeakRecovery, Recovery};
 pub use scenarios::ScenarioRow;
+pub use server::ServerRow;
 pub use trend::{Trend, TrendSpan};
 
 pub use crate::{
@@ -80,6 +82,9 @@ pub struct Summary {
     /// Measured resources that reached their limits. `None` if no service was measured.
     #[serde(default)]
     pub saturation: Option<Saturation>,
+    /// Metrics of the service over the whole run, by metric and instance.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub server: Vec<ServerRow>,
     /// How closely mocks kept to the planned times. Empty if no mock was called.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mocks: Vec<MockRow>,
@@ -151,6 +156,31 @@ impl Summary {
     pub fn is_generators(&self) -> bool {
         let verdict = self.measurement.as_ref().map(|m| m.verdict.as_str());
         verdict.is_some_and(|verdict| verdict != "VALID")
+    }
+
+    /// Whether a criterion judges a figure of a row, for example `response/p95`. If tables show one
+    /// label in place of all requests, its row has the figures of all requests.
+    #[must_use]
+    pub fn is_judged(&self, row: &Row, figure: &str) -> bool {
+        let groups = [
+            ("labels", &self.labels),
+            ("iterations", &self.iterations),
+            ("transactions", &self.transactions),
+        ];
+        let listed = groups.into_iter().find_map(|(group, rows)| {
+            let at = rows.iter().position(|known| known.id == row.id)?;
+            Some(format!("/{group}/{at}/{figure}"))
+        });
+        let whole = format!("/all/{figure}");
+        let is_whole = self
+            .request_rows()
+            .first()
+            .is_some_and(|first| first.id == row.id);
+        let mut paths = self
+            .criteria
+            .iter()
+            .filter_map(|judged| judged.figure.as_ref());
+        paths.any(|path| Some(path) == listed.as_ref() || is_whole && *path == whole)
     }
 
     pub fn rows(&self) -> impl Iterator<Item = &Row> {

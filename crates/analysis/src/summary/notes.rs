@@ -12,6 +12,15 @@ pub struct Headline {
     pub sentence: String,
     /// Figures that decided the verdict.
     pub figures: Vec<Deciding>,
+    /// The question that the run answers: the objective of the plan, or its criteria and load.
+    #[serde(default)]
+    pub question: String,
+    /// How certain the answer is, and why.
+    #[serde(default)]
+    pub certainty: String,
+    /// What to do, most important first. Each sentence names its reason.
+    #[serde(default)]
+    pub advice: Vec<String>,
     #[serde(default)]
     pub key_figures: Vec<Deciding>,
     #[serde(default)]

@@ -1,6 +1,7 @@
 //! Judges the criteria at the end of a run and determines the exit code.
 
 mod bound;
+mod figure_path;
 mod measured;
 pub mod measurement;
 mod messages;
@@ -22,6 +23,7 @@ use record::{Manifest, Run, server::ServerMetrics, units};
 use crate::figures::{ArrivalLedger, Requests};
 use bound::Measured;
 pub use bound::bound;
+pub(crate) use figure_path::add as add_figure_paths;
 pub use measured::kind_of;
 use measurement::LATE_NS;
 pub use measurement::Measurement;
@@ -47,6 +49,10 @@ pub struct Judged {
     /// The measured value in the metric's unit. `None` if unknown or only known to exceed every
     /// bound.
     pub value: Option<f64>,
+    /// JSON pointer to the judged figure in the summary, for example `/all/response/p95`. `None` if
+    /// the criterion judges a part of the run, or a figure that the summary does not have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub figure: Option<String>,
     /// Distance of the measured value from the bound, as a share of the bound. Positive if the
     /// criterion is met.
     pub margin: Option<f64>,
@@ -140,6 +146,7 @@ fn judge_text(run: &Run, text: &str, elapsed_ns: u64) -> Judged {
         judgement: Judgement::Inconclusive,
         measured: None,
         value: None,
+        figure: None,
         margin: None,
         reason: Some(reason),
         is_robust: None,
@@ -209,6 +216,7 @@ fn judged(criterion: &Criterion, measured: Measured) -> Judged {
         judgement,
         measured: Some(measured.text),
         value: measured.value,
+        figure: None,
         margin,
         reason: measured.reason,
         is_robust: None,
@@ -263,6 +271,7 @@ mod tests {
                 judgement: Judgement::Pass,
                 measured: None,
                 value: Some(value),
+                figure: None,
                 margin: Some(margin),
                 reason: None,
                 is_robust: None,

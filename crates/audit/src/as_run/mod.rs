@@ -45,6 +45,7 @@ pub fn page(imports: &[(String, Import)]) -> Result<Page, NotARun> {
     fill(&mut summary, &report);
     summary.notes = notes(imports, first);
     summary.verdict = conclusions::headline(&summary);
+    analysis::brief(&mut summary, None);
     summary.assumptions = vec![times_are(report.tool).to_owned()];
     if report.tool == Tool::Artillery {
         summary.assumptions.push(
@@ -153,6 +154,7 @@ fn blank(name: &str, report: &PrintedReport) -> Summary {
         mocks: Vec::new(),
         nodes: Vec::new(),
         saturation: None,
+        server: Vec::new(),
         all: figures::all(report, elapsed_ns),
         labels: Vec::new(),
         iterations: Vec::new(),

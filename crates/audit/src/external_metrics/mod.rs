@@ -1,11 +1,13 @@
-//! Adds metrics from an external CSV file to a run. `table` parses the file, and `offset` aligns
-//! the clocks.
+//! Adds metrics from an external CSV file to runs. `table` parses the file, and `offset` aligns the
+//! clocks.
 
+mod layout;
 mod offset;
+mod quantity;
 mod table;
 
 use measure::TimeSpan;
-use table::ExternalSample;
+use table::{ExternalSample, MetricTable};
 
 use plan::units::SECOND;
 use record::{
@@ -21,49 +23,107 @@ pub enum Offset {
     Found,
 }
 
-pub fn add(
-    run: &mut Run,
-    source: &str,
-    file: &str,
-    text: &str,
-    offset: Offset,
-) -> Result<String, String> {
-    let table = table::read(text).map_err(|why| format!("{file}{why}"))?;
-    let end_ns = run.totals.rows.end_ns;
-    let start_ns = i128::from(run.manifest.start.wall_ns);
-    let (offset_ns, how) = match offset {
-        Offset::Given(ns) => (ns, "given".to_owned()),
-        Offset::Found => {
-            let found = offset::find(&table, &load(run), start_ns)
-                .map_err(|reason| format!("{file}: {reason}"))?;
-            (
-                found.ns,
-                format!("computed from \"{}\", which follows the load", found.by),
-            )
+/// Metrics of a file, which are added to one run or to several runs of a campaign.
+#[derive(Debug)]
+pub struct ExternalMetrics {
+    source: String,
+    file: String,
+    table: MetricTable,
+    offset_ns: i64,
+    offset_from: String,
+    /// Number of samples within the runs.
+    added: usize,
+}
+
+/// The load of runs over time, for finding a clock offset.
+#[derive(Debug, Default)]
+pub struct OfferedLoad {
+    start_wall_ns: i128,
+    per_second: Vec<f64>,
+}
+
+impl OfferedLoad {
+    /// Adds a run that began no earlier than the first one.
+    pub fn add(&mut self, run: &Run) {
+        let start = i128::from(run.manifest.start.wall_ns);
+        if self.per_second.is_empty() {
+            self.start_wall_ns = start;
         }
-    };
-    let mut many = 0;
-    for column in &table.columns {
-        let samples: Samples = column
-            .samples
-            .iter()
-            .filter_map(|sample| within(*sample, start_ns + i128::from(offset_ns), end_ns))
-            .collect();
-        many = many.max(samples.len());
-        run.server
-            .add_measured(source, Descriptor::gauge(&column.name, ""), samples);
+        let after = (start - self.start_wall_ns) / i128::from(SECOND);
+        let after = usize::try_from(after).unwrap_or(0);
+        for (second, count) in load(run).into_iter().enumerate() {
+            let at = after + second;
+            self.per_second
+                .resize(self.per_second.len().max(at + 1), 0.0);
+            self.per_second[at] += count;
+        }
     }
-    if many == 0 {
-        return Err(format!(
-            "{file}: none of its times is within the run, which began at {}. If its clock is wrong, set how far it is ahead: --clock-offset 1h (or -1h)",
-            run.manifest.start.utc
-        ));
+}
+
+impl ExternalMetrics {
+    pub fn read(source: &str, file: &str, text: &str) -> Result<ExternalMetrics, String> {
+        Ok(ExternalMetrics {
+            source: source.to_owned(),
+            file: file.to_owned(),
+            table: table::read(text).map_err(|reason| format!("{file}{reason}"))?,
+            offset_ns: 0,
+            offset_from: "given".to_owned(),
+            added: 0,
+        })
     }
-    let sign = if offset_ns < 0 { "-" } else { "" };
-    let offset = units::duration(offset_ns.unsigned_abs());
-    Ok(format!(
-        "server.{source} is from {file}, offset {sign}{offset}, {how}: measured by another tool, and not part of the record"
-    ))
+
+    #[must_use]
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    pub fn set_offset(&mut self, offset: Offset, load: &OfferedLoad) -> Result<(), String> {
+        match offset {
+            Offset::Given(ns) => self.offset_ns = ns,
+            Offset::Found => {
+                let found = offset::find(&self.table, &load.per_second, load.start_wall_ns)
+                    .map_err(|reason| format!("{}: {reason}", self.file))?;
+                self.offset_ns = found.ns;
+                self.offset_from =
+                    format!("computed from \"{}\", which follows the load", found.by);
+            }
+        }
+        Ok(())
+    }
+
+    pub fn add_to(&mut self, run: &mut Run) {
+        let end_ns = run.totals.rows.end_ns;
+        let zero_ns = i128::from(run.manifest.start.wall_ns) + i128::from(self.offset_ns);
+        for column in &self.table.columns {
+            let samples = column.samples.iter();
+            let samples: Samples = samples
+                .filter_map(|sample| within(*sample, zero_ns, end_ns))
+                .collect();
+            self.added += samples.len();
+            let of = Descriptor::gauge(&column.name, &column.unit);
+            let of = match &column.instance {
+                Some(instance) => of.with_instance(instance),
+                None => of,
+            };
+            run.server.add_measured(&self.source, of, samples);
+        }
+    }
+
+    /// Returns the note for the report. Fails if no time of the file is within a run.
+    pub fn note(&self, first_utc: &str) -> Result<String, String> {
+        let file = &self.file;
+        if self.added == 0 {
+            return Err(format!(
+                "{file}: none of its times is within the run, which began at {first_utc}. If its clock is wrong, set how far it is ahead: --clock-offset 1h (or -1h)"
+            ));
+        }
+        let sign = if self.offset_ns < 0 { "-" } else { "" };
+        let offset = units::duration(self.offset_ns.unsigned_abs());
+        Ok(format!(
+            "server.{} is from {file}, offset {sign}{offset}, {}: measured by another tool, and not part of the record",
+            self.source, self.offset_from
+        ))
+    }
 }
 
 fn within(sample: ExternalSample, zero_ns: i128, end_ns: u64) -> Option<MetricSample> {

@@ -138,6 +138,8 @@ mod tests {
         MetricTable {
             columns: vec![MetricColumn {
                 name,
+                instance: None,
+                unit: String::new(),
                 samples: samples.collect(),
             }],
         }

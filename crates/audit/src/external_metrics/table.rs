@@ -1,6 +1,9 @@
-//! Parses CSV with a column of times and columns of metrics. Rows before the first time are
-//! headers.
+//! Parses CSV with a column of times and columns of metrics, as consoles of CloudWatch, Grafana and
+//! Datadog export it. Rows before the first time are headers.
 
+use std::{borrow::Cow, collections::BTreeMap};
+
+use super::{layout::Layout, quantity::quantity};
 use crate::import::csv::{self, CsvRecord};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -18,73 +21,103 @@ pub(super) struct MetricTable {
 #[derive(Debug)]
 pub(super) struct MetricColumn {
     pub name: String,
+    /// The group or series that a text column names.
+    pub instance: Option<String>,
+    /// `%`, `s`, `B`, or empty if the cells have no unit.
+    pub unit: String,
     pub samples: Vec<ExternalSample>,
 }
 
 const SECOND: i128 = 1_000_000_000;
 
 pub(super) fn read(text: &str) -> Result<MetricTable, String> {
-    let records = csv::records(text.trim_start_matches('\u{feff}'));
-    let is_data = |record: &CsvRecord| cell(record, 0).is_some_and(|text| moment(text).is_some());
-    let first = records.iter().position(is_data).ok_or(
+    let (text, delimiter) = delimited(text.trim_start_matches('\u{feff}'));
+    let records = csv::records_with(&text, delimiter);
+    let time_of = |record: &CsvRecord| {
+        let mut columns = 0..record.len();
+        columns.find(|column| cell(record, *column).is_some_and(|text| moment(text).is_some()))
+    };
+    let found = records.iter().enumerate();
+    let mut found = found.filter_map(|(line, record)| Some((line, time_of(record)?)));
+    let (first, time) = found.next().ok_or(
         ": no line begins with a time: the first column must be a time (2026-11-23T10:00:00Z, or seconds or milliseconds since 1970), the others metrics",
     )?;
     let (heads, data) = records.split_at(first);
-    let names = names(heads, data)?;
+    let layout = Layout::new(heads, data, time)?;
     let period = heads.iter().find_map(|head| {
         let text = cell(head, 0).filter(|text| text.eq_ignore_ascii_case("period"));
         text.and_then(|_| cell(head, 1)?.parse::<u32>().ok())
     });
     let mut rows: Vec<(i128, &CsvRecord)> = Vec::new();
     for record in data {
-        let at = cell(record, 0).and_then(moment);
-        let at = at.ok_or_else(|| wrong(record, 0, "is no time"))?;
+        let at = cell(record, time).and_then(moment);
+        let at = at.ok_or_else(|| wrong(record, time, "is no time"))?;
         rows.push((at, record));
     }
     // Some consoles print the newest row first.
     rows.sort_by_key(|(at, _)| *at);
-    if let Some(pair) = rows.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-        return Err(wrong(
-            pair[1].1,
-            0,
-            "occurs twice: use one column for each metric",
-        ));
-    }
-    let mut gaps: Vec<i128> = rows.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
+    let gaps = rows.windows(2).map(|pair| pair[1].0 - pair[0].0);
+    let mut gaps: Vec<i128> = gaps.filter(|gap| *gap > 0).collect();
     gaps.sort_unstable();
     let usual = gaps.get(gaps.len() / 2).copied().unwrap_or(SECOND);
-    let mut columns = Vec::new();
-    for (number, name) in names.into_iter().enumerate() {
-        let mut samples = Vec::new();
-        for (at, record) in &rows {
-            let Some(text) = cell(record, number + 1).filter(|text| !is_nothing(text)) else {
+    let mut columns: Vec<MetricColumn> = Vec::new();
+    let mut last: BTreeMap<(usize, usize), i128> = BTreeMap::new();
+    for (at, record) in &rows {
+        for (number, metric) in layout.metrics.iter().enumerate() {
+            let place = layout.place(&mut columns, metric, record);
+            if last.insert((number, place), *at) == Some(*at) {
+                let text = "occurs twice: use one column for each metric";
+                return Err(wrong(record, time, text));
+            }
+            let Some(text) = cell(record, metric.column).filter(|text| !is_nothing(text)) else {
                 continue;
             };
-            let value: f64 = text
-                .parse()
-                .map_err(|_| wrong(record, number + 1, "is not a number"))?;
-            if value.is_finite() {
-                let (from_wall_ns, at_wall_ns) = match period {
-                    Some(period) => (*at, at + i128::from(period) * SECOND),
-                    None => (at - usual, *at),
-                };
-                samples.push(ExternalSample {
-                    from_wall_ns,
-                    at_wall_ns,
-                    value,
-                });
+            let quantity = quantity(text).ok_or_else(|| {
+                wrong(
+                    record,
+                    metric.column,
+                    "is not a number, or has an unknown unit",
+                )
+            })?;
+            if !quantity.value.is_finite() {
+                continue;
             }
+            let (from_wall_ns, at_wall_ns) = match period {
+                Some(period) => (*at, at + i128::from(period) * SECOND),
+                None => (at - usual, *at),
+            };
+            let column = &mut columns[place];
+            quantity.unit.clone_into(&mut column.unit);
+            column.samples.push(ExternalSample {
+                from_wall_ns,
+                at_wall_ns,
+                value: quantity.value,
+            });
         }
-        columns.push(MetricColumn { name, samples });
     }
     Ok(MetricTable { columns })
 }
 
-fn cell(record: &CsvRecord, number: usize) -> Option<&str> {
+/// Returns the text without the line `sep=;` that spreadsheets read, and the delimiter.
+fn delimited(text: &str) -> (Cow<'_, str>, char) {
+    let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
+    if let Some(delimiter) = first
+        .trim()
+        .strip_prefix("sep=")
+        .and_then(|rest| rest.chars().next())
+    {
+        // An empty line keeps the line numbers of errors.
+        return (Cow::Owned(format!("\n{rest}")), delimiter);
+    }
+    let is_semicolons = first.contains(';') && !first.contains(',');
+    (Cow::Borrowed(text), if is_semicolons { ';' } else { ',' })
+}
+
+pub(super) fn cell(record: &CsvRecord, number: usize) -> Option<&str> {
     record.field(number).map(|word| word.text)
 }
 
-fn wrong(record: &CsvRecord, number: usize, what: &str) -> String {
+pub(super) fn wrong(record: &CsvRecord, number: usize, what: &str) -> String {
     let word = record.field(number);
     let place = word
         .as_ref()
@@ -93,39 +126,11 @@ fn wrong(record: &CsvRecord, number: usize, what: &str) -> String {
     format!(":{}:{}: `{text:.40}` {what}", place.line, place.column)
 }
 
-fn is_nothing(text: &str) -> bool {
+pub(super) fn is_nothing(text: &str) -> bool {
     text.is_empty()
         || ["null", "nan", "-"]
             .iter()
             .any(|no| text.eq_ignore_ascii_case(no))
-}
-
-/// Returns the names of the metrics, preferably from the header with labels.
-fn names(heads: &[CsvRecord], data: &[CsvRecord]) -> Result<Vec<String>, String> {
-    let labels = heads
-        .iter()
-        .find(|head| cell(head, 0).is_some_and(|text| text.eq_ignore_ascii_case("label")));
-    let head = labels.or(heads.last());
-    let head = head.ok_or(
-        ":1:1: the first line is data: add a header line with the metric names, time,NAME,NAME",
-    )?;
-    let widest = data.iter().map(CsvRecord::len).max().unwrap_or(0);
-    let mut names: Vec<String> = Vec::new();
-    for number in 1..widest.max(2) {
-        let name = cell(head, number).unwrap_or_default();
-        if name.is_empty() {
-            return Err(format!(
-                ":{}:1: column {} has no name",
-                head.place().line,
-                number + 1
-            ));
-        }
-        if names.iter().any(|known| known == name) {
-            return Err(wrong(head, number, "is the name of two columns"));
-        }
-        names.push(name.to_owned());
-    }
-    Ok(names)
 }
 
 /// Parses a time: ISO 8601 (UTC without a zone), or seconds or milliseconds since 1970.
@@ -206,12 +211,54 @@ mod tests {
     }
 
     #[test]
+    fn exports_of_consoles_are_read() {
+        // Grafana: one row for each value, with a column of names, for spreadsheets.
+        let long = "sep=;\n\"Series\";\"Time\";\"Value\"\n\"free\";\"2023-11-14T22:13:20+00:00\";20\n\"busy\";\"2023-11-14T22:13:20+00:00\";1,234.5\n";
+        let long = read(long).unwrap();
+        let names: Vec<&str> = long
+            .columns
+            .iter()
+            .map(|column| column.name.as_str())
+            .collect();
+        assert_eq!(names, ["free", "busy"]);
+        assert_eq!(long.columns[1].samples[0].value, 1234.5);
+        // Grafana: joined by time, formatted, with labels in the names.
+        let wide =
+            "\"Time\",\"cpu{instance=\"\"a\"\", job=\"\"x\"\"}\"\n2023-11-14 22:13:20,45.1 %\n";
+        let wide = &read(wide).unwrap().columns[0];
+        assert_eq!((wide.name.as_str(), wide.unit.as_str()), ("cpu", "%"));
+        assert_eq!(wide.instance.as_deref(), Some("instance=a,job=x"));
+        // Datadog: a column of groups.
+        let grouped =
+            "timestamp,group,puma.backlog\n1700000000000,host:a,1\n1700000000000,host:b,3\n";
+        let grouped = read(grouped).unwrap();
+        let instances = grouped
+            .columns
+            .iter()
+            .map(|column| column.instance.as_deref());
+        assert_eq!(
+            instances.collect::<Vec<_>>(),
+            [Some("host:a"), Some("host:b")]
+        );
+        assert!(
+            grouped
+                .columns
+                .iter()
+                .all(|column| column.name == "puma.backlog")
+        );
+    }
+
+    #[test]
     fn errors_have_locations() {
         for (text, message) in [
             ("", ": no line begins with a time"),
             ("a,b\nc,d\n", ": no line begins with a time"),
             ("1700000000,1\n", ":1:1: the first line is data"),
             ("time,a\n1700000000,many\n", ":2:12: `many` is not a number"),
+            (
+                "time,a\n1700000000,5 parsecs\n",
+                ":2:12: `5 parsecs` is not a number, or has an unknown",
+            ),
             (
                 "time,a\n1700000000,1\nlater,2\n",
                 ":3:1: `later` is no time",

@@ -72,6 +72,11 @@ impl CsvRecord {
 
 #[must_use]
 pub fn records(text: &str) -> Vec<CsvRecord> {
+    records_with(text, ',')
+}
+
+#[must_use]
+pub fn records_with(text: &str, delimiter: char) -> Vec<CsvRecord> {
     let mut records = Vec::new();
     let mut fields = Vec::new();
     let mut field = String::new();
@@ -89,7 +94,7 @@ pub fn records(text: &str) -> Vec<CsvRecord> {
             }
             '"' if in_quotes => in_quotes = false,
             '"' if field.is_empty() => in_quotes = true,
-            ',' if !in_quotes => {
+            _ if c == delimiter && !in_quotes => {
                 fields.push((std::mem::take(&mut field), begun));
                 begun = at;
             }

@@ -114,7 +114,7 @@ fn figures(before: MeasuredStage<'_>, after: MeasuredStage<'_>) -> Vec<Compared>
 }
 
 fn time(summary: &Summary, of: fn(&Stats) -> &Figure) -> Option<ShownFigure> {
-    let figure = of(summary.all.service.as_ref()?);
+    let figure = of(summary.headline_stats()?);
     let known = figure.ns.filter(|_| !figure.too_few);
     Some((figure.to_string(), known.map(|ns| ns as f64)))
 }

@@ -5,7 +5,10 @@ use record::units;
 use super::{
     CoolDown, FinishedStage, Identity, StageOutcome, StageRow, StageVerdict, mended, recovered,
 };
-use analysis::summary::{SHARES, Summary, Tone};
+use analysis::{
+    conclusions,
+    summary::{SHARES, Summary},
+};
 
 /// Timeouts to suggest to callers. The first one above twice the 99.99th percentile is chosen.
 const TIMEOUTS_MS: [u64; 10] = [
@@ -136,7 +139,7 @@ fn of_group(group: &[(usize, &StageRow)]) -> String {
     sentences.join(" ")
 }
 
-fn listed(names: &[&str]) -> Option<String> {
+pub(super) fn listed(names: &[&str]) -> Option<String> {
     match names {
         [] => None,
         [one] => Some((*one).to_owned()),
@@ -158,7 +161,9 @@ pub(super) fn recommendations(
             String::new()
         };
         texts.extend(of_service(group, rows, &with));
+        texts.extend(causes(group, stages, rows));
     }
+    texts.extend(unjudged(stages, rows));
     for row in rows {
         if row.cool_down.as_ref().is_some_and(CoolDown::is_not_back) {
             texts.push(format!(
@@ -176,16 +181,6 @@ pub(super) fn recommendations(
             _ => None,
         });
     texts.extend(page.and_then(|(page, row)| timeout(&page.summary, row)));
-    texts.extend(
-        stages
-            .iter()
-            .zip(rows)
-            .rev()
-            .find_map(|(stage, row)| match &stage.outcome {
-                StageOutcome::Ran { page, .. } => warning(&page.summary, row),
-                _ => None,
-            }),
-    );
     texts
 }
 
@@ -204,10 +199,16 @@ fn of_service(group: &[(usize, &StageRow)], rows: &[StageRow], with: &str) -> Op
                 .map_or_else(String::new, |target| format!(" by `{target}`")),
             better.name
         ),
-        (Some(good), Some((_, bad)), None) => format!(
-            "Do not plan for more than {}{with} until you have fixed the cause of the failure of {}; then run the campaign again.",
+        (Some(good), Some((_, bad)), None) if has_more_load(bad, good) => format!(
+            "Do not plan for more than {}{with}: the limit is between {} and {}. Fix the cause of the failure of {}, then run the campaign again.",
             load_of(good),
+            good.name,
+            bad.name,
             bad.name
+        ),
+        (Some(good), Some((_, bad)), None) => format!(
+            "Fix the cause of the failure of {}{with}, then run the campaign again: {} had at least as much load and held.",
+            bad.name, good.name
         ),
         (None, Some((_, bad)), None) => format!(
             "Fix the cause of the failure of {}{with} before you measure anything else.",
@@ -222,6 +223,57 @@ fn of_service(group: &[(usize, &StageRow)], rows: &[StageRow], with: &str) -> Op
         }
         _ => return None,
     })
+}
+
+/// Returns what to change or to find out about the first stage of a service that failed and was not
+/// fixed since.
+fn causes(
+    group: &[(usize, &StageRow)],
+    stages: &[FinishedStage<'_>],
+    rows: &[StageRow],
+) -> Vec<String> {
+    let failed = group
+        .iter()
+        .find(|(_, row)| row.verdict == StageVerdict::Fail);
+    let open = failed.filter(|(number, _)| mended(rows, *number).is_none());
+    match open.map(|(number, row)| (&stages[*number].outcome, row)) {
+        Some((StageOutcome::Ran { page, .. }, row)) => {
+            let causes = conclusions::causes(&page.summary).into_iter();
+            causes.map(|text| format!("{}: {text}", row.name)).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Returns what to do about stages that ran without a result.
+fn unjudged(stages: &[FinishedStage<'_>], rows: &[StageRow]) -> Vec<String> {
+    let mut texts = Vec::new();
+    for (stage, row) in stages.iter().zip(rows) {
+        match (&stage.outcome, row.verdict) {
+            (
+                StageOutcome::Ran { page, .. },
+                StageVerdict::Invalid | StageVerdict::Inconclusive | StageVerdict::Unfinished,
+            ) => {
+                let advice = page.summary.verdict.advice.iter();
+                texts.extend(advice.map(|text| format!("{}: {text}", row.name)));
+            }
+            (_, StageVerdict::CouldNotRun | StageVerdict::Unfinished) => {
+                texts.push(format!("Run {} again: {}.", row.name, row.reason));
+            }
+            _ => {}
+        }
+    }
+    texts
+}
+
+/// Whether a stage had more load than another one, as planned or else as measured.
+fn has_more_load(row: &StageRow, than: &StageRow) -> bool {
+    let planned = |row: &StageRow| Some(row.planned.as_ref()?.arrivals_per_second);
+    let rates = match (planned(row), planned(than)) {
+        (Some(more), Some(less)) => Some((more, less)),
+        _ => row.requests_per_second.zip(than.requests_per_second),
+    };
+    rates.is_some_and(|(more, less)| more > less)
 }
 
 /// Suggests a timeout of more than twice the 99.99th percentile under the highest load that passes.
@@ -240,16 +292,4 @@ fn timeout(summary: &Summary, row: &StageRow) -> Option<String> {
         units::time(ns),
         row.name
     ))
-}
-
-fn warning(summary: &Summary, row: &StageRow) -> Option<String> {
-    let is_told = |text: &str| {
-        let saturation = row.saturation.as_ref();
-        saturation.is_some_and(|saturation| saturation.sentence == text)
-    };
-    let grave = summary
-        .conclusions
-        .iter()
-        .find(|conclusion| conclusion.tone == Tone::Bad && !is_told(&conclusion.text))?;
-    Some(format!("Look at {}: {}", row.name, grave.text))
 }

@@ -1,12 +1,15 @@
 //! Reads campaigns: native plans with a list of stages. A stage has its own load, and additional
 //! criteria and stop rules, or is another tool's command line.
 
+mod content;
 mod cool_down;
 mod deployment;
 
 use std::path::Path;
 
-use plan::{Plan, Rate, about::About, deployment::Scaling};
+use plan::{Plan, Rate, about::About, deployment::Scaling, report_content::ReportContent};
+
+use content::ContentReader;
 
 use super::{
     KEY, model, open_plan,
@@ -36,6 +39,7 @@ pub struct Campaign {
     pub about: Option<About>,
     pub assumptions: Vec<String>,
     pub recommendations: Vec<String>,
+    pub content: ReportContent,
 }
 
 #[derive(Debug, Clone)]
@@ -46,6 +50,8 @@ pub struct PlannedStage {
     pub target: Option<String>,
     /// Index of an earlier stage with the same load and another target, for comparison.
     pub against: Option<usize>,
+    /// Text for the report, in Markdown.
+    pub notes: Option<String>,
 }
 
 #[derive(Debug, Clone)]
@@ -279,6 +285,7 @@ impl CampaignReader<'_> {
             about: super::about::read(root, self.findings),
             assumptions: self.texts(root.get("assumptions"), "assumptions"),
             recommendations: self.texts(root.get("recommendations"), "recommendations"),
+            content: self.content_reader().content(root),
         })
     }
 
@@ -352,7 +359,17 @@ impl CampaignReader<'_> {
             on_fail,
             target: self.own_target(node.entry("target")),
             against,
+            notes: self.content_reader().notes(node.get("notes")),
         })
+    }
+
+    fn content_reader(&mut self) -> ContentReader<'_> {
+        let plan = self.inputs.files.first();
+        ContentReader {
+            plan: plan.map_or(Path::new(""), |plan| plan.as_path()),
+            read: self.read,
+            findings: self.findings,
+        }
     }
 
     fn own_target(&mut self, entry: Option<&Entry>) -> Option<String> {

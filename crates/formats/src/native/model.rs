@@ -30,6 +30,9 @@ pub const PLAN: &[&str] = &[
     "target-service",
     "assumptions",
     "recommendations",
+    "sections",
+    "differences",
+    "show",
 ];
 pub const CAMPAIGN: &[&str] = &[
     "stages",
@@ -38,12 +41,18 @@ pub const CAMPAIGN: &[&str] = &[
     "target-service",
     "assumptions",
     "recommendations",
+    "sections",
+    "differences",
+    "show",
 ];
 pub const ABOUT: &[&str] = &["objective", "owner", "environment", "links", "tags"];
 pub const DEPLOYMENT: &[&str] = &["instances", "background"];
 pub const STAGE: &[&str] = &[
-    "name", "load", "run", "criteria", "stop", "on-fail", "target", "against",
+    "name", "load", "run", "criteria", "stop", "on-fail", "target", "against", "notes",
 ];
+pub const SECTION: &[&str] = &["title", "date", "text", "file", "place"];
+pub const NOTE: &[&str] = &["file"];
+pub const SHOW: &[&str] = &["metrics", "rates"];
 pub const COOL_DOWN: &[&str] = &["at-most", "rate", "for", "baseline"];
 pub const PHASE: &[&str] = &[
     "rate",

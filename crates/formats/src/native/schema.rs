@@ -1,6 +1,7 @@
 //! JSON schema of native plans, for editors. Keys come from [`super::model`]. The schema cannot
 //! express checks of labels or files.
 
+mod content;
 mod mqtt;
 mod steps;
 
@@ -80,6 +81,9 @@ fn definitions() -> Value {
     "about": object(model::ABOUT, about, &[]),
     "assume": object(model::ASSUME, assume, &[]),
     "stage": object(model::STAGE, stage, &["name"]),
+    "section": object(model::SECTION, content::section, &["title"]),
+    "note": { "anyOf": [{ "type": "string" }, object(model::NOTE, |_| string("A Markdown file, relative to the plan"), &["file"])] },
+    "show": object(model::SHOW, content::show, &[]),
     "cool-down": object(model::COOL_DOWN, cool_down, &[]),
     "deployment": object(model::DEPLOYMENT, deployment, &["instances"]),
     "steps": { "type": "array", "minItems": 1, "items": reference("step"), "description": "Steps of a virtual user, in order" },
@@ -210,6 +214,7 @@ fn plan(key: &str) -> Value {
         ),
         "assumptions" => named("Assumptions for the report of a campaign", "texts"),
         "recommendations" => named("Recommendations for the report of a campaign", "texts"),
+        "sections" | "differences" | "show" => content::plan(key),
         _ => any(),
     }
 }
@@ -411,6 +416,7 @@ fn stage(key: &str) -> Value {
             json!({ "enum": ["stop", "continue"], "description": "Whether later stages run if this stage fails" })
         }
         "target" => string("What the stage loads, if it differs from the campaign"),
+        "notes" => one_or_many("Text for the report, in Markdown", "note"),
         "against" => described(
             "The earlier stage whose load this stage repeats on a different target",
             json!({ "type": ["string", "number"] }),

@@ -5,17 +5,19 @@ use std::collections::BTreeMap;
 
 use analysis::{
     page::Page,
-    series::{self, Columns, Constant},
+    series::{self, Columns, Constant, TimeColumns},
 };
+use decisions::campaign::Campaign;
+use measure::TimeKind;
+use plan::report_content::RateUnit;
 
+use super::server;
 use crate::svg::{
     Axis, AxisKind, AxisUnit, Chart, ChartCurve, DASHED, File, LINES, Scale, plot_height,
     plot_width,
 };
 
-const MOST_PANELS: usize = 16;
 const MOST_LINES: usize = LINES.len();
-const OWN: &str = "host.";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunSpan {
@@ -77,11 +79,16 @@ impl TimeAxis {
 
 #[derive(Debug, Default)]
 pub(super) struct Charts {
-    pub files: Vec<File>,
+    /// Rates and times.
+    pub overview: Vec<File>,
+    /// Metrics of the service.
+    pub server: Vec<File>,
     pub constants: Vec<Constant>,
 }
 
-pub(super) fn draw(runs: &[(RunSpan, &Page)], started_wall_ns: u64) -> Charts {
+pub(super) fn draw(runs: &[(RunSpan, &Page)], campaign: &Campaign) -> Charts {
+    let started_wall_ns = campaign.identity.started_wall_ns;
+    let content = &campaign.identity.content;
     let placed: Vec<Placed<'_>> = runs
         .iter()
         .map(|(_, page)| Placed {
@@ -100,22 +107,26 @@ pub(super) fn draw(runs: &[(RunSpan, &Page)], started_wall_ns: u64) -> Charts {
         scale: Scale::Linear,
         unit: AxisUnit::Number,
     };
-    let mut files = vec![
+    let unit = content.rates;
+    let overview = vec![
         File {
             name: "throughput.svg".into(),
-            description: "Requests per second over all stages".into(),
+            description: format!("Requests per {} over all stages", unit.name()),
             text: axis.drawn(
-                "Requests per second",
-                "per second",
+                &format!("Requests per {}", unit.name()),
+                match unit {
+                    RateUnit::Second => "per second",
+                    RateUnit::Minute => "per minute",
+                },
                 rates,
-                throughput(&placed),
+                throughput(&placed, unit),
             ),
         },
         File {
             name: "latency.svg".into(),
-            description: "Service time over all stages".into(),
+            description: "Response time over all stages".into(),
             text: axis.drawn(
-                "Service time",
+                "Response time",
                 "log scale",
                 AxisKind {
                     scale: Scale::Log,
@@ -134,12 +145,17 @@ pub(super) fn draw(runs: &[(RunSpan, &Page)], started_wall_ns: u64) -> Charts {
     });
     let mut constants: Vec<Constant> = constant.collect();
     constants.retain(|one| !judged(runs, &one.name));
-    for constant in &constants {
-        panels.remove(&constant.name);
+    let shown = server::shown(campaign).into_iter().enumerate();
+    let server = shown.filter_map(|(number, name)| {
+        let panel = panels.remove(&name)?;
+        let title = server::title(content, &name);
+        Some(metric(&axis, number + 1, &title, panel))
+    });
+    Charts {
+        server: server.collect(),
+        overview,
+        constants,
     }
-    let panels = panels.into_iter().take(MOST_PANELS).enumerate();
-    files.extend(panels.map(|(number, (name, panel))| server(&axis, number + 1, &name, panel)));
-    Charts { files, constants }
 }
 
 fn judged(runs: &[(RunSpan, &Page)], name: &str) -> bool {
@@ -148,7 +164,7 @@ fn judged(runs: &[(RunSpan, &Page)], name: &str) -> bool {
     panels.any(|panel| panel.limit.is_some())
 }
 
-fn server(axis: &TimeAxis, number: usize, name: &str, (unit, lines): Panel) -> File {
+fn metric(axis: &TimeAxis, number: usize, name: &str, (unit, lines): Panel) -> File {
     let names: Vec<&str> = lines.iter().filter_map(|(of, _)| of.as_deref()).collect();
     let common = common(&names);
     let by = common
@@ -220,11 +236,11 @@ fn joined(runs: &[Placed<'_>], values: impl Fn(&Columns, usize) -> Option<f64>) 
     all
 }
 
-fn throughput(runs: &[Placed<'_>]) -> Vec<ChartCurve> {
+fn throughput(runs: &[Placed<'_>], unit: RateUnit) -> Vec<ChartCurve> {
     let rate = |counts: fn(&Columns, usize) -> u64| {
         joined(runs, move |points, i| {
             let seconds = (points.to_ns[i] - points.from_ns[i]).max(1) as f64 / 1e9;
-            Some(counts(points, i) as f64 / seconds)
+            Some(unit.from_per_second(counts(points, i) as f64 / seconds))
         })
     };
     let curve = |name: &str, (colour, dashes): (&'static str, &'static str), points| ChartCurve {
@@ -246,12 +262,14 @@ fn throughput(runs: &[Placed<'_>]) -> Vec<ChartCurve> {
 }
 
 fn latency(runs: &[Placed<'_>]) -> Vec<ChartCurve> {
-    type PointColumn = fn(&Columns) -> &Vec<Option<u64>>;
+    type PointColumn = fn(&TimeColumns) -> &Vec<Option<u64>>;
     let columns: [(&str, PointColumn); 3] = [
-        ("p50", |points| &points.service.p50),
-        ("p95", |points| &points.service.p95),
-        ("max", |points| &points.service.max),
+        ("p50", |times| &times.p50),
+        ("p95", |times| &times.p95),
+        ("max", |times| &times.max),
     ];
+    let of_run = |run: &Placed<'_>| run.page.summary.headline();
+    let is_service = !runs.is_empty() && runs.iter().all(|run| of_run(run) == TimeKind::Service);
     let curves = columns
         .into_iter()
         .zip(LINES)
@@ -260,7 +278,15 @@ fn latency(runs: &[Placed<'_>]) -> Vec<ChartCurve> {
             colour,
             dashes,
             filled: false,
-            points: joined(runs, |points, i| column(points)[i].map(|ns| ns as f64)),
+            points: joined(runs, |points, i| {
+                let times = if is_service {
+                    &points.service
+                } else {
+                    &points.response
+                };
+                let value = column(times).get(i).copied().flatten();
+                value.map(|ns| ns as f64)
+            }),
         });
     curves.collect()
 }
@@ -272,8 +298,7 @@ fn panels(runs: &[Placed<'_>]) -> Panels {
     let mut panels = Panels::new();
     for run in runs {
         let series = &run.page.series;
-        let wanted = |name: &str| !name.starts_with(OWN) || name == "host.cpu";
-        for panel in series.server.iter().filter(|panel| wanted(&panel.name)) {
+        for panel in &series.server {
             let (_, lines) = panels
                 .entry(panel.name.clone())
                 .or_insert_with(|| (panel.unit.clone(), Vec::new()));

@@ -1,8 +1,12 @@
 //! Report of a campaign as a page and as Markdown, both built from the same blocks.
 
+mod appendix;
 mod blocks;
 mod charts;
+mod load;
 mod projection;
+mod results;
+mod server;
 
 use analysis::page::Page;
 use decisions::campaign::Campaign;
@@ -13,7 +17,12 @@ pub use charts::RunSpan;
 
 #[must_use]
 pub fn sheet(campaign: &Campaign, runs: &[(RunSpan, &Page)]) -> Sheet {
-    let charts = charts::draw(runs, campaign.identity.started_wall_ns);
-    let blocks = blocks::build(campaign, &charts.files, &charts.constants);
-    Sheet::new(&campaign.identity.name, &blocks, charts.files.clone())
+    let charts = charts::draw(runs, campaign);
+    let blocks = blocks::build(campaign, &charts);
+    let files = charts.overview.iter().chain(&charts.server);
+    Sheet::new(&campaign.identity.name, &blocks, files.cloned().collect())
+}
+
+fn or_dash(text: Option<String>) -> String {
+    text.unwrap_or_else(|| "–".into())
 }

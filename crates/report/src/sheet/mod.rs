@@ -3,6 +3,7 @@
 
 mod page;
 mod paper;
+mod written;
 
 use analysis::verdict::Judgement;
 use decisions::campaign::StageVerdict;
@@ -31,12 +32,29 @@ impl Sheet {
 
 pub(crate) enum Block<'a> {
     Title(String),
+    /// Facts below the title: target, time, size.
+    Facts(String),
     Heading(&'static str),
+    /// Heading of a section that the team wrote.
+    OwnHeading(String),
+    Subheading(String),
     Verdict(Option<Judgement>, String),
+    Brief(Brief),
     Text(String),
+    /// Text of the team in Markdown.
+    Written(String),
     List(Vec<String>),
     Table(SheetTable),
     Chart(&'a svg::File),
+}
+
+/// What a reader needs first: the question, the answer, what to do, and how certain it is.
+pub(crate) struct Brief {
+    pub verdict: Option<Judgement>,
+    pub question: String,
+    pub sentence: String,
+    pub advice: Vec<String>,
+    pub certainty: String,
 }
 
 /// A table. Columns contain numbers, except the first column and those whose head starts with `<`.
@@ -62,14 +80,20 @@ impl SheetTable {
 }
 
 fn word(verdict: Option<Judgement>) -> Option<&'static str> {
-    Some(match verdict? {
+    verdict.map(judgement)
+}
+
+pub(crate) fn judgement(judgement: Judgement) -> &'static str {
+    match judgement {
         Judgement::Pass => "PASS",
         Judgement::Fail => "FAIL",
         Judgement::Inconclusive => "INCONCLUSIVE",
-    })
+    }
 }
 
 fn is_verdict(cell: &str) -> Option<&'static str> {
+    // A cell may continue with the measured value.
+    let cell = cell.split(':').next().unwrap_or(cell);
     let is = |verdict: StageVerdict| verdict.word() == cell;
     if is(StageVerdict::Pass) {
         return Some("good");

@@ -1,47 +1,186 @@
-//! Renders a report as a self-contained page without scripts.
+//! Renders a report as a self-contained page without scripts. Its frame is the one of the page of
+//! a run.
 
 use std::fmt::Write;
 
 use analysis::verdict::Judgement;
 
-use super::{Block, SheetTable, is_verdict, word};
+use super::{Block, Brief, SheetTable, is_verdict, word, written};
 use crate::{
     markdown::table::{CodeSpan, code_span},
     xml::{attribute, text},
 };
 
-const STYLE: &str = "
-:root { color-scheme: light dark; --ink: #1d2025; --dim: #5a616b; --line: #dfe3e8; --paper: #ffffff; --soft: #f5f7f9; --good: #00775a; --bad: #b3400a; --link: #0060a0 }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6e8eb; --dim: #a0a7b1; --line: #363c45; --paper: #16191d; --soft: #1f242a; --good: #4ec9a3; --bad: #ff9a62; --link: #76bdf0 } }
-* { box-sizing: border-box }
-body { margin: 0 auto; max-width: 62rem; padding: 1.5rem 1rem 4rem; background: var(--paper); color: var(--ink); font: 16px/1.5 system-ui, sans-serif }
-h1 { font-size: 1.6rem; line-height: 1.25; margin: .5rem 0 1rem }
-h2 { font-size: 1.15rem; margin: 2.2rem 0 .6rem; padding-top: .8rem; border-top: 1px solid var(--line) }
-p { margin: .5rem 0 }
-a { color: var(--link) }
-.verdict { padding: .9rem 1.1rem; background: var(--soft); border-left: 5px solid var(--dim); border-radius: 4px; font-size: 1.08rem }
-.verdict.good { border-color: var(--good) } .verdict.bad { border-color: var(--bad) }
-.good b, td.good { color: var(--good) } .bad b, td.bad { color: var(--bad) } td.good, td.bad { font-weight: 600 }
-.dim { color: var(--dim) }
-.wide { overflow-x: auto }
-table { border-collapse: collapse; margin: .6rem 0; font-variant-numeric: tabular-nums }
-th, td { padding: .3rem .8rem .3rem 0; text-align: right; white-space: nowrap; border-bottom: 1px solid var(--line) }
-th { color: var(--dim); font-weight: 500 }
-th.text, td.text { text-align: left; white-space: normal }
-figure { margin: 1rem 0; background: #ffffff; border: 1px solid var(--line); border-radius: 4px; overflow-x: auto }
-figure svg { display: block; max-width: 100%; height: auto }
-li { margin: .3rem 0 }
-code { font: .92em ui-monospace, monospace; background: var(--soft); padding: .05em .25em; border-radius: 3px; overflow-wrap: anywhere }
-";
+const STYLE: [&str; 4] = [
+    include_str!("../../../../web/src/style/frame.css"),
+    include_str!("../../../../web/src/style/head.css"),
+    include_str!("../../../../web/src/style/print.css"),
+    include_str!("sheet.css"),
+];
+
+const MARK: &str = "<svg class=\"mark\" viewBox=\"0 0 32 24\" aria-hidden=\"true\"><circle cx=\"16\" cy=\"12\" r=\"9\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"2.5\"/><path d=\"M2 12h28\" stroke=\"currentColor\" stroke-width=\"2.5\"/></svg>";
+
+const GOOD: &str = "M4 8.5l2.7 2.7L12 5.5";
+const BAD: &str = "M4.8 4.8l6.4 6.4M11.2 4.8l-6.4 6.4";
+const UNSURE: &str = "M5.7 6.2c0-3 4.6-2.9 4.6-.1 0 1.8-2.3 1.9-2.3 3.5M8 11.9v.1";
 
 pub(super) fn render(title: &str, blocks: &[Block<'_>]) -> String {
-    let mut body = String::new();
-    blocks.iter().for_each(|block| add(&mut body, block));
+    let mut page = PageBuilder::default();
+    blocks.iter().for_each(|block| page.add(block));
+    let contents = page.contents();
+    let PageBuilder {
+        top,
+        mut main,
+        open,
+        ..
+    } = page;
+    if open {
+        main += "</section>\n";
+    }
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <title>{}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n{body}</body>\n</html>\n",
-        text(title)
+         <title>{}</title>\n<style>{}</style>\n</head>\n<body>\n<div class=\"page\">\n\
+         <header class=\"top\"><div class=\"brand\">{MARK}<span>Loadline</span></div>\n{top}</header>\n\
+         {contents}<main>\n{main}</main>\n</div>\n</body>\n</html>\n",
+        text(title),
+        STYLE.concat()
     )
+}
+
+/// A page under construction. Blocks before the first heading are the first screen.
+#[derive(Default)]
+struct PageBuilder {
+    top: String,
+    main: String,
+    headings: Vec<String>,
+    /// Whether a section has begun.
+    open: bool,
+    tables: usize,
+}
+
+impl PageBuilder {
+    fn add(&mut self, block: &Block<'_>) {
+        match block {
+            Block::Title(title) => self.top += &format!("<h1>{}</h1>\n", text(title)),
+            Block::Facts(facts) => {
+                self.top += &format!("<p class=\"facts-line\">{}</p>\n", prose(facts));
+            }
+            Block::Heading(heading) => self.section(heading),
+            Block::OwnHeading(heading) => self.section(heading),
+            other => {
+                if !self.open {
+                    self.main += "<section class=\"first\" aria-label=\"Verdict\">\n";
+                    self.open = true;
+                }
+                let inside = self.inside(other);
+                self.main += &inside;
+            }
+        }
+    }
+
+    fn section(&mut self, heading: &str) {
+        if self.open {
+            self.main += "</section>\n";
+        }
+        self.open = true;
+        self.headings.push(heading.to_owned());
+        let number = self.headings.len();
+        let _ = writeln!(
+            self.main,
+            "<section id=\"s{number}\">\n<h2>{}</h2>",
+            text(heading)
+        );
+    }
+
+    fn contents(&self) -> String {
+        if self.headings.len() < 2 {
+            return String::new();
+        }
+        let items = self.headings.iter().enumerate().map(|(number, heading)| {
+            format!(
+                "<li><a href=\"#s{}\">{}</a></li>\n",
+                number + 1,
+                text(heading)
+            )
+        });
+        let items: String = items.collect();
+        format!("<nav class=\"contents\" aria-label=\"Contents\"><ol>\n{items}</ol></nav>\n")
+    }
+
+    fn inside(&mut self, block: &Block<'_>) -> String {
+        match block {
+            Block::Title(_) | Block::Facts(_) | Block::Heading(_) | Block::OwnHeading(_) => {
+                String::new()
+            }
+            Block::Subheading(heading) => format!("<h3>{}</h3>\n", text(heading)),
+            Block::Verdict(verdict, sentence) => {
+                format!(
+                    "<div class=\"headline\">\n{}</div>\n",
+                    answer(*verdict, sentence)
+                )
+            }
+            Block::Brief(brief) => first_screen(brief),
+            Block::Text(paragraph) => format!("<p class=\"muted\">{}</p>\n", prose(paragraph)),
+            Block::Written(markdown) => {
+                format!(
+                    "<div class=\"written\">\n{}</div>\n",
+                    written::html(markdown)
+                )
+            }
+            Block::List(items) => format!("<ul>\n{}</ul>\n", list(items)),
+            Block::Table(table) => {
+                self.tables += 1;
+                let heading = self.headings.last().map_or("Summary", String::as_str);
+                grid(table, &format!("{heading}, table {}", self.tables))
+            }
+            Block::Chart(chart) => format!(
+                "<figure aria-label=\"{}\">\n{}</figure>\n",
+                attribute(&chart.description),
+                chart.text
+            ),
+        }
+    }
+}
+
+fn answer(verdict: Option<Judgement>, sentence: &str) -> String {
+    let (tone, icon) = match verdict {
+        Some(Judgement::Pass) => ("good", GOOD),
+        Some(Judgement::Fail) => ("bad", BAD),
+        _ => ("warn", UNSURE),
+    };
+    let badge = word(verdict).map_or_else(String::new, |word| {
+        format!(
+            "<p class=\"states\"><span class=\"badge {tone}\"><svg class=\"icon\" viewBox=\"0 0 16 16\" aria-hidden=\"true\"><circle cx=\"8\" cy=\"8\" r=\"8\" fill=\"currentColor\"/><path d=\"{icon}\" class=\"icon-sign\"/></svg>{word}</span></p>\n"
+        )
+    });
+    format!("{badge}<p class=\"sentence\">{}</p>\n", prose(sentence))
+}
+
+fn first_screen(brief: &Brief) -> String {
+    let mut rows = format!("<dt>Question</dt>\n<dd>{}</dd>\n", prose(&brief.question));
+    if !brief.advice.is_empty() {
+        let _ = writeln!(
+            rows,
+            "<dt>What to do</dt>\n<dd><ol>\n{}</ol></dd>",
+            list(&brief.advice)
+        );
+    }
+    let _ = writeln!(
+        rows,
+        "<dt>How certain this is</dt>\n<dd>{}</dd>",
+        prose(&brief.certainty)
+    );
+    format!(
+        "<div class=\"headline\">\n{}<dl>\n{rows}</dl>\n</div>\n",
+        answer(brief.verdict, &brief.sentence)
+    )
+}
+
+fn list(items: &[String]) -> String {
+    let items = items
+        .iter()
+        .map(|item| format!("<li>{}</li>\n", prose(item)));
+    items.collect()
 }
 
 fn prose(all: &str) -> String {
@@ -59,42 +198,7 @@ fn prose(all: &str) -> String {
     out + &text(rest)
 }
 
-fn add(out: &mut String, block: &Block<'_>) {
-    let _ = match block {
-        Block::Title(title) => writeln!(out, "<h1>{}</h1>", text(title)),
-        Block::Heading(heading) => writeln!(out, "<h2>{heading}</h2>"),
-        Block::Verdict(verdict, sentence) => {
-            let class = match verdict {
-                Some(Judgement::Pass) => " good",
-                Some(_) => " bad",
-                None => "",
-            };
-            let word = word(*verdict).map_or_else(String::new, |word| format!("<b>{word}</b> – "));
-            writeln!(
-                out,
-                "<p class=\"verdict{class}\">{word}{}</p>",
-                prose(sentence)
-            )
-        }
-        Block::Text(paragraph) => writeln!(out, "<p class=\"dim\">{}</p>", prose(paragraph)),
-        Block::List(items) => {
-            let items: String = items
-                .iter()
-                .map(|item| format!("<li>{}</li>\n", prose(item)))
-                .collect();
-            writeln!(out, "<ul>\n{items}</ul>")
-        }
-        Block::Table(table) => writeln!(out, "{}", grid(table)),
-        Block::Chart(chart) => writeln!(
-            out,
-            "<figure aria-label=\"{}\">\n{}</figure>",
-            attribute(&chart.description),
-            chart.text
-        ),
-    };
-}
-
-fn grid(table: &SheetTable) -> String {
+fn grid(table: &SheetTable, name: &str) -> String {
     let is_text = |column: usize| column == 0 || table.heads[column].starts_with('<');
     let class = |column: usize, cell: &str| match (is_verdict(cell), is_text(column)) {
         (Some(tone), _) if column > 0 => format!(" class=\"text {tone}\""),
@@ -102,11 +206,12 @@ fn grid(table: &SheetTable) -> String {
         _ => String::new(),
     };
     let heads = table.heads.iter().enumerate().map(|(column, head)| {
-        let class = class(column, "");
-        format!(
-            "<th scope=\"col\"{class}>{}</th>",
-            text(head.trim_start_matches('<'))
-        )
+        let (class, head) = (class(column, ""), head.trim_start_matches('<'));
+        // A header cell without text has no name for a screen reader.
+        match head {
+            "" => format!("<td{class}></td>"),
+            head => format!("<th scope=\"col\"{class}>{}</th>", text(head)),
+        }
     });
     let heads: String = heads.collect();
     let mut rows = String::new();
@@ -117,12 +222,20 @@ fn grid(table: &SheetTable) -> String {
                 Some(link) => format!("<a href=\"{}\">{}</a>", attribute(link), text(cell)),
                 None => prose(cell),
             };
-            format!("<td{class}>{inside}</td>")
+            match column {
+                0 => format!("<th scope=\"row\"{class}>{inside}</th>"),
+                _ => format!("<td{class}>{inside}</td>"),
+            }
         });
         let cells: String = cells.collect();
-        rows += &format!("<tr>{cells}</tr>\n");
+        let total = match row.first().map(String::as_str) {
+            Some("Total") => " class=\"total\"",
+            _ => "",
+        };
+        rows += &format!("<tr{total}>{cells}</tr>\n");
     }
     format!(
-        "<div class=\"wide\"><table>\n<thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table></div>"
+        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table>\n<thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n",
+        attribute(name)
     )
 }

@@ -1,6 +1,8 @@
 //! Renders a report as GitHub Markdown.
 
-use super::{Block, CHARTS, SheetTable, word};
+use super::{Block, Brief, CHARTS, SheetTable, word, written};
+use analysis::verdict::Judgement;
+
 use crate::markdown::table::{self, escaped};
 
 pub(super) fn render(blocks: &[Block<'_>]) -> String {
@@ -12,10 +14,12 @@ fn block(block: &Block<'_>) -> String {
     match block {
         Block::Title(text) => format!("# {}", escaped(text)),
         Block::Heading(text) => format!("## {text}"),
-        Block::Verdict(verdict, sentence) => {
-            let word = word(*verdict).map_or_else(String::new, |word| format!("**{word}** – "));
-            format!("{word}{}", escaped(sentence))
-        }
+        Block::OwnHeading(text) => format!("## {}", escaped(text)),
+        Block::Subheading(text) => format!("### {}", escaped(text)),
+        Block::Verdict(verdict, sentence) => answer(*verdict, sentence),
+        Block::Brief(brief) => first_screen(brief),
+        Block::Facts(text) => escaped(text),
+        Block::Written(text) => written::markdown(text),
         Block::Text(text) => escaped(text),
         Block::List(items) => {
             let items = items.iter().map(|item| format!("- {}", escaped(item)));
@@ -28,6 +32,29 @@ fn block(block: &Block<'_>) -> String {
             chart.name
         ),
     }
+}
+
+fn answer(verdict: Option<Judgement>, sentence: &str) -> String {
+    let word = word(verdict).map_or_else(String::new, |word| format!("**{word}** – "));
+    format!("{word}{}", escaped(sentence))
+}
+
+fn first_screen(brief: &Brief) -> String {
+    let mut parts = vec![
+        answer(brief.verdict, &brief.sentence),
+        format!("**Question:** {}", escaped(&brief.question)),
+    ];
+    if !brief.advice.is_empty() {
+        let items = brief.advice.iter().enumerate();
+        let items = items.map(|(at, item)| format!("{}. {}", at + 1, escaped(item)));
+        let items: Vec<String> = items.collect();
+        parts.push(format!("**What to do:**\n\n{}", items.join("\n")));
+    }
+    parts.push(format!(
+        "**How certain this is:** {}",
+        escaped(&brief.certainty)
+    ));
+    parts.join("\n\n")
 }
 
 fn grid(grid: &SheetTable) -> String {

@@ -7,6 +7,7 @@ use decisions::campaign::{
     self, Campaign, CoolDown, FinishedStage, Identity, Planned, StageOutcome, StageVerdict,
     VolumeRate,
 };
+use plan::report_content::{Difference, RateUnit, ReportContent, Section, SectionPlace};
 use report::campaign::RunSpan;
 
 use crate::support::{self, Folder};
@@ -23,6 +24,7 @@ fn identity() -> Identity {
         assumptions: vec!["Nobody leaves.".into()],
         recommendations: vec!["Ask the owner of the database.".into()],
         scaling: None,
+        content: ReportContent::default(),
     }
 }
 
@@ -115,6 +117,7 @@ fn of_pages(
                 None => StageOutcome::NotRun,
             },
             cool_down: cool_down.filter(|_| number == 1),
+            notes: (number == 0).then_some("As *planned*."),
         })
         .collect();
     campaign::judge(identity(), &stages)
@@ -351,11 +354,11 @@ fn page_and_paper_say_the_same() {
         &[(named(Some("half")), &runs[0]), (named(None), &runs[1])],
     );
     for text in [
-        "Load profile",
-        "Stages",
-        "Over time",
+        "Load",
+        "Results",
+        "Stage half",
         "Recovery",
-        "Recommendations",
+        "What to do",
         "Assumptions",
         "Check-in",
         "35260/h",
@@ -394,4 +397,88 @@ fn page_and_paper_say_the_same() {
     assert!(report.charts.len() >= 2);
     assert!(!report.page.contains("<script"));
     assert!(!report.page.contains("NaN"));
+}
+
+#[test]
+fn content_of_the_team_is_in_its_place() {
+    let mut campaign = campaign(&[("half", Some(0)), ("whole", Some(0))], None);
+    let section = |title: &str, place| Section {
+        title: title.into(),
+        text: "# Inner\n\nSee [the plan](https://example.org/plan).\n\n- one".into(),
+        place,
+    };
+    campaign.identity.content = ReportContent {
+        sections: vec![
+            section("Questions", SectionPlace::End),
+            section("Overview", SectionPlace::Start),
+        ],
+        differences: vec![Difference {
+            name: "Instances".into(),
+            tested: "6".into(),
+            meant: "16".into(),
+            effect: Some("more threads".into()),
+        }],
+        metrics: Vec::new(),
+        rates: RateUnit::Minute,
+    };
+    let run = page();
+    let span = RunSpan {
+        stage: Some("half".into()),
+    };
+    let report = report::campaign::sheet(&campaign, &[(span, &run)]);
+    let place = |text: &str| {
+        let found = report.markdown.find(text);
+        found.unwrap_or_else(|| panic!("{text}: {}", report.markdown))
+    };
+    let order = [
+        "**Question:**",
+        "## Overview",
+        "## Load",
+        "## Tested and meant environment",
+        "## Results",
+        "### Stage half",
+        "## Assumptions",
+        "## Questions",
+        "## Appendix",
+    ];
+    let places = order.map(place);
+    assert!(places.is_sorted(), "{}", report.markdown);
+    for text in [
+        "#### Inner",
+        "Requests/min",
+        "more threads",
+        "As *planned*.",
+    ] {
+        assert!(
+            report.markdown.contains(text),
+            "{text}: {}",
+            report.markdown
+        );
+    }
+    for text in [
+        "<h2>Overview</h2>",
+        "<h4>Inner</h4>",
+        "<a href=\"https://example.org/plan\">the plan</a>",
+        "As <em>planned</em>.",
+        "<main>",
+        "aria-label=\"Contents\"",
+    ] {
+        assert!(report.page.contains(text), "{text}");
+    }
+}
+
+#[test]
+fn stages_have_their_requests_by_endpoint() {
+    let campaign = campaign(&[("half", Some(0))], None);
+    let rows = &campaign.stages[0].requests_by_endpoint;
+    let total = rows.last().unwrap();
+    assert!(total.is_total);
+    assert_eq!(Some(total.requests), campaign.stages[0].requests);
+    let sum: u64 = rows
+        .iter()
+        .filter(|row| !row.is_total)
+        .map(|row| row.requests)
+        .sum();
+    assert_eq!(sum, total.requests);
+    assert_eq!(total.p95, campaign.stages[0].percentiles[1]);
 }

@@ -18,6 +18,7 @@ pub fn judged(text: &str, judgement: Judgement) -> Judged {
         judgement,
         measured: Some("312 ms".into()),
         value: Some(312e6),
+        figure: None,
         margin: Some(-0.25),
         reason: Some("too \"few\"".into()),
         is_robust: None,

@@ -68,6 +68,9 @@ fn row(name: &str, verdict: StageVerdict, per_second: f64) -> StageRow {
         mocks: Vec::new(),
         saturation: None,
         cool_down: None,
+        requests_by_endpoint: Vec::new(),
+        server: Vec::new(),
+        notes: None,
     }
 }
 
@@ -92,6 +95,7 @@ fn projection(scaling: Scaling, rows: &[StageRow]) -> Projection {
             planned: None,
             outcome: StageOutcome::NotRun,
             cool_down: None,
+            notes: None,
         })
         .collect();
     project(scaling, &stages, rows)

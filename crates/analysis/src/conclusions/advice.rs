@@ -1,0 +1,168 @@
+//! What to do after a run. Each sentence follows from findings and names its reason.
+
+use super::brief::is_cut_short;
+use crate::{
+    saturation::{self, Reached, THREADS},
+    summary::Summary,
+    verdict::Judgement,
+};
+use record::{RunState, units};
+
+/// Returns what to do, most important first. Empty for results of other tools and during a run.
+#[must_use]
+pub fn advice(summary: &Summary) -> Vec<String> {
+    let run = &summary.run;
+    if run.imported_from.is_some() || run.state == RunState::Running && run.record_ends_ns.is_none()
+    {
+        return Vec::new();
+    }
+    if let Some(cause) = &run.unrecorded {
+        return vec![format!(
+            "Free space for the record and repeat the run: it was ended by {cause}."
+        )];
+    }
+    if summary.requests.issued == 0 {
+        return vec!["Check the load of the plan and repeat the run: nothing was sent.".to_owned()];
+    }
+    if summary.requests.ok + summary.requests.failed == 0 {
+        return vec![unanswered(summary)];
+    }
+    let mut texts = Vec::new();
+    texts.extend(invalid(summary));
+    if is_cut_short(summary) {
+        texts.push(format!(
+            "Repeat the whole run before you decide: it ended after {}.",
+            units::time(run.elapsed_ns)
+        ));
+    }
+    if !texts.is_empty() {
+        return texts;
+    }
+    match summary.verdict.criteria {
+        _ if has_failed(summary) => failed(summary),
+        Some(Judgement::Inconclusive) => inconclusive(summary),
+        Some(_) => vec![
+            "Accept this load: all criteria hold. To find the highest load, use `loadline find`."
+                .to_owned(),
+        ],
+        None => vec![
+            "Add criteria, for example `p95 < 500ms` and `errors < 1%`: without them no run can fail."
+                .to_owned(),
+        ],
+    }
+}
+
+/// Returns what to change so that this resource is no longer the limit.
+#[must_use]
+pub fn remedy(reached: &Reached) -> String {
+    let Reached {
+        resource, source, ..
+    } = reached;
+    let remedy = match (resource.as_str(), &reached.held_by) {
+        (THREADS, Some(holder)) => format!(
+            "Shorten the time that requests wait for {holder}, or enlarge the thread pool ({source})"
+        ),
+        (THREADS, None) => format!("Enlarge the thread pool ({source})"),
+        (saturation::CPU, _) => {
+            format!("Add CPU or instances ({source}), or reduce the work of each request")
+        }
+        (saturation::QUOTA, _) => format!("Raise the CPU quota ({source})"),
+        (saturation::EVENT_LOOP, _) => {
+            format!("Move long computations off the event loop ({source}), or add instances")
+        }
+        (saturation::HEAP, _) => {
+            format!("Enlarge the heap ({source}), or reduce what requests allocate")
+        }
+        _ => format!("Raise the limit of the {resource} ({source}), or use it for a shorter time"),
+    };
+    format!("{remedy}: {}", evidence(reached))
+}
+
+fn evidence(reached: &Reached) -> String {
+    let instances = match reached.all_instances {
+        0 | 1 => String::new(),
+        all => format!(" on {} of {all} instances", reached.instances),
+    };
+    let rate = reached.issued_per_second.map_or_else(String::new, |rate| {
+        format!(" with {} requests/s", units::rate(rate))
+    });
+    let cause = reached.cause.as_ref();
+    let cause = cause.map_or_else(String::new, |cause| format!(", {cause}"));
+    format!(
+        "it was at its limit{instances} after {}{rate}{cause}.",
+        units::duration(saturation::to_second(reached.at_ns))
+    )
+}
+
+fn unanswered(summary: &Summary) -> String {
+    let most = summary.errors.first();
+    let cause = most.map_or_else(String::new, |row| {
+        format!(" (most often: {}, {})", row.reason, units::times(row.count))
+    });
+    format!("Check the address and whether the service runs: no request was answered{cause}.")
+}
+
+fn invalid(summary: &Summary) -> Option<String> {
+    let measurement = summary.measurement.as_ref()?;
+    (measurement.verdict == "INVALID").then(|| {
+        format!(
+            "Repeat the run with a load generator that keeps up, on a less busy machine or on several: {}.",
+            measurement.reasons.join("; ")
+        )
+    })
+}
+
+fn has_failed(summary: &Summary) -> bool {
+    summary.verdict.criteria == Some(Judgement::Fail) || summary.run.stopped.is_some()
+}
+
+fn failed(summary: &Summary) -> Vec<String> {
+    let mut texts = causes(summary);
+    texts.push("Repeat the run after the change, or accept less load until then.".to_owned());
+    texts
+}
+
+/// Returns what to change or to find out about a run that failed.
+#[must_use]
+pub fn causes(summary: &Summary) -> Vec<String> {
+    let mut texts = Vec::new();
+    let saturation = summary.saturation.as_ref();
+    let first = saturation.and_then(|found| found.reached.get(found.first?));
+    texts.extend(first.map(remedy));
+    if let Some(most) = summary.errors.first() {
+        texts.push(format!(
+            "Find the cause of the most frequent error: {}, {}.",
+            most.reason,
+            units::times(most.count)
+        ));
+    }
+    if texts.is_empty() {
+        texts.extend(slowest(summary));
+    }
+    if first.is_none() {
+        texts.push(match saturation {
+            None => "Measure the service during the next run (`--server`), to see which resource is the limit.".to_owned(),
+            Some(_) => "Measure more resources of the service, because none with a known limit explains the failure.".to_owned(),
+        });
+    }
+    texts
+}
+
+fn slowest(summary: &Summary) -> Option<String> {
+    let conclusions = summary.conclusions.iter();
+    let slowest = conclusions.clone().find(|one| one.kind == "slowest")?;
+    Some(format!("Start with the slowest endpoint. {}", slowest.text))
+}
+
+fn inconclusive(summary: &Summary) -> Vec<String> {
+    let unsure = summary.criteria.iter();
+    let unsure = unsure.filter(|judged| judged.judgement == Judgement::Inconclusive);
+    let texts = unsure.map(|judged| {
+        let reason = judged.reason.as_deref().unwrap_or("nothing was measured");
+        format!(
+            "Repeat the run for longer, or correct the criterion `{}`: {reason}.",
+            judged.text
+        )
+    });
+    texts.collect()
+}

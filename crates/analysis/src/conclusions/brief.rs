@@ -1,0 +1,70 @@
+//! What a reader needs first: the question that the run answers, and how certain the answer is.
+
+use crate::{summary::Summary, verdict::Judgement};
+use record::{RunState, units};
+
+/// Returns the question: the team's objective, or the criteria and the load.
+#[must_use]
+pub fn question(summary: &Summary, objective: Option<&str>) -> String {
+    if let Some(objective) = objective {
+        return objective.to_owned();
+    }
+    let load = match summary.run.load.as_str() {
+        "" => String::new(),
+        load => format!(" under this load: {load}"),
+    };
+    match summary.criteria.as_slice() {
+        [] => format!("How does the service respond{load}?"),
+        [one] => format!("Does `{}` hold{load}?", one.text),
+        all => {
+            let texts: Vec<String> = all.iter().map(|one| format!("`{}`", one.text)).collect();
+            format!("Do these criteria hold{load}? {}", texts.join(", "))
+        }
+    }
+}
+
+/// Returns how certain the answer is, and why.
+#[must_use]
+pub fn certainty(summary: &Summary) -> String {
+    let run = &summary.run;
+    if let Some(tool) = &run.imported_from {
+        return format!("Unknown: {tool} measured these figures, so Loadline cannot judge them.");
+    }
+    let Some(measurement) = &summary.measurement else {
+        return "Unknown: the measurement was not judged, because too little was sent.".to_owned();
+    };
+    let mut texts = vec![match measurement.verdict.as_str() {
+        "INVALID" => format!(
+            "None: the load generator disturbed the measurement ({}).",
+            measurement.reasons.join("; ")
+        ),
+        "DEGRADED" => format!(
+            "Reduced: the load generator may have affected the figures ({}).",
+            measurement.reasons.join("; ")
+        ),
+        _ => format!(
+            "High: {} requests were measured, and the load generator kept up.",
+            units::count(summary.all.count)
+        ),
+    }];
+    let unsure = summary.criteria.iter();
+    let unsure = unsure.filter(|judged| judged.judgement == Judgement::Inconclusive);
+    match unsure.count() {
+        0 => {}
+        1 => texts.push("One criterion could not be decided.".to_owned()),
+        n => texts.push(format!("{n} criteria could not be decided.")),
+    }
+    if is_cut_short(summary) {
+        texts.push(format!(
+            "The run ended early, so only the first {} count.",
+            units::time(run.elapsed_ns)
+        ));
+    }
+    texts.join(" ")
+}
+
+/// Whether the run neither reached its planned end nor was ended by a stop rule.
+pub(super) fn is_cut_short(summary: &Summary) -> bool {
+    let run = &summary.run;
+    run.state == RunState::Interrupted && run.stopped.is_none() || run.record_ends_ns.is_some()
+}

@@ -1,0 +1,96 @@
+//! Metrics of other tools that cover a whole campaign.
+
+use std::{fmt, path::Path};
+
+use analysis::page::Page;
+use audit::external_metrics::{ExternalMetrics, OfferedLoad, Offset};
+use record::Run;
+
+use crate::ledger::CampaignLedger;
+
+/// Files of metrics, and how their clocks are aligned with the runs.
+#[derive(Debug)]
+pub struct External {
+    pub files: Vec<ExternalMetrics>,
+    pub offset: Offset,
+}
+
+/// Why a campaign could not be rendered.
+#[derive(Debug)]
+pub enum NotRendered {
+    /// The metrics of another tool do not fit.
+    External(String),
+    Record(String),
+}
+
+impl fmt::Display for NotRendered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NotRendered::External(reason) => write!(f, "--server: {reason}"),
+            NotRendered::Record(reason) => f.write_str(reason),
+        }
+    }
+}
+
+impl std::error::Error for NotRendered {}
+
+impl Default for External {
+    fn default() -> External {
+        External {
+            files: Vec::new(),
+            offset: Offset::Given(0),
+        }
+    }
+}
+
+impl External {
+    /// Aligns the clocks with the load of all stages.
+    pub(crate) fn align(&mut self, ledger: &CampaignLedger) -> Result<(), NotRendered> {
+        if self.files.is_empty() {
+            return Ok(());
+        }
+        let mut load = OfferedLoad::default();
+        for number in 0..ledger.head.stages.len() {
+            let Some(record) = ledger.ended(number).and_then(|end| end.record) else {
+                continue;
+            };
+            let Ok(run) = Run::open(&ledger.folder.join(record)) else {
+                continue;
+            };
+            let mut series = run.server.series.iter();
+            let taken = series.find(|series| self.has_source(&series.source));
+            if let Some(series) = taken {
+                return Err(NotRendered::External(format!(
+                    "the name `{}` is already in use: choose another name",
+                    series.source
+                )));
+            }
+            load.add(&run);
+        }
+        for metrics in &mut self.files {
+            let aligned = metrics.set_offset(self.offset, &load);
+            aligned.map_err(NotRendered::External)?;
+        }
+        Ok(())
+    }
+
+    fn has_source(&self, source: &str) -> bool {
+        self.files.iter().any(|metrics| metrics.source() == source)
+    }
+
+    /// Returns the page of a run with the metrics that were measured during it.
+    pub(crate) fn page(&mut self, folder: &Path, record: &str) -> Option<Page> {
+        let mut run = Run::open(&folder.join(record)).ok()?;
+        for metrics in &mut self.files {
+            metrics.add_to(&mut run);
+        }
+        Some(audit::page(&run))
+    }
+
+    /// Returns where the metrics are from. Fails if a file covers none of the runs.
+    pub(crate) fn notes(&self, first_utc: &str) -> Result<Vec<String>, NotRendered> {
+        let notes = self.files.iter().map(|metrics| metrics.note(first_utc));
+        let notes: Result<Vec<String>, String> = notes.collect();
+        notes.map_err(NotRendered::External)
+    }
+}

@@ -1,0 +1,131 @@
+//! Tables of a stage: requests by endpoint, and server metrics by instance.
+
+use record::units;
+use serde::Serialize;
+
+use analysis::{
+    figures::Figure,
+    summary::{Row, Stats, Summary},
+};
+use measure::TimeKind;
+
+/// Requests of an endpoint in one stage, or of all endpoints. Times are headline times.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct EndpointRow {
+    pub text: String,
+    pub is_total: bool,
+    pub requests: u64,
+    pub failures: u64,
+    pub per_second: f64,
+    pub mean: Option<String>,
+    pub p50: Option<String>,
+    pub p90: Option<String>,
+    pub p95: Option<String>,
+    pub p99: Option<String>,
+    pub max: Option<String>,
+    /// Columns that a criterion judges, by the names of these members.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub judged: Vec<&'static str>,
+}
+
+impl EndpointRow {
+    #[must_use]
+    pub fn is_judged(&self, column: &str) -> bool {
+        self.judged.contains(&column)
+    }
+}
+
+/// A server metric of one instance in one stage.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ServerFigures {
+    pub name: String,
+    pub instance: Option<String>,
+    pub unit: String,
+    pub min: f64,
+    pub mean: f64,
+    pub max: f64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub judged: Vec<&'static str>,
+}
+
+impl ServerFigures {
+    /// Whether the metric had one value throughout the stage.
+    #[must_use]
+    pub fn is_constant(&self) -> bool {
+        (self.max - self.min).abs() <= 1e-9 * self.max.abs().max(self.min.abs())
+    }
+}
+
+/// Returns a row for each endpoint, and the total last.
+pub(super) fn endpoints(summary: &Summary) -> Vec<EndpointRow> {
+    let labels = summary.labels.iter();
+    let mut rows: Vec<EndpointRow> = labels.map(|row| endpoint(summary, row, false)).collect();
+    rows.push(endpoint(summary, &summary.all, true));
+    rows
+}
+
+fn endpoint(summary: &Summary, row: &Row, is_total: bool) -> EndpointRow {
+    let (stats, time) = match summary.headline() {
+        TimeKind::Response => (row.response.as_ref(), "response"),
+        _ => (row.service.as_ref(), "service"),
+    };
+    let text = |of: fn(&Stats) -> &Figure| Some(of(stats?).to_string());
+    // The mean of the answered requests alone would hide those without an answer.
+    let mean = stats.filter(|stats| stats.unanswered == 0);
+    let mean = mean.and_then(|stats| stats.mean_ns);
+    EndpointRow {
+        text: row.text.clone(),
+        is_total,
+        requests: row.count,
+        failures: row.errors,
+        per_second: row.per_second,
+        mean: mean.map(|ns| units::time(ns.round() as u64)),
+        p50: text(|stats| &stats.p50),
+        p90: text(|stats| &stats.p90),
+        p95: text(|stats| &stats.p95),
+        p99: text(|stats| &stats.p99),
+        max: text(|stats| &stats.max),
+        judged: judged(summary, row, time),
+    }
+}
+
+fn judged(summary: &Summary, row: &Row, time: &str) -> Vec<&'static str> {
+    let columns = [
+        (
+            "failures",
+            vec!["errors".to_owned(), "error_share".to_owned()],
+        ),
+        ("per_second", vec!["per_second".to_owned()]),
+        ("mean", vec![format!("{time}/mean_ns")]),
+        ("p50", vec![format!("{time}/p50")]),
+        ("p90", vec![format!("{time}/p90")]),
+        ("p95", vec![format!("{time}/p95")]),
+        ("p99", vec![format!("{time}/p99")]),
+        ("max", vec![format!("{time}/max")]),
+    ];
+    let columns = columns
+        .into_iter()
+        .filter(|(_, figures)| figures.iter().any(|figure| summary.is_judged(row, figure)));
+    columns.map(|(column, _)| column).collect()
+}
+
+pub(super) fn server(summary: &Summary) -> Vec<ServerFigures> {
+    let is_judged = |at: usize, figure: &str| {
+        let path = format!("/server/{at}/{figure}");
+        let mut criteria = summary.criteria.iter();
+        criteria.any(|judged| judged.figure.as_ref() == Some(&path))
+    };
+    let rows = summary.server.iter().enumerate().map(|(at, row)| {
+        let judged = ["min", "mean", "max"].into_iter();
+        ServerFigures {
+            name: row.name.clone(),
+            instance: row.instance.clone(),
+            unit: row.unit.clone(),
+            min: row.min,
+            mean: row.mean,
+            max: row.max,
+            judged: judged.filter(|figure| is_judged(at, figure)).collect(),
+        }
+    });
+    rows.collect()
+}

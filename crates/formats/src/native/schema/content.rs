@@ -1,0 +1,49 @@
+//! Schema of what the team adds to the report of a campaign.
+
+use serde_json::{Value, json};
+
+use super::{any, described, named, reference, string};
+
+pub(super) fn plan(key: &str) -> Value {
+    match key {
+        "sections" => {
+            json!({ "type": "array", "items": reference("section"), "description": "Sections of the report of a campaign, in Markdown" })
+        }
+        "differences" => {
+            json!({ "type": "object", "additionalProperties": { "type": "array", "minItems": 2, "maxItems": 3, "items": { "type": ["string", "number"] } }, "description": "Differences between the tested and the meant environment: [tested, meant, what follows]" })
+        }
+        _ => named(
+            "Which metrics the report of a campaign shows, and how",
+            "show",
+        ),
+    }
+}
+
+pub(super) fn section(key: &str) -> Value {
+    match key {
+        "title" => described("The heading", json!({ "type": ["string", "number"] })),
+        "date" => string("When the section was written, for the heading"),
+        "text" => string("The text, in Markdown"),
+        "file" => string("A file with the text, relative to the plan"),
+        "place" => {
+            json!({ "enum": ["start", "end"], "description": "Before the load, or before the appendix [end]" })
+        }
+        _ => any(),
+    }
+}
+
+pub(super) fn show(key: &str) -> Value {
+    match key {
+        "metrics" => json!({
+        "anyOf": [
+        { "type": "array", "items": { "type": "string" } },
+        { "type": "object", "additionalProperties": { "type": "string" } },
+        ],
+        "description": "Server metrics to show, in this order: names, or names and titles",
+        }),
+        "rates" => {
+            json!({ "enum": ["per second", "per minute"], "description": "Unit of request rates" })
+        }
+        _ => any(),
+    }
+}

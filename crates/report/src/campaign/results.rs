@@ -1,0 +1,151 @@
+//! The results: verdict and figures of each stage, its criteria, and its requests by endpoint.
+
+use decisions::campaign::{Campaign, EndpointRow, StageRow};
+use plan::report_content::RateUnit;
+use record::units;
+
+use super::{charts::Charts, or_dash};
+use crate::sheet::{Block, SheetTable};
+
+/// Marks the figures that criteria judge.
+const JUDGED: char = '*';
+const MARK: &str = "* judged by a criterion.";
+
+pub(super) fn blocks<'a>(campaign: &Campaign, charts: &'a Charts) -> Vec<Block<'a>> {
+    let rates = campaign.identity.content.rates;
+    let rows = &campaign.stages;
+    let mut blocks = vec![
+        Block::Heading("Results"),
+        Block::Table(stage_table(rows, rates)),
+    ];
+    let reasons = rows.iter().filter(|row| !row.reason.is_empty());
+    let reasons: Vec<String> = reasons
+        .map(|row| format!("{}: {}", row.name, row.reason))
+        .collect();
+    if !reasons.is_empty() {
+        blocks.push(Block::List(reasons));
+    }
+    blocks.extend(criteria(rows).map(Block::Table));
+    blocks.push(Block::Text(format!(
+        "Times are response times, from the intended start to the last byte read. Rates are means from the start of a stage to its last completion. {MARK} – : not run, or too few requests."
+    )));
+    blocks.extend(charts.overview.iter().map(Block::Chart));
+    for row in rows {
+        let has_requests = !row.requests_by_endpoint.is_empty();
+        if !has_requests && row.notes.is_none() {
+            continue;
+        }
+        blocks.push(Block::Subheading(format!("Stage {}", row.name)));
+        blocks.extend(row.notes.clone().map(Block::Written));
+        if has_requests {
+            blocks.push(Block::Table(endpoints(&row.requests_by_endpoint, rates)));
+        }
+    }
+    blocks
+}
+
+fn marked(text: String, is_judged: bool) -> String {
+    if is_judged {
+        format!("{text} {JUDGED}")
+    } else {
+        text
+    }
+}
+
+fn rate(unit: RateUnit, per_second: f64) -> String {
+    units::rate(unit.from_per_second(per_second))
+}
+
+fn stage_table(rows: &[StageRow], unit: RateUnit) -> SheetTable {
+    let requests = format!("Requests{}", unit.suffix());
+    let busiest = format!("Busiest phase{}", unit.suffix());
+    let has_phases = rows
+        .iter()
+        .any(|row| row.busiest_phase_per_second.is_some());
+    let mut heads = vec!["Stage", "<Verdict", "Requests", &requests];
+    heads.extend(has_phases.then_some(busiest.as_str()));
+    heads.extend(["Failed", "p50", "p95", "p99"]);
+    let mut table = SheetTable::new(&heads);
+    for row in rows {
+        let total = row.requests_by_endpoint.iter().find(|row| row.is_total);
+        let judged = |column: &str| total.is_some_and(|total| total.is_judged(column));
+        let [p50, p95, p99] = row.percentiles.clone();
+        let busiest = row.busiest_phase_per_second;
+        let cells = [
+            row.name.clone(),
+            row.verdict.word().to_owned(),
+            or_dash(row.requests.map(units::count)),
+            marked(
+                or_dash(row.requests_per_second.map(|one| rate(unit, one))),
+                judged("per_second"),
+            ),
+        ];
+        let busiest = has_phases.then(|| or_dash(busiest.map(|one| rate(unit, one))));
+        let figures = [
+            marked(
+                or_dash(row.error_share.map(units::share)),
+                judged("failures"),
+            ),
+            marked(or_dash(p50), judged("p50")),
+            marked(or_dash(p95), judged("p95")),
+            marked(or_dash(p99), judged("p99")),
+        ];
+        let cells = cells.into_iter().chain(busiest).chain(figures);
+        table.row(cells, row.report.clone());
+    }
+    table
+}
+
+/// Returns the measured value of each criterion in each stage. `None` if there are no criteria.
+fn criteria(rows: &[StageRow]) -> Option<SheetTable> {
+    let ran: Vec<&StageRow> = rows.iter().filter(|row| !row.criteria.is_empty()).collect();
+    let names = ran.iter().map(|row| format!("<{}", row.name));
+    let heads: Vec<String> = ["Criterion".to_owned()].into_iter().chain(names).collect();
+    let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
+    let mut table = SheetTable::new(&heads);
+    let mut texts: Vec<&str> = Vec::new();
+    for judged in ran.iter().flat_map(|row| &row.criteria) {
+        if !texts.contains(&judged.text.as_str()) {
+            texts.push(&judged.text);
+        }
+    }
+    for text in &texts {
+        let cells = ran.iter().map(|row| {
+            let judged = row.criteria.iter().find(|judged| judged.text == *text);
+            or_dash(judged.map(|judged| {
+                let word = crate::sheet::judgement(judged.judgement);
+                let measured = judged.measured.as_deref();
+                measured.map_or_else(|| word.to_owned(), |measured| format!("{word}: {measured}"))
+            }))
+        });
+        table.row([format!("`{text}`")].into_iter().chain(cells), None);
+    }
+    (!texts.is_empty()).then_some(table)
+}
+
+fn endpoints(rows: &[EndpointRow], unit: RateUnit) -> SheetTable {
+    let requests = format!("Requests{}", unit.suffix());
+    let heads = [
+        "Endpoint", "Requests", "Failed", &requests, "Mean", "p50", "p90", "p95", "p99", "Max",
+    ];
+    let mut table = SheetTable::new(&heads);
+    for row in rows {
+        let time =
+            |name: &str, text: &Option<String>| marked(or_dash(text.clone()), row.is_judged(name));
+        let name = if row.is_total { "Total" } else { &row.text };
+        let cells = [
+            name.to_owned(),
+            units::count(row.requests),
+            marked(units::count(row.failures), row.is_judged("failures")),
+            marked(rate(unit, row.per_second), row.is_judged("per_second")),
+            time("mean", &row.mean),
+            time("p50", &row.p50),
+            time("p90", &row.p90),
+            time("p95", &row.p95),
+            time("p99", &row.p99),
+            time("max", &row.max),
+        ];
+        table.row(cells, None);
+    }
+    table
+}

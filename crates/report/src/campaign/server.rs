@@ -1,0 +1,142 @@
+//! The tested service: its metrics by stage, what saturated, and charts.
+
+use decisions::campaign::{Campaign, ServerFigures, StageRow};
+use plan::report_content::{ReportContent, ShownMetric};
+use record::units;
+
+use super::charts::Charts;
+use crate::sheet::{Block, SheetTable};
+
+/// Source of metrics of the load generator's own machine.
+pub(super) const OWN: &str = "host.";
+/// Maximum number of metrics if the plan does not choose.
+const MOST: usize = 16;
+
+pub(super) fn blocks<'a>(campaign: &Campaign, charts: &'a Charts) -> Vec<Block<'a>> {
+    let metrics = shown(campaign);
+    let saturated = saturated(&campaign.stages);
+    if metrics.is_empty() && saturated.is_empty() && charts.server.is_empty() {
+        return Vec::new();
+    }
+    let mut blocks = vec![Block::Heading("Server")];
+    if !saturated.is_empty() {
+        blocks.push(Block::List(saturated));
+    }
+    if !metrics.is_empty() {
+        blocks.push(Block::Table(overview(campaign, &metrics)));
+        blocks.push(Block::Text(
+            "Mean of all instances, and the lowest to the highest sample of any of them. The appendix has a row for each instance.".into(),
+        ));
+    }
+    let missing = missing(campaign);
+    if !missing.is_empty() {
+        blocks.push(Block::Text(format!(
+            "Not measured in any stage: {}.",
+            missing.join(", ")
+        )));
+    }
+    blocks.extend(charts.server.iter().map(Block::Chart));
+    blocks
+}
+
+fn saturated(rows: &[StageRow]) -> Vec<String> {
+    let reported = rows.iter().filter_map(|row| {
+        let saturation = row.saturation.as_ref()?;
+        Some(format!("{}: {}", row.name, saturation.sentence))
+    });
+    reported.collect()
+}
+
+/// Returns the title that the plan gives to a metric, or else its name.
+pub(super) fn title(content: &ReportContent, name: &str) -> String {
+    let mut metrics = content.metrics.iter();
+    let named = metrics.find(|metric| metric.name == name);
+    named
+        .and_then(|metric| metric.title.clone())
+        .unwrap_or_else(|| name.to_owned())
+}
+
+/// Whether a metric only identifies something, so that its values have no meaning as numbers.
+pub(super) fn is_identifier(name: &str) -> bool {
+    let last = name.rsplit(['.', '_', '-']).next().unwrap_or_default();
+    ["pid", "ppid", "port"].contains(&last)
+}
+
+/// Returns the metrics that the plan chooses, or else those of the service that changed.
+pub(super) fn shown(campaign: &Campaign) -> Vec<String> {
+    let all = || campaign.stages.iter().flat_map(|row| &row.server);
+    let chosen = &campaign.identity.content.metrics;
+    if !chosen.is_empty() {
+        let measured = |metric: &&ShownMetric| all().any(|row| row.name == metric.name);
+        let chosen = chosen.iter().filter(measured);
+        return chosen.map(|metric| metric.name.clone()).collect();
+    }
+    let mut names: Vec<String> = Vec::new();
+    for row in all() {
+        let is_shown = !row.is_constant() || !row.judged.is_empty();
+        let is_own = row.name.starts_with(OWN) || is_identifier(&row.name);
+        if is_shown && !is_own && !names.contains(&row.name) {
+            names.push(row.name.clone());
+        }
+    }
+    names.truncate(MOST);
+    names
+}
+
+fn missing(campaign: &Campaign) -> Vec<String> {
+    let all = || campaign.stages.iter().flat_map(|row| &row.server);
+    if all().next().is_none() {
+        return Vec::new();
+    }
+    let chosen = campaign.identity.content.metrics.iter();
+    let missing = chosen.filter(|metric| all().all(|row| row.name != metric.name));
+    missing.map(|metric| format!("`{}`", metric.name)).collect()
+}
+
+fn overview(campaign: &Campaign, metrics: &[String]) -> SheetTable {
+    let ran: Vec<&StageRow> = campaign
+        .stages
+        .iter()
+        .filter(|row| !row.server.is_empty())
+        .collect();
+    let names = ran.iter().map(|row| row.name.as_str());
+    let heads: Vec<&str> = ["Metric"].into_iter().chain(names).collect();
+    let mut table = SheetTable::new(&heads);
+    for name in metrics {
+        let cells = ran.iter().map(|row| {
+            let instances: Vec<&ServerFigures> =
+                row.server.iter().filter(|one| one.name == *name).collect();
+            summary(&instances)
+        });
+        let title = title(&campaign.identity.content, name);
+        table.row([title].into_iter().chain(cells), None);
+    }
+    table
+}
+
+/// Returns the mean of all instances and their range, as in `20.4 (12 to 26)`.
+fn summary(instances: &[&ServerFigures]) -> String {
+    let Some(first) = instances.first() else {
+        return "–".to_owned();
+    };
+    let figure = |value: f64| units::figure(value, &first.unit);
+    let mean = instances.iter().map(|one| one.mean).sum::<f64>() / instances.len() as f64;
+    let values = instances.iter();
+    let min = values
+        .clone()
+        .map(|one| one.min)
+        .fold(f64::INFINITY, f64::min);
+    let max = values.map(|one| one.max).fold(f64::NEG_INFINITY, f64::max);
+    let is_judged = instances.iter().any(|one| !one.judged.is_empty());
+    let mark = if is_judged { " *" } else { "" };
+    if min < max {
+        format!(
+            "{} ({} to {}){mark}",
+            figure(mean),
+            figure(min),
+            figure(max)
+        )
+    } else {
+        format!("{}{mark}", figure(mean))
+    }
+}
