@@ -57,10 +57,13 @@ function themeButton(): HTMLElement {
   return button;
 }
 
-/** The data in the page; null means that a test is running, undefined that there is none. */
-function data(): Page | null | undefined {
+/**
+ * The data in the page. Null means that a test is running, false that it may only be watched, and
+ * undefined that there is no data.
+ */
+function data(): Page | null | false | undefined {
   try {
-    return JSON.parse(document.getElementById("page")?.textContent ?? "") as Page | null;
+    return JSON.parse(document.getElementById("page")?.textContent ?? "") as Page | null | false;
   } catch {
     return undefined;
   }
@@ -76,7 +79,7 @@ function start(app: HTMLElement): void {
   let connection: Connection = "connecting";
   const shown = view(
     env,
-    header([themeButton()], () => page === null && connection !== "ended"),
+    header([themeButton()], () => !page && connection !== "ended"),
   );
   paper(env, remake);
   if (page) {
@@ -84,7 +87,7 @@ function start(app: HTMLElement): void {
     shown.show(withoutGaps(page));
     return;
   }
-  const live = bar();
+  const live = bar(page === null);
   const beneath = activity();
   app.replaceChildren(live.el, beneath.el, spoken);
   follow({

@@ -80,6 +80,8 @@ export interface Judged {
   /** In words, with its unit. */
   measured: string | null;
   value: number | null;
+  /** JSON pointer to the judged figure in the summary; missing if the summary does not have it. */
+  figure?: string;
   /** Distance from the bound as a share of it; positive if the criterion holds. */
   margin: number | null;
   reason: string | null;
@@ -352,6 +354,12 @@ export interface Summary {
      * The figures that decided it: of criteria, or of the generator if the measurement is invalid.
      */
     figures: Deciding[];
+    /** The question that the run answers. */
+    question?: string;
+    /** How certain the answer is, and why. */
+    certainty?: string;
+    /** What to do, most important first. */
+    advice?: string[];
     /** Key figures. */
     key_figures?: Deciding[];
     /** The most important conclusions, as indices into `conclusions`. */

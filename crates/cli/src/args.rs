@@ -248,6 +248,16 @@ pub struct RunArgs {
     /// Port of --ui; 0 selects a free one
     #[arg(long, value_name = "N", default_value_t = 0, requires = "ui")]
     pub ui_port: u16,
+    /// Serve a page that can only watch the run, at an address of its own
+    #[arg(
+        long,
+        value_name = "IP:PORT",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "127.0.0.1:0",
+        value_parser = session::live::share_address
+    )]
+    pub ui_share: Option<std::net::SocketAddr>,
     /// Hide the values of this variable, header, query parameter or JSON member; repeatable
     #[arg(long, value_name = "NAME")]
     pub secret: Vec<String>,

@@ -100,6 +100,8 @@ fn variables(args: &args::RunArgs) -> Vec<(&'static str, String)> {
     say("LOADLINE_UI", args.ui.then(|| "1".to_owned()));
     let port = args.ui.then_some(args.ui_port);
     say("LOADLINE_UI_PORT", port.map(|port| port.to_string()));
+    let share = args.ui_share.map(|address| address.to_string());
+    say("LOADLINE_UI_SHARE", share);
     variables
 }
 

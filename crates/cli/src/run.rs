@@ -333,6 +333,7 @@ pub(crate) fn job(
         secrets: args.secret.clone(),
         live: live::LiveOptions {
             view: args.ui.then_some(args.ui_port),
+            share: args.ui_share,
             metrics: native_run.exports.metrics,
         },
         exports: native_run.exports,

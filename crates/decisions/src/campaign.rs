@@ -353,7 +353,7 @@ fn busiest_phase(summary: &Summary) -> Option<f64> {
 
 fn percentiles(summary: &Summary) -> [Option<String>; 3] {
     let stats = summary.headline_stats();
-    let text = |figure: Option<&analysis::summary::Figure>| figure.map(ToString::to_string);
+    let text = |figure: Option<&analysis::summary::Figure>| figure.map(|figure| figure.value());
     [
         text(stats.map(|stats| &stats.p50)),
         text(stats.map(|stats| &stats.p95)),

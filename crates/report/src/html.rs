@@ -20,6 +20,12 @@ pub fn live() -> String {
     with("null")
 }
 
+/// Returns the page of a running test that can only be watched.
+#[must_use]
+pub fn live_read_only() -> String {
+    with("false")
+}
+
 fn with(json: &str) -> String {
     TEMPLATE.replacen(PLACE, &json.replace('<', "\\u003c"), 1)
 }

@@ -18,7 +18,7 @@ const BOTTOM = HEIGHT - 22;
 
 export const LINES: [("p50" | "p95" | "p99") & keyof LabelSeries, Colour][] = [
   ["p99", "red"],
-  ["p95", "orange"],
+  ["p95", "green"],
   ["p50", "blue"],
 ];
 

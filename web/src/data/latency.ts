@@ -10,7 +10,7 @@ import { positive, some } from "./columns";
 const FIGURES: [keyof Times, string, Colour][] = [
   ["max", "max", "grey"],
   ["p99", "p99", "red"],
-  ["p95", "p95", "orange"],
+  ["p95", "p95", "green"],
   ["p50", "p50", "blue"],
 ];
 

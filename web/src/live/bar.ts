@@ -16,7 +16,8 @@ export interface Bar {
   load(load: Steering): void;
 }
 
-export function bar(): Bar {
+/** Without `controls`, the page cannot stop or change the test. */
+export function bar(controls: boolean): Bar {
   const text = h("span", { class: "connection", role: "status" });
   const csv = h("a", { class: "button", href: "run.csv", download: true, title: "Data so far" }, "CSV");
   const ends = stop();
@@ -33,18 +34,16 @@ export function bar(): Bar {
   track.append(done);
   const progressBar = h("div", { class: "progress", hidden: true }, place, track);
   const list = h("dl", { class: "now", "aria-label": "The newest second", hidden: true });
-  const tools = h("span", { class: "live-tools" }, csv, steers.button, ends.button);
+  const tools = h("span", { class: "live-tools" }, csv, ...(controls ? [steers.button, ends.button] : []));
   const el = h(
     "div",
     { class: "live-bar" },
     text,
     tools,
-    steers.result,
-    ends.result,
+    ...(controls ? [steers.result, ends.result] : []),
     progressBar,
     list,
-    steers.dialog,
-    ends.dialog,
+    ...(controls ? [steers.dialog, ends.dialog] : []),
   );
   let shown: Connection | null = null;
   return {

@@ -14,6 +14,8 @@ export interface EndpointColumn {
   first: Direction;
   order: (row: Row) => number | string;
   cell: (row: Row) => Child;
+  /** Paths of the shown figures within a row of the summary, for marks of judged figures. */
+  figures?: (row: Row) => string[];
 }
 
 type Percentile = "p50" | "p90" | "p95" | "p99" | "p999" | "max";
@@ -33,37 +35,48 @@ const PERCENTILES: [Percentile, string][] = [
 export function columns(service: boolean): EndpointColumn[] {
   const all: EndpointColumn[] = [
     number("count", "requests", (row) => row.count, count),
-    number(
-      "rate",
-      "req/s",
-      (row) => row.per_second,
-      rate,
-      "averaged over the time from the start to the last completion",
-    ),
+    {
+      ...number(
+        "rate",
+        "req/s",
+        (row) => row.per_second,
+        rate,
+        "averaged over the time from the start to the last completion",
+      ),
+      figures: () => ["per_second"],
+    },
     {
       ...number("errors", "errors", (row) => row.errors, count),
+      figures: () => ["errors"],
       cell: (row) => (row.errors > 0 ? h("span", { class: "bad-text" }, count(row.errors)) : "0"),
     },
-    number(
-      "share",
-      "err %",
-      (row) => row.error_share ?? -1,
-      (value) => (value < 0 ? NONE : share(value)),
-    ),
+    {
+      ...number(
+        "share",
+        "err %",
+        (row) => row.error_share ?? -1,
+        (value) => (value < 0 ? NONE : share(value)),
+      ),
+      figures: () => ["error_share"],
+    },
     ...PERCENTILES.map(([key, name]): EndpointColumn => ({
       key,
       name,
       first: "descending",
       order: (row) => rank(rowTime(row)?.stats[key]),
       cell: (row) => cell(rowTime(row)?.stats[key]),
+      figures: (row) => times(row, key),
     })),
-    number(
-      "mean",
-      "mean",
-      (row) => rowTime(row)?.stats.mean_ns ?? -1,
-      (ns) => (ns < 0 ? NONE : timeOr(ns)),
-      "of answered ones",
-    ),
+    {
+      ...number(
+        "mean",
+        "mean",
+        (row) => rowTime(row)?.stats.mean_ns ?? -1,
+        (ns) => (ns < 0 ? NONE : timeOr(ns)),
+        "of answered ones",
+      ),
+      figures: (row) => times(row, "mean_ns"),
+    },
     {
       ...number("bytes", "received", (row) => row.bytes_in, bytes, "bytes received, headers and bodies"),
       // Bytes are counted per request.
@@ -78,9 +91,16 @@ export function columns(service: boolean): EndpointColumn[] {
       first: "descending",
       order: (row) => rank(serviceTime(row)?.p99),
       cell: (row) => cell(serviceTime(row)?.p99),
+      figures: () => ["service/p99"],
     });
   }
   return all;
+}
+
+/** Path of a figure of the row's time. */
+function times(row: Row, figure: string): string[] {
+  const kind = rowTime(row)?.kind;
+  return kind ? [`${kind}/${figure}`] : [];
 }
 
 /** A percentile. With few samples it is grey, with its interval below. */

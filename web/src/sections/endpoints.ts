@@ -122,7 +122,8 @@ export class Endpoints implements Section {
         return group(meaning ? `${name} · ${meaning}` : name, members, total, mixed);
       }),
     );
-    fill(this.#body, scroller("Endpoints", table), legend());
+    const marks = table.querySelector(".judged") ? muted("* judged by a criterion") : null;
+    fill(this.#body, scroller("Endpoints", table), marks, legend());
   }
 
   #sorted(rows: Row[], visible: EndpointColumn[]): Row[] {
@@ -168,7 +169,11 @@ export class Endpoints implements Section {
       h("span", { class: "twist", "aria-hidden": "true" }),
       h("span", { class: "text" }, row.text, marked && kind ? h("span", { class: "kind" }, kind) : null),
     );
-    const cells = visible.map((column) => h("td", { class: "number" }, column.cell(row)));
+    const cells = visible.map((column) => {
+      const judged = (column.figures?.(row) ?? []).some((figure) => isJudged(page.summary, row, figure));
+      const mark = judged ? h("span", { class: "judged", title: "judged by a criterion" }, "*") : null;
+      return h("td", { class: "number" }, column.cell(row), mark);
+    });
     const line = h(
       "tr",
       { class: total ? "total" : null },
@@ -179,6 +184,19 @@ export class Endpoints implements Section {
     if (!open) return [line];
     return [line, h("tr", { class: "details" }, h("td", { colspan: visible.length + 2 }, detail(page, row)))];
   }
+}
+
+/** Whether a criterion judges a figure of a row. A single label has the figures of all requests. */
+function isJudged(summary: Summary, row: Row, figure: string): boolean {
+  const groups = { labels: summary.labels, iterations: summary.iterations, transactions: summary.transactions ?? [] };
+  const paths = Object.entries(groups).flatMap(([group, rows]) => {
+    const at = rows.findIndex((known) => known.id === row.id);
+    return at < 0 ? [] : [`/${group}/${at}/${figure}`];
+  });
+  const [one] = summary.labels;
+  const single = one && summary.labels.length === 1 && one.count === summary.all.count ? one : null;
+  if (row.id === (single ?? summary.all).id) paths.push(`/all/${figure}`);
+  return summary.criteria.some((judged) => judged.figure !== undefined && paths.includes(judged.figure));
 }
 
 /**

@@ -1,5 +1,5 @@
-// The first screen: criteria, measurement, one sentence, key figures, and the most important
-// conclusions.
+// The first screen: the question, the answer, what to do, how certain it is, key figures, and the
+// most important conclusions.
 
 import { h } from "../dom/el";
 import { prose } from "../dom/prose";
@@ -21,6 +21,7 @@ function headline(page: Page): HTMLElement {
   return h(
     "div",
     { class: "headline" },
+    verdict.question ? h("p", { class: "objective" }, ...prose(verdict.question)) : null,
     h(
       "div",
       { class: "states" },
@@ -38,11 +39,26 @@ function headline(page: Page): HTMLElement {
       ),
     ),
     h("p", { class: "sentence" }, ...prose(verdict.sentence)),
+    next(page),
     strip("glance", verdict.key_figures ?? []),
     strip("deciding", verdict.figures),
     telling(page),
     measurement ? trust(measurement, verdict.sentence, run.model === "closed") : null,
   );
+}
+
+/** What to do, and how certain the answer is. */
+function next(page: Page): HTMLElement | null {
+  const { advice = [], certainty } = page.summary.verdict;
+  if (advice.length === 0 && !certainty) return null;
+  const items: [string, HTMLElement][] = [];
+  const [only] = advice;
+  if (advice.length === 1 && only) items.push(["what to do", h("dd", {}, ...prose(only))]);
+  if (advice.length > 1) {
+    items.push(["what to do", h("dd", {}, h("ol", {}, ...advice.map((text) => h("li", {}, ...prose(text)))))]);
+  }
+  if (certainty) items.push(["certainty", h("dd", {}, ...prose(certainty))]);
+  return h("dl", { class: "next" }, ...items.map(([name, value]) => h("div", {}, h("dt", {}, name), value)));
 }
 
 function strip(kind: string, figures: Deciding[]): HTMLElement | null {

@@ -3,23 +3,26 @@
 use crate::{summary::Summary, verdict::Judgement};
 use record::{RunState, units};
 
-/// Returns the question: the team's objective, or the criteria and the load.
+/// Returns the question: the team's objective, or whether the criteria hold.
 #[must_use]
 pub fn question(summary: &Summary, objective: Option<&str>) -> String {
     if let Some(objective) = objective {
         return objective.to_owned();
     }
-    let load = match summary.run.load.as_str() {
-        "" => String::new(),
-        load => format!(" under this load: {load}"),
-    };
     match summary.criteria.as_slice() {
-        [] => format!("How does the service respond{load}?"),
-        [one] => format!("Does `{}` hold{load}?", one.text),
+        [] => "How does the service respond under this load?".to_owned(),
+        [one] => format!("Does `{}` hold under this load?", one.text),
         all => {
             let texts: Vec<String> = all.iter().map(|one| format!("`{}`", one.text)).collect();
-            format!("Do these criteria hold{load}? {}", texts.join(", "))
+            format!("Do {} hold under this load?", listed(&texts))
         }
+    }
+}
+
+fn listed(texts: &[String]) -> String {
+    match texts {
+        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        texts => texts.concat(),
     }
 }
 

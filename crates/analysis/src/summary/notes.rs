@@ -12,7 +12,7 @@ pub struct Headline {
     pub sentence: String,
     /// Figures that decided the verdict.
     pub figures: Vec<Deciding>,
-    /// The question that the run answers: the objective of the plan, or its criteria and load.
+    /// The question that the run answers: the objective of the plan, or its criteria.
     #[serde(default)]
     pub question: String,
     /// How certain the answer is, and why.

@@ -69,7 +69,7 @@ fn endpoint(summary: &Summary, row: &Row, is_total: bool) -> EndpointRow {
         TimeKind::Response => (row.response.as_ref(), "response"),
         _ => (row.service.as_ref(), "service"),
     };
-    let text = |of: fn(&Stats) -> &Figure| Some(of(stats?).to_string());
+    let text = |of: fn(&Stats) -> &Figure| Some(of(stats?).value());
     // The mean of the answered requests alone would hide those without an answer.
     let mean = stats.filter(|stats| stats.unanswered == 0);
     let mean = mean.and_then(|stats| stats.mean_ns);

@@ -88,7 +88,7 @@ impl Conducting {
     ) -> Result<Conducting, Vec<String>> {
         let refused = |line: String| vec![line];
         let (exports, wanted) = live::options_from_env().map_err(refused)?;
-        if wanted.view.is_some() || wanted.metrics.is_some() {
+        if wanted.view.is_some() || wanted.share.is_some() || wanted.metrics.is_some() {
             sink.warning(
                 &"the live view is not available with several processes: see the report at the end",
             );

@@ -59,6 +59,11 @@ pub fn campaign_in(campaign: &Campaign, columns: Columns) -> String {
     };
     text += &wrap(&format!("{word}{}", campaign.sentence), 0, columns);
     text.push('\n');
+    for recommendation in &campaign.recommendations {
+        text += &wrap(&format!("- {recommendation}"), 2, columns);
+        text.push('\n');
+    }
+    text.push('\n');
     for comparison in campaign.comparisons.iter().filter_map(comparison_line) {
         text += &wrap(&comparison, 0, columns);
         text.push('\n');
@@ -73,11 +78,6 @@ pub fn campaign_in(campaign: &Campaign, columns: Columns) -> String {
             text += &wrap(&format!("- {assumption}"), 2, columns);
             text.push('\n');
         }
-        text.push('\n');
-    }
-    for recommendation in &campaign.recommendations {
-        text += &wrap(&format!("- {recommendation}"), 2, columns);
-        text.push('\n');
     }
     text
 }

@@ -118,6 +118,14 @@ pub fn summary_in(summary: &Summary, columns: Columns, detail: Detail) -> String
         );
         blocks.push(wrap(&line, 2, columns));
     }
+    // After a run that passes there is nothing to do at once.
+    if summary.exit_code != 0 && !summary.verdict.advice.is_empty() {
+        let advice = summary.verdict.advice.iter();
+        let advice: Vec<String> = advice
+            .map(|text| wrap(&format!("What to do: {text}"), 2, columns))
+            .collect();
+        blocks.push(advice.join("\n"));
+    }
     if let Some(measurement) = &summary.measurement {
         blocks.push(wrap(&measurement.line(), 2, columns));
     }

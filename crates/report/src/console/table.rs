@@ -2,7 +2,6 @@
 //! rest of the line.
 
 use analysis::summary::{Figure, Row, Stats, Summary};
-use plan::criteria::{Criterion, Metric, SpanFilter, Stat, parse_criterion};
 use record::units;
 
 use super::{
@@ -20,6 +19,16 @@ const MEAN: usize = 3;
 const P90: usize = 5;
 const P999: usize = 8;
 const MAX: usize = 9;
+/// Columns of times, with their figures in the summary.
+const TIMES: [(usize, &str); 7] = [
+    (MEAN, "mean_ns"),
+    (MEAN + 1, "p50"),
+    (P90, "p90"),
+    (P90 + 1, "p95"),
+    (P90 + 2, "p99"),
+    (P999, "p999"),
+    (MAX, "max"),
+];
 /// Columns that are dropped on a narrow terminal, in this order.
 const DROPPED: [usize; 4] = [P999, MEAN, P90, RATE];
 const MAX_THIN: usize = 6;
@@ -94,12 +103,6 @@ pub(super) fn render(summary: &Summary, columns: Columns, detail: Detail) -> Str
 }
 
 fn lines(summary: &Summary, detail: Detail) -> Vec<TableLine> {
-    let criteria: Vec<Criterion> = summary
-        .criteria
-        .iter()
-        .filter_map(|judged| parse_criterion(&judged.text).ok())
-        .filter(|criterion| criterion.phase.is_none() && !criterion.steady)
-        .collect();
     let mut lines = vec![TableLine {
         label: match &summary.run.imported_from {
             Some(tool) => format!("by {tool}"),
@@ -107,69 +110,35 @@ fn lines(summary: &Summary, detail: Detail) -> Vec<TableLine> {
         },
         cells: HEADS.map(str::to_owned),
     }];
-    let requests = summary.request_rows();
-    for (at, row) in requests.iter().enumerate() {
-        let judged = Judging {
-            criteria: &criteria,
-            is_whole: at == 0,
-            label: &row.text,
+    for row in summary.request_rows() {
+        let (times, time) = match (&row.response, &row.service) {
+            (Some(response), _) => (Some(response), "response"),
+            (None, service) => (service.as_ref(), "service"),
         };
-        let times = row.response.as_ref().or(row.service.as_ref());
         let mut line = TableLine::new(&row.text, row, times);
-        line.mark(&judged, SpanFilter::Response);
+        line.mark(summary, row);
+        line.mark_times(summary, row, time);
         lines.push(line);
         if detail == Detail::Full && row.response.is_some() && row.service.is_some() {
             let mut line = TableLine::times(SERVICE, row.service.as_ref());
-            line.mark_times(&judged, SpanFilter::Service);
+            line.mark_times(summary, row, "service");
             lines.push(line);
             if row.first_byte.is_some() {
                 let mut line = TableLine::times(FIRST_BYTE, row.first_byte.as_ref());
-                line.mark_times(&judged, SpanFilter::FirstByte);
+                line.mark_times(summary, row, "first_byte");
                 lines.push(line);
             }
         }
     }
-    let over_requests = [
-        (summary.iteration_rows(), SpanFilter::Iteration),
-        (summary.transactions.as_slice(), SpanFilter::Transaction),
-    ];
-    for (rows, span) in over_requests {
-        for row in rows {
-            let mut line = TableLine::new(&row.called(), row, row.iteration.as_ref());
-            let judged = Judging {
-                criteria: &criteria,
-                is_whole: rows.len() == 1,
-                label: &row.text,
-            };
-            line.mark_times(&judged, span);
-            lines.push(line);
-            if row.unpaused.is_some() {
-                lines.push(TableLine::times(UNPAUSED, row.unpaused.as_ref()));
-            }
+    for row in summary.iteration_rows().iter().chain(&summary.transactions) {
+        let mut line = TableLine::new(&row.called(), row, row.iteration.as_ref());
+        line.mark_times(summary, row, "iteration");
+        lines.push(line);
+        if row.unpaused.is_some() {
+            lines.push(TableLine::times(UNPAUSED, row.unpaused.as_ref()));
         }
     }
     lines
-}
-
-/// The criteria that a row may show figures of.
-struct Judging<'a> {
-    criteria: &'a [Criterion],
-    /// Whether criteria without a label use this row.
-    is_whole: bool,
-    label: &'a str,
-}
-
-impl Judging<'_> {
-    fn metrics(&self) -> impl Iterator<Item = &Metric> {
-        let is_of = |criterion: &&Criterion| match &criterion.of {
-            Some(label) => label == self.label,
-            None => self.is_whole,
-        };
-        self.criteria
-            .iter()
-            .filter(is_of)
-            .map(|criterion| &criterion.metric)
-    }
 }
 
 fn thin(summary: &Summary, columns: Columns) -> String {
@@ -263,26 +232,23 @@ impl TableLine {
         }
     }
 
-    /// Marks the figures that criteria judge.
-    fn mark(&mut self, judging: &Judging<'_>, span: SpanFilter) {
-        self.mark_times(judging, span);
-        for metric in judging.metrics() {
-            match metric {
-                Metric::Errors => self.mark_cell(ERRORS),
-                Metric::Rate => self.mark_cell(RATE),
-                _ => {}
+    /// Marks the counts that criteria judge.
+    fn mark(&mut self, summary: &Summary, row: &Row) {
+        for (column, figure) in [
+            (ERRORS, "errors"),
+            (ERRORS, "error_share"),
+            (RATE, "per_second"),
+        ] {
+            if summary.is_judged(row, figure) {
+                self.mark_cell(column);
             }
         }
     }
 
-    fn mark_times(&mut self, judging: &Judging<'_>, span: SpanFilter) {
-        for metric in judging.metrics() {
-            let Metric::Time(of, stat) = metric else {
-                continue;
-            };
-            if *of == span
-                && let Some(column) = column(*stat)
-            {
+    /// Marks the times that criteria judge.
+    fn mark_times(&mut self, summary: &Summary, row: &Row, time: &str) {
+        for (column, figure) in TIMES {
+            if summary.is_judged(row, &format!("{time}/{figure}")) {
                 self.mark_cell(column);
             }
         }
@@ -301,15 +267,6 @@ impl TableLine {
             .filter(|(_, shown)| *shown)
             .any(|(cell, _)| cell.contains(mark))
     }
-}
-
-fn column(stat: Stat) -> Option<usize> {
-    let name = match stat {
-        Stat::Mean => "mean".to_owned(),
-        Stat::Max => "max".to_owned(),
-        Stat::Quantile(q) => format!("p{}", units::decimal((q * 1e6).round() / 1e4)),
-    };
-    HEADS.iter().position(|head| *head == name)
 }
 
 fn percentile(figure: Figure, max: Figure) -> String {

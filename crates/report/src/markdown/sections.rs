@@ -93,7 +93,9 @@ pub fn head(summary: &Summary) -> String {
     let key_conclusions = key_conclusions.filter_map(|at| summary.conclusions.get(*at));
     let blocks = [
         format!("# Load test: {}", escaped(&run.name)),
+        escaped(&summary.verdict.question),
         format!("{verdict}{}", escaped(&summary.verdict.sentence)),
+        advice(summary),
         what.join(" · "),
         figures.trim_end().to_owned(),
         key_conclusions
@@ -107,6 +109,21 @@ pub fn head(summary: &Summary) -> String {
         .filter(|block| !block.is_empty())
         .collect();
     blocks.join("\n\n")
+}
+
+fn advice(summary: &Summary) -> String {
+    let advice = summary.verdict.advice.iter();
+    let mut lines: Vec<String> = advice.map(|text| format!("- {}", escaped(text))).collect();
+    if !lines.is_empty() {
+        lines.insert(0, "What to do:\n".to_owned());
+    }
+    if !summary.verdict.certainty.is_empty() {
+        lines.push(format!(
+            "\nCertainty: {}",
+            escaped(&summary.verdict.certainty)
+        ));
+    }
+    lines.join("\n").trim().to_owned()
 }
 
 pub fn criteria(summary: &Summary) -> String {

@@ -157,21 +157,22 @@ fn answer(verdict: Option<Judgement>, sentence: &str) -> String {
 }
 
 fn first_screen(brief: &Brief) -> String {
-    let mut rows = format!("<dt>Question</dt>\n<dd>{}</dd>\n", prose(&brief.question));
+    let mut rows = String::new();
     if !brief.advice.is_empty() {
         let _ = writeln!(
             rows,
-            "<dt>What to do</dt>\n<dd><ol>\n{}</ol></dd>",
+            "<div><dt>what to do</dt>\n<dd><ol>\n{}</ol></dd></div>",
             list(&brief.advice)
         );
     }
     let _ = writeln!(
         rows,
-        "<dt>How certain this is</dt>\n<dd>{}</dd>",
+        "<div><dt>certainty</dt>\n<dd>{}</dd></div>",
         prose(&brief.certainty)
     );
     format!(
-        "<div class=\"headline\">\n{}<dl>\n{rows}</dl>\n</div>\n",
+        "<div class=\"headline\">\n<p class=\"objective\">{}</p>\n{}<dl class=\"next\">\n{rows}</dl>\n</div>\n",
+        prose(&brief.question),
         answer(brief.verdict, &brief.sentence)
     )
 }

@@ -41,8 +41,8 @@ fn answer(verdict: Option<Judgement>, sentence: &str) -> String {
 
 fn first_screen(brief: &Brief) -> String {
     let mut parts = vec![
+        escaped(&brief.question),
         answer(brief.verdict, &brief.sentence),
-        format!("**Question:** {}", escaped(&brief.question)),
     ];
     if !brief.advice.is_empty() {
         let items = brief.advice.iter().enumerate();
@@ -50,10 +50,7 @@ fn first_screen(brief: &Brief) -> String {
         let items: Vec<String> = items.collect();
         parts.push(format!("**What to do:**\n\n{}", items.join("\n")));
     }
-    parts.push(format!(
-        "**How certain this is:** {}",
-        escaped(&brief.certainty)
-    ));
+    parts.push(format!("**Certainty:** {}", escaped(&brief.certainty)));
     parts.join("\n\n")
 }
 

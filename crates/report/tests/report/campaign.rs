@@ -358,7 +358,6 @@ fn page_and_paper_say_the_same() {
         "Results",
         "Stage half",
         "Recovery",
-        "What to do",
         "Assumptions",
         "Check-in",
         "35260/h",
@@ -431,7 +430,7 @@ fn content_of_the_team_is_in_its_place() {
         found.unwrap_or_else(|| panic!("{text}: {}", report.markdown))
     };
     let order = [
-        "**Question:**",
+        "**Certainty:**",
         "## Overview",
         "## Load",
         "## Tested and meant environment",

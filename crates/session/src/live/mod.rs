@@ -13,7 +13,7 @@ mod steer;
 use std::{
     fs::File,
     io::{self, Read},
-    net::{Ipv4Addr, SocketAddr, TcpListener},
+    net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener},
     sync::Arc,
     thread::JoinHandle,
     time::Duration,
@@ -38,12 +38,14 @@ const NICENESS: i32 = 15;
 pub struct LiveOptions {
     /// Port of the live view. 0 selects any free port.
     pub view: Option<u16>,
+    /// Address of the read-only view, if requested.
+    pub share: Option<SocketAddr>,
     /// Address of the Prometheus endpoint, if requested.
     pub metrics: Option<SocketAddr>,
 }
 
-/// Reads `LOADLINE_EXPORT`, `LOADLINE_UI` and `LOADLINE_UI_PORT`, for front ends that have only the
-/// flags of the original tool.
+/// Reads `LOADLINE_EXPORT`, `LOADLINE_UI`, `LOADLINE_UI_PORT` and `LOADLINE_UI_SHARE`, for front ends
+/// that have only the flags of the original tool.
 ///
 /// # Errors
 ///
@@ -59,35 +61,67 @@ pub fn options_from_env() -> Result<(Exports, LiveOptions), String> {
         })?,
     };
     let view = set("LOADLINE_UI").filter(|text| text != "0").map(|_| port);
-    let metrics = exports.metrics;
-    Ok((exports, LiveOptions { view, metrics }))
+    let share = set("LOADLINE_UI_SHARE").filter(|text| text != "0");
+    let share = share.map(|text| match text.as_str() {
+        "1" => Ok(SHARED),
+        text => share_address(text).map_err(|reason| format!("LOADLINE_UI_SHARE: {reason}")),
+    });
+    let options = LiveOptions {
+        view,
+        share: share.transpose()?,
+        metrics: exports.metrics,
+    };
+    Ok((exports, options))
+}
+
+/// Default address of the read-only view: this machine, any free port.
+pub const SHARED: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+
+/// Reads the address of the read-only view.
+///
+/// # Errors
+///
+/// Returns a one-line error if the text is not an IP address with a port.
+pub fn share_address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| {
+        format!(
+            "`{text}` is not an address: use an IP address and a port, for example 0.0.0.0:8090"
+        )
+    })
 }
 
 /// Ports that are opened before the run.
 pub(crate) struct Bound {
     view: Option<LiveView>,
+    share: Option<LiveView>,
     metrics: Option<TcpListener>,
 }
 
 struct LiveView {
     listener: TcpListener,
-    port: u16,
+    address: SocketAddr,
+    /// Part of the URL. Each view has a token of its own.
     token: String,
 }
 
 impl LiveView {
-    fn bind(port: u16) -> Result<LiveView, String> {
-        let listener = bind("--ui", SocketAddr::from((Ipv4Addr::LOCALHOST, port)))?;
+    fn bind(flag: &str, address: SocketAddr) -> Result<LiveView, String> {
+        let listener = bind(flag, address)?;
         Ok(LiveView {
-            port: local(&listener)?.port(),
+            address: local(&listener)?,
             token: token()
-                .map_err(|reason| format!("--ui: cannot create random numbers: {reason}"))?,
+                .map_err(|reason| format!("{flag}: cannot create random numbers: {reason}"))?,
             listener,
         })
     }
 
     fn address(&self) -> String {
-        format!("http://127.0.0.1:{}/{}/", self.port, self.token)
+        let host = match self.address.ip() {
+            ip if ip.is_unspecified() => "THIS-MACHINE".to_owned(),
+            IpAddr::V4(ip) => ip.to_string(),
+            IpAddr::V6(ip) => format!("[{ip}]"),
+        };
+        format!("http://{host}:{}/{}/", self.address.port(), self.token)
     }
 }
 
@@ -99,8 +133,11 @@ impl Bound {
     /// Returns a one-line error if a port is not available.
     pub fn bind(options: LiveOptions) -> Result<Bound, String> {
         let metrics = |address| bind("--export prometheus", address);
+        let view = |port| LiveView::bind("--ui", SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+        let share = |address| LiveView::bind("--ui-share", address);
         Ok(Bound {
-            view: options.view.map(LiveView::bind).transpose()?,
+            view: options.view.map(view).transpose()?,
+            share: options.share.map(share).transpose()?,
             metrics: options.metrics.map(metrics).transpose()?,
         })
     }
@@ -152,9 +189,22 @@ impl Bound {
         let mut servers = Vec::new();
         if let Some(view) = self.view {
             sink.say(&format_args!("live view: {}", view.address()));
-            let routes = server::view(Arc::clone(newest), stop.clone(), &view.token, view.port);
+            let routes = server::view(
+                Arc::clone(newest),
+                stop.clone(),
+                &view.token,
+                view.address.port(),
+            );
             servers.push(LiveServer {
                 listener: view.listener,
+                routes,
+            });
+        }
+        if let Some(share) = self.share {
+            sink.say(&format_args!("read-only view: {}", share.address()));
+            let routes = server::read_only(Arc::clone(newest), &share.token, share.address);
+            servers.push(LiveServer {
+                listener: share.listener,
                 routes,
             });
         }

@@ -1,6 +1,6 @@
 //! Routes of the live view and of the Prometheus endpoint.
 
-use std::sync::Arc;
+use std::{net::SocketAddr, sync::Arc};
 
 use axum::{
     Json, Router,
@@ -24,41 +24,80 @@ use super::{
 const SEATS: usize = 16;
 const CSV_SEATS: usize = 2;
 
+/// What watching needs.
 #[derive(Clone)]
-struct ServedView {
+struct WatchedRun {
     newest: Arc<LatestState>,
-    stop: StopHandle,
     seats: Arc<Semaphore>,
     csv_seats: Arc<Semaphore>,
 }
 
+impl WatchedRun {
+    fn new(newest: Arc<LatestState>) -> WatchedRun {
+        WatchedRun {
+            newest,
+            seats: Arc::new(Semaphore::new(SEATS)),
+            csv_seats: Arc::new(Semaphore::new(CSV_SEATS)),
+        }
+    }
+
+    fn routes(self, home: &str) -> Router {
+        let to_home = home.to_owned();
+        let redirect = move || async move { Redirect::permanent(&to_home) };
+        Router::new()
+            .route(home.trim_end_matches('/'), get(redirect))
+            .route(&format!("{home}events"), get(listen))
+            .route(&format!("{home}run.csv"), get(so_far))
+            // Browsers request the icon, and a 404 would appear in the console.
+            .route("/favicon.ico", get(|| async { StatusCode::NO_CONTENT }))
+            .with_state(self)
+    }
+}
+
+/// What stopping and changing a run needs.
+#[derive(Clone)]
+struct ControlledRun {
+    newest: Arc<LatestState>,
+    stop: StopHandle,
+}
+
 pub fn view(newest: Arc<LatestState>, stop: StopHandle, token: &str, port: u16) -> Router {
-    let seats = Arc::new(Semaphore::new(SEATS));
-    let view = ServedView {
-        newest,
-        stop,
-        seats,
-        csv_seats: Arc::new(Semaphore::new(CSV_SEATS)),
-    };
     let home = format!("/{token}/");
-    let to_home = home.clone();
-    let redirect = move || async move { Redirect::permanent(&to_home) };
-    Router::new()
-        .route(&format!("/{token}"), get(redirect))
-        .route(&home, get(page))
-        .route(&format!("{home}events"), get(listen))
-        .route(&format!("{home}run.csv"), get(so_far))
+    let controls = Router::new()
+        .route(&home, get(|| async { Html(report::html::live()) }))
         .route(&format!("{home}stop"), post(stop_run))
         .route(&format!("{home}load"), post(change_load))
-        // Browsers request the icon, and a 404 would appear in the console.
-        .route("/favicon.ico", get(|| async { StatusCode::NO_CONTENT }))
+        .with_state(ControlledRun {
+            newest: Arc::clone(&newest),
+            stop,
+        });
+    let routes = WatchedRun::new(newest).routes(&home).merge(controls);
+    private_routes(routes).layer(middleware::from_fn_with_state(
+        AllowedNames::exactly(port),
+        guard::local,
+    ))
+}
+
+/// Routes that only read. On other addresses than this machine's, the token alone protects them.
+pub fn read_only(newest: Arc<LatestState>, token: &str, address: SocketAddr) -> Router {
+    let home = format!("/{token}/");
+    let page = Router::new().route(
+        &home,
+        get(|| async { Html(report::html::live_read_only()) }),
+    );
+    let routes = private_routes(WatchedRun::new(newest).routes(&home).merge(page));
+    if address.ip().is_loopback() {
+        let names = AllowedNames::of_this_machine(address.port());
+        routes.layer(middleware::from_fn_with_state(names, guard::local))
+    } else {
+        routes
+    }
+}
+
+fn private_routes(routes: Router) -> Router {
+    routes
         .fallback(nothing_here)
         .layer(middleware::map_response(private))
-        .layer(middleware::from_fn_with_state(
-            AllowedNames::exactly(port),
-            guard::local,
-        ))
-        .with_state(view)
 }
 
 pub fn metrics(newest: Arc<LatestState>, port: u16, on_loopback: bool) -> Router {
@@ -73,11 +112,7 @@ pub fn metrics(newest: Arc<LatestState>, port: u16, on_loopback: bool) -> Router
     }
 }
 
-async fn page() -> Html<String> {
-    Html(report::html::live())
-}
-
-async fn listen(State(view): State<ServedView>) -> Response {
+async fn listen(State(view): State<WatchedRun>) -> Response {
     match view.seats.try_acquire_owned() {
         Ok(seat) => Sse::new(events::stream(view.newest, seat)).into_response(),
         Err(_) => {
@@ -87,7 +122,7 @@ async fn listen(State(view): State<ServedView>) -> Response {
     }
 }
 
-async fn so_far(State(view): State<ServedView>) -> Response {
+async fn so_far(State(view): State<WatchedRun>) -> Response {
     match view.csv_seats.try_acquire_owned() {
         Ok(seat) => csv::stream(&view.newest, seat).await,
         Err(_) => {
@@ -97,7 +132,7 @@ async fn so_far(State(view): State<ServedView>) -> Response {
     }
 }
 
-async fn stop_run(State(view): State<ServedView>, headers: HeaderMap) -> Response {
+async fn stop_run(State(view): State<ControlledRun>, headers: HeaderMap) -> Response {
     if !guard::is_meant(&headers) {
         let reason = "sent by another page: use the button, or add the header X-Loadline: stop\n";
         return (StatusCode::FORBIDDEN, reason).into_response();
@@ -107,7 +142,7 @@ async fn stop_run(State(view): State<ServedView>, headers: HeaderMap) -> Respons
 }
 
 async fn change_load(
-    State(view): State<ServedView>,
+    State(view): State<ControlledRun>,
     headers: HeaderMap,
     wanted: String,
 ) -> Response {
