@@ -77,7 +77,7 @@ def test_campaign_runs_every_stage_and_writes_one_report(loadline, start_lab):
     assert lab.stats()["received"]["total"] == sum(summary["requests"]["issued"] for summary in summaries)
     page = (folder / "report.html").read_text()
     paper = (folder / "report.md").read_text()
-    for text in ("Shop", "Load profile", "Stages", "Recovery", "Nobody leaves.", "72000/h"):
+    for text in ("Shop", "Load", "Results", "Recovery", "Nobody leaves.", "72000/h"):
         assert text in page, text
         assert text in paper, text
     for row in rows:
@@ -199,7 +199,7 @@ def test_killed_campaign_keeps_finished_stages_and_leaves_no_process(loadline, s
     for name in ("report.html", "report.md"):
         assert "half" in (campaign_folder(loadline) / name).read_text()
     assert "more was not run." in " ".join(shown.stdout.split())
-    for flags in (("--json", "x.json"), ("--table", "rps"), ("--export", "csv=x"), ("--out", "x"), ("--server", "x=missing.csv")):
+    for flags in (("--json", "x.json"), ("--export", "csv=x"), ("--out", "x")):
         refused = loadline("report", ".loadline/campaigns/last", *flags)
         assert refused.returncode == 2
         assert f"{flags[0]} requires a run, but .loadline/campaigns/last is a campaign" in refused.stderr
@@ -459,3 +459,76 @@ def test_campaign_error_is_reported_before_any_request(loadline, start_lab):
     assert "there is no campaign last in .loadline/campaigns" in none.stderr
     assert lab.stats()["received"]["total"] == 0
     assert not (loadline.folder / ".loadline/campaigns").exists()
+
+
+CONTENT = """
+sections:
+  - { title: Overview, place: start, text: "What *check-in* is." }
+  - { title: Questions, file: questions.md }
+differences: { Instances: [6, 16, more threads] }
+show: { rates: per minute, metrics: { lab.received.total: Requests that the target received } }
+server: { lab: "%s/__lab/stats" }
+"""
+
+
+def test_content_of_the_team_is_in_the_report(loadline, start_lab):
+    lab = start_lab("truth")
+    plan = campaign(loadline, lab, stage("half", more=f"notes: 'See [the board](https://example.org/board).', {ANYHOW}"))
+    plan.write_text(plan.read_text() + CONTENT % lab.url)
+    loadline.write("questions.md", "# Inner\n\n- How many threads?\n")
+    run = loadline("campaign", "shop.yml")
+    assert run.returncode == 0, run.stdout + run.stderr
+    folder = campaign_folder(loadline)
+    (folder / "notes").mkdir()
+    (folder / "notes" / "2022-06-29.md").write_text("# Update\n\nNothing <b>changes</b>.\n")
+    assert loadline("report", ".loadline/campaigns/last").returncode == 0
+    paper = (folder / "report.md").read_text()
+    page = (folder / "report.html").read_text()
+    order = ["**Certainty:**", "## Overview", "## Load", "## Tested and meant environment", "## Results", "### Stage half"]
+    order += ["See [the board]", "## Server", "## Assumptions", "## Questions", "### Inner", "## Update", "## Appendix"]
+    places = [paper.index(text) for text in order]
+    assert places == sorted(places), paper
+    for text in ("more threads", "Requests that the target received", "Requests/min"):
+        assert text in paper, text
+        assert text in page, text
+    assert "Nothing &lt;b&gt;changes&lt;/b&gt;." in page
+    (row,) = campaign_report(loadline)["stages"]
+    total = row["requests_by_endpoint"][-1]
+    assert (total["is_total"], total["requests"], total["failures"]) == (True, row["requests"], 0)
+
+
+def test_requests_table_of_a_campaign_has_every_stage(loadline, start_lab):
+    lab = start_lab("truth")
+    campaign(loadline, lab, stage("half", "0.5x"), stage("whole"))
+    assert loadline("campaign", "shop.yml").returncode == 0
+    shown = loadline("report", ".loadline/campaigns/last", "--table", "requests")
+    assert shown.returncode == 0, shown.stderr
+    assert [line for line in shown.stdout.splitlines() if line.startswith("## ")] == ["## half", "## whole"]
+    rows = [line.split("|") for line in shown.stdout.splitlines() if line.startswith("| GET /")]
+    assert [row[2].strip() for row in rows] == ["20", "40"]
+
+
+def test_external_metrics_may_cover_the_whole_campaign(loadline, start_lab):
+    lab = start_lab("truth")
+    campaign(loadline, lab, stage("half"), stage("whole"))
+    assert loadline("campaign", "shop.yml").returncode == 0
+    rows = campaign_report(loadline)["stages"]
+    begin, end = (datetime.fromisoformat(text).timestamp() for text in (rows[0]["from_utc"], rows[1]["to_utc"]))
+    seconds = range(int(begin) - 3, int(end) + 4)
+    lines = [
+        f"{instance};{datetime.fromtimestamp(second, UTC).isoformat()};{value} %"
+        for second in seconds
+        for instance, value in (("a", 40), ("b", second % 2))
+    ]
+    loadline.write("cloud.csv", "\n".join(["sep=;", "Host;Time;CPU", *lines]) + "\n")
+    shown = loadline("report", ".loadline/campaigns/last", "--server", "cloud=cloud.csv")
+    assert shown.returncode == 0, shown.stderr
+    for row in campaign_report(loadline)["stages"]:
+        measured = {(one["name"], one["instance"]): one for one in row["server"] if one["name"] == "cloud.CPU"}
+        assert measured["cloud.CPU", "a"]["mean"] == 40
+        assert 0 <= measured["cloud.CPU", "b"]["mean"] <= 1
+    assert "server.cloud is from cloud.csv" in (campaign_folder(loadline) / "report.md").read_text()
+    loadline.write("old.csv", "time,cpu\n1700000000,1\n")
+    refused = loadline("report", ".loadline/campaigns/last", "--server", "cloud=old.csv")
+    assert refused.returncode == 2
+    assert "--server: old.csv: none of its times is within the run" in refused.stderr

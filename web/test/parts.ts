@@ -18,6 +18,7 @@ export function criteria(verdict: Summary["verdict"]["criteria"] | undefined, re
       judgement: verdict,
       measured: shown,
       value: p99,
+      figure: "/all/response/p99",
       margin: 1 - p99 / 50e6,
       reason: null,
       first_violation_ns: first,

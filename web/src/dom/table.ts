@@ -12,7 +12,11 @@ export interface Column {
 
 /** Creates a table with a heading row; `name` is for screen readers. */
 export function table(name: string, columns: Column[], rows: Child[][], kind = ""): HTMLElement {
-  const head = columns.map((c) => h("th", { scope: "col", class: c.number && "number", title: c.title }, c.name));
+  const head = columns.map((c) => {
+    const attributes = { class: c.number && "number", title: c.title };
+    // A header cell without text has no name for a screen reader.
+    return c.name === "" ? h("td", attributes) : h("th", { scope: "col", ...attributes }, c.name);
+  });
   const body = rows.map((cells) =>
     h(
       "tr",
@@ -29,7 +33,7 @@ export function table(name: string, columns: Column[], rows: Child[][], kind = "
 
 /** A scrollable frame that takes the focus, so that keys can scroll it. */
 export function scroller(name: string, content: HTMLElement): HTMLElement {
-  return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": name }, content);
+  return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `Table: ${name}` }, content);
 }
 
 /** Names with values, as a definition list. */

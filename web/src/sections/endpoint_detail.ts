@@ -74,7 +74,7 @@ function times(known: LabelSeries, row: Row): Child {
     return [[h("span", { title: meaning }, name), count(of.count), ...figures]];
   });
   if (rows.length === 0) return null;
-  return h("div", {}, h("h4", {}, "Time by part"), table("Time by part", columns, rows));
+  return h("div", {}, h("h3", {}, "Time by part"), table("Time by part", columns, rows));
 }
 
 /** Returns the name and the explanation of a time. */
@@ -96,7 +96,7 @@ function phases(page: Page, known: LabelSeries): Child {
     of.p95 ? figure(of.p95) : NONE,
     of.p99 ? figure(of.p99) : NONE,
   ]);
-  return h("div", {}, h("h4", {}, "In each phase"), table("In each phase", columns, rows));
+  return h("div", {}, h("h3", {}, "In each phase"), table("In each phase", columns, rows));
 }
 
 function tally(title: string, counts: Record<string, number>): Child {
@@ -130,7 +130,7 @@ function errors(page: Page, row: Row): Child {
   return h(
     "div",
     {},
-    h("h4", {}, "Errors"),
+    h("h3", {}, "Errors"),
     h(
       "ul",
       { class: "causes" },

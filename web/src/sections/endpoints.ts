@@ -171,7 +171,7 @@ export class Endpoints implements Section {
     );
     const cells = visible.map((column) => {
       const judged = (column.figures?.(row) ?? []).some((figure) => isJudged(page.summary, row, figure));
-      const mark = judged ? h("span", { class: "judged", title: "judged by a criterion" }, "*") : null;
+      const mark = judged ? h("span", { class: "judged", title: "judged by a criterion" }, " *") : null;
       return h("td", { class: "number" }, column.cell(row), mark);
     });
     const line = h(

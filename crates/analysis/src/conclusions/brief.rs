@@ -37,10 +37,8 @@ pub fn certainty(summary: &Summary) -> String {
         return "Unknown: the measurement was not judged, because too little was sent.".to_owned();
     };
     let mut texts = vec![match measurement.verdict.as_str() {
-        "INVALID" => format!(
-            "None: the load generator disturbed the measurement ({}).",
-            measurement.reasons.join("; ")
-        ),
+        // The sentence of the verdict has the reasons.
+        "INVALID" => "None: the load generator disturbed the measurement.".to_owned(),
         "DEGRADED" => format!(
             "Reduced: the load generator may have affected the figures ({}).",
             measurement.reasons.join("; ")

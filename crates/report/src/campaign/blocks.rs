@@ -80,7 +80,10 @@ fn sections<'a>(campaign: &Campaign, place: SectionPlace) -> Vec<Block<'a>> {
     let blocks = sections.flat_map(|section| {
         [
             Block::OwnHeading(section.title.clone()),
-            Block::Written(section.text.clone()),
+            Block::Written {
+                text: section.text.clone(),
+                level: 2,
+            },
         ]
     });
     blocks.collect()

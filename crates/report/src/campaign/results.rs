@@ -36,7 +36,8 @@ pub(super) fn blocks<'a>(campaign: &Campaign, charts: &'a Charts) -> Vec<Block<'
             continue;
         }
         blocks.push(Block::Subheading(format!("Stage {}", row.name)));
-        blocks.extend(row.notes.clone().map(Block::Written));
+        let notes = row.notes.clone();
+        blocks.extend(notes.map(|text| Block::Written { text, level: 3 }));
         if has_requests {
             blocks.push(Block::Table(endpoints(&row.requests_by_endpoint, rates)));
         }

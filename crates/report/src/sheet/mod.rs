@@ -41,8 +41,11 @@ pub(crate) enum Block<'a> {
     Verdict(Option<Judgement>, String),
     Brief(Brief),
     Text(String),
-    /// Text of the team in Markdown.
-    Written(String),
+    /// Text of the team in Markdown, below a heading of this level.
+    Written {
+        text: String,
+        level: usize,
+    },
     List(Vec<String>),
     Table(SheetTable),
     Chart(&'a svg::File),

@@ -121,11 +121,9 @@ impl PageBuilder {
             }
             Block::Brief(brief) => first_screen(brief),
             Block::Text(paragraph) => format!("<p class=\"muted\">{}</p>\n", prose(paragraph)),
-            Block::Written(markdown) => {
-                format!(
-                    "<div class=\"written\">\n{}</div>\n",
-                    written::html(markdown)
-                )
+            Block::Written { text, level } => {
+                let html = written::html(text, *level);
+                format!("<div class=\"written\">\n{html}</div>\n")
             }
             Block::List(items) => format!("<ul>\n{}</ul>\n", list(items)),
             Block::Table(table) => {

@@ -19,7 +19,7 @@ fn block(block: &Block<'_>) -> String {
         Block::Verdict(verdict, sentence) => answer(*verdict, sentence),
         Block::Brief(brief) => first_screen(brief),
         Block::Facts(text) => escaped(text),
-        Block::Written(text) => written::markdown(text),
+        Block::Written { text, level } => written::markdown(text, *level),
         Block::Text(text) => escaped(text),
         Block::List(items) => {
             let items = items.iter().map(|item| format!("- {}", escaped(item)));

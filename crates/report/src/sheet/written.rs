@@ -2,12 +2,10 @@
 
 use pulldown_cmark::{CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
 
-/// Levels of the report's own headings above a text.
-const ABOVE: usize = 3;
-
-/// Renders a text as HTML. Markup in the text stays text, images become links, and links lead only
+/// Renders a text as HTML, below a heading of a level. Markup in the text stays text, images become links, and links lead only
 /// to web pages, mail addresses and files, so that the page stays self-contained.
-pub(super) fn html(text: &str) -> String {
+pub(super) fn html(text: &str, level: usize) -> String {
+    let below = |own: HeadingLevel| lower(own, level);
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH;
     let events = Parser::new_ext(text, options).map(|event| match event {
         Event::Html(markup) | Event::InlineHtml(markup) => Event::Text(markup),
@@ -56,12 +54,12 @@ fn safe(url: CowStr<'_>) -> CowStr<'_> {
     if is_safe { url } else { CowStr::Borrowed("#") }
 }
 
-fn below(level: HeadingLevel) -> HeadingLevel {
-    HeadingLevel::try_from(level as usize + ABOVE).unwrap_or(HeadingLevel::H6)
+fn lower(own: HeadingLevel, level: usize) -> HeadingLevel {
+    HeadingLevel::try_from(own as usize + level).unwrap_or(HeadingLevel::H6)
 }
 
-/// Returns a text with its headings below those of the report.
-pub(super) fn markdown(text: &str) -> String {
+/// Returns a text with its headings below a heading of a level.
+pub(super) fn markdown(text: &str, level: usize) -> String {
     let mut is_code = false;
     let lines = text.trim().lines().map(|line| {
         let start = line.trim_start();
@@ -71,7 +69,7 @@ pub(super) fn markdown(text: &str) -> String {
         let hashes = line.len() - line.trim_start_matches('#').len();
         let is_heading = (1..=6).contains(&hashes) && line[hashes..].starts_with(' ');
         if is_heading && !is_code {
-            format!("{}{}", "#".repeat((hashes + ABOVE).min(6)), &line[hashes..])
+            format!("{}{}", "#".repeat((hashes + level).min(6)), &line[hashes..])
         } else {
             line.to_owned()
         }
@@ -85,11 +83,11 @@ mod tests {
 
     #[test]
     fn markup_and_dangerous_links_stay_harmless() {
-        let text = "# Head\n\n<script>x</script> [a](javascript:x) [b](https://b.example)\n\n![c](c.png)\n\n|a|b|\n|-|-|\n|1|2|";
-        let page = html(text);
+        let text = "# Head\n\nx <script>y</script> [a](javascript:x) [b](https://b.example)\n\n![c](c.png)\n\n|a|b|\n|-|-|\n|1|2|";
+        let page = html(text, 3);
         for part in [
             "<h4>Head</h4>",
-            "&lt;script&gt;",
+            "x &lt;script&gt;y",
             "<a href=\"#\">a</a>",
             "<a href=\"https://b.example\">b</a>",
             "<a href=\"c.png\">c</a>",
@@ -105,7 +103,7 @@ mod tests {
     fn headings_are_below_those_of_the_report() {
         let text = "# One\n```\n# code\n```\n#hash\n###### Six";
         assert_eq!(
-            markdown(text),
+            markdown(text, 3),
             "#### One\n```\n# code\n```\n#hash\n###### Six"
         );
     }

@@ -155,7 +155,7 @@ fn sentence_names_holding_and_failing_stages() {
          After whole the service recovered 41.2 s after the load."
     );
     assert_eq!(some.verdict, Some(Judgement::Fail));
-    assert!(some.recommendations[0].starts_with("Do not plan for more than half ("));
+    assert!(some.recommendations[0].starts_with("Fix the cause of the failure of whole, then run"));
 
     let never = cool_down(None);
     let never = campaign(
@@ -264,13 +264,17 @@ fn services_are_reported_separately_and_repeated_stages_replace_failures() {
 
     let not_mended = of_services(&stages(1), None, &own);
     assert_eq!(not_mended.verdict, Some(Judgement::Fail));
-    assert!(not_mended.recommendations[1].starts_with("Do not plan for more than large"));
-    assert!(
-        not_mended.recommendations[2]
-            .starts_with("Fix the cause of the failure of larger with `lab:larger` before"),
-        "{:?}",
-        not_mended.recommendations
-    );
+    for text in [
+        "Fix the cause of the failure of stress with `http://127.0.0.1:1`, then run",
+        "Fix the cause of the failure of larger with `lab:larger` before",
+    ] {
+        let mut recommendations = not_mended.recommendations.iter();
+        assert!(
+            recommendations.any(|one| one.starts_with(text)),
+            "{text}: {:?}",
+            not_mended.recommendations
+        );
+    }
     let nothing = of_services(&stages(0), None, &own);
     assert_eq!(nothing.verdict, Some(Judgement::Fail));
     let criteria = ["p95 < 1s", "p95 < 1s", "p95 < 1s", "p99 < 9s"];
@@ -281,7 +285,11 @@ fn services_are_reported_separately_and_repeated_stages_replace_failures() {
     assert!(
         other.recommendations[0].starts_with("The cause of the failure of small has been fixed")
     );
-    assert!(other.recommendations[1].starts_with("Do not plan for more than large"));
+    assert!(
+        other.recommendations[1].starts_with("Fix the cause of the failure of stress"),
+        "{:?}",
+        other.recommendations
+    );
 
     let named = |name: &str| RunSpan {
         stage: Some(name.into()),
@@ -442,12 +450,7 @@ fn content_of_the_team_is_in_its_place() {
     ];
     let places = order.map(place);
     assert!(places.is_sorted(), "{}", report.markdown);
-    for text in [
-        "#### Inner",
-        "Requests/min",
-        "more threads",
-        "As *planned*.",
-    ] {
+    for text in ["### Inner", "Requests/min", "more threads", "As *planned*."] {
         assert!(
             report.markdown.contains(text),
             "{text}: {}",
@@ -456,7 +459,7 @@ fn content_of_the_team_is_in_its_place() {
     }
     for text in [
         "<h2>Overview</h2>",
-        "<h4>Inner</h4>",
+        "<h3>Inner</h3>",
         "<a href=\"https://example.org/plan\">the plan</a>",
         "As <em>planned</em>.",
         "<main>",
@@ -480,4 +483,40 @@ fn stages_have_their_requests_by_endpoint() {
         .sum();
     assert_eq!(sum, total.requests);
     assert_eq!(total.p95, campaign.stages[0].percentiles[1]);
+}
+
+#[test]
+fn limit_is_between_two_stages_only_if_the_failed_one_had_more_load() {
+    let pages = [page(), page()];
+    let advice = |times: [f64; 2]| {
+        let planned = times.map(planned);
+        let names = ["half", "whole"];
+        let stages: Vec<FinishedStage<'_>> = (0..2)
+            .map(|number| FinishedStage {
+                name: names[number],
+                load: "open",
+                target: None,
+                against: None,
+                planned: Some(&planned[number]),
+                outcome: StageOutcome::Ran {
+                    page: &pages[number],
+                    code: number as u8,
+                    report: "r/report.html",
+                },
+                cool_down: None,
+                notes: None,
+            })
+            .collect();
+        campaign::judge(identity(), &stages)
+            .recommendations
+            .swap_remove(0)
+    };
+    let more = advice([1.0, 2.0]);
+    assert!(
+        more.starts_with("Do not plan for more than half (")
+            && more.contains("the limit is between half and whole."),
+        "{more}"
+    );
+    let less = advice([2.0, 1.0]);
+    assert!(!less.contains("between"), "{less}");
 }
