@@ -9,7 +9,8 @@ import pytest
 KINDS = ["healthy", "overloaded", "erroring", "generator-limited", "closed"]
 # Elements of the head outside of the window.
 OUTSIDE = """
-() => [...document.querySelectorAll('h1, .states, .sentence, .objective, .next > div, .glance > div, .deciding > div, .telling li, .trust')]
+() => [...document.querySelectorAll(
+  'h1, .states, .sentence, .objective, .next > div, .glance > div, .deciding > div, .telling li, .trust')]
   .map(e => [e.className || e.tagName, e.getBoundingClientRect()])
   .filter(([, box]) => box.width === 0 || box.top < 0 || box.bottom > innerHeight || box.right > innerWidth)
   .map(([name, box]) => [name, box.bottom])
