@@ -5,7 +5,10 @@ use std::path::{Component, Path};
 
 use serde_json::Value;
 
-use crate::unknowns::{Unknown, Unknowns};
+use crate::{
+    load::DraftLoad,
+    unknowns::{Unknown, Unknowns},
+};
 
 #[derive(Debug, Default)]
 pub struct Draft {
@@ -14,15 +17,49 @@ pub struct Draft {
     pub(crate) stem: String,
     pub(crate) target: String,
     pub(crate) remarks: Vec<String>,
+    pub(crate) load: DraftLoad,
+    /// Conditions that the source contains, with the reason for each.
+    pub(crate) criteria: Vec<DraftCriterion>,
     pub(crate) http: Http,
     pub(crate) unknowns: Unknowns,
-    pub(crate) steps: Vec<DraftStep>,
+    /// Variables with values that the source contains.
+    pub(crate) variables: Vec<(String, Value)>,
+    pub(crate) tables: Vec<DraftTable>,
+    pub(crate) setup: Vec<DraftStep>,
+    pub(crate) teardown: Vec<DraftStep>,
+    pub(crate) scenarios: Vec<DraftScenario>,
+}
+
+#[derive(Debug)]
+pub(crate) struct DraftCriterion {
+    pub text: String,
+    pub reason: String,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct DraftTable {
+    pub comments: Vec<String>,
+    pub file: String,
+    pub columns: Vec<String>,
+    pub delimiter: Option<String>,
+    pub is_random: bool,
+    /// Whether the first line names the columns. `None` uses the plan's default.
+    pub header: Option<bool>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct DraftScenario {
+    pub comments: Vec<String>,
+    pub name: String,
+    pub weight: u32,
+    pub steps: Vec<DraftStep>,
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct Http {
     pub insecure: bool,
     pub no_redirects: Option<&'static str>,
+    pub no_cookies: Option<&'static str>,
     pub max_redirects: Option<u32>,
     pub timeout: Option<String>,
     pub resolve: Vec<String>,
@@ -35,8 +72,95 @@ pub(crate) struct Http {
 #[derive(Debug)]
 pub(crate) enum DraftStep {
     Request(Box<DraftRequest>),
-    Think(String),
-    Log(String),
+    Think(DraftThink),
+    Block(DraftBlock),
+    Choose(Vec<DraftBranch>),
+    /// Comments in place of a part of the source that has no step.
+    Note(Vec<String>),
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct DraftThink {
+    pub time: String,
+    pub jitter: Option<String>,
+}
+
+#[derive(Debug)]
+pub(crate) struct DraftBlock {
+    pub comments: Vec<String>,
+    pub kind: DraftBlockKind,
+    pub steps: Vec<DraftStep>,
+}
+
+#[derive(Debug)]
+pub(crate) enum DraftBlockKind {
+    Group(String),
+    If(String),
+    /// Number of repetitions, or a template.
+    Loop(Value),
+}
+
+#[derive(Debug)]
+pub(crate) struct DraftBranch {
+    pub weight: u32,
+    pub steps: Vec<DraftStep>,
+}
+
+impl DraftThink {
+    pub fn fixed(time: String) -> DraftStep {
+        DraftStep::Think(DraftThink { time, jitter: None })
+    }
+}
+
+impl DraftStep {
+    /// Returns the steps that this step contains, one list for each branch.
+    pub fn inner(&self) -> Vec<&[DraftStep]> {
+        match self {
+            DraftStep::Block(block) => vec![&block.steps],
+            DraftStep::Choose(branches) => branches.iter().map(|one| &one.steps[..]).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether the plan does something at this step.
+    pub fn is_active(&self) -> bool {
+        match self {
+            DraftStep::Request(request) => !request.off,
+            DraftStep::Think(_) => true,
+            DraftStep::Note(_) => false,
+            DraftStep::Block(_) | DraftStep::Choose(_) => {
+                self.inner().into_iter().flatten().any(DraftStep::is_active)
+            }
+        }
+    }
+}
+
+fn collect<'d>(steps: &'d [DraftStep], out: &mut Vec<&'d DraftRequest>) {
+    for step in steps {
+        match step {
+            DraftStep::Request(request) => out.push(request),
+            other => other
+                .inner()
+                .into_iter()
+                .for_each(|inner| collect(inner, out)),
+        }
+    }
+}
+
+/// Calls `change` with every request in `steps`, in order.
+pub(crate) fn each_request(steps: &mut [DraftStep], change: &mut dyn FnMut(&mut DraftRequest)) {
+    for step in steps {
+        match step {
+            DraftStep::Request(request) => change(request),
+            DraftStep::Block(block) => each_request(&mut block.steps, change),
+            DraftStep::Choose(branches) => {
+                for branch in branches {
+                    each_request(&mut branch.steps, change);
+                }
+            }
+            DraftStep::Think(_) | DraftStep::Note(_) => {}
+        }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -53,6 +177,7 @@ pub(crate) struct DraftRequest {
     pub auth: Option<(String, String)>,
     pub follow: Option<bool>,
     pub captures: Vec<(String, Value)>,
+    pub checks: Vec<Value>,
     pub expect: Option<u16>,
 }
 
@@ -117,46 +242,52 @@ impl Draft {
             &mut http.certificate,
             &mut http.key,
         ];
-        let mut files: Vec<&mut String> = own.into_iter().flatten().collect();
-        for step in &mut self.steps {
-            let DraftStep::Request(request) = step else {
-                continue;
-            };
-            let DraftBody::Multipart(parts) = &mut request.body else {
-                continue;
-            };
-            files.extend(parts.iter_mut().filter_map(|part| match &mut part.content {
-                PartContent::File { path, .. } => Some(path),
-                PartContent::Text(_) => None,
-            }));
-        }
-        let folders = Path::new(plan).parent().unwrap_or(Path::new(""));
-        let is_below = folders
-            .components()
-            .all(|part| matches!(part, Component::Normal(_)));
-        let up = if is_below {
-            "../".repeat(folders.components().count())
-        } else {
-            String::new()
-        };
-        let is_any = !files.is_empty();
-        for file in files {
+        let mut is_any = false;
+        let up = folders_up(plan);
+        let mut move_one = |file: &mut String| {
+            is_any = true;
             if !Path::new(file.as_str()).is_absolute() {
                 file.insert_str(0, &up);
             }
-        }
+        };
+        own.into_iter().flatten().for_each(&mut move_one);
+        let tables = self.tables.iter_mut();
+        tables.for_each(|table| move_one(&mut table.file));
+        self.each_request(&mut |request| {
+            let DraftBody::Multipart(parts) = &mut request.body else {
+                return;
+            };
+            for part in parts {
+                if let PartContent::File { path, .. } = &mut part.content {
+                    move_one(path);
+                }
+            }
+        });
         is_any
     }
 
-    pub(crate) fn requests(&self) -> impl Iterator<Item = &DraftRequest> {
-        self.steps.iter().filter_map(|step| match step {
-            DraftStep::Request(request) => Some(&**request),
-            DraftStep::Think(_) | DraftStep::Log(_) => None,
-        })
+    /// Returns the requests of the load, without those of setup and teardown.
+    pub(crate) fn requests(&self) -> Vec<&DraftRequest> {
+        let mut requests = Vec::new();
+        for scenario in &self.scenarios {
+            collect(&scenario.steps, &mut requests);
+        }
+        requests
+    }
+
+    fn each_request(&mut self, change: &mut dyn FnMut(&mut DraftRequest)) {
+        each_request(&mut self.setup, change);
+        for scenario in &mut self.scenarios {
+            each_request(&mut scenario.steps, change);
+        }
+        each_request(&mut self.teardown, change);
     }
 
     pub(crate) fn shared_headers(&mut self) -> Vec<(String, String)> {
-        let sent = self.requests().filter(|request| !request.off);
+        let all = [&self.setup, &self.teardown];
+        let mut sent = self.requests();
+        all.into_iter().for_each(|steps| collect(steps, &mut sent));
+        let sent = sent.into_iter().filter(|request| !request.off);
         let mut lists = sent.map(|request| &request.headers);
         let Some(first) = lists.next() else {
             return Vec::new();
@@ -170,17 +301,31 @@ impl Draft {
                 && others.iter().all(|headers| headers.contains(header))
         };
         let shared: Vec<_> = first.iter().filter(is_shared).cloned().collect();
-        for step in &mut self.steps {
-            if let DraftStep::Request(request) = step {
-                request.headers.retain(|header| !shared.contains(header));
-            }
-        }
+        self.each_request(&mut |request| request.headers.retain(|header| !shared.contains(header)));
         shared
+    }
+
+    /// Sets the steps of a plan with a single scenario.
+    pub(crate) fn set_steps(&mut self, steps: Vec<DraftStep>) {
+        self.scenarios = vec![DraftScenario {
+            steps,
+            weight: 1,
+            ..DraftScenario::default()
+        }];
     }
 }
 
-pub(crate) fn nothing_yet() -> DraftStep {
-    DraftStep::Log("No requests are sent yet: remove the # from a step below".to_owned())
+/// Returns `../` for each folder between the plan and the current folder.
+fn folders_up(plan: &str) -> String {
+    let folders = Path::new(plan).parent().unwrap_or(Path::new(""));
+    let is_below = folders
+        .components()
+        .all(|part| matches!(part, Component::Normal(_)));
+    if is_below {
+        "../".repeat(folders.components().count())
+    } else {
+        String::new()
+    }
 }
 
 pub(crate) fn stem_of_host(host: &str) -> String {

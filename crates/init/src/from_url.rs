@@ -23,13 +23,14 @@ pub fn from_url(text: &str) -> Result<Draft, LoadErrors> {
     if let Some((name, password)) = &address.user {
         request.auth = Some(body::user(name, password.as_deref(), &mut unknowns));
     }
-    Ok(Draft {
+    let mut draft = Draft {
         from: "a URL".to_owned(),
         name: address.host.clone(),
         stem: draft::stem_of_host(&address.host),
         target: address.origin,
         unknowns,
-        steps: vec![DraftStep::Request(Box::new(request))],
         ..Draft::default()
-    })
+    };
+    draft.set_steps(vec![DraftStep::Request(Box::new(request))]);
+    Ok(draft)
 }

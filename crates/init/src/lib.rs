@@ -6,11 +6,13 @@
 mod address;
 mod body;
 pub mod curl;
+mod destructive;
 mod draft;
 mod from_url;
 mod har;
 mod headers;
 mod kind;
+mod load;
 mod openapi;
 mod placeholders;
 mod problem;

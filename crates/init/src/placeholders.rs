@@ -35,14 +35,16 @@ pub fn has_variables(text: &str) -> bool {
 }
 
 pub fn replaced(text: &str, by: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for piece in pieces(text) {
-        out.push_str(match piece {
-            Piece::Plain(plain) => plain,
-            Piece::Variable(_) => by,
-        });
-    }
-    out
+    rendered(text, |_| by.to_owned())
+}
+
+/// Replaces each variable by the text that `render` returns for its name.
+pub fn rendered(text: &str, render: impl Fn(&str) -> String) -> String {
+    let pieces = pieces(text).map(|piece| match piece {
+        Piece::Plain(plain) => plain.to_owned(),
+        Piece::Variable(name) => render(name),
+    });
+    pieces.collect()
 }
 
 pub fn mapped(text: &str, change: impl Fn(&str) -> String) -> String {

@@ -2,10 +2,12 @@
 
 use std::fmt::Write as _;
 
+mod steps;
+
 use serde_json::{Map, Value, json};
 
 use crate::{
-    draft::{Draft, DraftBody, DraftPart, DraftRequest, DraftStep, PartContent},
+    draft::{Draft, DraftCriterion, DraftScenario, DraftStep, DraftTable},
     placeholders::Templates,
     unknowns::Unknown,
     yaml,
@@ -24,7 +26,7 @@ impl Draft {
         let mut templates = Templates::default();
         let steps = self.steps_text(&mut templates);
         let http = self.http_text(&shared, &mut templates);
-        let variables = variables_text(self.unknowns(), &templates);
+        let variables = self.variables_text(&mut templates);
         let mut out = String::new();
         comment(
             &format!("Created by `loadline init` from {}.", self.from),
@@ -36,9 +38,12 @@ impl Draft {
             "#   loadline run {file} --once     one iteration, to check that it works"
         );
         let _ = writeln!(out, "#   loadline run {file}            the load below");
-        for remark in &self.remarks {
-            comment(remark, 0, &mut out);
-        }
+        comment(
+            &format!("It sends load to {}.", self.target_text()),
+            0,
+            &mut out,
+        );
+        comments(&self.remarks, 0, &mut out);
         for unknown in self.unknowns() {
             if unknown.variable.is_none() {
                 let text = format!(
@@ -52,12 +57,71 @@ impl Draft {
         yaml::entry("name", &text(&self.name), 0, &mut out);
         let target = templates.text(&self.target);
         yaml::entry("target", &text(&target), 0, &mut out);
-        out.push_str(LOAD);
+        out.push_str(&self.load_text());
+        out.push_str(&criteria_text(&self.criteria));
         out.push_str(&http);
         out.push_str(&variables);
-        out.push_str("\nsteps:\n");
+        out.push_str(&tables_text(&self.tables));
         out.push_str(&steps);
         out
+    }
+
+    /// Returns the hosts that the plan loads, in words.
+    pub(crate) fn target_text(&self) -> String {
+        let environment = |name: &str| {
+            let name = name.strip_prefix("$env.").unwrap_or(name);
+            format!("${name}")
+        };
+        crate::placeholders::rendered(&self.target, environment)
+    }
+
+    fn steps_text(&self, templates: &mut Templates) -> String {
+        let mut out = String::new();
+        section_text("setup", &self.setup, templates, &mut out);
+        if let [
+            DraftScenario {
+                comments: none,
+                steps,
+                ..
+            },
+        ] = self.scenarios.as_slice()
+            && none.is_empty()
+        {
+            section_text("steps", steps, templates, &mut out);
+        } else {
+            out.push_str("\nscenarios:\n");
+            for scenario in &self.scenarios {
+                comments(&scenario.comments, 2, &mut out);
+                let _ = writeln!(out, "  - name: {}", yaml::scalar(&scenario.name));
+                if scenario.weight != 1 {
+                    let _ = writeln!(out, "    weight: {}", scenario.weight);
+                }
+                out.push_str("    steps:\n");
+                steps::list_text(&scenario.steps, 6, templates, &mut out);
+            }
+        }
+        section_text("teardown", &self.teardown, templates, &mut out);
+        out
+    }
+
+    fn variables_text(&self, templates: &mut Templates) -> String {
+        let mut out = unknowns_text(self.unknowns());
+        for (name, value) in &self.variables {
+            yaml::entry(name, &templates.value(value), 2, &mut out);
+        }
+        let braces: Vec<_> = templates.braces().collect();
+        if !braces.is_empty() {
+            let text = "Literal braces: a double brace would start a variable.";
+            comment(text, 2, &mut out);
+            for (name, brace) in braces {
+                let _ = writeln!(out, "  {name}: '{brace}'");
+            }
+        }
+        if out.is_empty() {
+            out
+        } else {
+            format!("\nvariables:\n{out}")
+        }
     }
 
     fn http_text(&self, shared: &[(String, String)], templates: &mut Templates) -> String {
@@ -67,6 +131,9 @@ impl Draft {
         }
         if let Some(reason) = self.http.no_redirects {
             let _ = writeln!(out, "  redirects: false   # {reason}");
+        }
+        if let Some(reason) = self.http.no_cookies {
+            let _ = writeln!(out, "  cookies: false     # {reason}");
         }
         if let Some(most) = self.http.max_redirects {
             let _ = writeln!(out, "  redirects: {most}");
@@ -105,34 +172,9 @@ impl Draft {
             format!("\nhttp:\n{out}")
         }
     }
-
-    fn steps_text(&self, templates: &mut Templates) -> String {
-        let mut out = String::new();
-        let mut behind_comment = false;
-        for step in &self.steps {
-            let is_off = matches!(step, DraftStep::Request(request) if request.off);
-            if behind_comment || is_off && !out.is_empty() {
-                out.push('\n');
-            }
-            behind_comment = is_off;
-            match step {
-                DraftStep::Think(time) => {
-                    let _ = writeln!(out, "  - think: {time}");
-                }
-                DraftStep::Log(line) => {
-                    let _ = writeln!(out, "  - log: {}", yaml::scalar(&templates.text(line)));
-                }
-                DraftStep::Request(request) => request_text(request, templates, &mut out),
-            }
-        }
-        out
-    }
 }
 
-const LOAD: &str = "
-# The load: one iteration starts each second. Raise it once a single iteration works.
-load: { rate: 1/s, duration: 30s }
-
+const PROPOSED_CRITERIA: &str = "
 # What must hold at the end, and decides the exit code: remove the # and set your own limits.
 # criteria:
 #   - errors < 1%
@@ -148,7 +190,14 @@ fn export(list: &[&Unknown]) -> String {
     format!("export {}", names.collect::<Vec<_>>().join(" "))
 }
 
-fn variables_text(unknowns: &[Unknown], templates: &Templates) -> String {
+fn section_text(key: &str, steps: &[DraftStep], templates: &mut Templates, out: &mut String) {
+    if !steps.is_empty() {
+        let _ = writeln!(out, "\n{key}:");
+        steps::list_text(steps, 2, templates, out);
+    }
+}
+
+fn unknowns_text(unknowns: &[Unknown]) -> String {
     let mut out = String::new();
     let (secret, missing): (Vec<_>, Vec<_>) = unknowns
         .iter()
@@ -176,130 +225,51 @@ fn variables_text(unknowns: &[Unknown], templates: &Templates) -> String {
             let _ = writeln!(out, "  {name}: {}   # {what}", yaml::scalar(&value));
         }
     }
-    let braces: Vec<_> = templates.braces().collect();
-    if !braces.is_empty() {
-        comment(
-            "Literal braces: a double brace would start a variable.",
-            2,
-            &mut out,
-        );
-        for (name, brace) in braces {
-            let _ = writeln!(out, "  {name}: '{brace}'");
-        }
-    }
-    if out.is_empty() {
-        out
-    } else {
-        format!("\nvariables:\n{out}")
-    }
+    out
 }
 
-fn request_text(request: &DraftRequest, templates: &mut Templates, out: &mut String) {
-    for line in &request.comments {
-        comment(line, 2, out);
+fn criteria_text(criteria: &[DraftCriterion]) -> String {
+    if criteria.is_empty() {
+        return PROPOSED_CRITERIA.to_owned();
     }
-    let mut step = String::new();
-    let url = text(&templates.text(&request.url));
-    let keys = keys(request, templates);
-    if keys.is_empty() {
-        yaml::entry(&request.method, &url, 4, &mut step);
-    } else {
-        let _ = writeln!(step, "    {}:", request.method);
-        yaml::entry("url", &url, 6, &mut step);
-        for (key, value) in keys {
-            yaml::entry(key, &value, 6, &mut step);
-        }
+    let mut out =
+        String::from("\n# What must hold at the end, and decides the exit code.\ncriteria:\n");
+    for criterion in criteria {
+        comment(&criterion.reason, 2, &mut out);
+        let _ = writeln!(out, "  - {}", yaml::scalar(&criterion.text));
     }
-    // The dash replaces two spaces, so that comments keep their columns.
-    let step = format!("  - {}", &step[4..]);
-    if request.off {
-        for line in step.lines() {
-            let line = line.strip_prefix("  ").unwrap_or(line);
-            let _ = writeln!(out, "{}", format!("  # {line}").trim_end());
-        }
-    } else {
-        out.push_str(&step);
-    }
+    out
 }
 
-fn keys(request: &DraftRequest, templates: &mut Templates) -> Vec<(&'static str, Value)> {
-    let mut keys = Vec::new();
-    if let Some(label) = &request.label {
-        keys.push(("name", text(label)));
+fn tables_text(tables: &[DraftTable]) -> String {
+    if tables.is_empty() {
+        return String::new();
     }
-    if !request.query.is_empty() {
-        let pairs = request.query.iter();
-        let pairs = pairs.map(|(name, value)| (templates.text(name), templates.value(value)));
-        keys.push(("query", Value::Object(pairs.collect::<Map<_, _>>())));
+    let mut out = String::from("\ncsv:\n");
+    for table in tables {
+        comments(&table.comments, 2, &mut out);
+        let mut map = Map::from_iter([("file".to_owned(), text(&table.file))]);
+        if !table.columns.is_empty() {
+            map.insert("columns".to_owned(), json!(table.columns));
+        }
+        if let Some(header) = table.header {
+            map.insert("header".to_owned(), Value::from(header));
+        }
+        if let Some(delimiter) = &table.delimiter {
+            map.insert("delimiter".to_owned(), text(delimiter));
+        }
+        if table.is_random {
+            map.insert("order".to_owned(), text("random"));
+        }
+        let _ = writeln!(out, "  - {}", yaml::flow(&Value::Object(map)));
     }
-    if !request.headers.is_empty() {
-        let pairs = request.headers.iter();
-        let pairs = pairs.map(|(name, value)| (name.clone(), text(&templates.text(value))));
-        keys.push(("headers", Value::Object(pairs.collect::<Map<_, _>>())));
-    }
-    if !request.cookies.is_empty() {
-        let pairs = request.cookies.iter();
-        let pairs = pairs.map(|(name, value)| (name.clone(), text(&templates.text(value))));
-        keys.push(("cookies", Value::Object(pairs.collect::<Map<_, _>>())));
-    }
-    if let Some((user, password)) = &request.auth {
-        let auth = json!({"user": templates.text(user), "password": templates.text(password)});
-        keys.push(("auth", auth));
-    }
-    match &request.body {
-        DraftBody::None => {}
-        DraftBody::Json(value) => keys.push(("json", templates.value(value))),
-        DraftBody::Form(value) => keys.push(("form", templates.value(value))),
-        DraftBody::Multipart(parts) => keys.push(("multipart", multipart(parts, templates))),
-        DraftBody::Text(body) => keys.push(("body", text(&templates.text(body)))),
-    }
-    if let Some(follow) = request.follow {
-        keys.push(("redirects", Value::from(follow)));
-    }
-    if !request.captures.is_empty() {
-        let pairs = request.captures.iter();
-        let pairs = pairs.map(|(name, from)| (name.clone(), from.clone()));
-        keys.push(("capture", Value::Object(pairs.collect::<Map<_, _>>())));
-    }
-    if let Some(status) = request.expect {
-        keys.push(("expect", Value::from(status)));
-    }
-    keys
+    out
 }
 
-fn multipart(parts: &[DraftPart], templates: &mut Templates) -> Value {
-    let mut all = Map::new();
-    for part in parts {
-        let mut map = Map::new();
-        match &part.content {
-            PartContent::Text(value) => {
-                map.insert("value".to_owned(), text(&templates.text(value)))
-            }
-            PartContent::File { path, .. } => map.insert("file".to_owned(), text(path)),
-        };
-        if let PartContent::File {
-            called: Some(called),
-            ..
-        } = &part.content
-        {
-            map.insert("filename".to_owned(), text(called));
-        }
-        if let Some(kind) = &part.kind {
-            map.insert("type".to_owned(), text(&templates.text(kind)));
-        }
-        let value = match (map.len(), map.get("value")) {
-            (1, Some(value)) => value.clone(),
-            _ => Value::Object(map),
-        };
-        match all.get_mut(&part.name) {
-            None => {
-                all.insert(part.name.clone(), value);
-            }
-            Some(Value::Array(items)) => items.push(value),
-            Some(first) => *first = Value::Array(vec![first.take(), value]),
-        }
+pub(crate) fn comments(lines: &[String], indent: usize, out: &mut String) {
+    for line in lines {
+        comment(line, indent, out);
     }
-    Value::Object(all)
 }
 
 fn comment(text: &str, indent: usize, out: &mut String) {

@@ -14,7 +14,7 @@ use formats::{LoadErrors, document::Mark, files::ReadFile};
 use plan::{At, Problem};
 
 use crate::{
-    draft::{self, Draft, DraftStep},
+    draft::{self, Draft, DraftRequest, DraftStep},
     placeholders,
     unknowns::Unknowns,
 };
@@ -166,6 +166,7 @@ fn draft(
         unknowns,
         ..Draft::default()
     };
+    let mut requests = Vec::new();
     for command in commands {
         let made = request::draft(command, &mut draft.unknowns, read);
         let (address, mut request) = made.map_err(|e| source.problem(e.mark, e.message))?;
@@ -177,9 +178,15 @@ fn draft(
         if address.origin != draft.target {
             request.url = format!("{}{}", address.origin, request.url);
         }
-        draft.steps.push(DraftStep::Request(Box::new(request)));
+        requests.push(request);
     }
-    settings(&mut draft, commands);
+    settings(&mut draft, &mut requests, commands);
+    let steps = requests.into_iter();
+    draft.set_steps(
+        steps
+            .map(|request| DraftStep::Request(Box::new(request)))
+            .collect(),
+    );
     travel::take_over(commands, &mut draft.http).map_err(|e| source.problem(e.mark, e.message))?;
     if draft.http.insecure && draft.http.authorities.take().is_some() {
         let text = "--cacert is omitted, because -k disables verification.";
@@ -215,7 +222,7 @@ fn draft(
     Ok(draft)
 }
 
-fn settings(draft: &mut Draft, commands: &[CurlCommand]) {
+fn settings(draft: &mut Draft, requests: &mut [DraftRequest], commands: &[CurlCommand]) {
     draft.http.insecure = commands.iter().any(|command| command.insecure);
     draft.http.timeout = commands.iter().find_map(|command| command.max_time.clone());
     draft.http.max_redirects = commands.iter().find_map(|command| command.max_redirects);
@@ -224,10 +231,8 @@ fn settings(draft: &mut Draft, commands: &[CurlCommand]) {
         draft.http.max_redirects = None;
         return;
     }
-    for (step, command) in draft.steps.iter_mut().zip(commands) {
-        if let DraftStep::Request(request) = step
-            && !command.follow
-        {
+    for (request, command) in requests.iter_mut().zip(commands) {
+        if !command.follow {
             request.follow = Some(false);
         }
     }

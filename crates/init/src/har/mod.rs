@@ -2,7 +2,6 @@
 
 mod chain;
 mod choose;
-mod disabled;
 mod entry;
 mod html;
 
@@ -18,8 +17,8 @@ use formats::{
 use serde_json::Value;
 
 use crate::{
-    body,
-    draft::{self, Draft, DraftBody, DraftRequest, DraftStep},
+    body, destructive,
+    draft::{self, Draft, DraftBody, DraftRequest, DraftStep, DraftThink},
     headers::{self, HeaderUse},
     placeholders, problem,
     unknowns::Unknowns,
@@ -104,18 +103,16 @@ pub fn from_document(name: &str, root: &Node) -> Result<Draft, LoadErrors> {
     }
     draft.remarks = remarks(&entries, &left);
     let pages = pages(log);
-    let mut requests = requests(&entries, &draft.target.clone(), &mut draft.unknowns).map_err(
+    let requests = requests(&entries, &draft.target.clone(), &mut draft.unknowns).map_err(
         |(index, reason)| {
             let mark = items.get(index).map_or(log.mark, |item| item.mark);
             reported((mark, reason))
         },
     )?;
-    let off = disabled::comment_out(&mut requests);
-    draft.remarks.extend(disabled::remark(off, requests.len()));
-    if off == requests.len() {
-        draft.steps.push(draft::nothing_yet());
-    }
-    draft.steps.extend(with_pauses(&entries, requests, &pages));
+    let mut steps = with_pauses(&entries, requests, &pages);
+    let disabling = destructive::comment_out(&mut steps);
+    draft.remarks.extend(disabling.remark());
+    draft.set_steps(steps);
     Ok(draft)
 }
 
@@ -455,10 +452,8 @@ fn with_pauses(
         if let Some(((began, _), ended)) = entry.time.zip(ended) {
             let pause = (began - ended).min(LONGEST_PAUSE);
             if pause >= SHORTEST_PAUSE {
-                steps.push(DraftStep::Think(format!(
-                    "{}s",
-                    (pause / 100.0).round() / 10.0
-                )));
+                let time = format!("{}s", (pause / 100.0).round() / 10.0);
+                steps.push(DraftThink::fixed(time));
             }
         }
         if let Some((_, end)) = entry.time {

@@ -16,6 +16,7 @@ use url::Url;
 
 use crate::{
     draft::{self, Draft, DraftRequest, DraftStep},
+    load::DraftLoad,
     problem,
     unknowns::Unknowns,
 };
@@ -71,13 +72,12 @@ fn made(name: &str, root: &Node) -> Result<Draft, BrokenReference> {
     requests.sort_by_key(|(number, _)| *number);
     let requests: Vec<DraftRequest> = requests.into_iter().map(|(_, request)| request).collect();
     remarks(&mut draft, &requests);
-    if requests.iter().all(|request| request.off) {
-        draft.steps.push(draft::nothing_yet());
-    }
-    draft.steps.extend(
-        requests
-            .into_iter()
-            .map(|request| DraftStep::Request(Box::new(request))),
+    draft.load = DraftLoad::Requests;
+    let steps = requests.into_iter();
+    draft.set_steps(
+        steps
+            .map(|request| DraftStep::Request(Box::new(request)))
+            .collect(),
     );
     Ok(draft)
 }

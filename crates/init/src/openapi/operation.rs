@@ -14,6 +14,7 @@ use super::{
     style::{self, ParameterStyle},
 };
 use crate::{
+    destructive,
     draft::{DraftBody, DraftRequest},
     headers, placeholders,
     unknowns::{Unknowns, is_secret},
@@ -71,6 +72,9 @@ impl<'n> Operation<'n> {
     }
 
     pub fn is_off(&self) -> bool {
+        if self.destructive_word().is_some() {
+            return true;
+        }
         match self.method {
             "get" | "head" => false,
             "post" => match &self.body {
@@ -79,6 +83,11 @@ impl<'n> Operation<'n> {
             },
             _ => true,
         }
+    }
+
+    fn destructive_word(&self) -> Option<&'static str> {
+        let id = text(self.node, "operationId");
+        destructive::word_in(&self.path).or_else(|| destructive::word_in(id))
     }
 
     pub fn is_maker(&self) -> bool {
