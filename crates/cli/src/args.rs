@@ -33,7 +33,7 @@ pub struct Args {
 pub enum CliCommand {
     /// Run a load test: URL, plan, or another tool's test file
     Run(Box<RunArgs>),
-    /// Write a plan from a URL, curl, HAR or OpenAPI
+    /// Write a plan from a URL, curl, HAR, OpenAPI, Postman or JMeter
     Init(Init),
     /// Run the stages of a plan and report on all of them
     Campaign(Campaign),
@@ -392,12 +392,11 @@ pub struct Lab {
 /// `loadline init`
 #[derive(Debug, ClapArgs)]
 #[command(
-    override_usage = "loadline init [-o FILE] [--force] SOURCE\n       loadline init [-o FILE] [--force] curl -X POST https://…"
+    override_usage = "loadline init [-o FILE] [--force] SOURCE\n       loadline init [-o FILE] [--force] COLLECTION --environment FILE\n       loadline init [-o FILE] [--force] curl -X POST https://…"
 )]
 pub struct Init {
-    /// A URL (http://… or localhost:8080/…), a file (HAR, OpenAPI 3, or curl command lines; - is
-    /// standard input), or curl with its
-    /// arguments
+    /// A URL (http://… or localhost:8080/…), a file (HAR, OpenAPI 3, Postman collection, JMeter
+    /// plan, or curl command lines; - is standard input), or curl with its arguments
     pub source: String,
     /// Arguments of curl
     #[arg(value_name = "ARGUMENT", hide = true)]
@@ -406,6 +405,9 @@ pub struct Init {
     /// current folder]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Environment of a Postman collection, exported from Postman
+    #[arg(long, value_name = "FILE")]
+    pub environment: Option<PathBuf>,
     /// Overwrite an existing file
     #[arg(long)]
     pub force: bool,

@@ -8,7 +8,7 @@ use std::{
 };
 
 use formats::{LoadErrors, files};
-use init::Draft;
+use init::{Draft, SourceText};
 use session::exit;
 
 use crate::{args, error::CommandError, log, urls};
@@ -37,7 +37,9 @@ pub fn set_apart(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
             arguments.insert(at, "--".into());
             break;
         }
-        let takes_value = argument == "-o" || argument == "--output";
+        let takes_value = ["-o", "--output", "--environment"]
+            .iter()
+            .any(|flag| argument == flag);
         if !takes_value && !argument.to_string_lossy().starts_with('-') {
             break;
         }
@@ -48,6 +50,7 @@ pub fn set_apart(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
 
 fn draft(args: &args::Init) -> Result<Draft, CommandError> {
     if args.source == "curl" {
+        refuse_environment(args)?;
         return Ok(init::curl::from_words(&args.arguments, &files::from_disk)?);
     }
     if let Some(more) = args.arguments.first() {
@@ -59,10 +62,11 @@ fn draft(args: &args::Init) -> Result<Draft, CommandError> {
         let mut bytes = Vec::new();
         let read = std::io::stdin().lock().read_to_end(&mut bytes);
         read.map_err(|reason| CommandError::bad_input(format!("standard input: {reason}")))?;
-        return of_bytes(STDIN, bytes);
+        return from_bytes(STDIN, bytes, args);
     }
     let source = urls::with_scheme(&args.source);
     if source.contains("://") {
+        refuse_environment(args)?;
         return Ok(init::from_url(&source)?);
     }
     let bytes = formats::files::read(&source).map_err(|reason| match reason.kind() {
@@ -71,13 +75,38 @@ fn draft(args: &args::Init) -> Result<Draft, CommandError> {
         )),
         _ => CommandError::bad_input(format!("{source}: {reason}")),
     })?;
-    of_bytes(&source, bytes)
+    from_bytes(&source, bytes, args)
 }
 
-fn of_bytes(name: &str, bytes: Vec<u8>) -> Result<Draft, CommandError> {
-    let text =
-        files::text(bytes).map_err(|reason| LoadErrors::from(reason.problem(name.to_owned())))?;
-    Ok(init::from_text(name, &text, &files::from_disk)?)
+fn refuse_environment(args: &args::Init) -> Result<(), CommandError> {
+    match &args.environment {
+        None => Ok(()),
+        Some(_) => Err(CommandError::bad_input(
+            "--environment needs a Postman collection as the source: remove it",
+        )),
+    }
+}
+
+fn from_bytes(name: &str, bytes: Vec<u8>, args: &args::Init) -> Result<Draft, CommandError> {
+    let text = decoded(name, bytes)?;
+    let source = SourceText { name, text: &text };
+    let Some(path) = &args.environment else {
+        return Ok(init::from_source(source, None, &files::from_disk)?);
+    };
+    let environment = path.display().to_string();
+    let bytes = files::read(path)
+        .map_err(|reason| CommandError::bad_input(format!("{environment}: {reason}")))?;
+    let values = decoded(&environment, bytes)?;
+    let values = SourceText {
+        name: &environment,
+        text: &values,
+    };
+    Ok(init::from_source(source, Some(values), &files::from_disk)?)
+}
+
+fn decoded(name: &str, bytes: Vec<u8>) -> Result<String, CommandError> {
+    let text = files::text(bytes);
+    Ok(text.map_err(|reason| LoadErrors::from(reason.problem(name.to_owned())))?)
 }
 
 fn written(args: &args::Init, draft: Draft) -> Result<(), CommandError> {

@@ -39,6 +39,9 @@ pub fn draft(
         }
         return DraftBody::Text(text.to_owned());
     }
+    if kind.contains("json") {
+        return DraftBody::Text(unknowns.json_text(text, what));
+    }
     if kind.starts_with("application/x-www-form-urlencoded") {
         return DraftBody::Text(unknowns.pairs(text, what));
     }

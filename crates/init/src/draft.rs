@@ -1,7 +1,10 @@
 //! A plan before it is written: steps and their comments. Strings may contain variables, see
 //! [`crate::placeholders`].
 
-use std::path::{Component, Path};
+use std::{
+    collections::HashMap,
+    path::{Component, Path},
+};
 
 use serde_json::Value;
 
@@ -18,8 +21,6 @@ pub struct Draft {
     pub(crate) target: String,
     pub(crate) remarks: Vec<String>,
     pub(crate) load: DraftLoad,
-    /// Conditions that the source contains, with the reason for each.
-    pub(crate) criteria: Vec<DraftCriterion>,
     pub(crate) http: Http,
     pub(crate) unknowns: Unknowns,
     /// Variables with values that the source contains.
@@ -28,12 +29,6 @@ pub struct Draft {
     pub(crate) setup: Vec<DraftStep>,
     pub(crate) teardown: Vec<DraftStep>,
     pub(crate) scenarios: Vec<DraftScenario>,
-}
-
-#[derive(Debug)]
-pub(crate) struct DraftCriterion {
-    pub text: String,
-    pub reason: String,
 }
 
 #[derive(Debug, Default)]
@@ -104,6 +99,15 @@ pub(crate) enum DraftBlockKind {
 pub(crate) struct DraftBranch {
     pub weight: u32,
     pub steps: Vec<DraftStep>,
+}
+
+impl DraftRequest {
+    /// Appends a pair to the URL's query. The value is not encoded.
+    pub fn add_to_query(&mut self, name: &str, value: &str) {
+        let mark = if self.url.contains('?') { '&' } else { '?' };
+        let name = crate::address::encoded(name);
+        self.url.push_str(&format!("{mark}{name}={value}"));
+    }
 }
 
 impl DraftThink {
@@ -178,6 +182,8 @@ pub(crate) struct DraftRequest {
     pub follow: Option<bool>,
     pub captures: Vec<(String, Value)>,
     pub checks: Vec<Value>,
+    /// Largest response time that the source allows, in milliseconds.
+    pub limit_ms: Option<f64>,
     pub expect: Option<u16>,
 }
 
@@ -326,6 +332,47 @@ fn folders_up(plan: &str) -> String {
     } else {
         String::new()
     }
+}
+
+/// Returns the name of a source for comments.
+pub(crate) fn file_of(name: &str) -> String {
+    if name == "-" {
+        return "on standard input".to_owned();
+    }
+    let file = Path::new(name).file_name().and_then(|file| file.to_str());
+    file.unwrap_or(name).to_owned()
+}
+
+/// Returns the stem of a plan's file from its source. `None` for standard input.
+pub(crate) fn stem_of_file(name: &str) -> Option<String> {
+    let file = Path::new(name).file_stem().and_then(|stem| stem.to_str());
+    file.filter(|_| name != "-").map(stem)
+}
+
+/// Returns the origin of most requests, the first of several.
+pub(crate) fn most_frequent<'o>(origins: impl Iterator<Item = &'o str> + Clone) -> String {
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    for origin in origins.clone() {
+        *counts.entry(origin).or_default() += 1;
+    }
+    let most = counts.values().copied().max();
+    let mut origins = origins;
+    let main = origins.find(|origin| counts.get(origin).copied() == most);
+    main.unwrap_or_default().to_owned()
+}
+
+/// Returns a name for a group that no group around it has. Templates are not allowed in it.
+pub(crate) fn group_name(name: &str, around: &[String]) -> String {
+    let plain = name.replace(char::is_control, " ").replace("{{", "{");
+    let name = match plain.trim() {
+        "" => "Group".to_owned(),
+        name => name.to_owned(),
+    };
+    let numbered = (2_u32..).map(|number| format!("{name} {number}"));
+    let mut names = std::iter::once(name.clone()).chain(numbered);
+    names
+        .find(|name| !around.contains(name))
+        .unwrap_or_default()
 }
 
 pub(crate) fn stem_of_host(host: &str) -> String {

@@ -9,38 +9,59 @@ use formats::{
 use crate::{
     curl,
     draft::Draft,
-    har, openapi, placeholders,
+    har, jmeter, openapi, placeholders, postman,
     problem::{NO_TEXT, foreign, problem},
 };
 
-const KNOWN: &str = "`loadline init` reads URLs, command lines that start with `curl`, HAR files (`log` with `entries`) and OpenAPI 3 (`openapi: 3…`)";
+const KNOWN: &str = "`loadline init` reads URLs, command lines that start with `curl`, HAR files (`log` with `entries`), OpenAPI 3 (`openapi: 3…`), Postman collections and JMeter plans (.jmx)";
+
+/// A file's name, for messages, and its content.
+#[derive(Debug, Clone, Copy)]
+pub struct SourceText<'t> {
+    pub name: &'t str,
+    pub text: &'t str,
+}
 
 pub fn from_text(name: &str, text: &str, read: ReadFile<'_>) -> Result<Draft, LoadErrors> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    if let Some(at) = text.find(placeholders::is_mark) {
-        let before = &text[..at];
-        let line = before.matches('\n').count() + 1;
-        let column = before
-            .rsplit('\n')
-            .next()
-            .unwrap_or_default()
-            .chars()
-            .count()
-            + 1;
-        return Err(problem(
-            name,
-            Mark {
-                file: 0,
-                line,
-                column,
-            },
-            NO_TEXT.to_owned(),
-        ));
+    from_source(SourceText { name, text }, None, read)
+}
+
+/// Like [`from_text`], with the environment of a Postman collection. Fails if another kind of
+/// source has an environment.
+pub fn from_source(
+    source: SourceText<'_>,
+    environment: Option<SourceText<'_>>,
+    read: ReadFile<'_>,
+) -> Result<Draft, LoadErrors> {
+    let name = source.name;
+    let text = checked(source)?;
+    let root = if looks_like_curl(text) || jmeter::is_plan(text) {
+        None
+    } else {
+        Some(tree(name, text)?)
+    };
+    if let Some(root) = root.as_ref().filter(|root| postman::is_collection(root)) {
+        let values = environment.map(environment_tree).transpose()?;
+        return postman::from_document(name, root, values.as_ref());
     }
-    if looks_like_curl(text) {
-        return curl::from_text(name, text, read);
+    if let Some(environment) = environment {
+        return Err(LoadErrors::refused(format!(
+            "--environment {}: only Postman collections have environments, and {name} is not one",
+            environment.name
+        )));
     }
-    let root = tree(name, text)?;
+    let Some(root) = root else {
+        return if jmeter::is_plan(text) {
+            jmeter::from_text(name, text)
+        } else {
+            curl::from_text(name, text, read)
+        };
+    };
+    if postman::is_environment(&root) {
+        return Err(LoadErrors::refused(format!(
+            "{name} is a Postman environment: use loadline init COLLECTION --environment {name}"
+        )));
+    }
     if root
         .get("log")
         .is_some_and(|log| log.get("entries").is_some())
@@ -51,7 +72,7 @@ pub fn from_text(name: &str, text: &str, read: ReadFile<'_>) -> Result<Draft, Lo
         return openapi::from_document(name, &root, read);
     }
     if let Some(version) = root.entry("swagger") {
-        let reason = "this is Swagger 2: convert it to OpenAPI 3 first";
+        let reason = "this is Swagger 2: convert it to OpenAPI 3 first, for example with `npx swagger2openapi`";
         return Err(problem(name, version.key_mark, reason.to_owned()));
     }
     if root.get("loadline").is_some() {
@@ -60,6 +81,36 @@ pub fn from_text(name: &str, text: &str, read: ReadFile<'_>) -> Result<Draft, Lo
         )));
     }
     Err(LoadErrors::refused(format!("{name}: {KNOWN}")))
+}
+
+/// Returns the text without a byte order mark. Fails if it contains reserved characters.
+fn checked(source: SourceText<'_>) -> Result<&str, LoadErrors> {
+    let text = source.text.strip_prefix('\u{feff}').unwrap_or(source.text);
+    let Some(at) = text.find(placeholders::is_mark) else {
+        return Ok(text);
+    };
+    let before = &text[..at];
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    let mark = Mark {
+        file: 0,
+        line: before.matches('\n').count() + 1,
+        column: line.chars().count() + 1,
+    };
+    Err(problem(source.name, mark, NO_TEXT.to_owned()))
+}
+
+fn environment_tree(source: SourceText<'_>) -> Result<Node, LoadErrors> {
+    let root = tree(source.name, checked(source)?)?;
+    if root
+        .get("values")
+        .is_some_and(|values| values.as_list().is_some())
+    {
+        return Ok(root);
+    }
+    Err(LoadErrors::refused(format!(
+        "{}: this is not a Postman environment: it has no list of `values`",
+        source.name
+    )))
 }
 
 fn tree(name: &str, text: &str) -> Result<Node, LoadErrors> {

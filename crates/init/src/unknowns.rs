@@ -96,7 +96,8 @@ impl Unknowns {
         }
     }
 
-    pub fn capture(&mut self, hint: &str) -> String {
+    /// Returns a free name for a variable that the plan sets itself.
+    pub fn reserve(&mut self, hint: &str) -> String {
         let name = self.free_name(hint);
         self.captured.push(name.clone());
         name
@@ -155,7 +156,7 @@ impl Unknowns {
     }
 
     /// Replaces a value by a variable, unless it consists only of variables.
-    fn unless_named(&mut self, hint: &str, value: &str, what: &str) -> String {
+    pub fn unless_named(&mut self, hint: &str, value: &str, what: &str) -> String {
         if placeholders::has_variables(value) && placeholders::replaced(value, "").trim().is_empty()
         {
             return value.to_owned();
@@ -181,6 +182,32 @@ impl Unknowns {
             text.replace(&format!("\"{number}\""), number)
         });
         (bare != text).then_some(bare)
+    }
+
+    /// Replaces secret strings in text that is JSON except for its variables.
+    pub fn json_text(&mut self, text: &str, what: &str) -> String {
+        let mut out = String::with_capacity(text.len());
+        let mut rest = text;
+        let mut name = String::new();
+        while let Some(open) = rest.find('"') {
+            let (before, string) = rest.split_at(open);
+            out.push_str(before);
+            let length = string_length(string);
+            let (string, after) = string.split_at(length);
+            let content = string.get(1..length - 1).unwrap_or_default();
+            if after.trim_start().starts_with(':') {
+                name = content.to_owned();
+                out.push_str(string);
+            } else if is_secret(&name) && !content.is_empty() {
+                let what = format!("`{name}` of {what}");
+                out.push_str(&format!("\"{}\"", self.unless_named(&name, content, &what)));
+            } else {
+                out.push_str(string);
+            }
+            rest = after;
+        }
+        out.push_str(rest);
+        out
     }
 
     pub fn multipart(&mut self, text: &str, what: &str) -> String {
@@ -244,6 +271,20 @@ impl Unknowns {
             other => other.clone(),
         }
     }
+}
+
+/// Returns the length of a JSON string with its quotes.
+fn string_length(text: &str) -> usize {
+    let mut is_escaped = false;
+    for (at, letter) in text.char_indices().skip(1) {
+        match letter {
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = true,
+            '"' => return at + 1,
+            _ => {}
+        }
+    }
+    text.len()
 }
 
 pub fn is_secret(name: &str) -> bool {

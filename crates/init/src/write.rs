@@ -7,7 +7,7 @@ mod steps;
 use serde_json::{Map, Value, json};
 
 use crate::{
-    draft::{Draft, DraftCriterion, DraftScenario, DraftStep, DraftTable},
+    draft::{Draft, DraftScenario, DraftStep, DraftTable},
     placeholders::Templates,
     unknowns::Unknown,
     yaml,
@@ -58,7 +58,7 @@ impl Draft {
         let target = templates.text(&self.target);
         yaml::entry("target", &text(&target), 0, &mut out);
         out.push_str(&self.load_text());
-        out.push_str(&criteria_text(&self.criteria));
+        out.push_str(&self.criteria_text());
         out.push_str(&http);
         out.push_str(&variables);
         out.push_str(&tables_text(&self.tables));
@@ -174,13 +174,6 @@ impl Draft {
     }
 }
 
-const PROPOSED_CRITERIA: &str = "
-# What must hold at the end, and decides the exit code: remove the # and set your own limits.
-# criteria:
-#   - errors < 1%
-#   - p95 < 500ms
-";
-
 fn text(text: &str) -> Value {
     Value::from(text)
 }
@@ -224,19 +217,6 @@ fn unknowns_text(unknowns: &[Unknown]) -> String {
             let what = one_line(&unknown.what);
             let _ = writeln!(out, "  {name}: {}   # {what}", yaml::scalar(&value));
         }
-    }
-    out
-}
-
-fn criteria_text(criteria: &[DraftCriterion]) -> String {
-    if criteria.is_empty() {
-        return PROPOSED_CRITERIA.to_owned();
-    }
-    let mut out =
-        String::from("\n# What must hold at the end, and decides the exit code.\ncriteria:\n");
-    for criterion in criteria {
-        comment(&criterion.reason, 2, &mut out);
-        let _ = writeln!(out, "  - {}", yaml::scalar(&criterion.text));
     }
     out
 }

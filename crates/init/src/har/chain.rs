@@ -172,7 +172,7 @@ impl Chain {
             .get_mut(text)
             .filter(|origin| origin.step < step)?;
         let variable = origin.variable.get_or_insert_with(|| {
-            unknowns.capture(&name(origin.step, &origin.key, origin.path.text()))
+            unknowns.reserve(&name(origin.step, &origin.key, origin.path.text()))
         });
         Some(placeholders::variable(variable))
     }

@@ -5,10 +5,7 @@ mod choose;
 mod entry;
 mod html;
 
-use std::{
-    collections::{BTreeSet, HashMap},
-    path::Path,
-};
+use std::collections::{BTreeSet, HashMap};
 
 use formats::{
     LoadErrors,
@@ -87,20 +84,12 @@ pub fn from_document(name: &str, root: &Node) -> Result<Draft, LoadErrors> {
         )));
     };
     let mut draft = Draft {
-        from: format!("the recording {}", file_of(name)),
+        from: format!("the recording {}", draft::file_of(name)),
         name: first.address.host.clone(),
-        stem: draft::stem(
-            Path::new(name)
-                .file_stem()
-                .and_then(|stem| stem.to_str())
-                .unwrap_or_default(),
-        ),
-        target: main_origin(&entries),
+        stem: draft::stem_of_file(name).unwrap_or_else(|| draft::stem_of_host(&first.address.host)),
+        target: draft::most_frequent(entries.iter().map(|entry| entry.address.origin.as_str())),
         ..Draft::default()
     };
-    if name == "-" {
-        draft.stem = draft::stem_of_host(&first.address.host);
-    }
     draft.remarks = remarks(&entries, &left);
     let pages = pages(log);
     let requests = requests(&entries, &draft.target.clone(), &mut draft.unknowns).map_err(
@@ -114,28 +103,6 @@ pub fn from_document(name: &str, root: &Node) -> Result<Draft, LoadErrors> {
     draft.remarks.extend(disabling.remark());
     draft.set_steps(steps);
     Ok(draft)
-}
-
-fn file_of(name: &str) -> String {
-    if name == "-" {
-        return "on standard input".to_owned();
-    }
-    let file = Path::new(name).file_name().and_then(|file| file.to_str());
-    file.unwrap_or(name).to_owned()
-}
-
-fn main_origin(entries: &[HarEntry]) -> String {
-    let mut counts: HashMap<&str, usize> = HashMap::new();
-    for entry in entries {
-        *counts.entry(&entry.address.origin).or_default() += 1;
-    }
-    let most = counts.values().copied().max().unwrap_or(0);
-    let first = entries
-        .iter()
-        .find(|entry| counts.get(entry.address.origin.as_str()) == Some(&most));
-    first
-        .map(|entry| entry.address.origin.clone())
-        .unwrap_or_default()
 }
 
 fn left_out(left: &LeftOut) -> String {

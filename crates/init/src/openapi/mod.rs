@@ -48,7 +48,7 @@ fn made(name: &str, root: &Node) -> Result<Draft, BrokenReference> {
         .and_then(Node::as_str);
     let title = title.unwrap_or("API").trim();
     let mut draft = Draft {
-        from: format!("the OpenAPI description {}", of_file(name)),
+        from: format!("the OpenAPI description {}", draft::file_of(name)),
         name: if title.is_empty() {
             "API".to_owned()
         } else {
@@ -80,14 +80,6 @@ fn made(name: &str, root: &Node) -> Result<Draft, BrokenReference> {
             .collect(),
     );
     Ok(draft)
-}
-
-fn of_file(name: &str) -> String {
-    if name == "-" {
-        return "on standard input".to_owned();
-    }
-    let file = Path::new(name).file_name().and_then(|file| file.to_str());
-    file.unwrap_or(name).to_owned()
 }
 
 fn stem(name: &str, title: &str) -> String {

@@ -114,7 +114,7 @@ impl<'n> Operation<'n> {
         if let Some((name, _)) = self.captures.iter().find(|(_, known)| *known == path) {
             return name.clone();
         }
-        let name = unknowns.capture(&hint(&format!("{}/{{", self.path), parameter));
+        let name = unknowns.reserve(&hint(&format!("{}/{{", self.path), parameter));
         self.captures.push((name.clone(), path));
         name
     }

@@ -3,5 +3,6 @@
 mod curl;
 mod har;
 mod openapi;
+mod postman;
 mod support;
 mod url;

@@ -1,0 +1,258 @@
+//! Drafts a plan from a Postman collection (version 2.0 or 2.1) and an environment.
+
+mod auth;
+mod collection;
+mod dynamic;
+mod request;
+mod script;
+mod variables;
+
+use std::{collections::BTreeSet, path::Path};
+
+use formats::{LoadErrors, document::Node};
+
+use crate::{
+    destructive,
+    draft::{self, Draft, DraftBlock, DraftBlockKind, DraftRequest, DraftStep},
+    load::DraftLoad,
+    placeholders,
+    problem::problem,
+    unknowns::Unknowns,
+};
+use collection::{BrokenItem, Collection, CollectionItem, LeftScript};
+use request::DraftedRequest;
+use script::ScriptKind;
+use variables::{ResolvedText, VariableScope};
+
+/// What drafting a request needs and changes.
+struct RequestContext<'a> {
+    scope: &'a mut VariableScope,
+    unknowns: &'a mut Unknowns,
+    /// Folder of the collection, to which its files are relative.
+    folder: &'a Path,
+}
+
+impl RequestContext<'_> {
+    fn resolve(&mut self, text: &str) -> ResolvedText {
+        self.scope.resolve(text, self.unknowns)
+    }
+
+    /// Resolves a URL. Variables of its host come from the environment of the process, because the
+    /// target of a plan may contain no others.
+    fn resolve_origin(&mut self, url: &str) -> String {
+        let after = url.find("://").map_or(0, |at| at + 3);
+        let end = url[after..]
+            .find(['/', '?'])
+            .map_or(url.len(), |at| after + at);
+        let (origin, path) = url.split_at(end);
+        let path = self.resolve(path).text;
+        let is_variable = origin.starts_with("{{") && origin.ends_with("}}");
+        match origin.trim_matches(['{', '}', ' ']) {
+            name if is_variable && !name.contains(['{', '}']) => {
+                let what = format!("URL of the service ({name} of the collection): https://…");
+                let env = Unknowns::env_of(name);
+                format!("{}{path}", self.unknowns.environment(&env, &what))
+            }
+            _ => format!("{origin}{path}"),
+        }
+    }
+}
+
+pub fn is_collection(root: &Node) -> bool {
+    let info = root.get("info");
+    let schema = info
+        .and_then(|info| info.get("schema"))
+        .and_then(Node::as_str);
+    schema.is_some_and(|schema| schema.contains("getpostman.com"))
+        || info.is_some_and(|info| info.get("_postman_id").is_some())
+        || info.is_some()
+            && root
+                .get("item")
+                .is_some_and(|item| item.as_list().is_some())
+}
+
+pub fn is_environment(root: &Node) -> bool {
+    let has_values = root
+        .get("values")
+        .is_some_and(|node| node.as_list().is_some());
+    has_values
+        && (root.get("_postman_variable_scope").is_some() || root.get("name").is_some())
+        && root.get("log").is_none()
+}
+
+pub fn from_document(
+    name: &str,
+    root: &Node,
+    environment: Option<&Node>,
+) -> Result<Draft, LoadErrors> {
+    let schema = root.get("info").and_then(|info| info.get("schema"));
+    if let Some(schema) = schema
+        && ["/v1.", "/v3."]
+            .iter()
+            .any(|version| schema.text().contains(version))
+    {
+        let text = "only collections of version 2.0 and 2.1 are supported: export it as v2.1";
+        return Err(problem(name, schema.mark, text.to_owned()));
+    }
+    let broken = |error: BrokenItem| problem(name, error.mark, error.message);
+    let collection = Collection::read(root).map_err(broken)?;
+    if collection.requests().is_empty() {
+        let text = "this collection contains no request";
+        return Err(problem(name, root.mark, text.to_owned()));
+    }
+    let mut scope = VariableScope::default();
+    scope.define(root.get("variable"), "the collection");
+    define_folders(&collection.items, &mut scope);
+    scope.define(
+        environment.and_then(|root| root.get("values")),
+        "the environment",
+    );
+    for request in collection.requests() {
+        let captures = request.after.captures.iter();
+        captures.for_each(|capture| scope.announce(&capture.name));
+    }
+    let mut unknowns = Unknowns::default();
+    let mut drafting = Drafting {
+        context: RequestContext {
+            scope: &mut scope,
+            unknowns: &mut unknowns,
+            folder: Path::new(name).parent().unwrap_or(Path::new("")),
+        },
+        origins: Vec::new(),
+    };
+    let mut steps = drafting
+        .steps(&collection.items, &mut Vec::new())
+        .map_err(broken)?;
+    let origins = drafting.origins;
+    let target = draft::most_frequent(origins.iter().map(String::as_str));
+    set_urls(&mut steps, &origins, &target);
+    let title = root
+        .get("info")
+        .map(|info| info.get("name").map(Node::text));
+    let title = title.flatten().unwrap_or_default();
+    let mut draft = Draft {
+        from: format!("the Postman collection {}", draft::file_of(name)),
+        stem: draft::stem_of_file(name).unwrap_or_else(|| draft::stem(&title)),
+        name: match title.trim() {
+            "" => "Postman collection".to_owned(),
+            title => title.to_owned(),
+        },
+        load: DraftLoad::Requests,
+        variables: scope.values().to_vec(),
+        unknowns,
+        ..Draft::default()
+    };
+    draft.target = target;
+    draft.remarks = remarks(&draft, name, &origins, &scope, &collection.left);
+    let disabling = destructive::comment_out(&mut steps);
+    draft.remarks.extend(disabling.remark());
+    draft.set_steps(steps);
+    Ok(draft)
+}
+
+fn define_folders(items: &[CollectionItem<'_>], scope: &mut VariableScope) {
+    for item in items {
+        if let CollectionItem::Folder(folder) = item {
+            scope.define(folder.variables, "a folder");
+            define_folders(&folder.items, scope);
+        }
+    }
+}
+
+struct Drafting<'a> {
+    context: RequestContext<'a>,
+    /// The origin of each request, in order.
+    origins: Vec<String>,
+}
+
+impl Drafting<'_> {
+    fn steps(
+        &mut self,
+        items: &[CollectionItem<'_>],
+        groups: &mut Vec<String>,
+    ) -> Result<Vec<DraftStep>, BrokenItem> {
+        let mut steps = Vec::new();
+        for item in items {
+            match item {
+                CollectionItem::Request(item) => {
+                    let DraftedRequest { origin, request } =
+                        request::draft(item, &mut self.context)?;
+                    self.origins.push(origin);
+                    steps.push(DraftStep::Request(Box::new(request)));
+                }
+                CollectionItem::Folder(folder) => {
+                    let name = draft::group_name(&folder.name, groups);
+                    groups.push(name.clone());
+                    let inner = self.steps(&folder.items, groups)?;
+                    groups.pop();
+                    if !inner.is_empty() {
+                        steps.push(DraftStep::Block(DraftBlock {
+                            comments: Vec::new(),
+                            kind: DraftBlockKind::Group(name),
+                            steps: inner,
+                        }));
+                    }
+                }
+            }
+        }
+        Ok(steps)
+    }
+}
+
+/// Completes the URLs of requests to other origins than the target.
+fn set_urls(steps: &mut [DraftStep], origins: &[String], target: &str) {
+    let mut origins = origins.iter();
+    draft::each_request(steps, &mut |request: &mut DraftRequest| {
+        if let Some(origin) = origins.next()
+            && origin != target
+        {
+            request.url.insert_str(0, origin);
+        }
+    });
+}
+
+fn remarks(
+    draft: &Draft,
+    name: &str,
+    origins: &[String],
+    scope: &VariableScope,
+    left: &[LeftScript],
+) -> Vec<String> {
+    let mut remarks = vec![
+        "A failed request, capture or check ends the iteration; Postman sends the next request."
+            .to_owned(),
+    ];
+    let others: BTreeSet<&str> = origins
+        .iter()
+        .map(String::as_str)
+        .filter(|origin| *origin != draft.target)
+        .collect();
+    if !others.is_empty() {
+        let others: Vec<String> = others
+            .into_iter()
+            .map(|origin| placeholders::replaced(origin, "…"))
+            .collect();
+        remarks.push(format!(
+            "Some steps send requests to hosts other than the target: check that you may load them ({}).",
+            others.join(", ")
+        ));
+    }
+    remarks.extend(scope.remarks().cloned());
+    if !left.is_empty() {
+        remarks.push("Not translated from scripts:".to_owned());
+    }
+    remarks.extend(left.iter().map(|left| {
+        let kind = match left.kind {
+            ScriptKind::Prerequest => "before",
+            ScriptKind::Test => "after",
+        };
+        format!(
+            "- {}:{}, {kind} {}: {}",
+            draft::file_of(name),
+            left.statement.mark.line,
+            left.item,
+            left.statement.text
+        )
+    }));
+    remarks
+}
