@@ -120,7 +120,7 @@ fn foreign(file: &FileSample<'_>) -> Option<&'static str> {
     }
     if file.has_suffix(&["jmx"]) || file.text.contains("<jmeterTestPlan") {
         return Some(
-            "this is a JMeter plan, which cannot be run: record its requests as a HAR file and use `loadline init FILE.har`",
+            "this is a JMeter plan: use `loadline init FILE.jmx` to write a plan from it",
         );
     }
     let is_postman = file
@@ -134,7 +134,7 @@ fn foreign(file: &FileSample<'_>) -> Option<&'static str> {
         });
     if is_postman {
         return Some(
-            "this is a Postman collection, which cannot be run: export its requests as cURL commands or OpenAPI and use `loadline init FILE`",
+            "this is a Postman collection: use `loadline init FILE` to write a plan from it",
         );
     }
     if has("swagger") {

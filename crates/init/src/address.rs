@@ -118,6 +118,21 @@ pub fn encoded(text: &str) -> String {
     })
 }
 
+/// Encodes the characters that are not allowed in a URL, as clients do before they send it.
+pub fn with_stray_encoded(url: &str) -> String {
+    placeholders::mapped(url, |plain| {
+        let mut out = String::new();
+        for letter in plain.chars() {
+            if letter.is_ascii_graphic() && !"\"<>`{}|\\^".contains(letter) {
+                out.push(letter);
+            } else {
+                out.push_str(&encoded(letter.encode_utf8(&mut [0; 4])));
+            }
+        }
+        out
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

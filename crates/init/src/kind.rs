@@ -52,7 +52,7 @@ pub fn from_source(
     }
     let Some(root) = root else {
         return if jmeter::is_plan(text) {
-            jmeter::from_text(name, text)
+            jmeter::from_text(name, text, read)
         } else {
             curl::from_text(name, text, read)
         };

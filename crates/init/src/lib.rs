@@ -19,6 +19,7 @@ mod openapi;
 mod placeholders;
 mod postman;
 mod problem;
+mod scope;
 mod unknowns;
 mod write;
 mod yaml;

@@ -34,6 +34,12 @@ pub fn has_variables(text: &str) -> bool {
     text.contains(BEGIN)
 }
 
+/// Returns the name of the variable that a text consists of.
+pub fn only_variable(text: &str) -> Option<&str> {
+    let name = text.strip_prefix(BEGIN)?.strip_suffix(END)?;
+    (!name.contains([BEGIN, END])).then_some(name)
+}
+
 pub fn replaced(text: &str, by: &str) -> String {
     rendered(text, |_| by.to_owned())
 }

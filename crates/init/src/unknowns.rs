@@ -96,6 +96,11 @@ impl Unknowns {
         }
     }
 
+    /// Reserves a name that cannot be changed.
+    pub fn reserve_exactly(&mut self, name: &str) {
+        self.captured.push(name.to_owned());
+    }
+
     /// Returns a free name for a variable that the plan sets itself.
     pub fn reserve(&mut self, hint: &str) -> String {
         let name = self.free_name(hint);

@@ -2,7 +2,6 @@
 
 mod auth;
 mod collection;
-mod dynamic;
 mod request;
 mod script;
 mod variables;
@@ -17,16 +16,17 @@ use crate::{
     load::DraftLoad,
     placeholders,
     problem::problem,
+    scope::ResolvedText,
     unknowns::Unknowns,
 };
 use collection::{BrokenItem, Collection, CollectionItem, LeftScript};
 use request::DraftedRequest;
 use script::ScriptKind;
-use variables::{ResolvedText, VariableScope};
+use variables::{PostmanScope, define_list};
 
 /// What drafting a request needs and changes.
 struct RequestContext<'a> {
-    scope: &'a mut VariableScope,
+    scope: &'a mut PostmanScope,
     unknowns: &'a mut Unknowns,
     /// Folder of the collection, to which its files are relative.
     folder: &'a Path,
@@ -35,26 +35,6 @@ struct RequestContext<'a> {
 impl RequestContext<'_> {
     fn resolve(&mut self, text: &str) -> ResolvedText {
         self.scope.resolve(text, self.unknowns)
-    }
-
-    /// Resolves a URL. Variables of its host come from the environment of the process, because the
-    /// target of a plan may contain no others.
-    fn resolve_origin(&mut self, url: &str) -> String {
-        let after = url.find("://").map_or(0, |at| at + 3);
-        let end = url[after..]
-            .find(['/', '?'])
-            .map_or(url.len(), |at| after + at);
-        let (origin, path) = url.split_at(end);
-        let path = self.resolve(path).text;
-        let is_variable = origin.starts_with("{{") && origin.ends_with("}}");
-        match origin.trim_matches(['{', '}', ' ']) {
-            name if is_variable && !name.contains(['{', '}']) => {
-                let what = format!("URL of the service ({name} of the collection): https://…");
-                let env = Unknowns::env_of(name);
-                format!("{}{path}", self.unknowns.environment(&env, &what))
-            }
-            _ => format!("{origin}{path}"),
-        }
     }
 }
 
@@ -100,13 +80,11 @@ pub fn from_document(
         let text = "this collection contains no request";
         return Err(problem(name, root.mark, text.to_owned()));
     }
-    let mut scope = VariableScope::default();
-    scope.define(root.get("variable"), "the collection");
+    let mut scope = PostmanScope::default();
+    define_list(&mut scope, root.get("variable"), "the collection");
     define_folders(&collection.items, &mut scope);
-    scope.define(
-        environment.and_then(|root| root.get("values")),
-        "the environment",
-    );
+    let values = environment.and_then(|root| root.get("values"));
+    define_list(&mut scope, values, "the environment");
     for request in collection.requests() {
         let captures = request.after.captures.iter();
         captures.for_each(|capture| scope.announce(&capture.name));
@@ -150,10 +128,10 @@ pub fn from_document(
     Ok(draft)
 }
 
-fn define_folders(items: &[CollectionItem<'_>], scope: &mut VariableScope) {
+fn define_folders(items: &[CollectionItem<'_>], scope: &mut PostmanScope) {
     for item in items {
         if let CollectionItem::Folder(folder) = item {
-            scope.define(folder.variables, "a folder");
+            define_list(scope, folder.variables, "a folder");
             define_folders(&folder.items, scope);
         }
     }
@@ -215,7 +193,7 @@ fn remarks(
     draft: &Draft,
     name: &str,
     origins: &[String],
-    scope: &VariableScope,
+    scope: &PostmanScope,
     left: &[LeftScript],
 ) -> Vec<String> {
     let mut remarks = vec![

@@ -9,11 +9,13 @@ use super::{
     BrokenItem, RequestContext, auth,
     collection::CollectionRequest,
     script::{Assertion, ScriptValue},
+    variables::PostmanSyntax,
 };
 use crate::{
     address, body,
     draft::{DraftBody, DraftPart, DraftRequest, PartContent},
     headers::{self, HeaderUse},
+    scope::VariableSyntax,
 };
 
 /// A request with the origin of its URL, whose path is `request.url`.
@@ -86,10 +88,9 @@ fn url(node: &Node, context: &mut RequestContext<'_>) -> Result<address::Address
         });
     };
     let raw = raw_url(written);
-    let expanded = expand_origin(raw.trim(), context);
-    let with_path = path_variables(&expanded, written);
-    let resolved = context.resolve_origin(&with_path);
-    let resolved = encode_stray(&resolved);
+    let with_path = path_variables(raw.trim(), written);
+    let resolved = context.scope.resolve_url(&with_path, context.unknowns);
+    let resolved = address::with_stray_encoded(&resolved);
     address::read(&resolved).map_err(|message| BrokenItem {
         mark: written.mark,
         message,
@@ -138,15 +139,6 @@ fn raw_url(url: &Node) -> String {
     out
 }
 
-/// Replaces variables before the path by their values, because they decide the target.
-fn expand_origin(raw: &str, context: &RequestContext<'_>) -> String {
-    let after = raw.find("://").map_or(0, |at| at + 3);
-    let end = raw[after..]
-        .find(['/', '?'])
-        .map_or(raw.len(), |at| after + at);
-    format!("{}{}", context.scope.expand(&raw[..end]), &raw[end..])
-}
-
 /// Replaces `:name` in the path by the value of the path variable.
 fn path_variables(url: &str, node: &Node) -> String {
     let variables = node
@@ -164,28 +156,13 @@ fn path_variables(url: &str, node: &Node) -> String {
                 .map(|one| (name, text(one, "value")))
         });
         match variable {
-            Some((name, value)) if value.is_empty() => format!("{{{{{name}}}}}"),
+            Some((name, value)) if value.is_empty() => PostmanSyntax::write(name),
             Some((_, value)) => value,
             None => part.to_owned(),
         }
     });
     let path: Vec<String> = parts.collect();
     format!("{}{}{}", &url[..begin], path.join("/"), &url[end..])
-}
-
-/// Encodes characters that Postman encodes when it sends a URL.
-fn encode_stray(url: &str) -> String {
-    crate::placeholders::mapped(url, |plain| {
-        let mut out = String::new();
-        for letter in plain.chars() {
-            if letter.is_ascii_graphic() && !"\"<>`{}|\\^".contains(letter) {
-                out.push(letter);
-            } else {
-                out.push_str(&address::encoded(letter.encode_utf8(&mut [0; 4])));
-            }
-        }
-        out
-    })
 }
 
 fn add_headers(node: &Node, request: &mut DraftRequest, context: &mut RequestContext<'_>) {
@@ -377,7 +354,7 @@ fn add_tests(
         let check = match assertion {
             Assertion::Check(check) | Assertion::Weaker { check, .. } => check.clone(),
             Assertion::EqualsVariable { path, name } => {
-                let wanted = context.resolve(&format!("{{{{{name}}}}}"));
+                let wanted = context.resolve(&PostmanSyntax::write(name));
                 json!({"json": {path: wanted.text}})
             }
             Assertion::Limit(most) => {
@@ -410,13 +387,15 @@ impl RequestContext<'_> {
     fn assign(&mut self, name: &str, value: &ScriptValue) {
         match value {
             ScriptValue::Literal(Value::String(text)) | ScriptValue::Text(text) => {
-                self.scope.assign(name, text);
+                self.scope.define_text(name, text.clone(), "a script");
             }
             ScriptValue::Literal(value) => {
-                self.scope.assign(name, &query::value::text(Some(value)));
+                let text = query::value::text(Some(value));
+                self.scope.define_text(name, text, "a script");
             }
             ScriptValue::Variable(other) => {
-                self.scope.assign(name, &format!("{{{{{other}}}}}"));
+                let text = PostmanSyntax::write(other);
+                self.scope.define_text(name, text, "a script");
             }
             _ => {}
         }

@@ -2,6 +2,7 @@
 
 mod curl;
 mod har;
+mod jmeter;
 mod openapi;
 mod postman;
 mod support;

@@ -36,6 +36,7 @@ pub fn try_read(draft: Draft) -> Result<(String, Plan), Box<(String, LoadErrors)
     let text = draft.text("plan.yml");
     let path = folder.join(name);
     std::fs::write(&path, &text).unwrap();
+    std::fs::write(folder.join("users.csv"), "user,password\nada,s3cret\n").unwrap();
     let inputs = Inputs {
         files: vec![path.clone()],
         process_env,
