@@ -5,10 +5,11 @@ requests.
 import json
 import os
 import subprocess
+from pathlib import Path
 
 import pytest
 from conftest import LOADLINE
-from fake_servers import RecordingServer
+from fake_servers import RecordingServer, Request
 
 
 @pytest.fixture
@@ -207,6 +208,92 @@ def test_init_malformed_recording_is_reported_with_its_place(loadline):
     loadline.write("a.har", '{"log": {\n  "entries": [}')
     refused = loadline("init", "a.har")
     assert (refused.returncode, refused.stderr) == (2, "loadline: a.har:2:15: this is not JSON: expected value\n")
+
+
+SOURCES = Path(__file__).parents[2] / "crates/init/tests/init/sources"
+
+
+def shop_answer(request: Request) -> tuple[int, dict[str, str], bytes]:
+    """A shop whose orders need the token of the login."""
+    kind = {"content-type": "application/json"}
+    if request.path.endswith("/login"):
+        return 200, kind, b'{"access_token": "t-1"}'
+    if request.headers.get("authorization") != "Bearer t-1" and not request.path.endswith("/report"):
+        return 401, kind, b"{}"
+    if request.method == "POST":
+        return 201, kind, b'{"id": 41}'
+    return 200, kind, b'{"items": [{"id": 42}], "total": 2}'
+
+
+def test_init_postman_collection_logs_in_and_uses_the_token(loadline):
+    with RecordingServer(shop_answer) as server:
+        loadline.write("shop.json", (SOURCES / "shop.postman_collection.json").read_text())
+        environment = (SOURCES / "shop.postman_environment.json").read_text()
+        loadline.write("staging.json", environment.replace("http://127.0.0.1:9", server.url))
+        made = init(loadline, "shop.json", "--environment", "staging.json")
+        assert f"shop.yml: 5 requests to {server.url}, 1 commented out" in made.stderr
+        secrets = {"PASSWORD": "hunter2", "PASSWORD_2": "s3cret"}
+        ran = loadline("run", "shop.yml", "--once", env=secrets)
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+        assert server.lines == [
+            "POST /api/login",
+            "GET /api/orders?size=20&sort=created%20at",
+            "POST /api/orders",
+            "GET /api/orders/41",
+            "GET /api/report",
+        ]
+        assert json.loads(server.requests[0].body)["password"] == "hunter2"
+        assert server.requests[2].body == b"book=7"
+        assert server.requests[4].headers["authorization"] == "Basic YWRtaW46czNjcmV0"
+        server.requests.clear()
+        run = loadline("run", "shop.yml", "--rate", "5/s", "--duration", "1s", env=secrets)
+        assert run.returncode == 0, run.stdout + run.stderr
+        assert len(server.requests) == 25
+
+
+def test_init_jmeter_plan_sends_what_jmeter_sends(loadline):
+    with RecordingServer(shop_answer) as server:
+        plan = (SOURCES / "shop.jmx").read_text()
+        loadline.write("shop.jmx", plan.replace("${__P(port,9)}", f"${{__P(port,{server.port})}}"))
+        loadline.write("users.csv", "user,password\nada,s3cret\n")
+        made = init(loadline, "shop.jmx")
+        assert f"shop.yml: 3 requests to {server.url}" in made.stderr
+        ran = loadline("run", "shop.yml", "--once")
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+        assert server.lines == ["POST /login", "GET /orders?size=20", "GET /orders/42", "GET /orders/42"]
+        assert server.requests[0].body == b'{"user": "ada", "password": "s3cret"}'
+        assert {request.headers["accept"] for request in server.requests} == {"application/json"}
+        server.requests.clear()
+        run = loadline("run", "shop.yml", "--duration", "3s")
+        assert run.returncode == 0, run.stdout + run.stderr
+        assert len(server.requests) > 20
+
+
+def test_init_jmeter_iteration_goes_on_without_a_match(loadline):
+    def answer(request: Request) -> tuple[int, dict[str, str], bytes]:
+        status, headers, body = shop_answer(request)
+        return status, headers, b'{"items": []}' if request.path.startswith("/orders") else body
+
+    with RecordingServer(answer) as server:
+        plan = (SOURCES / "shop.jmx").read_text()
+        loadline.write("shop.jmx", plan.replace("${__P(port,9)}", str(server.port)))
+        loadline.write("users.csv", "user,password\nada,s3cret\n")
+        init(loadline, "shop.jmx")
+        ran = loadline("run", "shop.yml", "--once")
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+        assert server.lines == ["POST /login", "GET /orders?size=20"]
+
+
+def test_init_environment_needs_a_collection(loadline):
+    loadline.write("e.json", '{"name": "e", "values": []}')
+    loadline.write("a.har", har())
+    for words, line in [
+        (["a.har", "--environment", "e.json"], "--environment e.json: only Postman collections have environments, and a.har is not one"),
+        (["http://localhost/", "--environment", "e.json"], "--environment needs a Postman collection as the source: remove it"),
+        (["e.json"], "e.json is a Postman environment: use loadline init COLLECTION --environment e.json"),
+    ]:
+        refused = loadline("init", *words)
+        assert (refused.returncode, refused.stderr) == (2, f"loadline: {line}\n")
 
 
 OPENAPI = """openapi: 3.0.3

@@ -119,9 +119,7 @@ fn foreign(file: &FileSample<'_>) -> Option<&'static str> {
         );
     }
     if file.has_suffix(&["jmx"]) || file.text.contains("<jmeterTestPlan") {
-        return Some(
-            "this is a JMeter plan: use `loadline init FILE.jmx` to write a plan from it",
-        );
+        return Some("this is a JMeter plan: use `loadline init FILE.jmx` to write a plan from it");
     }
     let is_postman = file
         .root()

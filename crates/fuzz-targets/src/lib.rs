@@ -5,6 +5,8 @@
 pub mod artillery_yaml;
 pub mod chunk;
 pub mod import;
+pub mod init_jmeter;
+pub mod init_postman;
 pub mod init_sources;
 pub mod mqtt_packets;
 pub mod response_codec;

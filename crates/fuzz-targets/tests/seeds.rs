@@ -61,6 +61,20 @@ mod seeds {
     }
 
     #[test]
+    fn init_postman() {
+        let check = fuzz_targets::init_postman::check;
+        check_texts("fuzz/seeds/init_postman", &[""], check);
+        check_texts("crates/init/tests/init/sources", &[".json"], check);
+    }
+
+    #[test]
+    fn init_jmeter() {
+        let check = fuzz_targets::init_jmeter::check;
+        check_texts("fuzz/seeds/init_jmeter", &[""], check);
+        check_texts("crates/init/tests/init/sources", &[".jmx"], check);
+    }
+
+    #[test]
     fn chunk() {
         for path in files("fuzz/seeds/chunk", &[""]) {
             fuzz_targets::chunk::check(&std::fs::read(&path).unwrap());

@@ -23,7 +23,7 @@ pub(crate) enum DraftLoad {
     },
 }
 
-/// Length of a load whose iterations start less often than once a second, in seconds.
+/// Usual length of a load whose iterations start less often than once a second, in seconds.
 const LONGEST: usize = 600;
 const SHORTEST: usize = 30;
 
@@ -47,7 +47,8 @@ impl Draft {
             }
             DraftLoad::Requests if self.active() > 1 => {
                 let active = self.active();
-                let duration = (3 * active).clamp(SHORTEST, LONGEST);
+                // At least two iterations start, even if that takes long.
+                let duration = (3 * active).clamp(SHORTEST, LONGEST).max(2 * active);
                 let _ = writeln!(
                     out,
                     "# The load: one request each second on average, because an iteration sends \

@@ -84,6 +84,8 @@ pub struct VariableScope<S> {
     /// Names in the plan of variables that an earlier request captures.
     captured: BTreeMap<String, String>,
     constants: BTreeMap<String, String>,
+    /// Variables that were used before a request captures them.
+    used_early: BTreeMap<String, String>,
     values: Vec<(String, Value)>,
     remarks: BTreeSet<String>,
     syntax: PhantomData<S>,
@@ -104,6 +106,7 @@ impl<S> Default for VariableScope<S> {
             set_by_responses: BTreeSet::new(),
             captured: BTreeMap::new(),
             constants: BTreeMap::new(),
+            used_early: BTreeMap::new(),
             values: Vec::new(),
             remarks: BTreeSet::new(),
             syntax: PhantomData,
@@ -142,6 +145,7 @@ impl<S: VariableSyntax> VariableScope<S> {
 
     /// Returns the name in the plan of a variable that a request captures.
     pub fn capture(&mut self, name: &str, unknowns: &mut Unknowns) -> String {
+        self.used_early.remove(name);
         if let Some(known) = self.captured.get(name).or_else(|| self.constants.get(name)) {
             let known = known.clone();
             self.captured.insert(name.to_owned(), known.clone());
@@ -150,6 +154,15 @@ impl<S: VariableSyntax> VariableScope<S> {
         let own = unknowns.reserve(name);
         self.captured.insert(name.to_owned(), own.clone());
         own
+    }
+
+    /// Makes variables that are used but that no request captures environment variables. Must be
+    /// called after all requests are drafted.
+    pub fn finish(&mut self, unknowns: &mut Unknowns) {
+        for (name, own) in std::mem::take(&mut self.used_early) {
+            let what = format!("the variable {name} of the {}", S::SOURCE);
+            unknowns.fill(&own, &what);
+        }
     }
 
     pub fn values(&self) -> &[(String, Value)] {
@@ -316,6 +329,7 @@ impl<S: VariableSyntax> VariableScope<S> {
                 let own = self.capture(name, unknowns);
                 self.captured.remove(name);
                 self.constants.insert(name.to_owned(), own.clone());
+                self.used_early.insert(name.to_owned(), own.clone());
                 return ResolvedText {
                     text: placeholders::variable(&own),
                     is_unset: true,
@@ -328,7 +342,8 @@ impl<S: VariableSyntax> VariableScope<S> {
             let what = format!("the variable {hint} of {}", definition.origin);
             return known(unknowns.secret(hint, &definition.value, &what));
         }
-        if S::find(&definition.value).is_some() {
+        // Variables of a plan have constant values, which cannot contain double braces.
+        if S::find(&definition.value).is_some() || definition.value.contains("{{") {
             return match depth.checked_sub(1) {
                 Some(depth) => self.resolve_within(&definition.value, unknowns, depth),
                 None => known(definition.value),

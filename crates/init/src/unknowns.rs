@@ -96,6 +96,18 @@ impl Unknowns {
         }
     }
 
+    /// Reads a reserved variable from the environment.
+    pub fn fill(&mut self, name: &str, what: &str) {
+        self.list.push(Unknown {
+            variable: Some(name.to_owned()),
+            env: Unknowns::env_of(name),
+            what: what.to_owned(),
+            secret: false,
+            hint: name.to_owned(),
+            value: String::new(),
+        });
+    }
+
     /// Reserves a name that cannot be changed.
     pub fn reserve_exactly(&mut self, name: &str) {
         self.captured.push(name.to_owned());

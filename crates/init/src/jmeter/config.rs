@@ -2,12 +2,15 @@
 
 use super::{
     JmeterDraft, extractors,
-    tree::{JmxElement, JmxItem},
+    tree::{BrokenElement, JmxElement, JmxItem},
 };
 use crate::draft::DraftTable;
 
 /// Collects variables, tables, cookies and the names of extracted variables of all elements.
-pub(super) fn collect(element: &JmxElement<'_>, context: &mut JmeterDraft<'_>) {
+pub(super) fn collect(
+    element: &JmxElement<'_>,
+    context: &mut JmeterDraft<'_>,
+) -> Result<(), BrokenElement> {
     match element.kind {
         "TestPlan" => {
             define(&element.list("Arguments.arguments"), context);
@@ -19,7 +22,7 @@ pub(super) fn collect(element: &JmxElement<'_>, context: &mut JmeterDraft<'_>) {
         }
         "Arguments" => define(&element.list("Arguments.arguments"), context),
         "RandomVariableConfig" => random_variable(element, context),
-        "CSVDataSet" => table(element, context),
+        "CSVDataSet" => table(element, context)?,
         "CookieManager" => {
             context.has_cookies = true;
             if !element.list("CookieManager.cookies").is_empty() {
@@ -32,9 +35,8 @@ pub(super) fn collect(element: &JmxElement<'_>, context: &mut JmeterDraft<'_>) {
     for name in extractors::names_of(element) {
         context.scope.announce(&name);
     }
-    for child in &element.children {
-        collect(child, context);
-    }
+    let mut children = element.children.iter();
+    children.try_for_each(|child| collect(child, context))
 }
 
 fn define(arguments: &[JmxItem<'_>], context: &mut JmeterDraft<'_>) {
@@ -59,8 +61,12 @@ fn random_variable(element: &JmxElement<'_>, context: &mut JmeterDraft<'_>) {
         .define_text(name.trim(), value, "the JMeter plan");
 }
 
-fn table(element: &JmxElement<'_>, context: &mut JmeterDraft<'_>) {
+fn table(element: &JmxElement<'_>, context: &mut JmeterDraft<'_>) -> Result<(), BrokenElement> {
     let file = context.scope.expand(&element.property("filename"));
+    if file.trim().is_empty() {
+        let text = "this CSV Data Set has no file name: add it, or disable the element";
+        return Err(element.broken(text.to_owned()));
+    }
     let file = context.folder.join(file.trim().replace('\\', "/"));
     let names = element.property("variableNames");
     let delimiter = match element.property("delimiter").as_str() {
@@ -119,4 +125,5 @@ fn table(element: &JmxElement<'_>, context: &mut JmeterDraft<'_>) {
         is_random: false,
         header,
     });
+    Ok(())
 }

@@ -75,7 +75,8 @@ pub fn from_text(name: &str, text: &str, read: ReadFile<'_>) -> Result<Draft, Lo
             column: position.col as usize,
         };
         let reason = error.to_string();
-        let reason = reason.split(" at ").next().unwrap_or_default().to_owned();
+        let reason = reason.split(" at ").next().unwrap_or_default();
+        let reason = reason.replace(char::is_control, "␤");
         problem(name, mark, format!("this is not XML: {reason}"))
     })?;
     let broken = |error: BrokenElement| problem(name, error.mark, error.message);
@@ -139,7 +140,7 @@ fn made(
             message: "this JMeter plan has no enabled `TestPlan`".to_owned(),
         });
     };
-    config::collect(plan, &mut context);
+    config::collect(plan, &mut context)?;
     let parts = parts(plan);
     let not_groups = |child: &&JmxElement<'_>| !groups::is_group(child.kind);
     for child in plan.children.iter().filter(not_groups) {
@@ -180,6 +181,7 @@ fn made(
         return Err(plan.broken("this JMeter plan has no enabled HTTP sampler".to_owned()));
     }
     let mut teardown = unmeasured(&parts.teardown, &parts.place, &mut context)?;
+    context.scope.finish(&mut context.unknowns);
     let mut load = combine(&read);
     pace::apply(plan, &read, &scenarios, &mut load, &mut context);
     let target = draft::most_frequent(context.origins.iter().map(String::as_str));

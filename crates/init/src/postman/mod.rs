@@ -102,6 +102,7 @@ pub fn from_document(
         .steps(&collection.items, &mut Vec::new())
         .map_err(broken)?;
     let origins = drafting.origins;
+    scope.finish(&mut unknowns);
     let target = draft::most_frequent(origins.iter().map(String::as_str));
     set_urls(&mut steps, &origins, &target);
     let title = root

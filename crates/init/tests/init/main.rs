@@ -3,6 +3,7 @@
 mod curl;
 mod har;
 mod jmeter;
+mod mutations;
 mod openapi;
 mod postman;
 mod support;

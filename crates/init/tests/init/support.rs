@@ -1,9 +1,12 @@
-use std::path::Path;
+use std::{path::Path, sync::OnceLock};
 
 use formats::{Inputs, LoadErrors, native};
 use init::Draft;
 use plan::{Plan, Request, Step};
 use query::value;
+
+/// Files that plans of several tests name.
+static FILES: OnceLock<()> = OnceLock::new();
 
 pub fn no_file(path: &Path) -> Result<Vec<u8>, String> {
     match path.to_str() {
@@ -36,7 +39,10 @@ pub fn try_read(draft: Draft) -> Result<(String, Plan), Box<(String, LoadErrors)
     let text = draft.text("plan.yml");
     let path = folder.join(name);
     std::fs::write(&path, &text).unwrap();
-    std::fs::write(folder.join("users.csv"), "user,password\nada,s3cret\n").unwrap();
+    FILES.get_or_init(|| {
+        std::fs::write(folder.join("users.csv"), "user,password\nada,s3cret\n").unwrap();
+        std::fs::write(folder.join("scan.png"), "png").unwrap();
+    });
     let inputs = Inputs {
         files: vec![path.clone()],
         process_env,
