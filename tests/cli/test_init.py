@@ -4,6 +4,8 @@ requests.
 
 import json
 import os
+import re
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -282,6 +284,31 @@ def test_init_jmeter_iteration_goes_on_without_a_match(loadline):
         ran = loadline("run", "shop.yml", "--once")
         assert ran.returncode == 0, ran.stdout + ran.stderr
         assert server.lines == ["POST /login", "GET /orders?size=20"]
+
+
+GUIDES = Path(__file__).parents[2] / "docs/how-to"
+COMMAND = re.compile(r"^(loadline (?:init|run) [^#\n]*?) *(?:#.*)?$", re.MULTILINE)
+
+
+@pytest.mark.parametrize("guide", ["come-from-jmeter.md", "come-from-postman.md"])
+def test_init_commands_of_the_guides_run(loadline, guide):
+    with RecordingServer(shop_answer) as server:
+        plan = (SOURCES / "shop.jmx").read_text().replace("${__P(port,9)}", str(server.port))
+        loadline.write("shop.jmx", plan.replace(">60<", ">2<").replace(">10<", ">1<"))
+        loadline.write("users.csv", "user,password\nada,s3cret\n")
+        loadline.write("shop.postman_collection.json", (SOURCES / "shop.postman_collection.json").read_text())
+        environment = (SOURCES / "shop.postman_environment.json").read_text()
+        loadline.write("staging.postman_environment.json", environment.replace("http://127.0.0.1:9", server.url))
+        text = (GUIDES / guide).read_text()
+        commands = [shlex.split(command)[1:] for command in COMMAND.findall(text)]
+        assert [words[0] for words in commands] == ["init", "run", "run"]
+        if guide == "come-from-postman.md":
+            # Its load lasts half a minute.
+            commands[2] += ["--rate", "5/s", "--duration", "2s"]
+        for words in commands:
+            ran = loadline(*words, env={"PASSWORD": "p", "PASSWORD_2": "q"})
+            assert ran.returncode == 0, ran.stdout + ran.stderr
+        assert server.requests
 
 
 def test_init_environment_needs_a_collection(loadline):

@@ -37,8 +37,12 @@ pub(crate) fn check_source(source: &str) {
             }) || ["`cert: ", "`key: ", "`ca: "]
                 .iter()
                 .any(|file| problem.message.starts_with(file))
-                || problem.message.ends_with("no such file")
         };
+        // The columns of a missing table are unset, too.
+        let is_file = |problem: &plan::Problem| problem.message.ends_with("no such file");
+        if errors.problems.iter().any(is_file) {
+            return;
+        }
         assert!(errors.problems.iter().all(is_asked), "{errors}\n{plan}");
     }
 }

@@ -33,6 +33,9 @@ pub struct HarEntry {
 pub type BrokenEntry = (Mark, String);
 
 pub fn is_incomplete(node: &Node) -> bool {
+    if node.is_null() {
+        return true;
+    }
     let request = node.get("request");
     let is_null = |key: &str| {
         let field = request.and_then(|request| request.get(key));

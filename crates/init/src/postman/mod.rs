@@ -111,7 +111,8 @@ pub fn from_document(
     let title = title.flatten().unwrap_or_default();
     let mut draft = Draft {
         from: format!("the Postman collection {}", draft::file_of(name)),
-        stem: draft::stem_of_file(name).unwrap_or_else(|| draft::stem(&title)),
+        stem: draft::stem_of_file(&name.replace(".postman_collection", ""))
+            .unwrap_or_else(|| draft::stem(&title)),
         name: match title.trim() {
             "" => "Postman collection".to_owned(),
             title => title.to_owned(),

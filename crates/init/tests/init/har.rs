@@ -381,7 +381,48 @@ fn recordings_of_requests_alone_are_read() {
 fn entries_without_a_method_are_left_out_and_counted() {
     let cart = entry(0, "GET", "http://shop.example/cart", 200, &json!({}));
     let pushed = with(cart.clone(), "/request/method", Value::Null);
-    let (text, plan) = read(recorded(&har(vec![cart, pushed])).unwrap());
+    let (text, plan) = read(recorded(&har(vec![cart, pushed, Value::Null])).unwrap());
     assert_eq!(requests(&plan).len(), 1);
-    assert!(text.contains("1 without a method or URL"), "{text}");
+    assert!(text.contains("2 without a method or URL"), "{text}");
+}
+
+#[test]
+fn null_fields_of_an_entry_are_read_as_missing() {
+    for field in [
+        "/startedDateTime",
+        "/time",
+        "/pageref",
+        "/request/headers",
+        "/request/cookies",
+        "/request/postData",
+        "/response/status",
+        "/response/headers",
+        "/response/cookies",
+        "/response/content",
+        "/response/content/text",
+        "/response/content/mimeType",
+        "/response/redirectURL",
+    ] {
+        let cart = entry(0, "GET", "http://shop.example/cart", 200, &json!({}));
+        let cart = with(cart, field, Value::Null);
+        let other = entry(9, "GET", "http://shop.example/", 200, &json!({}));
+        let (text, plan) = read(recorded(&har(vec![cart, other])).unwrap());
+        let left = usize::from(field == "/response/status");
+        assert_eq!(requests(&plan).len(), 2 - left, "{field}\n{text}");
+    }
+}
+
+#[test]
+fn destructive_requests_are_commented_out_whatever_their_method() {
+    let cancel = entry(
+        0,
+        "POST",
+        "http://shop.example/orders/7/cancel",
+        200,
+        &json!({}),
+    );
+    let cart = entry(9, "GET", "http://shop.example/cart", 200, &json!({}));
+    let text = text(recorded(&har(vec![cancel, cart])).unwrap());
+    assert!(text.contains("  # - post: /orders/7/cancel"), "{text}");
+    assert!(text.contains("1 of 2 requests is commented out"), "{text}");
 }

@@ -1,7 +1,7 @@
 use formats::LoadErrors;
 use init::Draft;
 
-use crate::support::{golden, read};
+use crate::support::{golden, read, refusal};
 
 const PLAN: &str = include_str!("sources/shop.jmx");
 
@@ -20,4 +20,386 @@ fn drafted(text: &str) -> Result<Draft, LoadErrors> {
 fn plan_with_login_and_think_time_becomes_a_plan() {
     let (text, _) = read(drafted(PLAN).unwrap());
     golden("jmeter.yml", &text);
+}
+
+fn property(name: &str, value: &str) -> String {
+    let value = value.replace('&', "&amp;").replace('<', "&lt;");
+    format!("<stringProp name=\"{name}\">{value}</stringProp>")
+}
+
+fn element(kind: &str, name: &str, properties: &[(&str, &str)], below: &str) -> String {
+    let properties = properties.iter().map(|(name, value)| property(name, value));
+    let properties: String = properties.collect();
+    format!("<{kind} testname=\"{name}\">{properties}</{kind}><hashTree>{below}</hashTree>")
+}
+
+fn sampler(name: &str, path: &str, below: &str) -> String {
+    let properties = [
+        ("HTTPSampler.domain", "shop.example"),
+        ("HTTPSampler.path", path),
+        ("HTTPSampler.follow_redirects", "true"),
+    ];
+    element("HTTPSamplerProxy", name, &properties, below)
+}
+
+fn group(properties: &[(&str, &str)], below: &str) -> String {
+    element("ThreadGroup", "Users", properties, below)
+}
+
+const FOREVER: [(&str, &str); 4] = [
+    ("ThreadGroup.num_threads", "5"),
+    ("LoopController.loops", "-1"),
+    ("ThreadGroup.scheduler", "true"),
+    ("ThreadGroup.duration", "30"),
+];
+
+fn whole(below: &str) -> String {
+    let plan = element("TestPlan", "Plan", &[], below);
+    format!("<jmeterTestPlan><hashTree>{plan}</hashTree></jmeterTestPlan>")
+}
+
+/// Returns the plan for the elements of a thread group, in which comments are not wrapped.
+fn steps(below: &str) -> String {
+    written(&whole(&group(&FOREVER, below)))
+}
+
+fn written(jmx: &str) -> String {
+    let (text, _) = read(drafted(jmx).unwrap());
+    let lines = text.lines().map(str::trim_start).collect::<Vec<_>>();
+    lines.join("\n").replace("\n# ", " ")
+}
+
+fn assert_has(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+}
+
+#[test]
+fn thread_groups_become_loads() {
+    let one = sampler("a", "/", "");
+    let load = |properties: &[(&str, &str)]| written(&whole(&group(properties, &one)));
+    let forever = load(&FOREVER);
+    assert_has(
+        &forever,
+        &["load: { users: 5, duration: 30s }", "cookies: false"],
+    );
+    let ramp = load(&[
+        ("ThreadGroup.num_threads", "${__P(n,10)}"),
+        ("ThreadGroup.ramp_time", "20"),
+        ("LoopController.loops", "1"),
+    ]);
+    assert_has(&ramp, &["load: { count: 10, duration: 20s }"]);
+    let loops = load(&[
+        ("ThreadGroup.num_threads", "3"),
+        ("ThreadGroup.ramp_time", "6"),
+        ("LoopController.loops", "4"),
+    ]);
+    assert_has(
+        &loops,
+        &["load: { count: 3, duration: 6s }", "- loop:\ncount: 4"],
+    );
+    let endless = load(&[
+        ("ThreadGroup.num_threads", "2"),
+        ("LoopController.loops", "-1"),
+    ]);
+    assert_has(
+        &endless,
+        &[
+            "TO FILL IN: the duration",
+            "load: { users: 2, duration: 1m }",
+        ],
+    );
+}
+
+#[test]
+fn thread_groups_of_plugins_become_loads() {
+    let one = sampler("a", "/", "");
+    let schedule = "rate(0/min) random_arrivals(1 min) rate(120/min) even_arrivals(2 min)";
+    let open = element(
+        "OpenModelThreadGroup",
+        "Open",
+        &[("OpenModelThreadGroup.schedule", schedule)],
+        &one,
+    );
+    assert_has(
+        &written(&whole(&open)),
+        &[
+            "- { from: 0/s, to: 2/s, duration: 1m, arrivals: poisson }",
+            "- { rate: 2/s, duration: 2m }",
+        ],
+    );
+    let concurrency = [
+        ("TargetLevel", "10"),
+        ("RampUp", "1"),
+        ("Steps", "2"),
+        ("Hold", "5"),
+        ("Unit", "M"),
+    ];
+    let concurrency = element(
+        "com.blazemeter.jmeter.threads.concurrency.ConcurrencyThreadGroup",
+        "Many",
+        &concurrency,
+        &one,
+    );
+    assert_has(
+        &written(&whole(&concurrency)),
+        &[
+            "- { users: 5, duration: 30s }",
+            "- { users: 10, duration: 30s }",
+            "- { users: 10, duration: 5m }",
+        ],
+    );
+    let cells: String = ["10", "0", "10", "20", "5"]
+        .map(|cell| property("1", cell))
+        .concat();
+    let ultimate = format!(
+        "<kg.apc.jmeter.threads.UltimateThreadGroup testname=\"U\"><collectionProp name=\"ultimatethreadgroupdata\"><collectionProp name=\"x\">{cells}</collectionProp></collectionProp></kg.apc.jmeter.threads.UltimateThreadGroup><hashTree>{one}</hashTree>"
+    );
+    assert_has(
+        &written(&whole(&ultimate)),
+        &[
+            "- { users: { from: 0, to: 10 }, duration: 10s }",
+            "- { users: 10, duration: 20s }",
+            "- { users: { from: 10, to: 0 }, duration: 5s }",
+        ],
+    );
+    let stepping = element("kg.apc.jmeter.threads.SteppingThreadGroup", "S", &[], &one);
+    assert_has(
+        &written(&whole(&stepping)),
+        &["TO FILL IN: the load of this SteppingThreadGroup, which is not supported"],
+    );
+}
+
+#[test]
+fn several_groups_share_a_load() {
+    let buyers = group(&FOREVER, &sampler("buy", "/buy", ""));
+    let mut readers = FOREVER;
+    readers[0].1 = "15";
+    let readers = group(&readers, &sampler("read", "/read", ""));
+    let setup = element(
+        "SetupThreadGroup",
+        "Before",
+        &[("ThreadGroup.num_threads", "1")],
+        &element(
+            "TransactionController",
+            "Reset",
+            &[],
+            &sampler("reset", "/reset", ""),
+        ),
+    );
+    let text = written(&whole(&format!("{setup}{buyers}{readers}")));
+    assert_has(
+        &text,
+        &[
+            "load: { users: 20, duration: 30s }",
+            "scenarios:\n- name: Users\nsteps:",
+            "- name: Users 2\nweight: 3\nsteps:",
+            "setup:\n- get:\nurl: /reset",
+        ],
+    );
+}
+
+#[test]
+fn controllers_become_flow() {
+    let one = sampler("a", "/a", "");
+    let two = sampler("b", "/b", "");
+    let condition = |text: &str| {
+        element(
+            "IfController",
+            "If",
+            &[("IfController.condition", text)],
+            &one,
+        )
+    };
+    let percent = element(
+        "ThroughputController",
+        "Some",
+        &[
+            ("ThroughputController.style", "1"),
+            ("ThroughputController.percentThroughput", "25"),
+        ],
+        &one,
+    );
+    let text = steps(&format!(
+        "{}{}{}{}{percent}{}",
+        element("CSVDataSet", "Users", &[("filename", "users.csv")], ""),
+        condition("${__groovy(vars.get(\"user\") == 'ada' && ${__P(n,1)} < 3)}"),
+        condition("\"${user}\"==\"ada\" || ${user} > 5"),
+        element("RandomController", "Any", &[], &format!("{one}{two}")),
+        element(
+            "WhileController",
+            "While",
+            &[("WhileController.condition", "${x}")],
+            &two
+        ),
+    ));
+    assert_has(
+        &text,
+        &[
+            "TO FILL IN: the condition. The steps below always run here",
+            "- if: 'user == \"ada\" or user > 5'",
+            "- choose:\n- weight: 1\nsteps:\n- get: { url: /a",
+            "- if: random() * 100 < 25",
+            "TO FILL IN: plans have no loop with a condition",
+        ]
+        .map(|part| {
+            if part.contains("choose") {
+                "- choose:\n- weight: 1\nsteps:"
+            } else {
+                part
+            }
+        }),
+    );
+}
+
+#[test]
+fn extractors_and_assertions_become_captures_and_checks() {
+    let json = |paths: &str, numbers: &str| {
+        element(
+            "JSONPostProcessor",
+            "J",
+            &[
+                ("JSONPostProcessor.referenceNames", "first;all"),
+                ("JSONPostProcessor.jsonPathExprs", paths),
+                ("JSONPostProcessor.match_numbers", numbers),
+            ],
+            "",
+        )
+    };
+    let regexp = element(
+        "RegexExtractor",
+        "R",
+        &[
+            ("RegexExtractor.refname", "third"),
+            ("RegexExtractor.regex", "n=(\\d+)"),
+            ("RegexExtractor.template", "$1$"),
+            ("RegexExtractor.match_number", "3"),
+        ],
+        "",
+    );
+    let boundary = element(
+        "BoundaryExtractor",
+        "B",
+        &[
+            ("BoundaryExtractor.refname", "csrf"),
+            ("BoundaryExtractor.lboundary", "value=\"("),
+            ("BoundaryExtractor.rboundary", "\""),
+        ],
+        "",
+    );
+    let assertion = |field: &str, kind: &str, text: &str| {
+        format!(
+            "<ResponseAssertion testname=\"R\"><collectionProp name=\"Asserion.test_strings\">{}</collectionProp>{}{}</ResponseAssertion><hashTree/>",
+            property("1", text),
+            property("Assertion.test_field", field),
+            property("Assertion.test_type", kind)
+        )
+    };
+    let checks = [
+        assertion("Assertion.response_code", "1", "20[01]"),
+        assertion("Assertion.response_data", "2", "id=\\d+"),
+        assertion("Assertion.response_data", "6", "error"),
+        assertion("Assertion.response_headers", "16", "etag"),
+        element(
+            "JSONPathAssertion",
+            "JA",
+            &[
+                ("JSON_PATH", "$.n"),
+                ("EXPECTED_VALUE", "5"),
+                ("JSONVALIDATION", "true"),
+            ],
+            "",
+        ),
+        element(
+            "DurationAssertion",
+            "D",
+            &[("DurationAssertion.duration", "250")],
+            "",
+        ),
+    ];
+    let first = sampler(
+        "list",
+        "/list",
+        &format!(
+            "{}{regexp}{boundary}{}",
+            json("$.items[*].id;$.items[*].id", "1;-1"),
+            checks.concat()
+        ),
+    );
+    let text = steps(&format!(
+        "{first}{}",
+        sampler("one", "/one/${first}/${all_2}/${csrf}", "")
+    ));
+    assert_has(
+        &text,
+        &[
+            "first: { json: '$.items[*].id', optional: true, all: true }",
+            "all: { json: '$.items[*].id', all: true, optional: true }",
+            "csrf: { regexp: 'value=\"\\(([\\s\\S]*?)\"', group: 1, optional: true }",
+            "url: '/one/{{ first[0] }}/{{ all[1] }}/{{ csrf }}'",
+            "Plans cannot take match 3",
+            "{ status: [200, 201] }",
+            "matched: { regexp: id=\\d+ }",
+            "not checked: that the text does not occur",
+            "not checked: the response headers",
+            "{ json: { $.n: 5 } }",
+            "- max of \"list\" < 250ms",
+        ]
+        .map(|part| {
+            part.trim_start_matches("- ")
+                .trim_start_matches("matched: ")
+        }),
+    );
+}
+
+#[test]
+fn throughput_timer_becomes_an_arrival_rate() {
+    let timer = "<ConstantThroughputTimer testname=\"T\"><intProp name=\"calcMode\">2</intProp><doubleProp><name>throughput</name><value>120.0</value><savedValue>0.0</savedValue></doubleProp></ConstantThroughputTimer><hashTree/>";
+    let text = steps(&format!(
+        "{timer}{}{}",
+        sampler("a", "/a", ""),
+        sampler("b", "/b", "")
+    ));
+    assert_has(
+        &text,
+        &[
+            "load: { rate: 1/s, duration: 30s, max-users: 5 }",
+            "2/s requests, 2 in each iteration, by at most 5 users",
+        ],
+    );
+}
+
+#[test]
+fn malformed_plan_is_refused_in_one_line() {
+    for (text, reason) in [
+        (
+            "<jmeterTestPlan><hashTree>".to_owned(),
+            "shop.jmx:1:27: this is not XML: unexpected end of stream",
+        ),
+        (
+            "<jmeterTestPlan/>".to_owned(),
+            "shop.jmx:1:1: a JMeter plan must be a `jmeterTestPlan` with a `hashTree`",
+        ),
+        (
+            whole(&group(&FOREVER, "")),
+            "shop.jmx:1:27: this JMeter plan has no enabled HTTP sampler",
+        ),
+        (
+            PLAN.replace(">GET</stringProp>", ">BREW</stringProp>"),
+            "shop.jmx:130:9: `brew` is not a method that plans support: disable the sampler",
+        ),
+    ] {
+        assert_eq!(refusal(drafted(&text)), reason);
+    }
+    let mut deep = String::new();
+    for _ in 0..80 {
+        deep.push_str("<GenericController/><hashTree>");
+    }
+    deep.push_str(&"</hashTree>".repeat(80));
+    let line = refusal(drafted(&whole(&group(&FOREVER, &deep))));
+    assert!(
+        line.contains("elements are nested more than 60 deep"),
+        "{line}"
+    );
 }

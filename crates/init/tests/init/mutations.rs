@@ -84,7 +84,8 @@ proptest! {
                     let is_file = |problem: &plan::Problem| {
                         problem.message.contains("o such file") || problem.message.contains("os error")
                     };
-                    prop_assert!(errors.problems.iter().all(is_file), "{}\n{}", errors, plan);
+                    // The columns of a missing table are unset, too.
+                    prop_assert!(errors.problems.iter().any(is_file), "{}\n{}", errors, plan);
                 }
             }
             Err(error) => {
