@@ -89,7 +89,6 @@ pub fn is_secret_name(name: &str) -> bool {
 
 /// Splits a name such as `userPass`, `user-pass`, `USER_PASS` or `JWTPass2` into words, at
 /// non-letters and changes of case.
-#[must_use]
 pub fn parts(name: &str) -> impl Iterator<Item = &str> {
     name.split(|c: char| !c.is_alphabetic()).flat_map(humps)
 }

@@ -1,7 +1,10 @@
 //! Conditions of If and While controllers, as far as expressions of plans have an equivalent.
 
 use super::{JmeterDraft, variables::JmeterSyntax};
-use crate::{placeholders, scope::VariableSyntax};
+use crate::{
+    placeholders,
+    scope::{ComputedValue, VariableSyntax},
+};
 
 const OPERATORS: [&str; 6] = ["==", "!=", "<=", ">=", "<", ">"];
 
@@ -79,7 +82,8 @@ fn unquoted(text: &str) -> Option<&str> {
 
 /// Returns a variable's name in the plan, in quotes if an expression needs them.
 fn variable(name: &str, context: &mut JmeterDraft<'_>) -> Option<String> {
-    if JmeterSyntax::computed(name).is_some() {
+    let computed = JmeterSyntax::computed(name);
+    if computed.is_some_and(|value| !matches!(value, ComputedValue::Setting { .. })) {
         return None;
     }
     let resolved = context.resolve(&JmeterSyntax::write(name));

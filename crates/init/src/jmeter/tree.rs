@@ -29,7 +29,11 @@ pub fn read<'x>(document: &'x Document<'x>) -> Result<Vec<JmxElement<'x>>, Broke
     let root = document.root_element();
     let tree = root.children().find(|node| node.has_tag_name("hashTree"));
     match tree {
-        Some(tree) if root.has_tag_name("jmeterTestPlan") => elements(tree, DEEPEST),
+        Some(tree) if root.has_tag_name("jmeterTestPlan") => {
+            let breaks = document.input_text().match_indices('\n');
+            let breaks: Vec<usize> = breaks.map(|(at, _)| at).collect();
+            elements(tree, &breaks, DEEPEST)
+        }
         _ => Err(BrokenElement {
             mark: mark_of(root),
             message: "a JMeter plan must be a `jmeterTestPlan` with a `hashTree`".to_owned(),
@@ -46,7 +50,13 @@ fn mark_of(node: Node<'_, '_>) -> Mark {
     }
 }
 
-fn elements<'x>(tree: Node<'x, 'x>, depth: usize) -> Result<Vec<JmxElement<'x>>, BrokenElement> {
+/// Reads the elements of a `hashTree`. `breaks` are the offsets of the line breaks, because finding
+/// each position in the text would take quadratic time.
+fn elements<'x>(
+    tree: Node<'x, 'x>,
+    breaks: &[usize],
+    depth: usize,
+) -> Result<Vec<JmxElement<'x>>, BrokenElement> {
     let Some(depth) = depth.checked_sub(1) else {
         return Err(BrokenElement {
             mark: mark_of(tree),
@@ -70,9 +80,9 @@ fn elements<'x>(tree: Node<'x, 'x>, depth: usize) -> Result<Vec<JmxElement<'x>>,
             node,
             kind: kind.rsplit('.').next().unwrap_or(kind),
             name: name.trim().replace(char::is_control, " "),
-            line: mark_of(node).line,
+            line: 1 + breaks.partition_point(|at| *at < node.range().start),
             children: match below {
-                Some(below) => elements(below, depth)?,
+                Some(below) => elements(below, breaks, depth)?,
                 None => Vec::new(),
             },
         });

@@ -125,7 +125,7 @@ fn thread_groups_of_plugins_become_loads() {
     assert_has(
         &written(&whole(&open)),
         &[
-            "- { from: 0/s, to: 2/s, duration: 1m, arrivals: poisson }",
+            "- { from: 0/s, to: 2/s, arrivals: poisson, duration: 1m }",
             "- { rate: 2/s, duration: 2m }",
         ],
     );
@@ -222,9 +222,10 @@ fn controllers_become_flow() {
         &one,
     );
     let text = steps(&format!(
-        "{}{}{}{}{percent}{}",
+        "{}{}{}{}{}{percent}{}",
         element("CSVDataSet", "Users", &[("filename", "users.csv")], ""),
         condition("${__groovy(vars.get(\"user\") == 'ada' && ${__P(n,1)} < 3)}"),
+        condition("${__jexl3(${JMeterThread.last_sample_ok} && f(1))}"),
         condition("\"${user}\"==\"ada\" || ${user} > 5"),
         element("RandomController", "Any", &[], &format!("{one}{two}")),
         element(
@@ -238,56 +239,57 @@ fn controllers_become_flow() {
         &text,
         &[
             "TO FILL IN: the condition. The steps below always run here",
+            "- if: 'user == \"ada\" and n < 3'",
             "- if: 'user == \"ada\" or user > 5'",
-            "- choose:\n- weight: 1\nsteps:\n- get: { url: /a",
-            "- if: random() * 100 < 25",
+            "- choose:\n- weight: 1\nsteps:\n- get:\nurl: /a",
+            "- if: 'random() * 100 < 25'",
             "TO FILL IN: plans have no loop with a condition",
-        ]
-        .map(|part| {
-            if part.contains("choose") {
-                "- choose:\n- weight: 1\nsteps:"
-            } else {
-                part
-            }
-        }),
+        ],
     );
 }
 
 #[test]
-fn extractors_and_assertions_become_captures_and_checks() {
-    let json = |paths: &str, numbers: &str| {
-        element(
-            "JSONPostProcessor",
-            "J",
-            &[
-                ("JSONPostProcessor.referenceNames", "first;all"),
-                ("JSONPostProcessor.jsonPathExprs", paths),
-                ("JSONPostProcessor.match_numbers", numbers),
-            ],
-            "",
-        )
-    };
-    let regexp = element(
-        "RegexExtractor",
-        "R",
+fn extractors_become_captures() {
+    let json = [
+        ("JSONPostProcessor.referenceNames", "first;all"),
+        (
+            "JSONPostProcessor.jsonPathExprs",
+            "$.items[*].id;$.items[*].id",
+        ),
+        ("JSONPostProcessor.match_numbers", "1;-1"),
+    ];
+    let regexp = [
+        ("RegexExtractor.refname", "third"),
+        ("RegexExtractor.regex", "n=(\\d+)"),
+        ("RegexExtractor.template", "$1$"),
+        ("RegexExtractor.match_number", "3"),
+    ];
+    let boundary = [
+        ("BoundaryExtractor.refname", "csrf"),
+        ("BoundaryExtractor.lboundary", "value=\"("),
+        ("BoundaryExtractor.rboundary", "\""),
+    ];
+    let below = [
+        element("JSONPostProcessor", "J", &json, ""),
+        element("RegexExtractor", "R", &regexp, ""),
+        element("BoundaryExtractor", "B", &boundary, ""),
+    ];
+    let uses = sampler("one", "/one/${first}/${all_2}/${csrf}", "");
+    let list = sampler("list", "/list", &below.concat());
+    assert_has(
+        &steps(&format!("{list}{uses}")),
         &[
-            ("RegexExtractor.refname", "third"),
-            ("RegexExtractor.regex", "n=(\\d+)"),
-            ("RegexExtractor.template", "$1$"),
-            ("RegexExtractor.match_number", "3"),
+            "first: { json: '$.items[*].id', optional: true, all: true }",
+            "all: { json: '$.items[*].id', all: true, optional: true }",
+            "csrf: { regexp: 'value=\"\\(([\\s\\S]*?)\"', group: 1, optional: true }",
+            "url: '/one/{{ first[0] }}/{{ all[1] }}/{{ csrf }}'",
+            "Plans cannot take match 3",
         ],
-        "",
     );
-    let boundary = element(
-        "BoundaryExtractor",
-        "B",
-        &[
-            ("BoundaryExtractor.refname", "csrf"),
-            ("BoundaryExtractor.lboundary", "value=\"("),
-            ("BoundaryExtractor.rboundary", "\""),
-        ],
-        "",
-    );
+}
+
+#[test]
+fn assertions_become_checks() {
     let assertion = |field: &str, kind: &str, text: &str| {
         format!(
             "<ResponseAssertion testname=\"R\"><collectionProp name=\"Asserion.test_strings\">{}</collectionProp>{}{}</ResponseAssertion><hashTree/>",
@@ -296,60 +298,32 @@ fn extractors_and_assertions_become_captures_and_checks() {
             property("Assertion.test_type", kind)
         )
     };
+    let json = [
+        ("JSON_PATH", "$.n"),
+        ("EXPECTED_VALUE", "5"),
+        ("JSONVALIDATION", "true"),
+    ];
+    let duration = [("DurationAssertion.duration", "250")];
     let checks = [
         assertion("Assertion.response_code", "1", "20[01]"),
         assertion("Assertion.response_data", "2", "id=\\d+"),
         assertion("Assertion.response_data", "6", "error"),
         assertion("Assertion.response_headers", "16", "etag"),
-        element(
-            "JSONPathAssertion",
-            "JA",
-            &[
-                ("JSON_PATH", "$.n"),
-                ("EXPECTED_VALUE", "5"),
-                ("JSONVALIDATION", "true"),
-            ],
-            "",
-        ),
-        element(
-            "DurationAssertion",
-            "D",
-            &[("DurationAssertion.duration", "250")],
-            "",
-        ),
+        element("JSONPathAssertion", "JA", &json, ""),
+        element("DurationAssertion", "D", &duration, ""),
     ];
-    let first = sampler(
-        "list",
-        "/list",
-        &format!(
-            "{}{regexp}{boundary}{}",
-            json("$.items[*].id;$.items[*].id", "1;-1"),
-            checks.concat()
-        ),
-    );
-    let text = steps(&format!(
-        "{first}{}",
-        sampler("one", "/one/${first}/${all_2}/${csrf}", "")
-    ));
+    let list = sampler("list", "/list", &checks.concat());
+    let other = sampler("other", "/other", "");
     assert_has(
-        &text,
+        &steps(&format!("{list}{other}")),
         &[
-            "first: { json: '$.items[*].id', optional: true, all: true }",
-            "all: { json: '$.items[*].id', all: true, optional: true }",
-            "csrf: { regexp: 'value=\"\\(([\\s\\S]*?)\"', group: 1, optional: true }",
-            "url: '/one/{{ first[0] }}/{{ all[1] }}/{{ csrf }}'",
-            "Plans cannot take match 3",
             "{ status: [200, 201] }",
-            "matched: { regexp: id=\\d+ }",
+            "matched: { regexp: 'id=\\d+' }",
             "not checked: that the text does not occur",
             "not checked: the response headers",
             "{ json: { $.n: 5 } }",
-            "- max of \"list\" < 250ms",
-        ]
-        .map(|part| {
-            part.trim_start_matches("- ")
-                .trim_start_matches("matched: ")
-        }),
+            "- 'max of \"list\" < 250ms'",
+        ],
     );
 }
 
@@ -375,7 +349,7 @@ fn malformed_plan_is_refused_in_one_line() {
     for (text, reason) in [
         (
             "<jmeterTestPlan><hashTree>".to_owned(),
-            "shop.jmx:1:27: this is not XML: unexpected end of stream",
+            "shop.jmx:1:1: this is not XML: the root node was opened but never closed",
         ),
         (
             "<jmeterTestPlan/>".to_owned(),
@@ -387,7 +361,7 @@ fn malformed_plan_is_refused_in_one_line() {
         ),
         (
             PLAN.replace(">GET</stringProp>", ">BREW</stringProp>"),
-            "shop.jmx:130:9: `brew` is not a method that plans support: disable the sampler",
+            "shop.jmx:121:9: `brew` is not a method that plans support: disable the sampler",
         ),
     ] {
         assert_eq!(refusal(drafted(&text)), reason);
