@@ -315,7 +315,10 @@ def test_init_environment_needs_a_collection(loadline):
     loadline.write("e.json", '{"name": "e", "values": []}')
     loadline.write("a.har", har())
     for words, line in [
-        (["a.har", "--environment", "e.json"], "--environment e.json: only Postman collections have environments, and a.har is not one"),
+        (
+            ["a.har", "--environment", "e.json"],
+            "--environment e.json: only Postman collections have environments, and a.har is not one",
+        ),
         (["http://localhost/", "--environment", "e.json"], "--environment needs a Postman collection as the source: remove it"),
         (["e.json"], "e.json is a Postman environment: use loadline init COLLECTION --environment e.json"),
     ]:
