@@ -361,6 +361,22 @@ pub(crate) fn most_frequent<'o>(origins: impl Iterator<Item = &'o str> + Clone) 
     main.unwrap_or_default().to_owned()
 }
 
+/// Completes the URLs of requests to other origins than the target. `origins` are those of the
+/// requests, in order.
+pub(crate) fn complete_urls<'o>(
+    steps: &mut [DraftStep],
+    origins: &mut dyn Iterator<Item = &'o String>,
+    target: &str,
+) {
+    each_request(steps, &mut |request| {
+        if let Some(origin) = origins.next()
+            && origin != target
+        {
+            request.url.insert_str(0, origin);
+        }
+    });
+}
+
 /// Returns a name for a group that no group around it has. Templates are not allowed in it.
 pub(crate) fn group_name(name: &str, around: &[String]) -> String {
     let plain = name.replace(char::is_control, " ").replace("{{", "{");

@@ -152,6 +152,7 @@ fn made(
                 _ => vec![child.comment(context.file, "not in a thread group, and left out")],
             }));
     }
+    context.origins.clear();
     let mut setup = unmeasured(&parts.setup, &parts.place, &mut context)?;
     let mut scenarios = Vec::new();
     let mut read = Vec::new();
@@ -185,11 +186,12 @@ fn made(
     let mut load = combine(&read);
     pace::apply(plan, &read, &scenarios, &mut load, &mut context);
     let target = draft::most_frequent(context.origins.iter().map(String::as_str));
-    let mut origins = std::mem::take(&mut context.origins).into_iter();
+    let origins = std::mem::take(&mut context.origins);
+    let mut origins = origins.iter();
     let lists = std::iter::once(&mut setup)
         .chain(scenarios.iter_mut().map(|scenario| &mut scenario.steps))
         .chain(std::iter::once(&mut teardown));
-    lists.for_each(|steps| steps::complete_urls(steps, &mut origins, &target));
+    lists.for_each(|steps| draft::complete_urls(steps, &mut origins, &target));
     for (scenario, weight) in scenarios.iter_mut().zip(&load.weights) {
         scenario.weight = (*weight).max(1);
     }

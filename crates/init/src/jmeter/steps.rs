@@ -8,9 +8,7 @@ use super::{
     schedule,
     tree::{BrokenElement, JmxElement},
 };
-use crate::draft::{
-    self, DraftBlock, DraftBlockKind, DraftBranch, DraftRequest, DraftStep, DraftThink,
-};
+use crate::draft::{self, DraftBlock, DraftBlockKind, DraftBranch, DraftStep, DraftThink};
 
 const SAMPLERS: [&str; 3] = ["HTTPSamplerProxy", "HTTPSampler", "HTTPSampler2"];
 const TIMERS: [&str; 4] = [
@@ -353,19 +351,4 @@ pub(super) fn requests_of(steps: &[DraftStep]) -> u64 {
         _ => 0,
     };
     steps.iter().map(count).fold(0, u64::saturating_add)
-}
-
-/// Sets the origins of requests to other hosts than the target.
-pub(super) fn complete_urls(
-    steps: &mut [DraftStep],
-    origins: &mut dyn Iterator<Item = String>,
-    target: &str,
-) {
-    draft::each_request(steps, &mut |request: &mut DraftRequest| {
-        if let Some(origin) = origins.next()
-            && origin != target
-        {
-            request.url.insert_str(0, &origin);
-        }
-    });
 }

@@ -12,7 +12,7 @@ use formats::{LoadErrors, document::Node};
 
 use crate::{
     destructive,
-    draft::{self, Draft, DraftBlock, DraftBlockKind, DraftRequest, DraftStep},
+    draft::{self, Draft, DraftBlock, DraftBlockKind, DraftStep},
     load::DraftLoad,
     placeholders,
     problem::problem,
@@ -104,7 +104,7 @@ pub fn from_document(
     let origins = drafting.origins;
     scope.finish(&mut unknowns);
     let target = draft::most_frequent(origins.iter().map(String::as_str));
-    set_urls(&mut steps, &origins, &target);
+    draft::complete_urls(&mut steps, &mut origins.iter(), &target);
     let title = root
         .get("info")
         .map(|info| info.get("name").map(Node::text));
@@ -177,18 +177,6 @@ impl Drafting<'_> {
         }
         Ok(steps)
     }
-}
-
-/// Completes the URLs of requests to other origins than the target.
-fn set_urls(steps: &mut [DraftStep], origins: &[String], target: &str) {
-    let mut origins = origins.iter();
-    draft::each_request(steps, &mut |request: &mut DraftRequest| {
-        if let Some(origin) = origins.next()
-            && origin != target
-        {
-            request.url.insert_str(0, origin);
-        }
-    });
 }
 
 fn remarks(

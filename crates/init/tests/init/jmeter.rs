@@ -201,6 +201,24 @@ fn several_groups_share_a_load() {
 }
 
 #[test]
+fn sampler_outside_of_a_group_is_listed() {
+    let stray = sampler("stray", "http://stray.example/", "");
+    let inner = format!(
+        "{}{}",
+        sampler("a", "/a", ""),
+        sampler("b", "http://b.example/b", "")
+    );
+    assert_has(
+        &written(&whole(&format!("{stray}{}", group(&FOREVER, &inner)))),
+        &[
+            "not in a thread group, and left out",
+            "target: http://shop.example\n",
+            "url: http://b.example/b",
+        ],
+    );
+}
+
+#[test]
 fn controllers_become_flow() {
     let one = sampler("a", "/a", "");
     let two = sampler("b", "/b", "");
