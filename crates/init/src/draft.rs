@@ -363,9 +363,9 @@ pub(crate) fn most_frequent<'o>(origins: impl Iterator<Item = &'o str> + Clone) 
 
 /// Completes the URLs of requests to other origins than the target. `origins` are those of the
 /// requests, in order.
-pub(crate) fn complete_urls<'o>(
+pub(crate) fn complete_urls(
     steps: &mut [DraftStep],
-    origins: &mut dyn Iterator<Item = &'o String>,
+    origins: &mut std::slice::Iter<'_, String>,
     target: &str,
 ) {
     each_request(steps, &mut |request| {
