@@ -16,7 +16,7 @@ use crate::{
 
 /// Writes a list of steps. A list without an active step gets a `log` step, because plans do not
 /// allow empty lists.
-pub(super) fn list_text(
+pub(crate) fn list_text(
     steps: &[DraftStep],
     indent: usize,
     templates: &mut Templates,

@@ -9,7 +9,7 @@ const WORDS: [&str; 6] = ["cancel", "remove", "revoke", "refund", "delete", "pur
 
 /// Returns the word in a path or a name that denotes a destructive operation: `cancel` in
 /// `/orders/7/cancel` and `cancelOrder`. The query of a path does not count.
-pub(crate) fn word_in(text: &str) -> Option<&'static str> {
+pub fn word_in(text: &str) -> Option<&'static str> {
     let path = text.split('?').next().unwrap_or_default();
     let mut parts = parts(path).map(str::to_lowercase);
     parts.find_map(|part| WORDS.into_iter().find(|word| part.starts_with(word)))
@@ -23,7 +23,7 @@ fn is_destructive(request: &DraftRequest) -> bool {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Disabling {
+pub struct Disabling {
     pub off: usize,
     pub all: usize,
     /// Cookies of disabled requests. The next request that is sent gets them.
@@ -58,7 +58,7 @@ impl Disabling {
     }
 }
 
-pub(crate) fn comment_out(steps: &mut [DraftStep]) -> Disabling {
+pub fn comment_out(steps: &mut [DraftStep]) -> Disabling {
     let mut disabling = Disabling::default();
     each_request(steps, &mut |request| disabling.visit(request));
     disabling

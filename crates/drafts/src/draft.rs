@@ -15,24 +15,24 @@ use crate::{
 
 #[derive(Debug, Default)]
 pub struct Draft {
-    pub(crate) from: String,
-    pub(crate) name: String,
-    pub(crate) stem: String,
-    pub(crate) target: String,
-    pub(crate) remarks: Vec<String>,
-    pub(crate) load: DraftLoad,
-    pub(crate) http: Http,
-    pub(crate) unknowns: Unknowns,
+    pub from: String,
+    pub name: String,
+    pub stem: String,
+    pub target: String,
+    pub remarks: Vec<String>,
+    pub load: DraftLoad,
+    pub http: Http,
+    pub unknowns: Unknowns,
     /// Variables with values that the source contains.
-    pub(crate) variables: Vec<(String, Value)>,
-    pub(crate) tables: Vec<DraftTable>,
-    pub(crate) setup: Vec<DraftStep>,
-    pub(crate) teardown: Vec<DraftStep>,
-    pub(crate) scenarios: Vec<DraftScenario>,
+    pub variables: Vec<(String, Value)>,
+    pub tables: Vec<DraftTable>,
+    pub setup: Vec<DraftStep>,
+    pub teardown: Vec<DraftStep>,
+    pub scenarios: Vec<DraftScenario>,
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct DraftTable {
+pub struct DraftTable {
     pub comments: Vec<String>,
     pub file: String,
     pub columns: Vec<String>,
@@ -43,7 +43,7 @@ pub(crate) struct DraftTable {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct DraftScenario {
+pub struct DraftScenario {
     pub comments: Vec<String>,
     pub name: String,
     pub weight: u32,
@@ -51,7 +51,7 @@ pub(crate) struct DraftScenario {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Http {
+pub struct Http {
     pub insecure: bool,
     pub no_redirects: Option<&'static str>,
     pub no_cookies: Option<&'static str>,
@@ -65,7 +65,7 @@ pub(crate) struct Http {
 }
 
 #[derive(Debug)]
-pub(crate) enum DraftStep {
+pub enum DraftStep {
     Request(Box<DraftRequest>),
     Think(DraftThink),
     Block(DraftBlock),
@@ -75,20 +75,20 @@ pub(crate) enum DraftStep {
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct DraftThink {
+pub struct DraftThink {
     pub time: String,
     pub jitter: Option<String>,
 }
 
 #[derive(Debug)]
-pub(crate) struct DraftBlock {
+pub struct DraftBlock {
     pub comments: Vec<String>,
     pub kind: DraftBlockKind,
     pub steps: Vec<DraftStep>,
 }
 
 #[derive(Debug)]
-pub(crate) enum DraftBlockKind {
+pub enum DraftBlockKind {
     Group(String),
     If(String),
     /// Number of repetitions, or a template.
@@ -96,7 +96,7 @@ pub(crate) enum DraftBlockKind {
 }
 
 #[derive(Debug)]
-pub(crate) struct DraftBranch {
+pub struct DraftBranch {
     pub weight: u32,
     pub steps: Vec<DraftStep>,
 }
@@ -152,7 +152,7 @@ fn collect<'d>(steps: &'d [DraftStep], out: &mut Vec<&'d DraftRequest>) {
 }
 
 /// Calls `change` with every request in `steps`, in order.
-pub(crate) fn each_request(steps: &mut [DraftStep], change: &mut dyn FnMut(&mut DraftRequest)) {
+pub fn each_request(steps: &mut [DraftStep], change: &mut dyn FnMut(&mut DraftRequest)) {
     for step in steps {
         match step {
             DraftStep::Request(request) => change(request),
@@ -168,7 +168,7 @@ pub(crate) fn each_request(steps: &mut [DraftStep], change: &mut dyn FnMut(&mut 
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct DraftRequest {
+pub struct DraftRequest {
     pub comments: Vec<String>,
     pub off: bool,
     pub method: String,
@@ -188,7 +188,7 @@ pub(crate) struct DraftRequest {
 }
 
 #[derive(Debug, Default, Clone, PartialEq)]
-pub(crate) enum DraftBody {
+pub enum DraftBody {
     #[default]
     None,
     Json(Value),
@@ -198,14 +198,14 @@ pub(crate) enum DraftBody {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct DraftPart {
+pub struct DraftPart {
     pub name: String,
     pub content: PartContent,
     pub kind: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum PartContent {
+pub enum PartContent {
     Text(String),
     File {
         path: String,
@@ -240,7 +240,7 @@ impl Draft {
         format!("{on} request{s} to {target}{rest}")
     }
 
-    pub(crate) fn move_files(&mut self, plan: &str) -> bool {
+    pub fn move_files(&mut self, plan: &str) -> bool {
         let http = &mut self.http;
         let own = [
             &mut http.unix,
@@ -273,7 +273,7 @@ impl Draft {
     }
 
     /// Returns the requests of the load, without those of setup and teardown.
-    pub(crate) fn requests(&self) -> Vec<&DraftRequest> {
+    pub fn requests(&self) -> Vec<&DraftRequest> {
         let mut requests = Vec::new();
         for scenario in &self.scenarios {
             collect(&scenario.steps, &mut requests);
@@ -289,7 +289,7 @@ impl Draft {
         each_request(&mut self.teardown, change);
     }
 
-    pub(crate) fn shared_headers(&mut self) -> Vec<(String, String)> {
+    pub fn shared_headers(&mut self) -> Vec<(String, String)> {
         let all = [&self.setup, &self.teardown];
         let mut sent = self.requests();
         all.into_iter().for_each(|steps| collect(steps, &mut sent));
@@ -312,7 +312,7 @@ impl Draft {
     }
 
     /// Sets the steps of a plan with a single scenario.
-    pub(crate) fn set_steps(&mut self, steps: Vec<DraftStep>) {
+    pub fn set_steps(&mut self, steps: Vec<DraftStep>) {
         self.scenarios = vec![DraftScenario {
             steps,
             weight: 1,
@@ -335,7 +335,7 @@ fn folders_up(plan: &str) -> String {
 }
 
 /// Returns the name of a source for comments.
-pub(crate) fn file_of(name: &str) -> String {
+pub fn file_of(name: &str) -> String {
     if name == "-" {
         return "on standard input".to_owned();
     }
@@ -344,13 +344,13 @@ pub(crate) fn file_of(name: &str) -> String {
 }
 
 /// Returns the stem of a plan's file from its source. `None` for standard input.
-pub(crate) fn stem_of_file(name: &str) -> Option<String> {
+pub fn stem_of_file(name: &str) -> Option<String> {
     let file = Path::new(name).file_stem().and_then(|stem| stem.to_str());
     file.filter(|_| name != "-").map(stem)
 }
 
 /// Returns the origin of most requests, the first of several.
-pub(crate) fn most_frequent<'o>(origins: impl Iterator<Item = &'o str> + Clone) -> String {
+pub fn most_frequent<'o>(origins: impl Iterator<Item = &'o str> + Clone) -> String {
     let mut counts: HashMap<&str, usize> = HashMap::new();
     for origin in origins.clone() {
         *counts.entry(origin).or_default() += 1;
@@ -363,7 +363,7 @@ pub(crate) fn most_frequent<'o>(origins: impl Iterator<Item = &'o str> + Clone) 
 
 /// Completes the URLs of requests to other origins than the target. `origins` are those of the
 /// requests, in order.
-pub(crate) fn complete_urls(
+pub fn complete_urls(
     steps: &mut [DraftStep],
     origins: &mut std::slice::Iter<'_, String>,
     target: &str,
@@ -378,7 +378,7 @@ pub(crate) fn complete_urls(
 }
 
 /// Returns a name for a group that no group around it has. Templates are not allowed in it.
-pub(crate) fn group_name(name: &str, around: &[String]) -> String {
+pub fn group_name(name: &str, around: &[String]) -> String {
     let plain = name.replace(char::is_control, " ").replace("{{", "{");
     let name = match plain.trim() {
         "" => "Group".to_owned(),
@@ -391,7 +391,7 @@ pub(crate) fn group_name(name: &str, around: &[String]) -> String {
         .unwrap_or_default()
 }
 
-pub(crate) fn stem_of_host(host: &str) -> String {
+pub fn stem_of_host(host: &str) -> String {
     let host = host.strip_prefix("www.").unwrap_or(host);
     let is_address = host.parse::<std::net::Ipv4Addr>().is_ok();
     let label = if is_address {
@@ -402,7 +402,7 @@ pub(crate) fn stem_of_host(host: &str) -> String {
     stem(label)
 }
 
-pub(crate) fn stem(text: &str) -> String {
+pub fn stem(text: &str) -> String {
     let mut out = String::new();
     for letter in text.chars() {
         if letter.is_ascii_alphanumeric() || letter == '.' && !out.is_empty() {

@@ -10,7 +10,7 @@ use crate::{
 };
 
 #[derive(Debug, Default)]
-pub(crate) enum DraftLoad {
+pub enum DraftLoad {
     /// One iteration each second.
     #[default]
     Iterations,
@@ -28,7 +28,7 @@ const LONGEST: usize = 600;
 const SHORTEST: usize = 30;
 
 impl Draft {
-    pub(crate) fn load_text(&self) -> String {
+    pub fn load_text(&self) -> String {
         let mut out = String::from("\n");
         match &self.load {
             DraftLoad::Phases { comments, phases } => {

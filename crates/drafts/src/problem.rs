@@ -8,9 +8,9 @@ use plan::{At, Problem};
 
 use crate::placeholders;
 
-pub(crate) const NO_TEXT: &str = "U+FDD0 and U+FDD1 are not text: remove them";
+pub const NO_TEXT: &str = "U+FDD0 and U+FDD1 are not text: remove them";
 
-pub(crate) fn foreign(node: &Node) -> Option<Mark> {
+pub fn foreign(node: &Node) -> Option<Mark> {
     match &node.data {
         NodeData::Scalar(value) => value
             .as_str()
@@ -27,7 +27,7 @@ pub(crate) fn foreign(node: &Node) -> Option<Mark> {
     }
 }
 
-pub(crate) fn problem(name: &str, mark: Mark, message: String) -> LoadErrors {
+pub fn problem(name: &str, mark: Mark, message: String) -> LoadErrors {
     let at = At {
         file: name.to_owned(),
         line: mark.line,

@@ -17,7 +17,7 @@ criteria:
 ";
 
 impl Draft {
-    pub(crate) fn criteria_text(&self) -> String {
+    pub fn criteria_text(&self) -> String {
         let sent = self.requests().into_iter().filter(|request| !request.off);
         let mut limits: BTreeMap<String, Option<f64>> = BTreeMap::new();
         for request in sent {

@@ -67,7 +67,7 @@ impl Draft {
     }
 
     /// Returns the hosts that the plan loads, in words.
-    pub(crate) fn target_text(&self) -> String {
+    pub fn target_text(&self) -> String {
         let environment = |name: &str| {
             let name = name.strip_prefix("$env.").unwrap_or(name);
             format!("${name}")
@@ -246,7 +246,7 @@ fn tables_text(tables: &[DraftTable]) -> String {
     out
 }
 
-pub(crate) fn comments(lines: &[String], indent: usize, out: &mut String) {
+pub fn comments(lines: &[String], indent: usize, out: &mut String) {
     for line in lines {
         comment(line, indent, out);
     }
