@@ -19,6 +19,8 @@ REST = {
 LEFT_OUT = {"steps: [ ... ]": "steps: [ { get: / } ]"}
 # Files that plans in the documents refer to.
 FILES = {
+    "questions.md": "Why?\n",
+    "update.md": "Fixed.\n",
     "patients.csv": "family,city\nSmith,Bern\n",
     "scan.png": "png",
     "healthcheck.yml": "config: { phases: [ { duration: 1, arrivalRate: 1 } ] }\n",
@@ -45,7 +47,7 @@ def complete_plan(text: str) -> str:
     said = set(KEY.findall(text))
     if "scenarios" in said:
         said.add("steps")
-    if said & {"tested", "target-service"} and "stages" not in said:
+    if said & {"tested", "target-service", "sections"} and "stages" not in said:
         text += "stages: [ { name: peak, load: { rate: 1/s, duration: 10s } } ]\n"
         said.add("stages")
     if "stages" in said:

@@ -128,6 +128,8 @@ def from_page(page) -> dict[str, str]:
         heads = page.locator("table.endpoints thead th").all_inner_texts()
         column = next(i for i, head in enumerate(heads) if head.strip().rstrip("↑↓").strip() == name)
         value, *interval = page.locator("table.endpoints tr.total > *").nth(column).inner_text().strip().split("\n")
+        # An asterisk marks a figure that a criterion judges.
+        value = value.removesuffix(" *")
         return f"{value} ({interval[0]})" if interval else value
 
     heads = {"requests": "requests", "errors": "errors", "rate": "req/s", "max": "max"}

@@ -453,7 +453,7 @@ fn tell_found(ended: &mut FinishedRun, places: &[MockAddress], has_beside: bool)
     }
     let (mut sentences, mut document) = (Vec::new(), serde_json::json!({}));
     if !places.is_empty() {
-        match mock_process::parse_addresses(places) {
+        match mock_process::fetch_stats(places) {
             Ok(reported) => document["mocks"] = reported.into(),
             Err(reason) => not_in_the_record("the mocks served", &reason),
         }

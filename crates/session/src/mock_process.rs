@@ -163,7 +163,7 @@ pub fn begin(addresses: &[MockAddress]) -> Result<(), String> {
 /// # Errors
 ///
 /// Returns a one-line error if a mock does not respond.
-pub fn parse_addresses(addresses: &[MockAddress]) -> Result<Vec<Value>, String> {
+pub fn fetch_stats(addresses: &[MockAddress]) -> Result<Vec<Value>, String> {
     addresses
         .iter()
         .map(|one| ask(one, "GET", "/__mock/stats"))

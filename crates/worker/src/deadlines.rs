@@ -301,7 +301,7 @@ mod tests {
         (std::sync::Arc::clone(&flag), flag.into())
     }
 
-    fn rung(flag: &Flag) -> bool {
+    fn is_woken(flag: &Flag) -> bool {
         flag.0.load(std::sync::atomic::Ordering::Relaxed)
     }
 
@@ -314,9 +314,9 @@ mod tests {
         assert!(sleep.as_mut().poll(&mut cx).is_pending());
         assert_eq!(deadlines.borrow().next_exact(), 100);
         deadlines.borrow_mut().fire(99);
-        assert!(!rung(&flag));
+        assert!(!is_woken(&flag));
         deadlines.borrow_mut().fire(100);
-        assert!(rung(&flag) && sleep.as_mut().poll(&mut cx).is_ready());
+        assert!(is_woken(&flag) && sleep.as_mut().poll(&mut cx).is_ready());
     }
 
     #[test]
@@ -330,7 +330,7 @@ mod tests {
             drop(sleep);
             deadlines.borrow_mut().fire(at);
         }
-        assert!(!rung(&flag));
+        assert!(!is_woken(&flag));
         assert_eq!(deadlines.borrow().sleepers.len(), 1);
     }
 
@@ -346,9 +346,9 @@ mod tests {
         for tick in 1..=80 {
             deadlines.fire(tick * TICK_NS);
         }
-        assert!(!rung(&flag) && limit.poll(&cx).is_pending());
+        assert!(!is_woken(&flag) && limit.poll(&cx).is_pending());
         deadlines.fire(82 * TICK_NS);
-        assert!(rung(&flag));
+        assert!(is_woken(&flag));
         assert_eq!(limit.poll(&cx), Poll::Ready(Cut::Expired));
         deadlines.limit(&limit, 100_000 * TICK_NS);
         assert!(limit.poll(&cx).is_pending());
@@ -368,7 +368,7 @@ mod tests {
         assert!(limit.poll(&Context::from_waker(&waker)).is_pending());
         limit.disarm();
         deadlines.fire(100 * TICK_NS);
-        assert!(!rung(&flag));
+        assert!(!is_woken(&flag));
         assert!(limit.poll(&Context::from_waker(&waker)).is_pending());
         drop(waker);
         assert_eq!(std::sync::Arc::strong_count(&flag), 2);

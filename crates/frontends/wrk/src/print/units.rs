@@ -32,13 +32,13 @@ impl PercentileRow {
     }
 
     fn from(&self, mut exact: Extended, mut amount: f64, decimals: usize) -> String {
-        let mut rung = 0;
-        while rung + 2 < self.names.len() && amount >= f64::from(self.step) * 0.85 {
+        let mut unit = 0;
+        while unit + 2 < self.names.len() && amount >= f64::from(self.step) * 0.85 {
             amount /= f64::from(self.step);
             exact = exact.divided_by(self.step);
-            rung += 1;
+            unit += 1;
         }
-        format!("{}{}", exact.print(decimals), self.names[rung])
+        format!("{}{}", exact.print(decimals), self.names[unit])
     }
 }
 
