@@ -11,10 +11,10 @@ from collections.abc import Iterator
 
 
 class LiveRun:
-    def __init__(self, run: subprocess.Popen[str]) -> None:
+    def __init__(self, run: subprocess.Popen[str], view: str = "live view") -> None:
         self.run = run
-        line = next(line for line in self.run.stderr if line.startswith("live view: "))
-        self.url = re.fullmatch(r"live view: (http://127\.0\.0\.1:\d+/[0-9a-f]{32}/)\n", line)[1]
+        line = next(line for line in self.run.stderr if line.startswith(f"{view}: "))
+        self.url = re.fullmatch(rf"{view}: (http://127\.0\.0\.1:\d+/[0-9a-f]{{32}}/)\n", line)[1]
         self.port = int(re.search(r":(\d+)/", self.url)[1])
         self.token = self.url.split("/")[3]
 

@@ -127,6 +127,21 @@ def test_live_stop_requires_a_deliberate_request(live):
     assert live.run.returncode == 130
 
 
+def test_shared_view_shows_the_run_but_cannot_change_it(loadline, start_lab):
+    url = f"{start_lab('sum').url}/api/sum"
+    view = LiveRun(loadline.start("run", url, "--rate", "100/s", "--duration", "60s", "--ui-share"), "read-only view")
+    home = f"/{view.token}/"
+    assert view.request("GET", home)[0] == 200
+    assert next(view.events())[0] == "page"
+    for path in ("stop", "load"):
+        assert view.request("POST", f"{home}{path}", "rate=1/s", X_Loadline="stop")[0] == 404
+    assert view.request("GET", home, Host="rebound.test")[0] == 403
+    assert view.run.poll() is None
+    view.run.send_signal(signal.SIGINT)
+    view.run.communicate(timeout=20)
+    assert view.run.returncode == 130
+
+
 def test_live_clients_that_do_not_read_do_not_delay_the_run(loadline, start_lab):
     lab = start_lab("sum")
     view = watch(loadline, f"{lab.url}/api/sum", "--duration", "3s")

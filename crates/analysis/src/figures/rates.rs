@@ -90,13 +90,16 @@ mod tests {
                     TimeSpan::new(at - length, at)
                 })
                 .collect();
-            full_points(&spans, 1_000)
+            let groups = full_points(&spans, 1_000).into_iter();
+            groups
+                .map(|group| (group.start, group.end))
+                .collect::<Vec<_>>()
         };
         assert!(groups(&[]).is_empty());
-        assert_eq!(groups(&[13]), [0..1]);
-        assert_eq!(groups(&[1_000, 1_000, 13]), [0..1, 1..3]);
-        assert_eq!(groups(&[13, 1_000, 1_000]), [0..2, 2..3]);
-        assert_eq!(groups(&[500, 1_000, 499]), [0..1, 1..3]);
-        assert_eq!(groups(&[200, 200, 200, 1_000]), [0..3, 3..4]);
+        assert_eq!(groups(&[13]), [(0, 1)]);
+        assert_eq!(groups(&[1_000, 1_000, 13]), [(0, 1), (1, 3)]);
+        assert_eq!(groups(&[13, 1_000, 1_000]), [(0, 2), (2, 3)]);
+        assert_eq!(groups(&[500, 1_000, 499]), [(0, 1), (1, 3)]);
+        assert_eq!(groups(&[200, 200, 200, 1_000]), [(0, 3), (3, 4)]);
     }
 }
