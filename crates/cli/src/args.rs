@@ -33,7 +33,7 @@ pub struct Args {
 pub enum CliCommand {
     /// Run a load test: URL, plan, or another tool's test file
     Run(Box<RunArgs>),
-    /// Write a plan from a URL, curl, HAR, OpenAPI, Postman or JMeter
+    /// Write a plan from curl, HAR, OpenAPI, Postman or JMeter
     Init(Init),
     /// Run the stages of a plan and report on all of them
     Campaign(Campaign),
