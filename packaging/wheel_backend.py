@@ -17,10 +17,11 @@ import tempfile
 import tomllib
 from pathlib import Path
 
-import dist
 from packaging.tags import platform_tags
 from pyproject_metadata import StandardMetadata
 from wheel._commands.pack import pack
+
+import dist
 
 ROOT = Path(__file__).parent.parent
 #: The largest binary and wheel that are shipped, in bytes.
