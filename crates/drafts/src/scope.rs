@@ -297,6 +297,10 @@ impl<S: VariableSyntax> VariableScope<S> {
                 return known(unknowns.missing(&hint, &what));
             }
             Some(ComputedValue::Setting { name, value }) => {
+                // Thread groups of JMeter share captured values as properties.
+                if let Some(own) = self.captured.get(&name) {
+                    return known(placeholders::variable(own));
+                }
                 // A variable of the same name may be defined by this setting.
                 let key = format!("setting {name}");
                 self.define_text(&key, value, "the command line");

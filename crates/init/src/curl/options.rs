@@ -15,7 +15,7 @@ pub struct CurlOption {
 }
 
 const PROXY: Meaning = Meaning::Refused(
-    "curl's proxy options are not supported, because load is sent directly to the service: remove them",
+    "a plan cannot contain a proxy: remove the option, and use `loadline run FILE -x PROXY` or `http_proxy`: remove them",
 );
 const UPLOAD: Meaning =
     Meaning::Refused("plans do not upload files: use --data-binary @FILE for the body");

@@ -173,5 +173,9 @@ mod tests {
         let missing: Vec<_> = unknowns.list().iter().map(|one| one.env.as_str()).collect();
         assert_eq!(missing, ["X", "TIME", "THREADNUM"]);
         assert!(JmeterSyntax::find("${ a ${b").is_none());
+        scope.capture("token", &mut unknowns);
+        let text = scope.resolve("${__property(token)} ${__P(token)}", &mut unknowns);
+        let text = placeholders::rendered(&text.text, |name| format!("<{name}>"));
+        assert_eq!(text, "<token> <token>");
     }
 }
