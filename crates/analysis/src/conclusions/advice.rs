@@ -118,7 +118,9 @@ fn has_failed(summary: &Summary) -> bool {
 
 fn failed(summary: &Summary) -> Vec<String> {
     let mut texts = causes(summary);
-    texts.push("Repeat the run after the change, or accept less load until then.".to_owned());
+    texts.push(
+        "Then repeat the run, or find the load that holds now with `loadline find`.".to_owned(),
+    );
     texts
 }
 
@@ -160,7 +162,7 @@ fn inconclusive(summary: &Summary) -> Vec<String> {
     let texts = unsure.map(|judged| {
         let reason = judged.reason.as_deref().unwrap_or("nothing was measured");
         format!(
-            "Repeat the run for longer, or correct the criterion `{}`: {reason}.",
+            "Repeat the run so that `{}` can be decided: {reason}.",
             judged.text
         )
     });

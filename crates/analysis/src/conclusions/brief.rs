@@ -36,6 +36,14 @@ pub fn certainty(summary: &Summary) -> String {
     let Some(measurement) = &summary.measurement else {
         return "Unknown: the measurement was not judged, because too little was sent.".to_owned();
     };
+    let unsure = summary.criteria.iter();
+    let unsure = unsure.filter(|judged| judged.judgement == Judgement::Inconclusive);
+    let undecided = match unsure.count() {
+        0 => None,
+        1 => Some("one criterion".to_owned()),
+        n => Some(format!("{n} criteria")),
+    };
+    let measured = units::count(summary.all.count);
     let mut texts = vec![match measurement.verdict.as_str() {
         // The sentence of the verdict has the reasons.
         "INVALID" => "None: the load generator disturbed the measurement.".to_owned(),
@@ -43,18 +51,15 @@ pub fn certainty(summary: &Summary) -> String {
             "Reduced: the load generator may have affected the figures ({}).",
             measurement.reasons.join("; ")
         ),
-        _ => format!(
-            "High: {} requests were measured, and the load generator kept up.",
-            units::count(summary.all.count)
-        ),
+        _ => match undecided {
+            Some(criteria) => format!(
+                "Low: {measured} requests do not decide {criteria}, although the load generator kept up."
+            ),
+            None => {
+                format!("High: {measured} requests were measured, and the load generator kept up.")
+            }
+        },
     }];
-    let unsure = summary.criteria.iter();
-    let unsure = unsure.filter(|judged| judged.judgement == Judgement::Inconclusive);
-    match unsure.count() {
-        0 => {}
-        1 => texts.push("One criterion could not be decided.".to_owned()),
-        n => texts.push(format!("{n} criteria could not be decided.")),
-    }
     if is_cut_short(summary) {
         texts.push(format!(
             "The run ended early, so only the first {} count.",

@@ -4,7 +4,7 @@ use record::Model;
 
 use crate::{
     steady::piles_up,
-    summary::{Behaviour, PeakRecovery, Steady, Summary, Trend},
+    summary::{Behaviour, PeakRecovery, Steady, Summary, Trend, TrendSpan},
 };
 
 /// Minimum share of failed requests at which errors are mentioned.
@@ -59,10 +59,17 @@ fn course_falls_behind(summary: &Summary) -> Option<&Trend> {
         <= first.due_per_second.max(1.0) * SAME_LOAD;
     let grew = piles_up(before, after);
     // Compare requests with requests, because one arrival of a scenario may send several.
-    let lags = last.ok_per_second < last.issued_per_second * (1.0 - LAGS) && after > PILE;
+    let lags = lags(last);
     let same_requests = last.issued_per_second <= first.issued_per_second * (1.0 + SAME_LOAD);
     ((grew && ((same_load && same_requests) || gave_up(summary))) || (lags && gave_up(summary)))
         .then_some(trend)
+}
+
+/// Whether responses fell behind requests, and requests piled up. While the load rises, a slow
+/// service lags without being overloaded.
+pub(super) fn lags(span: &TrendSpan) -> bool {
+    let behind = span.ok_per_second < span.issued_per_second * (1.0 - LAGS);
+    behind && span.in_flight.is_some_and(|in_flight| in_flight > PILE)
 }
 
 fn gave_up(summary: &Summary) -> bool {

@@ -4,7 +4,7 @@ use measure::TimeKind;
 
 use super::{
     decided,
-    overload::{self, FEW_ERRORS, Overloaded, falls_behind, peak},
+    overload::{self, FEW_ERRORS, Overloaded, falls_behind, lags, peak},
     slowest::slowest,
     steady::{self, steady},
 };
@@ -294,7 +294,8 @@ fn keeps_up(summary: &Summary) -> bool {
     let skipped = summary.arrivals.as_ref().map_or(0, |a| a.skipped);
     let drained = (summary.recovery.as_ref()).is_none_or(|recovery| recovery.after_load.is_none());
     // A closed loop sends only as fast as it receives responses.
-    summary.run.model == Model::Open && skipped == 0 && (summary.trend.is_some() || drained)
+    let followed = summary.trend.as_ref().map(|trend| !lags(&trend.last));
+    summary.run.model == Model::Open && skipped == 0 && followed.unwrap_or(drained)
 }
 
 pub(super) fn highest(stats: &Stats) -> Option<(&'static str, Figure)> {

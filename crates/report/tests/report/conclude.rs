@@ -217,6 +217,13 @@ fn keeping_up_is_reported_only_under_load() {
     summary.run.model = record::Model::Closed;
     assert!(!kept_up(&summary), "a closed loop sends what comes back");
     let mut summary = healthy();
+    let last = &mut summary.trend.as_mut().unwrap().last;
+    last.due_per_second *= 3.0;
+    last.issued_per_second *= 3.0;
+    last.ok_per_second = last.issued_per_second * 0.7;
+    last.in_flight = Some(300.0);
+    assert!(!kept_up(&summary), "responses fell behind as the load rose");
+    let mut summary = healthy();
     summary.trend = None;
     summary.recovery = Some(Recovery {
         after_load: Some(AfterLoad {
