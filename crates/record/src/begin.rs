@@ -70,6 +70,11 @@ impl Manifest {
             phases: phase_facts(plan, &schedule, share),
             scenarios: scenario_facts(plan),
             criteria,
+            unjudged_criteria: plan
+                .unjudged_criteria
+                .iter()
+                .map(|criterion| criterion.text.clone())
+                .collect(),
             allow_failures: plan.allow_failures,
             stop: plan
                 .stop

@@ -46,6 +46,9 @@ pub struct Manifest {
     #[serde(default)]
     pub scenarios: Vec<ScenarioFacts>,
     pub criteria: Vec<String>,
+    /// Criteria of the plan that this run cannot decide, for example with `--once`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unjudged_criteria: Vec<String>,
     /// Whether the run passes even if all requests failed. Affects only runs without criteria.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub allow_failures: bool,
@@ -227,6 +230,7 @@ impl Manifest {
         manifest.node.iter_mut().for_each(hide);
         for list in [
             &mut manifest.criteria,
+            &mut manifest.unjudged_criteria,
             &mut manifest.stop,
             &mut manifest.notes,
         ] {

@@ -24,10 +24,8 @@ pub fn summary(run: &Run, timeline: &Timeline) -> Summary {
     let elapsed_ns = elapsed_ns(run);
     let row = |label: &Label| row_of_label(run, label, &all, elapsed_ns);
     let rows = |groups: &[LabelGroup]| -> Vec<Row> {
-        let wanted = run
-            .labels
-            .iter()
-            .filter(|label| label.id != label::ALL && groups.contains(&label.group));
+        let wanted = |label: &&Label| label.id != label::ALL && groups.contains(&label.group);
+        let wanted = run.labels.iter().filter(wanted);
         wanted.map(row).filter(|row| row.count > 0).collect()
     };
     let all_label = run
@@ -54,6 +52,7 @@ pub fn summary(run: &Run, timeline: &Timeline) -> Summary {
         run: identity(run, elapsed_ns),
         verdict: Headline::default(),
         criteria,
+        unjudged_criteria: run.manifest.unjudged_criteria.clone(),
         measurement,
         exit_code,
         arrivals: has_arrivals.then_some(arrivals),

@@ -58,6 +58,9 @@ pub struct Summary {
     pub run: Identity,
     pub verdict: Headline,
     pub criteria: Vec<Judged>,
+    /// Criteria of the plan that this run cannot decide.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unjudged_criteria: Vec<String>,
     /// Whether the measurement can be trusted. `None` if the measurement was not judged.
     pub measurement: Option<Measurement>,
     pub exit_code: u8,

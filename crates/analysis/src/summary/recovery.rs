@@ -19,7 +19,7 @@ const MORE_LOAD: f64 = 1.2;
 /// A service has recovered if its p95 is at most this multiple of the earlier p95, or within the
 /// earlier spread.
 const AS_BEFORE: f64 = 1.5;
-/// Maximum growth of the share of errors for a service to count as recovered.
+/// A service has recovered only if its share of errors grew by at most this much.
 const MORE_ERRORS: f64 = 0.01;
 /// A recovery must last this long, or to the end of the load.
 const HELD_NS: u64 = 10_000_000_000;

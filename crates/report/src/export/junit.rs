@@ -11,7 +11,7 @@ use analysis::{
     summary::Summary,
     verdict::{Judged, Judgement},
 };
-use record::units;
+use record::{Model, units};
 
 #[must_use]
 pub fn junit(summary: &Summary) -> String {
@@ -32,6 +32,11 @@ pub fn junit(summary: &Summary) -> String {
         case
     };
     let mut cases: Vec<Case> = summary.criteria.iter().map(criterion).collect();
+    cases.extend(summary.unjudged_criteria.iter().map(|text| Case {
+        name: text.clone(),
+        elapsed_ns: 0,
+        outcome: CaseResult::Skipped("this run cannot decide it"),
+    }));
     cases.push(measurement(summary));
     let suite = Suite {
         name: &summary.run.name,
@@ -59,9 +64,10 @@ impl Suite<'_> {
         };
         let failures = count(|outcome| matches!(outcome, CaseResult::Failure(_)));
         let errors = count(|outcome| matches!(outcome, CaseResult::Error(..)));
+        let skipped = count(|outcome| matches!(outcome, CaseResult::Skipped(_)));
         let name = attribute(self.name);
         let numbers = format!(
-            "tests=\"{}\" failures=\"{failures}\" errors=\"{errors}\" skipped=\"0\" time=\"{}\"",
+            "tests=\"{}\" failures=\"{failures}\" errors=\"{errors}\" skipped=\"{skipped}\" time=\"{}\"",
             cases.len(),
             seconds(self.elapsed_ns)
         );
@@ -104,6 +110,7 @@ pub(super) enum CaseResult {
     Passed,
     Failure(String),
     Error(&'static str, String),
+    Skipped(&'static str),
 }
 
 impl Case {
@@ -119,6 +126,14 @@ impl Case {
             CaseResult::Passed => return out.push_str("/>\n"),
             CaseResult::Failure(message) => ("failure", "criterion", message),
             CaseResult::Error(kind, message) => ("error", *kind, message),
+            CaseResult::Skipped(reason) => {
+                let _ = writeln!(
+                    out,
+                    ">\n      <skipped message=\"{}\"/>\n    </testcase>",
+                    attribute(reason)
+                );
+                return;
+            }
         };
         let _ = writeln!(
             out,
@@ -159,6 +174,9 @@ fn criterion(judged: &Judged) -> Case {
 fn measurement(summary: &Summary) -> Case {
     let requests = &summary.requests;
     let outcome = match &summary.measurement {
+        None if summary.run.model == Model::Once => {
+            CaseResult::Skipped("the measurement of a single iteration is not judged")
+        }
         None => CaseResult::Error("nothing-measured", "nothing was requested".to_owned()),
         Some(measurement) if measurement.verdict == "INVALID" => {
             CaseResult::Error("invalid", measurement.line())

@@ -462,3 +462,15 @@ fn prometheus_before_the_first_interval() {
     assert_eq!(labelled(&samples, "loadline_elapsed_seconds", &[]), 0.0);
     assert_eq!(labelled(&samples, "loadline_in_flight", &[]), 0.0);
 }
+
+#[test]
+fn junit_skips_criteria_that_a_single_iteration_cannot_decide() {
+    let mut summary = a_summary();
+    summary.run.model = record::Model::Once;
+    summary.measurement = None;
+    summary.unjudged_criteria = vec!["p95 < 1us".into()];
+    let xml = export::junit(&summary);
+    assert!(xml.contains(r#"errors="0" skipped="2""#), "{xml}");
+    assert!(xml.contains(r#"name="p95 &lt; 1us""#), "{xml}");
+    assert!(!xml.contains("<error"), "{xml}");
+}
