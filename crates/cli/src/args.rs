@@ -162,13 +162,13 @@ pub struct RunArgs {
     #[arg(long)]
     pub rate: Option<String>,
     /// Maximum number of connections; without --rate the number of users in a closed loop
-    #[arg(long, value_name = "N")]
+    #[arg(short = 'c', long, value_name = "N")]
     pub connections: Option<u32>,
     /// Number of users in a closed loop, each with its own connection unless --connections is set
     #[arg(long, value_name = "N", conflicts_with = "rate")]
     pub users: Option<u32>,
     /// Duration of the load, for example 30s or 5m
-    #[arg(long)]
+    #[arg(short = 'z', long)]
     pub duration: Option<String>,
     /// Exact number of requests to a URL; with --users or --connections the run ends with the last
     #[arg(short = 'n', long, value_name = "N")]

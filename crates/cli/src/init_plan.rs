@@ -138,6 +138,10 @@ fn written(args: &args::Init, draft: Draft) -> Result<(), CommandError> {
         write(&path, &text, args.force)?;
     }
     exports.iter().for_each(log::say);
+    if to_stdout {
+        log::say(format_args!("loadline: {in_short}"));
+        return Ok(());
+    }
     let name = word(&name);
     log::say(format_args!(
         "loadline: {name}: {in_short}. Next: loadline run {name} --once, then loadline run {name}"

@@ -15,7 +15,7 @@ pub struct Find {
     pub what: String,
     /// Criterion that must hold, for example 'p99 < 200ms' or 'errors < 0.1%', in addition to the
     /// plan's; repeatable
-    #[arg(long, value_name = "EXPR")]
+    #[arg(long, visible_alias = "check", value_name = "EXPR")]
     pub slo: Vec<String>,
     /// What to search: arrivals per second, or users in a closed loop
     #[arg(long, value_name = "rate|users", value_parser = ["rate", "users"], default_value = "rate")]

@@ -66,6 +66,17 @@ impl Translator<'_> {
                 self.findings.problem(second.key_mark, text);
                 return Vec::new();
             }
+            [first, second, ..]
+                if METHODS.contains(&first.key.as_str())
+                    && model::REQUEST.contains(&second.key.as_str()) =>
+            {
+                let text = format!(
+                    "`{}` belongs to the request: write `{}: {{ url: …, {}: … }}`",
+                    second.key, first.key, second.key
+                );
+                self.findings.problem(second.key_mark, text);
+                return Vec::new();
+            }
             [first, second, ..] => {
                 let text = format!(
                     "a step can have only one key, but this one has `{}` and `{}`: write two steps",
