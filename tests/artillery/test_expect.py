@@ -301,7 +301,7 @@ def test_expect_unknown_check_is_reported_and_ignored(loadline):
         ('{ jmespath: "id[" }', "`id[` is not a JMESPath"),
         ("{ headerEquals: x-a }", "`headerEquals` must be a list of a header name and its value"),
         ("{ equals: 5 }", "`equals` must be a list of values"),
-        ('{ matchesRegexp: "(" }', "`(` is not a regular expression"),
+        ('{ matchesRegexp: "(" }', "`(` is not a valid regular expression"),
     ],
 )
 def test_expect_impossible_check_is_refused(loadline, check, words):

@@ -164,7 +164,7 @@ def test_signal_during_before_ends_the_test(loadline, command, number, code):
         process.send_signal(number)
         _, err = process.communicate(timeout=20)
     assert process.returncode == code, err
-    assert "loadline: ended during `before`: the load had not started" in err
+    assert "loadline: the run ended during `before`, before the load started" in err
 
 
 def redirect_n_times(request):

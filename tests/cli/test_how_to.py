@@ -8,7 +8,8 @@ from pathlib import Path
 import fake_servers
 import pytest
 
-GUIDES = Path(__file__).parents[2] / "docs/how-to"
+DOCS = Path(__file__).parents[2] / "docs"
+GUIDES = DOCS / "how-to"
 LONGEST = 65
 PLAN = re.compile(r"^```yaml\n(loadline: 1\n.*?)^```$", re.MULTILINE | re.DOTALL)
 # Commands with files of certificates or a proxy need those of the reader.
@@ -61,3 +62,21 @@ def test_guides_are_short() -> None:
     lengths = {path.name: len(path.read_text().splitlines()) for path in GUIDES.glob("*.md")}
     del lengths["extend-loadline.md"]
     assert max(lengths.values()) <= LONGEST, lengths
+
+
+@pytest.mark.long
+def test_tutorial_on_reports_shows_what_it_says(loadline, start_lab) -> None:
+    text = (DOCS / "tutorials/read-a-report.md").read_text()
+    command = re.search(r"^\$ loadline lab (\S+) (.*) --port", text, re.MULTILINE)
+    lab = start_lab(command[1], *command[2].split())
+    plan = loadline.write("climb.yml", PLAN.search(text)[1])
+    run = loadline("run", plan, "--target", lab.url, "--json", "summary.json", timeout=120)
+    assert run.returncode == 1, run.stdout + run.stderr
+    summary = json.loads((loadline.folder / "summary.json").read_text())
+    assert [judged["judgement"] for judged in summary["criteria"]] == ["pass", "fail", "pass"]
+    morning, _, peak = summary["phases"]
+    # The capacity is 160/s; a peak's rate counts to its last response.
+    assert 55 < morning["per_second"] < 65
+    assert peak["per_second"] < 180
+    assert peak["p95"]["ns"] > 5 * morning["p95"]["ns"]
+    assert "kept up" not in " ".join(conclusion["text"] for conclusion in summary["conclusions"])

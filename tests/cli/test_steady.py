@@ -74,7 +74,7 @@ steps:
     assert run.returncode == 5, run.stderr
     steady = loadline.summary()["steady"]
     assert steady["behaviour"] == "unknown"
-    assert "too short" in steady["sentence"]
+    assert "constant for only" in steady["sentence"]
     assert steady["sentence"] not in run.stdout
 
 

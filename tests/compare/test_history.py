@@ -253,7 +253,7 @@ WRONG = [
     (("history", "p50 of"), "FIGURE"),
     (("history", "unsent"), "only times, errors and rate of runs can be compared"),
     (("history", 'p50 of "GET /nowhere"'), "no usable run has"),
-    (("history", "p98"), "the index contains p50, p90, p95"),
+    (("history", "p98"), "the index always contains errors and rate"),
     (("history", "p50", "--margin", "5"), "--margin"),
     (("history", "p50", "--tag", "nobody"), "has the tag `nobody`"),
     (("list", "--name", "nobody"), "existing names: shop"),

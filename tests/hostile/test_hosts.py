@@ -122,7 +122,7 @@ def test_ipv6_host_is_accepted_in_plan_and_flag(loadline) -> None:
             assert loadline.summary()["requests"]["ok"] == 1
         refused = loadline("run", loadline.write("plan.yml", plan.format(peer.url, '"::1:80/x"')))
         assert refused.returncode == 2
-        assert "write only the host, without scheme, port and path" in refused.stderr
+        assert "write only the host, without scheme, port or path" in refused.stderr
 
 
 @pytest.mark.parametrize("zone", ["%25lo", "%lo"])

@@ -78,6 +78,10 @@ fn offset(text: Option<&str>) -> Result<Offset, String> {
     let ns = plan::units::parse_duration(length)
         .ok()
         .and_then(|ns| i64::try_from(ns).ok());
-    let wrong = || format!("--clock-offset: `{text}` is not an offset: use 2s, -2s or auto");
+    let wrong = || {
+        format!(
+            "--clock-offset: `{text}` is not a valid offset: use a duration such as 2s or -2s, or auto"
+        )
+    };
     ns.map(|ns| Offset::Given(sign * ns)).ok_or_else(wrong)
 }

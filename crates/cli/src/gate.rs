@@ -196,8 +196,8 @@ fn decide(
 
 /// Saves the runs for `--save-baseline`.
 ///
-/// Runs that were compared with a baseline must pass. `unfit` is the reason why runs cannot be
-/// compared.
+/// Runs that were compared with a baseline must pass. `unfit` is the reason why these runs
+/// cannot serve as a baseline.
 fn save(
     gate: &mut Gate,
     args: &args::Gate,

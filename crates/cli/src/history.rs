@@ -55,7 +55,7 @@ let rows: Vec<String> = rows.iter().map(|row| format!("\"{row}\"")).collect();
 format!("the newest run has {}", rows.join(", "))
 }
 NoTrend::NoValue(_) => {
-"the index contains p50, p90, p95, p99, p99.9, mean and max if enough requests were answered, errors, and rate".to_owned()
+"the index always contains errors and rate, and p50, p90, p95, p99, p99.9, mean and max if enough requests were answered".to_owned()
 }
 };
     CommandError::bad_input(format!("no usable run has `{subject}`: {reason}"))

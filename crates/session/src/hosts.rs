@@ -43,7 +43,7 @@ fn native(flags: &[String], plan: &Plan) -> Result<Allow, Vec<Problem>> {
         for text in list {
             let host = canonical(text).ok_or_else(|| {
                 let line =
-                    format!("{what} `{text}`: use only the host, without scheme, port and path");
+                    format!("{what} `{text}`: use only the host, without scheme, port or path");
                 vec![Problem::anywhere(line)]
             })?;
             all.push(host);

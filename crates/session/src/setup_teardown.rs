@@ -40,7 +40,7 @@ pub(crate) fn before(
     if let Some(signal) = own.stop.signal() {
         // A stop during `setup` also cancels the load.
         return Err(StartError::Before {
-            reason: format!("ended during `{name}`: the load had not started"),
+            reason: format!("the run ended during `{name}`, before the load started"),
             signal: Some(signal),
         });
     }

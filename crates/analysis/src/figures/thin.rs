@@ -17,8 +17,8 @@ const CANNOT_HOLD: f64 = 0.5;
 pub struct Thin {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ns: Option<u64>,
-    /// Lower limit of the percentile, if the sample is too small or the rank falls among requests
-    /// that timed out.
+    /// Lower bound of the percentile. Set only if the sample is too small or the rank falls among
+    /// requests that timed out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_least_ns: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

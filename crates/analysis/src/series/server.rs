@@ -26,7 +26,7 @@ pub struct Panel {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Constant {
     pub name: String,
-    /// The value with its unit. If instances differ, their values in order.
+    /// The value with its unit. If instances differ, the distinct values in ascending order.
     pub text: String,
 }
 

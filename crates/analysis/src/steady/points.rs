@@ -44,7 +44,7 @@ fn too_short(moments: &[&Moment], length_ns: u64) -> String {
     let width = moments.iter().map(|moment| moment.length_ns()).max();
     let needed = width.unwrap_or(SECOND).max(SECOND) * ENOUGH_VALUES as u64;
     format!(
-        "too short: the load was constant for {}, but {} are needed",
+        "the load was constant for only {}; at least {} of constant load is needed",
         record::units::duration(length_ns / MILLISECOND * MILLISECOND),
         record::units::duration(needed)
     )

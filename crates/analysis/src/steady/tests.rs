@@ -148,7 +148,11 @@ fn the_longest_phase_of_constant_load_is_looked_at_and_no_other() {
 fn of_what_is_too_short_or_never_the_same_nothing_is_said() {
     let short = steady_state(&simulated_run(4, 20, &[], |_| 5.0));
     assert_eq!(short.behaviour, Behaviour::Unknown);
-    assert!(short.sentence.contains("too short"), "{}", short.sentence);
+    assert!(
+        short.sentence.contains("constant for only"),
+        "{}",
+        short.sentence
+    );
     let mut noise = random(5);
     let ramped = run(&plan(vec![ramp(60)], &[]), 60, |_| about(&mut noise, 5.0));
     assert!(

@@ -92,7 +92,7 @@ pub(super) fn capturing(capture: &Capture) -> Result<Capturing, String> {
             group,
         } => {
             let regex = Regexp::new(pattern, flags)
-                .map_err(|e| format!("`{pattern}` is not a regular expression: {e}"))?;
+                .map_err(|e| format!("`{pattern}` is not a valid regular expression: {e}"))?;
             CaptureFrom::Regexp(Box::new(regex), group.clone())
         }
     };

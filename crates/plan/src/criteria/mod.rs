@@ -51,7 +51,7 @@ pub struct StopRule {
 pub enum Ending {
     /// The run fails. This is the default.
     Fail,
-    /// The run passes. A search uses this once it has its result.
+    /// The stop does not change the exit code. A search uses this once it has its result.
     Pass,
     /// The run has no verdict.
     Inconclusive,

@@ -46,7 +46,7 @@ pub fn ledgers(depth: Depth) -> Result<Vec<Assertion>, String> {
     .run()?;
     findings.extend(balance("resets: ", &reset));
     findings.push(Assertion::same(
-        "resets: requests at the server",
+        "resets: the server received every issued request",
         reset.summary.requests.issued,
         reset.truth.requests.len(),
     ));

@@ -19,13 +19,13 @@ pub const ALL: &[Case] = &[
     },
     Case {
         id: "T1b",
-        title: "the same with stalls of 3 s",
+        title: "a server that stalls 3 s every 10 s: all arrivals during a stall wait",
         timing: true,
         run: latency::stall_of_three_seconds,
     },
     Case {
         id: "T2",
-        title: "the same through 2, 10 and any number of connections: the wait is in the response",
+        title: "stalls with 2, 10 and any number of connections: the wait is in the response time",
         timing: true,
         run: latency::caps,
     },

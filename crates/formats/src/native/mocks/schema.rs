@@ -49,7 +49,7 @@ fn mock(key: &str) -> Value {
             json!({ "type": "array", "minItems": 1, "items": reference("route"), "description": "Responses by route; the first matching route is used" })
         }
         "faults" => {
-            json!({ "type": "array", "items": reference("rule"), "description": "Faults and when they occur: at 2m for 30s: latency x5" })
+            json!({ "type": "array", "items": reference("rule"), "description": "Faults and their times, for example `at 2m for 30s: latency x5`" })
         }
         _ => any(),
     }

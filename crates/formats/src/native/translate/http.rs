@@ -129,7 +129,7 @@ impl Translator<'_> {
             let plain =
                 |url: Url| url.port().is_none() && url.path() == "/" && url.username().is_empty();
             if name.contains(['/', '@']) || !url.is_ok_and(plain) {
-                let help = "write only the host, without scheme, port and path";
+                let help = "write only the host, without scheme, port or path";
                 self.findings
                     .problem(item.mark, format!("`allow-hosts: {text}`: {help}"));
             }

@@ -148,11 +148,7 @@ pub const DIFFERENCES: &[Difference] = &[
         "sent as `undefined`",
         "rejected (functions and `$` names), or reported with the nearest name",
     ),
-    differ(
-        "digits of whole numbers beyond 2^53 in captured ids",
-        "rounded",
-        "kept",
-    ),
+    differ("captured whole numbers above 2^53", "rounded", "kept"),
     differ(
         "`http.downloaded_bytes` of chunked bodies",
         "from Content-Length, so unreliable",

@@ -216,7 +216,7 @@ impl Translator<'_> {
         if let Err(error) = Regex::with_flags(&pattern, flags.as_str()) {
             self.findings.problem(
                 node.mark,
-                format!("`{pattern}` is not a regular expression: {error}"),
+                format!("`{pattern}` is not a valid regular expression: {error}"),
             );
             return None;
         }

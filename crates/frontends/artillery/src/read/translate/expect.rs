@@ -227,7 +227,7 @@ impl Translator<'_> {
         {
             self.findings.problem(
                 node.mark,
-                format!("`{text}` is not a regular expression: {error}"),
+                format!("`{text}` is not a valid regular expression: {error}"),
             );
         }
         pattern

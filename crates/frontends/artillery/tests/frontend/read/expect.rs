@@ -148,7 +148,7 @@ fn invalid_expectation_is_refused() {
         ),
         (
             "{ matchesRegexp: '(' }",
-            "4:49: `(` is not a regular expression: ",
+            "4:49: `(` is not a valid regular expression: ",
         ),
         (
             "[ 200 ]",

@@ -275,7 +275,7 @@ fn captures_and_matches() {
     );
     assert!(
         refused("capture: { regexp: '(', as: x }")[0]
-            .starts_with("test.yml:4:43: `(` is not a regular expression")
+            .starts_with("test.yml:4:43: `(` is not a valid regular expression")
     );
     assert_eq!(
         refused("capture: { as: x }"),
