@@ -215,3 +215,17 @@ impl LineReader {
         self.buffer.strip_suffix(b"\n")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    proptest! {
+        /// A report of the record must show the figures of the run to the last digit.
+        #[test]
+        fn numbers_are_read_as_they_were_written(x in prop::num::f64::NORMAL) {
+            let text = serde_json::to_string(&x).unwrap();
+            prop_assert_eq!(serde_json::from_str::<f64>(&text).unwrap(), x);
+        }
+    }
+}
