@@ -48,7 +48,7 @@ def test_duration_alone_scales_the_load_of_a_plan(loadline, start_lab) -> None:
 
 
 def test_quiet_prints_only_the_verdict(loadline, start_lab) -> None:
-    run = loadline("run", f"{start_lab('truth').url}/", "--duration", "1", "--check", "errors < 1%", "-q")
+    run = loadline("run", f"{start_lab('truth').url}/", "-z", "1", "--check", "errors < 1%", "-q")
     assert run.returncode == 0, run.stderr
     assert run.stdout == "PASS  the criterion held; 10 requests, 0 failed\n"
     assert run.stderr == ""

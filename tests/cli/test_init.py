@@ -90,6 +90,7 @@ def test_init_plan_on_standard_output_is_alone(loadline, echo):
     )
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.startswith("# Created by `loadline init` from 1 curl command in standard input.\n")
+    assert ran.stderr == "loadline: 1 request to " + echo.url + "\n"
     loadline.write("a.yml", ran.stdout)
     assert loadline("run", "a.yml", "--once").returncode == 0
     assert [(sent.method, sent.body) for sent in echo.requests] == [("POST", b"x=1")]

@@ -136,7 +136,7 @@ steps:
 @pytest.mark.paced
 def test_find_each_probe_has_its_own_arrivals(loadline):
     with RecordingServer(lambda _request: (200, {}, b"{}")) as peer:
-        ran, found = find(loadline, peer.url, "--slo", "errors < 1%", "--from", "20/s", "--max", "60/s", *SHORT)
+        ran, found = find(loadline, peer.url, "--check", "errors < 1%", "--from", "20/s", "--max", "60/s", *SHORT)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     folder = loadline.folder / "found"
     seeds = [json.loads((folder / probe["run"] / "manifest.json").read_text())["seed"] for probe in found["probes"]]

@@ -191,6 +191,14 @@ fn invalid_steps_are_rejected_with_position() {
             "[ { if: n, get: /, post: / } ]",
             "6:22: a step can have only one key, but this one has `get` and `post`: write two steps",
         ),
+        (
+            "[ { get: /, check: { status: 200 } } ]",
+            "6:15: `check` belongs to the request: write `get: { url: …, check: … }`",
+        ),
+        (
+            "[ { name: a, post: / } ]",
+            "6:7: `name` belongs to the request: write `post: { url: …, name: … }`",
+        ),
         ("[ { if: n, steps: [] } ]", "6:21: `steps` is empty"),
         (
             "[ { steps: [ { get: / } ] } ]",

@@ -82,14 +82,23 @@ pub(super) fn steps<'e, 'x>(
             out.push(action(child, context));
         } else if is_controller(kind) {
             out.extend(controller(child, &place, context)?);
-        } else if LISTENERS.iter().any(|listener| kind.ends_with(listener)) {
-            context.listeners += 1;
-        } else if !is_scoped(kind) && !GLOBAL.contains(&kind) {
-            out.push(note(child, "not translated", context));
+        } else {
             // Elements below it, such as assertions, apply to nothing else.
+            out.extend(untranslated(child, context));
         }
     }
     Ok(out)
+}
+
+/// Returns a note about an element that a plan cannot express. Listeners are only counted.
+fn untranslated(element: &JmxElement<'_>, context: &mut JmeterDraft<'_>) -> Option<DraftStep> {
+    let kind = element.kind;
+    if LISTENERS.iter().any(|listener| kind.ends_with(listener)) {
+        context.listeners += 1;
+        return None;
+    }
+    let is_known = is_scoped(kind) || GLOBAL.contains(&kind);
+    (!is_known).then(|| note(element, "not translated", context))
 }
 
 fn is_controller(kind: &str) -> bool {
@@ -108,15 +117,7 @@ fn sampled<'e, 'x>(
     let place = place.with(&element.children);
     let mut out = Vec::new();
     for child in &element.children {
-        let is_known = is_scoped(child.kind) || GLOBAL.contains(&child.kind);
-        if LISTENERS
-            .iter()
-            .any(|listener| child.kind.ends_with(listener))
-        {
-            context.listeners += 1;
-        } else if !is_known {
-            out.push(note(child, "not translated", context));
-        }
+        out.extend(untranslated(child, context));
     }
     for timer in place
         .in_effect

@@ -14,7 +14,7 @@ use query::{
 
 use super::{Translator, model};
 use crate::{
-    document::{Entry, Node},
+    document::{Entry, Mark, Node},
     methods::METHODS,
     native::read::{self, entries, list},
     nearest::nearest,
@@ -66,23 +66,9 @@ impl Translator<'_> {
                 self.findings.problem(second.key_mark, text);
                 return Vec::new();
             }
-            [first, second, ..]
-                if METHODS.contains(&first.key.as_str())
-                    && model::REQUEST.contains(&second.key.as_str()) =>
-            {
-                let text = format!(
-                    "`{}` belongs to the request: write `{}: {{ url: …, {}: … }}`",
-                    second.key, first.key, second.key
-                );
-                self.findings.problem(second.key_mark, text);
-                return Vec::new();
-            }
             [first, second, ..] => {
-                let text = format!(
-                    "a step can have only one key, but this one has `{}` and `{}`: write two steps",
-                    first.key, second.key
-                );
-                self.findings.problem(second.key_mark, text);
+                let (mark, text) = two_keys(first, second);
+                self.findings.problem(mark, text);
                 return Vec::new();
             }
         };
@@ -122,7 +108,7 @@ impl Translator<'_> {
             .copied();
         let help = nearest(&entry.key, known).map_or_else(
             || {
-                "a step is one of think, loop, log, leave, choose, group, or an HTTP method like get or post"
+                "a step is one of think, loop, log, exit, choose, group, or an HTTP method like get or post"
                     .to_owned()
             },
             |known| format!("did you mean `{known}`?"),
@@ -232,6 +218,31 @@ impl Translator<'_> {
             }
         });
         branches.collect()
+    }
+}
+
+/// Returns where and how a step with two keys is wrong.
+fn two_keys(first: &Entry, second: &Entry) -> (Mark, String) {
+    let is_method = |entry: &Entry| METHODS.contains(&entry.key.as_str());
+    let is_setting = |entry: &Entry| model::REQUEST.contains(&entry.key.as_str());
+    let pair = [(first, second), (second, first)];
+    let request = pair
+        .into_iter()
+        .find(|(method, setting)| is_method(method) && is_setting(setting));
+    match request {
+        Some((method, setting)) => {
+            let (method, key) = (&method.key, &setting.key);
+            let text =
+                format!("`{key}` belongs to the request: write `{method}: {{ url: …, {key}: … }}`");
+            (setting.key_mark, text)
+        }
+        None => {
+            let text = format!(
+                "a step can have only one key, but this one has `{}` and `{}`: write two steps",
+                first.key, second.key
+            );
+            (second.key_mark, text)
+        }
     }
 }
 

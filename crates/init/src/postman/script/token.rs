@@ -154,32 +154,38 @@ fn quoted(rest: &str, quote: char) -> (TokenKind, usize) {
     (TokenKind::Opaque, rest.len())
 }
 
-/// Returns the index of the token that closes the one at `open`. `None` if nothing closes it.
-pub fn closing(tokens: &[Token<'_>], open: usize) -> Option<usize> {
-    let mut depth = 0_usize;
-    for (at, token) in tokens.iter().enumerate().skip(open) {
-        if token.opens() {
-            depth += 1;
-        } else if token.closes() {
-            depth = depth.checked_sub(1)?;
-            if depth == 0 {
-                return Some(at);
+/// Returns each token with its index and the number of brackets that are open after it.
+fn with_depth<'t, 's>(
+    tokens: &'s [Token<'t>],
+) -> impl Iterator<Item = (usize, &'s Token<'t>, usize)> {
+    tokens
+        .iter()
+        .enumerate()
+        .scan(0_usize, |depth, (at, token)| {
+            if token.opens() {
+                *depth += 1;
+            } else if token.closes() {
+                *depth = depth.saturating_sub(1);
             }
-        }
-    }
-    None
+            Some((at, token, *depth))
+        })
+}
+
+/// Returns the index of the token that closes the bracket at `open`. `None` if there is no bracket,
+/// or nothing closes it.
+pub fn closing(tokens: &[Token<'_>], open: usize) -> Option<usize> {
+    let rest = tokens.get(open..)?;
+    rest.first()?.opens().then_some(())?;
+    let (at, ..) = with_depth(rest).find(|(_, _, depth)| *depth == 0)?;
+    Some(open + at)
 }
 
 /// Splits at commas that are not within brackets.
 pub fn arguments<'t, 's>(tokens: &'s [Token<'t>]) -> Vec<&'s [Token<'t>]> {
     let mut parts = Vec::new();
-    let (mut begin, mut depth) = (0, 0_usize);
-    for (at, token) in tokens.iter().enumerate() {
-        if token.opens() {
-            depth += 1;
-        } else if token.closes() {
-            depth = depth.saturating_sub(1);
-        } else if depth == 0 && token.is(",") {
+    let mut begin = 0;
+    for (at, token, depth) in with_depth(tokens) {
+        if depth == 0 && token.is(",") {
             parts.push(&tokens[begin..at]);
             begin = at + 1;
         }
@@ -193,13 +199,8 @@ pub fn arguments<'t, 's>(tokens: &'s [Token<'t>]) -> Vec<&'s [Token<'t>]> {
 /// Splits at semicolons, and at line breaks that end a statement.
 pub fn statements<'t, 's>(tokens: &'s [Token<'t>]) -> Vec<&'s [Token<'t>]> {
     let mut statements = Vec::new();
-    let (mut begin, mut depth) = (0, 0_usize);
-    for (at, token) in tokens.iter().enumerate() {
-        if token.opens() {
-            depth += 1;
-        } else if token.closes() {
-            depth = depth.saturating_sub(1);
-        }
+    let mut begin = 0;
+    for (at, token, depth) in with_depth(tokens) {
         if depth > 0 {
             continue;
         }
