@@ -481,7 +481,10 @@ def test_content_of_the_team_is_in_the_report(loadline, start_lab):
     folder = campaign_folder(loadline)
     (folder / "notes").mkdir()
     (folder / "notes" / "2022-06-29.md").write_text("# Update\n\nNothing <b>changes</b>.\n")
-    assert loadline("report", ".loadline/campaigns/last").returncode == 0
+    os.mkfifo(folder / "notes" / "pipe.md")
+    again = loadline("report", ".loadline/campaigns/last")
+    assert again.returncode == 0
+    assert "notes/pipe.md: it is not a file; the report lacks this section" in again.stderr
     paper = (folder / "report.md").read_text()
     page = (folder / "report.html").read_text()
     order = ["**Certainty:**", "## Overview", "## Load", "## Tested and meant environment", "## Results", "### Stage half"]

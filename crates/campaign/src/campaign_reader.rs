@@ -1,11 +1,10 @@
 //! Reads the folder of a campaign and creates the campaign's report.
 
-use std::{fs, path::Path};
+use std::{fs, io, path::Path};
 
 use analysis::page::Page;
 use decisions::campaign::{self, Campaign, FinishedStage, Identity, StageOutcome};
 use plan::report_content::{ReportContent, Section, SectionPlace};
-use record::Run;
 use report::{campaign::RunSpan, derived};
 use session::SharedMessageSink;
 
@@ -24,8 +23,7 @@ pub struct FinishedCampaign {
 }
 
 pub fn page(folder: &Path, record: &str) -> Option<Page> {
-    let run = Run::open(&folder.join(record)).ok()?;
-    Some(audit::page(&run))
+    External::default().page(folder, record)
 }
 
 /// The page of a stage that has a record.
@@ -114,7 +112,7 @@ pub fn derive_with(
             notes: head.stages[number].notes.as_deref(),
         })
         .collect();
-    let mut campaign = campaign::judge(identity(head, &ledger.folder), &stages);
+    let mut campaign = campaign::judge(identity(head, &ledger.folder, sink), &stages);
     campaign.notes = external.notes(&campaign.identity.started_utc)?;
     let mut runs: Vec<(RunSpan, &Page)> = Vec::new();
     for (number, page) in pages.iter().enumerate() {
@@ -139,7 +137,7 @@ pub fn derive_with(
     Ok(FinishedCampaign { campaign, report })
 }
 
-fn identity(head: &CampaignHead, folder: &Path) -> Identity {
+fn identity(head: &CampaignHead, folder: &Path, sink: &SharedMessageSink) -> Identity {
     Identity {
         name: head.name.clone(),
         target: head.target.clone(),
@@ -151,23 +149,32 @@ fn identity(head: &CampaignHead, folder: &Path) -> Identity {
         assumptions: head.assumptions.clone(),
         recommendations: head.recommendations.clone(),
         scaling: head.scaling,
-        content: content(head, folder),
+        content: content(head, folder, sink),
     }
 }
 
-/// Returns what the plan adds to the report, and the sections that were written since.
-fn content(head: &CampaignHead, folder: &Path) -> ReportContent {
+/// Returns what the plan adds to the report, and the sections that were written since. Warns of
+/// sections that cannot be read.
+fn content(head: &CampaignHead, folder: &Path, sink: &SharedMessageSink) -> ReportContent {
     let mut content = head.content.clone();
     let files = fs::read_dir(folder.join(NOTES)).into_iter().flatten();
     let mut paths: Vec<_> = files.filter_map(|file| Some(file.ok()?.path())).collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
     paths.sort();
-    let texts = paths.iter().filter_map(|path| {
-        let text = fs::read_to_string(path).ok()?;
-        let name = path.file_stem()?.to_string_lossy().into_owned();
-        Some(section(name, &text))
-    });
-    content.sections.extend(texts);
+    for path in paths {
+        let text = match path.is_file() {
+            true => formats::files::read_to_string(&path),
+            false => Err(io::Error::other("it is not a file")),
+        };
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        match text {
+            Ok(text) => content.sections.push(section(name.into_owned(), &text)),
+            Err(reason) => sink.warning(&format_args!(
+                "{}: {reason}; the report lacks this section",
+                path.display()
+            )),
+        }
+    }
     content
 }
 

@@ -57,13 +57,9 @@ impl External {
             let Ok(run) = Run::open(&ledger.folder.join(record)) else {
                 continue;
             };
-            let mut series = run.server.series.iter();
-            let taken = series.find(|series| self.has_source(&series.source));
-            if let Some(series) = taken {
-                return Err(NotRendered::External(format!(
-                    "the name `{}` is already in use: choose another name",
-                    series.source
-                )));
+            for metrics in &self.files {
+                let checked = metrics.check_name(&run);
+                checked.map_err(NotRendered::External)?;
             }
             load.add(&run);
         }
@@ -72,10 +68,6 @@ impl External {
             aligned.map_err(NotRendered::External)?;
         }
         Ok(())
-    }
-
-    fn has_source(&self, source: &str) -> bool {
-        self.files.iter().any(|metrics| metrics.source() == source)
     }
 
     /// Returns the page of a run with the metrics that were measured during it.

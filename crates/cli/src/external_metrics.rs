@@ -1,18 +1,13 @@
 //! `loadline report --server NAME=FILE.csv`: adds external metrics to the report of a run or of a
 //! campaign, without changing the record.
 
-use audit::external_metrics::{ExternalMetrics, OfferedLoad, Offset};
+use audit::external_metrics::{self, ExternalMetrics, OfferedLoad, Offset};
+use campaign::External;
 use record::Run;
 
 use crate::args;
 
-/// Files of metrics, and how their clocks are aligned.
-pub struct ExternalFiles {
-    pub files: Vec<ExternalMetrics>,
-    pub offset: Offset,
-}
-
-pub fn read(args: &args::Report) -> Result<ExternalFiles, String> {
+pub fn read(args: &args::Report) -> Result<External, String> {
     let offset = offset(args.clock_offset.as_deref())?;
     if args.server.is_empty() && args.clock_offset.is_some() {
         return Err(
@@ -26,7 +21,7 @@ pub fn read(args: &args::Report) -> Result<ExternalFiles, String> {
             .ok_or_else(|| format!("--server: `{text}` is incomplete: use NAME=FILE.csv"))?;
         plan::server::check_name(name).map_err(|reason| format!("--server: {reason}"))?;
         if files.iter().any(|known| known.source() == name) {
-            return Err(is_taken(name));
+            return Err(format!("--server: {}", external_metrics::is_taken(name)));
         }
         let held =
             formats::files::read(file).map_err(|reason| format!("--server: {file}: {reason}"))?;
@@ -35,31 +30,24 @@ pub fn read(args: &args::Report) -> Result<ExternalFiles, String> {
         let metrics = ExternalMetrics::read(name, file, &held);
         files.push(metrics.map_err(|reason| format!("--server: {reason}"))?);
     }
-    Ok(ExternalFiles { files, offset })
+    Ok(External { files, offset })
 }
 
 pub fn add(run: &mut Run, args: &args::Report) -> Result<(), String> {
-    let ExternalFiles { files, offset } = read(args)?;
+    let External { files, offset } = read(args)?;
     let mut load = OfferedLoad::default();
     load.add(run);
     let first_utc = run.manifest.start.utc.clone();
     let mut notes = Vec::new();
     for mut metrics in files {
-        let mut series = run.server.series.iter();
-        if series.any(|series| series.source == metrics.source()) {
-            return Err(is_taken(metrics.source()));
-        }
         let because = |reason: String| format!("--server: {reason}");
+        metrics.check_name(run).map_err(because)?;
         metrics.set_offset(offset, &load).map_err(because)?;
         metrics.add_to(run);
         notes.push(metrics.note(&first_utc).map_err(because)?);
     }
     run.manifest.notes.extend(notes);
     Ok(())
-}
-
-fn is_taken(name: &str) -> String {
-    format!("--server: the name `{name}` is already in use: choose another name")
 }
 
 fn offset(text: Option<&str>) -> Result<Offset, String> {

@@ -8,11 +8,7 @@ use report::{console, markdown};
 
 use session::{derived_files, exit, exports::Exports};
 
-use crate::{
-    args,
-    external_metrics::{self, ExternalFiles},
-    front_ends, import, log, shell,
-};
+use crate::{args, external_metrics, front_ends, import, log, shell};
 
 const RUNS: &str = ".loadline/runs";
 
@@ -116,7 +112,7 @@ fn of_campaign(folder: &Path, args: &args::Report) -> u8 {
         return exit::BAD_INPUT;
     }
     let external = match external_metrics::read(args) {
-        Ok(ExternalFiles { files, offset }) => External { files, offset },
+        Ok(external) => external,
         Err(line) => {
             log::error(line);
             return exit::BAD_INPUT;

@@ -165,7 +165,10 @@ pub struct StageRow {
     pub error_share: Option<f64>,
     #[serde(skip)]
     pub is_unanswered: bool,
-    /// p50, p95 and p99 of the headline time.
+    /// The time of the percentiles: `response time`, or `service time` if a stage has no response
+    /// times.
+    pub time: Option<&'static str>,
+    /// p50, p95 and p99 of this time.
     pub percentiles: [Option<String>; 3],
     pub elapsed_ns: Option<u64>,
     pub from_ns: Option<u64>,
@@ -213,6 +216,26 @@ pub struct Campaign {
     /// Notes about the figures, for example where external metrics are from.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+}
+
+impl Campaign {
+    /// Returns what the times in tables are, in the plural.
+    #[must_use]
+    pub fn times(&self) -> String {
+        let of_time = |time| {
+            let rows = self.stages.iter().filter(|row| row.time == Some(time));
+            rows.map(|row| row.name.as_str()).collect::<Vec<_>>()
+        };
+        let (response, service) = (of_time("response time"), of_time("service time"));
+        match (response.as_slice(), service.as_slice()) {
+            (_, []) => "response times".to_owned(),
+            ([], _) => "service times".to_owned(),
+            (_, service) => format!(
+                "response times (service times in {})",
+                units::listed(service)
+            ),
+        }
+    }
 }
 
 #[must_use]
@@ -294,6 +317,7 @@ fn row(stage: &FinishedStage<'_>, identity: &Identity) -> StageRow {
         requests: None,
         error_share: None,
         is_unanswered: false,
+        time: None,
         percentiles: [None, None, None],
         elapsed_ns: None,
         from_ns: None,
@@ -328,6 +352,7 @@ fn row(stage: &FinishedStage<'_>, identity: &Identity) -> StageRow {
             let requests = &summary.requests;
             row.is_unanswered = requests.issued > 0 && requests.ok + requests.failed == 0;
             row.error_share = summary.all.error_share;
+            row.time = Some(summary.headline_name());
             row.percentiles = percentiles(summary);
             row.elapsed_ns = Some(summary.run.elapsed_ns);
             row.saturation = summary.saturation.clone();

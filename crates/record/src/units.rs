@@ -65,6 +65,16 @@ pub fn decimal(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
+/// Lists names as in `a, b and c`.
+#[must_use]
+pub fn listed(names: &[impl AsRef<str>]) -> String {
+    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+    match names.as_slice() {
+        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        names => names.concat(),
+    }
+}
+
 #[must_use]
 pub fn times(n: u64) -> String {
     match n {
@@ -292,5 +302,13 @@ mod tests {
             [200.0, 0.5, 5.0 / 3.0].map(decimal),
             ["200", "0.5", "1.667"]
         );
+    }
+
+    #[test]
+    fn names_are_listed_as_in_a_sentence() {
+        assert_eq!(listed(&[""; 0]), "");
+        assert_eq!(listed(&["a"]), "a");
+        assert_eq!(listed(&["a", "b"]), "a and b");
+        assert_eq!(listed(&["a", "b", "c"]), "a, b and c");
     }
 }

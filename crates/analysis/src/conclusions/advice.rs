@@ -46,7 +46,7 @@ pub fn advice(summary: &Summary) -> Vec<String> {
                 .to_owned(),
         ],
         None => vec![
-            "Add criteria, for example `p95 < 500ms` and `errors < 1%`: without them no run can fail."
+            "Add criteria, for example `p95 < 500ms` and `errors < 1%`: without them, a run fails only if all requests fail."
                 .to_owned(),
         ],
     }
@@ -113,7 +113,8 @@ fn invalid(summary: &Summary) -> Option<String> {
 }
 
 fn has_failed(summary: &Summary) -> bool {
-    summary.verdict.criteria == Some(Judgement::Fail) || summary.run.stopped.is_some()
+    let stopped = summary.run.stopped.as_ref();
+    summary.verdict.criteria == Some(Judgement::Fail) || stopped.is_some_and(|by| !by.passes)
 }
 
 fn failed(summary: &Summary) -> Vec<String> {

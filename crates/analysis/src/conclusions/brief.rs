@@ -1,7 +1,7 @@
 //! What a reader needs first: the question that the run answers, and how certain the answer is.
 
 use crate::{summary::Summary, verdict::Judgement};
-use record::{RunState, units};
+use record::{Model, RunState, units};
 
 /// Returns the question: the team's objective, or whether the criteria hold.
 #[must_use]
@@ -14,15 +14,8 @@ pub fn question(summary: &Summary, objective: Option<&str>) -> String {
         [one] => format!("Does `{}` hold under this load?", one.text),
         all => {
             let texts: Vec<String> = all.iter().map(|one| format!("`{}`", one.text)).collect();
-            format!("Do {} hold under this load?", listed(&texts))
+            format!("Do {} hold under this load?", units::listed(&texts))
         }
-    }
-}
-
-fn listed(texts: &[String]) -> String {
-    match texts {
-        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
-        texts => texts.concat(),
     }
 }
 
@@ -33,6 +26,9 @@ pub fn certainty(summary: &Summary) -> String {
     if let Some(tool) = &run.imported_from {
         return format!("Unknown: {tool} measured these figures, so Loadline cannot judge them.");
     }
+    if run.model == Model::Once {
+        return "Unknown: a single iteration is a trial, not a measurement.".to_owned();
+    }
     let Some(measurement) = &summary.measurement else {
         return "Unknown: the measurement was not judged, because too little was sent.".to_owned();
     };
@@ -40,26 +36,23 @@ pub fn certainty(summary: &Summary) -> String {
     let unsure = unsure.filter(|judged| judged.judgement == Judgement::Inconclusive);
     let undecided = match unsure.count() {
         0 => None,
-        1 => Some("one criterion".to_owned()),
+        1 => Some("One criterion".to_owned()),
         n => Some(format!("{n} criteria")),
     };
     let measured = units::count(summary.all.count);
-    let mut texts = vec![match measurement.verdict.as_str() {
+    let mut texts = vec![match (measurement.verdict.as_str(), &undecided) {
         // The sentence of the verdict has the reasons.
-        "INVALID" => "None: the load generator disturbed the measurement.".to_owned(),
-        "DEGRADED" => format!(
+        ("INVALID", _) => "None: the load generator disturbed the measurement.".to_owned(),
+        ("DEGRADED", _) => format!(
             "Reduced: the load generator may have affected the figures ({}).",
             measurement.reasons.join("; ")
         ),
-        _ => match undecided {
-            Some(criteria) => format!(
-                "Low: {measured} requests do not decide {criteria}, although the load generator kept up."
-            ),
-            None => {
-                format!("High: {measured} requests were measured, and the load generator kept up.")
-            }
-        },
+        (_, Some(_)) => format!("Low: {measured} requests were measured."),
+        (_, None) => {
+            format!("High: {measured} requests were measured, and the load generator kept up.")
+        }
     }];
+    texts.extend(undecided.map(|criteria| format!("{criteria} could not be decided.")));
     if is_cut_short(summary) {
         texts.push(format!(
             "The run ended early, so only the first {} count.",

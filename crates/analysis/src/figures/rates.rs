@@ -54,7 +54,8 @@ pub fn full_points(spans: &[TimeSpan], width_ns: u64) -> Vec<Range<usize>> {
     groups
 }
 
-/// Returns the rates of the newest intervals, each over at least half a second.
+/// Returns the rates of the newest intervals, each over at least half a second. Empty if they are
+/// shorter together.
 #[must_use]
 pub fn recent_rates(rows: &[IntervalRow], count: impl Fn(&Counters) -> u64) -> Vec<f64> {
     let spans: Vec<TimeSpan> = rows.iter().map(|row| row.span).collect();
@@ -63,7 +64,15 @@ pub fn recent_rates(rows: &[IntervalRow], count: impl Fn(&Counters) -> u64) -> V
         let length_ns = rows.iter().map(|row| row.span.length_ns()).sum();
         per_second(rows.iter().map(|row| count(&row.all)).sum(), length_ns)
     };
-    full_points(&spans, SECOND).into_iter().map(rate).collect()
+    let is_full = |group: &Range<usize>| {
+        let length_ns: u64 = spans[group.clone()]
+            .iter()
+            .map(|span| span.length_ns())
+            .sum();
+        length_ns >= SECOND / 2
+    };
+    let groups = full_points(&spans, SECOND).into_iter().filter(is_full);
+    groups.map(rate).collect()
 }
 
 #[must_use]

@@ -175,6 +175,12 @@ fn stopped(run: &Run) -> Option<Stopped> {
     Some(Stopped {
         at_ns: event.at_ns,
         text: event.text.clone(),
+        passes: run
+            .manifest
+            .end
+            .as_ref()
+            .and_then(|end| end.cause.as_deref())
+            == Some("rule pass"),
     })
 }
 

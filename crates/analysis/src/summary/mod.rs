@@ -242,6 +242,9 @@ pub struct Stopped {
     pub at_ns: u64,
     /// The rule, and the value measured in its window.
     pub text: String,
+    /// Whether the rule ended the run without failing it.
+    #[serde(default)]
+    pub passes: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

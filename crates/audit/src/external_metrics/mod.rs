@@ -35,6 +35,9 @@ pub struct ExternalMetrics {
     added: usize,
 }
 
+/// Longest time between the starts of runs, because a wrong clock would take all memory.
+const LONGEST_S: usize = 31 * 86_400;
+
 /// The load of runs over time, for finding a clock offset.
 #[derive(Debug, Default)]
 pub struct OfferedLoad {
@@ -43,14 +46,16 @@ pub struct OfferedLoad {
 }
 
 impl OfferedLoad {
-    /// Adds a run that began no earlier than the first one.
+    /// Adds a run that began no earlier than the first one, and at most a month later.
     pub fn add(&mut self, run: &Run) {
         let start = i128::from(run.manifest.start.wall_ns);
         if self.per_second.is_empty() {
             self.start_wall_ns = start;
         }
         let after = (start - self.start_wall_ns) / i128::from(SECOND);
-        let after = usize::try_from(after).unwrap_or(0);
+        let Some(after) = usize::try_from(after).ok().filter(|s| *s <= LONGEST_S) else {
+            return;
+        };
         for (second, count) in load(run).into_iter().enumerate() {
             let at = after + second;
             self.per_second
@@ -75,6 +80,15 @@ impl ExternalMetrics {
     #[must_use]
     pub fn source(&self) -> &str {
         &self.source
+    }
+
+    /// Fails if the run has metrics of the same name already.
+    pub fn check_name(&self, run: &Run) -> Result<(), String> {
+        let mut series = run.server.series.iter();
+        if series.any(|series| series.source == self.source) {
+            return Err(is_taken(&self.source));
+        }
+        Ok(())
     }
 
     pub fn set_offset(&mut self, offset: Offset, load: &OfferedLoad) -> Result<(), String> {
@@ -124,6 +138,12 @@ impl ExternalMetrics {
             self.source, self.offset_from
         ))
     }
+}
+
+/// Returns the message for a name that two sources of metrics have.
+#[must_use]
+pub fn is_taken(name: &str) -> String {
+    format!("the name `{name}` is already in use: choose another name")
 }
 
 fn within(sample: ExternalSample, zero_ns: i128, end_ns: u64) -> Option<MetricSample> {

@@ -33,8 +33,8 @@ const UNITS: [(&str, &str, f64); 20] = [
 
 /// Returns `None` if the text is not a number, or if its unit is unknown.
 pub(super) fn quantity(text: &str) -> Option<Quantity> {
-    if let Ok(value) = text.parse() {
-        return Some(Quantity { value, unit: "" });
+    if let Ok(value) = text.parse::<f64>() {
+        return value.is_finite().then_some(Quantity { value, unit: "" });
     }
     let is_number = |c: char| c.is_ascii_digit() || ['.', ',', '-', '+'].contains(&c);
     let end = text.find(|c| !is_number(c)).unwrap_or(text.len());
@@ -82,7 +82,16 @@ mod tests {
             );
             assert_eq!(found.unit, unit, "{text}");
         }
-        for text in ["", "many", "1,5", "12 parsecs", "1,2345", "host:a"] {
+        for text in [
+            "",
+            "many",
+            "1,5",
+            "12 parsecs",
+            "1,2345",
+            "host:a",
+            "inf",
+            "NaN",
+        ] {
             assert_eq!(quantity(text), None, "{text}");
         }
     }

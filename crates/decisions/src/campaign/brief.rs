@@ -1,5 +1,7 @@
 //! The question of a campaign, and how certain its answer is.
 
+use record::units;
+
 use super::{FinishedStage, Identity, StageOutcome, StageRow, StageVerdict};
 
 pub(super) fn question(identity: &Identity, rows: &[StageRow]) -> String {
@@ -14,7 +16,7 @@ pub(super) fn question(identity: &Identity, rows: &[StageRow]) -> String {
         }
     }
     let names: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
-    let stages = super::text::listed(&names).unwrap_or_default();
+    let stages = units::listed(&names);
     if texts.is_empty() {
         return format!("How does the service respond in these stages: {stages}?");
     }
@@ -25,46 +27,44 @@ pub(super) fn question(identity: &Identity, rows: &[StageRow]) -> String {
     )
 }
 
+/// Returns how certain the results are, for each group of stages with the same certainty.
 pub(super) fn certainty(stages: &[FinishedStage<'_>], rows: &[StageRow]) -> String {
-    let verdict_of = |stage: &FinishedStage<'_>| match &stage.outcome {
-        StageOutcome::Ran { page, .. } => {
-            let measurement = page.summary.measurement.as_ref();
-            Some(measurement.map(|measurement| measurement.verdict.clone()))
-        }
-        _ => None,
-    };
-    let verdicts: Vec<(&str, Option<String>)> = stages
-        .iter()
-        .filter_map(|stage| Some((stage.name, verdict_of(stage)?)))
+    let measured = stages.iter().zip(rows).filter_map(|(stage, row)| {
+        let StageOutcome::Ran { page, .. } = &stage.outcome else {
+            return None;
+        };
+        let measurement = page.summary.measurement.as_ref();
+        let verdict = measurement.map(|measurement| measurement.verdict.as_str());
+        Some((row, verdict))
+    });
+    let certainties: Vec<(&str, &str)> = measured
+        .map(|(row, verdict)| {
+            let certainty = match verdict {
+                Some("INVALID") => "None for STAGES: the load generator disturbed the measurement.",
+                Some("DEGRADED") => {
+                    "Reduced for STAGES: the load generator may have affected the figures."
+                }
+                None => "Unknown for STAGES: another tool measured them, or too little was sent.",
+                _ if row.verdict == StageVerdict::Inconclusive => {
+                    "Low for STAGES: not all criteria could be decided."
+                }
+                _ => "High for STAGES: the load generator kept up. Each stage ran once.",
+            };
+            (certainty, row.name.as_str())
+        })
         .collect();
-    let named = |wanted: Option<&str>| {
-        let names = verdicts.iter();
-        let names = names.filter(|(_, verdict)| verdict.as_deref() == wanted);
-        let names: Vec<&str> = names.map(|(name, _)| *name).collect();
-        super::text::listed(&names)
-    };
-    let mut texts = Vec::new();
-    texts.extend(
-        named(Some("INVALID")).map(|names| {
-            format!("None for {names}: the load generator disturbed the measurement.")
-        }),
-    );
-    texts.extend(named(Some("DEGRADED")).map(|names| {
-        format!("Reduced for {names}: the load generator may have affected the figures.")
-    }));
-    texts.extend(named(None).map(|names| {
-        format!("Unknown for {names}: another tool measured them, or too little was sent.")
-    }));
-    texts.extend(named(Some("VALID")).map(|names| {
-        format!("High for {names}: the load generator kept up. Each stage ran once.")
-    }));
-    let unsure = rows.iter();
-    let unsure = unsure.filter(|row| row.verdict == StageVerdict::Inconclusive);
-    let unsure: Vec<&str> = unsure.map(|row| row.name.as_str()).collect();
-    texts.extend(
-        super::text::listed(&unsure)
-            .map(|names| format!("Not all criteria of {names} could be decided.")),
-    );
+    let mut texts: Vec<String> = Vec::new();
+    for (at, (certainty, _)) in certainties.iter().enumerate() {
+        if certainties[..at]
+            .iter()
+            .any(|(known, _)| known == certainty)
+        {
+            continue;
+        }
+        let same = certainties.iter().filter(|(known, _)| known == certainty);
+        let names: Vec<&str> = same.map(|(_, name)| *name).collect();
+        texts.push(certainty.replace("STAGES", &units::listed(&names)));
+    }
     if texts.is_empty() {
         texts.push("None: no stage was measured.".to_owned());
     }

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use analysis::{
     figures::Figure,
-    summary::{Row, Stats, Summary},
+    summary::{Row, ServerRow, Stats, Summary},
 };
 use measure::TimeKind;
 
@@ -38,12 +38,9 @@ impl EndpointRow {
 /// A server metric of one instance in one stage.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ServerFigures {
-    pub name: String,
-    pub instance: Option<String>,
-    pub unit: String,
-    pub min: f64,
-    pub mean: f64,
-    pub max: f64,
+    #[serde(flatten)]
+    pub metric: ServerRow,
+    /// Figures that a criterion judges, by the names of these members.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub judged: Vec<&'static str>,
 }
@@ -52,7 +49,8 @@ impl ServerFigures {
     /// Whether the metric had one value throughout the stage.
     #[must_use]
     pub fn is_constant(&self) -> bool {
-        (self.max - self.min).abs() <= 1e-9 * self.max.abs().max(self.min.abs())
+        let ServerRow { min, max, .. } = &self.metric;
+        (max - min).abs() <= 1e-9 * max.abs().max(min.abs())
     }
 }
 
@@ -118,12 +116,7 @@ pub(super) fn server(summary: &Summary) -> Vec<ServerFigures> {
     let rows = summary.server.iter().enumerate().map(|(at, row)| {
         let judged = ["min", "mean", "max"].into_iter();
         ServerFigures {
-            name: row.name.clone(),
-            instance: row.instance.clone(),
-            unit: row.unit.clone(),
-            min: row.min,
-            mean: row.mean,
-            max: row.max,
+            metric: row.clone(),
             judged: judged.filter(|figure| is_judged(at, figure)).collect(),
         }
     });

@@ -71,7 +71,8 @@ pub(super) fn sentence(rows: &[StageRow], identity: &Identity) -> String {
         .filter(|row| row.verdict == StageVerdict::NotRun)
         .map(|row| row.name.as_str())
         .collect();
-    if let Some(names) = listed(&not_run) {
+    if !not_run.is_empty() {
+        let names = units::listed(&not_run);
         let verb = if not_run.len() == 1 { "was" } else { "were" };
         sentences.push(format!("{names} {verb} not run."));
     }
@@ -137,14 +138,6 @@ fn of_group(group: &[(usize, &StageRow)]) -> String {
         sentences.extend(known.map(|saturation| saturation.sentence.clone()));
     }
     sentences.join(" ")
-}
-
-pub(super) fn listed(names: &[&str]) -> Option<String> {
-    match names {
-        [] => None,
-        [one] => Some((*one).to_owned()),
-        [first @ .., last] => Some(format!("{} and {last}", first.join(", "))),
-    }
 }
 
 pub(super) fn recommendations(

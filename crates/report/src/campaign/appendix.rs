@@ -62,30 +62,30 @@ fn instances(campaign: &Campaign) -> SheetTable {
     let mut table = SheetTable::new(&heads);
     let mut names: Vec<&str> = Vec::new();
     let all = || campaign.stages.iter().flat_map(|row| &row.server);
-    for row in all().filter(|row| !row.is_constant() && !is_identifier(&row.name)) {
-        if !names.contains(&row.name.as_str()) {
-            names.push(&row.name);
+    for row in all().filter(|row| !row.is_constant() && !is_identifier(&row.metric.name)) {
+        if !names.contains(&row.metric.name.as_str()) {
+            names.push(&row.metric.name);
         }
     }
     for name in names {
         let title = server::title(&campaign.identity.content, name);
         for stage in &campaign.stages {
-            for row in stage.server.iter().filter(|row| row.name == name) {
+            for row in stage.server.iter().filter(|row| row.metric.name == name) {
                 let figure = |member: &str, value: f64| {
                     let mark = if row.judged.contains(&member) {
                         " *"
                     } else {
                         ""
                     };
-                    format!("{}{mark}", units::figure(value, &row.unit))
+                    format!("{}{mark}", units::figure(value, &row.metric.unit))
                 };
                 let cells = [
                     title.clone(),
                     stage.name.clone(),
-                    row.instance.clone().unwrap_or_default(),
-                    figure("min", row.min),
-                    figure("mean", row.mean),
-                    figure("max", row.max),
+                    row.metric.instance.clone().unwrap_or_default(),
+                    figure("min", row.metric.min),
+                    figure("mean", row.metric.mean),
+                    figure("max", row.metric.max),
                 ];
                 table.row(cells, None);
             }

@@ -96,10 +96,10 @@ fn before_and_after<'a>(campaign: &Campaign) -> Vec<Block<'a>> {
     let mut blocks = vec![Block::Heading("Before and after")];
     let tables = campaign.comparisons.iter().map(compared);
     blocks.extend(tables.map(Block::Table));
-    blocks.push(Block::Text(
-        "One run of each stage: a difference no larger than between two runs of the same service may be due to chance. Times are response times of all requests."
-            .into(),
-    ));
+    blocks.push(Block::Text(format!(
+        "One run of each stage: a difference no larger than between two runs of the same service may be due to chance. Times are {} of all requests.",
+        campaign.times()
+    )));
     blocks
 }
 

@@ -27,7 +27,8 @@ pub(super) fn blocks<'a>(campaign: &Campaign, charts: &'a Charts) -> Vec<Block<'
     }
     blocks.extend(criteria(rows).map(Block::Table));
     blocks.push(Block::Text(format!(
-        "Times are response times, from the intended start to the last byte read. Rates are means from the start of a stage to its last completion. {MARK} ? fewer than ten requests are above this percentile, so it may be due to chance. – : not run."
+        "Times are {}. Response times begin at the intended start, service times at the first byte written. Rates are means from the start of a stage to its last completion. {MARK} ? fewer than ten requests are above this percentile, so it may be due to chance. – : not run, or not measured.",
+        campaign.times()
     )));
     blocks.extend(charts.overview.iter().map(Block::Chart));
     for row in rows {

@@ -67,16 +67,16 @@ pub(super) fn shown(campaign: &Campaign) -> Vec<String> {
     let all = || campaign.stages.iter().flat_map(|row| &row.server);
     let chosen = &campaign.identity.content.metrics;
     if !chosen.is_empty() {
-        let measured = |metric: &&ShownMetric| all().any(|row| row.name == metric.name);
+        let measured = |metric: &&ShownMetric| all().any(|row| row.metric.name == metric.name);
         let chosen = chosen.iter().filter(measured);
         return chosen.map(|metric| metric.name.clone()).collect();
     }
     let mut names: Vec<String> = Vec::new();
     for row in all() {
         let is_shown = !row.is_constant() || !row.judged.is_empty();
-        let is_own = row.name.starts_with(OWN) || is_identifier(&row.name);
-        if is_shown && !is_own && !names.contains(&row.name) {
-            names.push(row.name.clone());
+        let is_own = row.metric.name.starts_with(OWN) || is_identifier(&row.metric.name);
+        if is_shown && !is_own && !names.contains(&row.metric.name) {
+            names.push(row.metric.name.clone());
         }
     }
     names.truncate(MOST);
@@ -89,7 +89,7 @@ fn missing(campaign: &Campaign) -> Vec<String> {
         return Vec::new();
     }
     let chosen = campaign.identity.content.metrics.iter();
-    let missing = chosen.filter(|metric| all().all(|row| row.name != metric.name));
+    let missing = chosen.filter(|metric| all().all(|row| row.metric.name != metric.name));
     missing.map(|metric| format!("`{}`", metric.name)).collect()
 }
 
@@ -104,8 +104,11 @@ fn overview(campaign: &Campaign, metrics: &[String]) -> SheetTable {
     let mut table = SheetTable::new(&heads);
     for name in metrics {
         let cells = ran.iter().map(|row| {
-            let instances: Vec<&ServerFigures> =
-                row.server.iter().filter(|one| one.name == *name).collect();
+            let instances: Vec<&ServerFigures> = row
+                .server
+                .iter()
+                .filter(|one| one.metric.name == *name)
+                .collect();
             summary(&instances)
         });
         let title = title(&campaign.identity.content, name);
@@ -119,14 +122,16 @@ fn summary(instances: &[&ServerFigures]) -> String {
     let Some(first) = instances.first() else {
         return "–".to_owned();
     };
-    let figure = |value: f64| units::figure(value, &first.unit);
-    let mean = instances.iter().map(|one| one.mean).sum::<f64>() / instances.len() as f64;
+    let figure = |value: f64| units::figure(value, &first.metric.unit);
+    let mean = instances.iter().map(|one| one.metric.mean).sum::<f64>() / instances.len() as f64;
     let values = instances.iter();
     let min = values
         .clone()
-        .map(|one| one.min)
+        .map(|one| one.metric.min)
         .fold(f64::INFINITY, f64::min);
-    let max = values.map(|one| one.max).fold(f64::NEG_INFINITY, f64::max);
+    let max = values
+        .map(|one| one.metric.max)
+        .fold(f64::NEG_INFINITY, f64::max);
     let is_judged = instances.iter().any(|one| !one.judged.is_empty());
     let mark = if is_judged { " *" } else { "" };
     if min < max {

@@ -50,7 +50,7 @@ pub fn campaign_in(campaign: &Campaign, columns: Columns) -> String {
         text += line.join("  ").trim_end();
         text.push('\n');
     }
-    text += "p50, p95, p99: response time of all requests\n\n";
+    text += &format!("p50, p95, p99: {} of all requests\n\n", campaign.times());
     let word = match campaign.verdict {
         Some(Judgement::Pass) => "PASS  ",
         Some(Judgement::Fail) => "FAIL  ",

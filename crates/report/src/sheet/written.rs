@@ -2,8 +2,9 @@
 
 use pulldown_cmark::{CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
 
-/// Renders a text as HTML, below a heading of a level. Markup in the text stays text, images become links, and links lead only
-/// to web pages, mail addresses and files, so that the page stays self-contained.
+/// Renders a text as HTML, below a heading of a level. Markup in the text stays text, images become
+/// links, and links lead only to web pages, mail addresses and files, so that the page stays
+/// self-contained.
 pub(super) fn html(text: &str, level: usize) -> String {
     let below = |own: HeadingLevel| lower(own, level);
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH;

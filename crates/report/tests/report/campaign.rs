@@ -339,6 +339,7 @@ fn front_end_with_a_single_exit_code_hides_nothing() {
     summary.run.stopped = Some(Stopped {
         at_ns: 1,
         text: "a rule".into(),
+        passes: false,
     });
     assert_eq!(campaign::judged(&summary, 1), StageVerdict::Fail);
     summary.run.stopped = None;

@@ -4,6 +4,7 @@ use analysis::{
         AfterLoad, Behaviour, Figure, PeakRecovery, Recovery, Row, Steady, Summary, Tone, Trend,
         TrendSpan,
     },
+    verdict::Judgement,
 };
 
 use super::worlds::{World, run};
@@ -345,4 +346,44 @@ fn overload_is_reported_once() {
     summary.trend = None;
     assert_eq!(message(&summary, "overload"), Some(found.sentence));
     assert_eq!(message(&summary, "healthy"), None);
+}
+
+#[test]
+fn certainty_follows_from_the_measurement_and_the_criteria() {
+    let mut summary = healthy();
+    let begins = |summary: &Summary, word: &str| {
+        let text = conclusions::certainty(summary);
+        assert!(text.starts_with(word), "{text}");
+    };
+    begins(&summary, "High: ");
+    summary.criteria = vec![crate::export::judged("p99 < 1s", Judgement::Inconclusive)];
+    begins(&summary, "Low: ");
+    assert!(conclusions::certainty(&summary).contains("One criterion could not be decided."));
+    let measurement = summary.measurement.as_mut().unwrap();
+    measurement.verdict = "DEGRADED".into();
+    begins(&summary, "Reduced: ");
+    assert!(conclusions::certainty(&summary).contains("One criterion could not be decided."));
+    summary.measurement.as_mut().unwrap().verdict = "INVALID".into();
+    begins(&summary, "None: ");
+    summary.run.model = record::Model::Once;
+    begins(&summary, "Unknown: a single iteration");
+}
+
+#[test]
+fn rule_that_passes_is_no_failure_to_advise_on() {
+    let mut summary = healthy();
+    summary.criteria = vec![crate::export::judged("p99 < 1s", Judgement::Pass)];
+    summary.verdict.criteria = Some(Judgement::Pass);
+    for (passes, word) in [(true, "Accept"), (false, "Then repeat")] {
+        summary.run.stopped = Some(analysis::summary::Stopped {
+            at_ns: 1,
+            text: "a rule".into(),
+            passes,
+        });
+        let advice = conclusions::advice(&summary);
+        assert!(
+            advice.iter().any(|text| text.starts_with(word)),
+            "{advice:?}"
+        );
+    }
 }

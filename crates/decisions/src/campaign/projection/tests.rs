@@ -59,6 +59,7 @@ fn row(name: &str, verdict: StageVerdict, per_second: f64) -> StageRow {
         requests: None,
         error_share: None,
         is_unanswered: false,
+        time: None,
         percentiles: [None, None, None],
         elapsed_ns: Some(60_400_000_000),
         from_ns: None,
