@@ -76,7 +76,11 @@ def test_clock_offset_is_found_from_a_correlated_column_or_refused(loadline, rec
         ("time,a\n1700000000,x\n", [], "--server: f.csv:2:12: `x` is not a number"),
         ("a,b\nc,d\n", [], "--server: f.csv: no line begins with a time"),
         ("time,a\n1700000000,1\n", [], "--server: f.csv: none of its times is within the run"),
-        ("time,a\n1700000000,1\n", ["--clock-offset", "soon"], "--clock-offset: `soon` is not a valid offset: use a duration such as 2s or -2s, or auto"),
+        (
+            "time,a\n1700000000,1\n",
+            ["--clock-offset", "soon"],
+            "--clock-offset: `soon` is not a valid offset: use a duration such as 2s or -2s, or auto",
+        ),
         (None, [], "--server: f.csv: "),
     ],
 )
