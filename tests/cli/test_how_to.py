@@ -73,7 +73,7 @@ def test_tutorial_on_reports_shows_what_it_says(loadline, start_lab) -> None:
     run = loadline("run", plan, "--target", lab.url, "--json", "summary.json", timeout=120)
     assert run.returncode == 1, run.stdout + run.stderr
     summary = json.loads((loadline.folder / "summary.json").read_text())
-    assert [judged["judgement"] for judged in summary["criteria"]] == ["pass", "fail", "pass"]
+    assert [judged["judgement"] for judged in summary["criteria"]] == ["PASS", "FAIL", "PASS"]
     morning, _, peak = summary["phases"]
     # The capacity is 160/s; a peak's rate counts to its last response.
     assert 55 < morning["per_second"] < 65
