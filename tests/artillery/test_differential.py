@@ -121,9 +121,61 @@ SCRIPTS = {
         f"plugins: {{ metrics-by-endpoint: {{ useOnlyRequestNames: true }} }}, {PHASES}",
         "- get: { url: '/json?a={{ $uuid }}' }\n- get: { url: /text, name: named }\n- get: { url: /redirect }",
     ),
+    "processor that signs": (
+        f"processor: ./helpers.js, {PHASES}",
+        "- post: { url: /json, json: { a: 1, who: '{{ who }}' }, beforeRequest: sign, afterResponse: read }\n"
+        "- get: { url: '/{{ got }}' }",
+    ),
+    "processor with promises": (
+        f"processor: ./helpers.js, {PHASES}",
+        "- function: prepare\n- loop: [ { get: { url: '/item/{{ item.name }}' } } ]\n  whileTrue: hasMore\n- function: finish",
+    ),
+    "processor that fails": (
+        f"processor: ./helpers.js, {PHASES}",
+        "- get: { url: /json, afterResponse: refuse }\n- get: { url: /never }",
+    ),
+    "processor that rejects": (f"processor: ./helpers.js, {PHASES}", "- function: reject\n- get: { url: /never }"),
+    "function that is missing": (f"processor: ./helpers.js, {PHASES}", "- function: nope\n- get: { url: /json }"),
+    "condition by a function": (
+        f"processor: ./helpers.js, {PHASES}",
+        "- get: { url: /json, ifTrue: never }\n- get: { url: /text, ifTrue: always }",
+    ),
     "no such scenario key": ("phases: 5", "- get: { url: / }"),
     "two keys": (PHASES, "- get: { url: / }\n  post: { url: / }"),
 }
+
+HELPERS = """
+const crypto = require('crypto');
+module.exports = {
+  sign(params, context, events, done) {
+    context.vars.who = 'me';
+    params.headers['x-sign'] = crypto.createHmac('sha256', 'key').update('x').digest('hex');
+    params.json.extra = [1, '{{ who }}'];
+    events.emit('counter', 'signed', 1);
+    return done();
+  },
+  read(params, response, context, events, done) {
+    const body = JSON.parse(response.body);
+    context.vars.got = `${body.id}-${response.statusCode}-${response.headers['content-type'].length}`;
+    events.emit('histogram', 'size', response.body.length);
+    return done();
+  },
+  async prepare(context, events) {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    context.vars.items = [{ name: 'a' }, { name: 'b' }];
+    context.vars.item = context.vars.items.shift();
+  },
+  hasMore(context, next) {
+    context.vars.item = context.vars.items.shift();
+    return next(context.vars.item !== undefined);
+  },
+  async finish(context, events) { events.emit('rate', 'finished'); },
+  refuse(params, response, context, events, done) { return done(new Error('refused it')); },
+  async reject(context, events) { throw Object.assign(new Error('long text'), { code: 'ESHORT' }); },
+  never: (vars) => vars.none === 1,
+  always: () => true,
+};
+"""
 
 
 def result_of(tool: str, loadline: Loadline, artillery: Path, name: str) -> dict:
@@ -133,6 +185,7 @@ def result_of(tool: str, loadline: Loadline, artillery: Path, name: str) -> dict
     with Recorder() as server:
         text = f"config: {{ target: '{server.url}', {config} }}\nscenarios:\n  - name: s\n    flow:\n{flow}"
         script = loadline.write(f"{tool}.yml", text)
+        loadline.write("helpers.js", HELPERS)
         args = ["run", script, "-o", f"{tool}.json"]
         if tool == "ours":
             run = loadline("artillery", *args)

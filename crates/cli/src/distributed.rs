@@ -80,6 +80,12 @@ pub fn config(
             "embedded targets (lab:) and mocks listen on this machine only: start them where the cluster nodes can reach them, and pass the address with --target",
         ));
     }
+    if let Some(script) = plan.script.as_ref().filter(|_| on_ray) {
+        return Err(CommandError::bad_input(format!(
+            "the modules of {} are not sent to other machines yet: use --on local",
+            script.path.display()
+        )));
+    }
     let mut environment = Vec::new();
     let own = match lab {
         Some(Embedded::Own(lab)) => lab.listeners(),

@@ -67,6 +67,7 @@ impl Observer for Progress {
         match line {
             OutputLine::Log { text, .. } => log::out(&format!("{text}\n")),
             OutputLine::Trace(text) | OutputLine::Text(text) => log::out(text),
+            OutputLine::ErrorText(text) => log::say(text),
             OutputLine::Step(walked) => log::summary(&steps::text(walked)),
             OutputLine::Error(_) | OutputLine::Secret(_) | OutputLine::Remark(_) => {}
         }

@@ -273,6 +273,7 @@ impl ConductedRun<'_, '_> {
                         secrets: Vec::new(),
                     },
                     Sort::Text => OutputLine::Text(text),
+                    Sort::ErrorText => OutputLine::ErrorText(text),
                     Sort::Trace => OutputLine::Trace(text),
                     Sort::Remark => OutputLine::Remark(text),
                 }))

@@ -384,6 +384,7 @@ impl Observer for Relay {
         let (sort, text) = match line {
             OutputLine::Log { text, .. } => (Sort::Log, text),
             OutputLine::Text(text) => (Sort::Text, text),
+            OutputLine::ErrorText(text) => (Sort::ErrorText, text),
             OutputLine::Trace(text) => (Sort::Trace, text),
             OutputLine::Remark(text) => (Sort::Remark, text),
             OutputLine::Error(_) | OutputLine::Secret(_) | OutputLine::Step(_) => return,

@@ -113,6 +113,7 @@ pub enum ToConductor {
 pub enum Sort {
     Log,
     Text,
+    ErrorText,
     Trace,
     Remark,
 }

@@ -18,4 +18,4 @@ pub use collect::Sink;
 pub use compiled::SPARE_DESCRIPTORS;
 pub use program::{HookInterest, Interest};
 pub use run::{EngineOptions, Prepared, RunError};
-pub use user::hook;
+pub use user::{hook, script};

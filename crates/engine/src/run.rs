@@ -230,10 +230,12 @@ impl Prepared {
         self.takeovers = None;
         if let Some(program) = &self.work.program {
             let (test, reported) = (Copied::new(program), result.clone());
+            let hooks = self.options.hooks.clone();
             self.driver = Arc::new(move |context| {
                 Box::new(SetupDriver {
                     program: test.copy(),
                     settings: context.client,
+                    hooks: hooks.clone(),
                     result: reported.clone(),
                 })
             });

@@ -151,6 +151,7 @@ fn plan(load: Load, pool: PoolPolicy) -> Plan {
         name: None,
         weight: 1,
         volume: None,
+        on_error: Vec::new(),
         steps: vec![Step::Request(Box::new(request))],
     };
     let target = "http://127.0.0.1:1".to_owned();
@@ -300,6 +301,7 @@ fn simulate_around(
         client,
         program,
         hook: None,
+        script: None,
     };
     server.worker.set(Rc::downgrade(&worker)).expect("set once");
     let runtime = tokio::runtime::Builder::new_current_thread()

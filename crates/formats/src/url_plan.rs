@@ -85,6 +85,7 @@ pub fn url_plan(text: &str, options: &UrlOptions) -> Result<Plan, LoadErrors> {
         name: Some(plan::work::DEFAULT.to_owned()),
         weight: 1,
         volume: None,
+        on_error: Vec::new(),
         steps: vec![Step::Request(Box::new(request))],
     };
     let mut plan = Plan::new(

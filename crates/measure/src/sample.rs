@@ -34,6 +34,15 @@ impl Intended {
         }
     }
 
+    /// Moves the intended start by time that the test itself spent, for example in a script.
+    #[must_use]
+    pub fn delayed(self, ns: u64) -> Intended {
+        Intended {
+            ns: self.ns.saturating_add(ns),
+            ..self
+        }
+    }
+
     /// Returns nanoseconds from the start of the run.
     #[must_use]
     pub fn ns(self) -> u64 {

@@ -24,6 +24,7 @@ pub mod report_content;
 pub mod route;
 pub mod scenario;
 pub mod schedule;
+mod script;
 pub mod secret;
 pub mod server;
 mod share;
@@ -49,6 +50,7 @@ pub use raw::Raw;
 pub use route::Route;
 pub use scenario::{Request, Scenario, Step};
 pub use schedule::Schedule;
+pub use script::ScriptFile;
 pub use secret::is_secret_name;
 pub use share::Share;
 pub use template::Template;
@@ -85,6 +87,9 @@ pub struct Plan {
     /// Clients that run during the load at their own pace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub background: Option<BackgroundMqtt>,
+    /// Script whose functions the scenarios call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub script: Option<ScriptFile>,
     /// Steps that run once before the load, without being measured.
     pub setup: Option<Scenario>,
     /// Steps that run once after everything else, without being measured.
@@ -189,6 +194,7 @@ impl Plan {
             work: work.into(),
             background: None,
             about: None,
+            script: None,
             setup: None,
             teardown: None,
             setup_vars: serde_json::Map::new(),

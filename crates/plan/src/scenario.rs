@@ -18,6 +18,9 @@ pub struct Scenario {
     pub volume: Option<Volume>,
     /// The steps in order.
     pub steps: Vec<Step>,
+    /// Functions to call when a request has no usable response.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub on_error: Vec<Call>,
 }
 
 impl Scenario {
@@ -82,6 +85,17 @@ pub enum Step {
     Block(Block),
     /// One of several branches, drawn by weight.
     Choose(Vec<Branch>),
+    /// Calls a function of the plan's script.
+    Call(Call),
+}
+
+/// Names a function of the plan's script.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Call {
+    /// Name of the function, which the script exports.
+    pub function: String,
+    /// Position in the file.
+    pub at: Option<At>,
 }
 
 impl Step {
@@ -92,7 +106,9 @@ impl Step {
             Step::Parallel(inner) => (&inner.steps, &[]),
             Step::Block(inner) => (&inner.steps, &[]),
             Step::Choose(branches) => (&[], branches),
-            Step::Request(_) | Step::Think(_) | Step::Log(_) | Step::Exit(_) => (&[], &[]),
+            Step::Request(_) | Step::Think(_) | Step::Log(_) | Step::Exit(_) | Step::Call(_) => {
+                (&[], &[])
+            }
         };
         let of_branches = branches.iter().flat_map(|branch| &branch.steps);
         steps.iter().chain(of_branches)
@@ -105,7 +121,9 @@ impl Step {
             Step::Parallel(inner) => (&mut inner.steps, &mut []),
             Step::Block(inner) => (&mut inner.steps, &mut []),
             Step::Choose(branches) => (&mut [], branches),
-            Step::Request(_) | Step::Think(_) | Step::Log(_) | Step::Exit(_) => (&mut [], &mut []),
+            Step::Request(_) | Step::Think(_) | Step::Log(_) | Step::Exit(_) | Step::Call(_) => {
+                (&mut [], &mut [])
+            }
         };
         let of_branches = branches.iter_mut().flat_map(|branch| &mut branch.steps);
         steps.iter_mut().chain(of_branches)
@@ -169,6 +187,15 @@ pub struct Request {
     pub basic_auth: Option<(Template, Template)>,
     /// Condition of the step, which is skipped if this is false.
     pub condition: Option<Expression>,
+    /// Function that decides whether the step runs, instead of a condition.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run_if: Option<Call>,
+    /// Functions to call before the request is built. They may change it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub before: Vec<Call>,
+    /// Functions to call with the response.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<Call>,
     /// Percentage of iterations that run the step. `None` means all.
     pub probability: Option<f64>,
     /// Whether the client follows redirects.
@@ -211,6 +238,9 @@ impl Request {
             cookies: Vec::new(),
             basic_auth: None,
             condition: None,
+            run_if: None,
+            before: Vec::new(),
+            after: Vec::new(),
             probability: None,
             follow_redirects: true,
             max_redirects: None,
@@ -406,6 +436,10 @@ pub struct Loop {
     pub steps: Vec<Step>,
     /// Number of rounds.
     pub count: LoopCount,
+    /// Function that decides after each round whether another one follows. It replaces `count` and
+    /// `over`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub while_true: Option<Call>,
     /// List to iterate over, if the loop has one.
     pub over: Option<Over>,
     /// Variable that receives the index.
@@ -572,6 +606,7 @@ mod tests {
             name: None,
             weight: 1,
             volume: None,
+            on_error: Vec::new(),
             steps: vec![
                 request("/1"),
                 group(vec![choice, request("/5")]),

@@ -250,6 +250,32 @@ impl Template {
         Ok(())
     }
 
+    /// Returns the value as it could be written in a file, with placeholders in braces.
+    #[must_use]
+    pub fn source(&self) -> Value {
+        let braces = |path: &Path| format!("{{{{ {} }}}}", path.text());
+        match self {
+            Template::Literal(value) => value.clone(),
+            Template::Variable(path) => Value::String(braces(path)),
+            Template::Call(function) => Value::String(function.source()),
+            Template::Text(pieces) => {
+                let text = |piece: &Piece| match piece {
+                    Piece::Text(text) => text.clone(),
+                    Piece::Variable(path) => braces(path),
+                    Piece::Call(function) => function.source(),
+                };
+                Value::String(pieces.iter().map(text).collect())
+            }
+            Template::List(items) => items.iter().map(Template::source).collect(),
+            Template::Map(entries) => {
+                let entry = |(key, item): &(Template, Template)| {
+                    (value::text(Some(&key.source())), item.source())
+                };
+                Value::Object(entries.iter().map(entry).collect())
+            }
+        }
+    }
+
     /// Returns the value as text, or `undefined` if the value is undefined.
     #[must_use]
     pub fn to_text(&self, scope: &dyn Scope, rng: &mut Rng) -> String {

@@ -1,5 +1,7 @@
-//! User scripts: wrk's Lua scripts as request sources of the batch driver.
+//! Scripts of tests: wrk's Lua as request sources of the batch driver, and JavaScript whose
+//! functions virtual users call.
 
 #![deny(unsafe_code)]
 
+pub mod js;
 pub mod lua;

@@ -227,9 +227,10 @@ impl Sink for Recording<'_> {
                 let reported = &self.writer.run().events;
                 if reported.iter().all(|event| event.text != text) {
                     let at_ns = self.writer.run().totals.rows.end_ns;
-                    let event = Event::new(at_ns, EventKind::Warning, text);
+                    let event = Event::new(at_ns, EventKind::Warning, text.clone());
                     let warning = self.writer.event(&event);
                     self.report(warning);
+                    self.observer.line(&OutputLine::Remark(text));
                 }
             }
             Some(line) => {
@@ -263,6 +264,6 @@ pub(crate) fn without_secrets(
         }
         OutputLine::Step(walked) => OutputLine::Step(walked.with_texts(|text| redactor.text(text))),
         OutputLine::Remark(text) => OutputLine::Remark(redactor.text(&text)),
-        text @ OutputLine::Text(_) => text,
+        text @ (OutputLine::Text(_) | OutputLine::ErrorText(_)) => text,
     })
 }

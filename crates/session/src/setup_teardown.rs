@@ -151,6 +151,8 @@ impl Sink for RedactedLines<'_, '_> {
     fn line(&mut self, line: Raw<OutputLine>) {
         match without_secrets(&mut self.redactor, line) {
             Some(OutputLine::Log { text, .. }) => self.sink.out(&format!("{text}\n")),
+            Some(OutputLine::Text(text)) => self.sink.out(&text),
+            Some(OutputLine::ErrorText(text)) => self.sink.say(&text),
             Some(OutputLine::Remark(text)) => self.sink.warning(&text),
             Some(step @ OutputLine::Step(_)) => {
                 if let Some(observer) = &mut self.observer {

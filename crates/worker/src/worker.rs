@@ -60,6 +60,8 @@ pub enum OutputLine {
     Log { text: String, secrets: Vec<String> },
     /// Output of a hook, printed unchanged.
     Text(String),
+    /// A line that a script prints to standard error, unchanged.
+    ErrorText(String),
     /// Why a virtual user ended early. Sent only on request.
     Error(KeptReason),
     /// Several lines of a trace.

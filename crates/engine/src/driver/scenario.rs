@@ -26,7 +26,11 @@ use super::{
 };
 use crate::{
     program::Program,
-    user::{self, Env, IterationStart, UserState, hook::Hooks},
+    user::{
+        self, Env, IterationStart, UserState,
+        hook::Hooks,
+        script::ScriptHost,
+    },
 };
 use worker::{
     Worker,
@@ -48,14 +52,39 @@ pub struct ScenarioDriver {
 
 impl Driver for ScenarioDriver {
     fn run(self: Box<Self>, worker: Rc<Worker>) -> Pin<Box<dyn Future<Output = ()>>> {
-        let client = Client::new(&worker, self.settings);
-        let env = Env {
-            worker,
-            client,
-            program: self.program,
-            hook: self.hooks.map(|hooks| RefCell::new(hooks.hook())),
-        };
-        Box::pin(run(Rc::new(env)))
+        Box::pin(async move {
+            let client = Client::new(&worker, self.settings);
+            let hooks = self.hooks.as_deref();
+            let Some(script) = load_script(hooks, &worker) else {
+                return;
+            };
+            let env = Env {
+                worker,
+                client,
+                program: self.program,
+                hook: hooks.and_then(Hooks::hook).map(RefCell::new),
+                script,
+            };
+            run(Rc::new(env)).await;
+        })
+    }
+}
+
+/// Loads the worker's instance of the script, if there is one. `None` if loading failed, which stops
+/// the run.
+pub(super) fn load_script(
+    hooks: Option<&dyn Hooks>,
+    worker: &Rc<Worker>,
+) -> Option<Option<Rc<dyn ScriptHost>>> {
+    let Some(scripts) = hooks.and_then(Hooks::scripts) else {
+        return Some(None);
+    };
+    match scripts.load(worker) {
+        Ok(host) => Some(Some(host)),
+        Err(reason) => {
+            worker.common.stop.fail(&reason);
+            None
+        }
     }
 }
 

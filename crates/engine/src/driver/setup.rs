@@ -9,10 +9,10 @@ use std::{
 
 use serde_json::{Map, Value};
 
-use super::Driver;
+use super::{Driver, scenario::load_script};
 use crate::{
     program::Program,
-    user::{self, Env, UserState},
+    user::{self, Env, UserState, hook::Hooks},
 };
 use worker::{
     Worker,
@@ -38,6 +38,7 @@ impl SetupResult {
 pub(crate) struct SetupDriver {
     pub program: Program,
     pub settings: HttpClientConfig,
+    pub hooks: Option<Arc<dyn Hooks>>,
     pub result: SetupResult,
 }
 
@@ -46,12 +47,14 @@ impl Driver for SetupDriver {
         Box::pin(async move {
             let state = UserState::default();
             let place = worker.enter(&state.limit);
+            let script = load_script(self.hooks.as_deref(), &worker).flatten();
             let env = Env {
                 client: Client::new(&worker, self.settings),
                 worker: Rc::clone(&worker),
                 program: self.program,
-                // Hooks receive only the load, not setup or teardown.
+                // The front end's hooks receive only the load, not setup or teardown.
                 hook: None,
+                script,
             };
             let outcome = {
                 let mut flow = std::pin::pin!(user::once(&env, &state));

@@ -50,7 +50,7 @@ fn drawn() -> Rng {
 /// result of `build`, and returns the bytes.
 fn same(step: &RequestStep, scope: &Map<String, Value>) -> Option<Vec<u8>> {
     let mut built_from = drawn();
-    let built = step.build(BASE, scope, &mut built_from, None);
+    let built = step.build(BASE, scope, &mut built_from, None, None);
     let next = built_from.next_u64();
     for _ in 0..3 {
         let mut made_from = drawn();

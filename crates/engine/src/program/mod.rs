@@ -4,8 +4,10 @@
 //! the path of a request.
 
 mod captures;
+mod change;
 mod head_template;
 mod interest;
+mod known;
 mod multipart;
 mod request;
 mod sizes;
@@ -17,7 +19,7 @@ use measure::{LabelId, Labels, label::LabelGroup};
 use plan::{
     Draw, FailureRules, Load, Plan, Schedule, Variable,
     scenario::{
-        Block, BlockKind, Branch, Jitter, Loop, LoopCount, LoopRange, Over, Parallel, Step,
+        Block, BlockKind, Branch, Call, Jitter, Loop, LoopCount, LoopRange, Over, Parallel, Step,
         ThinkTime,
     },
     template::Template,
@@ -26,6 +28,7 @@ use query::filtrex::Expression;
 use serde_json::{Map, Value};
 
 pub use captures::{CaptureFrom, Capturing, Checking, Compiled, PathSource};
+pub use change::RequestChange;
 pub use interest::{HookInterest, Interest};
 pub use request::RequestStep;
 pub use sizes::sizes;
@@ -82,12 +85,16 @@ pub struct Program {
 /// A compiled scenario.
 #[derive(Debug, Clone)]
 pub struct CompiledScenario {
+    /// Name, or index in the plan.
+    pub name: String,
     /// Flat list of operations.
     pub ops: Vec<Op>,
     /// Label of the scenario's iterations.
     pub label: LabelId,
     /// Whether the scenario has think times.
     pub pauses: bool,
+    /// Functions to call when a request has no usable response.
+    pub on_error: Vec<Call>,
 }
 
 /// An operation of a scenario.
@@ -99,6 +106,8 @@ pub enum Op {
     Think(ThinkTime, Option<Jitter>),
     /// Prints a line.
     Log(Template),
+    /// Calls a function of the script.
+    Call(Call),
     /// Ends the iteration for this share of users.
     Exit(f64),
     /// Starts a loop.
@@ -164,6 +173,8 @@ pub struct Fork {
 pub struct Enter {
     /// Number of rounds.
     pub count: LoopCount,
+    /// Function that decides whether another round follows.
+    pub while_true: Option<Call>,
     /// The list to iterate over. `None` if the loop only counts.
     pub over: Option<Over>,
     /// Name of the variable for the index.
@@ -278,6 +289,7 @@ fn fixed_requests(ops: &[Op]) -> u64 {
             // Count all branches, because any of them may be chosen.
             Op::Think(..)
             | Op::Log(_)
+            | Op::Call(_)
             | Op::Exit(_)
             | Op::Fork(_)
             | Op::If(_)
@@ -352,14 +364,16 @@ impl Compiler<'_> {
     fn scenarios(&mut self) -> Vec<CompiledScenario> {
         let plan = self.plan;
         let mut scenarios = Vec::new();
-        for scenario in plan.scenarios() {
+        for (index, scenario) in plan.scenarios().iter().enumerate() {
             let mut ops = Vec::new();
             self.steps(&scenario.steps, &mut ops);
             let pauses = ops.iter().any(|op| matches!(op, Op::Think(..)));
             scenarios.push(CompiledScenario {
+                name: scenario.render(index),
                 ops,
                 label: 0,
                 pauses,
+                on_error: scenario.on_error.clone(),
             });
         }
         // Number requests first, because their numbers are visible in the record.
@@ -404,6 +418,7 @@ impl Compiler<'_> {
                 }
                 Step::Think(think) => ops.push(Op::Think(think.time.clone(), think.jitter)),
                 Step::Log(template) => ops.push(Op::Log(template.clone())),
+                Step::Call(call) => ops.push(Op::Call(call.clone())),
                 Step::Exit(share) => ops.push(Op::Exit(*share)),
                 Step::Loop(inner) => self.repeat(inner, ops),
                 Step::Parallel(inner) => self.fork(inner, ops),
@@ -485,6 +500,7 @@ impl Compiler<'_> {
         let enter = ops.len();
         ops.push(Op::Enter(Box::new(Enter {
             count: inner.count.clone(),
+            while_true: inner.while_true.clone(),
             over: inner.over.clone(),
             index_as: inner.index_as.clone(),
             element_as: inner.element_as.clone(),

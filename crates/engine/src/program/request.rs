@@ -6,8 +6,8 @@ use measure::LabelId;
 use plan::{
     Plan, Problem,
     rng::{Purpose, Rng},
-    scenario::{CaptureSource, PairValues, Request, RequestBody, ResponseCheck},
-    template::{Piece, Template},
+    scenario::{PairValues, Request, RequestBody},
+    template::Template,
 };
 use query::Scope;
 use serde_json::{Map, Value};
@@ -15,7 +15,9 @@ use serde_json::{Map, Value};
 use super::{
     Interest,
     captures::{Capturing, Checking, capturing, checking, picked},
+    change::{RequestChange, RequestParts},
     head_template::HeadTemplate,
+    known::{goes_to_target, is_fixed, is_fixed_body, want},
     multipart,
     values::{is_falsy, plain_origin},
 };
@@ -109,6 +111,7 @@ impl RequestStep {
                     &Map::new(),
                     &mut Rng::keyed(0, Purpose::User, 0, 0),
                     None,
+                    None,
                 )
                 .ok();
         }
@@ -123,7 +126,8 @@ impl RequestStep {
         Ok(step)
     }
 
-    /// Builds the request of one virtual user, from the encoded template if possible.
+    /// Builds the request of one virtual user, from the encoded template if possible. A script may
+    /// have changed it.
     ///
     /// # Errors
     ///
@@ -133,14 +137,18 @@ impl RequestStep {
         base: &str,
         scope: &dyn Scope,
         rng: &mut Rng,
+        change: Option<&RequestChange>,
     ) -> Result<Cow<'_, Built>, BuildError> {
+        if change.is_some() {
+            return self.build(base, scope, rng, change, None).map(Cow::Owned);
+        }
         if let Some(fixed) = &self.fixed {
             return Ok(Cow::Borrowed(fixed));
         }
         let head_template = self.head_template.as_ref();
         match head_template.and_then(|head_template| head_template.fill(scope, rng)) {
             Some(filled) => Ok(Cow::Owned(filled)),
-            None => self.build(base, scope, rng, None).map(Cow::Owned),
+            None => self.build(base, scope, rng, None, None).map(Cow::Owned),
         }
     }
 
@@ -161,31 +169,33 @@ impl RequestStep {
         base: &str,
         scope: &dyn Scope,
         rng: &mut Rng,
+        change: Option<&RequestChange>,
         redirect: Option<Override<'_>>,
     ) -> Result<Built, BuildError> {
-        let spec = &self.spec;
+        let parts = RequestParts::new(&self.spec, change);
         // Expand these for redirects too, so that headers and body draw the same numbers.
-        let target = self.target(base, scope, rng);
+        let target = request_target(parts, base, scope, rng);
         let target = match redirect {
             Some(redirect) => parse_url(redirect.url)?,
             None => target?,
         };
-        let method = redirect.map_or(spec.method.as_str(), |r| r.method);
+        let method = redirect.map_or(parts.method, |r| r.method);
         let credentials = redirect.is_none_or(|r| r.credentials);
-        let mut headers = Vec::with_capacity(spec.headers.len() + 1);
-        for (name, value) in &spec.headers {
+        let mut headers = Vec::with_capacity(parts.headers.len() + 1);
+        for (name, value) in parts.headers {
             // A `host` header and credentials are only for the first host.
             let hidden = !credentials
                 && ["authorization", "cookie", "host"]
                     .iter()
                     .any(|h| name.eq_ignore_ascii_case(h));
+            // The body's actual length is sent, whatever a script says.
+            let hidden = hidden || parts.is_changed && frames(name);
             if let Some(text) = header_text(value, scope, rng).filter(|_| !hidden) {
                 headers.push((name.as_str(), text));
             }
         }
-        let auth = spec
+        let auth = parts
             .basic_auth
-            .as_ref()
             .map(|(user, password)| (user.to_text(scope, rng), password.to_text(scope, rng)));
         if let Some((user, password)) = auth
             .as_ref()
@@ -195,14 +205,14 @@ impl RequestStep {
             headers.push(("Authorization", encode::basic(user, password)));
         }
         let body = if redirect.is_none_or(|r| r.body) {
-            body_bytes(spec, scope, rng, &mut headers)?
+            body_bytes(parts, scope, rng, &mut headers)?
         } else {
             None
         };
         if body.is_none() {
             // Without a body, remove its headers too, or a server would wait for it.
             headers.retain(|(name, _)| {
-                matches!(spec.body, RequestBody::None)
+                matches!(parts.body, RequestBody::None)
                     || !["content-type", "content-length", "transfer-encoding"]
                         .iter()
                         .any(|h| name.eq_ignore_ascii_case(h))
@@ -210,25 +220,36 @@ impl RequestStep {
         }
         encode_request(target, method, &headers, body.as_deref(), self.charset)
     }
+}
 
-    fn target(&self, base: &str, scope: &dyn Scope, rng: &mut Rng) -> Result<Target, BuildError> {
-        let mut text = String::with_capacity(base.len() + 64);
-        if self.spec.url.write_text(scope, rng, &mut text).is_err() {
-            text.push_str("undefined");
-        }
-        if text.starts_with('/') {
-            text.insert_str(0, base);
-        }
-        if let Some(query) = &self.spec.query {
-            let pairs = Pairs {
-                pairs: query,
-                values: self.spec.pair_values,
-                is_query: true,
-            };
-            text = with_query(&text, &pairs, scope, rng);
-        }
-        parse_url(&text)
+fn request_target(
+    parts: RequestParts<'_>,
+    base: &str,
+    scope: &dyn Scope,
+    rng: &mut Rng,
+) -> Result<Target, BuildError> {
+    let mut text = String::with_capacity(base.len() + 64);
+    if parts.url.write_text(scope, rng, &mut text).is_err() {
+        text.push_str("undefined");
     }
+    if text.starts_with('/') {
+        text.insert_str(0, base);
+    }
+    if let Some(pairs) = parts.query {
+        let pairs = Pairs {
+            pairs,
+            values: parts.pair_values,
+            is_query: true,
+        };
+        text = with_query(&text, &pairs, scope, rng);
+    }
+    parse_url(&text)
+}
+
+fn frames(header: &str) -> bool {
+    ["content-length", "transfer-encoding"]
+        .iter()
+        .any(|name| header.eq_ignore_ascii_case(name))
 }
 
 /// Checks the framing headers, because a wrong `content-length` would corrupt the next request.
@@ -252,7 +273,8 @@ fn framing(spec: &Request) -> Result<(), String> {
         };
         let sent = if is_fixed_body(&spec.body) {
             let mut rng = Rng::keyed(0, Purpose::User, 0, 0);
-            let body = body_bytes(spec, &Map::new(), &mut rng, &mut Vec::new());
+            let parts = RequestParts::new(spec, None);
+            let body = body_bytes(parts, &Map::new(), &mut rng, &mut Vec::new());
             body.ok().flatten().map_or(0, |body| body.len())
         } else {
             return Err(format!(
@@ -392,13 +414,13 @@ fn header_text(template: &Template, scope: &dyn Scope, rng: &mut Rng) -> Option<
 /// Encodes the body. A JSON value that is falsy in JavaScript (`0`, `""`, `false`, `null`) yields
 /// no body.
 fn body_bytes(
-    spec: &Request,
+    request: RequestParts<'_>,
     scope: &dyn Scope,
     rng: &mut Rng,
     headers: &mut Vec<(&str, String)>,
 ) -> Result<Option<Vec<u8>>, BuildError> {
     let mut text = String::new();
-    match &spec.body {
+    match request.body {
         RequestBody::None => return Ok(None),
         RequestBody::Multipart(parts) => {
             let boundary = multipart::boundary(rng);
@@ -425,76 +447,10 @@ fn body_bytes(
         }
         RequestBody::Form(pairs) => Pairs {
             pairs,
-            values: spec.pair_values,
+            values: request.pair_values,
             is_query: false,
         }
         .write(&mut text, scope, rng),
     }
     Ok(Some(text.into_bytes()))
-}
-
-fn goes_to_target(url: &Template) -> bool {
-    let begins = match url {
-        Template::Literal(Value::String(text)) => Some(text),
-        Template::Text(pieces) => match pieces.first() {
-            Some(Piece::Text(text)) => Some(text),
-            _ => None,
-        },
-        _ => None,
-    };
-    begins.is_some_and(|text| text.starts_with('/'))
-}
-
-fn is_fixed(spec: &Request) -> bool {
-    let fixed = |template: &Template| template.as_literal().is_some();
-    fixed(&spec.url)
-        && spec.headers.iter().all(|(_, value)| fixed(value))
-        && spec.query.as_deref().is_none_or(fixed_pairs)
-        && spec
-            .basic_auth
-            .as_ref()
-            .is_none_or(|(user, password)| fixed(user) && fixed(password))
-        && is_fixed_body(&spec.body)
-}
-
-fn is_fixed_body(body: &RequestBody) -> bool {
-    match body {
-        RequestBody::None => true,
-        RequestBody::Json(template) | RequestBody::Text(template) => {
-            template.as_literal().is_some()
-        }
-        RequestBody::Form(form) => fixed_pairs(form),
-        RequestBody::Multipart(_) => false,
-    }
-}
-
-fn fixed_pairs(pairs: &[(Template, Template)]) -> bool {
-    pairs
-        .iter()
-        .all(|(name, value)| name.as_literal().is_some() && value.as_literal().is_some())
-}
-
-fn want(spec: &Request, looks: Interest) -> Want {
-    let body = |source: &CaptureSource| !matches!(source, CaptureSource::Header(_));
-    let header = |source: &CaptureSource| matches!(source, CaptureSource::Header(_));
-    Want {
-        headers: spec.captures.iter().any(|c| header(&c.from))
-            || spec
-                .checks
-                .iter()
-                .any(|c| matches!(c, ResponseCheck::Header(..)))
-            || looks.headers,
-        body: spec.captures.iter().any(|c| body(&c.from))
-            || spec.checks.iter().any(|c| {
-                matches!(
-                    c,
-                    ResponseCheck::JsonEquals(..)
-                        | ResponseCheck::JsonExists(_)
-                        | ResponseCheck::BodyContains(_)
-                )
-            })
-            || looks.body,
-        timing: looks.timing,
-        head: false,
-    }
 }

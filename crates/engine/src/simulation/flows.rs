@@ -80,6 +80,7 @@ fn branches_and_conditions_are_followed() {
             over: None,
             index_as: "round".into(),
             element_as: "element".into(),
+            while_true: None,
         }),
     ]);
     let counted = || {

@@ -211,6 +211,7 @@ fn groups_in_loops_count_each_round() {
             over: None,
             index_as: "round".into(),
             element_as: "element".into(),
+            while_true: None,
         })
     };
     let leaving = Step::Choose(vec![

@@ -204,7 +204,9 @@ impl<'a> Inspection<'a> {
         headers.map(|(_, value)| value.as_str())
     }
 
-    fn captured_header(&self, name: &str) -> Option<Value> {
+    /// Returns a header as Node.js gives it: repeated headers joined, except for a list of
+    /// `set-cookie`.
+    pub fn captured_header(&self, name: &str) -> Option<Value> {
         if name.eq_ignore_ascii_case("set-cookie") {
             let all: Vec<Value> = self.values(name).map(Value::from).collect();
             return (!all.is_empty()).then_some(Value::Array(all));

@@ -6,14 +6,19 @@ use std::cell::RefCell;
 use measure::accumulator::Event;
 use plan::rng::Rng;
 
+use super::script::Scripts;
 pub use super::{capture::Inspection, vars::Vars};
 use crate::program::{HookInterest, RequestStep};
 use worker::{OutputLine, Worker, client::Built};
 
 /// Creates the hooks of a run and declares the data that they need.
 pub trait Hooks: HookInterest + Send + Sync {
-    /// Creates the hook of one worker.
-    fn hook(&self) -> Box<dyn AnswerHook>;
+    /// Creates the hook of one worker. `None` if only a script is called.
+    fn hook(&self) -> Option<Box<dyn AnswerHook>>;
+    /// Returns the script that virtual users call. `None` if the plan has no script.
+    fn scripts(&self) -> Option<&dyn Scripts> {
+        None
+    }
 }
 
 /// A hook of one worker.

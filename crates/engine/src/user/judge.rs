@@ -23,6 +23,7 @@ impl User<'_> {
         &mut self,
         ongoing: &mut Ongoing<'_>,
         result: Result<(), IterationAbort>,
+        early: Option<EarlyResults>,
     ) -> (RequestOutcome, Result<(), IterationAbort>) {
         match result {
             Err(IterationAbort::Fault(fault, step)) => {
@@ -52,7 +53,7 @@ impl User<'_> {
         let answer = std::mem::take(&mut ongoing.exchange.answer);
         let mut inspection =
             Inspection::new(&answer, self.worker.memory.left(), self.program.unpacking);
-        let (mut ended, mut result) = self.verdict(ongoing, &answer, &mut inspection);
+        let (mut ended, mut result) = self.verdict(ongoing, &answer, &mut inspection, early);
         if inspection.is_out_of_memory() {
             // Without memory for the response, its content is unknown.
             let fault = Fault::OutOfMemory;
@@ -70,6 +71,7 @@ impl User<'_> {
         ongoing: &mut Ongoing<'_>,
         answer: &Response,
         inspection: &mut Inspection<'_>,
+        early: Option<EarlyResults>,
     ) -> (RequestOutcome, Result<(), IterationAbort>) {
         let step = ongoing.step;
         let rules = self.program.rules;
@@ -93,7 +95,10 @@ impl User<'_> {
             let end = IterationAbort::Answered(failure, Fault::BadEncoding, step.index);
             return (RequestOutcome::Failed(failure), Err(end));
         }
-        let captured = self.capture(step, inspection);
+        let (captured, scripted) = match early {
+            Some(early) => (early.captured, early.scripted),
+            None => (self.capture(step, inspection), Ok(())),
+        };
         // Expected values may use captured ones. Checks run even if a capture failed.
         let asked = ongoing.asked.take();
         let hooked = self.hooked(
@@ -136,13 +141,25 @@ impl User<'_> {
             .or_else(|| self.failed_check(step, inspection))
             .or(unexpected);
         match failure {
-            None => (RequestOutcome::Ok, Ok(())),
+            None => (RequestOutcome::Ok, scripted),
             Some(failure) if rules.failure_ends_iteration => (
                 RequestOutcome::Failed(failure),
                 Err(IterationAbort::Failed(failure)),
             ),
-            Some(failure) => (RequestOutcome::Failed(failure), Ok(())),
+            Some(failure) => (RequestOutcome::Failed(failure), scripted),
         }
+    }
+
+    /// Evaluates captures, and then calls the functions that receive the response. `None` if the
+    /// response cannot be read.
+    pub(super) async fn answer_script(&mut self, ongoing: &mut Ongoing<'_>) -> Option<EarlyResults> {
+        let began_ns = self.worker.clock.now();
+        let (captured, called) = self.start_after_response(ongoing)?;
+        let scripted = match called {
+            None => Ok(()),
+            Some(called) => self.script_result(called, began_ns).await.map(|_| ()),
+        };
+        Some(EarlyResults { captured, scripted })
     }
 
     fn hooked(
@@ -213,6 +230,13 @@ impl User<'_> {
             self.worker.recorder.borrow_mut().first(&sample, reported);
         }
     }
+}
+
+/// Results of a response from before its checks.
+pub(super) struct EarlyResults {
+    captured: Result<(), CaptureFailed>,
+    /// Whether the script's functions ended the iteration.
+    scripted: Result<(), IterationAbort>,
 }
 
 /// Response to a request step, as passed to the front end.

@@ -10,6 +10,7 @@ pub mod hook;
 mod judge;
 mod ongoing;
 mod request;
+pub mod script;
 mod step_trace;
 mod vars;
 
@@ -34,6 +35,7 @@ pub use capture::Inspection;
 use codec::cookies::Jar;
 use groups::OpenGroup;
 use hook::WorkerHook;
+use script::{ScriptCall, ScriptHost, ScriptUser};
 pub use vars::{Vars, uuid};
 use worker::{
     OutputLine, Worker,
@@ -64,6 +66,8 @@ pub struct Env {
     pub program: Program,
     /// The worker's hook. `None` if the run has no hooks.
     pub hook: WorkerHook,
+    /// The worker's instance of the script. `None` if the plan has no script.
+    pub script: Option<Rc<dyn ScriptHost>>,
 }
 
 /// State of a user that is kept between iterations in a closed model.
@@ -119,6 +123,38 @@ impl IterationAbort {
             IterationAbort::Left => RequestOutcome::Ok,
         }
     }
+
+    /// Describes why the iteration ended.
+    fn reason(&self) -> String {
+        match self {
+            IterationAbort::Fault(fault, _) | IterationAbort::Answered(_, fault, _) => {
+                fault.text().to_owned()
+            }
+            IterationAbort::Failed(failure) => failure.to_string(),
+            IterationAbort::Capture => "Failed capture or match".to_owned(),
+            IterationAbort::Named(name, _)
+            | IterationAbort::Unsendable(name, ..)
+            | IterationAbort::Unexpected(_, name) => name.clone(),
+            IterationAbort::Left => String::new(),
+        }
+    }
+
+    /// Returns the error for a front end. `None` for a failure that only the plan's rules define,
+    /// and if the iteration was left or the run ended.
+    fn to_accumulator(&self) -> Option<Reason<'_>> {
+        match self {
+            IterationAbort::Fault(Fault::Unfinished, _)
+            | IterationAbort::Failed(_)
+            | IterationAbort::Left => None,
+            IterationAbort::Fault(fault, _) | IterationAbort::Answered(_, fault, _) => {
+                Some(Reason::Fault(*fault))
+            }
+            IterationAbort::Capture => Some(Reason::Capture),
+            IterationAbort::Unsendable(name, ..)
+            | IterationAbort::Unexpected(_, name)
+            | IterationAbort::Named(name, _) => Some(Reason::Named(name)),
+        }
+    }
 }
 
 #[derive(Clone)]
@@ -127,6 +163,9 @@ struct User<'a> {
     client: &'a Client,
     program: &'a Program,
     hook: &'a WorkerHook,
+    script: &'a Option<Rc<dyn ScriptHost>>,
+    script_user: Option<Rc<dyn ScriptUser>>,
+    scenario: usize,
     state: &'a UserState,
     vars: Vars<'a>,
     rng: Rng,
@@ -163,6 +202,7 @@ pub async fn run(env: &Env, state: &UserState, start: IterationStart) -> Request
         .issued(begun, scenario.label, start.intended);
     let mut user = User::new(env, state, start);
     let result = user.run_ops(&scenario.ops, 0, scenario.ops.len()).await;
+    let result = user.tell_script(result, &scenario.on_error).await;
     user.end_groups(&result);
     let timing = IterationTiming {
         label: scenario.label,
@@ -260,17 +300,7 @@ pub async fn once(env: &Env, state: &UserState) -> Result<Map<String, Value>, St
             other => Err(other),
         })
         .map(|()| user.vars.into_own())
-        .map_err(|end| match end {
-            IterationAbort::Fault(fault, _) | IterationAbort::Answered(_, fault, _) => {
-                fault.text().to_owned()
-            }
-            IterationAbort::Failed(failure) => failure.to_string(),
-            IterationAbort::Capture => "Failed capture or match".to_owned(),
-            IterationAbort::Named(name, _)
-            | IterationAbort::Unsendable(name, ..)
-            | IterationAbort::Unexpected(_, name) => name,
-            IterationAbort::Left => String::new(),
-        })
+        .map_err(|end| end.reason())
 }
 
 impl<'a> User<'a> {
@@ -281,6 +311,9 @@ impl<'a> User<'a> {
             client: &env.client,
             program,
             hook: &env.hook,
+            script: &env.script,
+            script_user: None,
+            scenario: start.scenario,
             state,
             vars: Vars::new(program, start.number),
             rng: Rng::keyed(program.seed, Purpose::User, start.number, 0),
@@ -312,6 +345,9 @@ impl<'a> User<'a> {
                 }
                 Op::Think(time, jitter) => self.think(time, *jitter).await?,
                 Op::Log(template) => self.log(template),
+                Op::Call(call) => {
+                    self.call_script(ScriptCall::Step(call)).await?;
+                }
                 Op::Exit(share) => {
                     if self.rng.unit() < *share {
                         return Err(IterationAbort::Left);
@@ -335,7 +371,13 @@ impl<'a> User<'a> {
                     let Op::Enter(enter) = &ops[*enter_at] else {
                         continue;
                     };
-                    if self.next_round(enter) {
+                    let goes_on = match &enter.while_true {
+                        None => true,
+                        Some(call) => {
+                            self.call_script(ScriptCall::While(call)).await?.is_true
+                        }
+                    };
+                    if self.next_round(enter, goes_on) {
                         at = enter_at + 1;
                         self.yield_if_needed().await?;
                     }
@@ -417,7 +459,11 @@ impl<'a> User<'a> {
                 LoopRange::from_value(template.eval(&self.vars, &mut self.rng).as_ref())
             }
         };
-        let elements = match &enter.over {
+        if enter.while_true.is_some() {
+            // The function decides after each round.
+            range.end = None;
+        }
+        let elements = match enter.over.as_ref().filter(|_| enter.while_true.is_none()) {
             None => None,
             Some(Over::List(list)) => Some(
                 list.iter()
@@ -446,12 +492,12 @@ impl<'a> User<'a> {
         runs
     }
 
-    fn next_round(&mut self, enter: &Enter) -> bool {
+    fn next_round(&mut self, enter: &Enter, goes_on: bool) -> bool {
         let Some(mut round) = self.loops.pop() else {
             return false;
         };
         round.index += 1;
-        let runs = round.end.is_none_or(|end| round.index < end);
+        let runs = goes_on && round.end.is_none_or(|end| round.index < end);
         if runs {
             self.show_round(enter, &round);
             self.loops.push(round);

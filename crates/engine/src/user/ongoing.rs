@@ -1,10 +1,12 @@
 //! A request in flight and its context.
 
-use crate::program::RequestStep;
+use crate::program::{RequestChange, RequestStep};
 use worker::client::{Built, Exchange};
 
 pub(super) struct Ongoing<'s> {
     pub(super) step: &'s RequestStep,
+    /// Changes that a script made to the request.
+    pub(super) change: Option<Box<RequestChange>>,
     pub(super) exchange: Exchange,
     /// The original request, kept if it may be needed later.
     pub(super) asked: Option<Built>,

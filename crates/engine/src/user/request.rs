@@ -4,16 +4,17 @@
 use std::borrow::Cow;
 
 use measure::{Failure, Fault, accumulator::Event, outcome::ProtocolFault, sample::Intended};
-use plan::rng::Rng;
+use plan::{rng::Rng, template::Template};
 
 use super::{
     IterationAbort, User,
     hook::RequestContext,
     judge::{StepResponse, report_response},
     ongoing::Ongoing,
+    script::ScriptCall,
     vars::Vars,
 };
-use crate::program::{Program, RequestStep};
+use crate::program::{Program, RequestChange, RequestStep};
 use codec::Response;
 use worker::{
     Worker,
@@ -33,6 +34,12 @@ impl User<'_> {
             }
             return Ok(());
         }
+        let mut change = None;
+        if !step.spec.before.is_empty() && goes_ahead.is_ok() {
+            let base = &self.program.target;
+            let call = ScriptCall::Before { step, base };
+            change = self.call_script(call).await?.change;
+        }
         let intended = self.due;
         let started = worker.clock.now();
         if worker.is_without_lease(started) {
@@ -46,6 +53,7 @@ impl User<'_> {
         let timeouts = &self.program.http.timeouts;
         let mut ongoing = Ongoing {
             step,
+            change,
             exchange: Exchange::begun(intended, started, timeouts, &worker.memory),
             asked: None,
             called: None,
@@ -73,7 +81,11 @@ impl User<'_> {
             (self.clone(), url)
         });
         let drawn_from = self.rng.clone();
-        let (ended, result) = self.judge(&mut ongoing, result);
+        let early = match &result {
+            Ok(()) if !step.spec.after.is_empty() => self.answer_script(&mut ongoing).await,
+            _ => None,
+        };
+        let (ended, result) = self.judge(&mut ongoing, result, early);
         self.book(&ongoing, ended, &result, drawn_from);
         if let Some((mut witness, url)) = witness {
             witness.record(&ongoing, url, ended, &result);
@@ -88,6 +100,10 @@ impl User<'_> {
         let chance = step.spec.probability;
         if chance.is_some_and(|percent| self.rng.unit() * 100.0 >= percent) {
             return Ok(Some("skipped at random, according to its probability"));
+        }
+        let decided = step.spec.run_if.as_ref().and_then(|call| self.decide(call));
+        if let Some(is_true) = decided {
+            return Ok((!is_true?).then_some("its condition is not true"));
         }
         let Some(condition) = &step.spec.condition else {
             return Ok(None);
@@ -107,18 +123,23 @@ impl User<'_> {
         }
         let drawn_from = self.rng.clone();
         let request = step
-            .make(&self.program.target, &self.vars, &mut self.rng)
+            .make(
+                &self.program.target,
+                &self.vars,
+                &mut self.rng,
+                ongoing.change.as_deref(),
+            )
             .map_err(|error| self.build_end(step, error))?;
         if let Cow::Owned(made) = &request
-            && !step.goes_to_target
+            && (!step.goes_to_target || ongoing.change.is_some())
         {
             self.goes_to(&made.target.origin.host, ongoing)?;
         }
         ongoing.called = self.called(step, &request);
-        if step.looks.sent || self.worker.common.walks {
+        if step.looks.sent || !step.spec.after.is_empty() || self.worker.common.walks {
             ongoing.asked = Some(request.clone().into_owned());
         }
-        self.set_cookies_of_step(step, &request)?;
+        self.set_cookies_of_step(step, &request, ongoing.change.as_deref())?;
         let sent = self.send(&request, drawn_from, ongoing).await;
         if let Cow::Owned(made) = request {
             step.take_back(made);
@@ -133,6 +154,8 @@ impl User<'_> {
         ongoing: &mut Ongoing<'_>,
     ) -> Result<(), IterationAbort> {
         let step = ongoing.step;
+        let change = ongoing.change.as_deref();
+        let follows = change.and_then(|change| change.follow_redirects);
         let most = step.spec.max_redirects;
         let redirects = Redirects {
             most: most.unwrap_or(self.program.http.max_redirects),
@@ -140,12 +163,16 @@ impl User<'_> {
         };
         let call = Call {
             label: step.label,
-            method: &step.spec.method,
+            method: change
+                .and_then(|change| change.method.as_deref())
+                .unwrap_or(&step.spec.method),
             request: Cow::Borrowed(request),
             want: step.want,
             charset: step.charset,
-            sets_cookies: !step.spec.cookies.is_empty(),
-            redirects: step.spec.follow_redirects.then_some(redirects),
+            sets_cookies: !cookies(step, change).is_empty(),
+            redirects: follows
+                .unwrap_or(step.spec.follow_redirects)
+                .then_some(redirects),
         };
         let mut agent = Agent {
             pool: &self.state.pool,
@@ -158,6 +185,7 @@ impl User<'_> {
             vars: &self.vars,
             step,
             called: ongoing.called.as_deref(),
+            change,
             drawn_from,
         };
         let exchange = &mut ongoing.exchange;
@@ -253,8 +281,9 @@ impl User<'_> {
         &mut self,
         step: &RequestStep,
         request: &Built,
+        change: Option<&RequestChange>,
     ) -> Result<(), IterationAbort> {
-        for (name, value) in &step.spec.cookies {
+        for (name, value) in cookies(step, change) {
             let value = value.to_text(&self.vars, &mut self.rng);
             // A line break would start another header. Headers are limited to Latin-1.
             if value.contains(|c: char| c.is_control() || c > '\u{ff}') {
@@ -273,7 +302,16 @@ struct Teller<'u> {
     vars: &'u Vars<'u>,
     step: &'u RequestStep,
     called: Option<&'u str>,
+    change: Option<&'u RequestChange>,
     drawn_from: Rng,
+}
+
+fn cookies<'s>(
+    step: &'s RequestStep,
+    change: Option<&'s RequestChange>,
+) -> &'s [(String, Template)] {
+    let changed = change.and_then(|change| change.cookies.as_deref());
+    changed.unwrap_or(&step.spec.cookies)
 }
 
 impl Caller for Teller<'_> {
@@ -296,8 +334,9 @@ impl Caller for Teller<'_> {
 
     fn remake(&mut self, change: Override<'_>) -> Result<Built, BuildError> {
         let mut rng = self.drawn_from.clone();
+        let base = &self.program.target;
         self.step
-            .build(&self.program.target, self.vars, &mut rng, Some(change))
+            .build(base, self.vars, &mut rng, self.change, Some(change))
     }
 
     fn odd_cookie(&mut self, now_ns: u64) {

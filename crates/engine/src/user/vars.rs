@@ -16,6 +16,8 @@ use crate::program::Program;
 pub struct Vars<'a> {
     own: NamedValues,
     constants: &'a Map<String, Value>,
+    /// Names of variables that changed since a script last saw them. `None` without a script.
+    changed: Option<Vec<String>>,
     /// Why an expression could not be evaluated, kept until it is taken.
     gave_up: RefCell<Option<String>>,
 }
@@ -86,6 +88,7 @@ impl<'a> Vars<'a> {
         let mut vars = Vars {
             own,
             constants: &program.constants,
+            changed: None,
             gave_up: RefCell::default(),
         };
         if program.uses_uuid {
@@ -103,6 +106,35 @@ impl<'a> Vars<'a> {
     /// Sets a top-level variable.
     pub fn set(&mut self, name: &str, value: Value) {
         self.own.insert(name, value);
+        self.has_changed(name);
+    }
+
+    /// Remembers from now on which variables change, for [`Vars::take_changed`].
+    pub fn track_changes(&mut self) {
+        self.changed = Some(Vec::new());
+    }
+
+    /// Returns the variables that changed since the last call, by the first part of their path.
+    pub fn take_changed(&mut self) -> Vec<String> {
+        self.changed.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    fn has_changed(&mut self, name: &str) {
+        if let Some(changed) = &mut self.changed
+            && !changed.iter().any(|known| known == name)
+        {
+            changed.push(name.to_owned());
+        }
+    }
+
+    /// Sets a variable that a script changed.
+    pub fn adopt(&mut self, name: &str, value: Value) {
+        self.own.insert(name, value);
+    }
+
+    /// Removes a variable that a script removed. A constant keeps its value.
+    pub fn forget(&mut self, name: &str) {
+        self.own.remove(name);
     }
 
     /// Returns all variables. Those named in `first` come first, even if unset, and others follow
@@ -135,6 +167,7 @@ impl<'a> Vars<'a> {
             self.own.insert(root, constant.clone());
         }
         path.set(&mut self.own, value);
+        self.has_changed(root);
     }
 
     /// Returns the user's own variables (captured, drawn, or from tables), without constants.
@@ -152,6 +185,7 @@ impl<'a> Vars<'a> {
         for (name, value) in other.own.0 {
             if begun.own.get(&name) != Some(&value) {
                 self.own.insert(&name, value);
+                self.has_changed(&name);
             }
         }
     }
@@ -163,6 +197,7 @@ impl<'a> Vars<'a> {
             self.store(path, Value::String(String::new()));
         } else {
             self.own.remove(root);
+            self.has_changed(root);
         }
     }
 

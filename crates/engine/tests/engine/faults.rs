@@ -181,6 +181,7 @@ fn endless_loop_ends_with_the_run() {
             over: None,
             index_as: "$loopCount".into(),
             element_as: "$loopElement".into(),
+            while_true: None,
         })]
     };
     for steps in [

@@ -102,6 +102,7 @@ fn captures_templates_and_loops_work() {
         over: None,
         index_as: "$loopCount".into(),
         element_as: "$loopElement".into(),
+        while_true: None,
     })];
     let mut plan = plan(&peer.url(), Load::Once, steps);
     plan.variables = vec![

@@ -29,7 +29,7 @@ impl HookInterest for Words {
 }
 
 impl Hooks for Words {
-    fn hook(&self) -> Box<dyn AnswerHook> {
+    fn hook(&self) -> Option<Box<dyn AnswerHook>> {
         Box::new(Seen(0))
     }
 }

@@ -35,6 +35,7 @@ fn plan(target: &str, load: Load, steps: Vec<Step>) -> Plan {
         name: Some("s".into()),
         weight: 1,
         volume: None,
+        on_error: Vec::new(),
         steps,
     };
     Plan::new(

@@ -11,6 +11,8 @@ use measure::{
 use crate::error_names;
 
 const MS: u64 = 1_000_000;
+/// Precedes the name of a rate among the counters of a tally.
+pub const RATE: &str = "rate:";
 const INVALID_URL: &str = "Invalid URL - ";
 /// Maximum number of distinct invalid URLs that a worker counts by name.
 const MOST_URLS: usize = 200;
@@ -44,6 +46,10 @@ struct HotCounts {
     /// The times dns, tcp, tls and total, in whole milliseconds.
     parts: [Sketch; 4],
     errors: BTreeMap<String, u64>,
+    /// Metrics that the script counts, measures, and reports as rates.
+    custom: BTreeMap<String, u64>,
+    measured: BTreeMap<String, Sketch>,
+    rates: BTreeMap<String, (u64, (u64, u64))>,
     expected: BTreeMap<String, [u64; 2]>,
     /// Numbers of satisfied, tolerated and frustrated responses. `None` before the first response.
     apdex: Option<[u64; 3]>,
@@ -251,6 +257,20 @@ impl accumulator::Accumulator for Accumulator {
                 };
                 counted[usize::from(value == 0)] += 1;
             }
+            Event::Count { name, n } => {
+                *counts.custom.entry(name.to_owned()).or_default() += n;
+            }
+            Event::Value { name, value } => {
+                counts.measured.entry(name.to_owned()).or_default().add(value);
+                widen(&mut counts.histogram_span, at);
+                return;
+            }
+            Event::Rate { name } => {
+                let rate = counts.rates.entry(name.to_owned()).or_insert((0, (at, at)));
+                rate.0 += 1;
+                rate.1.1 = at;
+                return;
+            }
             Event::Remark { name } => {
                 *counts.errors.entry(format!("errors.{name}")).or_default() += 1;
             }
@@ -282,6 +302,7 @@ impl accumulator::Accumulator for Accumulator {
         add("vusers.completed".into(), counts.completed);
         add("http.requests".into(), counts.requests);
         counts.errors.into_iter().for_each(|(name, n)| add(name, n));
+        counts.custom.into_iter().for_each(|(name, n)| add(name, n));
         for (kind, [ok, failed]) in counts.expected {
             add("plugins.expect.ok".into(), ok);
             add(format!("plugins.expect.ok.{kind}"), ok);
@@ -317,6 +338,9 @@ impl accumulator::Accumulator for Accumulator {
                 sketch(format!("http.{name}"), part);
             }
         }
+        for (name, values) in &counts.measured {
+            sketch(name.clone(), values);
+        }
         if counts.completed > 0 {
             sketch("vusers.session_length".into(), &counts.sessions);
         }
@@ -324,6 +348,12 @@ impl accumulator::Accumulator for Accumulator {
             if let Some(n) = n {
                 *part.counters.entry(name.into()).or_default() += n;
             }
+        }
+        for (name, (n, (first, last))) in counts.rates {
+            let name = format!("{RATE}{name}");
+            *part.counters.entry(name.clone()).or_default() += n;
+            part.firsts.insert(name.clone(), first);
+            part.lasts.insert(name, last);
         }
         for (name, span) in [
             ("counter", counts.counter_span),

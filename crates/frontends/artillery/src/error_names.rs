@@ -15,7 +15,7 @@ pub fn error_name<'a>(reason: &Reason<'a>) -> &'a str {
     }
 }
 
-fn fault_name(fault: Fault) -> &'static str {
+pub fn fault_name(fault: Fault) -> &'static str {
     match fault {
         Fault::ResponseTimeout | Fault::ConnectTimeout | Fault::Unfinished | Fault::Cancelled => {
             "ETIMEDOUT"

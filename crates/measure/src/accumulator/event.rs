@@ -51,6 +51,12 @@ pub enum Event<'a> {
     },
     /// A custom metric from a hook. Only the accumulator of the same front end interprets it.
     Custom { name: &'a str, value: u64 },
+    /// A script counted something.
+    Count { name: &'a str, n: u64 },
+    /// A script measured something.
+    Value { name: &'a str, value: f64 },
+    /// A script reported one event of a rate.
+    Rate { name: &'a str },
     /// An error that does not end the virtual user.
     Remark { name: &'a str },
     /// A worker of the batch driver starts.

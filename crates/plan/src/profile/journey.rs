@@ -52,7 +52,7 @@ impl Journey {
                     ThinkTime::Fixed(ns) => self.think_ns += coming * ns as f64,
                     ThinkTime::Templated(_) => self.is_known = false,
                 },
-                Step::Log(_) => {}
+                Step::Log(_) | Step::Call(_) => {}
                 Step::Exit(share) => {
                     self.is_certain = false;
                     coming *= 1.0 - share;
@@ -78,7 +78,8 @@ impl Journey {
                         .sum();
                 }
                 Step::Loop(inner) => {
-                    let rounds = rounds(plan, &inner.count, inner.over.as_ref());
+                    let counted = rounds(plan, &inner.count, inner.over.as_ref());
+                    let rounds = counted.filter(|_| inner.while_true.is_none());
                     self.is_known &= rounds.is_some();
                     coming = self.repeat(plan, &inner.steps, coming, rounds.unwrap_or(1));
                 }

@@ -249,6 +249,7 @@ proptest! {
                 over: None,
                 index_as: "i".into(),
                 element_as: "e".into(),
+                while_true: None,
             }),
             call("GET", "/last"),
         ];

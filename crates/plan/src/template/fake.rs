@@ -24,6 +24,12 @@ pub struct Fakery {
 type Make = fn(&mut FakeRandom<'_>) -> String;
 
 impl Fakery {
+    /// Returns the name, without `$`.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
     /// Returns the function with this new or old name, without `$`.
     #[must_use]
     pub fn named(name: &str) -> Option<Fakery> {

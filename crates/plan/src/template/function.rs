@@ -50,6 +50,16 @@ fn random_string(arguments: &[Option<i64>]) -> Result<BuiltIn, String> {
 }
 
 impl BuiltIn {
+    /// Returns the call as it could be written in a template.
+    #[must_use]
+    pub fn source(&self) -> String {
+        match self {
+            BuiltIn::RandomNumber(min, max) => format!("{{{{ $randomNumber({min}, {max}) }}}}"),
+            BuiltIn::RandomString(length) => format!("{{{{ $randomString({length}) }}}}"),
+            BuiltIn::Fake(fakery) => format!("{{{{ ${}() }}}}", fakery.name()),
+        }
+    }
+
     /// Returns the result with its type.
     #[must_use]
     pub fn value(&self, rng: &mut Rng) -> Value {

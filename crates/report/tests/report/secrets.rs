@@ -65,6 +65,7 @@ fn plan_with(secret: &str, in_plan_list: bool) -> Plan {
         name: Some(format!("checkout with {secret}")),
         weight: 1,
         volume: None,
+        on_error: Vec::new(),
         steps,
     }]);
     let values = vec![json!(secret), json!({ "nested": secret })];

@@ -118,6 +118,7 @@ fn plan(world: World, criteria: &[&str]) -> Plan {
         name: Some("checkout".into()),
         weight: 3,
         volume: None,
+        on_error: Vec::new(),
         steps: Vec::new(),
     };
     let mut plan = Plan::new(

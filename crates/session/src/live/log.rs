@@ -56,7 +56,10 @@ impl Log {
 
     pub fn line(&self, line: &OutputLine) {
         match line {
-            OutputLine::Log { text, .. } | OutputLine::Trace(text) | OutputLine::Text(text) => {
+            OutputLine::Log { text, .. }
+            | OutputLine::Trace(text)
+            | OutputLine::Text(text)
+            | OutputLine::ErrorText(text) => {
                 self.add("message", text);
             }
             OutputLine::Step(_)

@@ -281,6 +281,7 @@ mod tests {
             name: None,
             weight: 1,
             volume: None,
+            on_error: Vec::new(),
             steps: urls.iter().map(step).collect(),
         };
         let target = "http://Target.test:8080/base".to_owned();

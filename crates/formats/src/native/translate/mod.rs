@@ -252,6 +252,7 @@ impl Translator<'_> {
                 name: Some(plan::work::DEFAULT.to_owned()),
                 weight: 1,
                 volume: None,
+                on_error: Vec::new(),
                 steps: self.flow(&steps.value),
             }],
             (Some(scenarios), None) => {
@@ -300,6 +301,7 @@ impl Translator<'_> {
             name: Some(key.to_owned()),
             weight: 1,
             volume: None,
+            on_error: Vec::new(),
             steps,
         })
     }
@@ -328,6 +330,7 @@ impl Translator<'_> {
             name,
             weight: weight.unwrap_or(1),
             volume: None,
+            on_error: Vec::new(),
             steps,
         }
     }

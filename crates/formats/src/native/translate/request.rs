@@ -41,6 +41,7 @@ impl Translator<'_> {
                 over: None,
                 index_as: TIMES.to_owned(),
                 element_as: TIMES.to_owned(),
+                while_true: None,
             })),
         }
         if percent > 0.0 {

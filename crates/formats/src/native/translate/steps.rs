@@ -109,6 +109,7 @@ impl Translator<'_> {
             over,
             index_as,
             element_as,
+            while_true: None,
         })
     }
 

@@ -24,7 +24,7 @@ use crate::{
     Accumulator, ArtilleryInputs, expect,
     plugins::Plugins,
     print::{Zone, test_run_id},
-    refusal::FAILED,
+    refusal::{FAILED, WORKER_DIED},
 };
 
 pub fn run(args: &RunFlags, sink: &SharedMessageSink) -> u8 {
@@ -218,7 +218,7 @@ fn execute(
         Ok(hooks) => hooks,
         Err(line) => {
             sink.error(&line);
-            return FAILED;
+            return WORKER_DIED;
         }
     };
     // Artillery waits for virtual users without a limit.

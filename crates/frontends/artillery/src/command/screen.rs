@@ -184,6 +184,7 @@ impl Observer for Screen {
             OutputLine::Log { text, .. } => self.sink.out(&format!("{text}\n")),
             // `--quiet` does not silence a script's own output.
             OutputLine::Trace(text) | OutputLine::Text(text) => self.sink.out(text),
+            OutputLine::ErrorText(text) => self.sink.say(text),
             OutputLine::Error(reason) => {
                 if let Some(print) = self.print() {
                     self.sink.out(&error_text(
@@ -192,7 +193,8 @@ impl Observer for Screen {
                     ));
                 }
             }
-            OutputLine::Secret(_) | OutputLine::Remark(_) | OutputLine::Step(_) => {}
+            OutputLine::Remark(text) => self.sink.warning(text),
+            OutputLine::Secret(_) | OutputLine::Step(_) => {}
         }
     }
 }

@@ -6,9 +6,12 @@ use engine::{
     HookInterest, Interest,
     hook::{AnswerHook, Hooks, RequestContext, ResponseContext, Unexpected},
     program::RequestStep,
+    script::Scripts,
 };
-use plan::{Plan, Request, Template};
+use plan::{Plan, Request, ScriptFile, Template, Variable};
 use query::value::string_of;
+use script::js::{JavaScript, Settings};
+use serde_json::Value;
 use worker::client::Built;
 
 use super::{
@@ -17,8 +20,10 @@ use super::{
     expectations,
     results::{Exchange, ExpectedAnswer, ExpectedCheck},
 };
-use crate::{endpoints::Endpoints, plugins::Plugins, print::judged_text};
+use crate::{endpoints::Endpoints, error_names::fault_name, plugins::Plugins, print::judged_text};
 
+/// The version of Artillery that a processor is told.
+const ARTILLERY: &str = "2.0.21";
 const KIND: &str = "expect";
 const SHOWN: usize = 512;
 const BUILT_IN: [&str; 5] = [
@@ -34,15 +39,49 @@ pub fn hooks(plan: &Plan) -> Result<Option<Arc<dyn Hooks>>, String> {
     let hook = Hook {
         expect: plugins.expect,
         endpoints: plugins.endpoints,
+        script: plan.script.as_ref().map(|file| script(plan, file)).transpose()?,
     };
-    let looks = hook.expect.is_some() || hook.endpoints.is_some();
+    let looks = hook.expect.is_some() || hook.endpoints.is_some() || hook.script.is_some();
     Ok(looks.then(|| Arc::new(hook) as Arc<dyn Hooks>))
+}
+
+/// Loads the processor with the environment of the test.
+fn script(plan: &Plan, file: &ScriptFile) -> Result<Arc<JavaScript>, String> {
+    let variable = |wanted: &str| {
+        let found = plan.variables.iter().find(|(name, _)| name == wanted)?;
+        match &found.1 {
+            Variable::Constant(value) => Some(value),
+            Variable::OneOf(_) => None,
+        }
+    };
+    let environment = match variable("$processEnvironment").and_then(Value::as_object) {
+        Some(known) => known
+            .iter()
+            .map(|(name, value)| (name.clone(), string_of(Some(value))))
+            .collect(),
+        None => std::env::vars().collect(),
+    };
+    let settings = Settings {
+        file: file.path.clone(),
+        writes: std::env::var_os("LOADLINE_SCRIPT_WRITE").map(Into::into),
+        environment,
+        test_id: string_of(variable("$testId")),
+        version: ARTILLERY.to_owned(),
+        fault_name: Some(fault_name),
+    };
+    let script = JavaScript::load(settings);
+    let at = |reason: String| match &file.at {
+        Some(at) => format!("{at}: the processor cannot be loaded: {reason}"),
+        None => reason,
+    };
+    script.map(Arc::new).map_err(at)
 }
 
 #[derive(Clone)]
 struct Hook {
     expect: Option<Expect>,
     endpoints: Option<Endpoints>,
+    script: Option<Arc<JavaScript>>,
 }
 
 impl HookInterest for Hook {
@@ -52,20 +91,22 @@ impl HookInterest for Hook {
         let is = |options: fn(&Expect) -> bool| self.expect.as_ref().is_some_and(options);
         // JSON output contains a line for each response. Otherwise, only steps with expectations
         // matter.
+        let calls = !request.after.is_empty();
         let answers = is(|e| e.print == Some(Print::Json)) || expects && self.expect.is_some();
         Interest {
-            headers: expects,
-            body: expects && is(Expect::prints_exchange)
+            headers: expects || calls,
+            body: calls
+                || expects && is(Expect::prints_exchange)
                 || expectations.iter().any(Expectation::reads_body),
             timing: self.endpoints.is_some(),
-            sent: answers && is(|e| e.print.is_some()),
+            sent: calls || answers && is(|e| e.print.is_some()),
             calls: self.endpoints.as_ref().is_some_and(|e| !e.group_dynamic),
             answers,
         }
     }
 
     fn reads_all_variables(&self) -> bool {
-        self.expect.is_some_and(|expect| expect.prints_exchange())
+        self.script.is_some() || self.expect.is_some_and(|expect| expect.prints_exchange())
     }
 
     fn tells_errors(&self) -> bool {
@@ -74,8 +115,13 @@ impl HookInterest for Hook {
 }
 
 impl Hooks for Hook {
-    fn hook(&self) -> Box<dyn AnswerHook> {
-        Box::new(self.clone())
+    fn hook(&self) -> Option<Box<dyn AnswerHook>> {
+        let looks = self.expect.is_some() || self.endpoints.is_some();
+        looks.then(|| Box::new(self.clone()) as Box<dyn AnswerHook>)
+    }
+
+    fn scripts(&self) -> Option<&dyn Scripts> {
+        self.script.as_deref().map(|script| script as &dyn Scripts)
     }
 }
 

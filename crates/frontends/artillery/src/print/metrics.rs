@@ -3,6 +3,7 @@
 use measure::accumulator::{Sketch, Tally};
 
 use super::number::rounded;
+use crate::accumulator::RATE;
 
 const REQUESTS: &str = "http.requests";
 const REQUEST_RATE: &str = "http.request_rate";
@@ -24,11 +25,7 @@ impl<'a> Metrics<'a> {
 
     /// Returns all metrics, ordered by the UTF-16 code units of their names.
     pub(super) fn sorted(&self) -> Vec<(&'a str, Metric<'a>)> {
-        let counters = self
-            .part
-            .counters
-            .iter()
-            .map(|(name, n)| (name.as_str(), Metric::Counter(*n)));
+        let counters = self.counters().into_iter().map(|(name, n)| (name, Metric::Counter(n)));
         let rates = self
             .rates()
             .into_iter()
@@ -45,16 +42,23 @@ impl<'a> Metrics<'a> {
 
     /// Returns the requests per second between the first and the last request, over at least a
     /// second.
-    pub(super) fn rates(&self) -> Vec<(&'static str, u64)> {
-        let (Some(requests), Some(first), Some(last)) = (
-            self.part.counters.get(REQUESTS),
-            self.part.firsts.get("rate"),
-            self.part.lasts.get("rate"),
-        ) else {
-            return Vec::new();
+    pub(super) fn rates(&self) -> Vec<(&'a str, u64)> {
+        let rate = |counter: &str, span: &str| {
+            let n = self.part.counters.get(counter)?;
+            let (first, last) = (self.part.firsts.get(span)?, self.part.lasts.get(span)?);
+            let ms = last.saturating_sub(*first).max(1000);
+            Some((n * 1000 + ms / 2) / ms)
         };
-        let ms = last.saturating_sub(*first).max(1000);
-        vec![(REQUEST_RATE, (requests * 1000 + ms / 2) / ms)]
+        let requests = rate(REQUESTS, "rate").map(|per_second| (REQUEST_RATE, per_second));
+        let custom = self.part.counters.keys().filter_map(|name| {
+            let own = name.strip_prefix(RATE)?;
+            Some((own, rate(name, name)?))
+        });
+        requests.into_iter().chain(custom).collect()
+    }
+
+    fn is_rate(&self, counter: &str) -> bool {
+        counter.starts_with(RATE) && self.part.firsts.contains_key(counter)
     }
 
     /// Returns the counters in the order of the file, which is the order of their first use.
@@ -63,6 +67,7 @@ impl<'a> Metrics<'a> {
             .part
             .counters
             .iter()
+            .filter(|(name, _)| !self.is_rate(name))
             .map(|(name, n)| (name.as_str(), *n))
             .collect();
         counters.sort_by_key(|(name, _)| rank(name));

@@ -62,8 +62,6 @@ const fn noted(level: KeyLevel, name: &'static str, cause: &'static str) -> Key 
     }
 }
 
-const NO_JS: &str =
-    "JavaScript hooks are not supported yet: replace them with templates, captures and variables";
 const NO_WS: &str =
     "the engines ws and socketio are not supported yet: move these scenarios to a separate script";
 
@@ -84,11 +82,7 @@ pub const KEYS: &[Key] = &[
     yes(KeyLevel::Config, "mode"),
     yes(KeyLevel::Config, "plugins"),
     yes(KeyLevel::Config, "engine"),
-    noted(
-        KeyLevel::Config,
-        "processor",
-        "its code is not run, because no step of this script uses one of its functions",
-    ),
+    yes(KeyLevel::Config, "processor"),
     noted(
         KeyLevel::Config,
         "engines",
@@ -221,17 +215,17 @@ pub const KEYS: &[Key] = &[
     yes(KeyLevel::Scenario, "weight"),
     yes(KeyLevel::Scenario, "flow"),
     yes(KeyLevel::Scenario, "engine"),
-    no(KeyLevel::Scenario, "beforeScenario", NO_JS),
-    no(KeyLevel::Scenario, "afterScenario", NO_JS),
-    no(KeyLevel::Scenario, "beforeRequest", NO_JS),
-    no(KeyLevel::Scenario, "afterResponse", NO_JS),
-    no(KeyLevel::Scenario, "onError", NO_JS),
+    yes(KeyLevel::Scenario, "beforeScenario"),
+    yes(KeyLevel::Scenario, "afterScenario"),
+    yes(KeyLevel::Scenario, "beforeRequest"),
+    yes(KeyLevel::Scenario, "afterResponse"),
+    yes(KeyLevel::Scenario, "onError"),
     no(KeyLevel::Scenario, "socketio", NO_WS),
     no(KeyLevel::Scenario, "ws", NO_WS),
     yes(KeyLevel::Step, "loop"),
     yes(KeyLevel::Step, "think"),
     yes(KeyLevel::Step, "log"),
-    no(KeyLevel::Step, "function", NO_JS),
+    yes(KeyLevel::Step, "function"),
     yes(KeyLevel::Step, "parallel"),
     no(KeyLevel::Step, "connect", NO_WS),
     no(KeyLevel::Step, "send", NO_WS),
@@ -247,11 +241,7 @@ pub const KEYS: &[Key] = &[
     yes(KeyLevel::Loop, "over"),
     yes(KeyLevel::Loop, "loopValue"),
     yes(KeyLevel::Loop, "loopElement"),
-    noted(
-        KeyLevel::Loop,
-        "whileTrue",
-        "it names a function, but no processor defines one: the loop uses its other keys, as in Artillery",
-    ),
+    yes(KeyLevel::Loop, "whileTrue"),
     yes(KeyLevel::Think, "think"),
     yes(KeyLevel::Think, "jitter"),
     yes(KeyLevel::Request, "url"),
@@ -277,8 +267,8 @@ pub const KEYS: &[Key] = &[
     ),
     yes(KeyLevel::Request, "probability"),
     yes(KeyLevel::Request, "ifTrue"),
-    no(KeyLevel::Request, "beforeRequest", NO_JS),
-    no(KeyLevel::Request, "afterResponse", NO_JS),
+    yes(KeyLevel::Request, "beforeRequest"),
+    yes(KeyLevel::Request, "afterResponse"),
     no(KeyLevel::Request, "http2", "HTTP/2 is not supported yet"),
     yes(KeyLevel::Request, "maxRedirects"),
     no(

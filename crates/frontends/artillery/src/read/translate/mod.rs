@@ -1,6 +1,7 @@
 //! Translates a prepared script to a [`Plan`]. Checks keys, and reads templates with their
 //! positions.
 
+mod calls;
 mod capture;
 mod expect;
 mod form_data;
@@ -25,10 +26,9 @@ use serde_json::Value;
 
 use super::{
     keys::{self, KeyLevel, Support},
-    prepare::{self, Script},
+    prepare::Script,
 };
 use crate::read::inputs::ArtilleryInputs;
-use crate::refusal;
 use formats::{
     document::{Mark, Node},
     files::ReadFile,
@@ -51,6 +51,10 @@ struct Translator<'a> {
     defaults: Defaults,
     templates: Templates,
     expect: Option<expect::ExpectPlugin>,
+    /// Whether the script has a processor, so that conditions may name its functions.
+    has_processor: bool,
+    /// Functions around each request of the current scenario.
+    around: calls::Around,
 }
 
 #[derive(Default)]
@@ -83,10 +87,13 @@ pub(super) fn translate(
         defaults: Defaults::default(),
         templates: Templates::default(),
         expect: None,
+        has_processor: false,
+        around: calls::Around::default(),
     };
     t.check_keys(&script.root, KeyLevel::Root);
     t.check_keys(config, KeyLevel::Config);
-    t.processor(config);
+    let processor = t.processor(config);
+    t.has_processor = processor.is_some();
     let mut plugins = t.plugins(config);
     plugins.extended_metrics = t.extended_metrics(config);
     let http = t.http(config);
@@ -105,6 +112,7 @@ pub(super) fn translate(
         .file_name()
         .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let mut plan = Plan::new(name, Format("artillery"), target, load, scenarios);
+    plan.script = processor;
     plan.setup = before;
     plan.teardown = after;
     plan.variables = variables;
@@ -148,30 +156,6 @@ impl Translator<'_> {
                 }
             }
         }
-    }
-
-    /// Checks the file of the processor. Artillery fails if it is missing.
-    fn processor(&mut self, config: &Node) {
-        let Some(node) = config.get("processor").filter(|node| node.is_truthy()) else {
-            return;
-        };
-        let path = prepare::absolute(&self.folder.join(node.text()));
-        let endings = ["", ".js", ".json", ".node", "/index.js"];
-        let mut places = endings.iter().map(|ending| {
-            let mut place = path.clone().into_os_string();
-            place.push(ending);
-            place
-        });
-        if places.any(|place| (self.read)(Path::new(&place)).is_ok()) {
-            return;
-        }
-        let message = format!("Error: Cannot find module '{}'", path.display());
-        let advice = format!(
-            "`processor: {}` does not exist: remove it, or correct its path",
-            node.text()
-        );
-        self.findings
-            .fatal(refusal::worker(&message), Some(node.mark), advice);
     }
 
     fn map<'n>(&mut self, node: &'n Node, what: &str) -> &'n [formats::document::Entry] {

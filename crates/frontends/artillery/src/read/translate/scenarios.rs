@@ -1,11 +1,11 @@
 //! Translates `scenarios`: names, weights, and `--scenario-name`.
 
-use plan::{Scenario, Template, Variable};
+use plan::{Scenario, Step, Template, Variable};
 use query::value;
 use regress::Regex;
 use serde_json::{Map, Value};
 
-use super::Translator;
+use super::{Translator, calls::Around};
 use crate::read::keys::KeyLevel;
 use crate::refusal;
 use formats::document::Node;
@@ -35,6 +35,7 @@ impl Translator<'_> {
                     name,
                     weight: 0,
                     volume: None,
+                    on_error: Vec::new(),
                     steps: Vec::new(),
                 },
                 _ => {
@@ -47,6 +48,7 @@ impl Translator<'_> {
                         name,
                         weight,
                         volume: None,
+                        on_error: self.calls(item.get("onError")),
                         steps: self.scenario(item, config, other.as_deref()),
                     }
                 }
@@ -75,11 +77,12 @@ impl Translator<'_> {
             name: Some(key.to_owned()),
             weight: 1,
             volume: None,
+            on_error: self.calls(node.get("onError")),
             steps: self.scenario(node, config, None),
         })
     }
 
-    fn scenario(&mut self, node: &Node, config: &Node, other: Option<&str>) -> Vec<plan::Step> {
+    fn scenario(&mut self, node: &Node, config: &Node, other: Option<&str>) -> Vec<Step> {
         self.check_keys(node, KeyLevel::Scenario);
         if let Some(engine) = other_engine(node, config) {
             let name = engine.text();
@@ -93,9 +96,18 @@ impl Translator<'_> {
             );
             return Vec::new();
         }
-        node.get("flow")
-            .map(|flow| self.steps(flow))
-            .unwrap_or_default()
+        self.around = Around {
+            before: self.calls(node.get("beforeRequest")),
+            after: self.calls(node.get("afterResponse")),
+        };
+        let first = self.calls(node.get("beforeScenario"));
+        let flow = node.get("flow").map(|flow| self.steps(flow));
+        let last = self.calls(node.get("afterScenario"));
+        let calls = |calls: Vec<_>| calls.into_iter().map(Step::Call);
+        calls(first)
+            .chain(flow.unwrap_or_default())
+            .chain(calls(last))
+            .collect()
     }
 
     /// For a script that also uses other engines, returns a scenario to suggest for

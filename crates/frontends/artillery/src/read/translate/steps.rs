@@ -69,6 +69,11 @@ impl Translator<'_> {
                 .then(|| self.think(node, &kind.value))
                 .flatten()
                 .map(Step::Think),
+            "function" => self
+                .has_other_keys(node, kind, KeyLevel::Step)
+                .then(|| self.call(&kind.value))
+                .flatten()
+                .map(Step::Call),
             "log" => self
                 .has_other_keys(node, kind, KeyLevel::Step)
                 .then(|| Step::Log(self.template(&kind.value))),
@@ -85,7 +90,7 @@ impl Translator<'_> {
                     .chain(METHODS.iter().copied());
                 let hint = nearest(unknown, known).map_or_else(
                     || {
-                        "a step is one of loop, think, log, or an HTTP method like get or post"
+                        "a step is one of loop, think, log, function, or an HTTP method like get or post"
                             .to_owned()
                     },
                     |known| format!("did you mean `{known}`?"),
@@ -144,14 +149,16 @@ impl Translator<'_> {
             let root = query::path::Path::parse(list).root().to_owned();
             self.loops_over.push((element_as.clone(), root));
         }
+        let while_true = node.get("whileTrue").and_then(|name| self.call(name));
         let endless = matches!(&count, LoopCount::Fixed(range) if range.end.is_none());
-        if endless && over.is_none() {
+        if endless && over.is_none() && while_true.is_none() {
             let text = "this loop never ends: its virtual users run until the test is stopped";
             self.findings.note(node.mark, text);
         }
         Loop {
             steps: self.steps(body),
             count,
+            while_true,
             over,
             index_as,
             element_as,

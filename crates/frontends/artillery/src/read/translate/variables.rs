@@ -107,7 +107,8 @@ impl Translator<'_> {
                     mark,
                     format!("there is no variable `{name}`: {functions}{hint}"),
                 );
-            } else {
+            } else if !self.has_processor {
+                // The functions of a processor may set any variable.
                 self.findings.note(
                     mark,
                     format!("`{name}` is never set, so it is undefined{hint}"),

@@ -312,7 +312,7 @@ fn insecure() {
 }
 
 #[test]
-fn a_processor_that_no_step_names_is_noted() {
+fn a_processor_is_found_and_its_functions_are_named() {
     let folder = Folder::new("processor");
     let with = |what: &str| {
         BASE.replace(
@@ -320,12 +320,10 @@ fn a_processor_that_no_step_names_is_noted() {
             &format!("  processor: {what}\n  variables:"),
         )
     };
-    folder.file("hooks.js", "");
+    let path = folder.file("hooks.js", "");
     for there in ["./hooks.js", "hooks"] {
         let plan = ok(folder.inputs("s.yml", &with(there)));
-        let found = notes(&plan);
-        let wanted = "4:3: `processor` has no effect: its code is not run";
-        assert!(found.iter().any(|note| note.contains(wanted)), "{found:?}");
+        assert_eq!(plan.script.unwrap().path, path);
     }
     let missing = load(folder.inputs("s.yml", &with("./none.js"))).unwrap_err();
     let output = missing.original.unwrap().out;
@@ -336,11 +334,15 @@ fn a_processor_that_no_step_names_is_noted() {
     );
     let hook = with("./hooks.js").replace("    flow:", "    beforeScenario: hook\n    flow:");
     assert_ne!(hook, with("./hooks.js"));
-    let found = lines(&load(folder.inputs("s.yml", &hook)).unwrap_err());
-    assert!(
-        found.len() == 1 && found[0].contains("`beforeScenario` is not supported"),
-        "{found:?}"
-    );
+    let plan = ok(folder.inputs("s.yml", &hook));
+    let plan::Step::Call(call) = &plan.scenarios()[0].steps[0] else {
+        panic!("the first step calls no function");
+    };
+    assert_eq!(call.function, "hook");
+    let without = BASE.replace("    flow:", "    beforeScenario: hook\n    flow:");
+    let found = notes(&ok(folder.inputs("s.yml", &without)));
+    let wanted = "`hook` is undefined: set `config.processor` to the file that exports it";
+    assert!(found.iter().any(|note| note.contains(wanted)), "{found:?}");
 }
 
 #[test]

@@ -15,7 +15,6 @@ fn every_refusal_has_its_place_and_a_way_out() {
             flow("- request: { url: / }"),
             "4:9: `request` is not a step: a step is one of loop, think, log, or an HTTP method like get or post",
         ),
-        (flow("- function: hook"), "4:9: `function` is not supported: JavaScript hooks are not supported yet"),
         (
             flow("- parallel: [ { get: { url: / } } ]\n  limit: 0.5"),
             "5:16: `limit: 0.5` is not a number of steps: use 1 or more",
@@ -30,7 +29,6 @@ fn every_refusal_has_its_place_and_a_way_out() {
             flow("- get: { url: /, capture: { json: $.a, as: x } }\n- post: { url: /, formData: { a: { fromFile: '{{ x }}' } } }"),
             "5:52: `x` is captured from a response, which must not choose a file on this machine",
         ),
-        (flow("- get: { url: /, beforeRequest: x }"), "4:24: `beforeRequest` is not supported"),
         (
             flow("- loop: [ { get: { url: / }, think: 1 } ]\n  count: 1"),
             "4:19: a step can have only one action, but this one has `think` and `get`: write two steps",
@@ -59,8 +57,8 @@ fn every_refusal_has_its_place_and_a_way_out() {
             "1:19: `target: localhost:80` cannot be used as a URL",
         ),
         (
-            "config: { target: 'http://x' }\nbefore: { flow: [ { function: f } ] }\nscenarios: [ { flow: [ { get: { url: / } } ] } ]".into(),
-            "2:21: `function` is not supported",
+            "config: { target: 'http://x' }\nbefore: { flow: [ { emit: f } ] }\nscenarios: [ { flow: [ { get: { url: / } } ] } ]".into(),
+            "2:21: `emit` is not supported",
         ),
         (
             "config: { target: 'http://x' }\nscenarios: [ { engine: ws, flow: [ { send: x } ] } ]".into(),
@@ -84,7 +82,7 @@ fn every_refusal_has_its_place_and_a_way_out() {
 #[test]
 fn all_problems_are_reported_together() {
     let errors = errors(&flow(
-        "- gett: { url: / }\n- get: { url: /, encoding: x, http2: true }\n- function: f",
+        "- gett: { url: / }\n- get: { url: /, encoding: x, http2: true }\n- emit: f",
     ));
     assert_eq!(
         errors

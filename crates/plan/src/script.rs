@@ -1,0 +1,16 @@
+//! The script of a plan: a file whose functions the scenarios call.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use crate::At;
+
+/// A file with functions that scenarios call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ScriptFile {
+    /// Absolute path of the file.
+    pub path: PathBuf,
+    /// Position in the plan that names the file.
+    pub at: Option<At>,
+}

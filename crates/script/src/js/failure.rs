@@ -1,0 +1,122 @@
+//! Exceptions of a script as one line: what was thrown, and where.
+
+use rquickjs::{Coerced, Ctx, Error, Object, Value as Js};
+
+use super::modules::{OPENING, WRAPPED};
+
+/// A thrown value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Thrown {
+    /// Name under which the error is counted: its `code`, or else its message.
+    pub name: String,
+    /// The message with the type of the error.
+    pub message: String,
+    /// The first position outside of Loadline's own code, as `file:line:column`.
+    pub at: Option<String>,
+}
+
+impl std::fmt::Display for Thrown {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.at {
+            Some(at) => write!(f, "{at}: {}", self.message),
+            None => f.write_str(&self.message),
+        }
+    }
+}
+
+impl Thrown {
+    /// Describes an error of the engine. Takes the exception, if one was thrown.
+    pub fn new(ctx: &Ctx<'_>, error: &Error) -> Thrown {
+        match error {
+            Error::Exception => Thrown::from_value(&ctx.catch()),
+            other => Thrown {
+                name: other.to_string(),
+                message: other.to_string(),
+                at: None,
+            },
+        }
+    }
+
+    /// Describes a thrown value.
+    pub fn from_value(value: &Js<'_>) -> Thrown {
+        let Some(object) = value.as_object() else {
+            let text = text(value);
+            return Thrown {
+                name: text.clone(),
+                message: text,
+                at: None,
+            };
+        };
+        // A getter may throw again, which must not hide the first error.
+        let property = |name: &str| -> Option<String> {
+            let value: Js<'_> = object.get(name).ok()?;
+            let is_shown = !value.is_undefined() && !value.is_null() && value.as_string().is_none_or(|text| text.to_string().is_ok_and(|text| !text.is_empty()));
+            is_shown.then(|| text(&value))
+        };
+        let message = property("message").unwrap_or_else(|| "undefined".to_owned());
+        let kind = property("name").filter(|_| value.is_error());
+        Thrown {
+            name: property("code").unwrap_or_else(|| message.clone()),
+            message: match kind {
+                Some(kind) => format!("{kind}: {message}"),
+                None => message,
+            },
+            at: property("stack").and_then(|stack| position(&stack)).or_else(|| parsed_at(object)),
+        }
+    }
+}
+
+fn text(value: &Js<'_>) -> String {
+    value
+        .get::<Coerced<String>>()
+        .map_or_else(|_| "an object that cannot be shown".to_owned(), |text| text.0)
+}
+
+/// Returns the position of a syntax error, which has no stack frame of its own.
+fn parsed_at(object: &Object<'_>) -> Option<String> {
+    let file: String = object.get("fileName").ok()?;
+    let line: i32 = object.get("lineNumber").ok()?;
+    let column: i32 = object.get("columnNumber").ok()?;
+    Some(in_source(&format!("{file}:{line}:{column}")))
+}
+
+/// Returns the first position of a stack that is in a file.
+pub fn position(stack: &str) -> Option<String> {
+    let frame = stack.lines().map(str::trim).find(|line| line.contains('/'))?;
+    let place = match frame.rfind('(') {
+        Some(open) => &frame[open + 1..],
+        None => frame.strip_prefix("at ")?,
+    };
+    Some(in_source(place.trim_end_matches(')')))
+}
+
+/// Returns a position in the source of a module, which may be wrapped.
+fn in_source(place: &str) -> String {
+    let Some(place) = place.strip_prefix(WRAPPED) else {
+        return place.to_owned();
+    };
+    let mut parts = place.rsplitn(3, ':');
+    if let (Some(column), Some("1"), Some(file)) = (parts.next(), parts.next(), parts.next())
+        && let Ok(column) = column.parse::<usize>()
+    {
+        return format!("{file}:1:{}", column.saturating_sub(OPENING.len()).max(1));
+    }
+    place.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::position;
+
+    #[test]
+    fn position_is_that_of_the_first_file() {
+        let stack = "    at call (native)\n    at sign (/t/helpers.js:3:9)\n    at <anonymous> (/t/x.js:1:1)\n";
+        assert_eq!(position(stack).as_deref(), Some("/t/helpers.js:3:9"));
+        assert_eq!(position("    at /t/a.mjs:2:1\n").as_deref(), Some("/t/a.mjs:2:1"));
+        assert_eq!(position("    at call (native)\n"), None);
+        let wrapped = "    at f (cjs:/t/a.js:2:5)\n";
+        assert_eq!(position(wrapped).as_deref(), Some("/t/a.js:2:5"));
+        let first = format!("    at cjs:/t/a.js:1:{}\n", super::OPENING.len() + 7);
+        assert_eq!(position(&first).as_deref(), Some("/t/a.js:1:7"));
+    }
+}

@@ -1,0 +1,242 @@
+//! An instance of a script: an engine with the script's modules, for one worker.
+
+use std::{
+    cell::RefCell,
+    collections::{HashMap, HashSet},
+    rc::Rc,
+    sync::Arc,
+};
+
+use engine::{
+    hook::Vars,
+    script::{Called, ScriptCall, ScriptHost, ScriptUser},
+};
+use measure::accumulator::Event;
+use rquickjs::{
+    Context, Ctx, Function, Object, Persistent, Result, Runtime, Value as Js, function::Args,
+};
+use worker::Worker;
+
+use super::{
+    call,
+    failure::Thrown,
+    modules::{Imports, Modules},
+    native,
+    request::StepSource,
+    state::{Caller, DueTimer, Settings, State},
+    surface,
+    user::JsUser,
+};
+
+/// Memory of an instance.
+const MOST_MEMORY: usize = 1 << 30;
+/// Stack of an instance. Rust's threads have 2 MB.
+const MOST_STACK: usize = 1 << 20;
+
+/// An instance of a script.
+pub struct Instance {
+    pub state: Rc<State>,
+    modules: Rc<Modules>,
+    functions: HashMap<String, Persistent<Function<'static>>>,
+    events: Option<Persistent<Object<'static>>>,
+    /// Objects of the test's constants, which all virtual users share.
+    pub constants: RefCell<HashMap<String, Persistent<Js<'static>>>>,
+    /// What functions receive of each request step, by its index.
+    pub sources: RefCell<HashMap<u32, Rc<StepSource>>>,
+    /// Kinds of errors that have been reported.
+    reported: RefCell<HashSet<String>>,
+    context: Context,
+}
+
+/// The instance as the engine's host.
+pub struct Host(pub Rc<Instance>);
+
+impl ScriptHost for Host {
+    fn user(&self, scenario: &str) -> Rc<dyn ScriptUser> {
+        Rc::new(JsUser::new(Rc::clone(&self.0), scenario))
+    }
+
+    fn call(
+        &self,
+        user: &Rc<dyn ScriptUser>,
+        call: ScriptCall<'_, '_>,
+        vars: &mut Vars<'_>,
+    ) -> Called {
+        call::start(&self.0, user, call, vars)
+    }
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        // Values of the engine must be gone before the engine.
+        self.state.clear();
+        self.modules.clear();
+    }
+}
+
+impl Instance {
+    /// Loads the script.
+    pub fn load(
+        settings: &Arc<Settings>,
+        worker: Option<Rc<Worker>>,
+    ) -> std::result::Result<Rc<Instance>, String> {
+        let state = Rc::new(State::new(worker, Arc::clone(settings)));
+        let modules = Modules::new();
+        let runtime = Runtime::new().map_err(|error| error.to_string())?;
+        runtime.set_memory_limit(MOST_MEMORY);
+        runtime.set_max_stack_size(MOST_STACK);
+        runtime.set_loader(Imports(Rc::clone(&modules)), Imports(Rc::clone(&modules)));
+        let asked = Rc::clone(&state);
+        runtime.set_interrupt_handler(Some(Box::new(move || asked.must_stop())));
+        let told = Rc::clone(&state);
+        runtime.set_host_promise_rejection_tracker(Some(Box::new(
+            move |ctx, promise, reason, is_handled| track(&told, &ctx, promise, reason, is_handled),
+        )));
+        let context = Context::full(&runtime).map_err(|error| error.to_string())?;
+        let mut instance = Instance {
+            state,
+            modules,
+            functions: HashMap::new(),
+            events: None,
+            constants: RefCell::default(),
+            sources: RefCell::default(),
+            reported: RefCell::default(),
+            context: context.clone(),
+        };
+        context.with(|ctx| {
+            instance.state.begin_slice();
+            instance.define(&ctx).map_err(|error| {
+                let thrown = Thrown::new(&ctx, &error);
+                instance.describe(&thrown)
+            })
+        })?;
+        let instance = Rc::new(instance);
+        *instance.state.instance.borrow_mut() = Rc::downgrade(&instance);
+        Ok(instance)
+    }
+
+    fn define(&mut self, ctx: &Ctx<'_>) -> Result<()> {
+        let native = native::object(ctx, &self.state)?;
+        ctx.globals().prop(surface::NATIVE, native.clone())?;
+        let globals: Function<'_> =
+            ctx.eval(format!("(function (native) {{{}\n}})", surface::GLOBALS))?;
+        globals.call::<_, ()>((native.clone(),))?;
+        let events: Object<'_> = native.get("events")?;
+        self.events = Some(Persistent::save(ctx, events));
+        self.modules.attach(ctx)?;
+        let exports = self.modules.load_script(ctx, &self.state.settings.file)?;
+        while ctx.execute_pending_job() {}
+        for entry in exports.props::<String, Js<'_>>() {
+            let (name, value): (String, Js<'_>) = entry?;
+            if let Some(function) = value.into_function() {
+                self.functions.insert(name, Persistent::save(ctx, function));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the names of the script's functions, in alphabetical order.
+    pub fn function_names(&self) -> Vec<String> {
+        let mut names: Vec<String> = self.functions.keys().cloned().collect();
+        names.sort();
+        names
+    }
+
+    /// Runs JavaScript for a virtual user.
+    pub fn enter<R>(&self, caller: Option<&Rc<Caller>>, run: impl FnOnce(&Ctx<'_>) -> R) -> R {
+        self.context.with(|ctx| {
+            self.state.caller.replace(caller.cloned());
+            self.state.begin_slice();
+            let result = run(&ctx);
+            self.state.caller.replace(None);
+            result
+        })
+    }
+
+    /// Runs promise jobs until none is left. Returns the reason of a promise that was rejected and
+    /// has no handler.
+    pub fn run_jobs(&self, ctx: &Ctx<'_>) -> Option<Thrown> {
+        while ctx.execute_pending_job() {}
+        let mut unhandled = self.state.unhandled.borrow_mut().drain(..).collect::<Vec<_>>();
+        let (_, reason) = unhandled.pop()?;
+        let reason = reason.restore(ctx).ok()?;
+        Some(Thrown::from_value(&reason))
+    }
+
+    /// Returns a function of the script.
+    pub fn function<'js>(&self, ctx: &Ctx<'js>, name: &str) -> Option<Function<'js>> {
+        self.functions.get(name)?.clone().restore(ctx).ok()
+    }
+
+    /// Returns the object for custom metrics.
+    pub fn events<'js>(&self, ctx: &Ctx<'js>) -> Result<Js<'js>> {
+        match &self.events {
+            Some(events) => Ok(events.clone().restore(ctx)?.into_value()),
+            None => Ok(Js::new_undefined(ctx.clone())),
+        }
+    }
+
+    /// Describes an error. A stopped function is not told from an error that it threw otherwise.
+    pub fn describe(&self, thrown: &Thrown) -> String {
+        if self.state.was_stopped.get() {
+            let seconds = super::state::MOST_CPU_NS / plan::units::SECOND;
+            let at = thrown.at.as_deref().map_or(String::new(), |at| format!("{at}: "));
+            return format!("{at}the script was stopped after {seconds} s of CPU time without a pause");
+        }
+        thrown.to_string()
+    }
+
+    /// Reports the first error of each kind, with its position.
+    pub fn report(&self, function: &str, thrown: &Thrown) {
+        if let Some(worker) = &self.state.worker
+            && self.reported.borrow_mut().insert(thrown.name.clone())
+        {
+            worker.remark(format!("`{function}` failed: {}", self.describe(thrown)));
+        }
+    }
+
+    /// Reports once that the script has no such function. A condition may be a variable instead.
+    pub fn report_missing(&self, name: &str, is_condition: bool) {
+        if let Some(worker) = self.state.worker.as_ref().filter(|_| !is_condition)
+            && self.reported.borrow_mut().insert(format!("missing {name}"))
+        {
+            let file = self.state.settings.file.display();
+            worker.remark(format!("WARNING: custom function {name} could not be found in {file}"));
+        }
+    }
+
+    /// Runs a due timer. `None` if it was cleared.
+    pub fn fire(&self, id: u64) -> Option<DueTimer> {
+        let due = self.state.due_timer(id)?;
+        let thrown = self.enter(due.caller.as_ref(), |ctx| {
+            let call = || -> Result<()> {
+                let function = due.function.clone().restore(ctx)?;
+                let mut arguments = Args::new(ctx.clone(), due.arguments.len());
+                for argument in &due.arguments {
+                    arguments.push_arg(argument.clone().restore(ctx)?)?;
+                }
+                function.call_arg::<()>(arguments)
+            };
+            let failed = call().err().map(|error| Thrown::new(ctx, &error));
+            failed.or(self.run_jobs(ctx))
+        });
+        if let Some(thrown) = thrown {
+            self.report("a timer", &thrown);
+            let name = thrown.name.as_str();
+            self.state.report(&Event::Remark { name });
+        }
+        Some(due)
+    }
+}
+
+fn track<'js>(state: &State, ctx: &Ctx<'js>, promise: Js<'js>, reason: Js<'js>, is_handled: bool) {
+    let mut unhandled = state.unhandled.borrow_mut();
+    if is_handled {
+        unhandled.retain(|(known, _)| {
+            known.clone().restore(ctx).is_ok_and(|known| known != promise)
+        });
+    } else {
+        let entry = (Persistent::save(ctx, promise), Persistent::save(ctx, reason));
+        unhandled.push(entry);
+    }
+}

@@ -1,0 +1,242 @@
+//! What native functions of an instance share: its worker, timers, and who is calling.
+
+use std::{
+    cell::{Cell, RefCell},
+    collections::HashMap,
+    path::PathBuf,
+    rc::{Rc, Weak},
+    sync::Arc,
+};
+
+use measure::{Fault, accumulator::Event};
+use plan::units::{MILLISECOND, SECOND};
+use rquickjs::{Function, Persistent, Value as Js};
+use worker::{
+    OutputLine, Worker,
+    clock::{self, Clock},
+    deadlines::Limit,
+};
+
+use super::instance::Instance;
+
+/// CPU time after which a function is stopped.
+pub const MOST_CPU_NS: u64 = 5 * SECOND;
+
+/// State of an instance. JavaScript functions hold it, so it must not hold the engine's context.
+pub struct State {
+    /// The worker. `None` while a script is only checked.
+    pub worker: Option<Rc<Worker>>,
+    /// Settings of all instances.
+    pub settings: Arc<Settings>,
+    /// The instance, for timers. Empty until it is complete.
+    pub instance: RefCell<Weak<Instance>>,
+    /// The virtual user whose function runs.
+    pub caller: RefCell<Option<Rc<Caller>>>,
+    /// CPU time of the thread when the engine was first asked whether to stop. 0 before.
+    slice_began_ns: Cell<u64>,
+    /// Whether a function was stopped because it used too much CPU.
+    pub was_stopped: Cell<bool>,
+    timers: RefCell<HashMap<u64, Timer>>,
+    timer_ids: Cell<u64>,
+    /// Promises that were rejected and have no handler yet, with the reason.
+    pub unhandled: RefCell<Vec<(Persistent<Js<'static>>, Persistent<Js<'static>>)>>,
+}
+
+/// Settings of all instances of a script.
+#[derive(Debug, Clone, Default)]
+pub struct Settings {
+    /// The script.
+    pub file: PathBuf,
+    /// Folder in which scripts may write. `None` if nowhere.
+    pub writes: Option<PathBuf>,
+    /// Environment variables.
+    pub environment: Vec<(String, String)>,
+    /// Identifier of the test run.
+    pub test_id: String,
+    /// Version that the script is told.
+    pub version: String,
+    /// Names a fault as the original tool does.
+    pub fault_name: Option<fn(Fault) -> &'static str>,
+}
+
+/// What is known of a virtual user while its functions run.
+#[derive(Default)]
+pub struct Caller {
+    /// Number of timers that the user waits for.
+    pub timers: Cell<usize>,
+}
+
+struct Timer {
+    function: Persistent<Function<'static>>,
+    arguments: Vec<Persistent<Js<'static>>>,
+    caller: Option<Rc<Caller>>,
+    repeats_ns: Option<u64>,
+    limit: Rc<Limit>,
+}
+
+impl State {
+    pub fn new(worker: Option<Rc<Worker>>, settings: Arc<Settings>) -> State {
+        State {
+            worker,
+            settings,
+            instance: RefCell::default(),
+            caller: RefCell::default(),
+            slice_began_ns: Cell::new(0),
+            was_stopped: Cell::new(false),
+            timers: RefCell::default(),
+            timer_ids: Cell::new(0),
+            unhandled: RefCell::default(),
+        }
+    }
+
+    /// Nanoseconds from the start of the run, or from any fixed time while a script is checked.
+    pub fn now_ns(&self) -> u64 {
+        let worker = self.worker.as_ref();
+        worker.map_or_else(clock::monotonic_ns, |worker| Clock::now(&worker.clock))
+    }
+
+    /// Begins a stretch of JavaScript, whose CPU time is limited.
+    pub fn begin_slice(&self) {
+        self.slice_began_ns.set(0);
+        self.was_stopped.set(false);
+    }
+
+    /// Whether the running function must stop. The engine asks every few thousand steps.
+    pub fn must_stop(&self) -> bool {
+        if let Some(worker) = &self.worker {
+            // The worker is alive, and this limit is stricter than its watchdog's.
+            worker.common.pulse.beat();
+        }
+        let now_ns = clock::thread_cpu_ns();
+        if self.slice_began_ns.get() == 0 {
+            self.slice_began_ns.set(now_ns);
+        }
+        let stops = now_ns.saturating_sub(self.slice_began_ns.get()) > MOST_CPU_NS;
+        self.was_stopped.set(self.was_stopped.get() || stops);
+        stops
+    }
+
+    /// Reports a value of a custom metric.
+    pub fn report(&self, event: &Event<'_>) {
+        if let Some(worker) = &self.worker {
+            let now = worker.clock.now();
+            worker.recorder.borrow_mut().frontend(now, event);
+        }
+    }
+
+    /// Prints a line of the script unchanged. Before the run, nothing is printed.
+    pub fn print(&self, text: String, is_error: bool) {
+        if let Some(worker) = &self.worker {
+            worker.emit(if is_error {
+                OutputLine::ErrorText(text)
+            } else {
+                OutputLine::Text(format!("{text}\n"))
+            });
+        }
+    }
+
+    /// Starts a timer and returns its number.
+    pub fn start_timer(
+        &self,
+        function: Persistent<Function<'static>>,
+        arguments: Vec<Persistent<Js<'static>>>,
+        delay_ms: f64,
+        repeats: bool,
+    ) -> u64 {
+        let id = self.timer_ids.get() + 1;
+        self.timer_ids.set(id);
+        // As in Node.js, less than a millisecond and NaN count as one.
+        let ms = if delay_ms >= 1.0 { delay_ms.min(2_147_483_647.0) } else { 1.0 };
+        let delay_ns = (ms * MILLISECOND as f64) as u64;
+        let caller = self.caller.borrow().clone();
+        if let Some(caller) = caller.as_ref().filter(|_| !repeats) {
+            caller.timers.set(caller.timers.get() + 1);
+        }
+        let limit = Rc::<Limit>::default();
+        let timer = Timer {
+            function,
+            arguments,
+            caller,
+            repeats_ns: repeats.then_some(delay_ns),
+            limit: Rc::clone(&limit),
+        };
+        self.timers.borrow_mut().insert(id, timer);
+        if let Some(worker) = &self.worker {
+            let (worker, instance) = (Rc::clone(worker), self.instance.borrow().clone());
+            let at_ns = worker.clock.now().saturating_add(delay_ns);
+            tokio::task::spawn_local(run_timer(worker, instance, limit, id, at_ns));
+        }
+        id
+    }
+
+    /// Ends a timer, if it is still running.
+    pub fn clear_timer(&self, id: u64) {
+        if let Some(timer) = self.timers.borrow_mut().remove(&id) {
+            timer.limit.abort();
+            timer.has_ended();
+        }
+    }
+
+    /// Takes what a due timer calls. Returns `None` if the timer was cleared.
+    pub fn due_timer(&self, id: u64) -> Option<DueTimer> {
+        let mut timers = self.timers.borrow_mut();
+        let timer = timers.get(&id)?;
+        let due = DueTimer {
+            function: timer.function.clone(),
+            arguments: timer.arguments.clone(),
+            caller: timer.caller.clone(),
+            repeats_ns: timer.repeats_ns,
+        };
+        if due.repeats_ns.is_none()
+            && let Some(timer) = timers.remove(&id)
+        {
+            timer.has_ended();
+        }
+        Some(due)
+    }
+
+    /// Ends all timers and drops all values of the engine.
+    pub fn clear(&self) {
+        for (_, timer) in self.timers.borrow_mut().drain() {
+            timer.limit.abort();
+        }
+        self.unhandled.borrow_mut().clear();
+    }
+}
+
+impl Timer {
+    fn has_ended(&self) {
+        if let Some(caller) = self.caller.as_ref().filter(|_| self.repeats_ns.is_none()) {
+            caller.timers.set(caller.timers.get().saturating_sub(1));
+        }
+    }
+}
+
+/// What a due timer calls.
+pub struct DueTimer {
+    pub function: Persistent<Function<'static>>,
+    pub arguments: Vec<Persistent<Js<'static>>>,
+    pub caller: Option<Rc<Caller>>,
+    repeats_ns: Option<u64>,
+}
+
+async fn run_timer(
+    worker: Rc<Worker>,
+    instance: Weak<Instance>,
+    limit: Rc<Limit>,
+    id: u64,
+    first_ns: u64,
+) {
+    let place = worker.watch(&limit);
+    let mut at_ns = first_ns;
+    while worker.sleep_until(at_ns, &limit).await.is_ok() {
+        let Some(due) = instance.upgrade().and_then(|instance| instance.fire(id)) else {
+            break;
+        };
+        let Some(repeats_ns) = due.repeats_ns else {
+            break;
+        };
+        at_ns = worker.clock.now().saturating_add(repeats_ns);
+    }
+    worker.unwatch(place);
+}
