@@ -348,6 +348,7 @@ mod tests {
                     name: None,
                     weight: 1,
                     volume: Some(Volume { text: String::new(), rate: *rate }),
+                    on_error: Vec::new(),
                     steps: Vec::new(),
                 })
                 .collect();

@@ -26,11 +26,7 @@ use super::{
 };
 use crate::{
     program::Program,
-    user::{
-        self, Env, IterationStart, UserState,
-        hook::Hooks,
-        script::ScriptHost,
-    },
+    user::{self, Env, IterationStart, UserState, hook::Hooks, script::ScriptHost},
 };
 use worker::{
     Worker,

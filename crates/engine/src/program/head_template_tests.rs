@@ -54,7 +54,7 @@ fn same(step: &RequestStep, scope: &Map<String, Value>) -> Option<Vec<u8>> {
     let next = built_from.next_u64();
     for _ in 0..3 {
         let mut made_from = drawn();
-        let made = step.make(BASE, scope, &mut made_from);
+        let made = step.make(BASE, scope, &mut made_from, None);
         assert_eq!(made_from.next_u64(), next);
         match (&built, made) {
             (Ok(built), Ok(made)) => {

@@ -22,7 +22,9 @@ pub fn sizes(plan: &Plan, seed: u64) -> Result<Vec<RequestBytes>, Vec<Problem>> 
         let made = (0..USERS).filter_map(|number| {
             let vars = Vars::new(&program, number);
             let mut rng = Rng::keyed(seed, Purpose::User, number, 0);
-            let built = step.build(&program.target, &vars, &mut rng, None, None).ok()?;
+            let built = step
+                .build(&program.target, &vars, &mut rng, None, None)
+                .ok()?;
             Some(built.bytes.len() as u64)
         });
         let made: Vec<u64> = made.collect();

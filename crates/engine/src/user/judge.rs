@@ -152,7 +152,10 @@ impl User<'_> {
 
     /// Evaluates captures, and then calls the functions that receive the response. `None` if the
     /// response cannot be read.
-    pub(super) async fn answer_script(&mut self, ongoing: &mut Ongoing<'_>) -> Option<EarlyResults> {
+    pub(super) async fn answer_script(
+        &mut self,
+        ongoing: &mut Ongoing<'_>,
+    ) -> Option<EarlyResults> {
         let began_ns = self.worker.clock.now();
         let (captured, called) = self.start_after_response(ongoing)?;
         let scripted = match called {

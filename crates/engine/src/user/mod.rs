@@ -373,9 +373,7 @@ impl<'a> User<'a> {
                     };
                     let goes_on = match &enter.while_true {
                         None => true,
-                        Some(call) => {
-                            self.call_script(ScriptCall::While(call)).await?.is_true
-                        }
+                        Some(call) => self.call_script(ScriptCall::While(call)).await?.is_true,
                     };
                     if self.next_round(enter, goes_on) {
                         at = enter_at + 1;

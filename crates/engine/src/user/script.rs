@@ -42,8 +42,12 @@ pub trait ScriptHost {
     /// Creates the script's data of a virtual user who runs this scenario.
     fn user(&self, scenario: &str) -> Rc<dyn ScriptUser>;
     /// Calls functions in turn until one fails.
-    fn call(&self, user: &Rc<dyn ScriptUser>, call: ScriptCall<'_, '_>, vars: &mut Vars<'_>)
-    -> Called;
+    fn call(
+        &self,
+        user: &Rc<dyn ScriptUser>,
+        call: ScriptCall<'_, '_>,
+        vars: &mut Vars<'_>,
+    ) -> Called;
 }
 
 /// The script's data of a virtual user, which it keeps between calls.
@@ -206,7 +210,10 @@ impl User<'_> {
         mut waiting: Box<dyn WaitingCall>,
     ) -> Result<Result<Returned, ScriptError>, IterationAbort> {
         let timeouts = &self.program.http.timeouts;
-        let patience_ns = timeouts.headers_ns.or(timeouts.total_ns).unwrap_or(PATIENCE_NS);
+        let patience_ns = timeouts
+            .headers_ns
+            .or(timeouts.total_ns)
+            .unwrap_or(PATIENCE_NS);
         let worker = self.worker;
         loop {
             let until = worker.clock.now().saturating_add(patience_ns);
@@ -219,7 +226,9 @@ impl User<'_> {
             });
             match slept.await {
                 None => return Ok(waiting.finish(&mut self.vars)),
-                Some(Err(_)) => return Err(IterationAbort::Fault(measure::Fault::Unfinished, None)),
+                Some(Err(_)) => {
+                    return Err(IterationAbort::Fault(measure::Fault::Unfinished, None));
+                }
                 Some(Ok(())) if waiting.has_reason_to_wait() => {}
                 Some(Ok(())) => {
                     let what = format!(

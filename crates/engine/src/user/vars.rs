@@ -116,7 +116,10 @@ impl<'a> Vars<'a> {
 
     /// Returns the variables that changed since the last call, by the first part of their path.
     pub fn take_changed(&mut self) -> Vec<String> {
-        self.changed.as_mut().map(std::mem::take).unwrap_or_default()
+        self.changed
+            .as_mut()
+            .map(std::mem::take)
+            .unwrap_or_default()
     }
 
     fn has_changed(&mut self, name: &str) {

@@ -30,7 +30,7 @@ impl HookInterest for Words {
 
 impl Hooks for Words {
     fn hook(&self) -> Option<Box<dyn AnswerHook>> {
-        Box::new(Seen(0))
+        Some(Box::new(Seen(0)))
     }
 }
 

@@ -8,11 +8,12 @@ use measure::{
     accumulator::{self, Event, Opening, Reason, Sketch, Tally},
 };
 
-use crate::error_names;
+use crate::{
+    custom::{CustomMetrics, Kind},
+    error_names,
+};
 
 const MS: u64 = 1_000_000;
-/// Precedes the name of a rate among the counters of a tally.
-pub const RATE: &str = "rate:";
 const INVALID_URL: &str = "Invalid URL - ";
 /// Maximum number of distinct invalid URLs that a worker counts by name.
 const MOST_URLS: usize = 200;
@@ -46,10 +47,7 @@ struct HotCounts {
     /// The times dns, tcp, tls and total, in whole milliseconds.
     parts: [Sketch; 4],
     errors: BTreeMap<String, u64>,
-    /// Metrics that the script counts, measures, and reports as rates.
-    custom: BTreeMap<String, u64>,
-    measured: BTreeMap<String, Sketch>,
-    rates: BTreeMap<String, (u64, (u64, u64))>,
+    custom: CustomMetrics,
     expected: BTreeMap<String, [u64; 2]>,
     /// Numbers of satisfied, tolerated and frustrated responses. `None` before the first response.
     apdex: Option<[u64; 3]>,
@@ -59,6 +57,17 @@ struct HotCounts {
 }
 
 impl HotCounts {
+    /// Counts a metric of the script. Returns `false` if the event is none.
+    fn custom(&mut self, at: u64, event: &Event<'_>) -> bool {
+        match self.custom.event(at, event) {
+            Some(Kind::Counter) => widen(&mut self.counter_span, at),
+            Some(Kind::Histogram) => widen(&mut self.histogram_span, at),
+            Some(Kind::Rate) => {}
+            None => return false,
+        }
+        true
+    }
+
     /// Returns counters that Artillery shows even if they are zero.
     fn of_nothing(&self) -> [(&'static str, Option<u64>); 5] {
         let ended = self.completed + self.failed > 0;
@@ -189,6 +198,9 @@ impl accumulator::Accumulator for Accumulator {
     fn event(&mut self, wall_ns: u64, event: &Event<'_>) {
         let at = wall_ns / MS;
         let counts = &mut self.counts;
+        if counts.custom(at, event) {
+            return;
+        }
         match *event {
             Event::UserStarted { scenario } => {
                 let index = scenario as usize;
@@ -257,20 +269,6 @@ impl accumulator::Accumulator for Accumulator {
                 };
                 counted[usize::from(value == 0)] += 1;
             }
-            Event::Count { name, n } => {
-                *counts.custom.entry(name.to_owned()).or_default() += n;
-            }
-            Event::Value { name, value } => {
-                counts.measured.entry(name.to_owned()).or_default().add(value);
-                widen(&mut counts.histogram_span, at);
-                return;
-            }
-            Event::Rate { name } => {
-                let rate = counts.rates.entry(name.to_owned()).or_insert((0, (at, at)));
-                rate.0 += 1;
-                rate.1.1 = at;
-                return;
-            }
             Event::Remark { name } => {
                 *counts.errors.entry(format!("errors.{name}")).or_default() += 1;
             }
@@ -283,6 +281,7 @@ impl accumulator::Accumulator for Accumulator {
         let counts = std::mem::take(&mut self.counts);
         let mut part = std::mem::take(&mut self.part);
         let counts_of_nothing = counts.of_nothing();
+        counts.custom.add_to(&mut part);
         let mut add = |name: String, n: u64| {
             if n > 0 {
                 *part.counters.entry(name).or_default() += n;
@@ -302,7 +301,6 @@ impl accumulator::Accumulator for Accumulator {
         add("vusers.completed".into(), counts.completed);
         add("http.requests".into(), counts.requests);
         counts.errors.into_iter().for_each(|(name, n)| add(name, n));
-        counts.custom.into_iter().for_each(|(name, n)| add(name, n));
         for (kind, [ok, failed]) in counts.expected {
             add("plugins.expect.ok".into(), ok);
             add(format!("plugins.expect.ok.{kind}"), ok);
@@ -338,9 +336,6 @@ impl accumulator::Accumulator for Accumulator {
                 sketch(format!("http.{name}"), part);
             }
         }
-        for (name, values) in &counts.measured {
-            sketch(name.clone(), values);
-        }
         if counts.completed > 0 {
             sketch("vusers.session_length".into(), &counts.sessions);
         }
@@ -348,12 +343,6 @@ impl accumulator::Accumulator for Accumulator {
             if let Some(n) = n {
                 *part.counters.entry(name.into()).or_default() += n;
             }
-        }
-        for (name, (n, (first, last))) in counts.rates {
-            let name = format!("{RATE}{name}");
-            *part.counters.entry(name.clone()).or_default() += n;
-            part.firsts.insert(name.clone(), first);
-            part.lasts.insert(name, last);
         }
         for (name, span) in [
             ("counter", counts.counter_span),

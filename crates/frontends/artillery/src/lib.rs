@@ -5,6 +5,7 @@
 
 mod accumulator;
 mod command;
+mod custom;
 mod endpoints;
 mod error_names;
 pub mod expect;

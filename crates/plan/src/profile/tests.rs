@@ -18,6 +18,7 @@ fn scenario(name: &str, volume: &str, steps: Vec<Step>) -> Scenario {
         name: Some(name.into()),
         weight: 1,
         volume: Some(Volume::read(volume, PeakRate::default()).expect("a volume")),
+        on_error: Vec::new(),
         steps,
     }
 }

@@ -22,11 +22,7 @@ use rquickjs::{
 };
 
 use super::{
-    failure::Thrown,
-    instance::Instance,
-    request::StepSource,
-    response,
-    user::JsUser,
+    failure::Thrown, instance::Instance, request::StepSource, response, user::JsUser,
     values::function_of,
 };
 
@@ -162,15 +158,26 @@ impl RunningCall {
                 let source = step_source(instance, step, base);
                 let object = source.object(ctx)?;
                 let kept = Persistent::save(ctx, object.clone());
-                running.arguments.insert(0, Persistent::save(ctx, object.into_value()));
+                running
+                    .arguments
+                    .insert(0, Persistent::save(ctx, object.into_value()));
                 running.changes = Some((kept, source, Box::new(step.spec.clone())));
             }
-            ScriptCall::After { step, sent, response, moments } => {
+            ScriptCall::After {
+                step,
+                sent,
+                response,
+                moments,
+            } => {
                 running.waiting = names(&step.spec.after);
                 let request = response::sent_request(ctx, step, sent, own.take_request(ctx))?;
                 let answer = response::response(ctx, response, moments, sent)?;
-                running.arguments.insert(0, Persistent::save(ctx, answer.into_value()));
-                running.arguments.insert(0, Persistent::save(ctx, request.into_value()));
+                running
+                    .arguments
+                    .insert(0, Persistent::save(ctx, answer.into_value()));
+                running
+                    .arguments
+                    .insert(0, Persistent::save(ctx, request.into_value()));
             }
             ScriptCall::Failed { calls, error } => {
                 running.waiting = names(calls);
@@ -178,18 +185,13 @@ impl RunningCall {
                     Some(request) => request,
                     None => Object::new(ctx.clone())?,
                 };
-                let error = match error {
-                    Reason::Fault(fault) => match instance.state.settings.fault_name {
-                        Some(name) => name(fault),
-                        None => fault.text(),
-                    },
-                    Reason::Capture => "Failed capture or match",
-                    Reason::Named(name) => name,
-                };
+                let error = error_name(instance, error);
                 let thrown = Exception::from_message(ctx.clone(), error)?;
                 thrown.as_object().set("code", error)?;
                 let thrown = thrown.into_object().into_value();
-                running.arguments.insert(0, Persistent::save(ctx, request.into_value()));
+                running
+                    .arguments
+                    .insert(0, Persistent::save(ctx, request.into_value()));
                 running.arguments.insert(0, Persistent::save(ctx, thrown));
             }
         }
@@ -226,7 +228,8 @@ impl RunningCall {
                 return true;
             };
             let Some(function) = self.instance.function(ctx, &name) else {
-                self.instance.report_missing(&name, self.meaning == Meaning::ImmediateDecision);
+                self.instance
+                    .report_missing(&name, self.meaning == Meaning::ImmediateDecision);
                 if self.is_step {
                     self.result = Err(ScriptError::Missing(name));
                     return true;
@@ -271,7 +274,8 @@ impl RunningCall {
             return Ok(());
         };
         let (fulfilled, rejected) = (Rc::clone(slot), Rc::clone(slot));
-        let fulfil = move |value: Opt<Js<'_>>| fulfilled.end(Ok(value.0.is_some_and(|v| is_truthy(&v))));
+        let fulfil =
+            move |value: Opt<Js<'_>>| fulfilled.end(Ok(value.0.is_some_and(|v| is_truthy(&v))));
         let reject = move |reason: Opt<Js<'_>>| rejected.end(Err(thrown_or_undefined(reason)));
         let fulfil = Function::new(ctx.clone(), fulfil)?;
         let reject = Function::new(ctx.clone(), reject)?;
@@ -282,12 +286,17 @@ impl RunningCall {
     fn callback<'js>(&self, ctx: &Ctx<'js>, slot: &Rc<Slot>) -> Result<Function<'js>> {
         let slot = Rc::clone(slot);
         if self.meaning == Meaning::Decision {
-            let next = move |value: Opt<Js<'_>>| slot.end(Ok(value.0.is_some_and(|v| is_truthy(&v))));
+            let next =
+                move |value: Opt<Js<'_>>| slot.end(Ok(value.0.is_some_and(|v| is_truthy(&v))));
             return Function::new(ctx.clone(), next);
         }
         let done = move |error: Opt<Js<'_>>| {
             let failed = error.0.as_ref().is_some_and(is_truthy);
-            slot.end(if failed { Err(thrown_or_undefined(error)) } else { Ok(true) });
+            slot.end(if failed {
+                Err(thrown_or_undefined(error))
+            } else {
+                Ok(true)
+            });
         };
         Function::new(ctx.clone(), done)
     }
@@ -304,7 +313,9 @@ impl RunningCall {
         let mut returned = std::mem::replace(&mut self.result, Ok(Returned::default()))?;
         if let Some((object, source, spec)) = self.changes.take() {
             let object = object.restore(ctx).map_err(|error| failed(&error))?;
-            let change = source.change(&object, &spec).map_err(|error| failed(&error))?;
+            let change = source
+                .change(&object, &spec)
+                .map_err(|error| failed(&error))?;
             returned.change = change.map_err(ScriptError::Failed)?;
             own.keep_request(ctx, object);
         }
@@ -349,13 +360,29 @@ impl WaitingCall for RunningCall {
             return Ok(Returned::default());
         };
         let instance = Rc::clone(&self.instance);
-        instance.enter(Some(&own.caller), |ctx| RunningCall::finish(*self, ctx, own, vars))
+        instance.enter(Some(&own.caller), |ctx| {
+            RunningCall::finish(*self, ctx, own, vars)
+        })
+    }
+}
+
+/// Names an error as the original tool does.
+fn error_name<'e>(instance: &Instance, error: Reason<'e>) -> &'e str {
+    match error {
+        Reason::Fault(fault) => match instance.state.settings.fault_name {
+            Some(name) => name(fault),
+            None => fault.text(),
+        },
+        Reason::Capture => "Failed capture or match",
+        Reason::Named(name) => name,
     }
 }
 
 fn step_source(instance: &Instance, step: &RequestStep, base: &str) -> Rc<StepSource> {
     let mut sources = instance.sources.borrow_mut();
-    let source = sources.entry(step.index).or_insert_with(|| StepSource::new(step, base));
+    let source = sources
+        .entry(step.index)
+        .or_insert_with(|| StepSource::new(step, base));
     Rc::clone(source)
 }
 

@@ -50,7 +50,11 @@ impl Thrown {
         // A getter may throw again, which must not hide the first error.
         let property = |name: &str| -> Option<String> {
             let value: Js<'_> = object.get(name).ok()?;
-            let is_shown = !value.is_undefined() && !value.is_null() && value.as_string().is_none_or(|text| text.to_string().is_ok_and(|text| !text.is_empty()));
+            let is_shown = !value.is_undefined()
+                && !value.is_null()
+                && value
+                    .as_string()
+                    .is_none_or(|text| text.to_string().is_ok_and(|text| !text.is_empty()));
             is_shown.then(|| text(&value))
         };
         let message = property("message").unwrap_or_else(|| "undefined".to_owned());
@@ -61,15 +65,18 @@ impl Thrown {
                 Some(kind) => format!("{kind}: {message}"),
                 None => message,
             },
-            at: property("stack").and_then(|stack| position(&stack)).or_else(|| parsed_at(object)),
+            at: property("stack")
+                .and_then(|stack| position(&stack))
+                .or_else(|| parsed_at(object)),
         }
     }
 }
 
 fn text(value: &Js<'_>) -> String {
-    value
-        .get::<Coerced<String>>()
-        .map_or_else(|_| "an object that cannot be shown".to_owned(), |text| text.0)
+    value.get::<Coerced<String>>().map_or_else(
+        |_| "an object that cannot be shown".to_owned(),
+        |text| text.0,
+    )
 }
 
 /// Returns the position of a syntax error, which has no stack frame of its own.
@@ -82,7 +89,10 @@ fn parsed_at(object: &Object<'_>) -> Option<String> {
 
 /// Returns the first position of a stack that is in a file.
 pub fn position(stack: &str) -> Option<String> {
-    let frame = stack.lines().map(str::trim).find(|line| line.contains('/'))?;
+    let frame = stack
+        .lines()
+        .map(str::trim)
+        .find(|line| line.contains('/'))?;
     let place = match frame.rfind('(') {
         Some(open) => &frame[open + 1..],
         None => frame.strip_prefix("at ")?,
@@ -112,7 +122,10 @@ mod tests {
     fn position_is_that_of_the_first_file() {
         let stack = "    at call (native)\n    at sign (/t/helpers.js:3:9)\n    at <anonymous> (/t/x.js:1:1)\n";
         assert_eq!(position(stack).as_deref(), Some("/t/helpers.js:3:9"));
-        assert_eq!(position("    at /t/a.mjs:2:1\n").as_deref(), Some("/t/a.mjs:2:1"));
+        assert_eq!(
+            position("    at /t/a.mjs:2:1\n").as_deref(),
+            Some("/t/a.mjs:2:1")
+        );
         assert_eq!(position("    at call (native)\n"), None);
         let wrapped = "    at f (cjs:/t/a.js:2:5)\n";
         assert_eq!(position(wrapped).as_deref(), Some("/t/a.js:2:5"));

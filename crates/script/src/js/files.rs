@@ -40,7 +40,10 @@ pub fn add<'js>(native: &Object<'js>, state: &Rc<State>) -> Result<()> {
         about.set("size", known.len() as f64)?;
         about.set("isFile", known.is_file())?;
         about.set("isDirectory", known.is_dir())?;
-        let changed = known.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+        let changed = known
+            .modified()
+            .ok()
+            .and_then(|at| at.duration_since(UNIX_EPOCH).ok());
         about.set("mtimeMs", changed.unwrap_or_default().as_secs_f64() * 1e3)?;
         Ok::<_, rquickjs::Error>(about)
     };
@@ -51,12 +54,20 @@ pub fn add<'js>(native: &Object<'js>, state: &Rc<State>) -> Result<()> {
     let own = Rc::clone(state);
     let write = move |ctx: Ctx<'js>, path: String, content: TypedArray<'js, u8>, appends: bool| {
         let Some(path) = writable(&own, &path) else {
-            let message = format!("EACCES: a script may not write '{path}': allow its folder with LOADLINE_SCRIPT_WRITE");
+            let message = format!(
+                "EACCES: a script may not write '{path}': allow its folder with LOADLINE_SCRIPT_WRITE"
+            );
             return Err(throw_coded(&ctx, "EACCES", &message));
         };
         let mut options = fs::OpenOptions::new();
-        options.create(true).write(true).append(appends).truncate(!appends);
-        let written = options.open(&path).and_then(|mut file| file.write_all(&bytes(&content)));
+        options
+            .create(true)
+            .write(true)
+            .append(appends)
+            .truncate(!appends);
+        let written = options
+            .open(&path)
+            .and_then(|mut file| file.write_all(&bytes(&content)));
         written.map_err(|error| failed(&ctx, &error, "open", &path.to_string_lossy()))
     };
     native.set("writeFile", Func::from(write))
@@ -66,7 +77,9 @@ pub fn add<'js>(native: &Object<'js>, state: &Rc<State>) -> Result<()> {
 fn readable(state: &State, path: &str) -> io::Result<PathBuf> {
     let path = fs::canonicalize(path)?;
     let folder = state.settings.file.parent().unwrap_or(Path::new("/"));
-    let mut allowed = [Some(folder.to_owned()), std::env::current_dir().ok()].into_iter().flatten();
+    let mut allowed = [Some(folder.to_owned()), std::env::current_dir().ok()]
+        .into_iter()
+        .flatten();
     let is_below = |root: PathBuf| fs::canonicalize(root).is_ok_and(|root| path.starts_with(root));
     if allowed.any(is_below) {
         Ok(path)
@@ -108,9 +121,10 @@ fn names(path: &Path) -> io::Result<Vec<String>> {
 fn failed(ctx: &Ctx<'_>, error: &io::Error, call: &str, path: &str) -> rquickjs::Error {
     let (code, what) = match error.kind() {
         io::ErrorKind::NotFound => ("ENOENT", "no such file or directory"),
-        io::ErrorKind::PermissionDenied => {
-            ("EACCES", "permission denied: a script reads only files below its test's folder")
-        }
+        io::ErrorKind::PermissionDenied => (
+            "EACCES",
+            "permission denied: a script reads only files below its test's folder",
+        ),
         io::ErrorKind::IsADirectory => ("EISDIR", "illegal operation on a directory"),
         io::ErrorKind::NotADirectory => ("ENOTDIR", "not a directory"),
         io::ErrorKind::FileTooLarge => ("EFBIG", "file too large"),

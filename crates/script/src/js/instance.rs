@@ -157,7 +157,12 @@ impl Instance {
     /// has no handler.
     pub fn run_jobs(&self, ctx: &Ctx<'_>) -> Option<Thrown> {
         while ctx.execute_pending_job() {}
-        let mut unhandled = self.state.unhandled.borrow_mut().drain(..).collect::<Vec<_>>();
+        let mut unhandled = self
+            .state
+            .unhandled
+            .borrow_mut()
+            .drain(..)
+            .collect::<Vec<_>>();
         let (_, reason) = unhandled.pop()?;
         let reason = reason.restore(ctx).ok()?;
         Some(Thrown::from_value(&reason))
@@ -180,8 +185,13 @@ impl Instance {
     pub fn describe(&self, thrown: &Thrown) -> String {
         if self.state.was_stopped.get() {
             let seconds = super::state::MOST_CPU_NS / plan::units::SECOND;
-            let at = thrown.at.as_deref().map_or(String::new(), |at| format!("{at}: "));
-            return format!("{at}the script was stopped after {seconds} s of CPU time without a pause");
+            let at = thrown
+                .at
+                .as_deref()
+                .map_or(String::new(), |at| format!("{at}: "));
+            return format!(
+                "{at}the script was stopped after {seconds} s of CPU time without a pause"
+            );
         }
         thrown.to_string()
     }
@@ -201,7 +211,9 @@ impl Instance {
             && self.reported.borrow_mut().insert(format!("missing {name}"))
         {
             let file = self.state.settings.file.display();
-            worker.remark(format!("WARNING: custom function {name} could not be found in {file}"));
+            worker.remark(format!(
+                "WARNING: custom function {name} could not be found in {file}"
+            ));
         }
     }
 
@@ -233,10 +245,16 @@ fn track<'js>(state: &State, ctx: &Ctx<'js>, promise: Js<'js>, reason: Js<'js>, 
     let mut unhandled = state.unhandled.borrow_mut();
     if is_handled {
         unhandled.retain(|(known, _)| {
-            known.clone().restore(ctx).is_ok_and(|known| known != promise)
+            known
+                .clone()
+                .restore(ctx)
+                .is_ok_and(|known| known != promise)
         });
     } else {
-        let entry = (Persistent::save(ctx, promise), Persistent::save(ctx, reason));
+        let entry = (
+            Persistent::save(ctx, promise),
+            Persistent::save(ctx, reason),
+        );
         unhandled.push(entry);
     }
 }

@@ -40,7 +40,9 @@ impl Modules {
     pub fn new() -> Rc<Modules> {
         let options = |condition: &str| ResolveOptions {
             condition_names: ["node", condition, "default"].map(str::to_owned).into(),
-            extensions: [".js", ".json", ".cjs", ".mjs", ".ts"].map(str::to_owned).into(),
+            extensions: [".js", ".json", ".cjs", ".mjs", ".ts"]
+                .map(str::to_owned)
+                .into(),
             main_fields: vec!["main".to_owned()],
             ..ResolveOptions::default()
         };
@@ -63,11 +65,16 @@ impl Modules {
             let value = own.load(&ctx, &name)?;
             Ok(Persistent::save(&ctx, value))
         };
-        ctx.globals().prop(REQUIRE, Function::new(ctx.clone(), require)?)
+        ctx.globals()
+            .prop(REQUIRE, Function::new(ctx.clone(), require)?)
     }
 
     /// Loads the script and returns its exports: those of its default export, and its named ones.
-    pub fn load_script<'js>(self: &Rc<Modules>, ctx: &Ctx<'js>, file: &Path) -> Result<Object<'js>> {
+    pub fn load_script<'js>(
+        self: &Rc<Modules>,
+        ctx: &Ctx<'js>,
+        file: &Path,
+    ) -> Result<Object<'js>> {
         let exports = self.load(ctx, &file.to_string_lossy())?;
         let all = Object::new(ctx.clone())?;
         let add = |from: &Js<'js>| -> Result<()> {
@@ -103,7 +110,9 @@ impl Modules {
                 module.get("exports")
             }
             Some("node") => {
-                let message = format!("`{name}` is a native module, which cannot be loaded: use a package written in JavaScript");
+                let message = format!(
+                    "`{name}` is a native module, which cannot be loaded: use a package written in JavaScript"
+                );
                 Err(throw_coded(ctx, "ERR_DLOPEN_FAILED", &message))
             }
             _ => self.load_code(ctx, name, path),
@@ -121,7 +130,9 @@ impl Modules {
             let promise = Module::import(ctx, name)?;
             return match promise.finish() {
                 Err(Error::WouldBlock) => {
-                    let message = format!("`{name}` waits at its top level for a timer or a response, which is not possible while it is loaded");
+                    let message = format!(
+                        "`{name}` waits at its top level for a timer or a response, which is not possible while it is loaded"
+                    );
                     Err(Exception::throw_message(ctx, &message))
                 }
                 result => result,
@@ -159,8 +170,10 @@ impl Modules {
             return Err(throw_coded(ctx, "ERR_UNKNOWN_BUILTIN_MODULE", &message));
         };
         let options = evaluation(format!("node:{name}"));
-        let wrapper: Function<'js> =
-            ctx.eval_with_options(format!("(function (module, exports, require, native) {{{source}\n}})"), options)?;
+        let wrapper: Function<'js> = ctx.eval_with_options(
+            format!("(function (module, exports, require, native) {{{source}\n}})"),
+            options,
+        )?;
         let module = self.new_module(ctx, &format!("node:{name}"))?;
         let exports: Js<'js> = module.get("exports")?;
         let require = self.require(ctx, PathBuf::from("/"))?;
@@ -183,14 +196,21 @@ impl Modules {
     /// Creates the `require` of a module in a folder.
     fn require<'js>(self: &Rc<Modules>, ctx: &Ctx<'js>, folder: PathBuf) -> Result<Function<'js>> {
         let (own, from) = (Rc::clone(self), folder.clone());
-        let require = Function::new(ctx.clone(), move |ctx: Ctx<'_>, name: String| -> Result<Persistent<Js<'static>>> {
-            let found = own.find(&ctx, &own.required, &from, &name)?;
-            let value = own.load(&ctx, &found)?;
-            Ok(Persistent::save(&ctx, value))
-        })?;
+        let require = Function::new(
+            ctx.clone(),
+            move |ctx: Ctx<'_>, name: String| -> Result<Persistent<Js<'static>>> {
+                let found = own.find(&ctx, &own.required, &from, &name)?;
+                let value = own.load(&ctx, &found)?;
+                Ok(Persistent::save(&ctx, value))
+            },
+        )?;
         let own = Rc::clone(self);
-        let resolve = move |ctx: Ctx<'_>, name: String| own.find(&ctx, &own.required, &folder, &name);
-        require.as_object().map(|object| object.set("resolve", Func::from(resolve))).transpose()?;
+        let resolve =
+            move |ctx: Ctx<'_>, name: String| own.find(&ctx, &own.required, &folder, &name);
+        require
+            .as_object()
+            .map(|object| object.set("resolve", Func::from(resolve)))
+            .transpose()?;
         Ok(require)
     }
 
@@ -205,7 +225,10 @@ impl Modules {
                 true => "correct its path".to_owned(),
                 false => format!("run `npm install {}` there", package(name)),
             };
-            let message = format!("Cannot find module '{name}' from {}: {advice}", folder.display());
+            let message = format!(
+                "Cannot find module '{name}' from {}: {advice}",
+                folder.display()
+            );
             throw_coded(ctx, "MODULE_NOT_FOUND", &message)
         })?;
         Ok(found.full_path().to_string_lossy().into_owned())
@@ -215,7 +238,10 @@ impl Modules {
 /// Returns the name of the package in the name of a module.
 fn package(name: &str) -> &str {
     let parts = if name.starts_with('@') { 2 } else { 1 };
-    let end = name.match_indices('/').nth(parts - 1).map_or(name.len(), |(at, _)| at);
+    let end = name
+        .match_indices('/')
+        .nth(parts - 1)
+        .map_or(name.len(), |(at, _)| at);
     &name[..end]
 }
 
@@ -241,7 +267,11 @@ fn source(ctx: &Ctx<'_>, path: &Path) -> Result<String> {
     let text = String::from_utf8_lossy(&bytes);
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     // The first line may name an interpreter.
-    Ok(if text.starts_with("#!") { format!("//{text}") } else { text.to_owned() })
+    Ok(if text.starts_with("#!") {
+        format!("//{text}")
+    } else {
+        text.to_owned()
+    })
 }
 
 fn json<'js>(ctx: &Ctx<'js>, path: &Path) -> Result<Js<'js>> {
@@ -334,16 +364,20 @@ impl Loader for Imports {
 /// Returns the source of an ES module that exports what a CommonJS module exports.
 fn bridge(name: &str, exports: &Js<'_>) -> Result<String> {
     let quoted = serde_json::Value::from(name).to_string();
-    let mut source = format!("const all = globalThis['{REQUIRE}']({quoted});\nexport default all;\n");
+    let mut source =
+        format!("const all = globalThis['{REQUIRE}']({quoted});\nexport default all;\n");
     let Some(object) = exports.as_object() else {
         return Ok(source);
     };
     for (index, key) in object.keys::<String>().enumerate() {
         let key = key?;
         let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$';
-        let is_identifier = key.chars().all(is_name) && !key.starts_with(|c: char| c.is_ascii_digit());
+        let is_identifier =
+            key.chars().all(is_name) && !key.starts_with(|c: char| c.is_ascii_digit());
         if is_identifier && !key.is_empty() && key != "default" {
-            source.push_str(&format!("const v{index} = all.{key};\nexport {{ v{index} as {key} }};\n"));
+            source.push_str(&format!(
+                "const v{index} = all.{key};\nexport {{ v{index} as {key} }};\n"
+            ));
         }
     }
     Ok(source)

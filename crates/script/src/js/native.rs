@@ -42,7 +42,11 @@ pub fn object<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> Result<Object<'js>> {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     native.set("cores", cores as u32)?;
     native.set("pid", std::process::id())?;
-    let arch = if std::env::consts::ARCH == "aarch64" { "arm64" } else { "x64" };
+    let arch = if std::env::consts::ARCH == "aarch64" {
+        "arm64"
+    } else {
+        "x64"
+    };
     native.set("arch", arch)?;
     let folder = std::env::current_dir().unwrap_or_default();
     native.set("folder", folder.to_string_lossy().into_owned())?;
@@ -62,13 +66,18 @@ pub fn throw_coded(ctx: &Ctx<'_>, code: &str, message: &str) -> rquickjs::Error 
 
 fn output<'js>(native: &Object<'js>, state: &Rc<State>) -> Result<()> {
     let own = Rc::clone(state);
-    native.set("print", Func::from(move |text: String, is_error: bool| own.print(text, is_error)))?;
+    native.set(
+        "print",
+        Func::from(move |text: String, is_error: bool| own.print(text, is_error)),
+    )?;
     let own = Rc::clone(state);
     native.set(
         "emit",
-        Func::from(move |ctx: Ctx<'js>, kind: String, name: String, value: f64| {
-            emit(&ctx, &own, &kind, &name, value)
-        }),
+        Func::from(
+            move |ctx: Ctx<'js>, kind: String, name: String, value: f64| {
+                emit(&ctx, &own, &kind, &name, value)
+            },
+        ),
     )?;
     let own = Rc::clone(state);
     native.set("now", Func::from(move || own.now_ns() as f64 / 1e6))
@@ -143,8 +152,7 @@ fn hmac<'js>(
     macro_rules! mac {
         ($hash:ty) => {{
             // A key may have any length.
-            let Ok(mut mac) = Hmac::<$hash>::new_from_slice(&bytes(&key))
-            else {
+            let Ok(mut mac) = Hmac::<$hash>::new_from_slice(&bytes(&key)) else {
                 return Ok(None);
             };
             mac.update(&bytes(&content));
@@ -169,7 +177,10 @@ const MOST_RANDOM: usize = 16 << 20;
 fn random_bytes(ctx: Ctx<'_>, length: usize) -> Result<Bytes<'_>> {
     let mut bytes = vec![0; length.min(MOST_RANDOM)];
     if length > MOST_RANDOM || getrandom::fill(&mut bytes).is_err() {
-        return Err(Exception::throw_range(&ctx, "cannot create so many random bytes"));
+        return Err(Exception::throw_range(
+            &ctx,
+            "cannot create so many random bytes",
+        ));
     }
     TypedArray::new(ctx, bytes)
 }

@@ -3,18 +3,19 @@
 use std::rc::Rc;
 
 use engine::program::{RequestChange, RequestStep};
-use plan::{
-    Request,
-    scenario::RequestBody,
-    template::Template,
-};
+use plan::{Request, scenario::RequestBody, template::Template};
 use rquickjs::{Ctx, Object, Result, Value as Js};
 use serde_json::{Map, Value};
 
 use super::values::{from_js, to_js};
 
 /// Headers that stay although a function replaced all headers, because the client adds them itself.
-const OF_CLIENT: [&str; 4] = ["user-agent", "accept-encoding", "connection", "content-type"];
+const OF_CLIENT: [&str; 4] = [
+    "user-agent",
+    "accept-encoding",
+    "connection",
+    "content-type",
+];
 
 /// What functions receive of a request step. Templates are not expanded.
 pub struct StepSource {
@@ -70,11 +71,30 @@ impl StepSource {
     /// # Errors
     ///
     /// Says why a changed value cannot be sent.
-    pub fn change(&self, object: &Object<'_>, spec: &Request) -> Result<std::result::Result<Option<Box<RequestChange>>, String>> {
+    pub fn change(
+        &self,
+        object: &Object<'_>,
+        spec: &Request,
+    ) -> Result<std::result::Result<Option<Box<RequestChange>>, String>> {
         let mut changed = Map::new();
-        for name in ["url", "method", "headers", "json", "body", "form", "qs", "cookie", "auth", "followRedirect"] {
+        for name in [
+            "url",
+            "method",
+            "headers",
+            "json",
+            "body",
+            "form",
+            "qs",
+            "cookie",
+            "auth",
+            "followRedirect",
+        ] {
             let value: Js<'_> = object.get(name)?;
-            let value = if value.is_null() { None } else { from_js(&value)? };
+            let value = if value.is_null() {
+                None
+            } else {
+                from_js(&value)?
+            };
             if value.as_ref() != self.values.get(name) {
                 changed.insert(name.to_owned(), value.unwrap_or(Value::Null));
             }
@@ -82,21 +102,35 @@ impl StepSource {
         if changed.is_empty() {
             return Ok(Ok(None));
         }
-        Ok(self.request_change(&changed, spec).map(|change| Some(Box::new(change))))
+        Ok(self
+            .request_change(&changed, spec)
+            .map(|change| Some(Box::new(change))))
     }
 
-    fn request_change(&self, changed: &Map<String, Value>, spec: &Request) -> std::result::Result<RequestChange, String> {
+    fn request_change(
+        &self,
+        changed: &Map<String, Value>,
+        spec: &Request,
+    ) -> std::result::Result<RequestChange, String> {
         let mut change = RequestChange::default();
         for (name, value) in changed {
             match (name.as_str(), value) {
                 ("url", Value::String(url)) => change.url = Some(text_template(url)?),
-                ("method", Value::String(method)) => change.method = Some(method.to_ascii_uppercase()),
-                ("headers", headers) => change.headers = Some(changed_headers(headers, &spec.headers)?),
+                ("method", Value::String(method)) => {
+                    change.method = Some(method.to_ascii_uppercase())
+                }
+                ("headers", headers) => {
+                    change.headers = Some(changed_headers(headers, &spec.headers)?)
+                }
                 ("qs", Value::Null) => change.query = Some(None),
                 ("qs", pairs) => change.query = Some(Some(pairs_of(pairs)?)),
                 ("cookie", cookies) => {
                     let cookies = pairs_of(cookies)?.into_iter();
-                    change.cookies = Some(cookies.map(|(name, value)| (literal(&name), value)).collect());
+                    change.cookies = Some(
+                        cookies
+                            .map(|(name, value)| (literal(&name), value))
+                            .collect(),
+                    );
                 }
                 ("auth", Value::Null) => change.basic_auth = Some(None),
                 ("auth", auth) => {
@@ -105,27 +139,48 @@ impl StepSource {
                 }
                 ("followRedirect", value) => change.follow_redirects = Some(is_truthy(value)),
                 ("json" | "body" | "form", _) => {}
-                (name, value) => return Err(format!("`requestParams.{name}` must be text, not {value}")),
+                (name, value) => {
+                    return Err(format!("`requestParams.{name}` must be text, not {value}"));
+                }
             }
         }
-        if ["json", "body", "form"].iter().any(|name| changed.contains_key(*name)) {
+        if ["json", "body", "form"]
+            .iter()
+            .any(|name| changed.contains_key(*name))
+        {
             self.change_body(changed, spec, &mut change)?;
         }
         Ok(change)
     }
 
     /// Chooses the body as Artillery does: `json` before `body` before `form`.
-    fn change_body(&self, changed: &Map<String, Value>, spec: &Request, change: &mut RequestChange) -> std::result::Result<(), String> {
-        let current = |name: &str| changed.get(name).or_else(|| self.values.get(name)).filter(|value| is_truthy(value));
+    fn change_body(
+        &self,
+        changed: &Map<String, Value>,
+        spec: &Request,
+        change: &mut RequestChange,
+    ) -> std::result::Result<(), String> {
+        let current = |name: &str| {
+            changed
+                .get(name)
+                .or_else(|| self.values.get(name))
+                .filter(|value| is_truthy(value))
+        };
         let (body, content_type) = if let Some(json) = current("json") {
             (RequestBody::Json(template(json)?), Some("application/json"))
         } else if let Some(text) = current("body") {
             let Value::String(text) = text else {
-                return Err("`requestParams.body` must be text: use `requestParams.json` for other values".to_owned());
+                return Err(
+                    "`requestParams.body` must be text: use `requestParams.json` for other values"
+                        .to_owned(),
+                );
             };
             (RequestBody::Text(text_template(text)?), None)
         } else if let Some(pairs) = current("form") {
-            (RequestBody::Form(pairs_of(pairs)?), Some("application/x-www-form-urlencoded"))
+            (
+                RequestBody::Form(pairs_of(pairs)?),
+                Some("application/x-www-form-urlencoded"),
+            )
         } else if matches!(spec.body, RequestBody::Multipart(_)) {
             return Ok(());
         } else {
@@ -134,7 +189,10 @@ impl StepSource {
         change.body = Some(body);
         if let Some(content_type) = content_type {
             let headers = change.headers.get_or_insert_with(|| spec.headers.clone());
-            if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type")) {
+            if !headers
+                .iter()
+                .any(|(name, _)| name.eq_ignore_ascii_case("content-type"))
+            {
                 headers.push(("content-type".to_owned(), Template::from(content_type)));
             }
         }
@@ -143,11 +201,17 @@ impl StepSource {
 }
 
 fn named(pairs: &[(String, Template)]) -> Value {
-    pairs.iter().map(|(name, value)| (name.clone(), value.source())).collect::<Map<_, _>>().into()
+    pairs
+        .iter()
+        .map(|(name, value)| (name.clone(), value.source()))
+        .collect::<Map<_, _>>()
+        .into()
 }
 
 fn paired(pairs: &[(Template, Template)]) -> Value {
-    let pairs = pairs.iter().map(|(name, value)| (literal(name), value.source()));
+    let pairs = pairs
+        .iter()
+        .map(|(name, value)| (literal(name), value.source()));
     pairs.collect::<Map<_, _>>().into()
 }
 
@@ -178,17 +242,24 @@ fn pairs_of(value: &Value) -> std::result::Result<Vec<(Template, Template)>, Str
         return Ok(Vec::new());
     };
     let pairs = pairs.iter();
-    pairs.map(|(name, value)| Ok((Template::from(name.as_str()), template(value)?))).collect()
+    pairs
+        .map(|(name, value)| Ok((Template::from(name.as_str()), template(value)?)))
+        .collect()
 }
 
 /// Returns the headers to send. Names are compared without case, and sent in lower case.
-fn changed_headers(changed: &Value, before: &[(String, Template)]) -> std::result::Result<Vec<(String, Template)>, String> {
+fn changed_headers(
+    changed: &Value,
+    before: &[(String, Template)],
+) -> std::result::Result<Vec<(String, Template)>, String> {
     let empty = Map::new();
     let changed = changed.as_object().unwrap_or(&empty);
     let mut headers: Vec<(String, Template)> = Vec::new();
     let is_kept = |name: &str| OF_CLIENT.iter().any(|own| name.eq_ignore_ascii_case(own));
     for (name, value) in before {
-        let found = changed.iter().rfind(|(known, _)| known.eq_ignore_ascii_case(name));
+        let found = changed
+            .iter()
+            .rfind(|(known, _)| known.eq_ignore_ascii_case(name));
         match found {
             Some((_, value)) => headers.push((name.clone(), header(value)?)),
             None if is_kept(name) => headers.push((name.clone(), value.clone())),
@@ -196,7 +267,10 @@ fn changed_headers(changed: &Value, before: &[(String, Template)]) -> std::resul
         }
     }
     for (name, value) in changed {
-        if !headers.iter().any(|(known, _)| known.eq_ignore_ascii_case(name)) {
+        if !headers
+            .iter()
+            .any(|(known, _)| known.eq_ignore_ascii_case(name))
+        {
             headers.push((name.to_ascii_lowercase(), header(value)?));
         }
     }
@@ -206,6 +280,8 @@ fn changed_headers(changed: &Value, before: &[(String, Template)]) -> std::resul
 fn header(value: &Value) -> std::result::Result<Template, String> {
     match value {
         Value::String(text) => text_template(text),
-        other => Ok(Template::Literal(Value::String(query::value::text(Some(other))))),
+        other => Ok(Template::Literal(Value::String(query::value::text(Some(
+            other,
+        ))))),
     }
 }

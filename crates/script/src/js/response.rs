@@ -4,10 +4,7 @@ use std::rc::Rc;
 
 use engine::{hook::Inspection, program::RequestStep};
 use plan::scenario::RequestBody;
-use rquickjs::{
-    Ctx, Object, Result,
-    object::Accessor,
-};
+use rquickjs::{Ctx, Object, Result, object::Accessor};
 use serde_json::Value;
 use worker::client::{Built, Moments};
 
@@ -53,7 +50,10 @@ fn timings<'js>(ctx: &Ctx<'js>, moments: &Moments) -> Result<Object<'js>> {
     let begun = moments.first_write.unwrap_or(moments.started);
     let opened = opening.lookup_ns + opening.connect_ns + opening.tls_ns.unwrap_or(0);
     let phases = Object::new(ctx.clone())?;
-    phases.set("wait", ms(begun.saturating_sub(moments.started).saturating_sub(opened)))?;
+    phases.set(
+        "wait",
+        ms(begun.saturating_sub(moments.started).saturating_sub(opened)),
+    )?;
     phases.set("dns", ms(opening.lookup_ns))?;
     phases.set("tcp", ms(opening.connect_ns))?;
     if let Some(tls_ns) = opening.tls_ns {
@@ -99,7 +99,9 @@ pub fn sent_request<'js>(
     object.set("headers", headers)?;
     // A function may have given the request another kind of body.
     let is_json = matches!(step.spec.body, RequestBody::Json(_)) || object.contains_key("json")?;
-    let json = is_json.then(|| serde_json::from_slice::<Value>(sent.body()).ok()).flatten();
+    let json = is_json
+        .then(|| serde_json::from_slice::<Value>(sent.body()).ok())
+        .flatten();
     match json {
         Some(json) => object.set("json", to_js(ctx, &json)?)?,
         None if sent.body().is_empty() => {}

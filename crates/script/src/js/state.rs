@@ -146,7 +146,11 @@ impl State {
         let id = self.timer_ids.get() + 1;
         self.timer_ids.set(id);
         // As in Node.js, less than a millisecond and NaN count as one.
-        let ms = if delay_ms >= 1.0 { delay_ms.min(2_147_483_647.0) } else { 1.0 };
+        let ms = if delay_ms >= 1.0 {
+            delay_ms.min(2_147_483_647.0)
+        } else {
+            1.0
+        };
         let delay_ns = (ms * MILLISECOND as f64) as u64;
         let caller = self.caller.borrow().clone();
         if let Some(caller) = caller.as_ref().filter(|_| !repeats) {

@@ -22,17 +22,47 @@ const MODULES: &[(&str, &str)] = &[
     ("process", "module.exports = process;"),
     ("querystring", include_str!("surface/querystring.js")),
     ("string_decoder", include_str!("surface/string_decoder.js")),
-    ("timers", "module.exports = { setTimeout, clearTimeout, setInterval, clearInterval, setImmediate, clearImmediate };"),
-    ("timers/promises", include_str!("surface/timers_promises.js")),
+    (
+        "timers",
+        "module.exports = { setTimeout, clearTimeout, setInterval, clearInterval, setImmediate, clearImmediate };",
+    ),
+    (
+        "timers/promises",
+        include_str!("surface/timers_promises.js"),
+    ),
     ("url", include_str!("surface/url.js")),
     ("util", include_str!("surface/util.js")),
 ];
 
 /// Core modules of Node.js that scripts cannot use.
 const OTHERS: &[&str] = &[
-    "async_hooks", "child_process", "cluster", "constants", "dgram", "diagnostics_channel", "dns",
-    "domain", "http", "http2", "https", "inspector", "module", "net", "readline", "repl", "stream",
-    "sys", "test", "tls", "trace_events", "tty", "v8", "vm", "wasi", "worker_threads", "zlib",
+    "async_hooks",
+    "child_process",
+    "cluster",
+    "constants",
+    "dgram",
+    "diagnostics_channel",
+    "dns",
+    "domain",
+    "http",
+    "http2",
+    "https",
+    "inspector",
+    "module",
+    "net",
+    "readline",
+    "repl",
+    "stream",
+    "sys",
+    "test",
+    "tls",
+    "trace_events",
+    "tty",
+    "v8",
+    "vm",
+    "wasi",
+    "worker_threads",
+    "zlib",
 ];
 
 /// Whether a name is that of a core module of Node.js.

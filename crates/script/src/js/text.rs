@@ -37,7 +37,9 @@ pub fn decode<'js>(ctx: Ctx<'js>, content: Bytes<'js>, encoding: String) -> Resu
         "latin1" => bytes.iter().map(|byte| char::from(*byte)).collect(),
         "ascii" => bytes.iter().map(|byte| char::from(byte & 0x7f)).collect(),
         "utf16le" => {
-            let units = bytes.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]]));
+            let units = bytes
+                .chunks_exact(2)
+                .map(|pair| u16::from_le_bytes([pair[0], pair[1]]));
             String::from_utf16_lossy(&units.collect::<Vec<_>>())
         }
         _ => return Err(unknown(&ctx, &encoding)),
@@ -50,17 +52,27 @@ fn unknown(ctx: &Ctx<'_>, encoding: &str) -> rquickjs::Error {
 
 /// Reads hexadecimal digits up to the first character that is none, as Node.js does.
 fn from_hex(text: &str) -> Vec<u8> {
-    let digits: Vec<u8> = text.chars().map_while(|c| c.to_digit(16)).map(|d| d as u8).collect();
-    digits.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]).collect()
+    let digits: Vec<u8> = text
+        .chars()
+        .map_while(|c| c.to_digit(16))
+        .map(|d| d as u8)
+        .collect();
+    digits
+        .chunks_exact(2)
+        .map(|pair| pair[0] << 4 | pair[1])
+        .collect()
 }
 
 /// Reads both alphabets and skips other characters, as Node.js does.
 fn from_base64(text: &str) -> Vec<u8> {
-    let known = text.bytes().take_while(|c| *c != b'=').filter_map(|c| match c {
-        b'-' => Some(b'+'),
-        b'_' => Some(b'/'),
-        c => (c.is_ascii_alphanumeric() || c == b'+' || c == b'/').then_some(c),
-    });
+    let known = text
+        .bytes()
+        .take_while(|c| *c != b'=')
+        .filter_map(|c| match c {
+            b'-' => Some(b'+'),
+            b'_' => Some(b'/'),
+            c => (c.is_ascii_alphanumeric() || c == b'+' || c == b'/').then_some(c),
+        });
     let mut known: Vec<u8> = known.collect();
     if known.len() % 4 == 1 {
         known.pop();

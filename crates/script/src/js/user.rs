@@ -2,10 +2,7 @@
 
 use std::{any::Any, cell::RefCell, rc::Rc};
 
-use engine::{
-    hook::Vars,
-    script::ScriptUser,
-};
+use engine::{hook::Vars, script::ScriptUser};
 use query::Scope;
 use rquickjs::{Ctx, Object, Persistent, Result, Value as Js};
 use serde_json::Value;
@@ -49,7 +46,11 @@ impl JsUser {
 
     /// Returns the user's `context` after it has received the variables that changed.
     pub fn context<'js>(&self, ctx: &Ctx<'js>, vars: &mut Vars<'_>) -> Result<Object<'js>> {
-        let known = self.objects.borrow().as_ref().map(|objects| (objects.context.clone(), objects.vars.clone()));
+        let known = self
+            .objects
+            .borrow()
+            .as_ref()
+            .map(|objects| (objects.context.clone(), objects.vars.clone()));
         if let Some((context, known_vars)) = known {
             let object = known_vars.restore(ctx)?;
             for name in vars.take_changed() {
@@ -65,7 +66,9 @@ impl JsUser {
         for (name, value) in vars.all(&[]) {
             let Some(value) = value else { continue };
             let value = match value {
-                Value::Array(_) | Value::Object(_) if !vars.is_set(name) => self.constant(ctx, name, value)?,
+                Value::Array(_) | Value::Object(_) if !vars.is_set(name) => {
+                    self.constant(ctx, name, value)?
+                }
                 value => to_js(ctx, value)?,
             };
             object.set(name, value)?;
@@ -76,7 +79,10 @@ impl JsUser {
         let scenario = Object::new(ctx.clone())?;
         scenario.set("name", self.scenario.as_str())?;
         context.set("scenario", scenario)?;
-        context.set("_uid", to_js(ctx, vars.get("$uuid").unwrap_or(&Value::Null))?)?;
+        context.set(
+            "_uid",
+            to_js(ctx, vars.get("$uuid").unwrap_or(&Value::Null))?,
+        )?;
         self.objects.replace(Some(UserObjects {
             context: Persistent::save(ctx, context.clone()),
             vars: Persistent::save(ctx, object),
@@ -93,13 +99,21 @@ impl JsUser {
         }
         let object = to_js(ctx, value)?;
         let kept = Persistent::save(ctx, object.clone());
-        self.instance.constants.borrow_mut().insert(name.to_owned(), kept);
+        self.instance
+            .constants
+            .borrow_mut()
+            .insert(name.to_owned(), kept);
         Ok(object)
     }
 
     /// Takes over the variables that functions have changed.
     pub fn take_over(&self, ctx: &Ctx<'_>, vars: &mut Vars<'_>) -> Result<()> {
-        let Some(context) = self.objects.borrow().as_ref().map(|objects| objects.context.clone()) else {
+        let Some(context) = self
+            .objects
+            .borrow()
+            .as_ref()
+            .map(|objects| objects.context.clone())
+        else {
             return Ok(());
         };
         let value: Js<'_> = context.restore(ctx)?.get("vars")?;

@@ -97,7 +97,11 @@ fn number_value(number: f64) -> Value {
 pub fn text_of(text: &JsString<'_>) -> String {
     text.to_string()
         .or_else(|_| {
-            let prototype: Object<'_> = text.ctx().globals().get::<_, Object<'_>>("String")?.get("prototype")?;
+            let prototype: Object<'_> = text
+                .ctx()
+                .globals()
+                .get::<_, Object<'_>>("String")?
+                .get("prototype")?;
             let well_formed: Function<'_> = prototype.get("toWellFormed")?;
             well_formed.call((rquickjs::function::This(text.clone()),))
         })

@@ -37,7 +37,6 @@ fn row(name: &str, verdict: StageVerdict, per_second: f64) -> StageRow {
     let rate = |name: &str, share: f64| VolumeRate {
         name: name.into(),
         volume: None,
-        on_error: Vec::new(),
         per_second: per_second * share,
     };
     StageRow {

@@ -39,7 +39,11 @@ pub fn hooks(plan: &Plan) -> Result<Option<Arc<dyn Hooks>>, String> {
     let hook = Hook {
         expect: plugins.expect,
         endpoints: plugins.endpoints,
-        script: plan.script.as_ref().map(|file| script(plan, file)).transpose()?,
+        script: plan
+            .script
+            .as_ref()
+            .map(|file| script(plan, file))
+            .transpose()?,
     };
     let looks = hook.expect.is_some() || hook.endpoints.is_some() || hook.script.is_some();
     Ok(looks.then(|| Arc::new(hook) as Arc<dyn Hooks>))

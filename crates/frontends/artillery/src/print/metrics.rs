@@ -3,7 +3,7 @@
 use measure::accumulator::{Sketch, Tally};
 
 use super::number::rounded;
-use crate::accumulator::RATE;
+use crate::custom::RATE;
 
 const REQUESTS: &str = "http.requests";
 const REQUEST_RATE: &str = "http.request_rate";
@@ -25,7 +25,10 @@ impl<'a> Metrics<'a> {
 
     /// Returns all metrics, ordered by the UTF-16 code units of their names.
     pub(super) fn sorted(&self) -> Vec<(&'a str, Metric<'a>)> {
-        let counters = self.counters().into_iter().map(|(name, n)| (name, Metric::Counter(n)));
+        let counters = self
+            .counters()
+            .into_iter()
+            .map(|(name, n)| (name, Metric::Counter(n)));
         let rates = self
             .rates()
             .into_iter()

@@ -24,13 +24,16 @@ impl Translator<'_> {
         // A processor beside the file of `--config` comes first.
         let beside = self.inputs.config.as_deref().and_then(Path::parent);
         folders.splice(0..0, beside.map(Path::to_owned));
-        let found = folders.iter().find_map(|folder| self.find_processor(folder, &name));
+        let found = folders
+            .iter()
+            .find_map(|folder| self.find_processor(folder, &name));
         let Some(path) = found else {
             let path = prepare::absolute(&self.folder.join(&name));
             let message = format!("Error: Cannot find module '{}'", path.display());
             let advice =
                 format!("`processor: {name}` does not exist: remove it, or correct its path");
-            self.findings.fatal(refusal::worker(&message), Some(node.mark), advice);
+            self.findings
+                .fatal(refusal::worker(&message), Some(node.mark), advice);
             return None;
         };
         if path.extension().is_some_and(|ending| ending == "ts") {

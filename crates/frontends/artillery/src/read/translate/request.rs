@@ -73,7 +73,9 @@ impl Translator<'_> {
             .map(|auth| self.auth(auth));
         request.captures = self.captures(node);
         request.condition = node.get("ifTrue").and_then(|text| self.condition(text));
-        request.run_if = node.get("ifTrue").and_then(|text| self.condition_call(text));
+        request.run_if = node
+            .get("ifTrue")
+            .and_then(|text| self.condition_call(text));
         request.before = self.around.before.clone();
         request.before.extend(self.calls(node.get("beforeRequest")));
         request.after = self.around.after.clone();
