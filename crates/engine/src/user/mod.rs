@@ -347,6 +347,11 @@ impl<'a> User<'a> {
                 Op::Log(template) => self.log(template),
                 Op::Call(call) => {
                     self.call_script(ScriptCall::Step(call)).await?;
+                    if self.worker.common.walks {
+                        let what = format!("call {}", call.function);
+                        let how = StepTrace::Goes(what, "done".to_owned());
+                        self.worker.emit(OutputLine::Step(how));
+                    }
                 }
                 Op::Exit(share) => {
                     if self.rng.unit() < *share {

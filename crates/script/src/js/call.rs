@@ -14,7 +14,7 @@ use engine::{
     script::{Called, Returned, ScriptCall, ScriptError, ScriptUser, WaitingCall},
 };
 use measure::accumulator::Reason;
-use plan::{Request, scenario::Call};
+use plan::scenario::Call;
 use rquickjs::{
     Coerced, Ctx, Exception, Function, Object, Persistent, Result, Value as Js,
     function::{Args, This},
@@ -68,8 +68,8 @@ struct RunningCall {
     /// Whether the caller is told that the function is missing.
     is_step: bool,
     arguments: Vec<Persistent<Js<'static>>>,
-    /// The request to be changed, with its step.
-    changes: Option<(Persistent<Object<'static>>, Rc<StepSource>, Box<Request>)>,
+    /// The request to be changed, and its step.
+    changes: Option<(Persistent<Object<'static>>, Rc<StepSource>)>,
     current: String,
     slot: Option<Rc<Slot>>,
     result: std::result::Result<Returned, ScriptError>,
@@ -161,7 +161,7 @@ impl RunningCall {
                 running
                     .arguments
                     .insert(0, Persistent::save(ctx, object.into_value()));
-                running.changes = Some((kept, source, Box::new(step.spec.clone())));
+                running.changes = Some((kept, source));
             }
             ScriptCall::After {
                 step,
@@ -311,11 +311,9 @@ impl RunningCall {
         let failed = |error: &rquickjs::Error| ScriptError::Failed(Thrown::new(ctx, error).name);
         own.take_over(ctx, vars).map_err(|error| failed(&error))?;
         let mut returned = std::mem::replace(&mut self.result, Ok(Returned::default()))?;
-        if let Some((object, source, spec)) = self.changes.take() {
+        if let Some((object, source)) = self.changes.take() {
             let object = object.restore(ctx).map_err(|error| failed(&error))?;
-            let change = source
-                .change(&object, &spec)
-                .map_err(|error| failed(&error))?;
+            let change = source.change(&object).map_err(|error| failed(&error))?;
             returned.change = change.map_err(ScriptError::Failed)?;
             own.keep_request(ctx, object);
         }

@@ -20,6 +20,8 @@ const OF_CLIENT: [&str; 4] = [
 /// What functions receive of a request step. Templates are not expanded.
 pub struct StepSource {
     values: Map<String, Value>,
+    /// The request of the step.
+    spec: Request,
 }
 
 impl StepSource {
@@ -54,7 +56,10 @@ impl StepSource {
             values.insert("auth".into(), auth);
         }
         values.insert("followRedirect".into(), spec.follow_redirects.into());
-        Rc::new(StepSource { values })
+        Rc::new(StepSource {
+            values,
+            spec: spec.clone(),
+        })
     }
 
     /// Creates the object that functions receive.
@@ -74,7 +79,6 @@ impl StepSource {
     pub fn change(
         &self,
         object: &Object<'_>,
-        spec: &Request,
     ) -> Result<std::result::Result<Option<Box<RequestChange>>, String>> {
         let mut changed = Map::new();
         for name in [
@@ -103,14 +107,13 @@ impl StepSource {
             return Ok(Ok(None));
         }
         Ok(self
-            .request_change(&changed, spec)
+            .request_change(&changed)
             .map(|change| Some(Box::new(change))))
     }
 
     fn request_change(
         &self,
         changed: &Map<String, Value>,
-        spec: &Request,
     ) -> std::result::Result<RequestChange, String> {
         let mut change = RequestChange::default();
         for (name, value) in changed {
@@ -120,7 +123,7 @@ impl StepSource {
                     change.method = Some(method.to_ascii_uppercase())
                 }
                 ("headers", headers) => {
-                    change.headers = Some(changed_headers(headers, &spec.headers)?)
+                    change.headers = Some(changed_headers(headers, &self.spec.headers)?)
                 }
                 ("qs", Value::Null) => change.query = Some(None),
                 ("qs", pairs) => change.query = Some(Some(pairs_of(pairs)?)),
@@ -148,7 +151,7 @@ impl StepSource {
             .iter()
             .any(|name| changed.contains_key(*name))
         {
-            self.change_body(changed, spec, &mut change)?;
+            self.change_body(changed, &mut change)?;
         }
         Ok(change)
     }
@@ -157,7 +160,6 @@ impl StepSource {
     fn change_body(
         &self,
         changed: &Map<String, Value>,
-        spec: &Request,
         change: &mut RequestChange,
     ) -> std::result::Result<(), String> {
         let current = |name: &str| {
@@ -181,14 +183,16 @@ impl StepSource {
                 RequestBody::Form(pairs_of(pairs)?),
                 Some("application/x-www-form-urlencoded"),
             )
-        } else if matches!(spec.body, RequestBody::Multipart(_)) {
+        } else if matches!(self.spec.body, RequestBody::Multipart(_)) {
             return Ok(());
         } else {
             (RequestBody::None, None)
         };
         change.body = Some(body);
         if let Some(content_type) = content_type {
-            let headers = change.headers.get_or_insert_with(|| spec.headers.clone());
+            let headers = change
+                .headers
+                .get_or_insert_with(|| self.spec.headers.clone());
             if !headers
                 .iter()
                 .any(|(name, _)| name.eq_ignore_ascii_case("content-type"))
