@@ -233,6 +233,7 @@ fn row_of(run: &Run, label: &Label, of_all: bool, part: &LabelTotals, elapsed_ns
         bytes_out: counters.bytes_out,
         bytes_in: counters.bytes_in,
         unreported: Vec::new(),
+        judged: Vec::new(),
     }
 }
 
