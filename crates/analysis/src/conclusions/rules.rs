@@ -8,12 +8,15 @@ use super::{
     slowest::slowest,
     steady::{self, steady},
 };
-use crate::summary::{Conclusion, Figure, PeakRecovery, Stats, Summary, Tone};
+use crate::{
+    saturation,
+    summary::{Conclusion, Figure, PeakRecovery, Stats, Summary, Tone},
+};
 use record::{Model, units};
 
 type Rule = fn(&Summary) -> Option<Conclusion>;
 
-pub(super) const ALL: [Rule; 13] = [
+pub(super) const ALL: [Rule; 14] = [
     decided::stopped,
     decided::failed,
     nothing,
@@ -27,6 +30,7 @@ pub(super) const ALL: [Rule; 13] = [
     recovery,
     slowest,
     not_sent,
+    busy_machine,
 ];
 
 /// Share of failed requests from which no limit is attributed to the server.
@@ -402,5 +406,22 @@ fn not_sent(summary: &Summary) -> Option<Conclusion> {
             units::count(planned),
         ),
         &["arrivals.skipped", "arrivals.planned"],
+    ))
+}
+
+/// Reports that the load generator's machine had no CPU to spare, which a valid measurement may
+/// hide: a service on the same machine is affected too.
+fn busy_machine(summary: &Summary) -> Option<Conclusion> {
+    let busy = summary.busy_generator?;
+    let second = |ns| units::duration(saturation::to_second(ns));
+    Some(Conclusion::new(
+        "machine",
+        Tone::Bad,
+        format!(
+            "The CPU of the load generator's machine was fully used for {}, first at {}. Programs on it may have slowed each other down, also a service that runs there. Run the generator on a machine of its own, or send less.",
+            second(busy.held_ns),
+            second(busy.at_ns)
+        ),
+        &["busy_generator.held_ns", "busy_generator.at_ns"],
     ))
 }

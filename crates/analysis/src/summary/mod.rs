@@ -33,7 +33,7 @@ pub use server::ServerRow;
 pub use trend::{Trend, TrendSpan};
 
 pub use crate::{
-    saturation::{Reached, Saturation},
+    saturation::{BusyGenerator, Reached, Saturation},
     steady::{Behaviour, Steady},
 };
 
@@ -88,6 +88,10 @@ pub struct Summary {
     /// Measured resources that reached their limits. `None` if no service was measured.
     #[serde(default)]
     pub saturation: Option<Saturation>,
+    /// When the CPU of the load generator's machine was fully used. `None` if it never was for
+    /// several samples in a row.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busy_generator: Option<BusyGenerator>,
     /// Metrics of the service over the whole run, by metric and instance.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub server: Vec<ServerRow>,
