@@ -57,8 +57,10 @@ def test_judged_service_time_has_a_marked_column(open_report) -> None:
 
     page = open_report("healthy", judge_the_service).page
     heads = [head.strip() for head in page.locator(".endpoints thead th").all_inner_texts()]
-    at = page.locator(".endpoints .total").locator("th, td").evaluate_all(
-        "cells => cells.flatMap((cell, at) => cell.querySelector('.judged') ? [at] : [])"
+    at = (
+        page.locator(".endpoints .total")
+        .locator("th, td")
+        .evaluate_all("cells => cells.flatMap((cell, at) => cell.querySelector('.judged') ? [at] : [])")
     )
     assert [heads[i] for i in at] == ["service p95"]
     assert page.locator(".endpoints td:has(.judged)").count() == 1

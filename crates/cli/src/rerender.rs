@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use campaign::{External, NotRendered};
 use record::{RecordError, Run};
-use report::{console, markdown};
+use report::{console, derived, markdown};
 
 use session::{derived_files, exit, exports::Exports};
 
@@ -71,9 +71,16 @@ pub fn command(args: &args::Report) -> u8 {
         log::columns(),
         console::Detail::of(args.verbose),
     ));
-    let derived = derived_files::derive(&run, &page, &sink);
-    report_is_in(derived.report.as_deref());
-    if let Some(report) = derived.report.as_deref().filter(|_| args.open) {
+    let written = derived_files::derive(&run, &page, &sink);
+    if !args.server.is_empty()
+        && let Some(dir) = &run.dir
+        && let Err(error) = derived::unstamp(dir)
+    {
+        log::error(error);
+        return exit::COULD_NOT_RUN;
+    }
+    report_is_in(written.report.as_deref());
+    if let Some(report) = written.report.as_deref().filter(|_| args.open) {
         shell::open(report);
     }
     let json_written = derived_files::write_json(&page, args.json.as_deref(), &sink);
@@ -84,7 +91,7 @@ pub fn command(args: &args::Report) -> u8 {
         let line = console::verdict_line(&page.summary, code, log::columns());
         log::summary(&format!("{line}\n"));
     }
-    if derived.is_written && json_written && exported {
+    if written.is_written && json_written && exported {
         exit::PASS
     } else {
         exit::COULD_NOT_RUN

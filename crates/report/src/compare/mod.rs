@@ -26,7 +26,10 @@ fn blocks<'a>(comparison: &Comparison, charts: &'a [svg::File]) -> Vec<Block<'a>
     let (baseline, candidate) = (&comparison.baseline, &comparison.candidate);
     let mut blocks = vec![
         Block::Title(format!("{} against {}", candidate.name, baseline.name)),
-        Block::Verdict(judgement(comparison), comparison.sentence.clone()),
+        Block::Verdict(
+            judgement(comparison).map(Into::into),
+            comparison.sentence.clone(),
+        ),
         Block::Text(format!(
             "{} of `{}`, {} of `{}`. The margin is {}: smaller changes do not count as a regression.",
             runs(baseline.runs.len()),
@@ -39,7 +42,16 @@ fn blocks<'a>(comparison: &Comparison, charts: &'a [svg::File]) -> Vec<Block<'a>
     if !comparison.notes.is_empty() {
         blocks.push(Block::List(comparison.notes.clone()));
     }
-    blocks.push(Block::Heading("What is judged"));
+    blocks.extend(details(comparison, charts));
+    blocks
+}
+
+pub(crate) use forest::draw;
+
+/// Returns everything below the answer: what is judged, the distribution, endpoints and runs.
+pub(crate) fn details<'a>(comparison: &Comparison, charts: &'a [svg::File]) -> Vec<Block<'a>> {
+    let (baseline, candidate) = (&comparison.baseline, &comparison.candidate);
+    let mut blocks = vec![Block::Heading("What is judged")];
     blocks.push(Block::Table(table(comparison, &comparison.judged)));
     blocks.push(Block::Text(
         "The value of a group is the median of its runs. A change is the median of all differences between a run in one group and a run in the other."

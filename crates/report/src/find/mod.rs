@@ -21,7 +21,7 @@ pub fn sheet(found: &SearchResult) -> Sheet {
 fn blocks<'a>(found: &SearchResult, charts: &'a [svg::File]) -> Vec<Block<'a>> {
     let mut blocks = vec![
         Block::Title(title(found)),
-        Block::Verdict(judgement(found), sentence(found)),
+        Block::Verdict(judgement(found).map(Into::into), sentence(found)),
     ];
     blocks.extend(
         found
