@@ -2,11 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
+use analysis::page::Page;
 use campaign::{External, NotRendered};
 use record::{RecordError, Run};
 use report::{console, derived, markdown};
 
-use session::{derived_files, exit, exports::Exports};
+use session::{
+    SharedMessageSink,
+    derived_files::{self, Derived},
+    exit,
+    exports::Exports,
+};
 
 use crate::{args, external_metrics, front_ends, import, log, shell};
 
@@ -71,14 +77,7 @@ pub fn command(args: &args::Report) -> u8 {
         log::columns(),
         console::Detail::of(args.verbose),
     ));
-    let written = derived_files::derive(&run, &page, &sink);
-    if !args.server.is_empty()
-        && let Some(dir) = &run.dir
-        && let Err(error) = derived::unstamp(dir)
-    {
-        log::error(error);
-        return exit::COULD_NOT_RUN;
-    }
+    let written = derive(&run, &page, !args.server.is_empty(), &sink);
     report_is_in(written.report.as_deref());
     if let Some(report) = written.report.as_deref().filter(|_| args.open) {
         shell::open(report);
@@ -105,6 +104,22 @@ pub fn runs(named: Option<&Path>) -> PathBuf {
 }
 
 /// Renders the folder of a campaign, which may be incomplete.
+/// Writes the derived files. A campaign must not use files that contain external metrics.
+fn derive(run: &Run, page: &Page, has_external: bool, sink: &SharedMessageSink) -> Derived {
+    let written = derived_files::derive(run, page, sink);
+    let dir = run.dir.as_ref().filter(|_| has_external);
+    match dir.map_or(Ok(()), |dir| derived::unstamp(dir)) {
+        Ok(()) => written,
+        Err(error) => {
+            sink.error(&error);
+            Derived {
+                is_written: false,
+                ..written
+            }
+        }
+    }
+}
+
 fn of_campaign(folder: &Path, args: &args::Report) -> u8 {
     let of_runs = [
         ("--json", args.json.is_some()),
