@@ -254,3 +254,20 @@ def test_journeys_match_their_profile(loadline):
     assert f"200 completed ({arrivals['exited']} of them exited early)" in runs[1].stdout
     # Which users leave is a function of the seed and the arrival.
     assert f"({arrivals['exited']} of them exited early)" in runs[0].stdout
+
+
+def test_criterion_without_enough_samples_is_named_before_the_run(loadline):
+    plan = """
+loadline: 1
+target: http://127.0.0.1:1
+load: { rate: 10/s, duration: 10s }
+criteria: [p99 < 1s, p50 < 1s, 'p95 of "GET /b" < 1s']
+steps: [{ get: /a }, { get: /b }]
+"""
+    shown = loadline("plan", loadline.write("plan.yml", plan))
+    assert shown.returncode == 0, shown.stderr
+    notes = [line for line in shown.stderr.splitlines() if "samples" in line]
+    assert [note.split("`")[1] for note in notes] == ["p99 < 1s"], shown.stderr
+    assert "needs at least 459 samples to pass, and the plan has about 200: run for 23 s at this rate" in notes[0]
+    run = loadline("run", "plan.yml", "--duration", "1s")
+    assert '`p95 of "GET /b" < 1s` needs at least 90 samples to pass, and the plan has about 10: run for 9 s' in run.stderr

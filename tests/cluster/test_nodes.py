@@ -242,7 +242,7 @@ def test_merge_reports_a_part_with_changed_figures(loadline):
     counters.write_text("".join(json.dumps(line) + "\n" for line in lines))
     merged = loadline("merge", *parts)
     assert merged.returncode == 3, merged.stdout
-    assert "INCOMPLETE: the record is damaged: in 1 intervals of part 1 the labels do not add up to all requests" in merged.stderr
+    assert "INCOMPLETE: the record is damaged: in 1 intervals of part 2 the labels do not add up to all requests" in merged.stderr
 
 
 def test_merge_names_missing_parts_and_parts_of_other_runs(loadline):
@@ -266,8 +266,8 @@ def test_merge_names_missing_parts_and_parts_of_other_runs(loadline):
     assert alone.returncode == 3
     arrivals = json.loads((loadline.folder / "alone.json").read_text())["arrivals"]
     assert [arrivals[key] for key in ("planned", "started", "unsent", "unknown")] == [160, 54, 0, 106]
-    assert "INCOMPLETE: of 3 parts one is missing: 1" in missing.stderr
-    assert "process 1 of 3 left no record" in missing.stdout
+    assert "INCOMPLETE: of 3 parts one is missing: 2" in missing.stderr
+    assert "process 2 of 3 left no record" in missing.stdout
     # Also if all parts exist already, in any order.
     for brought in ([first, third, *found[6]], [*found[5], *found[6]], [*found[6], *found[5]]):
         foreign = loadline("merge", *brought)
@@ -279,7 +279,7 @@ def test_merge_names_missing_parts_and_parts_of_other_runs(loadline):
     counters.write_text("".join(lines[: len(lines) // 2]))
     torn = loadline("merge", *found[5])
     assert torn.returncode == 3, torn.stdout
-    assert "INCOMPLETE: the record of part 1 ends at" in torn.stderr
+    assert "INCOMPLETE: the record of part 2 ends at" in torn.stderr
     whole = loadline("run", "plan.yml", "--target", "http://127.0.0.1:9", "--rate", "5/s", "--duration", "1s")
     assert whole.returncode
     none = loadline("merge", last_run(loadline))

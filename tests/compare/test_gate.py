@@ -79,12 +79,16 @@ def test_gate_passes_equal_service_and_fails_slower_one(loadline, gate, fast, sl
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("2", "1", "0")
     failed = suite.find(".//testcase[@name='service p50 against main']/failure")
     assert "REGRESSED" in failed.get("message")
-    # Gate runs are ordinary runs with the gate's tag; the report is the same as from `compare`.
+    # Gate runs are ordinary runs with the gate's tag; the page has the verdict, the criteria and the comparison.
     tag = result["comparison"]["candidate"]["name"]
     listed = json.loads(loadline("list", "--tag", tag, "--json", "-").stdout)
     assert len(listed) == 4
     report = loadline.folder / f".loadline/comparisons/main-{tag}/report.html"
-    assert "<svg" in report.read_text()
+    page = report.read_text()
+    assert "<h1>Gate: plan.yml</h1>" in page
+    assert "<h2>What is judged</h2>" in page
+    assert "</svg>FAIL</span>" in page
+    assert "<dt>what to do</dt>" in page
 
 
 def test_runs_by_tag_are_a_baseline_and_few_give_a_hint(loadline, gate, fast):

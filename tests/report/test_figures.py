@@ -44,6 +44,18 @@ def format_time(ns: int) -> str:
     return f"{ns} ns"
 
 
+def format_in_unit(ns: int, unit: str) -> str:
+    """Formats the bound of an interval in the unit of its value, without the unit."""
+    value = ns / {"s": 1e9, "ms": 1e6, "µs": 1e3, "ns": 1}[unit]
+    if unit == "ns" or ns == 0 or value >= 999.5:
+        return format_count(round(value))
+    decimals = 2
+    scaled = value
+    while scaled < 0.9995 and decimals < 6:
+        decimals, scaled = decimals + 1, scaled * 10
+    return three_digits(value) if value >= 0.9995 else f"{value:.{decimals}f}"
+
+
 def format_figure(value: dict) -> str:
     if value.get("too_few"):
         return " ".join(text for text in format_thin(value["thin"]) if text)
@@ -53,13 +65,13 @@ def format_figure(value: dict) -> str:
 def format_thin(thin: dict) -> tuple[str, str]:
     """Formats a percentile with few samples and its interval.
 
-    Bounds in the unit of the value omit the unit.
+    Bounds have the unit of the value and omit it.
     """
     at = thin.get("ns", thin.get("at_least_ns"))
     unit = format_time(at).split(" ")[1]
 
     def bound(ns: int | None) -> str:
-        return "?" if ns is None else format_time(ns).removesuffix(f" {unit}")
+        return "?" if ns is None else format_in_unit(ns, unit)
 
     if "ns" not in thin:
         return f"≥ {format_time(at)}?", f"(from {bound(thin['low_ns'])})" if "low_ns" in thin else ""
@@ -82,8 +94,10 @@ def from_markdown(text: str, of: str) -> dict[str, str]:
     for line in text.splitlines():
         if line.startswith(f"| {of} "):
             row = cells(line)
-            found |= dict(zip(("requests", "rate", "errors", "p50", "p90", "p95", "p99"), (row[1:4] + row[4:8]), strict=True))
-            found["max"] = row[9]
+            # An asterisk marks a figure that a criterion judges.
+            row = [cell.removesuffix(r" \*") for cell in row]
+            found |= dict(zip(("requests", "rate", "errors", "p50", "p90", "p95", "p99"), (row[1:4] + row[5:9]), strict=True))
+            found["max"] = row[10]
             found["errors"] = found["errors"].split(" ")[0]
     equations(found, text)
     found["in flight max"] = re.search(r"on average, ([\d,]+) at most", text)[1]

@@ -51,6 +51,21 @@ def test_judged_figure_is_marked_in_the_endpoint_table(open_report) -> None:
     assert "judged by a criterion" in page.locator("#endpoints").inner_text()
 
 
+def test_judged_service_time_has_a_marked_column(open_report) -> None:
+    def judge_the_service(data: dict) -> None:
+        data["summary"]["all"]["judged"] = ["service/p95"]
+
+    page = open_report("healthy", judge_the_service).page
+    heads = [head.strip() for head in page.locator(".endpoints thead th").all_inner_texts()]
+    at = (
+        page.locator(".endpoints .total")
+        .locator("th, td")
+        .evaluate_all("cells => cells.flatMap((cell, at) => cell.querySelector('.judged') ? [at] : [])")
+    )
+    assert [heads[i] for i in at] == ["service p95"]
+    assert page.locator(".endpoints td:has(.judged)").count() == 1
+
+
 def test_invalid_measurement_hides_no_figure(open_report) -> None:
     page = open_report("generator-limited", viewport={"width": 1200, "height": 800}).page
     assert page.locator(".states").inner_text().endswith("INVALID")

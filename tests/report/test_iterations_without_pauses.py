@@ -32,7 +32,7 @@ def test_iteration_has_a_row_without_pauses(loadline, start_lab, browser) -> Non
     report = (folder / "report.md").read_text()
     report_rows = [line.split("|") for line in report.splitlines() if line.startswith("| iteration Look")]
     # The median and the maximum, with and without pauses.
-    whole, without = ([row[5].strip(), row[10].strip()] for row in report_rows)
+    whole, without = ([row[6].strip(), row[11].strip()] for row in report_rows)
     page = browser.new_page(viewport={"width": 1400, "height": 900})
     page.goto((folder / "report.html").as_uri())
     rows = page.locator("table.endpoints tbody", has=page.get_by_text("Iterations ·")).get_by_role("row")

@@ -26,6 +26,8 @@ def renderings(value: float) -> set[str]:
     texts = {f"{round(value):,}", three_digits(value), f"{value:.2f}".rstrip("0").rstrip("."), f"{value:.3f}".rstrip("0").rstrip(".")}
     for unit, factor in (("ns", 1), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)):
         texts |= {f"{three_digits(value / factor)} {unit}", f"{round(value / factor)} {unit}"}
+        # The bounds of an interval have the unit of its value.
+        texts |= {f"{round(value / factor):,} {unit}", f"{value / factor:.3f} {unit}"}
     share = abs(value) * 100
     texts |= {f"{three_digits(share)} %", f"{share:.3f}".rstrip("0").rstrip(".") + " %", f"{share:.0f} %", f"{share:.2f} %"}
     return texts
@@ -52,6 +54,8 @@ def prose(text: str) -> str:
     """Returns the sentences, without tables, code, pictures and fixed explanations."""
     text = re.sub(r"```.*?```", "", text, flags=re.S)
     lines = [line for line in text.splitlines() if not line.startswith(("|", "!["))]
+    # The unit of an interval is said once.
+    lines = [re.sub(r"between ([\d.,]+) and ([\d.,]+) (ns|µs|ms|s)\b", r"between \1 \3 and \2 \3", line) for line in lines]
     # The explanation of p99 and intervals contains no figure of the run.
     return "\n".join(lines).replace("95 % confidence", "").replace("95 % interval", "").replace("1 % of the requests due", "")
 

@@ -72,6 +72,8 @@ export interface Row {
   none: Record<string, number>;
   bytes_out: number;
   bytes_in: number;
+  /** Figures of the row that criteria judge: `response/p95`. */
+  judged?: string[];
 }
 
 export interface Judged {

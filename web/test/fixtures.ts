@@ -90,6 +90,9 @@ function page(recipe: Recipe): Page {
   });
 
   const judged = criteria(recipe.criteria, response);
+  // A table with one label shows its row in place of all requests.
+  const shown = labels.length === 1 ? [all, ...labels] : [all];
+  if (judged.length > 0) for (const row of shown) row.judged = ["response/p99"];
   run.criteria_timeline = judged.map((criterion, i) =>
     run.points.from_ns.map((ns, point) => {
       if (run.points.issued[point] === 0 || (i === 1 && point % 40 > 36)) return null;

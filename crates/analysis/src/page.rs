@@ -1,6 +1,6 @@
 //! Data of the report page. `web/src/types.ts` mirrors these types.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use record::{Manifest, Run};
@@ -12,7 +12,7 @@ use crate::{
     verdict::timeline,
 };
 
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Page {
     pub summary: Summary,
     pub series: Series,

@@ -5,6 +5,7 @@ use std::{fmt, path::Path};
 use analysis::page::Page;
 use audit::external_metrics::{ExternalMetrics, OfferedLoad, Offset};
 use record::Run;
+use report::derived;
 
 use crate::ledger::CampaignLedger;
 
@@ -72,7 +73,13 @@ impl External {
 
     /// Returns the page of a run with the metrics that were measured during it.
     pub(crate) fn page(&mut self, folder: &Path, record: &str) -> Option<Page> {
-        let mut run = Run::open(&folder.join(record)).ok()?;
+        let dir = folder.join(record);
+        if self.files.is_empty()
+            && let Some(page) = derived::read_page(&dir)
+        {
+            return Some(page);
+        }
+        let mut run = Run::open(&dir).ok()?;
         for metrics in &mut self.files {
             metrics.add_to(&mut run);
         }

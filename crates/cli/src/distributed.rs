@@ -207,7 +207,7 @@ pub fn shard(args: &args::RunArgs, seed: u64) -> Result<Option<RunPartOrder>, Co
     }
     log::say(format_args!(
         "part {} of {} starts at {}, in {}",
-        share.index,
+        share.number(),
         share.of,
         start.utc,
         units::duration(ahead_ns)

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use decisions::{
-    compare::{self, CompareConfig, ComparedRun, Comparison, Side},
+    compare::{self, CompareConfig, ComparedRun, Side},
     gate::{self, Gate, GateVerdict},
 };
 use report::{console, derived, export, gate as reported};
@@ -243,9 +243,7 @@ fn print(gate: &Gate, args: &args::Gate, folder: &Path) -> Result<(), CommandErr
     }
     log::out("\n");
     log::summary(&reported::console(gate));
-    if let Some(comparison) = &gate.comparison {
-        report(comparison, folder)?;
-    }
+    report(gate, folder)?;
     if let Some(path) = &args.junit {
         let junit = export::junit_gate(gate);
         derived::write_text(path, &junit).map_err(CommandError::could_not_run)?;
@@ -264,8 +262,8 @@ fn print(gate: &Gate, args: &args::Gate, folder: &Path) -> Result<(), CommandErr
     }
 }
 
-fn report(comparison: &Comparison, folder: &Path) -> Result<(), CommandError> {
-    derived::write_comparison(folder, comparison).map_err(CommandError::could_not_run)?;
+fn report(gate: &Gate, folder: &Path) -> Result<(), CommandError> {
+    derived::write_gate(folder, gate).map_err(CommandError::could_not_run)?;
     log::out(&format!(
         "\nReport: {}\n",
         folder.join(derived::PAGE).display()

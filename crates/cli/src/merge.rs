@@ -69,7 +69,10 @@ fn merge(args: &args::Merge) -> Result<u8, CommandError> {
 
 fn incomplete(run: &Run, missing: &[u64]) -> Option<String> {
     if !missing.is_empty() {
-        let numbers: Vec<String> = missing.iter().map(ToString::to_string).collect();
+        let numbers: Vec<String> = missing
+            .iter()
+            .map(|index| (index + 1).to_string())
+            .collect();
         return Some(format!(
             "of {} parts {} missing: {}",
             run.manifest.processes.unwrap_or(0),
@@ -84,7 +87,7 @@ fn incomplete(run: &Run, missing: &[u64]) -> Option<String> {
     if let Some(torn) = run.lost().next() {
         return Some(format!(
             "part {} did not finish, and its record does not give a reason",
-            torn.share.index
+            torn.share.number()
         ));
     }
     if let Some((number, cut)) = short_part(run) {
@@ -105,9 +108,9 @@ fn short_part(run: &Run) -> Option<(u64, Truncation)> {
     run.cut?;
     let parts = run.dir.as_ref()?.join("parts");
     run.processes.iter().find_map(|process| {
-        let number = process.share.index;
-        let part = Run::open(&parts.join(number.to_string())).ok()?;
-        Some((number, part.cut?))
+        let folder = process.share.index.to_string();
+        let part = Run::open(&parts.join(folder)).ok()?;
+        Some((process.share.number(), part.cut?))
     })
 }
 

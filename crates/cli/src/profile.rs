@@ -11,7 +11,7 @@ use formats::{
 };
 use plan::{FirstArrival, Load, Note, Phase, Plan, profile::Assumed, units};
 use report::profile::ShownColumn;
-use session::{exit, exports, inputs, profile};
+use session::{exit, exports, inputs, profile, sample_size};
 
 use crate::{args, front_ends, log};
 
@@ -49,6 +49,9 @@ fn print(args: &args::PlanArgs, flags: Assumed) -> Result<u8, Vec<String>> {
             None => log::warning(&note.text),
         }
     }
+    sample_size::notes(&plan, &profile)
+        .iter()
+        .for_each(log::warning);
     let curve = plan::profile::curve(&plan.load, plan.end_ns(), report::profile::stretches());
     let machine: Vec<_> = checks
         .iter()

@@ -2,11 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
+use analysis::page::Page;
 use campaign::{External, NotRendered};
 use record::{RecordError, Run};
-use report::{console, markdown};
+use report::{console, derived, markdown};
 
-use session::{derived_files, exit, exports::Exports};
+use session::{
+    SharedMessageSink,
+    derived_files::{self, Derived},
+    exit,
+    exports::Exports,
+};
 
 use crate::{args, external_metrics, front_ends, import, log, shell};
 
@@ -71,9 +77,9 @@ pub fn command(args: &args::Report) -> u8 {
         log::columns(),
         console::Detail::of(args.verbose),
     ));
-    let derived = derived_files::derive(&run, &page, &sink);
-    report_is_in(derived.report.as_deref());
-    if let Some(report) = derived.report.as_deref().filter(|_| args.open) {
+    let written = derive(&run, &page, !args.server.is_empty(), &sink);
+    report_is_in(written.report.as_deref());
+    if let Some(report) = written.report.as_deref().filter(|_| args.open) {
         shell::open(report);
     }
     let json_written = derived_files::write_json(&page, args.json.as_deref(), &sink);
@@ -84,7 +90,7 @@ pub fn command(args: &args::Report) -> u8 {
         let line = console::verdict_line(&page.summary, code, log::columns());
         log::summary(&format!("{line}\n"));
     }
-    if derived.is_written && json_written && exported {
+    if written.is_written && json_written && exported {
         exit::PASS
     } else {
         exit::COULD_NOT_RUN
@@ -98,6 +104,22 @@ pub fn runs(named: Option<&Path>) -> PathBuf {
 }
 
 /// Renders the folder of a campaign, which may be incomplete.
+/// Writes the derived files. A campaign must not use files that contain external metrics.
+fn derive(run: &Run, page: &Page, has_external: bool, sink: &SharedMessageSink) -> Derived {
+    let written = derived_files::derive(run, page, sink);
+    let dir = run.dir.as_ref().filter(|_| has_external);
+    match dir.map_or(Ok(()), |dir| derived::unstamp(dir)) {
+        Ok(()) => written,
+        Err(error) => {
+            sink.error(&error);
+            Derived {
+                is_written: false,
+                ..written
+            }
+        }
+    }
+}
+
 fn of_campaign(folder: &Path, args: &args::Report) -> u8 {
     let of_runs = [
         ("--json", args.json.is_some()),

@@ -10,6 +10,7 @@ use measure::{Interval, accumulator::Tally};
 use plan::{
     ArrivalProcess, Load, Plan, criteria,
     criteria::{Metric, SpanFilter, Stat},
+    profile::{Assumed, Profile},
 };
 use worker::OutputLine;
 
@@ -19,7 +20,7 @@ use session::{
     ExternalTool, FinishedRun, Hosts, Job, LabProcess, Observer, RecordPolicy, RunObserver,
     RunOptions, RunOutcome, ScriptRun, SharedMessageSink, StartError, ca_env, exit,
     exports::{self, Exports},
-    hosts, inputs, lab_process, live, mock_process, naming,
+    hosts, inputs, lab_process, live, mock_process, naming, sample_size,
 };
 
 use crate::{
@@ -281,6 +282,16 @@ fn contradictions(args: &args::RunArgs, flags: &Flags) -> Result<(), CommandErro
     Ok(())
 }
 
+/// Reports criteria that this load cannot decide, before it is sent.
+fn tell_too_few(plan: &Plan, seed: u64) {
+    if !plan.criteria.is_empty() && matches!(plan.load, Load::Open { .. }) {
+        let profile = Profile::new(plan, seed, Assumed::default(), &[]);
+        for note in sample_size::notes(plan, &profile) {
+            log::say(format_args!("loadline: {note}"));
+        }
+    }
+}
+
 fn tell_where(plan: &Plan) {
     if let Some(line) = hosts::first_line(plan) {
         log::say(format_args!("loadline: {line}"));
@@ -406,9 +417,11 @@ fn load(
     sink: &SharedMessageSink,
 ) -> Result<FinishedRun, StartError> {
     let is_quiet = frontend.is_quiet;
+    let seed = job.options.seed;
     let tell = |plan: &Plan| {
         if !is_quiet {
             tell_where(plan);
+            tell_too_few(plan, seed);
         }
         tell_notes(plan);
         ca_env::can_be_read(plan, sink);

@@ -63,7 +63,7 @@ pub struct SessionPart(pub RunPartOrder);
 
 impl std::fmt::Debug for SessionPart {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "part {} of {}", self.0.share.index, self.0.share.of)
+        write!(f, "part {} of {}", self.0.share.number(), self.0.share.of)
     }
 }
 

@@ -12,6 +12,7 @@ use record::units;
 use serde::Serialize;
 
 use analysis::{
+    figures,
     page::Page,
     saturation::Saturation,
     summary::{MockRow, Summary},
@@ -205,6 +206,9 @@ pub struct Campaign {
     pub question: String,
     /// How certain the answer is, and why.
     pub certainty: String,
+    /// What saturated first in the stage that failed, or else in the first stage at a limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cause: Option<String>,
     pub stages: Vec<StageRow>,
     pub endpoints: Vec<Endpoint>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -251,11 +255,12 @@ pub fn judge(identity: Identity, stages: &[FinishedStage<'_>]) -> Campaign {
         sentence: text::sentence(&rows, &identity),
         question: brief::question(&identity, &rows),
         certainty: brief::certainty(stages, &rows),
+        cause: brief::cause(&rows),
         endpoints: endpoints(stages),
         comparisons: comparison::compare_stages(stages, &rows),
         projection: identity
             .scaling
-            .map(|scaling| projection::project(scaling, stages, &rows)),
+            .map(|scaling| projection::project(scaling, identity.content.rates, stages, &rows)),
         stages: rows,
         recommendations,
         assumptions,
@@ -346,8 +351,8 @@ fn row(stage: &FinishedStage<'_>, identity: &Identity) -> StageRow {
             row.verdict = judged(summary, *code);
             row.reason = reason(summary, row.verdict, *code);
             row.criteria.clone_from(&summary.criteria);
-            row.requests_per_second = Some(summary.all.per_second);
-            row.busiest_phase_per_second = busiest_phase(summary);
+            row.requests_per_second = Some(load_rate(page, summary.all.count));
+            row.busiest_phase_per_second = busiest_phase(page);
             row.requests = Some(summary.all.count);
             let requests = &summary.requests;
             row.is_unanswered = requests.issued > 0 && requests.ok + requests.failed == 0;
@@ -357,7 +362,7 @@ fn row(stage: &FinishedStage<'_>, identity: &Identity) -> StageRow {
             row.elapsed_ns = Some(summary.run.elapsed_ns);
             row.saturation = summary.saturation.clone();
             row.mocks.clone_from(&summary.mocks);
-            row.requests_by_endpoint = stage_tables::endpoints(summary);
+            row.requests_by_endpoint = stage_tables::endpoints(page);
             row.server = stage_tables::server(summary);
             let from = summary.run.started_wall_ns;
             row.from_ns = from.checked_sub(identity.started_wall_ns);
@@ -370,9 +375,30 @@ fn row(stage: &FinishedStage<'_>, identity: &Identity) -> StageRow {
     row
 }
 
-fn busiest_phase(summary: &Summary) -> Option<f64> {
-    let rates = summary.phases.iter().map(|phase| phase.per_second);
-    let has_several = summary.phases.len() > 1;
+/// Returns when the load ended, in nanoseconds from the start: as planned, or at a stop rule.
+fn load_end_ns(page: &Page) -> u64 {
+    let run = &page.summary.run;
+    let ends = [
+        page.manifest.load.known_end_ns(),
+        run.stopped.as_ref().map(|stopped| stopped.at_ns),
+    ];
+    let ends = ends.into_iter().flatten();
+    ends.chain([run.elapsed_ns]).min().unwrap_or(run.elapsed_ns)
+}
+
+/// Returns a count of requests per second of the load, without the time until the last completion.
+fn load_rate(page: &Page, count: u64) -> f64 {
+    figures::per_second(count, load_end_ns(page))
+}
+
+fn busiest_phase(page: &Page) -> Option<f64> {
+    let load_end_ns = load_end_ns(page);
+    let phases = &page.summary.phases;
+    let rates = phases.iter().map(|phase| {
+        let end_ns = phase.end_ns.min(load_end_ns);
+        figures::per_second(phase.requests, end_ns.saturating_sub(phase.start_ns))
+    });
+    let has_several = phases.len() > 1;
     rates.max_by(f64::total_cmp).filter(|_| has_several)
 }
 
@@ -516,7 +542,7 @@ fn endpoints(stages: &[FinishedStage<'_>]) -> Vec<Endpoint> {
                 });
                 endpoints.len() - 1
             });
-            endpoints[at].per_second[number] = Some(label.per_second);
+            endpoints[at].per_second[number] = Some(load_rate(page, label.count));
         }
     }
     endpoints

@@ -32,6 +32,12 @@ impl Share {
         }
     }
 
+    /// Returns the number of the share, from 1, as messages name it.
+    #[must_use]
+    pub fn number(self) -> u64 {
+        self.index + 1
+    }
+
     /// Whether the share contains a number.
     #[must_use]
     pub fn has(self, number: u64) -> bool {

@@ -76,7 +76,7 @@ pub(super) fn belongs(full_run: &Manifest, own: &Manifest, number: u64) -> Resul
         let text = |share: Option<Share>| {
             share.map_or_else(
                 || "none".to_owned(),
-                |share| format!("{} of {}", share.index, share.of),
+                |share| format!("{} of {}", share.number(), share.of),
             )
         };
         return Err(format!(

@@ -66,7 +66,7 @@ impl ProcessFacts {
     fn lost_text(&self) -> String {
         format!(
             "process {} of {} did not finish: its record ends at {}, and it is unknown whether it sent the arrivals due later",
-            self.share.index,
+            self.share.number(),
             self.share.of,
             crate::units::moment(self.recorded_to_ns)
         )
@@ -143,7 +143,7 @@ impl Run {
             .collect();
         let expected = manifest.processes.unwrap_or(0);
         run.damage.extend(run.missing.iter().map(|number| {
-            format!("process {number} of {expected} left no record: it is unknown whether it sent its arrivals")
+            format!("process {} of {expected} left no record: it is unknown whether it sent its arrivals", number + 1)
         }));
         for (part, own) in &parts.found {
             let known = run.cut;
@@ -294,7 +294,7 @@ impl Run {
         if contradicting > 0 && are_named {
             let owner = manifest
                 .share
-                .map_or_else(String::new, |share| format!(" of part {}", share.index));
+                .map_or_else(String::new, |share| format!(" of part {}", share.number()));
             self.damage.push(format!(
                 "the record is damaged: in {contradicting} intervals{owner} the labels do not add up to all requests, or have more \
                  times than answers"

@@ -15,6 +15,59 @@ pub fn time(ns: u64) -> String {
     }
 }
 
+/// Formats the times of an interval in the unit of `of_ns`, which is said once: `950 to 1,200 ms`.
+#[must_use]
+pub fn time_interval(low_ns: u64, word: &str, high_ns: u64, of_ns: u64) -> String {
+    match TimeUnit::of(of_ns) {
+        Some(unit) => format!(
+            "{} {word} {} {}",
+            unit.digits(low_ns),
+            unit.digits(high_ns),
+            unit.name
+        ),
+        None => format!("{} {word} {}", time(low_ns), time(high_ns)),
+    }
+}
+
+/// The unit in which `time` formats a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TimeUnit {
+    pub name: &'static str,
+    ns: u64,
+}
+
+impl TimeUnit {
+    /// Returns `None` from ten minutes on, which `time` formats in several units.
+    #[must_use]
+    pub fn of(ns: u64) -> Option<TimeUnit> {
+        let (name, ns) = match ns {
+            0..1_000 => ("ns", 1),
+            1_000..999_500 => ("µs", MICROSECOND),
+            999_500..999_500_000 => ("ms", MILLISECOND),
+            _ if ns < 10 * MINUTE => ("s", SECOND),
+            _ => return None,
+        };
+        Some(TimeUnit { name, ns })
+    }
+
+    /// Formats a time in this unit, without its name: `0.950`, `12.3`, `1,200`.
+    #[must_use]
+    pub fn digits(self, ns: u64) -> String {
+        let value = ns as f64 / self.ns as f64;
+        if self.ns == 1 || ns == 0 || value >= 999.5 {
+            return count(value.round_ties_even() as u64);
+        }
+        if value >= 0.9995 {
+            return three_digits(value);
+        }
+        let (mut decimals, mut scaled) = (2, value);
+        while scaled < 0.9995 && decimals < 6 {
+            (decimals, scaled) = (decimals + 1, scaled * 10.0);
+        }
+        format!("{value:.decimals$}")
+    }
+}
+
 #[must_use]
 pub fn duration(ns: u64) -> String {
     if ns < MINUTE {
@@ -183,6 +236,23 @@ fn three_digits(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_interval_has_one_unit() {
+        let ms = |ms: u64| ms * MILLISECOND;
+        for (low, high, of, text) in [
+            (ms(950), ms(1_200), ms(987), "950 to 1,200 ms"),
+            (ms(950), ms(1_200), ms(1_000), "0.950 to 1.20 s"),
+            (ms(12), ms(13), ms(12), "12.0 to 13.0 ms"),
+            (0, ms(2_500), ms(5), "0 to 2,500 ms"),
+            (900, 12_000, 1_000, "0.900 to 12.0 µs"),
+            (1_000, ms(1_000), ms(1_000), "0.000001 to 1.00 s"),
+            (500, 2_000, 999, "500 to 2,000 ns"),
+            (10 * MINUTE, 11 * MINUTE, 10 * MINUTE, "10 min to 11 min"),
+        ] {
+            assert_eq!(time_interval(low, "to", high, of), text);
+        }
+    }
 
     #[test]
     fn the_page_rounds_alike() {

@@ -5,8 +5,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
+mod stamp;
+
 use crate::{
-    campaign, compare, find, html, markdown,
+    campaign, compare, find, gate, html, markdown,
     sheet::{self, Sheet},
     trend,
 };
@@ -15,11 +17,15 @@ use analysis::{
     page::Page,
     summary::{self, Summary},
 };
-use decisions::{compare::Comparison, find::SearchResult, run_index::MetricTrend};
+use decisions::{compare::Comparison, find::SearchResult, gate::Gate, run_index::MetricTrend};
+
+use stamp::Stamp;
 
 pub use crate::sheet::PAGE;
 
 const SUMMARY: &str = "summary.json";
+const SERIES: &str = "series.json";
+const MARKDOWN: &str = "report.md";
 pub const FOUND: &str = "find.json";
 
 #[derive(Debug)]
@@ -39,7 +45,7 @@ impl std::error::Error for NotWritten {}
 pub fn write(dir: &Path, page: &Page) -> Result<(), NotWritten> {
     replace(&dir.join(SUMMARY), json(&page.summary)?.as_bytes())?;
     let series = serde_json::to_string(&page.series).map_err(not_json)? + "\n";
-    replace(&dir.join("series.json"), series.as_bytes())?;
+    replace(&dir.join(SERIES), series.as_bytes())?;
     let html = html::render(page).map_err(not_json)?;
     replace(&dir.join(PAGE), html.as_bytes())?;
     let document = markdown::render(page);
@@ -50,7 +56,42 @@ pub fn write(dir: &Path, page: &Page) -> Result<(), NotWritten> {
     for chart in &document.charts {
         replace(&charts.join(&chart.name), chart.text.as_bytes())?;
     }
-    replace(&dir.join("report.md"), document.text.as_bytes())
+    replace(&dir.join(MARKDOWN), document.text.as_bytes())?;
+    if record::read_manifest(dir).is_ok_and(|manifest| manifest == page.manifest) {
+        let stamp = Stamp::of(dir).map_err(|source| NotWritten {
+            path: dir.to_owned(),
+            source,
+        })?;
+        return replace(&dir.join(stamp::FILE), as_json(&stamp)?.as_bytes());
+    }
+    unstamp(dir)
+}
+
+/// Marks the derived files as not from the record alone, so that `read_page` does not use them.
+pub fn unstamp(dir: &Path) -> Result<(), NotWritten> {
+    let path = dir.join(stamp::FILE);
+    match fs::remove_file(&path) {
+        Err(source) if source.kind() != io::ErrorKind::NotFound => Err(NotWritten { path, source }),
+        _ => Ok(()),
+    }
+}
+
+/// Reads the page that `write` derived from a record, without reading the record's intervals.
+/// `None` if the record has changed since, or another version wrote the page.
+#[must_use]
+pub fn read_page(dir: &Path) -> Option<Page> {
+    if !Stamp::is_current(dir) {
+        return None;
+    }
+    Some(Page {
+        summary: read_json(&dir.join(SUMMARY))?,
+        series: read_json(&dir.join(SERIES))?,
+        manifest: record::read_manifest(dir).ok()?,
+    })
+}
+
+fn read_json<T: serde::de::DeserializeOwned>(path: &Path) -> Option<T> {
+    serde_json::from_slice(&fs::read(path).ok()?).ok()
 }
 
 pub fn write_campaign(
@@ -69,6 +110,16 @@ pub fn write_comparison(dir: &Path, comparison: &Comparison) -> Result<(), NotWr
         as_json(comparison)?.as_bytes(),
     )?;
     write_sheet(dir, &compare::sheet(comparison))
+}
+
+/// Writes the report of a gate, and its comparison if there is one.
+pub fn write_gate(dir: &Path, gate: &Gate) -> Result<(), NotWritten> {
+    folder(dir)?;
+    if let Some(comparison) = &gate.comparison {
+        let text = as_json(comparison)?;
+        replace(&dir.join("comparison.json"), text.as_bytes())?;
+    }
+    write_sheet(dir, &gate::sheet(gate))
 }
 
 pub fn write_found(dir: &Path, found: &SearchResult) -> Result<(), NotWritten> {
@@ -90,7 +141,7 @@ fn write_sheet(dir: &Path, sheet: &Sheet) -> Result<(), NotWritten> {
     for chart in &sheet.charts {
         replace(&charts.join(&chart.name), chart.text.as_bytes())?;
     }
-    replace(&dir.join("report.md"), sheet.markdown.as_bytes())
+    replace(&dir.join(MARKDOWN), sheet.markdown.as_bytes())
 }
 
 pub fn write_course(path: &Path, trend: &MetricTrend) -> Result<(), NotWritten> {

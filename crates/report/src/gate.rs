@@ -1,12 +1,17 @@
-//! Output of a gate for the console, and as a short Markdown comment.
+//! Report of a gate: for the console, as a page, and as a short Markdown comment.
 
 use analysis::verdict::Judgement;
 use decisions::{
     compare::{Comparison, change, middle, value},
-    gate::{Criterion, Gate, GateRun},
+    gate::{Criterion, Gate, GateRun, GateVerdict},
 };
+use record::units;
 
-use crate::markdown::table::{MarkdownTable, escaped};
+use crate::{
+    compare,
+    markdown::table::{MarkdownTable, escaped},
+    sheet::{Block, Brief, Sheet, SheetTable, VerdictBadge, VerdictTone},
+};
 
 const REVISION: usize = 7;
 const MOST_NOTES: usize = 5;
@@ -83,6 +88,143 @@ pub fn markdown(gate: &Gate) -> String {
     blocks.join("\n\n") + "\n"
 }
 
+/// Renders the page and the full Markdown report.
+#[must_use]
+pub fn sheet(gate: &Gate) -> Sheet {
+    let charts = gate.comparison.as_ref().map(compare::draw);
+    let charts = charts.unwrap_or_default();
+    let title = format!("Gate: {}", gate.test);
+    let mut blocks = vec![Block::Title(title.clone()), Block::Brief(brief(gate))];
+    let comparison = gate.comparison.iter();
+    let notes: Vec<String> = comparison
+        .flat_map(|one| one.notes.iter().cloned())
+        .collect();
+    if !notes.is_empty() {
+        blocks.push(Block::List(notes));
+    }
+    blocks.push(Block::Heading("Runs of the gate"));
+    blocks.push(Block::Table(runs(gate)));
+    if !gate.criteria.is_empty() {
+        blocks.push(Block::Heading("Criteria"));
+        blocks.push(Block::Table(criteria(gate)));
+    }
+    if let Some(comparison) = &gate.comparison {
+        blocks.extend(compare::details(comparison, &charts));
+    }
+    Sheet::new(&title, &blocks, charts.clone())
+}
+
+fn brief(gate: &Gate) -> Brief {
+    let criteria = match gate.criteria.len() {
+        0 => None,
+        1 => Some("does its criterion hold".to_owned()),
+        _ => Some("do its criteria hold".to_owned()),
+    };
+    let worse = gate.baseline.as_ref();
+    let worse = worse.map(|baseline| format!("is it no worse than the baseline `{baseline}`"));
+    let asked: Vec<String> = criteria.into_iter().chain(worse).collect();
+    let question = match asked.as_slice() {
+        [] => "Can these runs be a baseline?".to_owned(),
+        asked => format!("Of `{}`: {}?", gate.test, asked.join(", and ")),
+    };
+    let advice = gate.saved.as_ref();
+    let advice = advice.map(|name| {
+        format!(
+            "Compare later runs with `--baseline {name}`: these runs are stored under that name."
+        )
+    });
+    Brief {
+        verdict: Some(badge(gate.verdict)),
+        question,
+        sentence: format!("{}.", upper(&gate.sentence)),
+        cause: None,
+        advice: advice
+            .into_iter()
+            .chain(advice_for(gate.verdict).map(ToOwned::to_owned))
+            .collect(),
+        certainty: match gate.verdict {
+            GateVerdict::Invalid => {
+                "None: the load generator disturbed the measurement.".to_owned()
+            }
+            _ => format!("Judged from {}", compared(gate)),
+        },
+    }
+}
+
+fn badge(verdict: GateVerdict) -> VerdictBadge {
+    VerdictBadge {
+        word: verdict.word(),
+        tone: match verdict {
+            GateVerdict::Passed => VerdictTone::Good,
+            GateVerdict::Failed | GateVerdict::Invalid | GateVerdict::Unanswered => {
+                VerdictTone::Bad
+            }
+            GateVerdict::Inconclusive | GateVerdict::Incomparable => VerdictTone::Unsure,
+        },
+    }
+}
+
+/// Returns what to do after a gate. `None` if it passed.
+fn advice_for(verdict: GateVerdict) -> Option<&'static str> {
+    match verdict {
+        GateVerdict::Passed => None,
+        GateVerdict::Failed => {
+            Some("Find the change that caused it, or save a new baseline if it is meant.")
+        }
+        GateVerdict::Inconclusive => Some("Make more or longer runs (`--runs-each`)."),
+        GateVerdict::Invalid => Some("Repeat the gate with a load generator that keeps up."),
+        GateVerdict::Incomparable => {
+            Some("Save a new baseline of runs with this plan, load and machine.")
+        }
+        GateVerdict::Unanswered => Some("Check the address and whether the service runs."),
+    }
+}
+
+fn upper(text: &str) -> String {
+    let mut letters = text.trim_end_matches('.').chars();
+    letters.next().map_or_else(String::new, |first| {
+        format!("{}{}", first.to_uppercase(), letters.as_str())
+    })
+}
+
+fn runs(gate: &Gate) -> SheetTable {
+    let heads = ["Run", "<Measurement", "<Criteria", "Lasted", "<Note"];
+    let mut table = SheetTable::new(&heads);
+    for run in &gate.runs {
+        let note = run.ended_by.as_ref().map(|by| format!("ended early: {by}"));
+        let notes: Vec<String> = run.reason.iter().cloned().chain(note).collect();
+        let cells = [
+            run.run.clone(),
+            run.measurement.clone().unwrap_or_else(|| "–".into()),
+            run.criteria.map_or("–", crate::sheet::judgement).to_owned(),
+            units::time(run.elapsed_ns),
+            notes.join("; "),
+        ];
+        table.row(cells, None);
+    }
+    table
+}
+
+fn criteria(gate: &Gate) -> SheetTable {
+    let heads = [
+        "Criterion",
+        "<Verdict",
+        "Runs with this verdict",
+        "<Measured",
+    ];
+    let mut table = SheetTable::new(&heads);
+    for criterion in &gate.criteria {
+        let cells = [
+            format!("`{}`", criterion.text),
+            word(criterion).to_owned(),
+            format!("{} of {}", criterion.runs, gate.runs.len()),
+            criterion.measured.clone().unwrap_or_else(|| "–".into()),
+        ];
+        table.row(cells, None);
+    }
+    table
+}
+
 fn table(comparison: &Comparison) -> String {
     let mut table = MarkdownTable::new(&["Figure", "Baseline", "Now", "Change", "<"]);
     for compared in &comparison.judged {
@@ -140,11 +282,7 @@ fn compared(gate: &Gate) -> String {
 }
 
 fn word(criterion: &Criterion) -> &'static str {
-    match criterion.judgement {
-        Judgement::Pass => "PASS",
-        Judgement::Fail => "FAIL",
-        Judgement::Inconclusive => "INCONCLUSIVE",
-    }
+    crate::sheet::judgement(criterion.judgement)
 }
 
 fn of_criterion(criterion: &Criterion, gate: &Gate) -> String {

@@ -6,7 +6,7 @@ use decisions::{
 };
 
 use crate::{
-    sheet::{Block, Sheet, SheetTable},
+    sheet::{Block, Sheet, SheetTable, VerdictBadge, VerdictTone},
     svg::{self, Axis, Chart, ChartCurve, DASHED, LINES},
 };
 
@@ -16,7 +16,8 @@ pub fn sheet(trend: &MetricTrend) -> Sheet {
     let title = format!("{} over {} runs", trend.subject, trend.values.len());
     let mut blocks = vec![
         Block::Title(title.clone()),
-        Block::Verdict(None, trend.sentence.clone()),
+        Block::Verdict(Some(badge(trend)), trend.sentence.clone()),
+        Block::Heading("Over time"),
         Block::Chart(&chart),
     ];
     if !trend.shifts.is_empty() {
@@ -37,6 +38,16 @@ pub fn sheet(trend: &MetricTrend) -> Sheet {
         blocks.push(Block::Table(runs(trend.unit, apart.runs.iter().rev())));
     }
     Sheet::new(&title, &blocks, vec![chart.clone()])
+}
+
+fn badge(trend: &MetricTrend) -> VerdictBadge {
+    let (word, tone) = match trend.shifts.last() {
+        Some(last) if last.worse => ("WORSE", VerdictTone::Bad),
+        Some(_) => ("BETTER", VerdictTone::Good),
+        None if trend.can_show_shifts() => ("NO SHIFT", VerdictTone::Good),
+        None => ("INCONCLUSIVE", VerdictTone::Unsure),
+    };
+    VerdictBadge { word, tone }
 }
 
 fn because(apart: &ExcludedRuns) -> String {

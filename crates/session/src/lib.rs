@@ -39,6 +39,7 @@ mod recording;
 pub mod rules;
 mod run;
 pub mod salt;
+pub mod sample_size;
 pub mod sampling;
 mod server_sources;
 mod setup_teardown;

@@ -411,7 +411,11 @@ impl Coordinator {
             error: trouble.map(RunError::Setup).or_else(|| {
                 failed.map(|(share, end)| {
                     let reason = end.reason.unwrap_or_default();
-                    RunError::Worker(format!("process {} of {}: {reason}", share.index, share.of))
+                    RunError::Worker(format!(
+                        "process {} of {}: {reason}",
+                        share.number(),
+                        share.of
+                    ))
                 })
             }),
             rest: self.rest,

@@ -12,7 +12,7 @@ import { facts, table } from "../dom/table";
 import { figure, NONE, timeOr } from "../text/figures";
 import { count, decimal, share } from "../text/units";
 import type { Page, Stats } from "../types";
-import { type Section, section } from "./section";
+import { markOf, type Section, section } from "./section";
 
 export function concurrency(env: Env): Section {
   const charts = [
@@ -44,7 +44,10 @@ function levels(page: Page): Child {
   const { in_flight, users, connections_opened: opened, requests, all, measurement } = page.summary;
   if (all.count === 0 && requests.issued === 0) return null;
   const items: [string, Child][] = [
-    ["requests in flight", `${short(in_flight.mean)} mean, ${count(in_flight.max)} max`],
+    [
+      "requests in flight",
+      `${short(in_flight.mean)} mean, ${count(in_flight.max)} max${markOf(page, "/in_flight/max")}`,
+    ],
     ["virtual users", `${short(users.mean)} mean, ${count(users.max)} max`],
     ["connections opened", count(opened)],
   ];

@@ -18,6 +18,12 @@ export interface EndpointColumn {
   figures?: (row: Row) => string[];
 }
 
+/** Parts of the response time, with their names and meanings. */
+const PARTS: ["service" | "first_byte", string, string][] = [
+  ["service", "service", "service time: first byte written to last byte read"],
+  ["first_byte", "first byte", "first byte written to first byte of the response read"],
+];
+
 type Percentile = "p50" | "p90" | "p95" | "p99" | "p999" | "max";
 const PERCENTILES: [Percentile, string][] = [
   ["p50", "p50"],
@@ -29,10 +35,10 @@ const PERCENTILES: [Percentile, string][] = [
 ];
 
 /**
- * All columns except the name and the picture. `service` adds service time, for rows with response
- * times.
+ * All columns except the name and the picture. Rows with response times add p99 of their service
+ * time, and the other figures of parts that criteria judge.
  */
-export function columns(service: boolean): EndpointColumn[] {
+export function columns(rows: Row[]): EndpointColumn[] {
   const all: EndpointColumn[] = [
     number("count", "requests", (row) => row.count, count),
     {
@@ -83,18 +89,34 @@ export function columns(service: boolean): EndpointColumn[] {
       cell: (row) => (spansRequests(row) ? NONE : bytes(row.bytes_in)),
     },
   ];
-  if (service) {
-    all.splice(10, 0, {
-      key: "service",
-      name: "service p99",
-      title: "p99 of service time: first byte written to last byte read",
-      first: "descending",
-      order: (row) => rank(serviceTime(row)?.p99),
-      cell: (row) => cell(serviceTime(row)?.p99),
-      figures: () => ["service/p99"],
-    });
-  }
+  all.splice(10, 0, ...PARTS.flatMap(([time, name, meaning]) => partColumns(rows, time, name, meaning)));
   return all;
+}
+
+function partColumns(rows: Row[], time: "service" | "first_byte", name: string, meaning: string): EndpointColumn[] {
+  const having = rows.filter((row) => partOf(row, time) !== null);
+  const judged = new Set(having.flatMap((row) => row.judged ?? []));
+  const shown = PERCENTILES.filter(
+    ([key]) => judged.has(`${time}/${key}`) || (time === "service" && key === "p99" && having.length > 0),
+  );
+  const percentiles = shown.map(([key, title]): EndpointColumn => ({
+    key: `${time}-${key}`,
+    name: `${name} ${title}`,
+    title: `${title} of ${meaning}`,
+    first: "descending",
+    order: (row) => rank(partOf(row, time)?.[key]),
+    cell: (row) => cell(partOf(row, time)?.[key]),
+    figures: (row) => (partOf(row, time) ? [`${time}/${key}`] : []),
+  }));
+  if (!judged.has(`${time}/mean_ns`)) return percentiles;
+  const mean = number(
+    `${time}-mean`,
+    `${name} mean`,
+    (row) => partOf(row, time)?.mean_ns ?? -1,
+    (ns) => (ns < 0 ? NONE : timeOr(ns)),
+    `mean of ${meaning}`,
+  );
+  return [...percentiles, { ...mean, figures: (row) => (partOf(row, time) ? [`${time}/mean_ns`] : []) }];
 }
 
 /** Path of a figure of the row's time. */
@@ -119,9 +141,9 @@ function cell(value: Figure | null | undefined): Child {
   );
 }
 
-/** The service time, unless the row shows it anyway. */
-function serviceTime(row: Row): Stats | null {
-  return rowTime(row)?.kind === "service" ? null : row.service;
+/** A part of the response time, unless the row shows it anyway. */
+function partOf(row: Row, time: "service" | "first_byte"): Stats | null {
+  return rowTime(row)?.kind === time ? null : (row[time] ?? null);
 }
 
 function number(

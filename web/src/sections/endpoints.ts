@@ -61,9 +61,7 @@ export class Endpoints implements Section {
     const mixed = new Set(rows.map((row) => rowTime(row)?.kind)).size > 1;
     const transactions = summary.transactions ?? [];
     const iterations = saysTheSame(summary) ? [] : summary.iterations;
-    const visible = columns(
-      [...rows, ...iterations, ...transactions].some((row) => rowTime(row)?.kind !== "service" && row.service !== null),
-    );
+    const visible = columns([...rows, ...iterations, ...transactions]);
     const seriesById = new Map(page.series.labels.map((label) => [label.id, label]));
     const width = visible.length + 2;
     const tool = summary.run.imported_from ? `as measured by ${summary.run.imported_from}` : null;
@@ -170,7 +168,7 @@ export class Endpoints implements Section {
       h("span", { class: "text" }, row.text, marked && kind ? h("span", { class: "kind" }, kind) : null),
     );
     const cells = visible.map((column) => {
-      const judged = (column.figures?.(row) ?? []).some((figure) => isJudged(page.summary, row, figure));
+      const judged = (column.figures?.(row) ?? []).some((figure) => row.judged?.includes(figure));
       const mark = judged ? h("span", { class: "judged", title: "judged by a criterion" }, " *") : null;
       return h("td", { class: "number" }, column.cell(row), mark);
     });
@@ -184,19 +182,6 @@ export class Endpoints implements Section {
     if (!open) return [line];
     return [line, h("tr", { class: "details" }, h("td", { colspan: visible.length + 2 }, detail(page, row)))];
   }
-}
-
-/** Whether a criterion judges a figure of a row. A single label has the figures of all requests. */
-function isJudged(summary: Summary, row: Row, figure: string): boolean {
-  const groups = { labels: summary.labels, iterations: summary.iterations, transactions: summary.transactions ?? [] };
-  const paths = Object.entries(groups).flatMap(([group, rows]) => {
-    const at = rows.findIndex((known) => known.id === row.id);
-    return at < 0 ? [] : [`/${group}/${at}/${figure}`];
-  });
-  const [one] = summary.labels;
-  const single = one && summary.labels.length === 1 && one.count === summary.all.count ? one : null;
-  if (row.id === (single ?? summary.all).id) paths.push(`/all/${figure}`);
-  return summary.criteria.some((judged) => judged.figure !== undefined && paths.includes(judged.figure));
 }
 
 /**

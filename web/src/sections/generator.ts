@@ -8,7 +8,7 @@ import { facts } from "../dom/table";
 import { figure, shareOr } from "../text/figures";
 import { count, share } from "../text/units";
 import type { Page } from "../types";
-import { muted, type Section, section } from "./section";
+import { markOf, muted, type Section, section } from "./section";
 
 export function generator(env: Env): Section {
   const charts = [
@@ -30,7 +30,11 @@ function health(page: Page): Child {
   const { lateness: late, measurement: m, run } = page.summary;
   if (!m) return null;
   const items: [string, Child][] = [];
-  if (late) items.push(["lateness", `p50 ${figure(late.p50)} · p99 ${figure(late.p99)} · max ${figure(late.max)}`]);
+  if (late)
+    items.push([
+      "lateness",
+      `p50 ${figure(late.p50)} · p99 ${figure(late.p99)}${markOf(page, "/lateness/p99")} · max ${figure(late.max)}`,
+    ]);
   items.push(["busiest worker", `${share(m.cpu)} of a core, without spinning`]);
   items.push(["waiting for a CPU", `at most ${shareOr(m.waiting)} of the time`]);
   if (run.workers !== undefined) items.push(["workers", count(run.workers)]);

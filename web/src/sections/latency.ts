@@ -9,7 +9,7 @@ import { curve, density } from "../data/planes";
 import { type Child, h } from "../dom/el";
 import { table } from "../dom/table";
 import { headline } from "../text/figures";
-import { count, time } from "../text/units";
+import { count, time, timeInterval } from "../text/units";
 import type { Page } from "../types";
 import { muted, type Section, section } from "./section";
 
@@ -36,8 +36,11 @@ export function latency(env: Env): Section {
         return { above: [muted("No request has ended, so there is no latency to show.")] };
       const tool = page.summary.run.imported_from;
       const meaning = tool ? `Times are as measured by ${tool}.` : MEANING[headline(page.summary)];
-      const { steady } = page.summary;
-      return { above: [muted(meaning), steady ? h("p", {}, steady.sentence) : null], below: [confidence(page)] };
+      const { steady, measurement } = page.summary;
+      // What the generator disturbed supports no conclusion about the service.
+      const settled = steady && (measurement?.verdict ?? "VALID") === "VALID" ? h("p", {}, steady.sentence) : null;
+      const sure = measurement?.verdict === "INVALID" ? null : confidence(page);
+      return { above: [muted(meaning), settled], below: [sure] };
     },
     [chart],
   );
@@ -88,7 +91,7 @@ function confidence(page: Page): Child {
     c.label,
     `${c.time} ${c.percentile}`,
     time(c.ns),
-    `${time(c.low_ns)} to ${c.high_ns === null ? "unknown" : time(c.high_ns)}`,
+    c.high_ns === null ? `${time(c.low_ns)} to unknown` : timeInterval(c.low_ns, c.high_ns, c.ns),
     count(c.samples),
     `${count(Math.round(c.effective))}${c.approximate ? " (rough)" : ""}`,
   ]);

@@ -50,3 +50,8 @@ export function section(
 export function muted(text: string): HTMLElement {
   return h("p", { class: "muted" }, text);
 }
+
+/** The mark of a figure outside of rows that a criterion judges, with its meaning. */
+export function markOf(page: Page, path: string): string {
+  return page.summary.criteria.some((judged) => judged.figure === path) ? " * (judged by a criterion)" : "";
+}

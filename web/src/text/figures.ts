@@ -1,7 +1,7 @@
 // Texts of table cells for figures that may be bounds, missing or uncertain, and their sort order.
 
 import type { Figure, Row, Stats, Summary, Thin } from "../types";
-import { count, rate, share, time } from "./units";
+import { count, rate, share, time, timeDigits } from "./units";
 
 /** Shown for a missing value. */
 export const NONE = "–";
@@ -25,27 +25,17 @@ export function thin(value: Thin): string {
 }
 
 /**
- * The 95 % interval: `280–401`, `280–≥ 401`, `from 280`. Bounds in the unit of the value omit it.
+ * The 95 % interval: `280–401`, `280–≥ 401`, `from 280`, in the unit of the value.
  * Null if nothing is known.
  */
 export function bounds(value: Thin): string | null {
   const at = value.ns ?? value.at_least_ns;
-  const same = at === undefined ? "" : unitOf(time(at));
-  const bound = (ns: number) => {
-    const text = time(ns);
-    return unitOf(text) === same ? text.slice(0, -same.length) : text;
-  };
+  const bound = (ns: number) => (at === undefined ? time(ns) : timeDigits(ns, at));
   if (value.ns === undefined) return value.low_ns === undefined ? null : `from ${bound(value.low_ns)}`;
   const low = value.low_ns === undefined ? null : bound(value.low_ns);
   const largest = value.largest_ns === undefined ? null : `≥ ${bound(value.largest_ns)}`;
   const high = value.high_ns === undefined ? largest : bound(value.high_ns);
   return low === null && high === null ? null : `${low ?? "?"}–${high ?? "?"}`;
-}
-
-/** The unit of a time, with the space before it. */
-function unitOf(text: string): string {
-  const at = text.indexOf(" ");
-  return at < 0 ? "" : text.slice(at);
 }
 
 /** Sort key of a figure: missing responses are above every time, missing figures below. */

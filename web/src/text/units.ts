@@ -20,6 +20,38 @@ export function time(ns: number): string {
   return duration(ns);
 }
 
+/** A unit of times, with its length in nanoseconds. */
+type TimeUnit = [string, number];
+
+/** The unit in which `time` formats a time; null from ten minutes on, which has several. */
+function timeUnit(ns: number): TimeUnit | null {
+  if (ns < 1_000) return ["ns", 1];
+  if (ns < 999_500) return ["µs", MICROSECOND];
+  if (ns < 999_500_000) return ["ms", MILLISECOND];
+  return ns < 10 * MINUTE ? ["s", SECOND] : null;
+}
+
+/** A time in the unit of `of`, which is left out: `0.950`, `12.3`, `1,200`. */
+export function timeDigits(ns: number, of: number): string {
+  const unit = timeUnit(of);
+  return unit === null ? time(ns) : digits(ns / unit[1], unit[1] === 1);
+}
+
+/** An interval in the unit of `of`, which is said once: `950 to 1,200 ms`. */
+export function timeInterval(low: number, high: number, of: number): string {
+  const unit = timeUnit(of);
+  const text = `${timeDigits(low, of)} to ${timeDigits(high, of)}`;
+  return unit === null ? text : `${text} ${unit[0]}`;
+}
+
+function digits(value: number, whole: boolean): string {
+  if (whole || value === 0 || value >= 999.5) return rounded(value);
+  if (value >= 0.9995) return threeDigits(value);
+  let decimals = 2;
+  for (let scaled = value; scaled < 0.9995 && decimals < 6; scaled *= 10) decimals += 1;
+  return fixed(value, decimals);
+}
+
 /** A duration in words: `10 s`, `2 min 30 s`, `1 h`, `1.5 s`. */
 export function duration(ns: number): string {
   if (ns <= 0) return "0 s";

@@ -103,12 +103,10 @@ fn unanswered(summary: &Summary) -> String {
 }
 
 fn invalid(summary: &Summary) -> Option<String> {
-    let measurement = summary.measurement.as_ref()?;
-    (measurement.verdict == "INVALID").then(|| {
-        format!(
-            "Repeat the run with a load generator that keeps up, on a less busy machine or on several: {}.",
-            measurement.reasons.join("; ")
-        )
+    // The sentence of the verdict has the reasons.
+    summary.is_invalid().then(|| {
+        "Repeat the run with a load generator that keeps up, on a less busy machine or on several."
+            .to_owned()
     })
 }
 

@@ -28,9 +28,14 @@ pub(super) fn stop_sentence(summary: &Summary) -> Option<String> {
 }
 
 pub(super) fn failed(summary: &Summary) -> Option<Conclusion> {
-    let text = failed_sentence(&summary.criteria)?;
+    // The other failures of an INVALID measurement may be the generator's.
+    let counts = |judged: &Judged| !summary.is_invalid() || judged.is_robust == Some(true);
     let all = summary.criteria.iter().enumerate();
-    let failed = all.filter(|(_, judged)| judged.judgement == Judgement::Fail);
+    let failed = all.filter(|(_, judged)| judged.judgement == Judgement::Fail && counts(judged));
+    let text = sentence(
+        failed.clone().map(|(_, judged)| judged),
+        summary.criteria.len(),
+    )?;
     let figures: Vec<String> = failed
         .take(TOLD)
         .map(|(at, judged)| {
@@ -43,11 +48,15 @@ pub(super) fn failed(summary: &Summary) -> Option<Conclusion> {
 }
 
 pub(super) fn failed_sentence(criteria: &[Judged]) -> Option<String> {
-    let failed: Vec<&Judged> = criteria
+    let failed = criteria
         .iter()
-        .filter(|judged| judged.judgement == Judgement::Fail)
-        .collect();
-    let subject = match (failed.len(), criteria.len()) {
+        .filter(|judged| judged.judgement == Judgement::Fail);
+    sentence(failed, criteria.len())
+}
+
+fn sentence<'a>(failed: impl Iterator<Item = &'a Judged>, all: usize) -> Option<String> {
+    let failed: Vec<&Judged> = failed.collect();
+    let subject = match (failed.len(), all) {
         (0, _) => return None,
         (1, 1) => "The criterion".to_owned(),
         (n, all) => format!("{n} of {all} criteria"),

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{decided, key_figures::key_figures, rules};
 use crate::{
     summary::{Deciding, Headline, Summary},
-    verdict::{Judged, Judgement, Measurement},
+    verdict::{Judged, Judgement},
 };
 use record::units;
 
@@ -75,7 +75,11 @@ fn sentence(summary: &Summary, criteria: Option<Judgement>) -> String {
             units::count(summary.requests.issued)
         );
     }
-    if let Some(m) = invalid(summary) {
+    if let Some(m) = summary
+        .measurement
+        .as_ref()
+        .filter(|_| summary.is_invalid())
+    {
         return format!(
             "The measurement is invalid, whatever the results of the criteria: {}.",
             m.reasons.join("; ")
@@ -193,44 +197,16 @@ fn described(summary: &Summary) -> String {
     )
 }
 
-fn invalid(summary: &Summary) -> Option<&Measurement> {
-    let measurement = summary.measurement.as_ref();
-    measurement.filter(|m| m.verdict == "INVALID")
-}
-
 fn figures(summary: &Summary, criteria: Option<Judgement>) -> Vec<Deciding> {
-    let mut figures = Vec::new();
-    if let Some(m) = invalid(summary) {
-        figures.extend(of_generator(m));
-    }
     let decided = closest(&summary.criteria).into_iter().filter(|judged| {
         // If one criterion failed, the figures of the others did not decide.
-        criteria == Some(Judgement::Pass) || Some(judged.judgement) == criteria
+        let decides = criteria == Some(Judgement::Pass) || Some(judged.judgement) == criteria;
+        decides && (!summary.is_invalid() || judged.is_robust == Some(true))
     });
-    figures.extend(decided.filter_map(of_criterion));
+    let mut figures: Vec<Deciding> = decided.filter_map(of_criterion).collect();
     let mut names = BTreeSet::new();
     figures.retain(|figure| names.insert(figure.name.clone()));
     figures.truncate(FIGURES);
-    figures
-}
-
-fn of_generator(m: &Measurement) -> Vec<Deciding> {
-    let mut figures = Vec::new();
-    figures.extend(m.lateness_p99_ns.map(|ns| Deciding {
-        name: "lateness p99".into(),
-        value: units::time(ns),
-        note: Some("the generator's".into()),
-    }));
-    figures.extend(m.sent.map(|sent| Deciding {
-        name: "plan sent".into(),
-        value: units::share(sent),
-        note: None,
-    }));
-    figures.push(Deciding {
-        name: "generator CPU".into(),
-        value: units::share(m.cpu),
-        note: Some("of a core".into()),
-    });
     figures
 }
 

@@ -13,7 +13,7 @@ fn place(conclusion: &Conclusion) -> u8 {
         ("overload" | "saturation", _) => 2,
         ("errors", _) => 3,
         ("steady" | "trend" | "recovery", Tone::Bad) => 4,
-        ("skipped", _) => 5,
+        ("skipped" | "machine", _) => 5,
         ("healthy", _) => 6,
         _ => 7,
     }

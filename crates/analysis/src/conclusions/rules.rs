@@ -8,12 +8,15 @@ use super::{
     slowest::slowest,
     steady::{self, steady},
 };
-use crate::summary::{Conclusion, Figure, PeakRecovery, Stats, Summary, Tone};
+use crate::{
+    saturation,
+    summary::{Conclusion, Figure, PeakRecovery, Stats, Summary, Tone},
+};
 use record::{Model, units};
 
 type Rule = fn(&Summary) -> Option<Conclusion>;
 
-pub(super) const ALL: [Rule; 13] = [
+pub(super) const ALL: [Rule; 14] = [
     decided::stopped,
     decided::failed,
     nothing,
@@ -27,6 +30,7 @@ pub(super) const ALL: [Rule; 13] = [
     recovery,
     slowest,
     not_sent,
+    busy_machine,
 ];
 
 /// Share of failed requests from which no limit is attributed to the server.
@@ -61,23 +65,18 @@ fn nothing(summary: &Summary) -> Option<Conclusion> {
 fn generator(summary: &Summary) -> Option<Conclusion> {
     let m = summary.measurement.as_ref()?;
     let reasons = m.reasons.join("; ");
-    let cpu = units::share(m.cpu);
     match m.verdict.as_str() {
         "INVALID" => {
-            // If the process ran out of descriptors, lateness is meaningless.
-            let late = m.lateness_p99_ns.filter(|_| !m.late_ns.is_empty());
-            let late = late.map_or_else(String::new, |ns| {
-                format!(
-                    " 1 % of the requests due at a set time started at least {} late while the generator used {cpu} of a core;",
-                    units::time(ns)
-                )
-            });
+            // The sentence of the verdict has the reasons.
             let stand = summary.criteria.iter();
             let stand = stand
                 .filter(|judged| judged.is_robust == Some(true))
                 .count();
             let of_server = match stand {
-                0 => "the latencies of this run do not describe the server".to_owned(),
+                0 => format!(
+                    "the latencies of {} requests do not describe the server",
+                    units::count(summary.all.count)
+                ),
                 n => format!(
                     "the results of {n} of {} criteria do not depend on generator errors",
                     summary.criteria.len()
@@ -91,12 +90,8 @@ fn generator(summary: &Summary) -> Option<Conclusion> {
             Some(Conclusion::new(
                 "generator",
                 Tone::Bad,
-                format!("{subject} ({reasons}):{late} {of_server}."),
-                &[
-                    "measurement.reasons",
-                    "measurement.lateness_p99_ns",
-                    "measurement.cpu",
-                ],
+                format!("{subject}: {of_server}."),
+                &["all.count"],
             ))
         }
         // Fewer requests were sent than planned, but the generator reached no limit.
@@ -411,5 +406,22 @@ fn not_sent(summary: &Summary) -> Option<Conclusion> {
             units::count(planned),
         ),
         &["arrivals.skipped", "arrivals.planned"],
+    ))
+}
+
+/// Reports that the load generator's machine had no CPU to spare, which a valid measurement may
+/// hide: a service on the same machine is affected too.
+fn busy_machine(summary: &Summary) -> Option<Conclusion> {
+    let busy = summary.busy_generator?;
+    let second = |ns| units::duration(saturation::to_second(ns));
+    Some(Conclusion::new(
+        "machine",
+        Tone::Bad,
+        format!(
+            "The CPU of the load generator's machine was fully used for {}, first at {}. Programs on it may have slowed each other down, also a service that runs there. Run the generator on a machine of its own, or send less.",
+            second(busy.held_ns),
+            second(busy.at_ns)
+        ),
+        &["busy_generator.held_ns", "busy_generator.at_ns"],
     ))
 }

@@ -63,18 +63,11 @@ impl Thin {
         }
     }
 
-    /// Formats the interval without a unit: `280–401`, `280–≥ 401`, `from 280`. `None` if unknown.
+    /// Formats the interval in the unit of the estimate, which is left out: `280–401`, `280–≥ 401`, `from 280`. `None` if unknown.
     #[must_use]
     pub fn interval(&self) -> Option<String> {
-        let unit = self.ns.or(self.at_least_ns).map(units::time);
-        let unit = unit.as_deref().and_then(|text| text.split_once(' '));
-        let bound = |ns: u64| {
-            let text = units::time(ns);
-            match (text.split_once(' '), unit) {
-                (Some((digits, of)), Some((_, same))) if of == same => digits.to_owned(),
-                _ => text,
-            }
-        };
+        let unit = self.ns.or(self.at_least_ns).and_then(units::TimeUnit::of);
+        let bound = |ns| unit.map_or_else(|| units::time(ns), |unit| unit.digits(ns));
         if self.ns.is_none() {
             return self.low_ns.map(|low| format!("from {}", bound(low)));
         }
@@ -147,11 +140,11 @@ mod tests {
     }
 
     #[test]
-    fn units_are_printed_if_they_differ() {
+    fn bounds_are_in_the_unit_of_the_value() {
         let wide = sampled((1..=40).map(|i| i * i * i * 40_000), 0);
         assert_eq!(text(&wide, 0.9), "1.87 s? (1.31–2.56)");
         let wide = sampled((1..=30).map(|i| i * i * i * 40_000), 0);
-        assert_eq!(text(&wide, 0.9), "787 ms? (487–≥ 1.08 s)");
+        assert_eq!(text(&wide, 0.9), "787 ms? (487–≥ 1,080)");
     }
 
     #[test]

@@ -54,6 +54,27 @@ pub struct Reached {
     pub held_by: Option<String>,
 }
 
+/// When the CPU of the load generator's machine was fully used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BusyGenerator {
+    /// Start of the first such period, in nanoseconds from the start of the test.
+    pub at_ns: u64,
+    /// Total length of these periods, in nanoseconds.
+    pub held_ns: u64,
+}
+
+/// Returns `None` if the machine always had CPU to spare, or was not measured.
+pub(crate) fn busy_generator(run: &Run) -> Option<BusyGenerator> {
+    let own = run.server.series.iter();
+    let own = own.filter(|series| series.source == watched::GENERATOR);
+    let own: Vec<WatchedMetric> = own.map(WatchedMetric::from_series).collect();
+    let full = processor::full(&own);
+    Some(BusyGenerator {
+        at_ns: full.first()?.from_ns,
+        held_ns: full.iter().map(|span| span.to_ns - span.from_ns).sum(),
+    })
+}
+
 struct Limited {
     resource: &'static str,
     source: String,

@@ -68,6 +68,17 @@ pub(super) fn limits(all: &[WatchedMetric], cores: Option<f64>) -> Vec<Limited> 
     reported.chain(throttled).collect()
 }
 
+/// Returns the periods in which the CPU of this machine was fully used.
+pub(super) fn full(all: &[WatchedMetric]) -> Vec<TimeSpan> {
+    let of_machine = sources(all, None).into_iter();
+    let full = of_machine.map(|reported| {
+        reported
+            .by
+            .all_lasting(|_, value| reported.share(value) >= FULL)
+    });
+    full.flatten().collect()
+}
+
 pub(super) fn share(all: &[WatchedMetric], cores: Option<f64>, stretch: TimeSpan) -> Option<f64> {
     let shares = sources(all, cores)
         .into_iter()

@@ -82,9 +82,14 @@ impl WatchedMetric {
     }
 
     pub fn lasting(&self, is_so: impl Fn(u64, f64) -> bool) -> Option<TimeSpan> {
-        let mut all = self.runs(is_so).into_iter();
-        all.find(|(_, looks)| *looks >= LOOKS)
-            .map(|(stretch, _)| stretch)
+        self.all_lasting(is_so).into_iter().next()
+    }
+
+    /// Returns the periods of at least `LOOKS` samples in which every sample is so.
+    pub fn all_lasting(&self, is_so: impl Fn(u64, f64) -> bool) -> Vec<TimeSpan> {
+        let long = self.runs(is_so).into_iter();
+        let long = long.filter(|(_, looks)| *looks >= LOOKS);
+        long.map(|(stretch, _)| stretch).collect()
     }
 
     pub fn runs(&self, is_so: impl Fn(u64, f64) -> bool) -> Vec<(TimeSpan, usize)> {

@@ -3,7 +3,7 @@
 use std::{borrow::Cow, collections::BTreeMap};
 
 use measure::{NoAnswer, OutcomeClass, TimeKind};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::figures::Sampled;
 use crate::moments::Moment;
@@ -12,7 +12,7 @@ use record::IntervalRow;
 pub type FigureColumn = Vec<Option<f64>>;
 
 /// Failed and unanswered requests by class. Each request is in exactly one class.
-pub type Errors = BTreeMap<&'static str, Vec<u64>>;
+pub type Errors = BTreeMap<Cow<'static, str>, Vec<u64>>;
 
 const BY_STATUS: [(&str, &[usize]); 3] = [
     ("status 4xx", &[4]),
@@ -21,7 +21,7 @@ const BY_STATUS: [(&str, &[usize]); 3] = [
 ];
 const BY_CONTENT: &str = "check or capture";
 
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[allow(
     missing_docs,
     reason = "docs/reference/series-json.md defines each column"
@@ -66,7 +66,7 @@ pub struct Columns {
 }
 
 /// Times are in nanoseconds.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[allow(
     missing_docs,
     reason = "docs/reference/series-json.md defines each column"
@@ -161,7 +161,7 @@ impl Columns {
             .iter()
             .map(|class| (class.name(), none(*class)));
         for (name, n) in classes.chain([content]).chain(none) {
-            self.errors.entry(name).or_default().push(n);
+            self.errors.entry(name.into()).or_default().push(n);
         }
     }
 

@@ -3,7 +3,7 @@
 use std::{borrow::Cow, collections::BTreeMap};
 
 use measure::TimeKind;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::shape::Grid;
 use crate::moments::Moment;
@@ -12,7 +12,7 @@ use crate::moments::Moment;
 const COLUMNS: usize = 240;
 const GRID: Grid = Grid(10.0);
 
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Heat {
     pub time: String,
     pub every: usize,

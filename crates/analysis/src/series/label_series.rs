@@ -1,9 +1,9 @@
 //! Label details: history, distribution, parts and phases.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use measure::{Label, TimeKind, TimeSpan, label};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use record::{LabelTotals, Run, history::Point};
 
@@ -22,11 +22,11 @@ const PARTS: [TimeKind; 4] = [
 ];
 
 /// History of a label with at most 60 points, and its distribution, parts and phases.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct LabelSeries {
     pub id: u16,
     /// The time of the percentiles: `response`, `service` or `iteration`.
-    pub time: Option<&'static str>,
+    pub time: Option<Cow<'static, str>>,
     pub from_ns: Vec<u64>,
     pub to_ns: Vec<u64>,
     pub count: Vec<u64>,
@@ -37,14 +37,14 @@ pub struct LabelSeries {
     /// Non-empty latency buckets over the whole run: lower bound, upper bound and count.
     pub density: Vec<(u64, u64, u64)>,
     pub times: Vec<Spread>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<InPhase>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
     /// The part of the request: `connect`, `tls`, `first_byte` or `script`.
-    pub time: &'static str,
+    pub time: Cow<'static, str>,
     pub count: u64,
     pub p50: Figure,
     pub p95: Figure,
@@ -52,7 +52,7 @@ pub struct Spread {
     pub max: Figure,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct InPhase {
     pub phase: u32,
     pub count: u64,
@@ -84,7 +84,7 @@ fn label_series(run: &Run, label: &Label, time: Option<TimeKind>) -> Option<Labe
     let whole = run.totals.label(label.id);
     let mut label_series = LabelSeries {
         id: label.id,
-        time: time.map(TimeKind::name),
+        time: time.map(|time| time.name().into()),
         times: PARTS
             .into_iter()
             .filter_map(|kind| spread(&whole, kind))
@@ -133,7 +133,7 @@ fn spread(part: &LabelTotals, kind: TimeKind) -> Option<Spread> {
         .any(|outcome| part.slot.histogram(kind, *outcome).is_some());
     let sampled = was_measured.then(|| Sampled::from_totals(part, kind))?;
     Some(Spread {
-        time: kind.name(),
+        time: kind.name().into(),
         count: sampled.count(),
         p50: sampled.given_quantile(0.5)?,
         p95: sampled.given_quantile(0.95)?,

@@ -8,7 +8,7 @@ mod lost_nodes;
 mod server;
 mod shape;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub use columns::{Columns, TimeColumns};
 pub use heat::Heat;
@@ -27,7 +27,7 @@ use crate::{
 
 pub const SCHEMA: u32 = 2;
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Series {
     pub schema: u32,
     pub width_ns: u64,
@@ -37,9 +37,9 @@ pub struct Series {
     pub labels: Vec<LabelSeries>,
     /// Whether each point on its own meets each criterion.
     pub criteria_timeline: Vec<Vec<Option<bool>>>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub server: Vec<Panel>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub constants: Vec<Constant>,
 }
 

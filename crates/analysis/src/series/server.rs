@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use measure::TimeSpan;
 use plan::criteria::{Metric, parse_criterion};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use record::{Run, server, units};
 
@@ -14,7 +14,7 @@ use crate::{moments::Moment, verdict};
 const KNOWN: f64 = 0.5;
 const MOSTLY: f64 = 0.8;
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Panel {
     pub name: String,
     pub instance: Option<String>,
@@ -23,7 +23,7 @@ pub struct Panel {
     pub values: FigureColumn,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Constant {
     pub name: String,
     /// The value with its unit. If instances differ, the distinct values in ascending order.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use measure::{OutcomeClass, TimeKind, label};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use record::{LabelTotals, Run};
 
@@ -12,7 +12,7 @@ use crate::figures::Sampled;
 const STEPS: u32 = 4;
 const GRID: Grid = Grid(20.0);
 
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Distribution {
     pub time: String,
     pub count: u64,

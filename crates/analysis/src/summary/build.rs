@@ -64,6 +64,7 @@ pub fn summary(run: &Run, timeline: &Timeline) -> Summary {
         steady: timeline.steady.clone(),
         recovery: None,
         saturation: saturation::find(run, &timeline.moments),
+        busy_generator: saturation::busy_generator(run),
         server: super::server::rows(run, elapsed_ns),
         mocks: super::mocks::rows(run),
         nodes: run.nodes.clone(),
@@ -233,6 +234,7 @@ fn row_of(run: &Run, label: &Label, of_all: bool, part: &LabelTotals, elapsed_ns
         bytes_out: counters.bytes_out,
         bytes_in: counters.bytes_in,
         unreported: Vec::new(),
+        judged: Vec::new(),
     }
 }
 
@@ -431,8 +433,9 @@ fn notes(run: &Run, summary: &Summary) -> Vec<String> {
     notes.extend(super::nodes::apart(&run.nodes));
     if let Some(share) = run.manifest.share {
         notes.push(format!(
-            "this is part {} of {} (numbered from 0): `loadline merge` merges all parts and judges the criteria",
-            share.index, share.of
+            "this is part {} of {}: `loadline merge` merges all parts and judges the criteria",
+            share.number(),
+            share.of
         ));
     }
     notes.extend(all_failed(summary));

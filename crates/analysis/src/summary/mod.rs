@@ -33,7 +33,7 @@ pub use server::ServerRow;
 pub use trend::{Trend, TrendSpan};
 
 pub use crate::{
-    saturation::{Reached, Saturation},
+    saturation::{BusyGenerator, Reached, Saturation},
     steady::{Behaviour, Steady},
 };
 
@@ -45,6 +45,9 @@ use crate::verdict::{Judged, Measurement};
 use record::{Model, NodeRow, RunState};
 
 pub const SCHEMA: u32 = 2;
+
+/// Members of [`Stats`] that tables show.
+pub const STATISTICS: [&str; 7] = ["mean_ns", "p50", "p90", "p95", "p99", "p999", "max"];
 
 #[must_use]
 pub fn schema() -> String {
@@ -85,6 +88,10 @@ pub struct Summary {
     /// Measured resources that reached their limits. `None` if no service was measured.
     #[serde(default)]
     pub saturation: Option<Saturation>,
+    /// When the CPU of the load generator's machine was fully used. `None` if it never was for
+    /// several samples in a row.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busy_generator: Option<BusyGenerator>,
     /// Metrics of the service over the whole run, by metric and instance.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub server: Vec<ServerRow>,
@@ -155,6 +162,13 @@ impl Summary {
         self.exit_code == 1 && self.criteria.is_empty()
     }
 
+    /// Whether the generator disturbed the measurement, so that its times support no conclusion.
+    #[must_use]
+    pub fn is_invalid(&self) -> bool {
+        let measurement = self.measurement.as_ref();
+        measurement.is_some_and(|measurement| measurement.verdict == "INVALID")
+    }
+
     #[must_use]
     pub fn is_generators(&self) -> bool {
         let verdict = self.measurement.as_ref().map(|m| m.verdict.as_str());
@@ -184,6 +198,14 @@ impl Summary {
             .iter()
             .filter_map(|judged| judged.figure.as_ref());
         paths.any(|path| Some(path) == listed.as_ref() || is_whole && *path == whole)
+    }
+
+    /// Whether a criterion judges a statistic of one of the row's times, for example `service`.
+    #[must_use]
+    pub fn judges_time(&self, row: &Row, time: &str) -> bool {
+        STATISTICS
+            .iter()
+            .any(|statistic| self.is_judged(row, &format!("{time}/{statistic}")))
     }
 
     pub fn rows(&self) -> impl Iterator<Item = &Row> {
@@ -315,6 +337,9 @@ pub struct Row {
     /// Fields that the tool of an imported run did not report. Reports omit them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unreported: Vec<String>,
+    /// Figures of the row that criteria judge, for example `response/p95`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub judged: Vec<String>,
 }
 
 impl Row {

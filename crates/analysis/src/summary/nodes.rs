@@ -15,10 +15,9 @@ pub(super) fn apart(rows: &[NodeRow]) -> Vec<String> {
         let highest = others.filter_map(of).map(|(_, high)| high).max()?;
         (low as f64 > APART * highest as f64).then(|| {
             format!(
-                "{} differs from the other nodes: the 95th percentile of its responses is between {} and {}, while theirs are below {}: check its network path to the target, and the machine",
+                "{} differs from the other nodes: the 95th percentile of its responses is between {}, while theirs are below {}: check its network path to the target, and the machine",
                 record::called(row.node, &row.name),
-                units::time(low),
-                units::time(high),
+                units::time_interval(low, "and", high, high),
                 units::time(highest)
             )
         })

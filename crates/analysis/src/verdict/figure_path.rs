@@ -1,6 +1,8 @@
 //! Finds the figure of the summary that a criterion judges, so that every report marks the same
 //! figure.
 
+use std::collections::BTreeSet;
+
 use plan::{
     Criterion,
     criteria::{Metric, Op, SpanFilter, Stat, fits, parse_criterion},
@@ -30,6 +32,39 @@ pub(crate) fn add(run: &Run, summary: &mut Summary) {
         .collect();
     for (judged, path) in summary.criteria.iter_mut().zip(paths) {
         judged.figure = path;
+    }
+    mark_rows(summary);
+}
+
+/// Lists in each row which of its figures are judged.
+fn mark_rows(summary: &mut Summary) {
+    let paths = summary.criteria.iter();
+    let paths = paths.filter_map(|judged| figure_of_row(judged.figure.as_deref()?));
+    let figures: BTreeSet<String> = paths.map(str::to_owned).collect();
+    let marks = |summary: &Summary, row: &Row| -> Vec<String> {
+        let judged = figures
+            .iter()
+            .filter(|figure| summary.is_judged(row, figure));
+        judged.cloned().collect()
+    };
+    let all: Vec<Vec<String>> = summary.rows().map(|row| marks(summary, row)).collect();
+    let rows = [&mut summary.all].into_iter();
+    let rows = rows.chain(&mut summary.labels);
+    let rows = rows
+        .chain(&mut summary.iterations)
+        .chain(&mut summary.transactions);
+    for (row, judged) in rows.zip(all) {
+        row.judged = judged;
+    }
+}
+
+/// Returns `response/p95` of `/labels/3/response/p95`. `None` if no row has the figure.
+fn figure_of_row(path: &str) -> Option<&str> {
+    let (group, rest) = path.strip_prefix('/')?.split_once('/')?;
+    match group {
+        "all" => Some(rest),
+        "labels" | "iterations" | "transactions" => Some(rest.split_once('/')?.1),
+        _ => None,
     }
 }
 

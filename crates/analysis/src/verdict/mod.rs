@@ -89,6 +89,11 @@ pub(crate) fn despite_the_generator(
         let Ok(criterion) = parse_criterion(&judged.text) else {
             continue;
         };
+        if judged.judgement == Judgement::Inconclusive && judged.measured.is_some() {
+            // More samples of a disturbed measurement would not decide it.
+            judged.reason = Some("generator errors prevent a decision".to_owned());
+            continue;
+        }
         judged.is_robust =
             robustness::robustness(run, &criterion, judged.judgement, elapsed_ns, arrivals);
         let reported = match judged.is_robust {

@@ -155,6 +155,7 @@ fn blank(name: &str, report: &PrintedReport) -> Summary {
         mocks: Vec::new(),
         nodes: Vec::new(),
         saturation: None,
+        busy_generator: None,
         server: Vec::new(),
         all: figures::all(report, elapsed_ns),
         labels: Vec::new(),

@@ -155,7 +155,7 @@ fn push(
         .into_iter()
         .zip([by_status[0], by_status[1], other, none])
     {
-        points.errors.entry(name).or_default().push(n);
+        points.errors.entry(name.into()).or_default().push(n);
     }
     for (class, column) in (1..).zip(points.classes()) {
         let codes = period.all.codes.iter().filter(|code| {

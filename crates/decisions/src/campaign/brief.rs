@@ -2,7 +2,7 @@
 
 use record::units;
 
-use super::{FinishedStage, Identity, StageOutcome, StageRow, StageVerdict};
+use super::{FinishedStage, Identity, StageOutcome, StageRow, StageVerdict, mended};
 
 pub(super) fn question(identity: &Identity, rows: &[StageRow]) -> String {
     let about = identity.about.as_ref();
@@ -25,6 +25,19 @@ pub(super) fn question(identity: &Identity, rows: &[StageRow]) -> String {
         "In which of these stages do the criteria hold: {stages}? The criteria are {}.",
         texts.join(", ")
     )
+}
+
+/// Returns what saturated first in the stage that failed, or else in the first stage at a limit.
+pub(super) fn cause(rows: &[StageRow]) -> Option<String> {
+    let saturated = rows.iter().enumerate().filter_map(|(number, row)| {
+        let saturation = row.saturation.as_ref()?;
+        (!saturation.reached.is_empty()).then_some((number, row, saturation))
+    });
+    let failed = saturated.clone().find(|(number, row, _)| {
+        row.verdict == StageVerdict::Fail && mended(rows, *number).is_none()
+    });
+    let (_, row, saturation) = failed.or_else(|| saturated.clone().next())?;
+    Some(format!("{}: {}", row.name, saturation.sentence))
 }
 
 /// Returns how certain the results are, for each group of stages with the same certainty.

@@ -68,8 +68,8 @@ fn figures(before: MeasuredStage<'_>, after: MeasuredStage<'_>) -> Vec<Compared>
                 Some(summary.all.count as f64),
             ))
         }),
-        ("Requests/s", |summary, _| {
-            let rate = summary.all.per_second;
+        ("Requests/s", |_, row| {
+            let rate = row.requests_per_second?;
             Some((units::rate(rate), Some(rate)))
         }),
         ("Errors", |summary, _| {

@@ -1,7 +1,10 @@
 //! Estimates the capacity of the target service from the tested one, if there is evidence that the
 //! bottleneck grows with the number of instances.
 
-use plan::deployment::{Deployment, Scaling};
+use plan::{
+    deployment::{Deployment, Scaling},
+    report_content::RateUnit,
+};
 use record::units;
 use serde::Serialize;
 
@@ -45,13 +48,14 @@ struct LimitEvidence<'a> {
 
 pub(super) fn project(
     scaling: Scaling,
+    unit: RateUnit,
     stages: &[FinishedStage<'_>],
     rows: &[StageRow],
 ) -> Projection {
     match found(scaling, stages, rows) {
         Ok(found) => Projection {
             scaling,
-            sentence: sentence(scaling, &found),
+            sentence: sentence(scaling, unit, &found),
             assumptions: assumptions(scaling, &found),
             estimate: Some(estimate(scaling, &found)),
         },
@@ -225,14 +229,15 @@ fn estimate(scaling: Scaling, found: &LimitEvidence<'_>) -> Estimate {
     }
 }
 
-fn sentence(scaling: Scaling, found: &LimitEvidence<'_>) -> String {
+fn sentence(scaling: Scaling, unit: RateUnit, found: &LimitEvidence<'_>) -> String {
     let times = scaling.times();
     let [held, failed] = found.planned;
+    let per = unit.name();
     let span = |of: fn(&Planned) -> f64| {
         format!(
             "{} and {}",
-            units::rate(of(held) * times),
-            units::rate(of(failed) * times)
+            units::rate(unit.from_per_second(of(held)) * times),
+            units::rate(unit.from_per_second(of(failed)) * times)
         )
     };
     // If a journey consists of one request, both rates are equal.
@@ -240,10 +245,10 @@ fn sentence(scaling: Scaling, found: &LimitEvidence<'_>) -> String {
     let is_one = (failed.arrivals_per_second - failed.requests_per_second).abs()
         <= 0.02 * failed.arrivals_per_second;
     let between = if is_one {
-        format!("between {requests} requests per second")
+        format!("between {requests} requests per {per}")
     } else {
         let arrivals = span(|planned| planned.arrivals_per_second);
-        format!("between {arrivals} arrivals and between {requests} requests per second")
+        format!("between {arrivals} arrivals and between {requests} requests per {per}")
     };
     format!(
         "Estimate, not measured: the limit of {} is {between}, {} times that of the tested service. The tested service held with {} and failed with {}.",

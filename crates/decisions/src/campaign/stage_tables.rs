@@ -5,9 +5,12 @@ use serde::Serialize;
 
 use analysis::{
     figures::Figure,
+    page::Page,
     summary::{Row, ServerRow, Stats, Summary},
 };
 use measure::TimeKind;
+
+use super::load_rate;
 
 /// Requests of an endpoint in one stage, or of all endpoints. Times are headline times.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -16,6 +19,7 @@ pub struct EndpointRow {
     pub is_total: bool,
     pub requests: u64,
     pub failures: u64,
+    /// Requests per second of the load, without the time until the last completion.
     pub per_second: f64,
     pub mean: Option<String>,
     pub p50: Option<String>,
@@ -55,17 +59,23 @@ impl ServerFigures {
 }
 
 /// Returns a row for each endpoint, and the total last.
-pub(super) fn endpoints(summary: &Summary) -> Vec<EndpointRow> {
-    let labels = summary.labels.iter();
-    let mut rows: Vec<EndpointRow> = labels.map(|row| endpoint(summary, row, false)).collect();
-    rows.push(endpoint(summary, &summary.all, true));
+pub(super) fn endpoints(page: &Page) -> Vec<EndpointRow> {
+    let labels = page.summary.labels.iter();
+    let mut rows: Vec<EndpointRow> = labels.map(|row| endpoint(page, row, false)).collect();
+    rows.push(endpoint(page, &page.summary.all, true));
     rows
 }
 
-fn endpoint(summary: &Summary, row: &Row, is_total: bool) -> EndpointRow {
-    let (stats, time) = match summary.headline() {
-        TimeKind::Response => (row.response.as_ref(), "response"),
-        _ => (row.service.as_ref(), "service"),
+fn endpoint(page: &Page, row: &Row, is_total: bool) -> EndpointRow {
+    let summary = &page.summary;
+    let per_second = load_rate(page, row.count);
+    let mut judged_columns = judged(summary, row, time_name(summary));
+    // A criterion judges the rate up to the last completion.
+    let is_same = units::rate(per_second) == units::rate(row.per_second);
+    judged_columns.retain(|column| *column != "per_second" || is_same);
+    let stats = match summary.headline() {
+        TimeKind::Response => row.response.as_ref(),
+        _ => row.service.as_ref(),
     };
     let text = |of: fn(&Stats) -> &Figure| Some(of(stats?).value());
     // The mean of the answered requests alone would hide those without an answer.
@@ -76,14 +86,21 @@ fn endpoint(summary: &Summary, row: &Row, is_total: bool) -> EndpointRow {
         is_total,
         requests: row.count,
         failures: row.errors,
-        per_second: row.per_second,
+        per_second,
         mean: mean.map(|ns| units::time(ns.round() as u64)),
         p50: text(|stats| &stats.p50),
         p90: text(|stats| &stats.p90),
         p95: text(|stats| &stats.p95),
         p99: text(|stats| &stats.p99),
         max: text(|stats| &stats.max),
-        judged: judged(summary, row, time),
+        judged: judged_columns,
+    }
+}
+
+fn time_name(summary: &Summary) -> &'static str {
+    match summary.headline() {
+        TimeKind::Response => "response",
+        _ => "service",
     }
 }
 

@@ -1,5 +1,6 @@
 //! Formats the results of a campaign, grouped by service.
 
+use plan::report_content::RateUnit;
 use record::units;
 
 use super::{
@@ -15,22 +16,24 @@ const TIMEOUTS_MS: [u64; 10] = [
     100, 250, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 30_000, 60_000,
 ];
 
-fn load_of(row: &StageRow) -> String {
+fn load_of(row: &StageRow, unit: RateUnit) -> String {
+    let rate = |per_second: f64| units::rate(unit.from_per_second(per_second));
+    let per = unit.name();
     let rates = match (&row.planned, row.requests_per_second) {
         (Some(planned), _) => {
             let (arrivals, requests) = (planned.arrivals_per_second, planned.requests_per_second);
             let peak = if planned.varies { " at its peak" } else { "" };
             if (arrivals - requests).abs() > 0.02 * arrivals {
                 format!(
-                    "{} arrivals and {} requests per second{peak}",
-                    units::rate(arrivals),
-                    units::rate(requests)
+                    "{} arrivals and {} requests per {per}{peak}",
+                    rate(arrivals),
+                    rate(requests)
                 )
             } else {
-                format!("{} requests per second{peak}", units::rate(requests))
+                format!("{} requests per {per}{peak}", rate(requests))
             }
         }
-        (None, Some(requests)) => format!("{} requests per second", units::rate(requests)),
+        (None, Some(requests)) => format!("{} requests per {per}", rate(requests)),
         (None, None) => return row.name.clone(),
     };
     format!("{} ({rates})", row.name)
@@ -58,7 +61,7 @@ fn highest<'a>(group: &[(usize, &'a StageRow)]) -> Option<&'a StageRow> {
 pub(super) fn sentence(rows: &[StageRow], identity: &Identity) -> String {
     let groups = groups(rows, identity);
     let of_each = groups.iter().map(|(target, group)| {
-        let text = of_group(group);
+        let text = of_group(group, identity.content.rates);
         if groups.len() > 1 && !text.is_empty() {
             format!("`{target}`: {text}")
         } else {
@@ -98,7 +101,7 @@ pub(super) fn sentence(rows: &[StageRow], identity: &Identity) -> String {
     sentences.join(" ")
 }
 
-fn of_group(group: &[(usize, &StageRow)]) -> String {
+fn of_group(group: &[(usize, &StageRow)], unit: RateUnit) -> String {
     let mut sentences = Vec::new();
     let mut bad = group
         .iter()
@@ -114,9 +117,9 @@ fn of_group(group: &[(usize, &StageRow)]) -> String {
             } else {
                 format!("All {} stages hold", group.len())
             };
-            sentences.push(format!("{all}, up to {}.", load_of(row)));
+            sentences.push(format!("{all}, up to {}.", load_of(row, unit)));
         }
-        (Some(row), _) => sentences.push(format!("{} holds.", load_of(row))),
+        (Some(row), _) => sentences.push(format!("{} holds.", load_of(row, unit))),
         (None, _) => {}
     }
     if let Some(bad) = first_bad {
@@ -153,7 +156,7 @@ pub(super) fn recommendations(
         } else {
             String::new()
         };
-        texts.extend(of_service(group, rows, &with));
+        texts.extend(of_service(group, rows, &with, identity.content.rates));
         texts.extend(causes(group, stages, rows));
     }
     texts.extend(unjudged(stages, rows));
@@ -177,7 +180,12 @@ pub(super) fn recommendations(
     texts
 }
 
-fn of_service(group: &[(usize, &StageRow)], rows: &[StageRow], with: &str) -> Option<String> {
+fn of_service(
+    group: &[(usize, &StageRow)],
+    rows: &[StageRow],
+    with: &str,
+    unit: RateUnit,
+) -> Option<String> {
     let bad = group
         .iter()
         .find(|(_, row)| row.verdict == StageVerdict::Fail);
@@ -194,7 +202,7 @@ fn of_service(group: &[(usize, &StageRow)], rows: &[StageRow], with: &str) -> Op
         ),
         (Some(good), Some((_, bad)), None) if has_more_load(bad, good) => format!(
             "Do not plan for more than {}{with}: the limit is between {} and {}. Fix the cause of the failure of {}, then run the campaign again.",
-            load_of(good),
+            load_of(good, unit),
             good.name,
             bad.name,
             bad.name
@@ -211,7 +219,7 @@ fn of_service(group: &[(usize, &StageRow)], rows: &[StageRow], with: &str) -> Op
             format!(
                 "Proceed{with}: all {}stages held, up to {}.",
                 if with.is_empty() { "" } else { "of its " },
-                load_of(good)
+                load_of(good, unit)
             )
         }
         _ => return None,

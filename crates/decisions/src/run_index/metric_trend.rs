@@ -32,6 +32,14 @@ pub struct MetricTrend {
     pub method: String,
 }
 
+impl MetricTrend {
+    /// Whether the runs can show a shift: there are enough, and they do not drift.
+    #[must_use]
+    pub fn can_show_shifts(&self) -> bool {
+        self.values.len() >= 2 * LEAST_LEVEL && self.correlation <= TOO_CORRELATED
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TrendPoint {
     pub run: String,

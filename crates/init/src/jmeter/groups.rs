@@ -10,6 +10,8 @@ use super::{
 
 /// Length of a load that JMeter runs until it is stopped.
 const UNKNOWN_LENGTH: f64 = 60.0;
+/// Number of stretches for the steps in which threads start, and again for those in which they stop.
+const MOST_STRETCHES: usize = 2_000;
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum GroupLoad {
@@ -71,10 +73,13 @@ pub fn read<'e, 'x>(
         scope,
         comments: Vec::new(),
     };
+    let own = super::steps::own_comment(element);
+    own.iter().for_each(|text| reader.comment(text));
     let mut loops = None;
     let load = match element.kind {
         "UltimateThreadGroup" => reader.ultimate(),
         "ConcurrencyThreadGroup" => reader.concurrency(),
+        "SteppingThreadGroup" => reader.stepping(),
         "OpenModelThreadGroup" => {
             loops = Some(1);
             reader.open_model()
@@ -122,7 +127,10 @@ impl GroupReader<'_, '_> {
             return 0.0;
         }
         match text.trim().parse::<f64>() {
-            Ok(number) if (0.0..=1e7).contains(&number) => number,
+            Ok(number) if (0.0..=1e7).contains(&number) => {
+                self.fixed(name, &written, text.trim());
+                number
+            }
             _ => {
                 let text = format!("TO FILL IN: `{name}` is `{written}`, which has no known value");
                 self.comment(&text);
@@ -131,12 +139,24 @@ impl GroupReader<'_, '_> {
         }
     }
 
+    /// Notes that a load has a fixed number where JMeter reads a variable or a property.
+    fn fixed(&mut self, name: &str, written: &str, text: &str) {
+        if written.contains("${") {
+            let written = written.trim();
+            self.comment(&format!(
+                "`{name}` is `{written}`, here {text}: a load has no variables, so change it in `load`"
+            ));
+        }
+    }
+
     fn loops(&mut self) -> Option<u64> {
         let written = self.element.property("LoopController.loops");
         let text = self.scope.expand(&written);
         match text.trim().parse::<i64>() {
-            Ok(loops) if loops >= 0 => Some(loops.unsigned_abs()),
-            Ok(_) => None,
+            Ok(loops) => {
+                self.fixed("LoopController.loops", &written, text.trim());
+                u64::try_from(loops).ok()
+            }
             Err(_) if self.element.flag("LoopController.continue_forever") => None,
             Err(_) => {
                 if !written.trim().is_empty() {
@@ -265,6 +285,46 @@ impl GroupReader<'_, '_> {
             from: target,
             to: target,
         });
+        self.users(stretches)
+    }
+
+    /// Reads a Stepping Thread Group: threads start in steps, stay, and stop in steps.
+    fn stepping(&mut self) -> GroupLoad {
+        let threads = self.number("ThreadGroup.num_threads").floor();
+        let step = |count: f64| {
+            if count >= 1.0 {
+                count
+            } else {
+                threads.max(1.0)
+            }
+        };
+        let start = step(self.number("Start users count").floor());
+        let burst = self.number("Start users count burst").floor();
+        let stop = step(self.number("Stop users count").floor());
+        let (ramp, period) = (self.number("rampUp"), self.number("Start users period"));
+        let stretch = |seconds, from, to| UserStretch { seconds, from, to };
+        let mut stretches = vec![stretch(self.number("Threads initial delay"), 0.0, 0.0)];
+        let mut users = 0.0;
+        while users < threads && stretches.len() < MOST_STRETCHES {
+            let more = if users == 0.0 && burst >= 1.0 {
+                burst
+            } else {
+                start
+            };
+            let next = f64::min(users + more, threads);
+            stretches.push(stretch(ramp, users, next));
+            if next < threads {
+                stretches.push(stretch(period, next, next));
+            }
+            users = next;
+        }
+        stretches.push(stretch(self.number("flighttime"), users, users));
+        let period = self.number("Stop users period");
+        users -= stop;
+        while users > 0.0 && stretches.len() < 2 * MOST_STRETCHES {
+            stretches.push(stretch(period, users, users));
+            users -= stop;
+        }
         self.users(stretches)
     }
 

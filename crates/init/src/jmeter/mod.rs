@@ -42,12 +42,15 @@ struct JmeterDraft<'a> {
     scope: JmeterScope,
     unknowns: Unknowns,
     origins: Vec<String>,
+    /// Number of origins before the group that is being drafted, and its once-only steps.
+    origins_before: usize,
     tables: Vec<DraftTable>,
     timeouts: BTreeSet<u64>,
     remarks: Vec<String>,
     listeners: usize,
     has_cookies: bool,
-    has_once: bool,
+    /// Steps that each thread runs once, before its loops. `None` if an iteration is not a thread.
+    once: Option<Vec<DraftStep>>,
     /// Whether the steps are of setup or teardown, which have no groups.
     is_unmeasured: bool,
 }
@@ -89,12 +92,13 @@ pub fn from_text(name: &str, text: &str, read: ReadFile<'_>) -> Result<Draft, Lo
         scope: JmeterScope::default(),
         unknowns: Unknowns::default(),
         origins: Vec::new(),
+        origins_before: 0,
         tables: Vec::new(),
         timeouts: BTreeSet::new(),
         remarks: Vec::new(),
         listeners: 0,
         has_cookies: false,
-        has_once: false,
+        once: None,
         is_unmeasured: false,
     };
     made(name, &elements, context).map_err(broken)
@@ -141,6 +145,9 @@ fn made(
         });
     };
     config::collect(plan, &mut context)?;
+    let own = steps::own_comment(plan);
+    let own = own.map(|text| plan.comment(context.file, &text));
+    context.remarks.extend(own);
     let parts = parts(plan);
     let not_groups = |child: &&JmxElement<'_>| !groups::is_group(child.kind);
     for child in plan.children.iter().filter(not_groups) {
@@ -164,6 +171,8 @@ fn made(
                 .push(element.comment(context.file, "left out, because it has no threads"));
             continue;
         };
+        context.once = group.loops.map(|_| Vec::new());
+        context.origins_before = context.origins.len();
         let steps = steps::steps(&element.children, &parts.place, &mut context)?;
         let own = draft::group_name(&element.name, &names);
         names.push(own.clone());
@@ -239,8 +248,10 @@ fn looped(
     steps: Vec<DraftStep>,
     context: &mut JmeterDraft<'_>,
 ) -> Vec<DraftStep> {
+    let mut all = context.once.take().unwrap_or_default();
     let Some(loops) = group.loops.filter(|loops| *loops > 1) else {
-        return steps;
+        all.extend(steps);
+        return all;
     };
     let mut comments = vec![group.element.comment(
         context.file,
@@ -250,11 +261,12 @@ fn looped(
         let text = "TO FILL IN: JMeter reads a row of its tables in each loop, this plan one per iteration";
         comments.push(text.to_owned());
     }
-    vec![DraftStep::Block(DraftBlock {
+    all.push(DraftStep::Block(DraftBlock {
         comments,
         kind: DraftBlockKind::Loop(Value::from(loops)),
         steps,
-    })]
+    }));
+    all
 }
 
 fn finished(

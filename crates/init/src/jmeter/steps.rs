@@ -9,6 +9,7 @@ use super::{
     tree::{BrokenElement, JmxElement},
 };
 use crate::draft::{self, DraftBlock, DraftBlockKind, DraftBranch, DraftStep, DraftThink};
+use crate::unknowns::is_secret;
 
 const SAMPLERS: [&str; 3] = ["HTTPSamplerProxy", "HTTPSampler", "HTTPSampler2"];
 const TIMERS: [&str; 4] = [
@@ -54,6 +55,8 @@ fn is_scoped(kind: &str) -> bool {
 pub(super) struct Place<'e, 'x> {
     pub in_effect: Vec<&'e JmxElement<'x>>,
     pub groups: Vec<String>,
+    /// Number of controllers around it.
+    pub depth: usize,
 }
 
 impl<'e, 'x> Place<'e, 'x> {
@@ -76,6 +79,7 @@ pub(super) fn steps<'e, 'x>(
     let mut out = Vec::new();
     for child in children {
         let kind = child.kind;
+        out.extend(own_comment(child).map(|text| note(child, &text, context)));
         if SAMPLERS.contains(&kind) {
             out.extend(sampled(child, &place, context)?);
         } else if kind == "TestAction" {
@@ -99,6 +103,21 @@ fn untranslated(element: &JmxElement<'_>, context: &mut JmeterDraft<'_>) -> Opti
     }
     let is_known = is_scoped(kind) || GLOBAL.contains(&kind);
     (!is_known).then(|| note(element, "not translated", context))
+}
+
+/// Returns the comment that the element has in JMeter. Omits one that names a secret.
+pub(super) fn own_comment(element: &JmxElement<'_>) -> Option<String> {
+    let text = element.property("TestPlan.comments");
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let is_part = |letter: char| letter.is_alphanumeric() || "_-".contains(letter);
+    let mut names = text.split(|letter| !is_part(letter));
+    if words.is_empty() {
+        None
+    } else if names.any(is_secret) {
+        Some("its comment is left out, because it names a secret".to_owned())
+    } else {
+        Some(format!("comment: {}", words.join(" ")))
+    }
 }
 
 fn is_controller(kind: &str) -> bool {
@@ -204,6 +223,7 @@ fn controller<'e, 'x>(
     let group = (element.kind == "TransactionController" && !context.is_unmeasured)
         .then(|| draft::group_name(&element.name, &place.groups));
     place.groups.extend(group.clone());
+    place.depth += 1;
     if let "RandomController" | "InterleaveControl" = element.kind {
         return branches(element, &place, context);
     }
@@ -214,6 +234,8 @@ fn controller<'e, 'x>(
             context,
         )]);
     }
+    // Before the first request of its group, so that its steps can run before the loops.
+    let is_first = place.depth == 1 && context.origins.len() == context.origins_before;
     let steps = steps(&element.children, &place, context)?;
     let listed = |text: &str, context: &JmeterDraft<'_>, steps: Vec<DraftStep>| {
         let mut all = vec![note(element, text, context)];
@@ -242,7 +264,11 @@ fn controller<'e, 'x>(
             listed(text, context, steps)
         }
         "OnceOnlyController" => {
-            context.has_once = true;
+            if let (true, Some(once)) = (is_first, &mut context.once) {
+                once.extend(steps);
+                context.origins_before = context.origins.len();
+                return Ok(Vec::new());
+            }
             let text = "JMeter runs the steps of this controller once per thread, this plan in every iteration";
             listed(text, context, steps)
         }

@@ -89,7 +89,13 @@ fn thread_groups_become_loads() {
         ("ThreadGroup.ramp_time", "20"),
         ("LoopController.loops", "1"),
     ]);
-    assert_has(&ramp, &["load: { count: 10, duration: 20s }"]);
+    assert_has(
+        &ramp,
+        &[
+            "load: { count: 10, duration: 20s }",
+            "`ThreadGroup.num_threads` is `${__P(n,10)}`, here 10: a load has no variables",
+        ],
+    );
     let loops = load(&[
         ("ThreadGroup.num_threads", "3"),
         ("ThreadGroup.ramp_time", "6"),
@@ -164,11 +170,113 @@ fn thread_groups_of_plugins_become_loads() {
             "- { users: { from: 10, to: 0 }, duration: 5s }",
         ],
     );
-    let stepping = element("kg.apc.jmeter.threads.SteppingThreadGroup", "S", &[], &one);
+    let stepping = [
+        ("ThreadGroup.num_threads", "25"),
+        ("Threads initial delay", "5"),
+        ("Start users count", "10"),
+        ("Start users count burst", "5"),
+        ("Start users period", "30"),
+        ("rampUp", "2"),
+        ("flighttime", "60"),
+        ("Stop users count", "20"),
+        ("Stop users period", "1"),
+    ];
+    let stepping = element(
+        "kg.apc.jmeter.threads.SteppingThreadGroup",
+        "S",
+        &stepping,
+        &one,
+    );
     assert_has(
         &written(&whole(&stepping)),
-        &["TO FILL IN: the load of this SteppingThreadGroup, which is not supported"],
+        &[
+            "- { pause: 5s }\n- { users: { from: 0, to: 5 }, duration: 2s }\n- { users: 5, duration: 30s }",
+            "- { users: { from: 5, to: 15 }, duration: 2s }\n- { users: 15, duration: 30s }",
+            "- { users: { from: 15, to: 25 }, duration: 2s }\n- { users: 25, duration: 1m }\n- { users: 5, duration: 1s }",
+        ],
     );
+    let unknown = element("example.OtherThreadGroup", "O", &[], &one);
+    assert_has(
+        &written(&whole(&unknown)),
+        &["TO FILL IN: the load of this OtherThreadGroup, which is not supported"],
+    );
+}
+
+#[test]
+fn once_only_steps_run_before_the_loops_of_a_thread() {
+    let once = element(
+        "OnceOnlyController",
+        "Login",
+        &[],
+        &sampler("l", "/login", ""),
+    );
+    let plan = |loops: &str, below: &str| {
+        let load = [
+            ("ThreadGroup.num_threads", "3"),
+            ("ThreadGroup.ramp_time", "6"),
+            ("LoopController.loops", loops),
+            ("ThreadGroup.duration", "30"),
+            ("ThreadGroup.scheduler", "true"),
+        ];
+        written(&whole(&group(&load, below)))
+    };
+    let other = sampler("a", "/a", "");
+    let position =
+        |text: &str, part: &str| text.find(part).unwrap_or_else(|| panic!("{part}: {text}"));
+    let text = plan("4", &format!("{once}{other}"));
+    let order = ["/login", "- loop:", "/a"].map(|part| position(&text, part));
+    assert!(
+        order.is_sorted() && !text.contains("once per thread"),
+        "{text}"
+    );
+    // Not first, below a condition, or in an endless loop.
+    let condition = element(
+        "IfController",
+        "If",
+        &[("IfController.condition", "true")],
+        &once,
+    );
+    for text in [
+        plan("4", &format!("{other}{once}")),
+        plan("4", &format!("{condition}{other}")),
+        plan("-1", &format!("{once}{other}")),
+    ] {
+        position(
+            &text,
+            "JMeter runs the steps of this controller once per thread",
+        );
+    }
+}
+
+#[test]
+fn comments_of_elements_stay_without_secrets() {
+    let plan = |text: &str| {
+        let request = sampler("a", "/a", "");
+        let below = element(
+            "GenericController",
+            "Part",
+            &[("TestPlan.comments", text)],
+            &request,
+        );
+        written(&whole(&group(
+            &[FOREVER.as_slice(), &[("TestPlan.comments", "As on Monday")]].concat(),
+            &below,
+        )))
+    };
+    let text = plan("Buys\n one");
+    assert_has(
+        &text,
+        &[
+            "ThreadGroup `Users`: comment: As on Monday",
+            "comment: Buys one",
+        ],
+    );
+    let text = plan("the password is tulip");
+    assert_has(
+        &text,
+        &["its comment is left out, because it names a secret"],
+    );
+    assert!(!text.contains("tulip"), "{text}");
 }
 
 #[test]

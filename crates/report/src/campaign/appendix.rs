@@ -19,7 +19,7 @@ pub(super) fn blocks<'a>(campaign: &Campaign, charts: &Charts) -> Vec<Block<'a>>
         blocks.push(Block::Subheading("Measured rates by endpoint".into()));
         blocks.push(Block::Table(endpoints(campaign)));
         blocks.push(Block::Text(format!(
-            "Requests per {}: the mean from the start of the stage to its last completion.",
+            "Requests per {} of the load, without the time until the last completion.",
             campaign.identity.content.rates.name()
         )));
     }

@@ -26,9 +26,10 @@ pub(super) fn build<'a>(campaign: &Campaign, charts: &'a Charts) -> Vec<Block<'a
         Block::Title(format!("Load test: {}", identity.name)),
         Block::Facts(facts.join(" · ")),
         Block::Brief(Brief {
-            verdict: campaign.verdict,
+            verdict: campaign.verdict.map(Into::into),
             question: campaign.question.clone(),
             sentence: campaign.sentence.clone(),
+            cause: campaign.cause.clone(),
             advice: campaign.recommendations.clone(),
             certainty: campaign.certainty.clone(),
         }),
@@ -47,7 +48,9 @@ pub(super) fn build<'a>(campaign: &Campaign, charts: &'a Charts) -> Vec<Block<'a
                 .into(),
         ));
     }
-    blocks.extend(campaign.projection.iter().flat_map(projection::blocks));
+    let rates = campaign.identity.content.rates;
+    let projected = campaign.projection.iter();
+    blocks.extend(projected.flat_map(|projection| projection::blocks(projection, rates)));
     if !campaign.assumptions.is_empty() {
         blocks.push(Block::Heading("Assumptions"));
         blocks.push(Block::List(campaign.assumptions.clone()));

@@ -2,7 +2,10 @@
 //! meant one.
 
 use decisions::campaign::{Campaign, Planned, StageRow, VolumeRate};
-use plan::{deployment::Deployment, report_content::Difference};
+use plan::{
+    deployment::Deployment,
+    report_content::{Difference, RateUnit},
+};
 use record::units;
 
 use super::or_dash;
@@ -13,7 +16,7 @@ use crate::{
 
 pub(super) fn blocks<'a>(campaign: &Campaign) -> Vec<Block<'a>> {
     let mut blocks = vec![Block::Heading("Load"), Block::Table(stages(campaign))];
-    let planned = tables(&campaign.stages);
+    let planned = tables(&campaign.stages, campaign.identity.content.rates);
     if !planned.is_empty() {
         blocks.extend(planned.into_iter().map(Block::Table));
         blocks.push(Block::Text(
@@ -89,7 +92,7 @@ fn difference_table(differences: &[Difference]) -> SheetTable {
 
 type Plans<'a> = [(&'a str, &'a Planned)];
 
-fn tables(rows: &[StageRow]) -> Vec<SheetTable> {
+fn tables(rows: &[StageRow], unit: RateUnit) -> Vec<SheetTable> {
     let planned = rows
         .iter()
         .filter_map(|row| Some((row.name.as_str(), row.planned.as_ref()?)));
@@ -100,29 +103,49 @@ fn tables(rows: &[StageRow]) -> Vec<SheetTable> {
     let arrivals = |planned: &Planned| planned.arrivals_per_second;
     let requests = |planned: &Planned| planned.requests_per_second;
     vec![
-        rates(&planned, "Scenario", "TPS", |of| &of.scenarios, arrivals),
-        rates(&planned, "Endpoint", "RPS", |of| &of.endpoints, requests),
+        rates(
+            &planned,
+            "Scenario",
+            "arrivals",
+            unit,
+            |of| &of.scenarios,
+            arrivals,
+        ),
+        rates(
+            &planned,
+            "Endpoint",
+            "requests",
+            unit,
+            |of| &of.endpoints,
+            requests,
+        ),
     ]
 }
 
 fn rates(
     plans: &Plans<'_>,
     what: &str,
-    unit: &str,
+    counted: &str,
+    unit: RateUnit,
     rates: fn(&Planned) -> &[VolumeRate],
     total: fn(&Planned) -> f64,
 ) -> SheetTable {
     let first = plans.first().map_or(&[][..], |(_, planned)| rates(planned));
     let has_volumes = first.iter().any(|rate| rate.volume.is_some());
+    let of_unit = |per_second: f64| rounded(unit.from_per_second(per_second));
     let mut heads = vec![what.to_owned()];
     heads.extend(has_volumes.then(|| "Volume".to_owned()));
-    heads.extend(plans.iter().map(|(name, _)| format!("{name} {unit}")));
+    heads.extend(
+        plans
+            .iter()
+            .map(|(name, _)| format!("{name} {counted}{}", unit.suffix())),
+    );
     let mut table = SheetTable::new(&heads.iter().map(String::as_str).collect::<Vec<_>>());
     for (i, rate) in first.iter().enumerate() {
         let volume = has_volumes.then(|| rate.volume.clone().unwrap_or_default());
         let of_stages = plans.iter().map(|(_, planned)| {
             let rate = rates(planned).get(i).map(|rate| rate.per_second);
-            rate.map_or_else(|| "–".to_owned(), rounded)
+            rate.map_or_else(|| "–".to_owned(), of_unit)
         });
         table.row(
             [rate.name.clone()]
@@ -132,7 +155,7 @@ fn rates(
             None,
         );
     }
-    let totals = plans.iter().map(|(_, planned)| rounded(total(planned)));
+    let totals = plans.iter().map(|(_, planned)| of_unit(total(planned)));
     let blank = has_volumes.then(String::new);
     table.row(
         ["Total".to_owned()].into_iter().chain(blank).chain(totals),

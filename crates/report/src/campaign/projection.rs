@@ -1,13 +1,14 @@
 //! The estimate for another service, as a table with the assumptions.
 
 use decisions::campaign::Projection;
+use plan::report_content::RateUnit;
 
 use crate::{
     profile::rounded,
     sheet::{Block, SheetTable},
 };
 
-pub(super) fn blocks<'a>(projection: &Projection) -> Vec<Block<'a>> {
+pub(super) fn blocks<'a>(projection: &Projection, unit: RateUnit) -> Vec<Block<'a>> {
     let mut blocks = vec![
         Block::Heading("From the tested service to the target service"),
         Block::Text(projection.sentence.clone()),
@@ -16,7 +17,7 @@ pub(super) fn blocks<'a>(projection: &Projection) -> Vec<Block<'a>> {
         return blocks;
     };
     let heads = [
-        "Per second",
+        &format!("Per {}", unit.name()),
         &format!("{}: holds", estimate.held),
         &format!("{}: does not", estimate.failed),
         "Estimate from",
@@ -25,7 +26,7 @@ pub(super) fn blocks<'a>(projection: &Projection) -> Vec<Block<'a>> {
     let mut table = SheetTable::new(&heads);
     for row in &estimate.rows {
         let rates = row.measured.iter().chain(&row.estimated);
-        let rates = rates.map(|per_second| rounded(*per_second));
+        let rates = rates.map(|per_second| rounded(unit.from_per_second(*per_second)));
         table.row([row.name.clone()].into_iter().chain(rates), None);
     }
     blocks.push(Block::Table(table));

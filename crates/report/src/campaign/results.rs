@@ -1,7 +1,8 @@
 //! The results: verdict and figures of each stage, its criteria, and its requests by endpoint.
 
+use analysis::summary::{Reached, Saturation};
 use decisions::campaign::{Campaign, EndpointRow, StageRow};
-use plan::report_content::RateUnit;
+use plan::{report_content::RateUnit, units::SECOND};
 use record::units;
 
 use super::{charts::Charts, or_dash};
@@ -27,7 +28,7 @@ pub(super) fn blocks<'a>(campaign: &Campaign, charts: &'a Charts) -> Vec<Block<'
     }
     blocks.extend(criteria(rows).map(Block::Table));
     blocks.push(Block::Text(format!(
-        "Times are {}. Response times begin at the intended start, service times at the first byte written. Rates are means from the start of a stage to its last completion. {MARK} ? fewer than ten requests are above this percentile, so it may be due to chance. – : not run, or not measured.",
+        "Times are {}. Response times begin at the intended start, service times at the first byte written. Rates are requests divided by the length of the load, without the time until the last completion. {MARK} ? fewer than ten requests are above this percentile, so it may be due to chance. – : not run, or not measured.",
         campaign.times()
     )));
     blocks.extend(charts.overview.iter().map(Block::Chart));
@@ -67,6 +68,8 @@ fn stage_table(rows: &[StageRow], unit: RateUnit) -> SheetTable {
     let mut heads = vec!["Stage", "<Verdict", "Requests", &requests];
     heads.extend(has_phases.then_some(busiest.as_str()));
     heads.extend(["Failed", "p50", "p95", "p99"]);
+    let has_limits = rows.iter().any(|row| row.saturation.is_some());
+    heads.extend(has_limits.then_some("<First limit"));
     let mut table = SheetTable::new(&heads);
     for row in rows {
         let total = row.requests_by_endpoint.iter().find(|row| row.is_total);
@@ -92,10 +95,30 @@ fn stage_table(rows: &[StageRow], unit: RateUnit) -> SheetTable {
             marked(or_dash(p95), judged("p95")),
             marked(or_dash(p99), judged("p99")),
         ];
-        let cells = cells.into_iter().chain(busiest).chain(figures);
+        let limit = has_limits.then(|| or_dash(row.saturation.as_ref().map(first_limit)));
+        let cells = cells.into_iter().chain(busiest).chain(figures).chain(limit);
         table.row(cells, row.report.clone());
     }
     table
+}
+
+/// Names the resource that was at its limit first, or all of them if their order is unknown.
+fn first_limit(saturation: &Saturation) -> String {
+    let first = saturation.first.and_then(|at| saturation.reached.get(at));
+    let reached: Vec<&Reached> = match first {
+        Some(first) => vec![first],
+        None => saturation.reached.iter().collect(),
+    };
+    let texts = reached.iter().map(|one| {
+        let at = units::duration(one.at_ns / SECOND * SECOND);
+        format!("{} ({}) at {at}", one.resource, one.source)
+    });
+    let texts: Vec<String> = texts.collect();
+    if texts.is_empty() {
+        "none reached".to_owned()
+    } else {
+        texts.join(", ")
+    }
 }
 
 /// Returns the measured value of each criterion in each stage. `None` if there are no criteria.

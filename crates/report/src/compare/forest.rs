@@ -43,7 +43,7 @@ impl Tone {
     }
 }
 
-pub(super) fn draw(comparison: &Comparison) -> Vec<File> {
+pub(crate) fn draw(comparison: &Comparison) -> Vec<File> {
     let figures = comparison.judged.iter().chain(&comparison.endpoints);
     let relative = figures.filter(|compared| compared.unit != FigureUnit::Share);
     let rows = relative.filter_map(|compared| {

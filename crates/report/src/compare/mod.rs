@@ -7,7 +7,7 @@ use decisions::compare::{Compared, Comparison, FigureOutcome, SideSummary, chang
 use record::units;
 
 use crate::{
-    sheet::{Block, Sheet, SheetTable},
+    sheet::{Block, Brief, Sheet, SheetTable},
     svg,
 };
 
@@ -26,20 +26,21 @@ fn blocks<'a>(comparison: &Comparison, charts: &'a [svg::File]) -> Vec<Block<'a>
     let (baseline, candidate) = (&comparison.baseline, &comparison.candidate);
     let mut blocks = vec![
         Block::Title(format!("{} against {}", candidate.name, baseline.name)),
-        Block::Verdict(judgement(comparison), comparison.sentence.clone()),
-        Block::Text(format!(
-            "{} of `{}`, {} of `{}`. The margin is {}: smaller changes do not count as a regression.",
-            runs(baseline.runs.len()),
-            baseline.name,
-            runs(candidate.runs.len()),
-            candidate.name,
-            comparison.margins
-        )),
+        Block::Brief(brief(comparison)),
     ];
     if !comparison.notes.is_empty() {
         blocks.push(Block::List(comparison.notes.clone()));
     }
-    blocks.push(Block::Heading("What is judged"));
+    blocks.extend(details(comparison, charts));
+    blocks
+}
+
+pub(crate) use forest::draw;
+
+/// Returns everything below the answer: what is judged, the distribution, endpoints and runs.
+pub(crate) fn details<'a>(comparison: &Comparison, charts: &'a [svg::File]) -> Vec<Block<'a>> {
+    let (baseline, candidate) = (&comparison.baseline, &comparison.candidate);
+    let mut blocks = vec![Block::Heading("What is judged")];
     blocks.push(Block::Table(table(comparison, &comparison.judged)));
     blocks.push(Block::Text(
         "The value of a group is the median of its runs. A change is the median of all differences between a run in one group and a run in the other."
@@ -75,6 +76,41 @@ fn blocks<'a>(comparison: &Comparison, charts: &'a [svg::File]) -> Vec<Block<'a>
         blocks.push(Block::Table(of_group(group)));
     }
     blocks
+}
+
+fn brief(comparison: &Comparison) -> Brief {
+    let (baseline, candidate) = (&comparison.baseline, &comparison.candidate);
+    let is_hint = comparison.method.is_hint();
+    let advice = match comparison.verdict {
+        _ if is_hint => {
+            Some("Make at least 4 runs of each, so that chance can be told from a change.")
+        }
+        FigureOutcome::Regressed => Some("Find the change that made the figure worse."),
+        FigureOutcome::Inconclusive => Some(
+            "Make more or longer runs, or raise the margin to the smallest change that matters.",
+        ),
+        FigureOutcome::Improved | FigureOutcome::NoRegression => None,
+    };
+    let certainty = format!(
+        "{} of `{}`, {} of `{}`. The margin is {}: smaller changes do not count as a regression.",
+        runs(baseline.runs.len()),
+        baseline.name,
+        runs(candidate.runs.len()),
+        candidate.name,
+        comparison.margins
+    );
+    Brief {
+        verdict: judgement(comparison).map(Into::into),
+        question: format!("Is `{}` worse than `{}`?", candidate.name, baseline.name),
+        sentence: comparison.sentence.clone(),
+        cause: None,
+        advice: advice.into_iter().map(ToOwned::to_owned).collect(),
+        certainty: if is_hint {
+            format!("Only a hint, judged from {certainty}")
+        } else {
+            format!("Judged from {certainty}")
+        },
+    }
 }
 
 fn judgement(comparison: &Comparison) -> Option<Judgement> {

@@ -2,6 +2,7 @@
 
 use analysis::verdict::Judgement;
 use decisions::campaign::{Campaign, Comparison, StageRow};
+use plan::report_content::RateUnit;
 use record::units;
 
 use super::text::{Columns, wrap};
@@ -17,6 +18,8 @@ const HEADS: [&str; 8] = [
     "lasted",
 ];
 
+const RATE: usize = 2;
+
 #[must_use]
 pub fn campaign_text(campaign: &Campaign) -> String {
     campaign_in(campaign, Columns::MOST)
@@ -24,8 +27,11 @@ pub fn campaign_text(campaign: &Campaign) -> String {
 
 #[must_use]
 pub fn campaign_in(campaign: &Campaign, columns: Columns) -> String {
-    let mut rows: Vec<[String; 8]> = vec![HEADS.map(str::to_owned)];
-    rows.extend(campaign.stages.iter().map(cells));
+    let unit = campaign.identity.content.rates;
+    let mut heads = HEADS.map(str::to_owned);
+    heads[RATE] = format!("requests{}", unit.suffix());
+    let mut rows: Vec<[String; 8]> = vec![heads];
+    rows.extend(campaign.stages.iter().map(|row| cells(row, unit)));
     let width = |column: usize| {
         rows.iter()
             .map(|row| row[column].chars().count())
@@ -102,13 +108,16 @@ fn comparison_line(comparison: &Comparison) -> Option<String> {
     })
 }
 
-fn cells(row: &StageRow) -> [String; 8] {
+fn cells(row: &StageRow, unit: RateUnit) -> [String; 8] {
     let dash = |text: Option<String>| text.unwrap_or_else(|| "–".into());
     let [p50, p95, p99] = row.percentiles.clone();
     [
         row.name.clone(),
         row.verdict.word().to_owned(),
-        dash(row.requests_per_second.map(units::rate)),
+        dash(
+            row.requests_per_second
+                .map(|rate| units::rate(unit.from_per_second(rate))),
+        ),
         dash(row.error_share.map(units::share)),
         dash(p50),
         dash(p95),

@@ -217,7 +217,10 @@ fn confidence(summary: &Summary) -> Vec<String> {
         .iter()
         .filter(|c| (c.time != "iteration") == of_requests);
     let line = |c: &Confidence| {
-        let high = c.high_ns.map_or_else(|| "?".to_owned(), units::time);
+        let interval = match c.high_ns {
+            Some(high) => units::time_interval(c.low_ns, "to", high, c.ns),
+            None => format!("{} to ?", units::time(c.low_ns)),
+        };
         let rough = if c.approximate { ", rough" } else { "" };
         let name = if of_requests || c.label == DEFAULT {
             c.time.as_str()
@@ -225,10 +228,9 @@ fn confidence(summary: &Summary) -> Vec<String> {
             c.label.as_str()
         };
         format!(
-            "95 %       {name} {} {}: {} to {high} ({} samples, effectively {}{rough})",
+            "95 %       {name} {} {}: {interval} ({} samples, effectively {}{rough})",
             c.percentile,
             units::time(c.ns),
-            units::time(c.low_ns),
             count(c.samples),
             count(c.effective as u64)
         )

@@ -47,9 +47,13 @@ pub(super) fn render(summary: &Summary, columns: Columns, detail: Detail) -> Str
     let lines = lines(summary, detail);
     let mut shown = [true; COLUMNS];
     if detail == Detail::Brief {
-        shown[MEAN] = false;
-        shown[P90] = false;
-        shown[P999] = summary.all.count >= P999_SAMPLES;
+        let is_marked = |column: usize| {
+            let mut lines = lines.iter();
+            lines.any(|line| line.cells[column].ends_with(JUDGED))
+        };
+        shown[MEAN] = is_marked(MEAN);
+        shown[P90] = is_marked(P90);
+        shown[P999] = summary.all.count >= P999_SAMPLES || is_marked(P999);
     }
     let (mut text, dropped, shown) = layout(&lines, columns, shown);
     let mut foot = |line: &str| {
@@ -119,15 +123,18 @@ fn lines(summary: &Summary, detail: Detail) -> Vec<TableLine> {
         line.mark(summary, row);
         line.mark_times(summary, row, time);
         lines.push(line);
-        if detail == Detail::Full && row.response.is_some() && row.service.is_some() {
-            let mut line = TableLine::times(SERVICE, row.service.as_ref());
-            line.mark_times(summary, row, "service");
+        let parts = [
+            (SERVICE, "service", &row.service),
+            (FIRST_BYTE, "first_byte", &row.first_byte),
+        ];
+        let parts = parts.into_iter().filter(|(_, part, times)| {
+            let is_wanted = detail == Detail::Full && row.response.is_some();
+            *part != time && times.is_some() && (is_wanted || summary.judges_time(row, part))
+        });
+        for (name, part, times) in parts {
+            let mut line = TableLine::times(name, times.as_ref());
+            line.mark_times(summary, row, part);
             lines.push(line);
-            if row.first_byte.is_some() {
-                let mut line = TableLine::times(FIRST_BYTE, row.first_byte.as_ref());
-                line.mark_times(summary, row, "first_byte");
-                lines.push(line);
-            }
         }
     }
     for row in summary.iteration_rows().iter().chain(&summary.transactions) {

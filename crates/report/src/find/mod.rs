@@ -7,7 +7,7 @@ use decisions::find::{Ending, Over, ProbeRow, SearchResult, sweep::Scaling};
 use record::units;
 
 use crate::{
-    sheet::{self, Block, Sheet, SheetTable},
+    sheet::{self, Block, Brief, Sheet, SheetTable},
     svg,
 };
 
@@ -19,16 +19,9 @@ pub fn sheet(found: &SearchResult) -> Sheet {
 }
 
 fn blocks<'a>(found: &SearchResult, charts: &'a [svg::File]) -> Vec<Block<'a>> {
-    let mut blocks = vec![
-        Block::Title(title(found)),
-        Block::Verdict(judgement(found), sentence(found)),
-    ];
-    blocks.extend(
-        found
-            .overload
-            .as_ref()
-            .map(|above| Block::Text(format!("Above it: {above}."))),
-    );
+    let mut blocks = vec![Block::Title(title(found)), Block::Brief(brief(found))];
+    let above = found.overload.iter();
+    blocks.extend(above.map(|above| Block::Text(format!("Above it: {above}."))));
     let of = match found.varied {
         Over::Rate => "arrivals per second",
         Over::Users => "users, each starting again after its previous response",
@@ -73,6 +66,56 @@ fn blocks<'a>(found: &SearchResult, charts: &'a [svg::File]) -> Vec<Block<'a>> {
     blocks.push(Block::Heading("Probes"));
     blocks.push(Block::Table(probes(found)));
     blocks
+}
+
+fn brief(found: &SearchResult) -> Brief {
+    let slos: Vec<String> = found.slos.iter().map(|slo| format!("`{slo}`")).collect();
+    let question = match (found.ending, slos.as_slice()) {
+        (Ending::Swept, _) => "How does throughput grow with the number of users?".to_owned(),
+        (_, []) => "What is the highest load that the service sustains?".to_owned(),
+        (_, slos) => format!(
+            "What is the highest load at which {} {}?",
+            units::listed(slos),
+            if slos.len() == 1 { "holds" } else { "hold" }
+        ),
+    };
+    let certainty = match (found.estimate, found.ending) {
+        (Some(_), _) => {
+            "The interval has a probability of 95 %, judged by the samples of this search. It does not cover day-to-day changes of the service."
+        }
+        (None, Ending::Swept) => "The table of the law has 95 % intervals.",
+        (None, _) => "No estimate: the probes below show what was measured.",
+    };
+    Brief {
+        verdict: judgement(found).map(Into::into),
+        question,
+        sentence: sentence(found),
+        cause: None,
+        advice: advice(found.ending)
+            .into_iter()
+            .map(ToOwned::to_owned)
+            .collect(),
+        certainty: certainty.to_owned(),
+    }
+}
+
+/// Returns what to do after a search. `None` if it has its answer.
+fn advice(ending: Ending) -> Option<&'static str> {
+    match ending {
+        Ending::Swept | Ending::Found => None,
+        Ending::HoldsToMost => {
+            Some("Search higher with `--max`: the highest level that was allowed holds.")
+        }
+        Ending::FailsAtLowest => Some("Search lower with `--min`, or relax the criteria."),
+        Ending::GeneratorLimited => {
+            Some("Use more cores or several machines for the load generator.")
+        }
+        Ending::GeneratorDisturbed => Some("Repeat the search on a machine without other work."),
+        Ending::Drifts => Some("Make the service stable first: caches, data, other load."),
+        Ending::OutOfBudget => Some("Raise `--budget`."),
+        Ending::Died | Ending::CouldNotRun => Some("Check the service, then repeat the search."),
+        Ending::Interrupted => Some("Repeat the search."),
+    }
 }
 
 fn title(found: &SearchResult) -> String {

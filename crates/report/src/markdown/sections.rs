@@ -3,7 +3,7 @@
 use super::table::{MarkdownTable, escaped};
 use crate::{about, console};
 use analysis::{
-    summary::{Conclusion, Confidence, ErrorRow, Figure, Row, Stats, Summary, Tone},
+    summary::{Conclusion, Confidence, ErrorRow, Figure, Row, STATISTICS, Stats, Summary, Tone},
     verdict::{Judged, Judgement},
 };
 use plan::about::About;
@@ -168,36 +168,51 @@ fn margin(judged: &Judged) -> String {
     distance.unwrap_or_else(|| "–".into())
 }
 
+const JUDGED: &str = " *";
+const MARK: &str = "\\* marks a figure that a criterion judges.";
+
+fn mark_of(summary: &Summary, path: &str) -> &'static str {
+    let mut criteria = summary.criteria.iter();
+    let is_judged = criteria.any(|judged| judged.figure.as_deref() == Some(path));
+    if is_judged { JUDGED } else { "" }
+}
+
 pub(super) fn figure(figure: Option<&Figure>) -> String {
     figure.map_or_else(|| "–".into(), ToString::to_string)
 }
 
 pub fn endpoints(summary: &Summary) -> String {
+    let parts = PartColumn::of(summary);
     let mut table = MarkdownTable::new(&[
         "Endpoint",
         "Requests",
         "Requests/s",
         "Errors",
+        "mean",
         "p50",
         "p90",
         "p95",
         "p99",
         "p99.9",
         "max",
-        "service p99",
     ]);
+    table.add_columns(parts.iter().map(|part| part.name.clone()));
+    let cells = |name: &str, row: &Row, time: &str| cells(summary, &parts, name, row, time);
     let over_requests = [summary.iteration_rows(), summary.transactions.as_slice()];
     for row in over_requests.into_iter().flatten() {
         let name = row.called();
-        table.row(cells(&name, row, row.iteration.as_ref()));
+        table.row(cells(&name, row, "iteration"));
         if row.unpaused.is_some() {
-            let name = format!("{name}, without pauses");
-            table.row(cells(&name, row, row.unpaused.as_ref()));
+            table.row(cells(&format!("{name}, without pauses"), row, "unpaused"));
         }
     }
     for row in summary.request_rows() {
-        let times = row.response.as_ref().or(row.service.as_ref());
-        table.row(cells(&row.text, row, times));
+        let time = if row.response.is_some() {
+            "response"
+        } else {
+            "service"
+        };
+        table.row(cells(&row.text, row, time));
     }
     if let Some(tool) = &summary.run.imported_from {
         let meaning =
@@ -217,16 +232,84 @@ pub fn endpoints(summary: &Summary) -> String {
     section(
         "Endpoints",
         &format!(
-            "{table}\nPercentiles are response times, from the intended start of a request to the last byte of its response.{iterations}{transactions} A request without a response ranks above all others. ? marks a percentile with fewer than ten samples beyond it. It may be due to chance and is shown with its 95 % interval. {}",
+            "{table}\nPercentiles are response times, from the intended start of a request to the last byte of its response.{iterations}{transactions} A request without a response ranks above all others. ? marks a percentile with fewer than ten samples beyond it. It may be due to chance and is shown with its 95 % interval. {MARK} {}",
             rates_are(summary)
         ),
     )
 }
 
-fn cells(name: &str, row: &Row, stats: Option<&Stats>) -> Vec<String> {
+/// A column for a part of the response time: p99 of the service time, and what criteria judge.
+struct PartColumn {
+    name: String,
+    time: &'static str,
+    statistic: &'static str,
+}
+
+impl PartColumn {
+    fn of(summary: &Summary) -> Vec<PartColumn> {
+        let rows = summary.request_rows();
+        let parts = [("service", "service"), ("first_byte", "first byte")];
+        let columns = parts.into_iter().flat_map(|(time, name)| {
+            let is_shown = |statistic: &str| {
+                let figure = format!("{time}/{statistic}");
+                let is_judged =
+                    |row: &&Row| row.response.is_some() && summary.is_judged(row, &figure);
+                figure == "service/p99" || rows.iter().any(is_judged)
+            };
+            let shown = STATISTICS.into_iter().filter(move |one| is_shown(one));
+            let shown: Vec<PartColumn> = shown
+                .map(|statistic| PartColumn {
+                    name: format!("{name} {}", statistic_name(statistic)),
+                    time,
+                    statistic,
+                })
+                .collect();
+            shown
+        });
+        columns.collect()
+    }
+}
+
+fn statistic_name(statistic: &str) -> &str {
+    match statistic {
+        "mean_ns" => "mean",
+        "p999" => "p99.9",
+        name => name,
+    }
+}
+
+fn statistic_text(stats: Option<&Stats>, statistic: &str) -> String {
+    let text = stats.and_then(|stats| {
+        Some(match statistic {
+            // The mean of the answered requests alone would hide those without an answer.
+            "mean_ns" => {
+                units::time(stats.mean_ns.filter(|_| stats.unanswered == 0)?.round() as u64)
+            }
+            "p50" => stats.p50.to_string(),
+            "p90" => stats.p90.to_string(),
+            "p95" => stats.p95.to_string(),
+            "p99" => stats.p99.to_string(),
+            "p999" => stats.p999.to_string(),
+            _ => stats.max.to_string(),
+        })
+    });
+    text.unwrap_or_else(|| "–".into())
+}
+
+fn cells(
+    summary: &Summary,
+    parts: &[PartColumn],
+    name: &str,
+    row: &Row,
+    time: &str,
+) -> Vec<String> {
     let errors = match (row.errors, row.error_share) {
         (0, _) | (_, None) => count(row.errors),
         (n, Some(share)) => format!("{} ({})", count(n), units::share(share)),
+    };
+    let marked = |figures: &[&str], text: String| {
+        let is_judged = figures.iter().any(|figure| summary.is_judged(row, figure));
+        if is_judged { text + JUDGED } else { text }
     };
     let reported = |figure: &str, text: String| {
         if row.reports(figure) {
@@ -235,49 +318,67 @@ fn cells(name: &str, row: &Row, stats: Option<&Stats>) -> Vec<String> {
             "–".into()
         }
     };
-    let mut cells = vec![
+    let stats = |time: &str| match time {
+        "response" => row.response.as_ref(),
+        "service" => row.service.as_ref(),
+        "first_byte" => row.first_byte.as_ref(),
+        "unpaused" => row.unpaused.as_ref(),
+        _ => row.iteration.as_ref(),
+    };
+    let figure = |time: &str, statistic: &str| {
+        let text = statistic_text(stats(time), statistic);
+        marked(&[&format!("{time}/{statistic}")], text)
+    };
+    let counts = [
         name.to_owned(),
         reported("count", count(row.count)),
-        reported("per_second", units::rate(row.per_second)),
-        reported("errors", errors),
+        marked(
+            &["per_second"],
+            reported("per_second", units::rate(row.per_second)),
+        ),
+        marked(&["errors", "error_share"], reported("errors", errors)),
     ];
-    let figures = stats.map(|s| [s.p50, s.p90, s.p95, s.p99, s.p999, s.max]);
-    match figures {
-        Some(figures) => cells.extend(figures.iter().map(ToString::to_string)),
-        None => cells.extend(std::iter::repeat_n("–".to_owned(), 6)),
-    }
-    cells.push(figure(row.service.as_ref().map(|stats| &stats.p99)));
-    cells
+    let times = STATISTICS.iter().map(|statistic| figure(time, statistic));
+    let of_parts = parts.iter().map(|part| {
+        // The columns of the row's own time have the mark.
+        if part.time == time {
+            statistic_text(stats(time), part.statistic)
+        } else {
+            figure(part.time, part.statistic)
+        }
+    });
+    counts.into_iter().chain(times).chain(of_parts).collect()
 }
 
 pub fn latency(summary: &Summary) -> String {
     let line = |c: &Confidence| {
-        let high = c
-            .high_ns
-            .map_or_else(|| "an unknown value".to_owned(), units::time);
+        let interval = match c.high_ns {
+            Some(high) => units::time_interval(c.low_ns, "and", high, c.ns),
+            None => format!("{} and an unknown value", units::time(c.low_ns)),
+        };
         let rough = if c.approximate {
             "; less than a minute was measured, so the interval is rough"
         } else {
             ""
         };
         format!(
-            "- {} of the {} time of {}: {}, with 95 % confidence between {} and {high} ({} samples{rough})\n",
+            "- {} of the {} time of {}: {}, with 95 % confidence between {interval} ({} samples{rough})\n",
             c.percentile,
             c.time,
             escaped(&c.label),
             units::time(c.ns),
-            units::time(c.low_ns),
             count(c.samples),
         )
     };
     let lines: String = summary.confidence.iter().map(line).collect();
-    let how_sure =
-        if lines.is_empty() && summary.requests.issued > 0 && summary.run.imported_from.is_none() {
-            "Too few samples for confidence intervals of percentiles."
-        } else {
-            lines.trim_end()
-        };
+    let is_own = summary.requests.issued > 0 && summary.run.imported_from.is_none();
+    let how_sure = match lines.trim_end() {
+        _ if summary.is_invalid() => "",
+        "" if is_own => "Too few samples for confidence intervals of percentiles.",
+        lines => lines,
+    };
     let steady = summary.steady.as_ref();
+    let steady = steady.filter(|_| !summary.is_generators());
     let steady = steady.map_or_else(String::new, |steady| escaped(&steady.sentence).to_string());
     let parts = [steady.as_str(), how_sure].into_iter();
     let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
@@ -354,9 +455,10 @@ pub fn concurrency(summary: &Summary) -> String {
         return String::new();
     }
     let mut text = format!(
-        "Requests in flight: {} on average, {} at most. {} connections were opened for {} requests.",
+        "Requests in flight: {} on average, {}{} at most. {} connections were opened for {} requests.",
         units::decimal((summary.in_flight.mean * 100.0).round() / 100.0),
         count(summary.in_flight.max),
+        escaped(mark_of(summary, "/in_flight/max")),
         count(summary.connections_opened),
         count(summary.all.count),
     );
@@ -396,8 +498,11 @@ pub fn generator(summary: &Summary) -> String {
     let mut text = format!("{}.", escaped(&m.line()));
     if let Some(lateness) = &summary.lateness {
         text.push_str(&format!(
-            " Arrivals started {} late at the median, {} late at p99, {} late at most.",
-            lateness.p50, lateness.p99, lateness.max
+            " Arrivals started {} late at the median, {}{} late at p99, {} late at most.",
+            lateness.p50,
+            lateness.p99,
+            escaped(mark_of(summary, "/lateness/p99")),
+            lateness.max
         ));
     }
     section("Are these results reliable?", &text)

@@ -29,6 +29,12 @@ impl MarkdownTable {
         }
     }
 
+    /// Appends columns of numbers. Must be called before `row`.
+    pub fn add_columns(&mut self, heads: impl IntoIterator<Item = String>) {
+        self.rows[0].extend(heads);
+        self.figures.resize(self.rows[0].len(), true);
+    }
+
     pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
         let plain = self.plain;
         let render = |cell: String| {

@@ -38,7 +38,7 @@ pub(crate) enum Block<'a> {
     /// Heading of a section that the team wrote.
     OwnHeading(String),
     Subheading(String),
-    Verdict(Option<Judgement>, String),
+    Verdict(Option<VerdictBadge>, String),
     Brief(Brief),
     Text(String),
     /// Text of the team in Markdown, below a heading of this level.
@@ -51,13 +51,43 @@ pub(crate) enum Block<'a> {
     Chart(&'a svg::File),
 }
 
-/// What a reader needs first: the question, the answer, what to do, and how certain it is.
+/// What a reader needs first: the question, the answer, its cause, what to do, and how certain it
+/// is.
 pub(crate) struct Brief {
-    pub verdict: Option<Judgement>,
+    pub verdict: Option<VerdictBadge>,
     pub question: String,
     pub sentence: String,
+    /// What limited the service first, if it is known.
+    pub cause: Option<String>,
     pub advice: Vec<String>,
     pub certainty: String,
+}
+
+/// A verdict as a word, with the colour and the sign of its tone.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct VerdictBadge {
+    pub word: &'static str,
+    pub tone: VerdictTone,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum VerdictTone {
+    Good,
+    Bad,
+    Unsure,
+}
+
+impl From<Judgement> for VerdictBadge {
+    fn from(verdict: Judgement) -> VerdictBadge {
+        VerdictBadge {
+            word: judgement(verdict),
+            tone: match verdict {
+                Judgement::Pass => VerdictTone::Good,
+                Judgement::Fail => VerdictTone::Bad,
+                Judgement::Inconclusive => VerdictTone::Unsure,
+            },
+        }
+    }
 }
 
 /// A table. Columns contain numbers, except the first column and those whose head starts with `<`.
@@ -80,10 +110,6 @@ impl SheetTable {
         self.rows.push(cells.into_iter().collect());
         self.links.push(link);
     }
-}
-
-fn word(verdict: Option<Judgement>) -> Option<&'static str> {
-    verdict.map(judgement)
 }
 
 pub(crate) fn judgement(judgement: Judgement) -> &'static str {

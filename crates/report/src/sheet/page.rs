@@ -3,9 +3,7 @@
 
 use std::fmt::Write;
 
-use analysis::verdict::Judgement;
-
-use super::{Block, Brief, SheetTable, is_verdict, word, written};
+use super::{Block, Brief, SheetTable, VerdictBadge, VerdictTone, is_verdict, written};
 use crate::{
     markdown::table::{CodeSpan, code_span},
     xml::{attribute, text},
@@ -140,13 +138,14 @@ impl PageBuilder {
     }
 }
 
-fn answer(verdict: Option<Judgement>, sentence: &str) -> String {
-    let (tone, icon) = match verdict {
-        Some(Judgement::Pass) => ("good", GOOD),
-        Some(Judgement::Fail) => ("bad", BAD),
-        _ => ("warn", UNSURE),
-    };
-    let badge = word(verdict).map_or_else(String::new, |word| {
+fn answer(verdict: Option<VerdictBadge>, sentence: &str) -> String {
+    let badge = verdict.map_or_else(String::new, |verdict| {
+        let word = verdict.word;
+        let (tone, icon) = match verdict.tone {
+            VerdictTone::Good => ("good", GOOD),
+            VerdictTone::Bad => ("bad", BAD),
+            VerdictTone::Unsure => ("warn", UNSURE),
+        };
         format!(
             "<p class=\"states\"><span class=\"badge {tone}\"><svg class=\"icon\" viewBox=\"0 0 16 16\" aria-hidden=\"true\"><circle cx=\"8\" cy=\"8\" r=\"8\" fill=\"currentColor\"/><path d=\"{icon}\" class=\"icon-sign\"/></svg>{word}</span></p>\n"
         )
@@ -156,6 +155,9 @@ fn answer(verdict: Option<Judgement>, sentence: &str) -> String {
 
 fn first_screen(brief: &Brief) -> String {
     let mut rows = String::new();
+    if let Some(cause) = &brief.cause {
+        let _ = writeln!(rows, "<div><dt>cause</dt>\n<dd>{}</dd></div>", prose(cause));
+    }
     if !brief.advice.is_empty() {
         let _ = writeln!(
             rows,

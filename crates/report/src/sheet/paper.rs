@@ -1,8 +1,6 @@
 //! Renders a report as GitHub Markdown.
 
-use super::{Block, Brief, CHARTS, SheetTable, word, written};
-use analysis::verdict::Judgement;
-
+use super::{Block, Brief, CHARTS, SheetTable, VerdictBadge, written};
 use crate::markdown::table::{self, escaped};
 
 pub(super) fn render(blocks: &[Block<'_>]) -> String {
@@ -34,8 +32,8 @@ fn block(block: &Block<'_>) -> String {
     }
 }
 
-fn answer(verdict: Option<Judgement>, sentence: &str) -> String {
-    let word = word(verdict).map_or_else(String::new, |word| format!("**{word}** – "));
+fn answer(verdict: Option<VerdictBadge>, sentence: &str) -> String {
+    let word = verdict.map_or_else(String::new, |verdict| format!("**{}** – ", verdict.word));
     format!("{word}{}", escaped(sentence))
 }
 
@@ -44,6 +42,8 @@ fn first_screen(brief: &Brief) -> String {
         escaped(&brief.question),
         answer(brief.verdict, &brief.sentence),
     ];
+    let cause = brief.cause.iter();
+    parts.extend(cause.map(|cause| format!("**Cause:** {}", escaped(cause))));
     if !brief.advice.is_empty() {
         let items = brief.advice.iter().enumerate();
         let items = items.map(|(at, item)| format!("{}. {}", at + 1, escaped(item)));

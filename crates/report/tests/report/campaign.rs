@@ -1,6 +1,6 @@
 use analysis::{
     page::{self, Page},
-    summary::Stopped,
+    summary::{Reached, Saturation, Stopped},
     verdict::Judgement,
 };
 use decisions::campaign::{
@@ -121,6 +121,77 @@ fn of_pages(
         })
         .collect();
     campaign::judge(identity(), &stages)
+}
+
+#[test]
+fn planned_and_measured_rates_have_one_unit_and_are_over_the_load() {
+    let mut drained = page();
+    drained.summary.all.count = 900;
+    drained.summary.all.per_second = 45.0;
+    drained.summary.run.elapsed_ns = 20 * support::SECOND;
+    drained.manifest.load.end_ns = 10 * support::SECOND;
+    let mut campaign = of_pages(&[("half", Some(0))], &[drained], None, &[]);
+    assert_eq!(campaign.stages[0].requests_per_second, Some(90.0));
+    campaign.identity.content.rates = RateUnit::Minute;
+    let text = report::campaign::sheet(&campaign, &[]).markdown;
+    for text_of_unit in [
+        "half arrivals/min",
+        "half requests/min",
+        "Requests/min",
+        "5,400",
+    ] {
+        assert!(text.contains(text_of_unit), "{text_of_unit}: {text}");
+    }
+    let terminal = report::console::campaign_text(&campaign);
+    assert!(terminal.contains("requests/min"), "{terminal}");
+}
+
+#[test]
+fn cause_is_on_the_first_screen_and_in_each_stage() {
+    let saturation = Saturation {
+        reached: vec![Reached {
+            resource: "thread pool".into(),
+            source: "puma".into(),
+            metric: "pool_capacity".into(),
+            limit: "0 of 40 left".into(),
+            instances: 1,
+            all_instances: 1,
+            at_ns: 61 * support::SECOND,
+            held_ns: support::SECOND,
+            issued_per_second: Some(100.0),
+            cause: None,
+            held_by: None,
+        }],
+        first: Some(0),
+        sentence: "The thread pool was full first.".into(),
+        watched: vec!["pool_capacity".into()],
+    };
+    let mut held = page();
+    held.summary.saturation = Some(Saturation {
+        reached: Vec::new(),
+        first: None,
+        ..saturation.clone()
+    });
+    let mut failed = judged("p95 < 1s", 1);
+    failed.summary.saturation = Some(saturation);
+    let codes = [("half", Some(0)), ("whole", Some(1))];
+    let campaign = of_pages(&codes, &[held, failed], None, &[]);
+    let report = report::campaign::sheet(&campaign, &[]);
+    let cause = "whole: The thread pool was full first.";
+    let head = report.markdown.split("## Load").next().unwrap();
+    assert!(head.contains(&format!("**Cause:** {cause}")), "{head}");
+    assert!(
+        report
+            .page
+            .contains(&format!("<dt>cause</dt>\n<dd>{cause}"))
+    );
+    for limit in [
+        "First limit",
+        "none reached",
+        "thread pool (puma) at 1 min 1 s",
+    ] {
+        assert!(report.markdown.contains(limit), "{}", report.markdown);
+    }
 }
 
 #[test]

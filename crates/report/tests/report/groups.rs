@@ -121,7 +121,7 @@ fn transactions_are_counted_separately() {
         .iter()
         .find(|series_of_label| series_of_label.id == PAY);
     let series_of_label = series_of_label.unwrap();
-    assert_eq!(series_of_label.time, Some("iteration"));
+    assert_eq!(series_of_label.time.as_deref(), Some("iteration"));
     assert_eq!(series_of_label.count.iter().sum::<u64>(), 40);
     assert!(series_of_label.p50.iter().flatten().count() > 0);
     assert!(

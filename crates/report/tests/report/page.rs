@@ -1,4 +1,7 @@
+use std::{fs::OpenOptions, io::Write as _};
+
 use analysis::page;
+use report::derived;
 use serde_json::Value;
 
 use crate::support::{Folder, plan, write};
@@ -43,4 +46,25 @@ fn tick_has_new_values_of_every_column() {
             assert_eq!(all[points - 1..], new[..], "{at}");
         }
     }
+}
+
+#[test]
+fn derived_page_is_read_back_until_the_record_changes() {
+    let folder = Folder::new();
+    let run = write(&folder.0, &plan(&["p95 < 1s", "errors < 1%"]));
+    let dir = run.dir.clone().unwrap();
+    assert!(derived::read_page(&dir).is_none());
+    let page = page::build(&run);
+    derived::write(&dir, &page).unwrap();
+    assert!(derived::read_page(&dir).unwrap() == page);
+    let mut events = OpenOptions::new()
+        .append(true)
+        .open(dir.join("events.jsonl"))
+        .unwrap();
+    events.write_all(b"\n").unwrap();
+    assert!(derived::read_page(&dir).is_none());
+    derived::write(&dir, &page).unwrap();
+    assert!(derived::read_page(&dir).is_some());
+    derived::unstamp(&dir).unwrap();
+    assert!(derived::read_page(&dir).is_none());
 }

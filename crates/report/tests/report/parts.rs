@@ -37,12 +37,12 @@ fn part_of_another_run_is_refused() {
         (
             "share",
             json!({"index": 0, "of": 2}),
-            "its share of the run is 0 of 2, expected 1 of 2",
+            "its share of the run is 1 of 2, expected 2 of 2",
         ),
         (
             "share",
             json!(null),
-            "its share of the run is none, expected 1 of 2",
+            "its share of the run is none, expected 2 of 2",
         ),
         (
             "start",
@@ -92,7 +92,7 @@ fn process_without_record_is_reported_and_its_arrivals_are_unknown() {
             "{ends:?}"
         );
         assert!(arrivals.adds_up);
-        let message = "process 1 of 2 left no record: it is unknown whether it sent its arrivals";
+        let message = "process 2 of 2 left no record: it is unknown whether it sent its arrivals";
         let measurement = summary.measurement.clone().unwrap();
         assert_eq!(measurement.verdict, "INVALID", "{measurement:?}");
         assert!(summary.notes.iter().any(|note| note == message));

@@ -166,3 +166,39 @@ fn unjudgeable_criteria_are_refused_before_the_run() {
         }
     }
 }
+
+#[test]
+fn busy_machine_of_the_generator_is_a_conclusion() {
+    let concluded = |values: &[f64]| {
+        let plan = plan(&[]);
+        let manifest = Manifest::new(&plan, started());
+        let mut writer = Writer::in_memory(&manifest, labels().all(), Redactor::default());
+        let looks = values
+            .iter()
+            .enumerate()
+            .map(|(second, cpu)| SourceReading {
+                at_ns: second as u64 * SECOND,
+                source: "host".into(),
+                readings: Ok(vec![MetricReading {
+                    of: Descriptor::gauge("cpu", "%"),
+                    value: *cpu,
+                }]),
+            });
+        assert!(writer.server(&looks.collect::<Vec<_>>()).is_none());
+        for interval in intervals() {
+            assert!(writer.interval(&interval, &HostSample::default()).is_none());
+        }
+        let summary = analysis::summarise(&writer.finish(RunState::Complete, end()).0);
+        let found = summary.conclusions.into_iter();
+        let mut found = found.filter(|one| one.kind == "machine");
+        found.next().map(|one| one.text)
+    };
+    let text = concluded(&[20.0, 20.0, 97.0, 100.0, 99.0, 98.0, 100.0, 30.0]).unwrap();
+    assert!(
+        text.starts_with(
+            "The CPU of the load generator's machine was fully used for 4 s, first at 2 s."
+        ),
+        "{text}"
+    );
+    assert_eq!(concluded(&[97.0, 100.0, 99.0, 98.0, 30.0, 100.0]), None);
+}

@@ -248,6 +248,73 @@ fn criterion_holds_if_generator_could_not_change_it() {
 }
 
 #[test]
+fn invalid_measurement_has_its_reason_once_at_the_verdict_and_once_where_it_is_explained() {
+    let late = Measured {
+        late_ns: |_| 50 * MS,
+        ..HEALTHY
+    };
+    let criteria = ["p95 < 1ms", "errors > 50%"];
+    let run = late.run(&plan(&criteria), &HostSample::default());
+    let page = analysis::page::build(&run);
+    let summary = &page.summary;
+    let measurement = summary.measurement.as_ref().unwrap();
+    assert_eq!(measurement.verdict, "INVALID", "{measurement:?}");
+    let reason = &measurement.reasons[0];
+    let text = report::markdown::render(&page).text;
+    assert_eq!(text.matches(reason.as_str()).count(), 2, "{text}");
+    assert!(!text.contains("with 95 % confidence"), "{text}");
+    let terminal = report::console::summary_text(summary).replace('\n', " ");
+    let lines = terminal.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(lines.matches(reason.as_str()).count(), 1, "{lines}");
+    // Only a failure that the generator could not cause is a conclusion.
+    let failed: Vec<_> = summary
+        .conclusions
+        .iter()
+        .filter(|one| one.kind == "criteria")
+        .map(|one| one.text.as_str())
+        .collect();
+    assert_eq!(
+        failed,
+        ["1 of 2 criteria failed: errors > 50%, measured 0 % (0 of 4,000)."]
+    );
+    assert!(summary.conclusions.iter().all(|one| one.kind != "slowest"));
+}
+
+#[test]
+fn judged_figure_is_marked_in_every_table() {
+    for (criterion, row, head) in [
+        ("service p95 < 1s", "  service", "service p95"),
+        ("first-byte p90 < 1s", "  first byte", "first byte p90"),
+        ("mean < 1s", "GET", "mean"),
+        ("p95 < 1s", "GET", "p95"),
+    ] {
+        let run = HEALTHY.run(&plan(&[criterion]), &HostSample::default());
+        let page = analysis::page::build(&run);
+        let columns = report::console::Columns::MOST;
+        let text =
+            report::console::summary_in(&page.summary, columns, report::console::Detail::Brief);
+        let marked: Vec<&str> = text.lines().filter(|line| line.contains('*')).collect();
+        assert_eq!(marked.len(), 2, "{text}");
+        assert!(marked[0].starts_with(row), "{text}");
+        let text = report::markdown::render(&page).text;
+        let lines = text
+            .lines()
+            .skip_while(|line| !line.starts_with("| Endpoint"));
+        let table: Vec<Vec<&str>> = lines
+            .take_while(|line| line.starts_with('|'))
+            .map(|line| line.split('|').map(str::trim).collect())
+            .collect();
+        let at: Vec<&str> = table[2..]
+            .iter()
+            .flat_map(|cells| cells.iter().enumerate())
+            .filter(|(_, cell)| cell.ends_with("\\*"))
+            .map(|(at, _)| table[0][at])
+            .collect();
+        assert_eq!(at, [head], "{text}");
+    }
+}
+
+#[test]
 fn rare_stalls_do_not_affect_the_median() {
     // A quarter of a second in ten affects p99, but not the median.
     let held_up = Measured {

@@ -206,7 +206,7 @@ fn killed_process_is_named_and_its_last_arrivals_are_unknown() {
     assert!((1..100).contains(&arrivals.unknown), "{arrivals:?}");
     assert_eq!(arrivals.started + arrivals.unknown, 200);
     assert!(arrivals.adds_up && summary.requests.adds_up);
-    let named = "process 1 of 2 did not finish";
+    let named = "process 2 of 2 did not finish";
     let page = analysis::page::build(&run);
     for text in [
         console::summary_text(&summary),

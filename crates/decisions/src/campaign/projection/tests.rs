@@ -99,7 +99,7 @@ fn projection(scaling: Scaling, rows: &[StageRow]) -> Projection {
             notes: None,
         })
         .collect();
-    project(scaling, &stages, rows)
+    project(scaling, RateUnit::Second, &stages, rows)
 }
 
 fn half_and_whole() -> [StageRow; 2] {
