@@ -174,7 +174,10 @@ impl GroupReader<'_, '_> {
                 ramp
             } else {
                 if threads > 1.0 {
-                    self.comment("JMeter starts all threads at once, this plan within 1s");
+                    self.comment(
+                        "JMeter starts all threads at the same time; this plan starts \
+                        them within 1s",
+                    );
                 }
                 1.0
             };

@@ -29,10 +29,10 @@ use steps::Place;
 use tree::{BrokenElement, JmxElement};
 use variables::JmeterScope;
 
-/// Number of XML nodes that is read.
+/// Maximum number of XML nodes to read.
 const MOST_NODES: u32 = 2_000_000;
 
-/// What drafting a JMeter plan needs and changes.
+/// State for drafting a JMeter plan.
 struct JmeterDraft<'a> {
     /// Name of the file in comments.
     file: &'a str,
@@ -216,7 +216,7 @@ fn unmeasured<'e, 'x>(
             .scope
             .expand(&group.property("ThreadGroup.num_threads"));
         if threads.trim() != "1" {
-            let text = "JMeter runs these steps in several threads, this plan once";
+            let text = "JMeter runs these steps in several threads, but this plan runs them once";
             out.push(DraftStep::Note(vec![group.comment(context.file, text)]));
         }
         out.extend(steps::steps(&group.children, place, context)?);
@@ -247,7 +247,8 @@ fn looped(
         "each thread runs its loops in one iteration of the plan",
     )];
     if !context.tables.is_empty() {
-        let text = "TO FILL IN: JMeter reads a row of its tables in each loop, this plan one per iteration";
+        let text = "TO FILL IN: JMeter reads a row of its tables in each loop, but this plan \
+            reads one per iteration";
         comments.push(text.to_owned());
     }
     vec![DraftStep::Block(DraftBlock {
@@ -283,7 +284,9 @@ fn finished(
         draft.http.no_cookies = Some("the JMeter plan has no enabled cookie manager");
     }
     draft.remarks.push(
-        "A failed request or check ends the iteration; JMeter goes on unless the thread group says otherwise.".to_owned(),
+        "A failed request or check ends the iteration; JMeter continues unless the thread group \
+        is set otherwise."
+            .to_owned(),
     );
     draft.http.timeout = context
         .timeouts

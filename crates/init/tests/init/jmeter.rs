@@ -301,7 +301,7 @@ fn extractors_become_captures() {
             "all: { json: '$.items[*].id', all: true, optional: true }",
             "csrf: { regexp: 'value=\"\\(([\\s\\S]*?)\"', group: 1, optional: true }",
             "url: '/one/{{ first[0] }}/{{ all[1] }}/{{ csrf }}'",
-            "Plans cannot take match 3",
+            "Plans cannot capture match 3",
         ],
     );
 }
