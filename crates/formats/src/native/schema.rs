@@ -223,7 +223,7 @@ fn about(key: &str) -> Value {
     let texts = |text: &str| json!({ "type": "object", "additionalProperties": { "type": ["string", "number"] }, "description": text });
     match key {
         "objective" => string("The question that the test answers"),
-        "owner" => string("Whom to ask"),
+        "owner" => string("Person or team to ask"),
         "environment" => texts("Description of the target and the generator: names and texts"),
         "links" => texts("Names and URLs"),
         "tags" => named("Tags for searching", "texts"),

@@ -271,7 +271,7 @@ impl ExpressionParser<'_> {
         if name.is_empty() {
             return Err(self.c.error(match rest.chars().next() {
                 None => "a value is missing here".to_owned(),
-                Some(c) => format!("`{c}` begins no value"),
+                Some(c) => format!("a value cannot start with `{c}`"),
             }));
         }
         self.c.at += end;

@@ -10,7 +10,8 @@ pub(super) fn plan(key: &str) -> Value {
             json!({ "type": "array", "items": reference("section"), "description": "Sections of the report of a campaign, in Markdown" })
         }
         "differences" => {
-            json!({ "type": "object", "additionalProperties": { "type": "array", "minItems": 2, "maxItems": 3, "items": { "type": ["string", "number"] } }, "description": "Differences between the tested and the meant environment: [tested, meant, what follows]" })
+            json!({ "type": "object", "additionalProperties": { "type": "array", "minItems": 2, "maxItems": 3, "items": { "type": ["string", "number"] } }, "description": "Differences \
+                between the tested and the target environment: [tested, target, effect]" })
         }
         _ => named(
             "Which metrics the report of a campaign shows, and how",
