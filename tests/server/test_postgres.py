@@ -58,8 +58,8 @@ def test_exhausted_postgres_connections_saturate_first(loadline, postgres, serve
     assert run.returncode == 0, run.stdout + run.stderr
     found = loadline.summary()["saturation"]
     first = found["reached"][found["first"]]
-    assert (first["resource"], first["source"], first["limit"]) == ("connections of the database", "db", "0 of 7 left")
-    assert "First resource to saturate: connections of the database (db: 0 of 7 left)" in run.stdout.replace("\n  ", " ")
+    assert (first["resource"], first["source"], first["limit"]) == ("database connections", "db", "0 of 7 left")
+    assert "First resource to saturate: database connections (db: 0 of 7 left)" in run.stdout.replace("\n  ", " ")
 
 
 def test_lost_postgres_connection_is_reopened(loadline, postgres, serve):

@@ -219,7 +219,7 @@ pub struct Campaign {
 }
 
 impl Campaign {
-    /// Returns what the times in tables are, in the plural.
+    /// Returns the name of the times in tables, in the plural.
     #[must_use]
     pub fn times(&self) -> String {
         let of_time = |time| {
@@ -432,7 +432,7 @@ fn reason(summary: &Summary, verdict: StageVerdict, code: u8) -> String {
     let verb = if wanted == Judgement::Fail {
         "does not hold"
     } else {
-        "cannot be told"
+        "cannot be decided"
     };
     format!("{} {verb}", texts.join(", "))
 }

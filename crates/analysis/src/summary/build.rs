@@ -403,7 +403,8 @@ fn notes(run: &Run, summary: &Summary) -> Vec<String> {
     match run.manifest.state {
         RunState::Complete => {}
         RunState::Running if run.cut.is_none() => notes.push(format!(
-            "the record has no end because the run is still running or was killed: it covers the first {}",
+            "the record is incomplete because the run is still running or was killed: it covers \
+            the first {}",
             units::duration(end)
         )),
         RunState::Running => {}
