@@ -49,7 +49,7 @@ function ending(page: Page, live: boolean): HTMLElement | null {
     return h("p", { class: "ending" }, badge("incomplete record", "warn", "warn"), text);
   }
   if (state === "running" && !live) {
-    const text = "This run was interrupted: its record has no end. The page shows the recorded part.";
+    const text = "This run was interrupted: its record is incomplete. The page shows the recorded part.";
     return h("p", { class: "ending" }, badge("cut off", "warn", "warn"), text);
   }
   if (state === "interrupted") {

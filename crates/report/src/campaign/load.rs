@@ -1,5 +1,5 @@
 //! The load: what each stage planned, when it ran, and how the tested environment differs from the
-//! meant one.
+//! target one.
 
 use decisions::campaign::{Campaign, Planned, StageRow, VolumeRate};
 use plan::{deployment::Deployment, report_content::Difference};
@@ -22,7 +22,7 @@ pub(super) fn blocks<'a>(campaign: &Campaign) -> Vec<Block<'a>> {
     }
     let differences = differences(campaign);
     if !differences.is_empty() {
-        blocks.push(Block::Heading("Tested and meant environment"));
+        blocks.push(Block::Heading("Tested and target environment"));
         blocks.push(Block::Table(difference_table(&differences)));
     }
     blocks

@@ -117,7 +117,7 @@ fn sure(found: &SearchResult, rows: &[&ProbeRow]) -> File {
     let held = rows.iter().filter(within).filter(|row| row.holds);
     let failed = rows.iter().filter(within).filter(|row| !row.holds);
     let curves = vec![
-        line("everything holds, in %", BLUE, "", curve.collect()),
+        line("all criteria hold, in %", BLUE, "", curve.collect()),
         dots("a probe held", GREEN, held, |_| Some(97.0)),
         dots("a probe failed", RED, failed, |_| Some(3.0)),
     ];

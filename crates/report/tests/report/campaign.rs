@@ -450,7 +450,7 @@ fn content_of_the_team_is_in_its_place() {
         "**Certainty:**",
         "## Overview",
         "## Load",
-        "## Tested and meant environment",
+        "## Tested and target environment",
         "## Results",
         "### Stage half",
         "## Assumptions",
