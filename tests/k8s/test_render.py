@@ -336,7 +336,7 @@ def test_features_of_the_whole_run_require_a_ray_job(render, loadline, more, fla
     assert render.call("--", *flags).returncode == 0
     done = render.call("--job", "indexed", "--", *flags)
     assert done.returncode == 2
-    assert done.stderr == (f"loadline: {what} need a conductor with the data of the whole run: use --job ray, or remove them\n")
+    assert done.stderr == (f"loadline: {what} need a conductor, which has the data of the whole run: use --job ray, or remove them\n")
 
 
 ARTILLERY = """

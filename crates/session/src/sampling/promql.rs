@@ -91,7 +91,7 @@ impl Promql {
         }
         if left_out > 0 {
             remarks.push(format!(
-                "the result has {} series more than allowed: use a query that returns fewer",
+                "the result has {} more series than allowed: use a query that returns fewer",
                 units::count(left_out as u64)
             ));
         }
