@@ -247,7 +247,12 @@ async fn search(
     let mut count = DEFAULT_COUNT;
     for (key, value) in &query {
         match key.as_str() {
-            "name" if name.is_some() => return Err(FhirError::invalid("name may be given once")),
+            "name" if name.is_some() => {
+                return Err(FhirError::invalid(
+                    "name can be given only \
+                once",
+                ));
+            }
             "name" => name = Some(value.as_str()),
             "_count" => {
                 count = value

@@ -29,7 +29,7 @@ pub(super) fn read(text: &str) -> Result<Value, String> {
                 Open::Mapping(map, _) => Value::Object(map),
             }),
             Event::Scalar(text, style, ..) => Some(scalar(&text, style)),
-            Event::Alias(_) => return Err("aliases are not taken".to_owned()),
+            Event::Alias(_) => return Err("aliases are not supported".to_owned()),
             _ => None,
         };
         if open.len() > DEEPEST {
