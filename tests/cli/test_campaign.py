@@ -487,7 +487,7 @@ def test_content_of_the_team_is_in_the_report(loadline, start_lab):
     assert "notes/pipe.md: it is not a file; the report lacks this section" in again.stderr
     paper = (folder / "report.md").read_text()
     page = (folder / "report.html").read_text()
-    order = ["**Certainty:**", "## Overview", "## Load", "## Tested and meant environment", "## Results", "### Stage half"]
+    order = ["**Certainty:**", "## Overview", "## Load", "## Tested and target environment", "## Results", "### Stage half"]
     order += ["See [the board]", "## Server", "## Assumptions", "## Questions", "### Inner", "## Update", "## Appendix"]
     places = [paper.index(text) for text in order]
     assert places == sorted(places), paper

@@ -203,7 +203,7 @@ def test_paused_run_is_named_and_is_no_regression(loadline):
         (["a0.json", "nothing.json"], "no run `nothing.json` in .loadline/runs"),
         (
             ["a0.json", "tag:main"],
-            "no run in .loadline/runs has the tag `main`: no run there has one; set it with `loadline run --tag main …`",
+            "no run in .loadline/runs has the tag `main`: no run there has one; set one with `loadline run --tag main …`",
         ),
         (["a0.json,b0.json", "b0.json"], "b0.json is on both sides: a run cannot be compared with itself"),
     ],
