@@ -279,7 +279,7 @@ def test_mock_that_dies_during_cool_down_leaves_recovery_unknown(loadline, start
     assert whole["cool_down"]["recovered_ns"] is None
     assert "the mock process of the plan exited: signal: 9" in whole["cool_down"]["unmeasured"]
     assert more["verdict"] == "NOT RUN"
-    assert "not known: the mock process of the plan exited" in (campaign_folder(loadline) / "report.md").read_text()
+    assert "unknown: the mock process of the plan exited" in (campaign_folder(loadline) / "report.md").read_text()
 
 
 def wait_for_requests(lab, least: int) -> None:

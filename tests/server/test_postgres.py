@@ -88,9 +88,9 @@ def test_postgres_by_unix_socket_with_limited_rights(loadline, postgres, serve):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"password": "wrong-one"}, 'it says: password authentication failed for user "shop"'),
+        ({"password": "wrong-one"}, 'the server reports: password authentication failed for user "shop"'),
         ({"password": None}, "the server requires a password"),
-        ({"database": "nowhere"}, 'it says: database "nowhere" does not exist'),
+        ({"database": "nowhere"}, 'the server reports: database "nowhere" does not exist'),
         ({"port": 1}, "127.0.0.1:1: connection refused"),
         ({"mode": "verify-full"}, "invalid peer certificate"),
     ],

@@ -490,7 +490,7 @@ fn verdict(rows: &[StageRow]) -> Option<Judgement> {
 pub fn recovered(cool_down: &CoolDown) -> Option<String> {
     let ns = cool_down.recovered_ns?;
     Some(if ns < AT_ONCE_NS {
-        "at once".to_owned()
+        "immediately".to_owned()
     } else if ns <= cool_down.first_probe_ns {
         format!(
             "at the first probe, {} after the load",

@@ -46,7 +46,7 @@ impl Searching<'_> {
                 let actual = ran.row.goodput;
                 self.sink.say(&match &ran.row.invalid {
                     Some(reason) => format!("  not counted: {reason}"),
-                    None => format!("  {}/s answered well", record::units::rate(actual)),
+                    None => format!("  {}/s answered as expected", record::units::rate(actual)),
                 });
                 let (invalid, is_mute) = (ran.probed.invalid, ran.is_mute);
                 self.probes.push(ran.probed);

@@ -24,7 +24,7 @@ pub fn filter_fault(filter: &str) -> Option<&'static str> {
         return Some("it is empty");
     }
     if filter.contains('\0') {
-        return Some("it holds U+0000");
+        return Some("it contains U+0000");
     }
     let mut levels = filter.split('/').peekable();
     while let Some(level) = levels.next() {

@@ -11,7 +11,7 @@ export interface Header {
   update(page: Page): void;
 }
 
-/** `tools` are buttons of the page; `live` tells whether the test is still followed. */
+/** `tools` are buttons of the page; `live` is true while the page follows the test. */
 export function header(tools: HTMLElement[], live: () => boolean): Header {
   const text = h("div", {});
   const el = h(

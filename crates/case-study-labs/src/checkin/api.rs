@@ -210,7 +210,10 @@ impl IntoResponse for CheckInError {
 impl From<CallError> for CheckInError {
     fn from(failed: CallError) -> Self {
         match failed {
-            CallError::Refused => CheckInError(StatusCode::BAD_GATEWAY, "a downstream refused"),
+            CallError::Refused => CheckInError(
+                StatusCode::BAD_GATEWAY,
+                "a downstream service refused the request",
+            ),
             CallError::NoAnswer => CheckInError(
                 StatusCode::BAD_GATEWAY,
                 "a downstream service gave no answer",

@@ -67,7 +67,7 @@ fn shared(resource: &OfShared, name: &str, what: &str) -> String {
         "CPU time of all cores",
         resource.busy_ns as f64 / 1e9,
     );
-    row(CORES, "gauge", "Its cores", f64::from(resource.cores));
+    row(CORES, "gauge", "CPU cores", f64::from(resource.cores));
     let (active, waiting) = (format!("{name}_active"), format!("{name}_waiting"));
     row(
         &active,

@@ -77,7 +77,7 @@ fn differences(campaign: &Campaign) -> Vec<Difference> {
 
 fn difference_table(differences: &[Difference]) -> SheetTable {
     let has_effects = differences.iter().any(|row| row.effect.is_some());
-    let heads = ["", "<Tested", "<Meant", "<What follows"];
+    let heads = ["", "<Tested", "<Meant", "<Effect"];
     let mut table = SheetTable::new(if has_effects { &heads } else { &heads[..3] });
     for row in differences {
         let effect = has_effects.then(|| row.effect.clone().unwrap_or_default());

@@ -147,7 +147,7 @@ impl Case {
 fn criterion(judged: &Judged) -> Case {
     let measured = judged.measured.as_ref();
     let mut cause = match measured {
-        Some(measured) => format!("measured {measured}, wanted {}", judged.text),
+        Some(measured) => format!("measured {measured}, expected {}", judged.text),
         None => format!("not measured, expected {}", judged.text),
     };
     let is_past = judged.margin.is_some_and(|margin| margin < 0.0);

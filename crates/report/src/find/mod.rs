@@ -128,7 +128,7 @@ fn probes(found: &SearchResult) -> SheetTable {
         "<",
         "<Why",
         "Counted",
-        "Answered well",
+        "Answered as expected",
         "Errors",
         "p50",
         "p99",

@@ -378,7 +378,7 @@ fn page_and_paper_say_the_same() {
         "Assumptions",
         "Check-in",
         "35260/h",
-        "at once",
+        "immediately",
         "Nobody leaves.",
     ] {
         assert!(report.page.contains(text), "the page lacks {text}");

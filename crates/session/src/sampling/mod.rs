@@ -256,7 +256,7 @@ impl Sampling {
                     let _ = sender.send(SourceReading {
                         at_ns: 0,
                         source,
-                        readings: Err(format!("no thread: {reason}")),
+                        readings: Err(format!("cannot start a thread: {reason}")),
                     });
                 }
             }

@@ -158,7 +158,7 @@ format!("its clock is {apart} {how} this machine's clock, so its samples are shi
             (200, _) => Err(QueryError::Now(
                 "the response is not from a Prometheus server".to_owned(),
             )),
-            (status, _) => Err(QueryError::Now(format!("it answers {status}"))),
+            (status, _) => Err(QueryError::Now(format!("the response has status {status}"))),
         }
     }
 

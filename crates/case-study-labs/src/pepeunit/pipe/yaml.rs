@@ -14,7 +14,7 @@ pub(super) fn read(text: &str) -> Result<Value, String> {
     let mut open: Vec<Open> = Vec::new();
     let mut whole = None;
     for event in Parser::new_from_str(text) {
-        let (event, _) = event.map_err(|error| format!("no YAML: {error}"))?;
+        let (event, _) = event.map_err(|error| format!("this is not valid YAML: {error}"))?;
         let done = match event {
             Event::MappingStart(..) => {
                 open.push(Open::Mapping(Map::new(), None));

@@ -22,7 +22,10 @@ pub(super) fn plan(key: &str) -> Value {
 
 pub(super) fn section(key: &str) -> Value {
     match key {
-        "title" => described("The heading", json!({ "type": ["string", "number"] })),
+        "title" => described(
+            "Heading of the section",
+            json!({ "type": ["string", "number"] }),
+        ),
         "date" => string("When the section was written, for the heading"),
         "text" => string("The text, in Markdown"),
         "file" => string("A file with the text, relative to the plan"),
