@@ -188,7 +188,7 @@ def test_sweep_of_a_service_that_only_fails_ends_early(loadline):
     assert ran.returncode == 5, ran.stdout + ran.stderr
     assert found["ending"] == "swept"
     assert found["sentence"].startswith("only 0 of the 6 required numbers of users")
-    assert found["notes"] == ["no request to 1 user was answered as expected: the sweep ends there"]
+    assert found["notes"] == ["no request to 1 user was answered as expected: the sweep ends at this level"]
 
 
 def test_find_ends_when_the_service_dies(loadline):

@@ -64,7 +64,7 @@ impl Searching<'_> {
                     None if actual > 0.0 => break,
                     None => {
                         let note = format!(
-                            "no request to {} was answered as expected: the sweep ends there",
+                            "no request to {} was answered as expected: the sweep ends at this level",
                             self.options.over.level(users)
                         );
                         self.found.notes.push(note);

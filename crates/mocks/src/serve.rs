@@ -144,10 +144,7 @@ fn about(method: &str, asked: &str, site: &Site) -> MockResponse {
             site.broker_state.borrow_mut().begin(clock::now_ns());
             reported(serde_json::json!({}))
         }
-        _ => text_response(
-            404,
-            "available are GET /__mock/stats and POST /__mock/begin",
-        ),
+        _ => text_response(404, "available: GET /__mock/stats and POST /__mock/begin"),
     }
 }
 

@@ -226,8 +226,8 @@ impl Summary {
         }
     }
 
-    /// Returns the iteration time of the most frequent scenario, with its row, if tables have rows
-    /// for iterations.
+    /// Returns the row of the scenario with the most iterations, and its iteration time. `None` if
+    /// the summary has no rows for iterations.
     #[must_use]
     pub fn headline_iteration(&self) -> Option<(&Row, &Stats)> {
         let rows = self.iteration_rows().iter();

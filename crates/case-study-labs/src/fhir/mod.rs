@@ -33,7 +33,7 @@ use store::{PatientRow, Store};
 
 pub(crate) const LAB: LabEntry = LabEntry {
     name: "fhir",
-    help: "FHIR R4 datastore with patients: /fhir/R4/Patient (bearer token), GET /healthcheck; store=FILE keeps them; servers, cpu, database: its resources, reported on a second port",
+    help: "FHIR R4 datastore with patients: /fhir/R4/Patient (bearer token), GET /healthcheck; store=FILE saves them; servers, cpu and database set its resources, which it reports on a second port",
     extra: &["store", "servers", "cpu", "database", "control-port"],
     kind: LabKind::Routes(routes),
     token: plain_token,

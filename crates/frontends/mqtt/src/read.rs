@@ -191,8 +191,8 @@ pub struct Pub {
     /// Expiry of a message, in seconds (MQTT 5)
     #[arg(long)]
     message_expiry: Option<u32>,
-    /// Instead of -I: messages per second of all clients, as 500/s:10s, or rising as
-    /// 100/s..500/s:10s; repeat for more phases
+    /// Instead of -I: the rate of all clients together, such as 500/s:10s, or a ramp, such as
+    /// 100/s..500/s:10s; may be repeated
     #[arg(long, conflicts_with_all = ["every_ms", "limit", "duration"])]
     phase: Vec<String>,
     /// Number of additional clients that subscribe, so that every delivery is counted and timed

@@ -95,7 +95,7 @@ fn table(element: &JmxElement<'_>, context: &mut JmeterDraft<'_>) -> Result<(), 
             .next()
             .unwrap_or_default();
         if line.is_empty() {
-            comment("TO FILL IN: the columns, which the first line of the file must name");
+            comment("TO FILL IN: the column names; the first line of the file must list them");
         }
         line.to_owned()
     } else {

@@ -149,7 +149,9 @@ fn made(
             .remarks
             .extend(left.into_iter().flat_map(|step| match step {
                 DraftStep::Note(lines) => lines,
-                _ => vec![child.comment(context.file, "not in a thread group, and left out")],
+                _ => vec![
+                    child.comment(context.file, "skipped, because it is not in a thread group"),
+                ],
             }));
     }
     context.origins.clear();

@@ -211,7 +211,7 @@ fn sampler_outside_of_a_group_is_listed() {
     assert_has(
         &written(&whole(&format!("{stray}{}", group(&FOREVER, &inner)))),
         &[
-            "not in a thread group, and left out",
+            "skipped, because it is not in a thread group",
             "target: http://shop.example\n",
             "url: http://b.example/b",
         ],

@@ -59,7 +59,7 @@ impl Load {
         }
     }
 
-    /// Returns the number of users at a time. Fails unless it is constant in the phase.
+    /// Returns the number of users at `at_ns`. Fails unless it is constant during that phase.
     pub fn constant_users_at(&self, at_ns: u64) -> Result<u32, Fixed> {
         let mut end_ns = 0;
         let phases = self.user_phases().ok_or(Fixed::NoUsers)?;

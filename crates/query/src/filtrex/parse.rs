@@ -264,7 +264,7 @@ impl ExpressionParser<'_> {
         if is_call && !name.is_empty() {
             let known: Vec<&str> = FUNCTIONS.iter().map(|(name, _)| *name).collect();
             return Err(self.c.error(format!(
-                "unknown function `{name}`: available are {}",
+                "unknown function `{name}`; available: {}",
                 known.join(", ")
             )));
         }

@@ -202,7 +202,7 @@ fn a_killed_run_is_torn_not_damaged() {
     assert_eq!(
         (cut.of_ns, cut.damaged),
         (None, true),
-        "more intervals stand behind it"
+        "it is based on more intervals"
     );
 }
 
