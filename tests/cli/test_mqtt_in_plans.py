@@ -222,7 +222,7 @@ WRONG = [
     ("payload: 64", "paylod: 64", "did you mean `payload`?"),
     ("host: 127", "host: http://127", "is not a broker address"),
     ("connect-rate: 1000/s", "version: 6", "`version: 6` is unknown: use 3.1.1 or 5"),
-    ("connect-rate: 1000/s", "keep-alive: 100h", "1s to 65535s"),
+    ("connect-rate: 1000/s", "keep-alive: 100h", "between 1s and 65535s"),
     ("connect-rate: 1000/s", "password: '{{ word }}'", "`word` has no value before the run"),
 ]
 

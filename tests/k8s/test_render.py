@@ -251,7 +251,7 @@ def test_in_image_needs_no_config_map(render):
 def test_output_flag_writes_a_file(render, loadline):
     done = render.call("--output", "job.yml")
     assert (done.returncode, done.stdout) == (0, "")
-    assert (loadline.folder / "job.yml").read_text().startswith("# Made by `loadline k8s render`")
+    assert (loadline.folder / "job.yml").read_text().startswith("# Created by `loadline k8s render`")
 
 
 def test_files_larger_than_a_config_map_are_refused(render, loadline):

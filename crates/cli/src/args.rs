@@ -170,7 +170,8 @@ pub struct RunArgs {
     /// Duration of the load, for example 30s or 5m
     #[arg(short = 'z', long)]
     pub duration: Option<String>,
-    /// Exact number of requests to a URL; with --users or --connections the run ends with the last
+    /// Exact number of requests to a URL; with --users or --connections, the run ends after the
+    /// last one
     #[arg(short = 'n', long, value_name = "N")]
     pub requests: Option<u64>,
     /// Distribution of arrivals

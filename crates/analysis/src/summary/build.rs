@@ -280,7 +280,7 @@ fn level(run: &Run, until_ns: u64, gauge: fn(&measure::interval::RunPart) -> Gau
     }
 }
 
-/// Returns the number of samples before a time, assuming that samples are evenly spread.
+/// Returns the number of samples before the given time, assuming that samples are evenly spread.
 fn samples_until(until_ns: u64, span: TimeSpan, samples: u64) -> u64 {
     if until_ns >= span.to_ns {
         return samples;

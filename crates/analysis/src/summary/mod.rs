@@ -103,9 +103,9 @@ pub struct Summary {
     #[serde(alias = "ladders")]
     pub percentiles: Vec<PercentileRow>,
     pub confidence: Vec<Confidence>,
-    /// Time from the intended start until the worker takes up the request.
+    /// Time from the intended start until the worker picks up the request.
     pub lateness: Option<Stats>,
-    /// Time from when the worker takes up the request to the first byte written.
+    /// Time from when the worker picks up the request to the first byte written.
     pub wait: Option<Stats>,
     /// Time from the test script's call until it receives the response. `None` if no test script
     /// ran.

@@ -35,7 +35,7 @@ pub struct ExternalMetrics {
     added: usize,
 }
 
-/// Maximum time between the starts of runs. Without this limit, a wrong clock would take all
+/// Maximum time between the starts of runs. Without this limit, a wrong clock would exhaust the
 /// memory.
 const LONGEST_S: usize = 31 * 86_400;
 

@@ -140,7 +140,8 @@ impl GroupReader<'_, '_> {
             Err(_) if self.element.flag("LoopController.continue_forever") => None,
             Err(_) => {
                 if !written.trim().is_empty() {
-                    let text = format!("TO FILL IN: the loops are `{written}`, here 1");
+                    let text =
+                        format!("TO FILL IN: the loop count is `{written}`; this plan uses 1");
                     self.comment(&text);
                 }
                 Some(1)

@@ -33,7 +33,7 @@ impl ThreadWave {
     }
 }
 
-/// Returns the number of users at a time. At a jump, `is_after` selects the value after it.
+/// Returns the number of users at the given time. At a jump, `is_after` selects the value after it.
 fn users_at(stretches: &[UserStretch], time: f64, is_after: bool) -> f64 {
     let mut begin = 0.0;
     let mut value = 0.0;

@@ -153,7 +153,7 @@ fn think(timer: &JmxElement<'_>, context: &JmeterDraft<'_>) -> DraftStep {
     let (Some(delay), Some(range)) = (delay, range) else {
         return note(
             timer,
-            "TO FILL IN: a think time, which has no known value",
+            "TO FILL IN: the think time, because its value is unknown",
             context,
         );
     };
