@@ -171,7 +171,7 @@ async fn check_in(State(site): Shared, body: BodyResult) -> JsonResult {
 }
 
 async fn pre_check_in(State(site): Shared, body: BodyResult) -> JsonResult {
-    let path = "id is missing or is not text: POST /check_in/v2/sessions returns one";
+    let path = "/actions/pre-check-in";
     site.mark(body, Done::PreCheckIn, Method::POST, path).await
 }
 
@@ -188,8 +188,8 @@ fn field(body: &BodyResult, name: &'static str) -> Result<String, CheckInError> 
     let text = body.get(name).and_then(Value::as_str);
     let text = text.filter(|text| !text.is_empty() && text.len() <= 100);
     text.map(ToOwned::to_owned).ok_or(match name {
-        "uuid" => bad("uuid is missing, or is not text of 1 to 100 characters"),
-        _ => bad("id is missing, or is not text: POST /check_in/v2/sessions returns one"),
+        "uuid" => bad("uuid is missing or is not text of 1 to 100 characters"),
+        _ => bad("id is missing or is not text: POST /check_in/v2/sessions returns one"),
     })
 }
 

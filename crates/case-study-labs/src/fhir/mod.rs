@@ -248,10 +248,7 @@ async fn search(
     for (key, value) in &query {
         match key.as_str() {
             "name" if name.is_some() => {
-                return Err(FhirError::invalid(
-                    "name can be given only \
-                once",
-                ));
+                return Err(FhirError::invalid("name can be given only once"));
             }
             "name" => name = Some(value.as_str()),
             "_count" => {

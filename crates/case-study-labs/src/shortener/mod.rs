@@ -83,8 +83,7 @@ fn routes(options: &LabOptions) -> Result<Routes, LabError> {
             .method_not_allowed_fallback(async || {
                 ShortenerError(
                     StatusCode::METHOD_NOT_ALLOWED,
-                    "this method is not supported \
-                    here",
+                    "this method is not supported here",
                 )
             })
             .with_state(shortener),
@@ -123,10 +122,8 @@ async fn create(
     authorize(&shortener, &headers)?;
     let bad = |text| ShortenerError(StatusCode::BAD_REQUEST, text);
     let body = body.map_err(|_| bad("the body cannot be read"))?;
-    let body: Value = serde_json::from_slice(&body).map_err(|_| {
-        bad("the body must be JSON with expires and \
-            url")
-    })?;
+    let body: Value = serde_json::from_slice(&body)
+        .map_err(|_| bad("the body must be JSON with expires and url"))?;
     let text = |name| body.get(name).and_then(Value::as_str);
     let expires = text("expires").ok_or(bad("expires is missing or is not text"))?;
     let expires: jiff::Timestamp = expires

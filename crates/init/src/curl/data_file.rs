@@ -14,8 +14,7 @@ pub fn file(path: &str, word: &Word, read: ReadFile<'_>) -> Result<String, Synta
     if path == "-" {
         return Err(refused(
             word.mark,
-            "@- reads standard input, which is not available here: name a file, or write the \
-            data",
+            "@- reads standard input, which is not available here: name a file, or write the data",
         ));
     }
     let bytes =

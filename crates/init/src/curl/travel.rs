@@ -9,10 +9,8 @@ pub fn take_over(commands: &[CurlCommand], http: &mut Http) -> Result<(), Syntax
     for BodyPiece { how, word } in commands.iter().flat_map(|command| &command.travel) {
         let text = &word.text;
         if placeholders::has_variables(text) || text.contains("{{") || text.is_empty() {
-            let reason = format!(
-                "--{how} is read before the run: write a fixed value, without \
-                variables"
-            );
+            let reason =
+                format!("--{how} is read before the run: write a fixed value, without variables");
             return Err(refused(word.mark, &reason));
         }
         let place = match *how {
