@@ -101,7 +101,7 @@ demo: build
 	$(VENV)/bin/loadline demo
 
 # One build for the Rust tests, the binary and the extension module under test. It contains the
-# mutants of the self-test and is installed in an environment of its own.
+# mutants of the self-test and is installed in a separate environment.
 CI_BUILD := --profile ci --workspace --locked --features loadline/mutants,loadline-python/mutants
 
 # Packages are fetched during the build.

@@ -67,7 +67,7 @@ scenarios:
         count: {count}
 """
 
-# Ten users at once, with enough rounds for some seconds of work per tool; and ten users per second
+# Ten concurrent users, with enough rounds for some seconds of work per tool; and ten users per second
 # with 99 requests each.
 FLAT = "{ duration: 1, arrivalCount: 10 }"
 STEADY = "{ duration: 10, arrivalRate: 10 }"

@@ -1,6 +1,6 @@
 """Builds the wheel: the Python package, the extension module and the binary (a PEP 517 backend).
 
-The binary and the module come out of one cargo build. Settings, from the environment:
+The binary and the module come from one cargo build. Settings, from the environment:
   LOADLINE_WHEEL_PROFILE   the cargo profile, `dist` by default
   LOADLINE_WHEEL_PREBUILT  a folder that holds both files already; then cargo is not called
   LOADLINE_WHEEL_GLIBC     the glibc version both files were linked against, this machine's by default

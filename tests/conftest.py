@@ -23,7 +23,7 @@ LOADLINE = Path(os.environ.get("LOADLINE", Path(sys.executable).parent / "loadli
 
 
 def reset_inherited_state() -> None:
-    """Gives every test the same start, independent of the shell or service that started pytest.
+    """Gives every test the same environment, independent of the shell or service that started pytest.
 
     A child inherits ignored signals, the signal mask, the umask and the environment.
     """
@@ -45,7 +45,7 @@ reset_inherited_state()
 
 
 class Loadline:
-    """Runs the command in a folder of its own."""
+    """Runs the command in its own folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -1,4 +1,4 @@
-"""Plans and records of runs with several nodes. Every arrival has an id of its own."""
+"""Plans and records of runs with several nodes. Every arrival has its own id."""
 
 from __future__ import annotations
 

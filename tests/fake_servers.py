@@ -175,7 +175,7 @@ def echo(request: Request) -> tuple[int, dict[str, str], bytes]:
 
 
 class LimitedCapacity:
-    """Answers at most `at_a_time` requests at once, each after `seconds`.
+    """Answers at most `at_a_time` requests at the same time, each after `seconds`.
 
     Capacity: `at_a_time / seconds` per second.
     """

@@ -279,7 +279,7 @@ def test_mock_that_dies_during_cool_down_leaves_recovery_unknown(loadline, start
     assert whole["cool_down"]["recovered_ns"] is None
     assert "the mock process of the plan exited: signal: 9" in whole["cool_down"]["unmeasured"]
     assert more["verdict"] == "NOT RUN"
-    assert "not known: the mock process of the plan exited" in (campaign_folder(loadline) / "report.md").read_text()
+    assert "unknown: the mock process of the plan exited" in (campaign_folder(loadline) / "report.md").read_text()
 
 
 def wait_for_requests(lab, least: int) -> None:
@@ -487,7 +487,7 @@ def test_content_of_the_team_is_in_the_report(loadline, start_lab):
     assert "notes/pipe.md: it is not a file; the report lacks this section" in again.stderr
     paper = (folder / "report.md").read_text()
     page = (folder / "report.html").read_text()
-    order = ["**Certainty:**", "## Overview", "## Load", "## Tested and meant environment", "## Results", "### Stage half"]
+    order = ["**Certainty:**", "## Overview", "## Load", "## Tested and target environment", "## Results", "### Stage half"]
     order += ["See [the board]", "## Server", "## Assumptions", "## Questions", "### Inner", "## Update", "## Appendix"]
     places = [paper.index(text) for text in order]
     assert places == sorted(places), paper

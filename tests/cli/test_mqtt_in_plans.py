@@ -167,7 +167,7 @@ def test_mixed_run_http_continues_without_the_broker(mixed, loadline):
 def test_mixed_run_flags_replacing_the_load_exclude_clients_with_a_note(mixed, flags):
     ran = mixed(*flags, criteria='[ errors of "PUBLISH QoS 1" < 1% ]')
     assert_completed(ran)
-    assert "the MQTT clients of the plan are not started, so this cannot be judged: errors of" in ran.stderr
+    assert "the MQTT clients of the plan are not started, so this criterion cannot be judged: errors of" in ran.stderr
     assert mixed.broker.stats()["connected"] == 0
     assert list(mixed.rows()) == ["GET sum"]
 
@@ -222,7 +222,7 @@ WRONG = [
     ("payload: 64", "paylod: 64", "did you mean `payload`?"),
     ("host: 127", "host: http://127", "is not a broker address"),
     ("connect-rate: 1000/s", "version: 6", "`version: 6` is unknown: use 3.1.1 or 5"),
-    ("connect-rate: 1000/s", "keep-alive: 100h", "1s to 65535s"),
+    ("connect-rate: 1000/s", "keep-alive: 100h", "between 1s and 65535s"),
     ("connect-rate: 1000/s", "password: '{{ word }}'", "`word` has no value before the run"),
 ]
 

@@ -281,7 +281,7 @@ def _received_by_broker(port) -> int | None:
     [
         ({"PU_MQTT_PASSWORD": "wrong"}, [], 3, "rejects PU_MQTT_USERNAME=admin with this password"),
         ({"PU_DOMAIN": ""}, [], 2, "PU_DOMAIN is missing"),
-        ({}, ["--policy-type", "Newest"], 2, "--policy-type=Newest: it is LastValue, NRecords"),
+        ({}, ["--policy-type", "Newest"], 2, "--policy-type=Newest: use LastValue, NRecords"),
         ({}, ["--message-size", 5000], 3, "closed the connection after a message of 5000 bytes"),
         ({}, ["--port", "1"], 3, "connection refused"),
         ({}, ["--no-such-flag"], 2, "--no-such-flag"),

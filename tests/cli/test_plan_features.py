@@ -93,7 +93,7 @@ def test_conditions_and_choices_select_steps(loadline):
     assert same == counts
 
     shown = loadline("run", "plan.yml", "--once").stdout
-    assert "if n > 2  left out: its condition is not true" in shown
+    assert "if n > 2  skipped: its condition is not true" in shown
     assert "if n == 2 and short: true" in shown
     assert re.search(r"choose: branch [12] of 2, weight [13] of 4", shown), shown
     profile = loadline("plan", "plan.yml").stdout

@@ -19,7 +19,7 @@ def test_url_run_is_rendered_identically_from_its_record(loadline, start_lab):
     assert "Arrivals   400 planned = 400 started + 0 skipped + 0 unsent" in run.stdout
     assert "Requests   400 issued = 400 ok + 0 failed + 0 without a response" in run.stdout
     assert lab.stats()["answered"]["by_route"] == {"GET /api/sum": {"200": 400}}
-    # An iteration equals its only request, so it has no row of its own.
+    # An iteration equals its only request, so it has no separate row.
     assert "\niteration" not in run.stdout
     assert "default" not in run.stdout
     again = loadline("report", "last")

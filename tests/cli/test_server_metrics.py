@@ -129,7 +129,7 @@ def test_redis_password_is_not_in_the_record(loadline, start_lab):
             assert path.is_dir() or b"hunter2" not in path.read_bytes(), path
         wrong = loadline("run", f"{lab.url}/api/sum", "--duration", "1s", "--server", f"cache=redis://{address}")
         redis.shutdown()
-    assert "cache cannot be measured yet: it says: NOAUTH Authentication required." in wrong.stderr
+    assert "cache cannot be measured yet: the server reports: NOAUTH Authentication required." in wrong.stderr
 
 
 def test_basic_authentication_from_the_url_is_not_in_the_record(loadline, start_lab):

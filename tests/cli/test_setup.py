@@ -50,9 +50,9 @@ def test_once_shows_steps_of_setup_scenario_and_teardown(loadline):
     lines = [" ".join(line.split()) for line in run.stdout.splitlines()]
     marks = [
         "- setup: runs once and is not measured",
-        "- setup: over",
+        "- setup: finished",
         "- teardown: runs once and is not measured",
-        "- teardown: over",
+        "- teardown: finished",
     ]
     assert [line for line in lines if line in marks] == marks
     assert "t0k3n" not in run.stdout + run.stderr

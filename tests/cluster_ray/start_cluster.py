@@ -1,4 +1,4 @@
-"""Runs a Ray cluster of several nodes in a process of its own.
+"""Runs a Ray cluster of several nodes in a separate process.
 
 Prints its address as one line of JSON, and ends with its standard input.
 """

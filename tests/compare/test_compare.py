@@ -203,7 +203,7 @@ def test_paused_run_is_named_and_is_no_regression(loadline):
         (["a0.json", "nothing.json"], "no run `nothing.json` in .loadline/runs"),
         (
             ["a0.json", "tag:main"],
-            "no run in .loadline/runs has the tag `main`: no run there has one; set it with `loadline run --tag main …`",
+            "no run in .loadline/runs has the tag `main`: no run there has one; set one with `loadline run --tag main …`",
         ),
         (["a0.json,b0.json", "b0.json"], "b0.json is on both sides: a run cannot be compared with itself"),
     ],
@@ -267,7 +267,7 @@ def test_hint_alone_is_inconclusive(two_runs):
 def test_metric_of_an_unknown_row_is_refused_with_the_known_rows(two_runs):
     ran = two_runs("compare", "tag:main", "tag:branch", "--anyway", "--metric", 'p99 of "GET /orders"')
     assert ran.returncode == 2
-    assert re.search(r'--metric p99 of "GET /orders": \S+ has no such row; available are "GET /"$', ran.stderr.strip())
+    assert re.search(r'--metric p99 of "GET /orders": \S+ has no such row; available: "GET /"$', ran.stderr.strip())
 
 
 def test_environment_sets_name_and_tags(two_runs):

@@ -1,6 +1,4 @@
-"""The documents hold together: links lead somewhere, each page says its kind, table cells stay
-short.
-"""
+"""Documents are consistent: links resolve, each page states its kind, and table cells are short."""
 
 import re
 import subprocess

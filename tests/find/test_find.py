@@ -41,7 +41,7 @@ def test_find_locates_the_capacity_of_a_pool(loadline):
     assert f"the load line {found['sentence']}" in words
     assert f"above it {found['overload']}" in words
     # Each probe, its reason and its result are printed during the search.
-    assert "20.0/s, at most 2 s: to begin with" in ran.stderr, ran.stderr
+    assert "20.0/s, at most 2 s: first probe" in ran.stderr, ran.stderr
     assert "all probes have held so far" in ran.stderr
     folder = loadline.folder / "found"
     for probe in found["probes"]:
@@ -176,7 +176,7 @@ def test_sweep_reports_how_a_service_scales(loadline):
     words = " ".join(ran.stdout.split())
     assert f"scaling {found['sentence']}" in words
     assert (loadline.folder / "found/charts/scaling.svg").exists()
-    assert "The law of scalability" in (loadline.folder / "found/report.md").read_text()
+    assert "The universal scalability law" in (loadline.folder / "found/report.md").read_text()
 
 
 @pytest.mark.alone
@@ -188,7 +188,7 @@ def test_sweep_of_a_service_that_only_fails_ends_early(loadline):
     assert ran.returncode == 5, ran.stdout + ran.stderr
     assert found["ending"] == "swept"
     assert found["sentence"].startswith("only 0 of the 6 required numbers of users")
-    assert found["notes"] == ["no request to 1 user was answered as expected: the sweep ends there"]
+    assert found["notes"] == ["no request to 1 user was answered as expected: the sweep ends at this level"]
 
 
 def test_find_ends_when_the_service_dies(loadline):
@@ -273,7 +273,7 @@ steps:
         (["http://127.0.0.1:9"], "there is no criterion for the search: add, for example, --slo 'p99 < 200ms'"),
         (["http://127.0.0.1:9", "--slo", "p99 > "], "--slo 'p99 > ', column 7"),
         (["http://127.0.0.1:9", "--slo", "p99 in steady < 1s"], "a probe is too short for a steady state"),
-        (["http://127.0.0.1:9", "--slo", "rate > 5/s"], "it measures the load sent, which the search itself changes"),
+        (["http://127.0.0.1:9", "--slo", "rate > 5/s"], "it measures the load itself, which the search changes"),
         (["http://127.0.0.1:9", "--slo", "errors < 1%", "--budget", "5s"], "5s is too short for a result"),
         (["http://127.0.0.1:9", "--slo", "errors < 1%", "--max", "1/s"], "--max must be above the lowest level"),
         (["http://127.0.0.1:9", "--slo", "errors < 1%", "--over", "users", "--from", "2/s"], "`2/s` is not a valid number of users"),

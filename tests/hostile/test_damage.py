@@ -69,7 +69,7 @@ def test_node_that_is_sent_garbage_ends_with_error(loadline, sent) -> None:
     assert ended.returncode == 3, ended.stderr
     lines = ended.stderr.decode().splitlines()
     assert len(lines) == 1, lines
-    assert lines[0].startswith("loadline: standard input is not what a conductor of this version sends"), lines
+    assert lines[0].startswith("loadline: standard input is not from a conductor of this version"), lines
 
 
 def test_node_whose_conductor_leaves_ends_well(loadline) -> None:

@@ -108,7 +108,7 @@ def test_prometheus_answer_with_too_many_series_takes_bounded_memory(loadline, s
     with fake_servers.FakeServer(serve) as peer:
         ended, peak = peak_mb(loadline, "run", plan, "--server", f"app=promql:{peer.url} up")
     assert ended.returncode == 0, ended.stderr
-    assert "the result has 99,800 series more than allowed: use a query that returns fewer" in ended.stderr
+    assert "the result has 99,800 more series than allowed: use a query that returns fewer" in ended.stderr
     assert peak < 150, peak
 
 

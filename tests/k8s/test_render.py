@@ -251,7 +251,7 @@ def test_in_image_needs_no_config_map(render):
 def test_output_flag_writes_a_file(render, loadline):
     done = render.call("--output", "job.yml")
     assert (done.returncode, done.stdout) == (0, "")
-    assert (loadline.folder / "job.yml").read_text().startswith("# Made by `loadline k8s render`")
+    assert (loadline.folder / "job.yml").read_text().startswith("# Created by `loadline k8s render`")
 
 
 def test_files_larger_than_a_config_map_are_refused(render, loadline):
@@ -336,7 +336,7 @@ def test_features_of_the_whole_run_require_a_ray_job(render, loadline, more, fla
     assert render.call("--", *flags).returncode == 0
     done = render.call("--job", "indexed", "--", *flags)
     assert done.returncode == 2
-    assert done.stderr == (f"loadline: {what} need a conductor with the data of the whole run: use --job ray, or remove them\n")
+    assert done.stderr == (f"loadline: {what} need a conductor, which has the data of the whole run: use --job ray, or remove them\n")
 
 
 ARTILLERY = """

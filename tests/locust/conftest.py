@@ -18,7 +18,7 @@ STOCK = Path(sys.executable).parent / "locust"
 
 
 class Locust:
-    """Runs both commands in a folder of their own, without the user's settings."""
+    """Runs both commands in their own folder, without the user's settings."""
 
     def __init__(self, loadline, folder: Path) -> None:
         self.loadline, self.folder = loadline, folder

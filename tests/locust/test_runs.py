@@ -50,7 +50,7 @@ def test_record_agrees_with_the_server(locust, start_lab, user):
     assert {row["group"] for row in summary["labels"]} == {"request"}
     assert summary["users"]["max"] == 20
     assert "loadline: service time p50" in run.stderr
-    assert "as the script saw it p50" in run.stderr
+    assert "script time p50" in run.stderr
     assert "loadline: measurement " in run.stderr
     report = locust.folder / ".loadline/runs/last/report.html"
     assert "up to 20 users that locust starts and stops" in report.read_text()

@@ -25,7 +25,7 @@ def test_artillery_json_is_rendered(loadline):
     assert summary["all"]["service"]["p99"]["ns"] == times["p99"] * 1_000_000
     assert len(series["points"]["from_ns"]) == len(original["intermediate"])
     assert sum(series["points"]["issued"]) == 288
-    assert summary["measurement"] is None, "nobody can tell from this file whether its generator kept up"
+    assert summary["measurement"] is None, "the file does not show whether its generator kept up"
     assert "| /fhir/R4/Patient " in text
     assert "request_rate" in " ".join(summary["notes"]), "what contradicts itself is said"
 

@@ -50,7 +50,7 @@ def test_artillery_answers_with_status_500_are_failures(loadline):
         assert "630 ok" not in text
         assert "618 ok + 12 failed" in text
     for name in ("seed", "workers"):
-        assert name not in summary["run"], "nobody told a seed or workers"
+        assert name not in summary["run"], "the report states no seed and no workers"
     for name in ("connections_opened", "in_flight", "users", "exit_code"):
         assert name not in summary
     assert not re.search(r"\b(seed|workers)\b", markdown)

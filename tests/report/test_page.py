@@ -60,7 +60,7 @@ def test_sections_are_in_order(open_report) -> None:
     headings = opened.page.locator("main > section:not([hidden]) > h2").all_inner_texts()
     assert headings == [
         "Verdict",
-        "Plan against achieved",
+        "Planned and achieved",
         "Criteria",
         "Endpoints",
         "Latency over time",

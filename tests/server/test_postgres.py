@@ -58,8 +58,8 @@ def test_exhausted_postgres_connections_saturate_first(loadline, postgres, serve
     assert run.returncode == 0, run.stdout + run.stderr
     found = loadline.summary()["saturation"]
     first = found["reached"][found["first"]]
-    assert (first["resource"], first["source"], first["limit"]) == ("connections of the database", "db", "0 of 7 left")
-    assert "First resource to saturate: connections of the database (db: 0 of 7 left)" in run.stdout.replace("\n  ", " ")
+    assert (first["resource"], first["source"], first["limit"]) == ("database connections", "db", "0 of 7 left")
+    assert "First resource to saturate: database connections (db: 0 of 7 left)" in run.stdout.replace("\n  ", " ")
 
 
 def test_lost_postgres_connection_is_reopened(loadline, postgres, serve):
@@ -88,9 +88,9 @@ def test_postgres_by_unix_socket_with_limited_rights(loadline, postgres, serve):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"password": "wrong-one"}, 'it says: password authentication failed for user "shop"'),
+        ({"password": "wrong-one"}, 'the server reports: password authentication failed for user "shop"'),
         ({"password": None}, "the server requires a password"),
-        ({"database": "nowhere"}, 'it says: database "nowhere" does not exist'),
+        ({"database": "nowhere"}, 'the server reports: database "nowhere" does not exist'),
         ({"port": 1}, "127.0.0.1:1: connection refused"),
         ({"mode": "verify-full"}, "invalid peer certificate"),
     ],

@@ -14,4 +14,4 @@ def test_redis_figures_show_the_load_of_a_service(loadline, serve, redis):
     series = json.loads((loadline.folder / ".loadline/runs/last/series.json").read_text())
     panels = {panel["name"]: panel for panel in series["server"]}
     assert panels["cache.used_memory"]["unit"] == "B"
-    assert "clients of Redis (cache)" in loadline.summary()["saturation"]["watched"]
+    assert "Redis clients (cache)" in loadline.summary()["saturation"]["watched"]

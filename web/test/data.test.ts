@@ -127,7 +127,7 @@ describe("drawings", () => {
 
   test("outcomes are stacked, highest first, with their own values", () => {
     const drawing = throughput(page("erroring"));
-    expect(drawing?.lines.map((l) => l.name)).toEqual(["no answer", "failed", "answered well"]);
+    expect(drawing?.lines.map((l) => l.name)).toEqual(["no answer", "failed", "answered as expected"]);
     const [top, base] = [drawing?.lines[0], drawing?.lines.at(-1)];
     expect(top?.drawn?.[100]).toBeCloseTo((drawing?.lines ?? []).reduce((n, l) => n + (l.column[100] ?? 0), 0));
     expect(base?.drawn).toEqual(base?.column);

@@ -1,4 +1,4 @@
-//! Which kind of time a run is judged by.
+//! Selects the headline time of a run.
 
 use measure::{OutcomeClass, TimeKind};
 use record::LabelTotals;

@@ -153,7 +153,7 @@ async fn serve(state: &Rc<WorkerState>, command: &Receiver<Command>) {
     let notifier = state.notifier().for_listener().and_then(worker::watch);
     let notifier = match notifier {
         Ok(notifier) => notifier,
-        Err(error) => return worker.remark(format!("no doorbell: {error}")),
+        Err(error) => return worker.remark(format!("cannot create a notifier: {error}")),
     };
     let patience = Rc::new(Limit::default());
     loop {

@@ -153,8 +153,8 @@ fn identity(head: &CampaignHead, folder: &Path, sink: &SharedMessageSink) -> Ide
     }
 }
 
-/// Returns what the plan adds to the report, and the sections that were written since. Warns of
-/// sections that cannot be read.
+/// Returns the plan's additions to the report, and the sections written after the campaign. Warns
+/// about sections that cannot be read.
 fn content(head: &CampaignHead, folder: &Path, sink: &SharedMessageSink) -> ReportContent {
     let mut content = head.content.clone();
     let files = fs::read_dir(folder.join(NOTES)).into_iter().flatten();

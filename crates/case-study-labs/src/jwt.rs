@@ -36,7 +36,7 @@ pub(crate) fn claims(secret: &str, token: &str, now_s: f64) -> Result<Value, &'s
     let signature = BASE64.decode(signature).map_err(|_| malformed)?;
     let mac = mac(secret, signed).ok_or(malformed)?;
     mac.verify_slice(&signature)
-        .map_err(|_| "the token's signature does not fit")?;
+        .map_err(|_| "the token's signature is not valid")?;
     let claims = read(claims)?;
     let moment = |name: &str| match claims.get(name) {
         None => Ok(None),

@@ -23,7 +23,7 @@ pub use decisions::{Ab, Compare, Find, Gate, History, Judged, List, Which};
     max_term_width = 100
 )]
 pub struct Args {
-    /// What to do.
+    /// The command to run.
     #[command(subcommand)]
     pub command: CliCommand,
 }
@@ -68,7 +68,7 @@ pub enum CliCommand {
     Doctor,
     /// Check the figures of another tool's report
     Audit(Audit),
-    /// Test on this machine that reported figures are true
+    /// Check on this machine that reported figures are correct
     Selftest(Selftest),
     /// Start a target, test it and show the report, offline
     Demo(Demo),
@@ -170,7 +170,8 @@ pub struct RunArgs {
     /// Duration of the load, for example 30s or 5m
     #[arg(short = 'z', long)]
     pub duration: Option<String>,
-    /// Exact number of requests to a URL; with --users or --connections the run ends with the last
+    /// Exact number of requests to a URL; with --users or --connections, the run ends after the
+    /// last one
     #[arg(short = 'n', long, value_name = "N")]
     pub requests: Option<u64>,
     /// Distribution of arrivals
@@ -210,7 +211,8 @@ pub struct RunArgs {
     /// Time to wait for requests in flight after the last arrival
     #[arg(long, value_name = "TIME", default_value = DRAIN)]
     pub drain: String,
-    /// How late a start may be so that several share one wake-up; 0 disables it [default: 100us]
+    /// Maximum delay of a start, so that several starts share one wake-up; 0 disables it [default:
+    /// 100us]
     #[arg(long, value_name = "TIME")]
     pub pacing_slack: Option<String>,
     /// Run one iteration and exit
@@ -236,19 +238,19 @@ pub struct RunArgs {
     /// Open the report in a browser at the end
     #[arg(long)]
     pub open: bool,
-    /// Print all figures: service times, intervals, definitions, and those of the generator
+    /// Print all figures: service times, intervals, definitions and figures of the generator
     #[arg(short, long, conflicts_with = "quiet")]
     pub verbose: bool,
     /// Print only errors and the verdict
     #[arg(short, long)]
     pub quiet: bool,
-    /// Show the run live in a browser, at an address of this machine that is printed
+    /// Show the run live in a browser; the address is printed
     #[arg(long)]
     pub ui: bool,
     /// Port of --ui; 0 selects a free one
     #[arg(long, value_name = "N", default_value_t = 0, requires = "ui")]
     pub ui_port: u16,
-    /// Serve a page that can only watch the run, at an address of its own
+    /// Serve a read-only page of the run at a separate address
     #[arg(
         long,
         value_name = "IP:PORT",
@@ -416,7 +418,7 @@ pub struct Init {
 /// `loadline mock`
 #[derive(Debug, ClapArgs)]
 pub struct Mock {
-    /// A plan with `mocks`; nothing else of it is run
+    /// A plan with `mocks`; the rest of the plan is ignored
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// Address to listen on; other machines can connect unless it is a loopback address
@@ -469,7 +471,7 @@ pub struct Report {
     /// Open the report in a browser
     #[arg(long)]
     pub open: bool,
-    /// Print all figures: service times, intervals, definitions, and those of the generator
+    /// Print all figures: service times, intervals, definitions and figures of the generator
     #[arg(short, long)]
     pub verbose: bool,
     /// Write the summary as JSON to this file; - is standard output
@@ -508,7 +510,7 @@ impl ReportTable {
 )]
 pub struct Audit {
     /// Output of Artillery, wrk, wrk2, Locust, k6, JMeter, Vegeta, oha or Fortio, HdrHistogram
-    /// logs, or a run of Loadline's
+    /// logs, or a Loadline run
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
     /// Write the findings as JSON to this file; - is standard output

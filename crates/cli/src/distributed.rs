@@ -21,7 +21,8 @@ const MOST: u64 = 4096;
 const LEAD_NS: u64 = 50 * MILLISECOND;
 const KEPT: &str = ".nodes";
 
-pub const NO_DONE: &str = "the script's done() is not called: it needs the figures of the whole run, but this part runs without a conductor";
+pub const NO_DONE: &str = "the script's done() is not called: it needs the figures of the whole \
+    run, and this part runs without a conductor";
 
 const MOST_NODES_HERE: u64 = 256;
 const MOST_NODES: u64 = 4096;

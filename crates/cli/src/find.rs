@@ -200,7 +200,7 @@ fn slos(
 
 fn unfit(criterion: &Criterion) -> Option<&'static str> {
     if criterion.phase.is_some() {
-        return Some("a search sets its own phases: remove `in \"…\"`");
+        return Some("the search sets the phases itself: remove `in \"…\"`");
     }
     if criterion.steady {
         return Some("a probe is too short for a steady state: remove `in steady`");
@@ -209,7 +209,7 @@ fn unfit(criterion: &Criterion) -> Option<&'static str> {
         criterion.metric,
         Metric::Rate | Metric::Unsent | Metric::LatenessP99 | Metric::Messages(_)
     )
-    .then_some("it measures the load sent, which the search itself changes")
+    .then_some("it measures the load itself, which the search changes")
 }
 
 fn config(

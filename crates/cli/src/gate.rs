@@ -106,7 +106,8 @@ if text.contains([':', '/', ',']) {
 return stop;
 }
 CommandError::bad_input(format!(
-"no baseline `{text}` in {}: create it with `loadline gate {} --save-baseline {text}`, or specify runs as tag:WORD, name:NAME or a folder",
+"no baseline `{text}` in {}: create it with `loadline gate {} --save-baseline {text}`, or name \
+the runs as tag:WORD, name:NAME or a folder",
 args.baselines.display(),
 args.what
 ))

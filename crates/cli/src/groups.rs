@@ -90,7 +90,7 @@ fn among(
     known.sort();
     known.dedup();
     let known = if known.is_empty() {
-        format!("no run there has one; set it with `loadline run --{what} {wanted} …`")
+        format!("no run there has one; set one with `loadline run --{what} {wanted} …`")
     } else {
         format!("there are {}", known.join(", "))
     };

@@ -113,7 +113,8 @@ fn render_options(
         ];
         if let Some((_, what)) = whole.iter().find(|(has, _)| *has) {
             return Err(CommandError::bad_input(format!(
-                "{what} need a conductor with the data of the whole run: use --job ray, or remove them"
+                "{what} need a conductor, which has the data of the whole run: use --job ray, \
+                or remove them"
             )));
         }
         Job::Indexed {
@@ -174,7 +175,7 @@ fn warn_of_secrets(
     };
     let secret_files = files.iter().filter(|(_, content)| is_secret(content));
     let names: Vec<&str> = secret_files.map(|(name, _)| name.as_str()).collect();
-    let advice = "use {{ $env.NAME }} instead, and specify a Secret of the cluster with --env-from";
+    let advice = "use {{ $env.NAME }} instead, and name a Secret of the cluster with --env-from";
     if !names.is_empty() {
         log::warning(format_args!(
             "{} contains a secret, so the manifest contains it too, as a Secret: keep the manifest out of version control, or {advice}",

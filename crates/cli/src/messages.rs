@@ -42,7 +42,10 @@ pub fn leave_out(plan: &mut Plan, flag: &str) {
             .iter()
             .map(|criterion| criterion.text.as_str())
             .collect();
-        text.push_str(&format!(", so this cannot be judged: {}", texts.join(", ")));
+        text.push_str(&format!(
+            ", so this criterion cannot be judged: {}",
+            texts.join(", ")
+        ));
     }
     plan.notes.push(Note { at: None, text });
     plan.unjudged_criteria.extend(aside);

@@ -1,5 +1,5 @@
-//! `loadline node`: one process of a distributed run. Its conductor starts it and talks to it over
-//! standard input and output.
+//! `loadline node`: one process of a distributed run. Its conductor starts it and exchanges
+//! messages with it over standard input and output.
 
 use std::{fs::File, io, os::fd::AsFd};
 
@@ -42,7 +42,8 @@ pub fn node() -> u8 {
         Ok(()) => exit::PASS,
         Err(reason) => {
             log::error(format_args!(
-                "standard input is not what a conductor of this version sends ({reason}): `loadline run … --on` starts nodes itself"
+                "standard input is not from a conductor of this version ({reason}): use \
+                `loadline run … --on`, which starts the nodes"
             ));
             exit::COULD_NOT_RUN
         }

@@ -455,11 +455,7 @@ pub fn read(args: &args::RunArgs) -> Result<(Plan, u64), CommandError> {
     Ok((plan, flags.drain_ns))
 }
 
-/// Returns the job of a node, with resources that must live as long as the run.
-///
-/// # Errors
-///
-/// Returns an error that describes the problem.
+/// Adds the results of mocks and background MQTT clients to the record.
 fn tell_found(ended: &mut FinishedRun, places: &[MockAddress], has_beside: bool) {
     if places.is_empty() && !has_beside {
         return;

@@ -72,14 +72,14 @@ pub fn says_nothing() -> bool {
 
 pub fn what_to_run() -> u8 {
     log::say(
-        "loadline: say what to run, for example
+        "loadline: choose what to run, for example
 
   loadline demo                            a target, a test and its report
   loadline run localhost:8080/ --rate 50/s one URL, at a steady rate
-  loadline init curl ...                   a plan, made of a curl line
+  loadline init curl ...                   a plan, made from a curl command
   loadline run plan.yml                    a plan (docs/reference/plan.md)
-  loadline run test.yml                    what you have: Artillery's scripts,
-                                           locustfiles (.py), wrk's (.lua)
+  loadline run test.yml                    your Artillery scripts (.yml, .json),
+                                           locustfiles (.py), wrk scripts (.lua)
 
 `loadline run --help` lists the flags, `loadline --help` the other commands.",
     );

@@ -39,7 +39,7 @@ pub fn text(walked: &StepTrace) -> String {
         }
         StepTrace::LeftOut(what, reason) => {
             format!(
-                "   -  {:>9}  {}  left out: {reason}\n",
+                "   -  {:>9}  {}  skipped: {reason}\n",
                 "",
                 printable::name(what)
             )

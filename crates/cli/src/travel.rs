@@ -64,7 +64,7 @@ fn contradictions(args: &args::RunArgs) -> Result<(), String> {
         );
     }
     if args.key.is_some() && args.cert.is_none() {
-        return Err("--key without --cert: use both for a client certificate".to_owned());
+        return Err("--key without --cert: a client certificate needs both".to_owned());
     }
     let tls = [
         ("--cacert", args.cacert.is_some()),

@@ -163,7 +163,8 @@ impl ConductedRun<'_, '_> {
         let nodes = self.nodes.all.len() as u64;
         let most = u64::from(cap).div_ceil(nodes);
         Some(format!(
-            "the limit of {cap} users is divided among the nodes: each of {nodes} nodes has at most {most}, and one node may reach its limit before others do"
+            "the limit of {cap} users is divided among the nodes: each of {nodes} nodes has at \
+            most {most}, and one may reach its limit before the others"
         ))
     }
 

@@ -1,5 +1,5 @@
-//! A node runs a part for a conductor until it is told to end, its lease expires, or the part has
-//! finished.
+//! A node runs a part for a conductor until the conductor ends it, its lease expires, or the part
+//! has finished.
 
 use std::{
     fs,

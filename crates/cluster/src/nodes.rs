@@ -146,7 +146,7 @@ impl Nodes {
             held: VecDeque::new(),
             backend,
         };
-        let facts = nodes.gather(MEET, "said nothing", |message| match message {
+        let facts = nodes.gather(MEET, "sent nothing", |message| match message {
             ToConductor::Hello(facts) => Some(*facts),
             _ => None,
         })?;

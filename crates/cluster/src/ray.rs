@@ -177,7 +177,7 @@ fn start(python: &Path) -> Result<(Child, ChildStdin, ChildStdout), String> {
         .args(["-P", "-m", "loadline.ray"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped());
-    // The process group keeps signals from the terminal away.
+    // A separate process group, so that terminal signals do not reach the relay.
     command.process_group(0);
     let mut child = command
         .spawn()

@@ -32,7 +32,7 @@ impl Cookie {
         self.expires_s.is_some_and(|end| end <= now_s)
     }
 
-    /// Whether both cookies have the same identity. A jar keeps only one of such cookies.
+    /// Whether both cookies have the same identity. A jar keeps only one cookie of each identity.
     fn replaces(&self, other: &Cookie) -> bool {
         self.name == other.name && self.domain == other.domain && self.path == other.path
     }

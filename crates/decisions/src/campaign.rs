@@ -223,7 +223,7 @@ pub struct Campaign {
 }
 
 impl Campaign {
-    /// Returns what the times in tables are, in the plural.
+    /// Returns the name of the times in tables, in the plural.
     #[must_use]
     pub fn times(&self) -> String {
         let of_time = |time| {
@@ -458,7 +458,7 @@ fn reason(summary: &Summary, verdict: StageVerdict, code: u8) -> String {
     let verb = if wanted == Judgement::Fail {
         "does not hold"
     } else {
-        "cannot be told"
+        "cannot be decided"
     };
     format!("{} {verb}", texts.join(", "))
 }
@@ -516,7 +516,7 @@ fn verdict(rows: &[StageRow]) -> Option<Judgement> {
 pub fn recovered(cool_down: &CoolDown) -> Option<String> {
     let ns = cool_down.recovered_ns?;
     Some(if ns < AT_ONCE_NS {
-        "at once".to_owned()
+        "immediately".to_owned()
     } else if ns <= cool_down.first_probe_ns {
         format!(
             "at the first probe, {} after the load",

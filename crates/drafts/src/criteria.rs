@@ -5,14 +5,14 @@ use std::{collections::BTreeMap, fmt::Write as _};
 use crate::{draft::Draft, yaml};
 
 const PROPOSED: &str = "
-# What must hold at the end, and decides the exit code: remove the # and set your own limits.
+# Criteria that must hold at the end and decide the exit code. Remove the # and set your limits.
 # criteria:
 #   - errors < 1%
 #   - p95 < 500ms
 ";
 const WITH_LIMITS: &str = "
-# What must hold at the end, and decides the exit code. The source allows no slower response. A
-# percentile, such as p95 instead of max, allows some.
+# Criteria that must hold at the end and decide the exit code. The source allows no slower
+# response. A percentile, such as p95 instead of max, allows some.
 criteria:
 ";
 

@@ -126,7 +126,7 @@ impl DraftStep {
         }
     }
 
-    /// Whether the plan does something at this step.
+    /// Whether the step is not commented out.
     pub fn is_active(&self) -> bool {
         match self {
             DraftStep::Request(request) => !request.off,
@@ -349,7 +349,7 @@ pub fn stem_of_file(name: &str) -> Option<String> {
     file.filter(|_| name != "-").map(stem)
 }
 
-/// Returns the origin of most requests, the first of several.
+/// Returns the most frequent origin, or the first of several that are equally frequent.
 pub fn most_frequent<'o>(origins: impl Iterator<Item = &'o str> + Clone) -> String {
     let mut counts: HashMap<&str, usize> = HashMap::new();
     for origin in origins.clone() {
@@ -361,8 +361,8 @@ pub fn most_frequent<'o>(origins: impl Iterator<Item = &'o str> + Clone) -> Stri
     main.unwrap_or_default().to_owned()
 }
 
-/// Completes the URLs of requests to other origins than the target. `origins` are those of the
-/// requests, in order.
+/// Completes the URLs of requests to other origins than the target. `origins` contains the origin
+/// of each request, in order.
 pub fn complete_urls(
     steps: &mut [DraftStep],
     origins: &mut std::slice::Iter<'_, String>,
@@ -377,7 +377,7 @@ pub fn complete_urls(
     });
 }
 
-/// Returns a name for a group that no group around it has. Templates are not allowed in it.
+/// Returns a name that no enclosing group has. Removes templates, which group names cannot contain.
 pub fn group_name(name: &str, around: &[String]) -> String {
     let plain = name.replace(char::is_control, " ").replace("{{", "{");
     let name = match plain.trim() {

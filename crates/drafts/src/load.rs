@@ -11,10 +11,10 @@ use crate::{
 
 #[derive(Debug, Default)]
 pub enum DraftLoad {
-    /// One iteration each second.
+    /// One iteration per second.
     #[default]
     Iterations,
-    /// One request each second on average, however many an iteration sends.
+    /// One request per second on average, regardless of how many requests an iteration sends.
     Requests,
     /// The load of the source, with comments.
     Phases {
@@ -23,7 +23,7 @@ pub enum DraftLoad {
     },
 }
 
-/// Usual length of a load whose iterations start less often than once a second, in seconds.
+/// Usual maximum length in seconds of a load with less than one iteration per second.
 const LONGEST: usize = 600;
 const SHORTEST: usize = 30;
 
@@ -71,7 +71,7 @@ impl Draft {
     }
 }
 
-/// Returns the rate of iterations with this number of requests, in at most one request per second.
+/// Returns the rate of iterations with this number of requests, for at most one request per second.
 fn iteration_rate(requests: usize) -> String {
     let requests = requests.max(1);
     [(60, "m"), (3600, "h"), (86_400, "d")]

@@ -34,7 +34,7 @@ pub fn has_variables(text: &str) -> bool {
     text.contains(BEGIN)
 }
 
-/// Returns the name of the variable that a text consists of.
+/// Returns the variable's name if the text is a single variable.
 pub fn only_variable(text: &str) -> Option<&str> {
     let name = text.strip_prefix(BEGIN)?.strip_suffix(END)?;
     (!name.contains([BEGIN, END])).then_some(name)

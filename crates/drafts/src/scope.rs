@@ -13,12 +13,12 @@ use crate::{
     unknowns::{Unknowns, is_secret},
 };
 
-/// Nesting of variables in values of variables.
+/// Maximum nesting of variables within values.
 const DEEPEST: usize = 8;
 
 /// How a source writes variables, and which ones it computes itself.
 pub trait VariableSyntax {
-    /// What the source is called: `collection`.
+    /// Name of the source in comments, for example `collection`.
     const SOURCE: &'static str;
 
     /// Finds the first variable in a text.
@@ -47,11 +47,12 @@ impl<'t> VariableUse<'t> {
     }
 }
 
-/// What a plan sends for a value that the source computes.
+/// How a plan replaces a value that the source computes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ComputedValue {
     Same(String),
-    /// A value with a difference, which a remark at the top of the plan explains.
+    /// A value that differs from the original. A remark at the top of the plan explains the
+    /// difference.
     Similar {
         text: String,
         remark: String,
@@ -62,7 +63,7 @@ pub enum ComputedValue {
         value: String,
     },
     Environment(String),
-    /// Plans cannot compute it. The user exports a value under this name.
+    /// A value that plans cannot compute. The user exports it under this name.
     Unknown {
         hint: String,
     },
@@ -72,7 +73,7 @@ pub enum ComputedValue {
 pub struct Definition {
     pub value: String,
     pub is_secret: bool,
-    /// Where the value comes from: `the environment`.
+    /// Origin of the value, for example `the environment`.
     pub origin: &'static str,
 }
 
@@ -120,7 +121,7 @@ impl<S: VariableSyntax> VariableScope<S> {
         self.definitions.insert(name.to_owned(), definition);
     }
 
-    /// Adds a variable that is secret if its name says so.
+    /// Adds a variable, which is secret if its name indicates a secret.
     pub fn define_text(&mut self, name: &str, value: String, origin: &'static str) {
         let is_secret = is_secret(name);
         self.define(
@@ -156,8 +157,8 @@ impl<S: VariableSyntax> VariableScope<S> {
         own
     }
 
-    /// Makes variables that are used but that no request captures environment variables. Must be
-    /// called after all requests are drafted.
+    /// Turns variables that are used but never captured into environment variables. Must be called
+    /// after all requests are drafted.
     pub fn finish(&mut self, unknowns: &mut Unknowns) {
         for (name, own) in std::mem::take(&mut self.used_early) {
             let what = format!("the variable {name} of the {}", S::SOURCE);
@@ -200,8 +201,8 @@ impl<S: VariableSyntax> VariableScope<S> {
         out
     }
 
-    /// Resolves a URL. Variables of its host without a known value come from the environment of the
-    /// process, because the target of a plan may contain no others.
+    /// Resolves a URL. In its host, variables without a known value become environment variables,
+    /// because a plan's target may contain no others.
     pub fn resolve_url(&mut self, url: &str, unknowns: &mut Unknowns) -> String {
         let url = self.expand_start(url);
         let (origin, path) = url.split_at(path_begin::<S>(&url));
@@ -244,7 +245,7 @@ impl<S: VariableSyntax> VariableScope<S> {
             .map(|known| known.value.clone())
     }
 
-    /// Replaces variables of known value by the value itself.
+    /// Replaces variables whose value is known by that value.
     pub fn expand(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for _ in 0..DEEPEST {

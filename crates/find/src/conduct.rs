@@ -186,7 +186,7 @@ impl Searching<'_> {
     fn asks(&self, probe: &Probe) -> String {
         let over = self.options.over;
         let reason = match probe.reason {
-            ProbeReason::Up if self.probes.is_empty() => "to begin with".to_owned(),
+            ProbeReason::Up if self.probes.is_empty() => "first probe".to_owned(),
             ProbeReason::Up => "all probes have held so far".to_owned(),
             ProbeReason::Down => "no probe has held yet".to_owned(),
             ProbeReason::Between => "between a level that held and one that failed".to_owned(),

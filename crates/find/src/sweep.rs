@@ -46,7 +46,7 @@ impl Searching<'_> {
                 let actual = ran.row.goodput;
                 self.sink.say(&match &ran.row.invalid {
                     Some(reason) => format!("  not counted: {reason}"),
-                    None => format!("  {}/s answered well", record::units::rate(actual)),
+                    None => format!("  {}/s answered as expected", record::units::rate(actual)),
                 });
                 let (invalid, is_mute) = (ran.probed.invalid, ran.is_mute);
                 self.probes.push(ran.probed);
@@ -64,7 +64,7 @@ impl Searching<'_> {
                     None if actual > 0.0 => break,
                     None => {
                         let note = format!(
-                            "no request to {} was answered as expected: the sweep ends there",
+                            "no request to {} was answered as expected: the sweep ends at this level",
                             self.options.over.level(users)
                         );
                         self.found.notes.push(note);

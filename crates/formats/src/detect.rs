@@ -104,7 +104,7 @@ pub fn detect<'r>(
     })
 }
 
-/// Says what to do with a file of a tool that no reader supports.
+/// Returns advice for a file of a tool that no reader supports.
 fn foreign(file: &FileSample<'_>) -> Option<&'static str> {
     let has = |key: &str| file.root().is_some_and(|root| root.get(key).is_some());
     let is_module = file.has_suffix(&["js", "mjs", "ts"]);
@@ -162,7 +162,7 @@ pub fn load(inputs: &Inputs, readers: &[&dyn TestFileReader]) -> Result<Plan, Lo
         .map_err(|reason| LoadErrors::from(reason.problem(path.display().to_string())))?;
     let reader = detect(path, &text, readers).map_err(LoadErrors::refused)?;
     if let Some(stage) = inputs.stage.as_ref().filter(|_| !reader.has_stages()) {
-        let reason = "is not a native plan, and nothing else has stages";
+        let reason = "is not a native plan, and only native plans have stages";
         return Err(LoadErrors::refused(format!(
             "--stage {stage}: {} {reason}",
             path.display()

@@ -77,7 +77,7 @@ fn problem(error: &csv::Error) -> String {
             len,
         } => {
             let line = pos.as_ref().map_or(0, csv::Position::line);
-            format!("line {line} has {len} cells where the rows before have {expected_len}")
+            format!("line {line} has {len} cells, but the rows before it have {expected_len}")
         }
         _ => error.to_string(),
     }
@@ -158,7 +158,7 @@ mod tests {
         );
         assert_eq!(
             rows(&PLAIN, "a,b\nc"),
-            Err("line 2 has 1 cells where the rows before have 2".into())
+            Err("line 2 has 1 cells, but the rows before it have 2".into())
         );
         let relaxed = TableOptions {
             relaxed: true,

@@ -16,7 +16,7 @@ kind: Job
 {metadata}spec:
   completionMode: Indexed
   completions: {nodes}
-  # All at once: a part that comes later has missed the beginning.
+  # All parts run at the same time: one that starts later would miss the beginning.
   parallelism: {nodes}
   # A load is never sent a second time without your knowledge, and no pod is replaced while it may still be sending.
   backoffLimit: 0
@@ -48,15 +48,15 @@ fn before(options: &RenderOptions, start_at: &str) -> String {
     };
     format!(
         "\
-# Made by `loadline k8s render`: {nodes} parts of one run without a conductor.
+# Created by `loadline k8s render`: {nodes} parts of one run without a conductor.
 #
-# THE LOAD BEGINS AT {start_at}: apply it in time. A pod that is ready later sends nothing and ends with 3; render it again
-# then. The hosts' clocks must be synchronized (chrony, systemd-timesyncd).
+# THE LOAD BEGINS AT {start_at}: apply it in time. A pod that is ready later sends nothing and exits with 3: then render
+# the manifest again. The hosts' clocks must be synchronized (chrony, systemd-timesyncd).
 #
 #   {apply} -f FILE
 #   kubectl wait --for=condition=complete job/{name} --timeout={deadline}s
 #
-# Then, where the volume {name}-records is mounted. This reports missing parts and judges the criteria:
+# Then run this where the volume {name}-records is mounted. It reports missing parts and judges the criteria:
 #
 #   loadline merge {parts}
 ",

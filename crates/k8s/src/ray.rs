@@ -27,11 +27,11 @@ kind: RayJob
   shutdownAfterJobFinishes: true
   rayClusterSpec:
     rayVersion: {version}
-    # Without a token whoever reaches the head runs code on every node. The operator makes one, in a Secret of its own, and tells it to
-    # each container of this cluster, with RAY_AUTH_MODE=token.
+    # Without a token, anyone who can reach the head can run code on every node. The operator stores a
+    # token in a Secret and passes it to each container of this cluster, with RAY_AUTH_MODE=token.
     authOptions: {{mode: token}}
     headGroupSpec:
-      # The head conducts and sends nothing: no node is placed on it.
+      # The head only conducts the run: it sends nothing, and no node is placed on it.
       rayStartParams: {{num-cpus: \"0\", object-store-memory: \"{STORE}\", disable-usage-stats: \"true\"}}
       template:
 {head}    workerGroupSpecs:
@@ -57,14 +57,14 @@ fn before(options: &RenderOptions) -> String {
     let name = &options.name;
     format!(
         "\
-# Made by `loadline k8s render`: {nodes} nodes of a Ray cluster execute one run. It requires KubeRay 1.5.1 or later, which supports tokens.
+# Created by `loadline k8s render`: {nodes} nodes of a Ray cluster share one run. It requires KubeRay 1.5.1 or later, which supports tokens.
 #
 #   {begins:<50} begins
 #   kubectl get rayjob {name}
 #   kubectl logs -f -c ray-job-submitter -l app.kubernetes.io/instance={name},app.kubernetes.io/component=head
-#   kubectl delete -f FILE                             ends it; what keeps the record goes with it
+#   kubectl delete -f FILE                             ends it and deletes the volume with the record
 #
-# The exit code of the run is that of the job: FAILED is also said of a run whose criteria failed. The record is on the volume
+# The job ends with the exit code of the run, so it is also FAILED if a criterion failed. The record is on the volume
 # {name}-records.
 ",
         nodes = options.nodes,

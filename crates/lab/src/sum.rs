@@ -60,7 +60,7 @@ async fn sum_of_body(body: Result<Bytes, BytesRejection>) -> Response {
             (Some(Value::Number(a)), Some(Value::Number(b))) => answer(a, b),
             _ => problem(
                 StatusCode::UNPROCESSABLE_ENTITY,
-                "a and b must both be there and be numbers",
+                "a and b are both required and must be numbers",
             ),
         },
     }

@@ -39,7 +39,7 @@ impl Cuts {
         }
     }
 
-    /// Returns the first boundary after a time.
+    /// Returns the first boundary after the given time.
     #[must_use]
     pub fn next_after(&self, ns: u64) -> u64 {
         let into_second = (self.wall_start_ns % SECOND + ns % SECOND) % SECOND;
@@ -51,7 +51,7 @@ impl Cuts {
             .map_or(second, |end| second.min(*end))
     }
 
-    /// Returns the phase at a time. Times after the last phase count as the last phase.
+    /// Returns the phase at the given time. Times after the last phase count as the last phase.
     #[must_use]
     pub fn phase_at(&self, ns: u64) -> u32 {
         let index = self.phase_ends.partition_point(|end| *end <= ns);
@@ -70,7 +70,7 @@ impl Cuts {
         })
     }
 
-    /// Returns the wall clock at a time of the run, in nanoseconds since 1970.
+    /// Returns the wall clock at the given time of the run, in nanoseconds since 1970.
     #[must_use]
     pub fn wall_ns(&self, ns: u64) -> u64 {
         self.wall_start_ns + ns

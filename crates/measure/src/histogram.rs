@@ -7,14 +7,14 @@
 /// Highest value that the buckets distinguish. Higher values count in the last bucket.
 pub const MAX_VALUE: u64 = 3_600_000_000_000;
 
-/// Values below this have buckets of width 1. Each octave above has half as many buckets, twice as
-/// wide as in the previous octave.
+/// Values below this have buckets of width 1. Each octave above has 1,024 buckets, twice as wide as
+/// those of the octave below.
 const SUB_BUCKETS: u64 = 2048;
 const HALF: usize = 1024;
 const CELLS_PER_PAGE: usize = 256;
 const PAGES: usize = index_of(MAX_VALUE) / CELLS_PER_PAGE + 1;
 
-/// Adding two lists gives pages if the sum may have more filled buckets than this.
+/// Maximum length of a list. If the sum of two lists may be longer, it is stored in pages.
 const LONGEST_LIST: usize = 64;
 
 /// Counter of a bucket.

@@ -39,7 +39,7 @@ impl InFlightAges {
         }
     }
 
-    /// Returns the ages of requests in flight, by label. Omits labels without any.
+    /// Returns the ages of requests in flight, by label. Omits labels without requests in flight.
     #[must_use]
     pub fn ages(&self, now_ns: u64) -> Vec<(LabelId, Histogram<u64>)> {
         let labels = self.by_label.iter().enumerate();

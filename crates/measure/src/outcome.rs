@@ -9,10 +9,10 @@ pub use crate::tls_fault::{Alert, TlsFault};
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum TimeKind {
-    /// Intended start → the worker takes up the arrival, or the step after a think time. The
+    /// Intended start → the worker picks up the arrival, or the step after a think time. The
     /// generator's own delay. Only for the whole run, not by label.
     Lateness,
-    /// The worker takes up the request → first byte written: pool, DNS, connect, TLS. Only for the
+    /// The worker picks up the request → first byte written: pool, DNS, connect, TLS. Only for the
     /// whole run.
     Wait,
     /// First byte written → last byte read.

@@ -117,7 +117,7 @@ impl Recorder {
         self.arrivals_end_ns
     }
 
-    /// Records that the worker takes up a request.
+    /// Records that the worker picks up a request.
     #[inline]
     pub fn issued(&mut self, now_ns: u64, label: LabelId, intended: Intended) {
         self.advance(now_ns);

@@ -114,7 +114,7 @@ pub struct Sample {
     pub label: LabelId,
     /// Intended start of the request.
     pub intended: Intended,
-    /// When the worker took up the request.
+    /// When the worker picked up the request.
     pub started_ns: u64,
     /// When the first byte was written. `None` if nothing was written.
     pub first_write_ns: Option<u64>,
@@ -133,14 +133,14 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// Returns the time from the intended start until the worker took up the request.
+    /// Returns the time from the intended start until the worker picked up the request.
     #[must_use]
     pub fn lateness_ns(&self) -> u64 {
         self.started_ns.saturating_sub(self.intended.ns())
     }
 
-    /// Returns the time from when the worker took up the request until the first byte was written,
-    /// or until the end if nothing was written.
+    /// Returns the time from when the worker picked up the request until the first byte was
+    /// written, or until the end if nothing was written.
     #[must_use]
     pub fn wait_ns(&self) -> u64 {
         self.first_write_ns

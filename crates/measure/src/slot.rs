@@ -5,7 +5,7 @@ use crate::{Failure, Fault, Histogram, NoAnswer, OutcomeClass, TimeKind, histogr
 /// Counters of one label.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Number of requests that the worker took up.
+    /// Number of requests that the worker picked up.
     pub issued: u64,
     /// Number of requests with a response as expected.
     pub ok: u64,

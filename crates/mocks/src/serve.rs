@@ -83,7 +83,7 @@ async fn answer(
         Err(_) => {
             return Ok(written(text_response(
                 413,
-                "the body is too large, or broke off",
+                "the body is too large or incomplete",
             )));
         }
     };
@@ -144,7 +144,7 @@ fn about(method: &str, asked: &str, site: &Site) -> MockResponse {
             site.broker_state.borrow_mut().begin(clock::now_ns());
             reported(serde_json::json!({}))
         }
-        _ => text_response(404, "there is GET /__mock/stats and POST /__mock/begin"),
+        _ => text_response(404, "available: GET /__mock/stats and POST /__mock/begin"),
     }
 }
 

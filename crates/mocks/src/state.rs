@@ -173,13 +173,13 @@ impl MockState {
         };
         if let Some(key) = key(&route.recall, &scope) {
             let Some(remembered) = self.memory.get(&key) else {
-                return text_response(404, "nothing is remembered under this key");
+                return text_response(404, "no body is stored under this key");
             };
             scope.insert("remembered".into(), remembered.clone());
         }
         if let Some(key) = key(&route.remember, &scope) {
             if self.memory.len() >= MOST && !self.memory.contains_key(&key) {
-                return text_response(507, "the mock remembers a million keys already");
+                return text_response(507, "the mock already stores bodies under a million keys");
             }
             let value = scope.get("body").cloned().unwrap_or_default();
             self.memory.insert(key, value);

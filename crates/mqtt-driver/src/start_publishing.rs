@@ -33,11 +33,11 @@ pub(crate) async fn publishing(shared: &DriverState) {
         add(&shared.counts.unanswered_subscriptions, unanswered);
         worker.remark(match unanswered {
             0 => format!(
-                "publishing started {:.1}s later than planned, when every subscription was answered",
+                "publishing started {:.1}s later than planned, after every subscription was answered",
                 delay_ns as f64 / 1e9
             ),
             n => format!(
-                "publishing started without {n} subscriptions, which had no answer {:.1}s later than planned",
+                "publishing started {:.1}s later than planned, without {n} subscriptions that the server had not answered",
                 delay_ns as f64 / 1e9
             ),
         });

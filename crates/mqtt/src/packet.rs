@@ -97,7 +97,7 @@ pub enum Packet<'a> {
     Connack(Connack<'a>),
     /// A delivered message.
     Publish(Message<'a>),
-    /// An acknowledgement of a message, or a step of it.
+    /// A PUBACK, PUBREC, PUBREL or PUBCOMP.
     Ack(Ack<'a>),
     /// Response to SUBSCRIBE.
     Suback(Answered<'a>),

@@ -24,7 +24,7 @@ pub fn filter_fault(filter: &str) -> Option<&'static str> {
         return Some("it is empty");
     }
     if filter.contains('\0') {
-        return Some("it holds U+0000");
+        return Some("it contains U+0000");
     }
     let mut levels = filter.split('/').peekable();
     while let Some(level) = levels.next() {
@@ -38,7 +38,7 @@ pub fn filter_fault(filter: &str) -> Option<&'static str> {
     None
 }
 
-/// Splits a subscription into the group, if it is shared, and the filter.
+/// Splits a subscription into its group (if it is shared) and its filter.
 #[must_use]
 pub fn shared(filter: &str) -> (Option<&str>, &str) {
     match filter

@@ -168,7 +168,7 @@ impl GivenValue {
         number.ok_or_else(|| {
             let GivenValue { name, text } = self;
             format!(
-                "{name}={text}: it is a whole number from {} to {}",
+                "{name}={text}: use a whole number from {} to {}",
                 range.start(),
                 range.end()
             )
@@ -219,11 +219,11 @@ impl PepeunitConfig {
             value: match value.text.as_str() {
                 "Text" => PayloadKind::Text,
                 "Number" => PayloadKind::Number,
-                other => return Err(format!("{}={other}: it is Text or Number", value.name)),
+                other => return Err(format!("{}={other}: use Text or Number", value.name)),
             },
             policy: Policy::from_str(&policy.text, false).map_err(|_| {
                 let GivenValue { name, text } = &policy;
-                format!("{name}={text}: it is LastValue, NRecords, TimeWindow or Aggregation")
+                format!("{name}={text}: use LastValue, NRecords, TimeWindow or Aggregation")
             })?,
             domain: or(&flags.domain, "PU_DOMAIN"),
             is_secure: match or(&flags.secure, "PU_SECURE").as_deref() {

@@ -11,7 +11,7 @@ pub struct Draw {
 }
 
 impl Draw {
-    /// Creates the draw between scenarios with these weights, in plan order.
+    /// Creates a draw from the weights of the scenarios, in plan order.
     #[must_use]
     pub fn new(seed: u64, weights: impl IntoIterator<Item = u32>) -> Draw {
         let weights: Vec<u64> = weights.into_iter().map(u64::from).collect();

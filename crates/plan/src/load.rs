@@ -95,8 +95,8 @@ impl Load {
         }
     }
 
-    /// Returns the planned arrivals per second at a time. `None` after the end, or if the load has
-    /// no rate.
+    /// Returns the planned arrivals per second at the given time. `None` after the end, or if the
+    /// load has no rate.
     #[must_use]
     pub fn rate_at(&self, at_ns: u64) -> Option<f64> {
         let Load::Open { phases, .. } = self else {
@@ -171,7 +171,8 @@ impl Phase {
         first > 0.0 && first == last
     }
 
-    /// Returns the arrivals per second at a time within the phase. Interpolates a ramp linearly.
+    /// Returns the arrivals per second at the given time within the phase. Interpolates a ramp
+    /// linearly.
     pub(crate) fn rate_at(&self, within_ns: u64) -> f64 {
         let seconds = |ns: u64| ns as f64 / SECOND as f64;
         match self.shape {

@@ -9,7 +9,7 @@ pub struct ReportContent {
     /// Sections in Markdown, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sections: Vec<Section>,
-    /// Differences between the tested and the meant environment, in order.
+    /// Differences between the tested and the target environment, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub differences: Vec<Difference>,
     /// Server metrics to show, in order. Empty means all that changed.
@@ -50,7 +50,7 @@ pub struct Difference {
     pub name: String,
     /// Value in the tested environment.
     pub tested: String,
-    /// Value in the environment that the report is meant for.
+    /// Value in the environment that the report is about.
     pub meant: String,
     /// What follows from the difference.
     #[serde(default, skip_serializing_if = "Option::is_none")]

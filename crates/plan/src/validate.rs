@@ -92,7 +92,8 @@ impl Plan {
                     .sum();
                 if expected > MAX_ARRIVALS as f64 {
                     problems.push(Problem::anywhere(format!(
-                        "about {expected:.0} arrivals: more than any run could send: use a lower rate or a shorter duration"
+                        "about {expected:.0} arrivals are more than any run can send: use a \
+                        lower rate or a shorter duration"
                     )));
                 }
             }

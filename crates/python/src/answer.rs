@@ -162,7 +162,7 @@ impl PyResponse {
     fn follows(&mut self, first: &mut PyResponse) -> PyResult<()> {
         let (Some(account), Some(before)) = (&mut self.account, first.account.take()) else {
             return Err(PyRuntimeError::new_err(
-                "the request's account is already closed",
+                "the result of this request is already reported",
             ));
         };
         account.follows(&before);
@@ -175,7 +175,7 @@ impl Drop for PyResponse {
         self.settled(
             RequestOutcome::Failed(UNREPORTED),
             None,
-            "the test never reported it".to_owned(),
+            "the test did not report a result for it".to_owned(),
         );
     }
 }

@@ -4,11 +4,11 @@
 use regress::Regex;
 pub use regress::{Error, Match};
 
-/// Number of steps that every search may take, which takes tens of milliseconds.
+/// Steps allowed for every search. They take tens of milliseconds.
 const STEPS: u64 = 4_000_000;
 /// Additional steps per byte of text, because a search may scan long text repeatedly.
 const STEPS_PER_BYTE: u64 = 16;
-/// Maximum number of steps of a search, which takes about a second.
+/// Maximum number of steps of a search. They take about a second.
 const MOST_STEPS: u64 = 200_000_000;
 
 #[derive(Debug, Clone)]

@@ -91,7 +91,7 @@ pub struct FirstError {
     pub status: Option<u16>,
     /// When the request should have started.
     pub intended_ns: u64,
-    /// When the worker took up the request.
+    /// When the worker picked up the request.
     pub started_ns: u64,
     /// When the first byte of the request was written.
     pub first_write_ns: Option<u64>,

@@ -192,7 +192,8 @@ impl Decoder {
     /// number of empty buckets.
     fn read_buckets(&mut self) -> Option<()> {
         let (head, mut rest) = self.plain[..self.plain_length].split_first_chunk::<HEAD>()?;
-        // Cookie and length, no offset and the digits, lowest and highest value, ratio.
+        // Fields of the header: cookie and length; offset 0 and digits; lowest value; highest
+        // value; ratio.
         let expected = [
             u64::from(PLAIN_COOKIE) << 32 | rest.len() as u64,
             u64::from(DIGITS),

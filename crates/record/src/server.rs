@@ -16,7 +16,7 @@ pub struct Descriptor {
     pub metric: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instance: Option<String>,
-    /// `%` (0 to 100), `B`, or empty. For a counter, the unit of what is counted.
+    /// Unit: `%` (0 to 100), `B`, or empty. For a counter, the unit of what is counted.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub unit: String,
     pub sort: MetricKind,

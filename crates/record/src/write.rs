@@ -255,7 +255,8 @@ impl Writer {
         written.err().map(|source| self.failed(source, at))
     }
 
-    /// Ends the record and returns the run as it can be read. The error covers only this step.
+    /// Writes the end of the record and returns the finished run. The error is set if this last
+    /// write failed.
     pub fn finish(mut self, state: RunState, end: RunEnd) -> (Run, Option<RecordError>) {
         let own_end_ns = if self.of_parts {
             0

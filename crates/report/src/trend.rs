@@ -57,8 +57,15 @@ fn because(apart: &ExcludedRuns) -> String {
 }
 
 fn shifts(trend: &MetricTrend) -> SheetTable {
-    let mut table =
-        SheetTable::new(&["From run", "<Behind", "Before", "After", "Change", "<", "p"]);
+    let mut table = SheetTable::new(&[
+        "From run",
+        "<After run",
+        "Before",
+        "After",
+        "Change",
+        "<",
+        "p",
+    ]);
     for changed in &trend.shifts {
         let cells = [
             changed.run.clone(),

@@ -93,7 +93,7 @@ pub fn resolve(plan: &mut Plan, listeners: &[String]) -> Result<(), Vec<Problem>
 
 fn no_listener(source: &MetricSource, listener: usize, there_are: usize) -> Problem {
     let reason = match there_are {
-        0 => "the target is not an embedded one: use its address".to_owned(),
+        0 => "the target is not embedded: use its address".to_owned(),
         1 => format!(
             "the lab has only one listener, so there is no listener {listener}: use lab:/path"
         ),

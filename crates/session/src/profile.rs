@@ -102,9 +102,9 @@ fn cores(requests: f64, cores: usize) -> MachineCheck {
             "at most {} requests/s; {cores} {} about {} ({} per core){more}",
             rate(requests),
             if cores == 1 {
-                "core carries"
+                "core handles"
             } else {
-                "cores carry"
+                "cores handle"
             },
             rate(carried),
             rate(worker::load_control::PER_WORKER)

@@ -21,8 +21,8 @@ const NO_PACKAGE: i32 = 7;
 pub fn with_package(how: &str) -> Result<PathBuf, String> {
     let python = interpreter(how)?;
     let asked = Command::new(&python)
-        // Works like `-P`, which Python before 3.11 rejects: a folder called `loadline` must not be
-        // taken for the package.
+        // Works like `-P`, which Python before 3.11 rejects. A folder named `loadline` must not be
+        // mistaken for the package.
         .env("PYTHONSAFEPATH", "1")
         .args(["-c", QUESTION])
         .stdin(Stdio::null())

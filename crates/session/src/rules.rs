@@ -66,8 +66,8 @@ pub(crate) fn apply_env_check(plan: &mut Plan) -> Result<(), Vec<Problem>> {
     Ok(())
 }
 
-/// Omits excerpts of responses from the record if the environment says so, and adds a note to the
-/// record.
+/// Omits excerpts of responses from the record if the environment requests it, and adds a note to
+/// the record.
 pub(crate) fn apply_env_excerpts(plan: &mut Plan) -> Result<(), Vec<Problem>> {
     plan.omit_excerpts |=
         is_off(&variable(EXCERPTS)).map_err(|reason| vec![Problem::anywhere(reason)])?;

@@ -125,10 +125,10 @@ impl Own<'_> {
         prepared
             .run(Zero::in_ns(LEAD_NS), &mut lines)
             .map_err(|error| error.to_string())?;
-        tell(&mut lines, "over");
+        tell(&mut lines, "finished");
         let outcome = result
             .take()
-            .unwrap_or_else(|| Err("it never ended".into()));
+            .unwrap_or_else(|| Err("it did not finish".into()));
         let is_native = self.plan.format == plan::Format::NATIVE;
         let more = if is_native && !self.options.walks {
             " (--once shows its steps)"

@@ -14,7 +14,8 @@ const INTERRUPT: u8 = 2;
 const TERMINATE: u8 = 15;
 /// Number of signals that are handled before the process exits immediately.
 const POLITE: u64 = 2;
-/// Number of SIGXFSZ, which ends a process at a file size limit (`ulimit -f`) unless it is caught.
+/// Signal number of SIGXFSZ, which ends a process at a file size limit (`ulimit -f`) unless it is
+/// caught.
 const FILE_SIZE: i32 = 25;
 
 static LISTENERS: Mutex<Listeners> = Mutex::new(Listeners {

@@ -16,8 +16,7 @@ pub const TOO_CORRELATED: f64 = 0.85;
 /// Minimum step that counts as a level, in standard deviations, even if it is below the requested
 /// magnitude.
 const LEAST_STEP: f64 = 1.5;
-/// Maximum correlation to assume, because the means of levels would otherwise have no variance
-/// left.
+/// Maximum correlation to assume. With a higher one, the means of levels would have no variance.
 const MOST_CORRELATED: f64 = 0.95;
 
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -10,7 +10,7 @@ pub const ENOUGH_VALUES: usize = BATCH * ENOUGH_BATCHES;
 /// Returns how many values at the start to exclude, which is less than half of them. `None` if the
 /// series is too short.
 ///
-/// Does not tell whether the rest is steady. Of a series that always rises, half remains.
+/// The rest may still not be steady: for a series that always rises, half remains.
 #[must_use]
 pub fn warm_up(values: &[f64]) -> Option<usize> {
     let batches: Vec<f64> = values

@@ -1,8 +1,8 @@
 """Starts tasks at an arrival rate: one task per arrival, at its due time or as soon as a user is
 free.
 
-The engine decides when arrivals are due; this module assigns them to users. Besides the session
-classes, only the names listed here are replaced, and only during such a test.
+The engine decides when arrivals are due; this module assigns them to users. In addition to the
+session classes, only the names listed here are replaced, and only during such a test.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ NICE = (
 
 #: Outlives this process in any case, notices its end by the end of a pipe, and deletes the folder
 #: with the test's files. It reads the program's process group, or an empty line if there is none.
-#: It is no child of Ray, because Ray kills its children.
+#: It is not a child process of Ray, because Ray kills its children.
 GUARD = """
 exec 3<&0
 {

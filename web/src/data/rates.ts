@@ -53,7 +53,7 @@ function oneEach(page: Page): boolean {
 export function throughput(page: Page): Drawing | null {
   const { points } = page.series;
   return stacked(page, [
-    ["answered well", "blue", points.ok],
+    ["answered as expected", "blue", points.ok],
     ["failed", "orange", points.failed],
     ["no answer", "purple", points.none],
   ]);

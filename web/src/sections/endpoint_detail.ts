@@ -153,7 +153,7 @@ function cause(reason: string, n: number, first: ErrorRow["first"]): HTMLElement
         ? h("p", {}, h("code", { class: "sample-text" }, first.detail))
         : null,
     first?.body
-      ? h("div", {}, h("p", { class: "muted" }, "It was answered:"), h("pre", { class: "excerpt" }, first.body))
+      ? h("div", {}, h("p", { class: "muted" }, "Response body:"), h("pre", { class: "excerpt" }, first.body))
       : null,
   );
 }

@@ -20,7 +20,7 @@ export function generator(env: Env): Section {
       phases: true,
     }),
     new TimeChart(env, { id: "cpu", title: "CPU, as shares of a core", draw: cpu, height: 200 }),
-    new TimeChart(env, { id: "kept", title: "Kept from running", draw: kept, height: 170 }),
+    new TimeChart(env, { id: "kept", title: "Kept off the CPU", draw: kept, height: 170 }),
     new TimeChart(env, { id: "stalls", title: "Longest stall of a worker", draw: stalls, height: 170 }),
   ];
   return section("generator", "Generator health", (page) => ({ above: [health(page)] }), charts);

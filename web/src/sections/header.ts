@@ -11,7 +11,7 @@ export interface Header {
   update(page: Page): void;
 }
 
-/** `tools` are buttons of the page; `live` tells whether the test is still followed. */
+/** `tools` are buttons of the page; `live` is true while the page follows the test. */
 export function header(tools: HTMLElement[], live: () => boolean): Header {
   const text = h("div", {});
   const el = h(
@@ -49,7 +49,7 @@ function ending(page: Page, live: boolean): HTMLElement | null {
     return h("p", { class: "ending" }, badge("incomplete record", "warn", "warn"), text);
   }
   if (state === "running" && !live) {
-    const text = "This run was interrupted: its record has no end. The page shows the recorded part.";
+    const text = "This run was interrupted: its record is incomplete. The page shows the recorded part.";
     return h("p", { class: "ending" }, badge("cut off", "warn", "warn"), text);
   }
   if (state === "interrupted") {

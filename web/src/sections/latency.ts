@@ -33,7 +33,7 @@ export function latency(env: Env): Section {
     "Latency over time",
     (page) => {
       if (page.summary.all.count === 0)
-        return { above: [muted("No request has ended, so there is no latency to show.")] };
+        return { above: [muted("No request has finished, so there is no latency to show.")] };
       const tool = page.summary.run.imported_from;
       const meaning = tool ? `Times are as measured by ${tool}.` : MEANING[headline(page.summary)];
       const { steady, measurement } = page.summary;

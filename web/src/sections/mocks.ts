@@ -13,7 +13,7 @@ const COLUMNS = [
   { name: "Route" },
   { name: "Requests", number: true },
   { name: "Answers" },
-  ...TIMES.map((name) => ({ name, number: true, title: "asked / served" })),
+  ...TIMES.map((name) => ({ name, number: true, title: "requested / served" })),
   { name: "Off by", number: true, title: "Largest difference between served and computed times" },
   { name: "Utilisation", number: true },
 ];

@@ -19,7 +19,7 @@ export function plan(env: Env): Section {
   ];
   return section(
     "plan",
-    "Plan against achieved",
+    "Planned and achieved",
     (page) => ({ above: [phases(page), scenarios(page), ledgers(page)] }),
     charts,
   );

@@ -14,7 +14,7 @@ const COLUMNS = [
   { name: "Instances" },
   { name: "Reached at", number: true },
   { name: "Held", number: true },
-  { name: "Requests/s then", number: true },
+  { name: "Requests/s at that time", number: true },
   { name: "Cause" },
 ];
 

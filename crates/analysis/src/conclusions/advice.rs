@@ -1,4 +1,4 @@
-//! What to do after a run. Each sentence follows from findings and names its reason.
+//! Advice after a run. Each sentence follows from findings and states its reason.
 
 use super::brief::is_cut_short;
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
 };
 use record::{RunState, units};
 
-/// Returns what to do, most important first. Empty for results of other tools and during a run.
+/// Returns the advice, most important first. Empty for results of other tools and during a run.
 #[must_use]
 pub fn advice(summary: &Summary) -> Vec<String> {
     let run = &summary.run;
@@ -52,7 +52,7 @@ pub fn advice(summary: &Summary) -> Vec<String> {
     }
 }
 
-/// Returns what to change so that this resource is no longer the limit.
+/// Returns how to change this resource so that it is no longer the limit.
 #[must_use]
 pub fn remedy(reached: &Reached) -> String {
     let Reached {
@@ -73,7 +73,7 @@ pub fn remedy(reached: &Reached) -> String {
         (saturation::HEAP, _) => {
             format!("Enlarge the heap ({source}), or reduce what requests allocate")
         }
-        _ => format!("Raise the limit of the {resource} ({source}), or use it for a shorter time"),
+        _ => format!("Raise the limit of the {resource} ({source}), or hold it for less time"),
     };
     format!("{remedy}: {}", evidence(reached))
 }
@@ -123,7 +123,7 @@ fn failed(summary: &Summary) -> Vec<String> {
     texts
 }
 
-/// Returns what to change or to find out about a run that failed.
+/// Returns the next steps after a failed run: changes, or questions to investigate.
 #[must_use]
 pub fn causes(summary: &Summary) -> Vec<String> {
     let mut texts = Vec::new();

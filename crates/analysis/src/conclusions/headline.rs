@@ -56,7 +56,7 @@ fn of_what_is_there(summary: &Summary, sentence: String) -> String {
         None => sentence,
         Some(0) => "The record contains no data from the run, so there is nothing to judge.".into(),
         Some(ns) => format!(
-            "For the first {}, where the record ends: {sentence}",
+            "The record covers only the first {}: {sentence}",
             units::duration(ns)
         ),
     }

@@ -213,9 +213,9 @@ fn errors(summary: &Summary) -> Option<Conclusion> {
         [] => String::new(),
         [one] => text(*one).map_or_else(String::new, |text| format!(", all under {text}")),
         many if many.contains(&measure::label::OTHER) => {
-            format!(", under at least {} endpoints", many.len())
+            format!(", at {} endpoints or more", many.len())
         }
-        many => format!(", under {} endpoints", many.len()),
+        many => format!(", at {} endpoints", many.len()),
     };
     Some(Conclusion::new(
         "errors",

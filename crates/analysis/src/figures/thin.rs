@@ -8,8 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Figure, Sampled};
 
-/// No value is given if the probability that a sample lies entirely below the percentile exceeds
-/// this.
+/// Maximum probability that all samples are below the percentile. Above it, no value is reported.
 const CANNOT_HOLD: f64 = 0.5;
 
 /// A percentile of few samples, with its 95 % interval.

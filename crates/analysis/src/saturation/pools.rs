@@ -39,8 +39,8 @@ const fn pair(
 }
 
 pub(super) const CONNECTIONS: &str = "connection pool";
-pub(super) const OF_DATABASE: &str = "connections of the database";
-pub(super) const OF_REDIS: &str = "clients of Redis";
+pub(super) const OF_DATABASE: &str = "database connections";
+pub(super) const OF_REDIS: &str = "Redis clients";
 const DECLARED: &str = "pool";
 const DESCRIPTORS: &str = "descriptors";
 

@@ -16,7 +16,7 @@ pub(super) struct WatchedMetric {
     pub metric: String,
     pub of: Option<String>,
     pub unit: String,
-    /// The level by time. For counters, the growth per second.
+    /// Samples as pairs of time and level. For counters, the level is the growth per second.
     pub looks: Vec<(u64, f64)>,
 }
 

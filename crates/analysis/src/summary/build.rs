@@ -282,7 +282,7 @@ fn level(run: &Run, until_ns: u64, gauge: fn(&measure::interval::RunPart) -> Gau
     }
 }
 
-/// Returns the number of samples before a time, assuming that samples are evenly spread.
+/// Returns the number of samples before the given time, assuming that samples are evenly spread.
 fn samples_until(until_ns: u64, span: TimeSpan, samples: u64) -> u64 {
     if until_ns >= span.to_ns {
         return samples;
@@ -405,7 +405,8 @@ fn notes(run: &Run, summary: &Summary) -> Vec<String> {
     match run.manifest.state {
         RunState::Complete => {}
         RunState::Running if run.cut.is_none() => notes.push(format!(
-            "the record has no end because the run is still running or was killed: it covers the first {}",
+            "the record is incomplete because the run is still running or was killed: it covers \
+            the first {}",
             units::duration(end)
         )),
         RunState::Running => {}

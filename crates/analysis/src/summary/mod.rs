@@ -110,9 +110,9 @@ pub struct Summary {
     #[serde(alias = "ladders")]
     pub percentiles: Vec<PercentileRow>,
     pub confidence: Vec<Confidence>,
-    /// Time from the intended start until the worker takes up the request.
+    /// Time from the intended start until the worker picks up the request.
     pub lateness: Option<Stats>,
-    /// Time from when the worker takes up the request to the first byte written.
+    /// Time from when the worker picks up the request to the first byte written.
     pub wait: Option<Stats>,
     /// Time from the test script's call until it receives the response. `None` if no test script
     /// ran.
@@ -248,8 +248,8 @@ impl Summary {
         }
     }
 
-    /// Returns the iteration time of the most frequent scenario, with its row, if tables have rows
-    /// for iterations.
+    /// Returns the row of the scenario with the most iterations, and its iteration time. `None` if
+    /// the summary has no rows for iterations.
     #[must_use]
     pub fn headline_iteration(&self) -> Option<(&Row, &Stats)> {
         let rows = self.iteration_rows().iter();

@@ -195,7 +195,7 @@ impl<'a> CriterionScope<'a> {
         let counters = &part.slot.counters;
         let errors = counters.errors();
         share_or_number(errors, counters.ended(), criterion)
-            .ok_or_else(|| "no request ended".into())
+            .ok_or_else(|| "no request finished".into())
     }
 
     fn unsent(&self, criterion: &Criterion) -> Result<Measured, String> {
@@ -244,7 +244,7 @@ impl<'a> CriterionScope<'a> {
             );
         }
         let (n, of) = messages::counts(self.run).share(fate, criterion)?;
-        share_or_number(n, of, criterion).ok_or_else(|| "there were none".into())
+        share_or_number(n, of, criterion).ok_or_else(|| "there were no such messages".into())
     }
 
     fn rate(&self, criterion: &Criterion) -> Measured {

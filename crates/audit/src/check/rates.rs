@@ -163,7 +163,8 @@ fn same_time(checker: &mut Checker, report: &PrintedReport) {
     }
     if !differing.is_empty() {
         let text = format!(
-            "{} of {} rates do not match their counts, judged by the duration that {} at {}/s imply: during a run, {} prints the rates of the last seconds",
+            "{} of {} rates do not match their counts over the duration that {} at {}/s imply: \
+            during a run, {} prints the rates of the last seconds",
             differing.len() / 2,
             times.len(),
             count.named(),

@@ -1,4 +1,4 @@
-//! What the columns of an external metrics file are: metrics, and texts that name a group.
+//! Classifies the columns of an external metrics file: metrics, and text that names a group.
 
 use super::{
     quantity::quantity,
@@ -6,15 +6,15 @@ use super::{
 };
 use crate::import::csv::CsvRecord;
 
-/// Heads of columns whose texts name the metric instead of an instance.
+/// Headings of text columns that name the metric instead of an instance.
 const NAMES: [&str; 3] = ["series", "metric", "name"];
 const VALUE: &str = "value";
 
 pub(super) struct Layout {
     pub metrics: Vec<Metric>,
-    /// Columns of texts.
+    /// Indexes of the text columns.
     texts: Vec<usize>,
-    /// Whether the texts name the metric.
+    /// Whether the text columns name the metric.
     is_named_by_texts: bool,
 }
 

@@ -35,7 +35,8 @@ pub struct ExternalMetrics {
     added: usize,
 }
 
-/// Longest time between the starts of runs, because a wrong clock would take all memory.
+/// Maximum time between the starts of runs. Without this limit, a wrong clock would exhaust the
+/// memory.
 const LONGEST_S: usize = 31 * 86_400;
 
 /// The load of runs over time, for finding a clock offset.

@@ -51,7 +51,7 @@ pub(super) fn read(text: &str) -> Result<MetricTable, String> {
     let mut rows: Vec<(i128, &CsvRecord)> = Vec::new();
     for record in data {
         let at = cell(record, time).and_then(moment);
-        let at = at.ok_or_else(|| wrong(record, time, "is no time"))?;
+        let at = at.ok_or_else(|| wrong(record, time, "is not a time"))?;
         rows.push((at, record));
     }
     // Some consoles print the newest row first.
@@ -261,7 +261,7 @@ mod tests {
             ),
             (
                 "time,a\n1700000000,1\nlater,2\n",
-                ":3:1: `later` is no time",
+                ":3:1: `later` is not a time",
             ),
             (
                 "time,a\n1700000000,1\n1700000000,2\n",

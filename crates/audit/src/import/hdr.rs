@@ -59,7 +59,7 @@ pub fn read(text: &str) -> Vec<PrintedReport> {
     let Some(all) = all else { return Vec::new() };
     if !tags.is_empty() && tags.values().map(Histogram::len).sum::<u64>() == all.len() {
         report.remarks.push(
-            "the first row is the sum of the log's tags, which may be times of different things"
+            "the first row combines all tags of the log, which may measure different things"
                 .to_owned(),
         );
     }
@@ -79,11 +79,13 @@ pub fn read(text: &str) -> Vec<PrintedReport> {
         });
     }
     report.remarks.push(
-        "a log of histograms has times alone: nothing of failures; they are taken to be nanoseconds".to_owned(),
+        "a histogram log contains only times, no failures; the times are assumed to be in \
+        nanoseconds"
+            .to_owned(),
     );
     if torn > 0 {
         report.remarks.push(format!(
-            "lines that cannot be read, and are in no figure: {torn}"
+            "unreadable lines, excluded from all figures: {torn}"
         ));
     }
     vec![report]

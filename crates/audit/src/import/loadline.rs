@@ -233,7 +233,7 @@ fn ledger(total: &PrintedFigure, parts: Vec<PrintedFigure>, is: Total) -> SumRel
     }
 }
 
-/// Returns the mean number in flight, from when a worker takes up a request until the response is
+/// Returns the mean number in flight, from when a worker picks up a request until the response is
 /// complete.
 fn in_flight(root: &JsonNode) -> Option<InFlight> {
     let all = root.get("all")?;

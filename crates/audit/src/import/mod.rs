@@ -72,7 +72,7 @@ pub fn read(text: &str) -> Result<Import, Unknown> {
         return known("JMeter's results (XML)", true, jtl::read_xml(text));
     }
     if hdr::is(text) {
-        return known("a log of HdrHistogram", true, hdr::read(text));
+        return known("an HdrHistogram log", true, hdr::read(text));
     }
     let table = csv::CsvTable::read(first_line(text));
     if jtl::is(&table) {

@@ -85,8 +85,8 @@ pub enum Direction {
     Down,
 }
 
-/// Checks that a change is found. `rounding` is what the last digits leave open; `more` is the
-/// share that the tool's definition leaves open.
+/// Checks that a change is found. `rounding` is the uncertainty from the last digits, and `more` is
+/// the additional share of uncertainty from the tool's definition.
 pub fn caught(
     text: &str,
     figure: &PrintedFigure,

@@ -226,7 +226,7 @@ fn a_log_of_histograms_has_a_row_for_each_tag() {
     assert!(
         log.notes
             .iter()
-            .any(|note| note.contains("sum of the log's tags"))
+            .any(|note| note.contains("combines all tags of the log"))
     );
     assert_eq!(
         log.all.count,

@@ -171,7 +171,7 @@ fn a_real_run_agrees_with_itself() {
     );
 }
 
-/// Of an MQTT run, connects have a service time and messages without acknowledgement have none.
+/// In an MQTT run, connects have a service time, and messages without acknowledgement have none.
 #[test]
 fn rows_are_compared_by_a_time_that_all_have() {
     let service = Samples::new(vec![0.1; 20]);

@@ -13,7 +13,7 @@ fn random(seed: u64) -> Run {
     run(&mut Rng(seed))
 }
 
-/// How much rounding leaves open in `count / time = rate`.
+/// Returns the uncertainty that rounding causes in `count / time = rate`.
 fn rounding(text: &str, names: [&str; 3]) -> f64 {
     let share = |name: &str| {
         let figure = last(text, name);

@@ -51,7 +51,7 @@ impl Run {
         let prepared = Prepared::new(&plan, options).expect("a plan");
         let thread = thread::spawn(move || {
             let recorded = Arc::new(Mutex::new(RecordedRun::default()));
-            let mut recorded = recorded.lock().expect("nobody else");
+            let mut recorded = recorded.lock().expect("no other thread");
             prepared
                 .run(Zero::in_ns(1_000_000), &mut *recorded)
                 .expect("a run");

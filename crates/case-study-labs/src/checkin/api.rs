@@ -42,7 +42,10 @@ pub(super) fn routes(site: Arc<Site>) -> Router {
         .route("/check_in/v2/demographics", patch(demographics))
         .fallback(async || CheckInError(StatusCode::NOT_FOUND, "there is nothing here"))
         .method_not_allowed_fallback(async || {
-            CheckInError(StatusCode::METHOD_NOT_ALLOWED, "not with this method")
+            CheckInError(
+                StatusCode::METHOD_NOT_ALLOWED,
+                "this method is not supported here",
+            )
         })
         .with_state(site)
 }
@@ -119,7 +122,7 @@ async fn open(State(site): Shared, body: BodyResult) -> JsonResult {
     let answer = |sessions: &mut Sessions| {
         let full = CheckInError(
             StatusCode::INSUFFICIENT_STORAGE,
-            "the lab is full: it keeps four million sessions",
+            "the lab is full: it stores at most four million sessions",
         );
         let id = sessions.open(&known).ok_or(full)?;
         Ok(Json(json!({
@@ -185,8 +188,8 @@ fn field(body: &BodyResult, name: &'static str) -> Result<String, CheckInError> 
     let text = body.get(name).and_then(Value::as_str);
     let text = text.filter(|text| !text.is_empty() && text.len() <= 100);
     text.map(ToOwned::to_owned).ok_or(match name {
-        "uuid" => bad("uuid is missing, or is not a text of 1 to 100 characters"),
-        _ => bad("id is missing, or is not a text: POST /check_in/v2/sessions gives one"),
+        "uuid" => bad("uuid is missing or is not text of 1 to 100 characters"),
+        _ => bad("id is missing or is not text: POST /check_in/v2/sessions returns one"),
     })
 }
 
@@ -207,13 +210,17 @@ impl IntoResponse for CheckInError {
 impl From<CallError> for CheckInError {
     fn from(failed: CallError) -> Self {
         match failed {
-            CallError::Refused => CheckInError(StatusCode::BAD_GATEWAY, "a downstream refused"),
-            CallError::NoAnswer => {
-                CheckInError(StatusCode::BAD_GATEWAY, "a downstream gave no answer")
-            }
+            CallError::Refused => CheckInError(
+                StatusCode::BAD_GATEWAY,
+                "a downstream service refused the request",
+            ),
+            CallError::NoAnswer => CheckInError(
+                StatusCode::BAD_GATEWAY,
+                "a downstream service gave no answer",
+            ),
             CallError::TimedOut => CheckInError(
                 StatusCode::GATEWAY_TIMEOUT,
-                "a downstream did not answer in time",
+                "a downstream service did not answer in time",
             ),
         }
     }

@@ -67,9 +67,14 @@ fn shared(resource: &OfShared, name: &str, what: &str) -> String {
         "CPU time of all cores",
         resource.busy_ns as f64 / 1e9,
     );
-    row(CORES, "gauge", "Its cores", f64::from(resource.cores));
+    row(CORES, "gauge", "CPU cores", f64::from(resource.cores));
     let (active, waiting) = (format!("{name}_active"), format!("{name}_waiting"));
-    row(&active, "gauge", "Being worked on", resource.active as f64);
+    row(
+        &active,
+        "gauge",
+        "Requests being handled",
+        resource.active as f64,
+    );
     row(
         &waiting,
         "gauge",
@@ -77,6 +82,11 @@ fn shared(resource: &OfShared, name: &str, what: &str) -> String {
         resource.waiting as f64,
     );
     let total = format!("{name}_{what}_total");
-    row(&total, "counter", "Asked so far", resource.asked as f64);
+    row(
+        &total,
+        "counter",
+        "Queries executed so far",
+        resource.asked as f64,
+    );
     text
 }

@@ -33,7 +33,7 @@ use store::{PatientRow, Store};
 
 pub(crate) const LAB: LabEntry = LabEntry {
     name: "fhir",
-    help: "FHIR R4 datastore with patients: /fhir/R4/Patient (bearer token), GET /healthcheck; store=FILE keeps them; servers, cpu, database: its resources, reported on a second port",
+    help: "FHIR R4 datastore with patients: /fhir/R4/Patient (bearer token), GET /healthcheck; store=FILE saves them; servers, cpu and database set its resources, which it reports on a second port",
     extra: &["store", "servers", "cpu", "database", "control-port"],
     kind: LabKind::Routes(routes),
     token: plain_token,
@@ -247,7 +247,9 @@ async fn search(
     let mut count = DEFAULT_COUNT;
     for (key, value) in &query {
         match key.as_str() {
-            "name" if name.is_some() => return Err(FhirError::invalid("name may be given once")),
+            "name" if name.is_some() => {
+                return Err(FhirError::invalid("name can be given only once"));
+            }
             "name" => name = Some(value.as_str()),
             "_count" => {
                 count = value

@@ -93,7 +93,7 @@ fn routes(options: &LabOptions) -> Result<Routes, LabError> {
             (StatusCode::NOT_FOUND, Json(json!({ "detail": text })))
         })
         .method_not_allowed_fallback(async || {
-            let text = "not with this method";
+            let text = "this method is not supported here";
             (
                 StatusCode::METHOD_NOT_ALLOWED,
                 Json(json!({ "detail": text })),
@@ -191,7 +191,7 @@ async fn query(body: Result<Bytes, BytesRejection>) -> Response {
         return bad("the body must be a JSON object with a query");
     };
     let Some(query) = body.get("query").and_then(Value::as_str) else {
-        return bad("the body holds no query");
+        return bad("the body has no query");
     };
     let (operation, variables) = (body.get("operationName"), body.get("variables"));
     let none = Map::new();
@@ -200,7 +200,7 @@ async fn query(body: Result<Bytes, BytesRejection>) -> Response {
         operation: match operation {
             None | Some(Value::Null) => None,
             Some(Value::String(name)) => Some(name),
-            Some(_) => return bad("operationName must be a text"),
+            Some(_) => return bad("operationName must be text"),
         },
         variables: match variables {
             None | Some(Value::Null) => &none,

@@ -76,7 +76,7 @@ async fn add_user(State(platform): Of, Json(body): Json<Value>) -> Response {
     let (Some(login), Some(password)) = (body["login"].as_str(), body["password"].as_str()) else {
         return refused(
             StatusCode::UNPROCESSABLE_ENTITY,
-            "a user has a login and a password",
+            "a user needs a login and a password",
         );
     };
     let mut inside = platform.inside();
@@ -120,7 +120,7 @@ async fn register(State(platform): Of, Json(body): Json<Value>) -> Response {
     if !body["repository_url"].is_string() {
         return refused(
             StatusCode::UNPROCESSABLE_ENTITY,
-            "a registry entry has a repository_url",
+            "a registry entry needs a repository_url",
         );
     }
     let mut inside = platform.inside();
@@ -142,7 +142,7 @@ async fn add_repo(State(platform): Of, Json(body): Json<Value>) -> Response {
     if inside.repos.iter().any(|repo| repo["name"] == body["name"]) || !body["name"].is_string() {
         return refused(
             StatusCode::UNPROCESSABLE_ENTITY,
-            "this name is taken, or none",
+            "the name is missing, or already taken",
         );
     }
     let mut repo = body;
@@ -190,7 +190,7 @@ async fn add_unit(State(platform): Of, Json(body): Json<Value>) -> Response {
     if !body["name"].is_string() || !inside.repos.iter().any(|of| of["uuid"] == repo) {
         return refused(
             StatusCode::UNPROCESSABLE_ENTITY,
-            "a unit has a name and a repository",
+            "a unit needs a name and a repository",
         );
     }
     let uuid = inside.add_unit(&body);
@@ -324,7 +324,7 @@ async fn data(State(platform): Of, Query(asked): RestState) -> Response {
     if !["NRecords", "TimeWindow", "Aggregation"].contains(&kind) {
         return refused(
             StatusCode::UNPROCESSABLE_ENTITY,
-            "type is NRecords, TimeWindow or Aggregation",
+            "type must be NRecords, TimeWindow or Aggregation",
         );
     }
     let (mut count, mut rows) = (0, Vec::new());

@@ -81,7 +81,10 @@ fn routes(options: &LabOptions) -> Result<Routes, LabError> {
         router: routes
             .fallback(async || ShortenerError(StatusCode::NOT_FOUND, "there is nothing here"))
             .method_not_allowed_fallback(async || {
-                ShortenerError(StatusCode::METHOD_NOT_ALLOWED, "not with this method")
+                ShortenerError(
+                    StatusCode::METHOD_NOT_ALLOWED,
+                    "this method is not supported here",
+                )
             })
             .with_state(shortener),
         stats: Some(Box::new(move || (NAME, reported.store().to_json()))),
@@ -119,27 +122,28 @@ async fn create(
     authorize(&shortener, &headers)?;
     let bad = |text| ShortenerError(StatusCode::BAD_REQUEST, text);
     let body = body.map_err(|_| bad("the body cannot be read"))?;
-    let body: Value =
-        serde_json::from_slice(&body).map_err(|_| bad("the body must be JSON: expires, url"))?;
+    let body: Value = serde_json::from_slice(&body)
+        .map_err(|_| bad("the body must be JSON with expires and url"))?;
     let text = |name| body.get(name).and_then(Value::as_str);
-    let expires = text("expires").ok_or(bad("expires is missing, or is not a text"))?;
+    let expires = text("expires").ok_or(bad("expires is missing or is not text"))?;
     let expires: jiff::Timestamp = expires
         .parse()
         .map_err(|_| bad("expires must be a time with its offset: 2030-01-01T00:00:00-07:00"))?;
-    let url = text("url").ok_or(bad("url is missing, or is not a text"))?;
+    let url = text("url").ok_or(bad("url is missing or is not text"))?;
     if !is_url(url) {
         return Err(bad(
-            "url must begin with http:// or https://, name a host, and hold at most 2048 characters of ASCII",
+            "url must start with http:// or https://, contain a host, and have at most 2048 \
+            ASCII characters",
         ));
     }
     let host = headers
         .get(header::HOST)
         .and_then(|host| host.to_str().ok());
-    let host = host.ok_or(bad("a Host header is needed"))?;
+    let host = host.ok_or(bad("a Host header is required"))?;
     let stored = shortener.store().keep(url, expires.as_second());
     let full = ShortenerError(
         StatusCode::INSUFFICIENT_STORAGE,
-        "the lab is full: it keeps four million URLs, or a GiB of them",
+        "the lab is full: it stores at most four million URLs, or one GiB",
     );
     let id = text_of(stored.ok_or(full)?);
     let short = json!({ "shortUrl": format!("http://{host}/short-urls/{id}") });
@@ -152,7 +156,7 @@ fn authorize(shortener: &Shortener, headers: &HeaderMap) -> Result<(), Unauthori
     let token = given
         .and_then(|value| value.split_once(' '))
         .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
-        .ok_or(Unauthorized("a bearer token is needed"))?
+        .ok_or(Unauthorized("a bearer token is required"))?
         .1;
     jwt::check(
         &shortener.secret,

@@ -52,8 +52,8 @@ pub struct Find {
     /// Time to wait for requests in flight after each probe
     #[arg(long, value_name = "TIME", default_value = DRAIN)]
     pub drain: String,
-    /// Distribution of arrivals: random as from many people, or even, which a service sustains at a
-    /// higher rate
+    /// Distribution of arrivals: random, as from many people, or even, which a service sustains at
+    /// a higher rate
     #[arg(long, value_name = "poisson|even", value_parser = ["poisson", "even"], default_value = "poisson")]
     pub arrivals: String,
     /// Maximum number of connections
@@ -214,10 +214,10 @@ pub struct Ab {
     /// Base URL of the candidate side
     #[arg(long, value_name = "URL")]
     pub b: String,
-    /// Command that starts A before each of its runs; it is ended afterwards
+    /// Command that starts A before each of its runs; it is stopped afterwards
     #[arg(long, value_name = "COMMAND")]
     pub a_cmd: Option<String>,
-    /// Command that starts B before each of its runs; it is ended afterwards
+    /// Command that starts B before each of its runs; it is stopped afterwards
     #[arg(long, value_name = "COMMAND")]
     pub b_cmd: Option<String>,
     /// Maximum number of runs per side

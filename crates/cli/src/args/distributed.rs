@@ -67,7 +67,7 @@ pub struct Shard {
         conflicts_with = "on"
     )]
     pub shard: Option<String>,
-    /// As --shard, numbered from 0 like the completion index of a Kubernetes job
+    /// Like --shard, but numbered from 0, like the completion index of a Kubernetes job
     #[arg(
         long,
         value_name = "I/K",
@@ -86,14 +86,14 @@ pub struct Shard {
 /// `loadline merge`
 #[derive(Debug, ClapArgs)]
 pub struct Merge {
-    /// What each machine recorded: runs of `--shard`, or runs and node folders of a run whose
-    /// conductor is gone
+    /// Records of the parts: runs with `--shard`, or the run and node folders of a run that lost
+    /// its conductor
     #[arg(value_name = "RUN", required = true)]
     pub parts: Vec<PathBuf>,
     /// Folder for records [default: $LOADLINE_RUNS, or .loadline/runs]
     #[arg(long, value_name = "DIR")]
     pub runs: Option<PathBuf>,
-    /// Print all figures: service times, intervals, definitions, and those of the generator
+    /// Print all figures: service times, intervals, definitions and figures of the generator
     #[arg(short, long)]
     pub verbose: bool,
     /// Write the summary as JSON to this file; - is standard output

@@ -226,8 +226,8 @@ fn of_service(
     })
 }
 
-/// Returns what to change or to find out about the first stage of a service that failed and was not
-/// fixed since.
+/// Returns the next steps for the first stage of a service that failed and was not fixed since:
+/// changes, or questions to investigate.
 fn causes(
     group: &[(usize, &StageRow)],
     stages: &[FinishedStage<'_>],
@@ -246,7 +246,7 @@ fn causes(
     }
 }
 
-/// Returns what to do about stages that ran without a result.
+/// Returns the next steps for stages that ran without a result.
 fn unjudged(stages: &[FinishedStage<'_>], rows: &[StageRow]) -> Vec<String> {
     let mut texts = Vec::new();
     for (stage, row) in stages.iter().zip(rows) {

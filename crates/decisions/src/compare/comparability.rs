@@ -72,7 +72,7 @@ pub(crate) fn fault(summary: &Summary, run: Option<&Run>) -> Option<String> {
         RunState::Complete => None,
         RunState::Running => Some("is still running, or was killed".to_owned()),
         RunState::Interrupted => {
-            let by = summary.run.ended_by.as_deref().unwrap_or("somebody");
+            let by = summary.run.ended_by.as_deref().unwrap_or("unknown reason");
             Some(format!("was ended early: {by}"))
         }
     };

@@ -95,7 +95,7 @@ pub fn without_row(subject: &Subject, baseline: &Side, candidate: &Side) -> Opti
         Some(of) if subject.fitting(of, rows).count() > 1 => {
             "has several rows of this kind: choose one of"
         }
-        Some(_) => "has no such row; available are",
+        Some(_) => "has no such row; available:",
         None => "has several of them: choose one with `of`, from",
     };
     let known: Vec<String> = rows.iter().map(|row| quoted(&row.text)).collect();

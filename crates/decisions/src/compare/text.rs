@@ -110,7 +110,8 @@ pub(super) fn judged(compared: &Compared, config: &CompareConfig) -> String {
             )
         }
         FigureOutcome::Inconclusive if low > bound => format!(
-            "INCONCLUSIVE: beyond {margin}, but with this many figures one may be so by chance (p {:.2})",
+            "INCONCLUSIVE: beyond {margin}, but among this many figures, one may be beyond it \
+            by chance (p {:.2})",
             change.p_beyond_margin.unwrap_or(1.0)
         ),
         FigureOutcome::Inconclusive => format!("INCONCLUSIVE: {margin} is within the interval"),

@@ -13,7 +13,7 @@ pub struct ProbeRow {
     #[schemars(with = "String")]
     pub reason: ProbeReason,
     pub holds: bool,
-    /// Why the probe does not count: what the generator failed to do.
+    /// Why the probe does not count: a fault of the generator. `None` if it counts.
     pub invalid: Option<String>,
     /// Duration of the counted part, in seconds.
     pub counted_s: f64,

@@ -138,8 +138,8 @@ impl WatchedRule {
         held.then(|| all.describe(when))
     }
 
-    /// Whether the seconds that contradict the condition most show, taken together, that this is
-    /// only a burst.
+    /// Whether the condition holds only because of a burst: the other seconds, taken together,
+    /// contradict it.
     fn is_a_burst(&self) -> bool {
         let when = &self.rule.when;
         if !rule_window::is_counted(when) {

@@ -87,7 +87,7 @@ fn fired(watched: &WatchedRule, tally: &ViolationTally, ends: Ending) -> FiredRu
         },
         text: format!("{}: decided", watched.rule.when.text),
         measured: format!(
-            "{} are beyond the bound, {} may be",
+            "{} are beyond the bound, {} are allowed",
             record::units::share(share),
             record::units::share(tally.allowed)
         ),

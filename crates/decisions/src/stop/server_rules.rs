@@ -8,7 +8,8 @@ use analysis::verdict::server_bounds;
 const STALE_NS: u64 = 3 * SECOND;
 const KNOWN: f64 = 0.9;
 
-/// Returns the measured range if the condition has held since `from_ns`. One instance suffices.
+/// Returns the measured range if the condition has held since `from_ns`. It is enough if it has
+/// held on one instance.
 pub(super) fn held(rule: &StopRule, run: &Run, from_ns: u64, now_ns: u64) -> Option<String> {
     let Metric::Server(name, _) = &rule.when.metric else {
         return None;

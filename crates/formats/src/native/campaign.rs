@@ -299,7 +299,7 @@ impl CampaignReader<'_> {
             return None;
         }
         let Some(name) = node.entry("name") else {
-            read::missing(node, model::STAGE, "a stage has a `name`", self.findings);
+            read::missing(node, model::STAGE, "a stage needs a `name`", self.findings);
             return None;
         };
         let text = read::scalar(&name.value, "name", self.findings)?;
@@ -443,7 +443,13 @@ impl CampaignReader<'_> {
             let place = value.get("from").unwrap_or(value);
             for more in ["only", "counters"] {
                 if let Some(node) = value.get(more) {
-                    self.findings.note(node.mark, format!("`{more}` does not apply to stages of another tool: there all of `{key}` is measured"));
+                    self.findings.note(
+                        node.mark,
+                        format!(
+                            "`{more}` has no effect on stages \
+                        that run another tool: they measure all metrics of `{key}`"
+                        ),
+                    );
                 }
             }
             let text = match value.get("query") {

@@ -233,7 +233,7 @@ fn variables(
     for UnsetVariable { name, mark, hint } in templates.unset(&known) {
         let all: Vec<&str> = known.iter().map(String::as_str).collect();
         let text = format!(
-            "the request has no `{name}`: available are {}{hint}",
+            "the request has no `{name}`; available: {}{hint}",
             all.join(", ")
         );
         findings.problem(mark, text);

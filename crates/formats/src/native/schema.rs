@@ -156,12 +156,12 @@ fn plan(key: &str) -> Value {
         "loadline" => {
             json!({ "const": 1, "description": "Version of the plan format; must be the first key" })
         }
-        "name" => string("The title"),
+        "name" => string("Name of the test"),
         "about" => named("Purpose of the test, for the report", "about"),
         "target" => string("The base URL, or lab:NAME?option=value for an embedded target"),
         "load" => reference("load"),
         "max-duration" => named("Maximum duration of the load", "duration"),
-        "http" => named("How requests travel", "http"),
+        "http" => named("Connection and HTTP settings", "http"),
         "allow-hosts" => named("Other hosts that redirects and variables may use", "texts"),
         "variables" => {
             json!({ "type": "object", "description": "Names and values, equal for all virtual users; { one-of: [a, b] } assigns one of them to each user" })
@@ -223,7 +223,7 @@ fn about(key: &str) -> Value {
     let texts = |text: &str| json!({ "type": "object", "additionalProperties": { "type": ["string", "number"] }, "description": text });
     match key {
         "objective" => string("The question that the test answers"),
-        "owner" => string("Whom to ask"),
+        "owner" => string("Person or team to ask"),
         "environment" => texts("Description of the target and the generator: names and texts"),
         "links" => texts("Names and URLs"),
         "tags" => named("Tags for searching", "texts"),
@@ -263,12 +263,12 @@ fn phase(key: &str) -> Value {
         "pause" => named("Pause of this duration without arrivals", "duration"),
         "users" => json!({
         "anyOf": [
-        whole_number("So many", 1),
+        whole_number("Number of virtual users", 1),
         object(model::USERS, |_| whole_number("Number of virtual users at the start or at the end", 0), model::USERS),
         ],
         "description": "Number of virtual users in a closed loop, or a ramp between two numbers",
         }),
-        "duration" => named("How long", "duration"),
+        "duration" => named("Duration of the phase", "duration"),
         "name" => string("Name of the phase in criteria and in the report"),
         "arrivals" => {
             json!({ "enum": ["even", "poisson"], "description": "Distribution of arrivals" })
@@ -355,7 +355,7 @@ fn tls(key: &str) -> Value {
     match key {
         "ca" => string("The only certificate authorities to trust: a file, or PEM text"),
         "cert" => string("Client certificate"),
-        "key" => string("Its key"),
+        "key" => string("Key of the client certificate"),
         "server-name" => string("Server name to send in the TLS handshake and to verify"),
         _ => any(),
     }
@@ -402,7 +402,7 @@ fn assume(key: &str) -> Value {
 
 fn stage(key: &str) -> Value {
     match key {
-        "name" => described("Its name", json!({ "type": ["string", "number"] })),
+        "name" => described("Name of the stage", json!({ "type": ["string", "number"] })),
         "load" => reference("load"),
         "run" => named(
             "Another tool's command line, as one text or as a list of words",
@@ -453,7 +453,7 @@ fn request(key: &str) -> Value {
     match key {
         "url" => string("The URL, or a path appended to the target"),
         "name" => string("Name under which the request is counted"),
-        "headers" => named("Its headers", "pairs"),
+        "headers" => named("Headers of the request", "pairs"),
         "query" => named(
             "Query parameters, which replace the query in the URL",
             "pairs",
@@ -495,13 +495,13 @@ fn part(key: &str) -> Value {
 fn capture(key: &str) -> Value {
     match key {
         "json" => string("A JSONPath: $.id"),
-        "header" => string("A header's name"),
+        "header" => string("Name of a response header"),
         "regexp" => string("A JavaScript regular expression"),
         "group" => described(
             "The capture group whose text is used",
             json!({ "type": ["integer", "string"] }),
         ),
-        "flags" => string("Its flags"),
+        "flags" => string("Flags of the regular expression"),
         "optional" => boolean("Whether the value may be missing"),
         "all" => boolean("Whether to capture the list of all matches"),
         _ => any(),

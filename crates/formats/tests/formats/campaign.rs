@@ -145,7 +145,7 @@ fn wrong(load: &str) -> Vec<(String, &'static str)> {
         ),
         (
             format!("stages: [{{ {load} }}]\n"),
-            "c.yml:5:10: a stage has a `name`",
+            "c.yml:5:10: a stage needs a `name`",
         ),
         (
             format!("stages: [{{ name: a, {load} }}, {{ name: a, {load} }}]\n"),
@@ -185,7 +185,7 @@ fn wrong(load: &str) -> Vec<(String, &'static str)> {
         ),
         (
             format!("stages: [{{ name: a, {load} }}]\ncool-down: 5s\n"),
-            "c.yml:6:12: a cool-down of at most 5 s is too short to see the service stable for 10 s",
+            "c.yml:6:12: a cool-down of at most 5 s is too short for the service to stay stable for 10 s",
         ),
         (
             format!("stages: [{{ name: a, {load} }}]\ncool-down: {{ rate: 1/s }}\n"),

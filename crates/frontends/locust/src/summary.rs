@@ -1,4 +1,5 @@
-//! What a test leaves for Python to print: its lines, whether it failed, and its record.
+//! Results of a test for Python to print: lines, whether the test failed, and the path of its
+//! record.
 
 use std::{
     path::Path,
@@ -127,7 +128,7 @@ fn arrivals(summary: &Summary) -> Vec<String> {
         return Vec::new();
     };
     let mut lines = vec![format!(
-        "{} arrivals planned, {} started, {} never, because no user was free",
+        "{} arrivals planned, {} started, {} not started because no user was free",
         units::count(planned),
         units::count(ledger.started),
         units::count(ledger.unsent.unwrap_or(0)),
@@ -135,7 +136,7 @@ fn arrivals(summary: &Summary) -> Vec<String> {
     let most = summary.iterations.iter().max_by_key(|row| row.count);
     if let Some((row, stats)) = most.and_then(|row| Some((row, row.iteration.as_ref()?))) {
         lines.push(format!(
-            "{} from its intended start to its end p50 {} p90 {} p99 {} max {}",
+            "{} from intended start to end: p50 {} p90 {} p99 {} max {}",
             row.text, stats.p50, stats.p90, stats.p99, stats.max,
         ));
     }
@@ -161,7 +162,8 @@ fn own_lines(summary: &Summary) -> Vec<String> {
     let by_others: u64 = by_others(summary);
     if by_others > 0 {
         lines.push(format!(
-            "{} of them were sent and timed by Locust itself or by other clients: of these only how long they took is known",
+            "{} of them were sent and timed by Locust itself or by other clients: only their \
+            duration is known",
             units::count(by_others)
         ));
     }
@@ -173,7 +175,8 @@ fn own_lines(summary: &Summary) -> Vec<String> {
     }
     if let (Some(script), Some(lag)) = (&summary.script, &summary.lag) {
         lines.push(format!(
-            "as the script saw it p50 {} p99 {} max {}; an answer waited for the script p50 {} p99 {} max {}",
+            "script time p50 {} p99 {} max {}; until the script took the response p50 {} p99 {} \
+            max {}",
             script.p50, script.p99, script.max, lag.p50, lag.p99, lag.max,
         ));
     }

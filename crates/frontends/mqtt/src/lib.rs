@@ -57,7 +57,7 @@ struct NoFiles;
 
 impl TestFileReader for NoFiles {
     fn reads(&self) -> &'static str {
-        "MQTT load is described on the command line: loadline mqtt"
+        "MQTT load has no test file: use the options of `loadline mqtt`"
     }
 
     fn suffixes(&self) -> &'static [&'static str] {

@@ -20,12 +20,12 @@ use crate::files;
     disable_help_flag = true
 )]
 pub struct MqttCommand {
-    /// What the clients do
+    /// Action of the clients
     #[command(subcommand)]
     pub what: MqttSubcommand,
 }
 
-/// What the clients do.
+/// Actions of the clients.
 #[derive(Debug, Subcommand)]
 pub enum MqttSubcommand {
     /// Connect and stay connected
@@ -125,7 +125,8 @@ pub struct Common {
     /// Time to wait for responses and deliveries after the load
     #[arg(long, default_value = "10s")]
     drain: String,
-    /// How late a message may be so that several share one wake-up; 0 disables it [default: 100us]
+    /// Maximum delay of a message, so that several messages share one wake-up; 0 disables it
+    /// [default: 100us]
     #[arg(long)]
     pub pacing_slack: Option<String>,
     /// Threads
@@ -160,7 +161,8 @@ pub struct Pub {
     /// Topic; %i, %c, %u and %rand_N are expanded
     #[arg(short = 't', long)]
     topic: String,
-    /// Size of a payload in bytes; from 28 on it starts with a header by which receivers count
+    /// Size of a payload in bytes; from 28 on, it starts with a header that receivers use to count
+    /// messages
     #[arg(short = 's', long, default_value_t = 256)]
     size: u32,
     /// Payload, instead of --size; %i, %c, %u and %rand_N are expanded; template://FILE reads it
@@ -189,8 +191,8 @@ pub struct Pub {
     /// Expiry of a message, in seconds (MQTT 5)
     #[arg(long)]
     message_expiry: Option<u32>,
-    /// Instead of -I: messages per second of all clients, as 500/s:10s, or rising as
-    /// 100/s..500/s:10s; repeat for more phases
+    /// Instead of -I: the rate of all clients together, such as 500/s:10s, or a ramp, such as
+    /// 100/s..500/s:10s; may be repeated
     #[arg(long, conflicts_with_all = ["every_ms", "limit", "duration"])]
     phase: Vec<String>,
     /// Number of additional clients that subscribe, so that every delivery is counted and timed

@@ -1,8 +1,8 @@
 //! Counts the figures of wrk and wrk2: latencies in whole microseconds, responses per thread and
 //! 100 ms, four classes of errors.
 //!
-//! wrk2 discards the figures of the first ten seconds, until it is calibrated. They are kept here
-//! for shorter runs.
+//! wrk2 discards the figures of the first ten seconds, until it is calibrated. This accumulator
+//! keeps them for shorter runs.
 
 use measure::{
     Histogram,

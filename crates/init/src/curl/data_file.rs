@@ -14,7 +14,7 @@ pub fn file(path: &str, word: &Word, read: ReadFile<'_>) -> Result<String, Synta
     if path == "-" {
         return Err(refused(
             word.mark,
-            "@- is standard input, of which nothing is known here: name a file, or write the data",
+            "@- reads standard input, which is not available here: name a file, or write the data",
         ));
     }
     let bytes =
@@ -23,7 +23,7 @@ pub fn file(path: &str, word: &Word, read: ReadFile<'_>) -> Result<String, Synta
         refused(
             word.mark,
             &format!(
-                "{path}:{}:{}: bodies of plans are text, and {reason}",
+                "{path}:{}:{}: a body in a plan must be text: {reason}",
                 reason.line, reason.column
             ),
         )
@@ -31,7 +31,7 @@ pub fn file(path: &str, word: &Word, read: ReadFile<'_>) -> Result<String, Synta
     if placeholders::is_foreign(&text) {
         return Err(refused(
             word.mark,
-            &format!("{path} holds U+FDD0 or U+FDD1, which no text may"),
+            &format!("{path} contains U+FDD0 or U+FDD1, which are not allowed in text"),
         ));
     }
     Ok(text)

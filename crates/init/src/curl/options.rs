@@ -15,7 +15,8 @@ pub struct CurlOption {
 }
 
 const PROXY: Meaning = Meaning::Refused(
-    "a plan cannot contain a proxy: remove the option, and use `loadline run FILE -x PROXY` or `http_proxy`: remove them",
+    "a plan cannot contain a proxy: remove the option, and use `loadline run FILE -x PROXY` or \
+    `http_proxy`",
 );
 const UPLOAD: Meaning =
     Meaning::Refused("plans do not upload files: use --data-binary @FILE for the body");

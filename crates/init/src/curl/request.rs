@@ -51,7 +51,7 @@ pub fn draft(
         ..DraftRequest::default()
     };
     if let (Some(part), Some(_)) = (command.parts.first(), command.data.first()) {
-        let reason = "a request has one body: give -F or -d, not both";
+        let reason = "a request can have only one body: use -F or -d, not both";
         return Err(refused(part.word.mark, reason));
     }
     let parts = form::parts(&command.parts, unknowns, read)?;

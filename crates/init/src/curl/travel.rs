@@ -9,14 +9,15 @@ pub fn take_over(commands: &[CurlCommand], http: &mut Http) -> Result<(), Syntax
     for BodyPiece { how, word } in commands.iter().flat_map(|command| &command.travel) {
         let text = &word.text;
         if placeholders::has_variables(text) || text.contains("{{") || text.is_empty() {
-            let reason = format!("--{how}: write the value itself: it is read before the run");
+            let reason =
+                format!("--{how} is read before the run: write a fixed value, without variables");
             return Err(refused(word.mark, &reason));
         }
         let place = match *how {
             "resolve" => {
                 let text = text.strip_prefix('+').unwrap_or(text);
                 if text.starts_with('-') || text.split(':').count() < 3 {
-                    let reason = "--resolve is HOST:PORT:ADDRESS in a plan";
+                    let reason = "--resolve in a plan must be HOST:PORT:ADDRESS";
                     return Err(refused(word.mark, reason));
                 }
                 if !http.resolve.iter().any(|known| known == text) {

@@ -8,8 +8,8 @@ use crate::{
 
 const OPERATORS: [&str; 6] = ["==", "!=", "<=", ">=", "<", ">"];
 
-/// Translates a condition such as `${__jexl3("${status}" == "OK")}`. `None` if it contains anything
-/// else than comparisons joined by `&&` or `||`.
+/// Translates a condition such as `${__jexl3("${status}" == "OK")}`. `None` if it contains
+/// anything other than comparisons joined by `&&` or `||`.
 pub(super) fn translate(condition: &str, context: &mut JmeterDraft<'_>) -> Option<String> {
     let condition = without_function(condition.trim());
     let mut out = String::new();

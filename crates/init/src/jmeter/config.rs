@@ -1,4 +1,4 @@
-//! Elements that the plan as a whole takes over: variables, tables and cookies.
+//! Elements that apply to the whole plan: variables, tables and cookies.
 
 use super::{
     JmeterDraft, extractors,
@@ -15,8 +15,8 @@ pub(super) fn collect(
         "TestPlan" => {
             define(&element.list("Arguments.arguments"), context);
             if element.flag("TestPlan.serialize_threadgroups") {
-                let text =
-                    "JMeter runs the thread groups one after another, this plan at the same time";
+                let text = "JMeter runs the thread groups one after another; this plan runs them at \
+                    the same time";
                 context.remarks.push(element.comment(context.file, text));
             }
         }
@@ -53,7 +53,7 @@ fn random_variable(element: &JmxElement<'_>, context: &mut JmeterDraft<'_>) {
     let name = element.property("variableName");
     let least = context.scope.expand(&element.property("minimumValue"));
     let most = context.scope.expand(&element.property("maximumValue"));
-    let text = "drawn at each use here, in JMeter once per iteration";
+    let text = "drawn at each use here, but once per iteration in JMeter";
     context.remarks.push(element.comment(context.file, text));
     let value = format!("${{__Random({},{})}}", least.trim(), most.trim());
     context
@@ -95,7 +95,7 @@ fn table(element: &JmxElement<'_>, context: &mut JmeterDraft<'_>) -> Result<(), 
             .next()
             .unwrap_or_default();
         if line.is_empty() {
-            comment("TO FILL IN: the columns, which the first line of the file must name");
+            comment("TO FILL IN: the column names; the first line of the file must list them");
         }
         line.to_owned()
     } else {

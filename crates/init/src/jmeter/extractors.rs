@@ -81,7 +81,7 @@ pub(super) fn add(
             (_, number) => {
                 let number = number.replace(char::is_control, " ");
                 comment(&format!(
-                    "TO FILL IN: the value of {name}. Plans cannot take match {number}"
+                    "TO FILL IN: the value of {name}. Plans cannot capture match {number}"
                 ));
                 continue;
             }
@@ -91,7 +91,7 @@ pub(super) fn add(
     }
 }
 
-/// Says what happens if the response does not contain the value.
+/// Describes what happens if the response does not contain the value.
 fn difference(extraction: &Extraction) -> String {
     let name = &extraction.name;
     let missing = match extraction.source {
@@ -101,10 +101,12 @@ fn difference(extraction: &Extraction) -> String {
     let default = extraction.default.replace(char::is_control, " ");
     match default.trim() {
         "" => format!(
-            "without a match, the iteration goes on as in JMeter, but {name} is then {missing} here. JMeter keeps its old value"
+            "without a match, the iteration continues as in JMeter, but {name} is then \
+            {missing} here. JMeter keeps its old value"
         ),
         default => format!(
-            "without a match, the iteration goes on as in JMeter, but {name} is then {missing} here. JMeter sets it to `{default}`"
+            "without a match, the iteration continues as in JMeter, but {name} is then \
+            {missing} here. JMeter sets it to `{default}`"
         ),
     }
 }

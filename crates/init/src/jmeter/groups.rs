@@ -160,7 +160,8 @@ impl GroupReader<'_, '_> {
             Err(_) if self.element.flag("LoopController.continue_forever") => None,
             Err(_) => {
                 if !written.trim().is_empty() {
-                    let text = format!("TO FILL IN: the loops are `{written}`, here 1");
+                    let text =
+                        format!("TO FILL IN: the loop count is `{written}`; this plan uses 1");
                     self.comment(&text);
                 }
                 Some(1)
@@ -194,7 +195,10 @@ impl GroupReader<'_, '_> {
                 ramp
             } else {
                 if threads > 1.0 {
-                    self.comment("JMeter starts all threads at once, this plan within 1s");
+                    self.comment(
+                        "JMeter starts all threads at the same time; this plan starts \
+                        them within 1s",
+                    );
                 }
                 1.0
             };

@@ -29,10 +29,10 @@ use steps::Place;
 use tree::{BrokenElement, JmxElement};
 use variables::JmeterScope;
 
-/// Number of XML nodes that is read.
+/// Maximum number of XML nodes to read.
 const MOST_NODES: u32 = 2_000_000;
 
-/// What drafting a JMeter plan needs and changes.
+/// State for drafting a JMeter plan.
 struct JmeterDraft<'a> {
     /// Name of the file in comments.
     file: &'a str,
@@ -156,7 +156,9 @@ fn made(
             .remarks
             .extend(left.into_iter().flat_map(|step| match step {
                 DraftStep::Note(lines) => lines,
-                _ => vec![child.comment(context.file, "not in a thread group, and left out")],
+                _ => vec![
+                    child.comment(context.file, "skipped, because it is not in a thread group"),
+                ],
             }));
     }
     context.origins.clear();
@@ -225,7 +227,7 @@ fn unmeasured<'e, 'x>(
             .scope
             .expand(&group.property("ThreadGroup.num_threads"));
         if threads.trim() != "1" {
-            let text = "JMeter runs these steps in several threads, this plan once";
+            let text = "JMeter runs these steps in several threads, but this plan runs them once";
             out.push(DraftStep::Note(vec![group.comment(context.file, text)]));
         }
         out.extend(steps::steps(&group.children, place, context)?);
@@ -258,7 +260,8 @@ fn looped(
         "each thread runs its loops in one iteration of the plan",
     )];
     if !context.tables.is_empty() {
-        let text = "TO FILL IN: JMeter reads a row of its tables in each loop, this plan one per iteration";
+        let text = "TO FILL IN: JMeter reads a row of its tables in each loop, but this plan \
+            reads one per iteration";
         comments.push(text.to_owned());
     }
     all.push(DraftStep::Block(DraftBlock {
@@ -295,7 +298,9 @@ fn finished(
         draft.http.no_cookies = Some("the JMeter plan has no enabled cookie manager");
     }
     draft.remarks.push(
-        "A failed request or check ends the iteration; JMeter goes on unless the thread group says otherwise.".to_owned(),
+        "A failed request or check ends the iteration; JMeter continues unless the thread group \
+        is set otherwise."
+            .to_owned(),
     );
     draft.http.timeout = context
         .timeouts

@@ -158,7 +158,7 @@ fn add_headers(
                 let text = format!("the header `{name}` is not valid and is left out");
                 request.comments.push(manager.comment(context.file, &text));
             } else if headers::of_curl(&name, &value) == HeaderUse::Yes {
-                // The nearest manager decides.
+                // The nearest header manager takes precedence.
                 request
                     .headers
                     .retain(|(known, _)| !known.eq_ignore_ascii_case(&name));

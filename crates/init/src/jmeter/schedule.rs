@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-/// A stretch of time in which the number of users changes evenly.
+/// A period in which the number of users changes linearly.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct UserStretch {
     pub seconds: f64,
@@ -11,7 +11,7 @@ pub struct UserStretch {
     pub to: f64,
 }
 
-/// Threads that start, stay and stop, as in a row of the Ultimate Thread Group. In seconds.
+/// Threads that start, run and stop, like a row of the Ultimate Thread Group. Times are in seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ThreadWave {
     pub threads: f64,
@@ -33,7 +33,7 @@ impl ThreadWave {
     }
 }
 
-/// Number of users at a time. At a jump, `is_after` selects the value after it.
+/// Returns the number of users at the given time. At a jump, `is_after` selects the value after it.
 fn users_at(stretches: &[UserStretch], time: f64, is_after: bool) -> f64 {
     let mut begin = 0.0;
     let mut value = 0.0;
@@ -82,7 +82,7 @@ pub fn waves(waves: &[ThreadWave]) -> Vec<UserStretch> {
     sum(&each)
 }
 
-/// Writes stretches as phases of a plan.
+/// Converts periods to phases of a plan.
 pub fn phases(stretches: &[UserStretch]) -> Vec<Value> {
     let used = stretches.iter().filter(|stretch| stretch.seconds > 0.0);
     let phases = used.map(|stretch| {
@@ -97,7 +97,7 @@ pub fn phases(stretches: &[UserStretch]) -> Vec<Value> {
     phases.collect()
 }
 
-/// Writes a time as a plan does.
+/// Formats a time in the notation of plans.
 pub fn seconds(seconds: f64) -> String {
     let milliseconds = (seconds * 1000.0).round().max(1.0);
     if milliseconds % 60_000.0 == 0.0 {
@@ -151,7 +151,7 @@ pub fn open_model(schedule: &str) -> Option<Vec<Value>> {
     has_arrivals.then_some(phases)
 }
 
-/// Makes the last phase change its rate evenly to `end`.
+/// Turns the last phase into a linear ramp to the rate `end`.
 fn set_end(phase: &mut Value, end: f64) {
     let begin = phase["rate"].as_f64();
     if begin.is_some_and(|begin| begin != end)
@@ -165,7 +165,7 @@ fn set_end(phase: &mut Value, end: f64) {
     }
 }
 
-/// Gives the rates of a phase their unit. A rate of 0 is a pause.
+/// Adds the unit to the rates of a phase. A rate of 0 becomes a pause.
 fn finished(phase: &mut Value) -> Value {
     if phase["rate"].as_f64() == Some(0.0) {
         return json!({"pause": phase["duration"]});
@@ -178,7 +178,7 @@ fn finished(phase: &mut Value) -> Value {
     phase.take()
 }
 
-/// Writes a rate per second in the unit that keeps it exact.
+/// Formats a rate per second in the unit that keeps it exact.
 pub fn rate_text(per_second: f64) -> String {
     if per_second == 0.0 {
         return "0/s".to_owned();

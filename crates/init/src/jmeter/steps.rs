@@ -20,7 +20,7 @@ const TIMERS: [&str; 4] = [
 ];
 /// Elements that apply to all samplers in their scope.
 const SCOPED: [&str; 3] = ["ConfigTestElement", "HeaderManager", "AuthManager"];
-/// Elements that the plan as a whole takes over, wherever they are.
+/// Elements that apply to the whole plan, wherever they are in the tree.
 const GLOBAL: [&str; 6] = [
     "Arguments",
     "CookieManager",
@@ -50,7 +50,7 @@ fn is_scoped(kind: &str) -> bool {
         || assertions::is_assertion(kind)
 }
 
-/// Where the walk is: the elements that apply, and the groups around it.
+/// Position of the walk: the elements that apply, and the enclosing groups.
 #[derive(Clone, Default)]
 pub(super) struct Place<'e, 'x> {
     pub in_effect: Vec<&'e JmxElement<'x>>,
@@ -172,7 +172,7 @@ fn think(timer: &JmxElement<'_>, context: &JmeterDraft<'_>) -> DraftStep {
     let (Some(delay), Some(range)) = (delay, range) else {
         return note(
             timer,
-            "TO FILL IN: a think time, which has no known value",
+            "TO FILL IN: the think time, because its value is unknown",
             context,
         );
     };
@@ -260,7 +260,8 @@ fn controller<'e, 'x>(
             }
         }
         "WhileController" => {
-            let text = "TO FILL IN: plans have no loop with a condition. The steps below run once here, in JMeter while the condition holds";
+            let text = "TO FILL IN: plans have no loop with a condition. Here the steps below \
+                run once. JMeter repeats them while the condition holds";
             listed(text, context, steps)
         }
         "OnceOnlyController" => {
@@ -269,7 +270,8 @@ fn controller<'e, 'x>(
                 context.origins_before = context.origins.len();
                 return Ok(Vec::new());
             }
-            let text = "JMeter runs the steps of this controller once per thread, this plan in every iteration";
+            let text = "JMeter runs the steps of this controller once per thread, but this plan \
+                runs them in every iteration";
             listed(text, context, steps)
         }
         "ThroughputController" => throughput(element, steps, context),
@@ -301,8 +303,8 @@ fn repeated(
             block(Vec::new(), DraftBlockKind::Loop(count), steps)
         }
         _ => {
-            let text =
-                "TO FILL IN: the number of loops. JMeter repeats it without end, here it runs once";
+            let text = "TO FILL IN: the number of loops. JMeter repeats it forever, but here it runs \
+                once";
             let comments = vec![element.comment(context.file, text)];
             block(comments, DraftBlockKind::Loop(Value::from(1)), steps)
         }
@@ -350,7 +352,7 @@ fn branches<'e, 'x>(
         }
     }
     if element.kind == "InterleaveControl" {
-        let text = "JMeter takes these branches in turn, this plan at random";
+        let text = "JMeter takes these branches in turn; this plan chooses one at random";
         out.push(note(element, text, context));
     }
     if !branches.is_empty() {
@@ -359,8 +361,8 @@ fn branches<'e, 'x>(
     Ok(out)
 }
 
-/// Number of requests that an iteration sends. Conditions and choices count as if they were taken,
-/// and choices once.
+/// Returns the number of requests that an iteration sends if all conditions hold. A choice counts
+/// as its longest branch.
 pub(super) fn requests_of(steps: &[DraftStep]) -> u64 {
     let count = |step: &DraftStep| match step {
         DraftStep::Request(request) => u64::from(!request.off),

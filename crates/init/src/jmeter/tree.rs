@@ -4,7 +4,7 @@
 use formats::document::Mark;
 use roxmltree::{Document, Node};
 
-/// Nesting of elements that is read.
+/// Maximum nesting of elements to read.
 const DEEPEST: usize = 60;
 
 #[derive(Debug)]
@@ -17,7 +17,7 @@ pub struct JmxElement<'x> {
     pub children: Vec<JmxElement<'x>>,
 }
 
-/// Where a file is wrong, and why.
+/// An error in a JMX file: its position and reason.
 #[derive(Debug)]
 pub struct BrokenElement {
     pub mark: Mark,

@@ -10,7 +10,7 @@ pub struct JmeterSyntax;
 
 pub type JmeterScope = VariableScope<JmeterSyntax>;
 
-/// Nesting of references within the arguments of functions.
+/// Maximum nesting of references within the arguments of functions.
 const DEEPEST: usize = 16;
 
 impl VariableSyntax for JmeterSyntax {
@@ -64,7 +64,10 @@ impl VariableSyntax for JmeterSyntax {
                 Some(name) => ComputedValue::Environment(name.to_owned()),
                 None => unknown(),
             },
-            "UUID" => similar("$uuid", "one value per virtual user, in JMeter one per use"),
+            "UUID" => similar(
+                "$uuid",
+                "one value per virtual user, but one per use in JMeter",
+            ),
             "Random" => match (number(0), number(1)) {
                 (Some(least), Some(most)) => ComputedValue::Same(placeholders::variable(&format!(
                     "$randomNumber({least}, {most})"

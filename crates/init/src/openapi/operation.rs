@@ -382,12 +382,12 @@ fn sign_in(scheme: &Node, request: &mut DraftRequest, asker: &mut Asker<'_>) {
     );
     match (how.0, how.1.as_str()) {
         ("http", "basic") => {
-            let user = asker.ask("user", "who signs in");
-            let password = asker.ask("password", "password of the user");
+            let user = asker.ask("user", "user name for basic authentication");
+            let password = asker.ask("password", "password of this user");
             request.auth = Some((user, password));
         }
         ("http", "bearer") | ("oauth2" | "openIdConnect", _) => {
-            let token = asker.ask("token", "token of the user");
+            let token = asker.ask("token", "bearer token of a user");
             headers::join(
                 &mut request.headers,
                 "authorization",
@@ -396,10 +396,7 @@ fn sign_in(scheme: &Node, request: &mut DraftRequest, asker: &mut Asker<'_>) {
         }
         ("apiKey", _) => {
             let name = text(scheme, "name");
-            let key = asker.ask(
-                &name.to_ascii_lowercase(),
-                &format!("key `{name}` of the user"),
-            );
+            let key = asker.ask(&name.to_ascii_lowercase(), &format!("API key `{name}`"));
             match text(scheme, "in") {
                 "query" => request.query.push((name.to_owned(), Value::String(key))),
                 "cookie" => request.cookies.push((name.to_owned(), key)),

@@ -4,7 +4,7 @@ use formats::document::{Mark, Node};
 
 use super::script::{LeftStatement, ScriptKind, TranslatedScript, translate};
 
-/// Nesting of folders that is read.
+/// Maximum nesting of folders to read.
 const DEEPEST: usize = 32;
 
 pub enum CollectionItem<'n> {
@@ -23,7 +23,8 @@ pub struct CollectionRequest<'n> {
     /// The request: a mapping, or only a URL.
     pub node: &'n Node,
     pub auth: Option<&'n Node>,
-    /// Before the request: scripts of the collection, its folders and itself.
+    /// Scripts that run before the request: those of the collection, of its folders and of the
+    /// request.
     pub before: TranslatedScript,
     pub after: TranslatedScript,
 }
@@ -47,7 +48,7 @@ pub struct Collection<'n> {
     pub left: Vec<LeftScript>,
 }
 
-/// Where a collection is wrong, and why.
+/// An error in a collection: its position and reason.
 pub struct BrokenItem {
     pub mark: Mark,
     pub message: String,

@@ -24,7 +24,7 @@ use request::DraftedRequest;
 use script::ScriptKind;
 use variables::{PostmanScope, define_list};
 
-/// What drafting a request needs and changes.
+/// State for drafting a request.
 struct RequestContext<'a> {
     scope: &'a mut PostmanScope,
     unknowns: &'a mut Unknowns,

@@ -59,7 +59,7 @@ impl VariableSyntax for PostmanSyntax {
             "randomAlphaNumeric" => ComputedValue::Same(placeholders::variable("$randomString(1)")),
             "guid" | "randomUUID" => similar(
                 placeholders::variable("$uuid"),
-                "one value per virtual user, in Postman one per use",
+                "one value per virtual user, but one per use in Postman",
             ),
             "randomEmail" | "randomExampleEmail" => similar(
                 format!(

@@ -477,7 +477,7 @@ fn addresses_and_certificates_are_the_plans() {
         ),
         (
             "curl http://a/ --resolve a:80",
-            "requests.txt:1:26: --resolve is HOST:PORT:ADDRESS in a plan",
+            "requests.txt:1:26: --resolve in a plan must be HOST:PORT:ADDRESS",
         ),
         (
             "curl http://a/ -E me.pem:secret",
@@ -489,7 +489,7 @@ fn addresses_and_certificates_are_the_plans() {
         ),
         (
             "curl http://a/ -F a=b -d c",
-            "requests.txt:1:19: a request has one body: give -F or -d, not both",
+            "requests.txt:1:19: a request can have only one body: use -F or -d, not both",
         ),
         (
             "curl http://a/ -F a=@b,c",

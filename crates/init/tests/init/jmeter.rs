@@ -319,7 +319,7 @@ fn sampler_outside_of_a_group_is_listed() {
     assert_has(
         &written(&whole(&format!("{stray}{}", group(&FOREVER, &inner)))),
         &[
-            "not in a thread group, and left out",
+            "skipped, because it is not in a thread group",
             "target: http://shop.example\n",
             "url: http://b.example/b",
         ],
@@ -409,7 +409,7 @@ fn extractors_become_captures() {
             "all: { json: '$.items[*].id', all: true, optional: true }",
             "csrf: { regexp: 'value=\"\\(([\\s\\S]*?)\"', group: 1, optional: true }",
             "url: '/one/{{ first[0] }}/{{ all[1] }}/{{ csrf }}'",
-            "Plans cannot take match 3",
+            "Plans cannot capture match 3",
         ],
     );
 }

@@ -14,7 +14,7 @@ const NAME: &str = "LAB_TEST_CHILD_NAME";
 const LOG: &str = "LAB_TEST_CHILD_LOG";
 const UNTIL_STDIN_CLOSES: &str = "LAB_TEST_CHILD_UNTIL_STDIN_CLOSES";
 
-/// Not a test: the side of the child process. It does nothing unless `Running::start` has started
+/// Entry point of the child process, not a test. Does nothing unless `Running::start` has started
 /// it.
 #[test]
 fn child() {

@@ -41,7 +41,7 @@ pub enum Event<'a> {
     Body {
         /// Number of bytes on the wire.
         bytes: u64,
-        /// Time from when the worker took up the request until the end of the response, in
+        /// Time from when the worker picked up the request until the end of the response, in
         /// nanoseconds.
         total_ns: u64,
         /// Whether this is the final response, not a redirect that is followed.

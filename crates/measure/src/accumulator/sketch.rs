@@ -1,5 +1,5 @@
-//! A sketch with a relative error (a DDSketch with accuracy 0.01), for front ends that define their
-//! figures by one.
+//! A sketch of a distribution with bounded relative error (DDSketch with accuracy 0.01), for front
+//! ends whose figures come from such a sketch.
 //!
 //! Bucket bounds grow by the ratio 1.01/0.99. Zeros are counted separately. Min, max and mean are
 //! exact.

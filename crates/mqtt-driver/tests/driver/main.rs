@@ -2,7 +2,7 @@
     clippy::expect_used,
     clippy::unwrap_used,
     clippy::disallowed_methods,
-    reason = "helpers of tests, and a server with a clock of its own"
+    reason = "helpers of tests, and a server with its own clock"
 )]
 
 use std::{collections::BTreeMap, sync::Arc};

@@ -69,7 +69,10 @@ fn accept(listener: &TcpListener) -> TcpStream {
                 stream.set_nonblocking(false).unwrap();
                 return stream;
             }
-            Err(_) => assert!(begun.elapsed() < Duration::from_secs(30), "nobody came"),
+            Err(_) => assert!(
+                begun.elapsed() < Duration::from_secs(30),
+                "no client connected"
+            ),
         }
         std::thread::sleep(Duration::from_millis(2));
     }

@@ -330,7 +330,10 @@ impl<'a> Scan<'a> {
         if self.rest().is_empty() {
             Ok(())
         } else {
-            Err(self.error(&format!("`{}` is too much here", self.rest().trim_end())))
+            Err(self.error(&format!(
+                "`{}` is not expected here",
+                self.rest().trim_end()
+            )))
         }
     }
 }

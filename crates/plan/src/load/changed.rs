@@ -4,7 +4,7 @@
 use super::{ArrivalProcess, Load, Phase, Shape};
 use crate::{Rate, UserPhase};
 
-/// Why the load cannot be changed at a time.
+/// Why the load cannot be changed at the given time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fixed {
     /// The load has ended.
@@ -38,7 +38,7 @@ impl std::fmt::Display for Fixed {
 }
 
 impl Load {
-    /// Returns the rate at a time. Fails unless the phase has a constant rate and evenly spaced
+    /// Returns the rate at `at_ns`. Fails unless the phase has a constant rate and evenly spaced
     /// arrivals.
     pub fn constant_rate_at(&self, at_ns: u64) -> Result<Rate, Fixed> {
         let Load::Open { phases, .. } = self else {
@@ -59,7 +59,7 @@ impl Load {
         }
     }
 
-    /// Returns the number of users at a time. Fails unless it is constant in the phase.
+    /// Returns the number of users at `at_ns`. Fails unless it is constant during that phase.
     pub fn constant_users_at(&self, at_ns: u64) -> Result<u32, Fixed> {
         let mut end_ns = 0;
         let phases = self.user_phases().ok_or(Fixed::NoUsers)?;
@@ -152,8 +152,8 @@ impl Load {
     }
 }
 
-/// Splits the phase at a time into two. `piece` creates a phase of a given length. Its flag is true
-/// for the second phase.
+/// Splits the phase at the given time into two. `piece` creates a phase of a given length. Its flag
+/// is true for the second phase.
 fn split<P: Clone>(
     phases: &[P],
     at_ns: u64,

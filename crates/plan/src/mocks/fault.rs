@@ -30,7 +30,7 @@ pub enum FaultKind {
 const FORM: &str = "use, for example, `at 2m for 30s: latency x5`, or after the colon `errors 20%`, `errors 20% 503`, `resets 5%`, `silence`";
 
 impl Fault {
-    /// Whether the fault is active at a time of the load's timeline.
+    /// Whether the fault is active at the given time of the load's timeline.
     #[must_use]
     pub fn holds(&self, at_ns: u64) -> bool {
         at_ns >= self.from_ns && at_ns - self.from_ns < self.for_ns

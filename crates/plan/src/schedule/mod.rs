@@ -106,8 +106,8 @@ impl Schedule {
         schedule
     }
 
-    /// Truncates the schedule at a time. Removes later arrivals and phases, while all others keep
-    /// time and number.
+    /// Truncates the schedule at the given time. Removes later arrivals and phases, while all
+    /// others keep time and number.
     #[must_use]
     pub fn until(mut self, end_ns: u64) -> Schedule {
         if end_ns >= self.end_ns() {
@@ -148,7 +148,7 @@ impl Schedule {
         &self.phase_ends
     }
 
-    /// Returns the phase at a time. Times after the end belong to the last phase.
+    /// Returns the phase at the given time. Times after the end belong to the last phase.
     #[must_use]
     pub fn phase_at(&self, at_ns: u64) -> u32 {
         let index = self.phase_ends.partition_point(|end| *end <= at_ns);
@@ -178,21 +178,21 @@ impl Schedule {
         Some(self.parts[part].arrival(number))
     }
 
-    /// Returns the number of arrivals due by a time. An arrival exactly at that time counts only if
-    /// phases include arrivals at their ends.
+    /// Returns the number of arrivals due by the given time. An arrival exactly at that time counts
+    /// only if phases include arrivals at their ends.
     #[must_use]
     pub fn due(&self, until_ns: u64) -> u64 {
         self.first_not(|intended_ns| self.is_due(intended_ns, until_ns))
     }
 
-    /// Whether an arrival with this intended start is due by a time.
+    /// Whether an arrival with this intended start is due by the given time.
     #[must_use]
     pub fn is_due(&self, intended_ns: u64, until_ns: u64) -> bool {
         intended_ns < until_ns || self.arrivals_at_ends && intended_ns == until_ns
     }
 
-    /// Returns the number of arrivals intended before a time, which is also the number of the first
-    /// arrival at or after it.
+    /// Returns the number of arrivals intended before the given time, which is also the number of
+    /// the first arrival at or after it.
     #[must_use]
     pub fn before(&self, at_ns: u64) -> u64 {
         self.first_not(|intended_ns| intended_ns < at_ns)
@@ -224,7 +224,7 @@ impl Schedule {
         share.of_first(self.due(until_ns)).saturating_sub(first)
     }
 
-    /// Returns the number of arrivals of one of `of` shards that are due by a time.
+    /// Returns the number of arrivals of one of `of` shards that are due by the given time.
     #[must_use]
     pub fn due_of_shard(&self, shard: u64, of: u64, until_ns: u64) -> u64 {
         (self.due(until_ns) + of.max(1) - 1).saturating_sub(shard) / of.max(1)

@@ -264,14 +264,14 @@ impl ExpressionParser<'_> {
         if is_call && !name.is_empty() {
             let known: Vec<&str> = FUNCTIONS.iter().map(|(name, _)| *name).collect();
             return Err(self.c.error(format!(
-                "unknown function `{name}`: available are {}",
+                "unknown function `{name}`; available: {}",
                 known.join(", ")
             )));
         }
         if name.is_empty() {
             return Err(self.c.error(match rest.chars().next() {
                 None => "a value is missing here".to_owned(),
-                Some(c) => format!("`{c}` begins no value"),
+                Some(c) => format!("a value cannot start with `{c}`"),
             }));
         }
         self.c.at += end;

@@ -117,7 +117,7 @@ fn value_after(text: &str, word: Span, names: &SecretNames) -> Option<Span> {
     Some(nested_value(text, from).unwrap_or_else(|| bare_value(text, from)))
 }
 
-/// Whether `start` directly follows the `> ` or `< ` of a trace line, which contains headers. Such lines start with `> ` or `< ` and contain headers.
+/// Whether `start` directly follows the `> ` or `< ` of a trace line. Such lines contain headers.
 fn begins_trace_line(text: &str, start: usize) -> bool {
     let line = text[..start].rsplit('\n').next().unwrap_or_default();
     matches!(line, "> " | "< ")

@@ -1,4 +1,4 @@
-//! Appendix: rows of everything.
+//! Appendix: tables with a row for every endpoint, metric and instance.
 
 use decisions::campaign::{Campaign, StageRow};
 use record::units;

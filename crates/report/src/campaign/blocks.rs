@@ -58,7 +58,7 @@ pub(super) fn build<'a>(campaign: &Campaign, charts: &'a Charts) -> Vec<Block<'a
     blocks.extend(sections(campaign, SectionPlace::End));
     blocks.extend(appendix::blocks(campaign, charts));
     blocks.push(Block::Text(format!(
-        "Loadline {} · {} · begun {}",
+        "Loadline {} · {} · started {}",
         identity.version, identity.file, identity.started_utc
     )));
     blocks
@@ -134,7 +134,7 @@ fn recovery(rows: &[StageRow]) -> SheetTable {
             continue;
         };
         let back = recovered(cool_down).unwrap_or_else(|| match &cool_down.unmeasured {
-            Some(reason) => format!("not known: {reason}"),
+            Some(reason) => format!("unknown: {reason}"),
             None => format!("not within {}", units::time(cool_down.probed_until_ns)),
         });
         let cells = [

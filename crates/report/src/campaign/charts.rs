@@ -252,7 +252,11 @@ fn throughput(runs: &[Placed<'_>], unit: RateUnit) -> Vec<ChartCurve> {
     };
     vec![
         curve("sent", LINES[0], rate(|points, i| points.issued[i])),
-        curve("answered well", LINES[1], rate(|points, i| points.ok[i])),
+        curve(
+            "answered as expected",
+            LINES[1],
+            rate(|points, i| points.ok[i]),
+        ),
         curve(
             "failed or unanswered",
             (LINES[2].0, DASHED),

@@ -1,5 +1,5 @@
 //! The load: what each stage planned, when it ran, and how the tested environment differs from the
-//! meant one.
+//! target one.
 
 use decisions::campaign::{Campaign, Planned, StageRow, VolumeRate};
 use plan::{
@@ -25,7 +25,7 @@ pub(super) fn blocks<'a>(campaign: &Campaign) -> Vec<Block<'a>> {
     }
     let differences = differences(campaign);
     if !differences.is_empty() {
-        blocks.push(Block::Heading("Tested and meant environment"));
+        blocks.push(Block::Heading("Tested and target environment"));
         blocks.push(Block::Table(difference_table(&differences)));
     }
     blocks
@@ -80,7 +80,7 @@ fn differences(campaign: &Campaign) -> Vec<Difference> {
 
 fn difference_table(differences: &[Difference]) -> SheetTable {
     let has_effects = differences.iter().any(|row| row.effect.is_some());
-    let heads = ["", "<Tested", "<Meant", "<What follows"];
+    let heads = ["", "<Tested", "<Meant", "<Effect"];
     let mut table = SheetTable::new(if has_effects { &heads } else { &heads[..3] });
     for row in differences {
         let effect = has_effects.then(|| row.effect.clone().unwrap_or_default());

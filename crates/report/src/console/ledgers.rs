@@ -69,7 +69,10 @@ fn requests(ledger: &Requests) -> String {
     }
     finish(&mut sum, ledger.in_flight, ledger.adds_up);
     if ledger.redirects > 0 {
-        sum.push_str(&format!("; besides, {} redirects", count(ledger.redirects)));
+        sum.push_str(&format!(
+            "; in addition, {} redirects",
+            count(ledger.redirects)
+        ));
     }
     sum
 }

@@ -118,7 +118,7 @@ pub fn summary_in(summary: &Summary, columns: Columns, detail: Detail) -> String
         );
         blocks.push(wrap(&line, 2, columns));
     }
-    // After a run that passes there is nothing to do at once.
+    // After a run that passes, no action is urgent.
     if summary.exit_code != 0 && !summary.verdict.advice.is_empty() {
         let advice = summary.verdict.advice.iter();
         let advice: Vec<String> = advice

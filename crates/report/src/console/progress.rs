@@ -4,8 +4,8 @@ use measure::{Interval, TimeKind, TimeSpan, label, summary::KindTimes, summary::
 
 use record::units::{count, duration, rate, time};
 
-/// Formats elapsed and total time, and of the newest second the rate, percentiles, requests in
-/// flight and errors. After the load, shows what the run waits for.
+/// Formats elapsed and total time, and the rate, percentiles, requests in flight and errors of the
+/// newest second. After the load, shows what the run waits for.
 #[must_use]
 pub fn progress_line(interval: &Interval, load_end_ns: u64, errors_so_far: u64) -> String {
     let all = interval.label(label::ALL);

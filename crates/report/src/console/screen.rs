@@ -84,7 +84,7 @@ fn progress(model: &ScreenModel, room: usize) -> StyledLine {
     }
     let (head, phase) = match &model.phase {
         _ if model.elapsed_ns > model.end_ns + 1_000_000_000 => {
-            let head = format!("{elapsed}, load over");
+            let head = format!("{elapsed}, load finished");
             (head, "  waiting for requests in flight".to_owned())
         }
         phase => {

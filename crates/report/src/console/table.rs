@@ -85,7 +85,8 @@ pub(super) fn render(summary: &Summary, columns: Columns, detail: Detail) -> Str
     }
     if has_response {
         foot(
-            "response: from the intended start to the last byte read; service: from the first byte written; first byte: from there to the first byte read",
+            "response: from the intended start to the last byte read; service: from the first \
+            byte written; first byte: from the first byte written to the first byte read",
         );
     }
     if is_own && summary.run.elapsed_ns > 0 {

@@ -147,8 +147,8 @@ impl Case {
 fn criterion(judged: &Judged) -> Case {
     let measured = judged.measured.as_ref();
     let mut cause = match measured {
-        Some(measured) => format!("measured {measured}, wanted {}", judged.text),
-        None => format!("not measured, wanted {}", judged.text),
+        Some(measured) => format!("measured {measured}, expected {}", judged.text),
+        None => format!("not measured, expected {}", judged.text),
     };
     let is_past = judged.margin.is_some_and(|margin| margin < 0.0);
     if let Some(distance) = judged.distance().filter(|_| is_past) {

@@ -121,7 +121,7 @@ impl Page {
         self.metric(
             "loadline_requests_issued_total",
             "counter",
-            "Requests begun.",
+            "Requests started.",
         );
         for (name, part) in &rows {
             self.sample(

@@ -117,7 +117,7 @@ fn sure(found: &SearchResult, rows: &[&ProbeRow]) -> File {
     let held = rows.iter().filter(within).filter(|row| row.holds);
     let failed = rows.iter().filter(within).filter(|row| !row.holds);
     let curves = vec![
-        line("everything holds, in %", BLUE, "", curve.collect()),
+        line("all criteria hold, in %", BLUE, "", curve.collect()),
         dots("a probe held", GREEN, held, |_| Some(97.0)),
         dots("a probe failed", RED, failed, |_| Some(3.0)),
     ];
@@ -203,7 +203,7 @@ fn goodput(found: &SearchResult, rows: &[&ProbeRow]) -> File {
     let values = rows.iter().map(|row| row.goodput);
     let values = values.chain((found.varied == Over::Rate).then_some(most));
     let y = Axis::over(values, Scale::Linear, AxisUnit::Number, plot_height());
-    let mut curves = vec![dots("answered well", GREEN, rows.iter(), |row| {
+    let mut curves = vec![dots("answered as expected", GREEN, rows.iter(), |row| {
         Some(row.goodput)
     })];
     if found.varied == Over::Rate {
@@ -215,7 +215,7 @@ fn goodput(found: &SearchResult, rows: &[&ProbeRow]) -> File {
         description: "Successful responses per second, by offered load".into(),
         text: chart(
             found,
-            "Answered well",
+            "Answered as expected",
             all_levels(rows),
             y,
             "requests per second",

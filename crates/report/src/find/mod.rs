@@ -39,7 +39,7 @@ fn blocks<'a>(found: &SearchResult, charts: &'a [svg::File]) -> Vec<Block<'a>> {
         if found.slos.is_empty() {
             String::new()
         } else {
-            format!(" What must hold: {}.", found.slos.join(", "))
+            format!(" Criteria: {}.", found.slos.join(", "))
         }
     )));
     if !found.notes.is_empty() {
@@ -50,13 +50,16 @@ fn blocks<'a>(found: &SearchResult, charts: &'a [svg::File]) -> Vec<Block<'a>> {
         blocks.extend(charts.iter().map(Block::Chart));
         if found.estimate.is_some() {
             blocks.push(Block::Text(
-                "With a probability of 95 %, the load line is within the interval, judged by the samples of this search. Near the load line, the share beyond a bound is assumed to grow with the load along a logistic curve. The interval does not cover day-to-day changes of the service."
+                "With a probability of 95 %, the load line is within the interval, according to \
+                the samples of this search. Near the load line, the share beyond a bound is \
+                assumed to grow with the load along a logistic curve. The interval does not \
+                cover day-to-day changes of the service."
                     .into(),
             ));
         }
     }
     if let Some(scaling) = &found.scaling {
-        blocks.push(Block::Heading("The law of scalability"));
+        blocks.push(Block::Heading("The universal scalability law"));
         blocks.push(Block::Table(law(scaling)));
         blocks.push(Block::Text(
             "With N users, throughput is g N / (1 + s (N − 1) + k N (N − 1)) (Gunther): g is the throughput of one user, s the serial share of the work, k the cost that each user causes for each other user. If the interval of k starts at 0, there is no evidence that throughput ever falls. The law is not applied beyond twice the measured number of users."
@@ -168,7 +171,7 @@ fn probes(found: &SearchResult) -> SheetTable {
         "<",
         "<Why",
         "Counted",
-        "Answered well",
+        "Answered as expected",
         "Errors",
         "p50",
         "p99",

@@ -123,7 +123,7 @@ pub fn recovery(summary: &Summary) -> String {
         );
         row("p95 in the phase before the peak", peak.before.to_string());
         let settled = match peak.settled_ns {
-            Some(0) => "at once".into(),
+            Some(0) => "immediately".into(),
             Some(ns) => units::time(ns),
             None if peak.slow_until_end => format!(
                 "not within {}, the time until the load ended{}",

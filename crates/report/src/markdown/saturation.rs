@@ -19,7 +19,7 @@ pub fn saturation(summary: &Summary) -> String {
         "<Instances",
         "Reached at",
         "Held",
-        "Requests/s then",
+        "Requests/s at that time",
         "<Cause",
     ]);
     for one in &saturation.reached {

@@ -1,4 +1,4 @@
-//! Renders a report as a self-contained page without scripts. Its frame is the one of the page of
+//! Renders a report as a self-contained page without scripts. It has the same frame as the page of
 //! a run.
 
 use std::fmt::Write;

@@ -100,7 +100,7 @@ fn throughput(summary: &Summary, series: &Series) -> File {
     };
     let mut curves = vec![
         line("sent", SKY, "", true, &[|p| &p.issued]),
-        line("answered well", GREEN, "", false, &[|p| &p.ok]),
+        line("answered as expected", GREEN, "", false, &[|p| &p.ok]),
         line(
             "failed or unanswered",
             RED,

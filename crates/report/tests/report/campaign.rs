@@ -449,7 +449,7 @@ fn page_and_paper_say_the_same() {
         "Assumptions",
         "Check-in",
         "35260/h",
-        "at once",
+        "immediately",
         "Nobody leaves.",
     ] {
         assert!(report.page.contains(text), "the page lacks {text}");
@@ -521,7 +521,7 @@ fn content_of_the_team_is_in_its_place() {
         "**Certainty:**",
         "## Overview",
         "## Load",
-        "## Tested and meant environment",
+        "## Tested and target environment",
         "## Results",
         "### Stage half",
         "## Assumptions",

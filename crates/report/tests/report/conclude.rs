@@ -257,7 +257,7 @@ fn a_generator_that_was_not_late_is_not_called_late() {
     let text = message(&summary, "generator").unwrap();
     assert!(
         !text.contains("the server can handle"),
-        "refusing is no throughput: {text}"
+        "refused requests are not throughput: {text}"
     );
 }
 
@@ -317,7 +317,7 @@ fn steady_state_is_reported_if_news() {
     assert_eq!(
         message(&summary, "trend"),
         None,
-        "the drift is told already"
+        "the drift is already reported"
     );
     summary.steady = Some(Steady {
         before_ns: after_ns,
@@ -328,11 +328,7 @@ fn steady_state_is_reported_if_news() {
     assert!(message(&summary, "steady").is_some());
     assert_eq!(tone(&summary), Tone::Neutral);
     summary.measurement.as_mut().unwrap().verdict = "INVALID".into();
-    assert_eq!(
-        message(&summary, "steady"),
-        None,
-        "nobody knows whose doing it was"
-    );
+    assert_eq!(message(&summary, "steady"), None, "the cause is unknown");
 }
 
 #[test]

@@ -86,7 +86,10 @@ fn assert_only_the_readable_part_counts(dir: &Path, damaged: bool, word: &str) {
     let reasons = summary.measurement.as_ref().unwrap().reasons.join(" ");
     assert!(!reasons.contains("never started"), "{reasons}");
     assert!(
-        summary.verdict.sentence.starts_with("For the first "),
+        summary
+            .verdict
+            .sentence
+            .starts_with("The record covers only the first "),
         "{}",
         summary.verdict.sentence
     );
@@ -199,7 +202,7 @@ fn a_killed_run_is_torn_not_damaged() {
     assert_eq!(
         (cut.of_ns, cut.damaged),
         (None, true),
-        "more intervals stand behind it"
+        "it is based on more intervals"
     );
 }
 

@@ -58,11 +58,11 @@ fn junit_has_a_case_for_each_criterion_and_one_for_the_measurement() {
       <property name="record" value="runs/1"/>
     </properties>
     <testcase classname="loadline.shop &amp; &lt;co&gt;_yml" name="p99 &lt; 250ms" time="0.000">
-      <error type="invalid" message="measured 312 ms, wanted p99 &lt; 250ms, 25.0 % past the bound, first at 2.00 s (too &quot;few&quot;), but the measurement is invalid: 3 % of the planned load was never started">measured 312 ms, wanted p99 &lt; 250ms, 25.0 % past the bound, first at 2.00 s (too &quot;few&quot;), but the measurement is invalid: 3 % of the planned load was never started</error>
+      <error type="invalid" message="measured 312 ms, expected p99 &lt; 250ms, 25.0 % past the bound, first at 2.00 s (too &quot;few&quot;), but the measurement is invalid: 3 % of the planned load was never started">measured 312 ms, expected p99 &lt; 250ms, 25.0 % past the bound, first at 2.00 s (too &quot;few&quot;), but the measurement is invalid: 3 % of the planned load was never started</error>
     </testcase>
     <testcase classname="loadline.shop &amp; &lt;co&gt;_yml" name="p50 &lt; 1s" time="0.000"/>
     <testcase classname="loadline.shop &amp; &lt;co&gt;_yml" name="errors of &quot;a�b&quot; &lt; 1%" time="0.000">
-      <error type="inconclusive" message="measured 312 ms, wanted errors of &quot;a�b&quot; &lt; 1%, 25.0 % past the bound, first at 2.00 s (too &quot;few&quot;)">measured 312 ms, wanted errors of &quot;a�b&quot; &lt; 1%, 25.0 % past the bound, first at 2.00 s (too &quot;few&quot;)</error>
+      <error type="inconclusive" message="measured 312 ms, expected errors of &quot;a�b&quot; &lt; 1%, 25.0 % past the bound, first at 2.00 s (too &quot;few&quot;)">measured 312 ms, expected errors of &quot;a�b&quot; &lt; 1%, 25.0 % past the bound, first at 2.00 s (too &quot;few&quot;)</error>
     </testcase>
     <testcase classname="loadline.shop &amp; &lt;co&gt;_yml" name="measurement" time="3.000">
       <error type="invalid" message="measurement INVALID  3 % of the planned load was never started">measurement INVALID  3 % of the planned load was never started</error>

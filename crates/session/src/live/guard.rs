@@ -77,7 +77,7 @@ pub async fn local(State(names): State<AllowedNames>, request: Request, next: Ne
 }
 
 /// Whether a request to change something comes from the live view's own page, or from a program
-/// that says so explicitly.
+/// that sends the required header.
 pub fn is_meant(headers: &HeaderMap) -> bool {
     let is = |name: &str, wanted: &str| headers.get(name).is_some_and(|value| value == wanted);
     is("sec-fetch-site", "same-origin")

@@ -100,7 +100,7 @@ pub(crate) struct Bound {
 struct LiveView {
     listener: TcpListener,
     address: SocketAddr,
-    /// Part of the URL. Each view has a token of its own.
+    /// Part of the URL. Each view has its own token.
     token: String,
 }
 

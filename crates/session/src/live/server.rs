@@ -24,7 +24,7 @@ use super::{
 const SEATS: usize = 16;
 const CSV_SEATS: usize = 2;
 
-/// What watching needs.
+/// State for the read-only routes.
 #[derive(Clone)]
 struct WatchedRun {
     newest: Arc<LatestState>,
@@ -54,7 +54,7 @@ impl WatchedRun {
     }
 }
 
-/// What stopping and changing a run needs.
+/// State for the routes that stop or change a run.
 #[derive(Clone)]
 struct ControlledRun {
     newest: Arc<LatestState>,

@@ -163,7 +163,7 @@ fn body(base: &Base, path: &str) -> Result<String, String> {
                 "returned 401, credentials required: use http://USER:PASSWORD@HOST/PATH".to_owned(),
             );
         }
-        status => return Err(format!("it answers {status}")),
+        status => return Err(format!("the response has status {status}")),
     }
     String::from_utf8(answer.body).map_err(|_| "the response is not text".to_owned())
 }
@@ -191,7 +191,7 @@ fn info(address: &str, password: Option<&str>) -> Result<String, String> {
         reader.read_line(&mut line).map_err(failed)?;
         let line = line.trim_end();
         if let Some(reason) = line.strip_prefix('-') {
-            return Err(format!("it says: {reason:.200}"));
+            return Err(format!("the server reports: {reason:.200}"));
         }
         let Some(length) = line.strip_prefix('$') else {
             continue;

@@ -10,7 +10,7 @@ use std::fmt;
 
 use super::LONGEST_NAME;
 
-/// Maximum number of readings of a response, because more would take hundreds of megabytes.
+/// Maximum number of readings in a response, because more would take hundreds of megabytes.
 const MOST_READINGS: usize = 200_000;
 
 pub(super) fn read(text: &str) -> Result<Vec<MetricReading>, String> {

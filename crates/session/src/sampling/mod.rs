@@ -55,7 +55,8 @@ pub trait Sampler: Send {
     }
     /// Takes a sample of all metrics. Called about once a second and at the end.
     fn look(&mut self) -> Result<Vec<MetricReading>, String>;
-    /// Returns the readings due at a time. A source with its own clock may return several or none.
+    /// Returns the readings due at the given time. A source with its own clock may return several
+    /// or none.
     fn looks(&mut self, now: &Moment) -> Vec<SourceReading> {
         let look = SourceReading {
             at_ns: now.at_ns,
@@ -256,7 +257,7 @@ impl Sampling {
                     let _ = sender.send(SourceReading {
                         at_ns: 0,
                         source,
-                        readings: Err(format!("no thread: {reason}")),
+                        readings: Err(format!("cannot start a thread: {reason}")),
                     });
                 }
             }

@@ -91,7 +91,7 @@ impl Promql {
         }
         if left_out > 0 {
             remarks.push(format!(
-                "the result has {} series more than allowed: use a query that returns fewer",
+                "the result has {} more series than allowed: use a query that returns fewer",
                 units::count(left_out as u64)
             ));
         }
@@ -158,7 +158,7 @@ format!("its clock is {apart} {how} this machine's clock, so its samples are shi
             (200, _) => Err(QueryError::Now(
                 "the response is not from a Prometheus server".to_owned(),
             )),
-            (status, _) => Err(QueryError::Now(format!("it answers {status}"))),
+            (status, _) => Err(QueryError::Now(format!("the response has status {status}"))),
         }
     }
 

@@ -196,14 +196,14 @@ impl Config {
             Period::DateRange => (true, true),
         };
         if from && start.is_none() || to && end.is_none() || from && to && start >= end {
-            return Err("active_period: its start and end do not fit its type".to_owned());
+            return Err("active_period: start and end do not match its type".to_owned());
         }
         let filters = &self.filters;
         let is_number = filters.type_input_value == Input::Number;
         let values = filters.filtering_values.iter().flatten();
         let wrong = |value: &Listed| matches!(value, Listed::Number(_)) != is_number;
         if values.into_iter().any(wrong) {
-            return Err("filters: filtering_values are not of type_input_value".to_owned());
+            return Err("filters: filtering_values do not match type_input_value".to_owned());
         }
         let (least, most) = (filters.threshold_min, filters.threshold_max);
         let is_missing = match filters.type_value_threshold {
@@ -213,7 +213,7 @@ impl Config {
             Some(Threshold::Range) => least.is_none() || most.is_none() || least > most,
         };
         if is_missing || filters.type_value_threshold.is_some() && !is_number {
-            return Err("filters: the threshold is not whole, or not of numbers".to_owned());
+            return Err("filters: the threshold is incomplete, or not a number".to_owned());
         }
         if filters.max_rate > 86_400 {
             return Err("filters: max_rate must be at most 86400".to_owned());
@@ -243,7 +243,7 @@ impl Policy {
             return Ok(());
         }
         Err(format!(
-            "processing_policy: what {:?} needs is missing, or cannot be",
+            "processing_policy: a field that {:?} needs is missing or invalid",
             self.kind
         ))
     }

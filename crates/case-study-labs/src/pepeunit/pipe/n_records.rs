@@ -1,5 +1,5 @@
-//! The policy NRecords: the newest records that were flushed. The next cleaning removes records in
-//! excess of N.
+//! The policy NRecords: keeps the newest records that were flushed. The next cleaning removes
+//! records in excess of N.
 
 use std::collections::VecDeque;
 

@@ -14,7 +14,7 @@ pub(super) fn read(text: &str) -> Result<Value, String> {
     let mut open: Vec<Open> = Vec::new();
     let mut whole = None;
     for event in Parser::new_from_str(text) {
-        let (event, _) = event.map_err(|error| format!("no YAML: {error}"))?;
+        let (event, _) = event.map_err(|error| format!("this is not valid YAML: {error}"))?;
         let done = match event {
             Event::MappingStart(..) => {
                 open.push(Open::Mapping(Map::new(), None));
@@ -29,7 +29,7 @@ pub(super) fn read(text: &str) -> Result<Value, String> {
                 Open::Mapping(map, _) => Value::Object(map),
             }),
             Event::Scalar(text, style, ..) => Some(scalar(&text, style)),
-            Event::Alias(_) => return Err("aliases are not taken".to_owned()),
+            Event::Alias(_) => return Err("aliases are not supported".to_owned()),
             _ => None,
         };
         if open.len() > DEEPEST {

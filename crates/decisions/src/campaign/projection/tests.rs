@@ -186,7 +186,7 @@ fn nothing_is_estimated_that_was_not_measured() {
     let mut unknown = whole.clone();
     if let Some(saturation) = &mut unknown.saturation {
         saturation.first = None;
-        "The first resource to saturate is unknown. nobody tells."
+        "The first resource to saturate is unknown. No metric says more."
             .clone_into(&mut saturation.sentence);
     }
     let cases: Vec<(Vec<StageRow>, &str)> = vec![
@@ -202,7 +202,7 @@ fn nothing_is_estimated_that_was_not_measured() {
         ),
         (
             vec![half.clone(), unknown],
-            "in 1x: The first resource to saturate is unknown. nobody tells.",
+            "in 1x: The first resource to saturate is unknown. No metric says more.",
         ),
         (vec![unplanned, whole.clone()], "0.5x has no rate"),
         (

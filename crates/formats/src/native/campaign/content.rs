@@ -70,7 +70,7 @@ impl ContentReader<'_> {
             return None;
         }
         let Some(title) = node.get("title") else {
-            let text = "a section has a `title`";
+            let text = "a section needs a `title`";
             read::missing(node, model::SECTION, text, self.findings);
             return None;
         };
@@ -133,7 +133,8 @@ impl ContentReader<'_> {
         let cells = row.value.as_list().unwrap_or_default();
         if !(2..=3).contains(&cells.len()) {
             let text = format!(
-                "`{}` needs two or three values: [tested, meant], or [tested, meant, what follows]",
+                "`{}` needs two or three values: [tested, target], or [tested, target, \
+                consequence]",
                 row.key
             );
             self.findings.problem(row.value.mark, text);

@@ -69,11 +69,15 @@ pub(super) fn read(
 
 fn long_enough(node: &Node, cool_down: CoolDown, findings: &mut Findings) -> Option<CoolDown> {
     if cool_down.at_most_ns <= cool_down.settled_ns {
-        findings.problem(node.mark, format!(
-            "a cool-down of at most {} is too short to see the service stable for {}: allow more time, or use `for: 5s`",
-            units_text(cool_down.at_most_ns),
-            units_text(cool_down.settled_ns)
-        ));
+        findings.problem(
+            node.mark,
+            format!(
+                "a cool-down of at most {} is too short for the service to stay stable for {}: \
+            allow more time, or use `for: 5s`",
+                units_text(cool_down.at_most_ns),
+                units_text(cool_down.settled_ns)
+            ),
+        );
         return None;
     }
     let looks = u128::from(cool_down.rate.count) * u128::from(cool_down.settled_ns)

@@ -58,7 +58,7 @@ fn mock(key: &str) -> Value {
 fn route(key: &str) -> Value {
     match key {
         "status" => whole_number("The status [200]", 200),
-        "headers" => named("Of the answer", "pairs"),
+        "headers" => named("Headers of the response", "pairs"),
         "json" => {
             json!({ "description": "Body of the response; {{ id }}, {{ query.x }}, {{ body.x }} and {{ remembered.x }} are values from the request" })
         }

@@ -10,7 +10,8 @@ pub(super) fn plan(key: &str) -> Value {
             json!({ "type": "array", "items": reference("section"), "description": "Sections of the report of a campaign, in Markdown" })
         }
         "differences" => {
-            json!({ "type": "object", "additionalProperties": { "type": "array", "minItems": 2, "maxItems": 3, "items": { "type": ["string", "number"] } }, "description": "Differences between the tested and the meant environment: [tested, meant, what follows]" })
+            json!({ "type": "object", "additionalProperties": { "type": "array", "minItems": 2, "maxItems": 3, "items": { "type": ["string", "number"] } }, "description": "Differences \
+                between the tested and the target environment: [tested, target, effect]" })
         }
         _ => named(
             "Which metrics the report of a campaign shows, and how",
@@ -21,7 +22,10 @@ pub(super) fn plan(key: &str) -> Value {
 
 pub(super) fn section(key: &str) -> Value {
     match key {
-        "title" => described("The heading", json!({ "type": ["string", "number"] })),
+        "title" => described(
+            "Heading of the section",
+            json!({ "type": ["string", "number"] }),
+        ),
         "date" => string("When the section was written, for the heading"),
         "text" => string("The text, in Markdown"),
         "file" => string("A file with the text, relative to the plan"),

@@ -10,7 +10,7 @@ pub(super) fn section(key: &str) -> Value {
             "The broker: HOST, HOST:PORT, mqtts://HOST:PORT, or lab:NAME?option=value for an embedded one",
         ),
         "version" => {
-            json!({ "enum": [5, "5", "3.1.1"], "description": "Which MQTT [5]" })
+            json!({ "enum": [5, "5", "3.1.1"], "description": "MQTT version [5]" })
         }
         "tls" => {
             json!({ "anyOf": [{ "type": "boolean" }, reference("tls")], "description": "Whether to use TLS, or which certificates to use" })
@@ -28,7 +28,7 @@ pub(super) fn section(key: &str) -> Value {
 
 pub(super) fn group(key: &str) -> Value {
     match key {
-        "clients" => whole_number("How many", 1),
+        "clients" => whole_number("Number of clients", 1),
         "topic" => named(
             "Topic to publish to, or topic filter to subscribe to; %i is replaced by the client's number",
             "texts",

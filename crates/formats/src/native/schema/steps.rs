@@ -62,7 +62,7 @@ fn branch(key: &str) -> Value {
 
 fn a_loop(key: &str) -> Value {
     match key {
-        "count" => json!({ "type": ["integer", "string"], "description": "How often" }),
+        "count" => json!({ "type": ["integer", "string"], "description": "Number of repetitions" }),
         "over" => {
             json!({ "type": ["array", "string"], "description": "A list, or a variable that contains one" })
         }
@@ -75,7 +75,7 @@ fn a_loop(key: &str) -> Value {
 
 fn think(key: &str) -> Value {
     match key {
-        "time" => string("How long: 1s"),
+        "time" => string("Duration, for example 1s"),
         "jitter" => {
             json!({ "anyOf": [reference("share"), reference("duration")], "description": "Random variation of the time: 20%, or 100ms" })
         }

@@ -110,7 +110,7 @@ pub(super) fn rule_texts(node: Option<&Node>, key: &str, findings: &mut Findings
     texts
 }
 
-/// Repairs a stop rule without quotes, which YAML reads as a mapping because it contains `: `.
+/// Returns the passwords of the clients, which are secret.
 fn passwords(background: Option<&BackgroundMqtt>) -> Vec<String> {
     let groups = background
         .into_iter()

@@ -177,7 +177,10 @@ impl Translator<'_> {
         };
         let seconds = u16::try_from(ns / SECOND).ok().filter(|s| *s > 0);
         if seconds.is_none() {
-            let text = format!("`keep-alive: {}`: 1s to 65535s", keep_alive.text());
+            let text = format!(
+                "`keep-alive: {}` must be between 1s and 65535s",
+                keep_alive.text()
+            );
             self.findings.problem(keep_alive.mark, text);
         }
         seconds.unwrap_or(KEEP_ALIVE_S)
@@ -263,7 +266,10 @@ impl Translator<'_> {
             }
         };
         if let Some(node) = node.get("clients").filter(|_| count > Some(MOST_CLIENTS)) {
-            let text = format!("`clients: {}`: at most {MOST_CLIENTS}", node.text());
+            let text = format!(
+                "`clients: {}`: at most {MOST_CLIENTS} are allowed",
+                node.text()
+            );
             self.findings.problem(node.mark, text);
         }
         let first = node

@@ -67,7 +67,7 @@ impl Translator<'_> {
 
     fn lonely<T>(&mut self, node: &Node, key: &str, missing: &str) -> Option<T> {
         let mark = node.get(key).map_or(node.mark, |node| node.mark);
-        let text = format!("`{key}` without `{missing}`: use both for a client certificate");
+        let text = format!("`{key}` without `{missing}`: a client certificate needs both");
         self.findings.problem(mark, text);
         None
     }

@@ -235,7 +235,7 @@ impl Translator<'_> {
             [byte] => Some(*byte),
             _ => {
                 self.findings
-                    .problem(node.mark, "`delimiter` is one ASCII character");
+                    .problem(node.mark, "`delimiter` must be one ASCII character");
                 None
             }
         }

@@ -2,31 +2,31 @@
 
 use super::extended::Extended;
 
-/// Units of a number. The next unit is used from 0.85 of it on. As in wrk, the last unit is never
-/// used.
-struct PercentileRow {
+/// Units of a number, each `step` times the previous one. A number is written in the next unit from
+/// 0.85 of that unit on. As in wrk, the last unit is never used.
+struct UnitScale {
     step: u32,
     names: &'static [&'static str],
 }
 
-const MICROSECONDS: PercentileRow = PercentileRow {
+const MICROSECONDS: UnitScale = UnitScale {
     step: 1000,
     names: &["us", "ms", "s"],
 };
-const SECONDS: PercentileRow = PercentileRow {
+const SECONDS: UnitScale = UnitScale {
     step: 60,
     names: &["s", "m", "h"],
 };
-const METRIC: PercentileRow = PercentileRow {
+const METRIC: UnitScale = UnitScale {
     step: 1000,
     names: &["", "k", "M", "G", "T", "P"],
 };
-const BINARY: PercentileRow = PercentileRow {
+const BINARY: UnitScale = UnitScale {
     step: 1024,
     names: &["", "K", "M", "G", "T", "P"],
 };
 
-impl PercentileRow {
+impl UnitScale {
     fn format(&self, value: f64, decimals: usize) -> String {
         self.from(Extended::from_f64(value), value, decimals)
     }

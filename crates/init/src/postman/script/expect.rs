@@ -7,7 +7,7 @@ use super::{
     value::{self, Aliases, CallParts, ScriptValue, strip},
 };
 
-/// What an assertion becomes.
+/// Translation of an assertion.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Assertion {
     Check(Value),
@@ -18,7 +18,7 @@ pub enum Assertion {
     },
     /// The largest response time, in milliseconds.
     Limit(f64),
-    /// A check that is weaker than the assertion, with what it leaves out.
+    /// A check that is weaker than the assertion, with a description of what it omits.
     Weaker {
         check: Value,
         lost: &'static str,

@@ -13,11 +13,11 @@ use token::{Token, TokenKind, closing, statements, tokens};
 pub use value::ScriptValue;
 use value::{Aliases, call, read, scope, strip};
 
-/// Nesting of blocks that is read. Deeper blocks are listed.
+/// Maximum nesting of blocks to read. Deeper blocks are listed.
 const DEEPEST: usize = 16;
 const LONGEST_EXCERPT: usize = 70;
 
-/// Which script of an item it is.
+/// Type of an item's script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScriptKind {
     Prerequest,
@@ -236,7 +236,7 @@ impl ScriptTranslator {
     }
 }
 
-/// Returns the start of a statement. Strings are left out, because they may be secret.
+/// Returns the start of a statement. Omits strings, because they may be secret.
 fn excerpt(tokens: &[Token<'_>]) -> String {
     let mut out = String::new();
     for token in tokens {

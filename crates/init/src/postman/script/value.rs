@@ -55,7 +55,7 @@ pub fn strip<'t, 's>(tokens: &'s [Token<'t>], pattern: &str) -> Option<&'s [Toke
     Some(rest)
 }
 
-/// A call's arguments and what follows it.
+/// The arguments of a call, and the tokens after it.
 pub struct CallParts<'s, 't> {
     pub arguments: Vec<&'s [Token<'t>]>,
     pub rest: &'s [Token<'t>],

@@ -19,7 +19,7 @@ const MS: u64 = 1_000_000;
 
 #[allow(
     clippy::disallowed_methods,
-    reason = "a client that measures has a clock of its own"
+    reason = "a client that measures has its own clock"
 )]
 fn now() -> u64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);

@@ -85,7 +85,7 @@ fn exponential_is_a_queue_in_virtual_time() {
             |reported: &&LoggedRequest| reported.due > Some(reported.arrival + reported.service);
         assert!(
             log.requests.iter().any(|reported| queued(&reported)),
-            "somebody waits"
+            "a request waits"
         );
     }
 }

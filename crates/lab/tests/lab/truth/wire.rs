@@ -39,7 +39,7 @@ fn pipeline_is_answered_in_order() {
     let stats = client.receive("GET").json();
     assert_eq!(
         stats["answered"]["total"], 20,
-        "whoever has an answer finds it counted"
+        "a client that has its answer finds it counted"
     );
     let log = lab.stop();
     assert_eq!(stats["answered"], log.counts()["answered"]);

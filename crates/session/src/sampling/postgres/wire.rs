@@ -258,7 +258,7 @@ fn refusal(body: &ErrorResponseBody) -> String {
         Ok(is_message.then(|| String::from_utf8_lossy(field.value_bytes()).into_owned()))
     });
     match message {
-        Ok(Some(text)) => format!("it says: {text}"),
+        Ok(Some(text)) => format!("the server reports: {text}"),
         _ => STRANGE.to_owned(),
     }
 }
@@ -413,6 +413,6 @@ mod tests {
         let says = [message(b'R', &[0, 0, 0, 0]), message(b'Z', b"I")].concat();
         assert_eq!(log_in(says, 3), Ok(()));
         let says = message(b'E', b"Mnot you\0\0");
-        assert_eq!(log_in(says, 3).unwrap_err(), "it says: not you");
+        assert_eq!(log_in(says, 3).unwrap_err(), "the server reports: not you");
     }
 }

@@ -307,7 +307,7 @@ fn tables_that_cannot_be_read() {
     };
     assert_eq!(
         refused("payload: { path: ragged.csv, fields: [a] }"),
-        ["ragged.csv: line 2 has 1 cells where the rows before have 2"]
+        ["ragged.csv: line 2 has 1 cells, but the rows before it have 2"]
     );
     assert!(
         refused("payload: { path: none.csv, fields: [a] }")[0]

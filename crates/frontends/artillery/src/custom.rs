@@ -1,0 +1,75 @@
+//! Metrics that a script reports itself.
+
+use std::collections::BTreeMap;
+
+use measure::accumulator::{Event, Sketch, Tally};
+
+/// Precedes the name of a rate among the counters of a tally.
+pub const RATE: &str = "rate:";
+
+/// Counts custom metrics by name.
+#[derive(Default)]
+pub struct CustomMetrics {
+    counts: BTreeMap<String, u64>,
+    values: BTreeMap<String, Sketch>,
+    rates: BTreeMap<String, Rate>,
+}
+
+/// Number of events, with the times of the first and the last one.
+struct Rate {
+    n: u64,
+    first: u64,
+    last: u64,
+}
+
+/// Type of metric that an event belongs to.
+pub enum Kind {
+    Counter,
+    Histogram,
+    Rate,
+}
+
+impl CustomMetrics {
+    /// Counts an event at a time in milliseconds. `None` if it is no custom metric.
+    pub fn event(&mut self, at: u64, event: &Event<'_>) -> Option<Kind> {
+        match *event {
+            Event::Count { name, n } => {
+                *self.counts.entry(name.to_owned()).or_default() += n;
+                Some(Kind::Counter)
+            }
+            Event::Value { name, value } => {
+                let values = self.values.entry(name.to_owned()).or_default();
+                values.add(value);
+                Some(Kind::Histogram)
+            }
+            Event::Rate { name } => {
+                let new = Rate {
+                    n: 0,
+                    first: at,
+                    last: at,
+                };
+                let rate = self.rates.entry(name.to_owned()).or_insert(new);
+                rate.n += 1;
+                rate.last = at;
+                Some(Kind::Rate)
+            }
+            _ => None,
+        }
+    }
+
+    /// Adds the metrics to a tally.
+    pub fn add_to(self, tally: &mut Tally) {
+        for (name, n) in self.counts {
+            *tally.counters.entry(name).or_default() += n;
+        }
+        for (name, values) in self.values {
+            tally.sketches.entry(name).or_default().merge(&values);
+        }
+        for (name, rate) in self.rates {
+            let name = format!("{RATE}{name}");
+            *tally.counters.entry(name.clone()).or_default() += rate.n;
+            tally.firsts.insert(name.clone(), rate.first);
+            tally.lasts.insert(name, rate.last);
+        }
+    }
+}
