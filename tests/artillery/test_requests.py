@@ -83,8 +83,11 @@ def test_loop_with_unknown_while_true_function_uses_its_count(loadline):
     loop = "{ loop: [ { get: { url: / } } ], count: 2, whileTrue: nope }"
     with fake_servers.RecordingServer() as peer:
         done, _ = run(loadline, peer.url, f"scenarios: [ {{ flow: [ {loop} ] }} ]")
-    assert len(peer.requests) == 2
-    assert "`whileTrue`" in done.stderr
+        assert len(peer.requests) == 2
+        assert "`nope` is undefined: set `config.processor`" in done.stderr
+        loadline.write("hooks.js", "")
+        run(loadline, peer.url, f"scenarios: [ {{ flow: [ {loop} ] }} ]", more=", processor: ./hooks.js")
+    assert len(peer.requests) == 4
 
 
 def test_unreadable_capture_path_fails_the_capture(loadline):
@@ -169,16 +172,19 @@ def test_long_names_are_shortened_on_the_console(loadline):
     assert f"\nplugins.metrics-by-endpoint.response_time./{'a' * 90}:\n" in done.stdout
 
 
-def test_unused_processor_is_noted(loadline):
+def test_processor_is_loaded_even_if_unused(loadline):
     flow = "scenarios: [ { flow: [ { get: { url: / } } ] } ]"
     with fake_servers.RecordingServer() as peer:
         done, _ = run(loadline, peer.url, flow, more=", processor: ./hooks.js", code=11)
         assert re.search(r"\nworker error, id: 1 Error: Cannot find module '/.*/hooks.js'\n$", done.stdout)
         assert not peer.requests
         loadline.write("hooks.js", "throw 1")
-        done, _ = run(loadline, peer.url, flow, more=", processor: ./hooks.js")
-    assert "`processor` has no effect: its code is not run" in done.stderr
-    assert len(peer.requests) == 1
+        done, _ = run(loadline, peer.url, flow, more=", processor: ./hooks.js", code=11)
+        assert "the processor cannot be loaded: 1\n" in done.stderr
+        assert not peer.requests
+        loadline.write("hooks.js", "exports.unused = () => {};")
+        run(loadline, peer.url, flow, more=", processor: ./hooks.js")
+        assert len(peer.requests) == 1
 
 
 def test_warnings_are_printed_on_artillerys_stream(loadline):

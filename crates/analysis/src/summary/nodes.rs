@@ -56,7 +56,7 @@ mod tests {
         assert_eq!(
             apart(&rows),
             [
-                "node 2 (m2) differs from the other nodes: the 95th percentile of its responses is between 40.0 ms and 55.0 ms, while theirs are below 13.0 ms: check its network path to the target, and the machine"
+                "node 2 (m2) differs from the other nodes: the 95th percentile of its responses is between 40.0 and 55.0 ms, while theirs are below 13.0 ms: check its network path to the target, and the machine"
             ]
         );
         assert!(apart(&rows[..2]).is_empty());

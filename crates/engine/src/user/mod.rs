@@ -376,7 +376,7 @@ impl<'a> User<'a> {
                     let Op::Enter(enter) = &ops[*enter_at] else {
                         continue;
                     };
-                    let goes_on = match &enter.while_true {
+                    let goes_on = match self.decides(enter.while_true.as_ref()) {
                         None => true,
                         Some(call) => self.call_script(ScriptCall::While(call)).await?.is_true,
                     };
@@ -462,11 +462,12 @@ impl<'a> User<'a> {
                 LoopRange::from_value(template.eval(&self.vars, &mut self.rng).as_ref())
             }
         };
-        if enter.while_true.is_some() {
+        let is_decided = self.decides(enter.while_true.as_ref()).is_some();
+        if is_decided {
             // The function decides after each round.
             range.end = None;
         }
-        let elements = match enter.over.as_ref().filter(|_| enter.while_true.is_none()) {
+        let elements = match enter.over.as_ref().filter(|_| !is_decided) {
             None => None,
             Some(Over::List(list)) => Some(
                 list.iter()

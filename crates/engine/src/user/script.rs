@@ -41,6 +41,8 @@ pub trait Scripts: Send + Sync {
 pub trait ScriptHost {
     /// Creates the script's data of a virtual user who runs this scenario.
     fn user(&self, scenario: &str) -> Rc<dyn ScriptUser>;
+    /// Whether the script has this function.
+    fn has(&self, function: &str) -> bool;
     /// Calls functions in turn until one fails.
     fn call(
         &self,
@@ -151,6 +153,15 @@ impl User<'_> {
             (None, Some(name)) => self.scripted(Err(ScriptError::Missing(name))),
             (None, None) => Ok(Returned::default()),
         }
+    }
+
+    /// Returns the function that decides about a loop. `None` if the script has no such function:
+    /// the loop's count then decides.
+    pub(super) fn decides<'c>(&self, call: Option<&'c Call>) -> Option<&'c Call> {
+        call.filter(|call| {
+            let host = self.script.as_ref();
+            host.is_some_and(|host| host.has(&call.function))
+        })
     }
 
     /// Lets a function decide. `None` if the script has no such function.

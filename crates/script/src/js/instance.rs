@@ -56,6 +56,10 @@ impl ScriptHost for Host {
         Rc::new(JsUser::new(Rc::clone(&self.0), scenario))
     }
 
+    fn has(&self, function: &str) -> bool {
+        self.0.functions.contains_key(function)
+    }
+
     fn call(
         &self,
         user: &Rc<dyn ScriptUser>,

@@ -13,7 +13,7 @@ fn every_refusal_has_its_place_and_a_way_out() {
         (flow("- gett: { url: / }"), "4:9: `gett` is not a step: did you mean `get`?"),
         (
             flow("- request: { url: / }"),
-            "4:9: `request` is not a step: a step is one of loop, think, log, or an HTTP method like get or post",
+            "4:9: `request` is not a step: a step is one of loop, think, log, function, or an HTTP method like get or post",
         ),
         (
             flow("- parallel: [ { get: { url: / } } ]\n  limit: 0.5"),
