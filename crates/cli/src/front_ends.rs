@@ -44,7 +44,10 @@ pub fn programs(what: &str) -> Option<&'static dyn ExternalTool> {
 }
 
 pub fn hooks(plan: &Plan) -> Result<Option<Arc<dyn Hooks>>, String> {
-    named(plan.format.0).map_or(Ok(None), |frontend| frontend.hooks(plan))
+    match named(plan.format.0) {
+        Some(frontend) => frontend.hooks(plan),
+        None => script::js::hooks(plan),
+    }
 }
 
 pub struct Called {

@@ -265,6 +265,12 @@ impl Recorder {
         );
     }
 
+    /// Whether the run has an accumulator, which alone counts custom metrics.
+    #[must_use]
+    pub fn has_accumulator(&self) -> bool {
+        self.frontend.is_some()
+    }
+
     /// Passes an event to the front end's accumulator, if there is one.
     #[inline]
     pub fn frontend(&mut self, now_ns: u64, event: &Event<'_>) {

@@ -12,6 +12,7 @@ pub const PLAN: &[&str] = &[
     "allow-hosts",
     "variables",
     "csv",
+    "script",
     "steps",
     "scenarios",
     "setup",
@@ -136,10 +137,10 @@ pub const CSV: &[&str] = &[
     "numbers",
     "as",
 ];
-pub const SCENARIO: &[&str] = &["name", "weight", "volume", "steps"];
+pub const SCENARIO: &[&str] = &["name", "weight", "volume", "steps", "on-error"];
 pub const VOLUME: &[&str] = &["volume", "hours", "clustering", "growth"];
 /// Keys of steps other than requests. The key of a request is its method.
-pub const STEPS: &[&str] = &["think", "loop", "log", "exit", "choose"];
+pub const STEPS: &[&str] = &["think", "loop", "log", "exit", "choose", "call"];
 pub const KEYS_WITH_STEPS: &[&str] = &["if", "group", "steps"];
 pub const BRANCH: &[&str] = &["weight", "steps"];
 pub const REQUEST: &[&str] = &[
@@ -158,6 +159,8 @@ pub const REQUEST: &[&str] = &[
     "check",
     "expect",
     "times",
+    "before",
+    "after",
 ];
 /// Keys of an item of `multipart` if it is a mapping.
 pub const PART: &[&str] = &["value", "file", "type", "filename"];
@@ -166,7 +169,7 @@ pub const CAPTURE: &[&str] = &[
     "json", "header", "regexp", "group", "flags", "optional", "all",
 ];
 pub const CHECK: &[&str] = &["status", "header", "json", "body"];
-pub const LOOP: &[&str] = &["count", "over", "index", "element", "steps"];
+pub const LOOP: &[&str] = &["count", "over", "while", "index", "element", "steps"];
 pub const THINK: &[&str] = &["time", "jitter"];
 pub const MOCK: &[&str] = &["port", "latency", "routes", "faults"];
 pub const ROUTE: &[&str] = &[

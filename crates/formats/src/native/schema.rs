@@ -167,6 +167,7 @@ fn plan(key: &str) -> Value {
             json!({ "type": "object", "description": "Names and values, equal for all virtual users; { one-of: [a, b] } assigns one of them to each user" })
         }
         "csv" => one_or_many("CSV tables; each virtual user gets one row", "table"),
+        "script" => string("JavaScript file with functions that steps call, relative to the plan"),
         "steps" => reference("steps"),
         "scenarios" => {
             json!({ "type": "array", "minItems": 1, "items": reference("scenario"), "description": "Named sequences of steps that virtual users run" })
@@ -307,6 +308,10 @@ fn scenario(key: &str) -> Value {
         "weight" => whole_number("Its share of the arrivals, in proportion to all weights", 0),
         "volume" => reference("volume"),
         "steps" => reference("steps"),
+        "on-error" => named(
+            "Functions of the script to call with the error of a request",
+            "texts",
+        ),
         _ => any(),
     }
 }
@@ -475,6 +480,11 @@ fn request(key: &str) -> Value {
             "Statuses of 400 and above that do not count as failures",
             "statuses",
         ),
+        "before" => named(
+            "Functions of the script to call before the request is built",
+            "texts",
+        ),
+        "after" => named("Functions of the script to call with the response", "texts"),
         "times" => {
             json!({ "type": "number", "minimum": 1e-6, "maximum": 10000, "description": "How often to send it: 3 means three times in a row, 0.1 means once in ten" })
         }

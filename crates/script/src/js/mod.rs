@@ -10,6 +10,7 @@ mod files;
 mod instance;
 mod modules;
 mod native;
+mod plan;
 mod request;
 mod response;
 mod state;
@@ -24,6 +25,7 @@ use engine::script::{ScriptHost, Scripts};
 use worker::Worker;
 
 use instance::Instance;
+pub use plan::{hooks, interest};
 pub use state::Settings;
 
 /// A script that has been loaded once, to find its errors before the run.
@@ -48,7 +50,7 @@ impl JavaScript {
         })
     }
 
-    /// Returns the names of the functions that the script exports.
+    /// Returns the names of the functions that the script exports, in alphabetical order.
     #[must_use]
     pub fn functions(&self) -> &[String] {
         &self.functions

@@ -36,6 +36,7 @@ pub struct State {
     slice_began_ns: Cell<u64>,
     /// Whether a function was stopped because it used too much CPU.
     pub was_stopped: Cell<bool>,
+    told_of_metrics: Cell<bool>,
     timers: RefCell<HashMap<u64, Timer>>,
     timer_ids: Cell<u64>,
     /// Promises that were rejected and have no handler yet, with the reason.
@@ -83,6 +84,7 @@ impl State {
             caller: RefCell::default(),
             slice_began_ns: Cell::new(0),
             was_stopped: Cell::new(false),
+            told_of_metrics: Cell::new(false),
             timers: RefCell::default(),
             timer_ids: Cell::new(0),
             unhandled: RefCell::default(),
@@ -118,9 +120,18 @@ impl State {
 
     /// Reports a value of a custom metric.
     pub fn report(&self, event: &Event<'_>) {
-        if let Some(worker) = &self.worker {
-            let now = worker.clock.now();
-            worker.recorder.borrow_mut().frontend(now, event);
+        let Some(worker) = &self.worker else {
+            return;
+        };
+        let mut recorder = worker.recorder.borrow_mut();
+        if recorder.has_accumulator() {
+            recorder.frontend(worker.clock.now(), event);
+            return;
+        }
+        drop(recorder);
+        if !self.told_of_metrics.replace(true) {
+            let text = "custom metrics of the script are counted by `loadline artillery run` only";
+            worker.remark(text.to_owned());
         }
     }
 

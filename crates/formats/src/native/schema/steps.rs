@@ -35,6 +35,7 @@ fn step(key: &str) -> Value {
         "think" => reference("think"),
         "loop" => named("Steps that repeat", "loop"),
         "log" => string("Text to print on standard output"),
+        "call" => string("Function of the script to call"),
         "exit" => named(
             "Share of the users that end their iteration at this step",
             "share",
@@ -66,6 +67,7 @@ fn a_loop(key: &str) -> Value {
         "over" => {
             json!({ "type": ["array", "string"], "description": "A list, or a variable that contains one" })
         }
+        "while" => string("Function of the script that decides after each round about another one"),
         "index" => string("Variable for the loop counter [$loopCount]"),
         "element" => string("Variable for the current element [$loopElement]"),
         "steps" => reference("steps"),

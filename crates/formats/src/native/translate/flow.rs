@@ -85,6 +85,7 @@ impl Translator<'_> {
             "loop" => one(self.repeat(&entry.value).map(Step::Loop)),
             "log" => vec![Step::Log(self.template(&entry.value))],
             "exit" => one(self.exit(&entry.value).map(Step::Exit)),
+            "call" => one(self.call(&entry.value).map(Step::Call)),
             "choose" => vec![Step::Choose(self.choice(&entry.value))],
             "steps" if has_condition => self.steps(&entry.value),
             "steps" => {
@@ -108,7 +109,7 @@ impl Translator<'_> {
             .copied();
         let help = nearest(&entry.key, known).map_or_else(
             || {
-                "a step is one of think, loop, log, exit, choose, group, or an HTTP method like get or post"
+                "a step is one of think, loop, log, exit, choose, call, group, or an HTTP method like get or post"
                     .to_owned()
             },
             |known| format!("did you mean `{known}`?"),

@@ -1,6 +1,7 @@
 //! Translates the tree of a native plan to a [`Plan`].
 
 mod assume;
+mod calls;
 mod capture;
 mod flow;
 mod http;
@@ -55,6 +56,8 @@ struct Translator<'a> {
     later: BTreeSet<String>,
     groups: Vec<String>,
     is_beside_load: bool,
+    /// Whether the plan has a script, whose functions may set any variable.
+    has_script: bool,
 }
 
 pub(super) fn translate(
@@ -86,6 +89,7 @@ pub(super) fn translate(
         later: BTreeSet::new(),
         groups: Vec::new(),
         is_beside_load: false,
+        has_script: false,
     };
     t.plan(root)
 }
@@ -156,6 +160,8 @@ impl Translator<'_> {
             .and_then(|max| read::duration(max, "max-duration", self.findings));
         let background = self.mqtt(root, folder);
         let payloads = self.tables(root.get("csv"), folder);
+        let script = self.script(root.get("script"), folder);
+        self.has_script = root.get("script").is_some();
         let constants = self.constants(root.get("variables"));
         self.given = constants.iter().map(|(name, _)| name.clone()).collect();
         let fields = payloads
@@ -185,6 +191,7 @@ impl Translator<'_> {
         plan.variables = variables;
         plan.payloads = payloads;
         plan.http = http;
+        plan.script = script;
         plan.setup = before;
         plan.teardown = after;
         plan.criteria = self.criteria(root.get("criteria"));
@@ -330,7 +337,7 @@ impl Translator<'_> {
             name,
             weight: weight.unwrap_or(1),
             volume: None,
-            on_error: Vec::new(),
+            on_error: self.calls(node.get("on-error")),
             steps,
         }
     }

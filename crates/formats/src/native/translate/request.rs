@@ -120,6 +120,8 @@ impl Translator<'_> {
         if let Some(captures) = node.get("capture") {
             request.captures = self.captures(captures);
         }
+        request.before = self.calls(node.get("before"));
+        request.after = self.calls(node.get("after"));
         if let Some(expect) = node.get("expect") {
             request.expected_status = self.statuses(expect, "expect");
         }

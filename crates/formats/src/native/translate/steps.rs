@@ -9,7 +9,7 @@ use query::path::Path;
 
 use super::{Translator, model};
 use crate::{
-    document::Node,
+    document::{Entry, Node},
     native::read::{self, entries},
 };
 
@@ -89,19 +89,23 @@ impl Translator<'_> {
                 end: None,
             }),
         };
-        if node.get("count").is_none() && node.get("over").is_none() {
+        let while_true = node.get("while").and_then(|name| self.call(name));
+        let ends = ["count", "over", "while"];
+        if ends.iter().all(|key| node.get(key).is_none()) {
             read::missing(
                 node,
                 model::LOOP,
-                "this loop never ends: add `count: 10`, or `over` with a list",
+                "this loop never ends: add `count: 10`, `over` with a list, or `while` with a function",
                 self.findings,
             );
         }
-        if let (Some(_), Some(entry)) = (node.get("over"), node.entry("count")) {
-            self.findings.problem(
-                entry.key_mark,
-                "a loop cannot have both `count` and `over`: remove one",
+        let given: Vec<&Entry> = ends.iter().filter_map(|key| node.entry(key)).collect();
+        if let [first, second, ..] = given.as_slice() {
+            let text = format!(
+                "a loop cannot have both `{}` and `{}`: remove one",
+                first.key, second.key
             );
+            self.findings.problem(second.key_mark, text);
         }
         Some(Loop {
             steps: self.steps(steps),
@@ -109,7 +113,7 @@ impl Translator<'_> {
             over,
             index_as,
             element_as,
-            while_true: None,
+            while_true,
         })
     }
 

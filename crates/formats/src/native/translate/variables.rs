@@ -109,14 +109,19 @@ impl Translator<'_> {
                 .cloned(),
         );
         known.extend(BUILT_IN.iter().map(|name| (*name).to_owned()));
-        for UnsetVariable { name, mark, hint } in of_steps.unset(&known) {
+        let of_functions = |name: &str| self.has_script && !name.starts_with('$');
+        let unset = of_steps.unset(&known).into_iter();
+        for UnsetVariable { name, mark, hint } in unset.filter(|unset| !of_functions(&unset.name)) {
             self.findings.problem(
                 mark,
                 format!("`{name}` is never set: add it to `variables`, or capture it first{hint}"),
             );
         }
         for (key, aside) in &asides {
-            for UnsetVariable { name, mark, hint } in aside.unset(&known) {
+            let unset = aside.unset(&known).into_iter();
+            for UnsetVariable { name, mark, hint } in
+                unset.filter(|unset| !of_functions(&unset.name))
+            {
                 let text = if of_steps.sets.contains(&name) {
                     format!(
                         "`{key}` cannot use `{name}`: captured values are only available to one virtual user"

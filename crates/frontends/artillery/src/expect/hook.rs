@@ -95,15 +95,15 @@ impl HookInterest for Hook {
         let is = |options: fn(&Expect) -> bool| self.expect.as_ref().is_some_and(options);
         // JSON output contains a line for each response. Otherwise, only steps with expectations
         // matter.
-        let calls = !request.after.is_empty();
+        let script = script::js::interest(request);
         let answers = is(|e| e.print == Some(Print::Json)) || expects && self.expect.is_some();
         Interest {
-            headers: expects || calls,
-            body: calls
+            headers: expects || script.headers,
+            body: script.body
                 || expects && is(Expect::prints_exchange)
                 || expectations.iter().any(Expectation::reads_body),
             timing: self.endpoints.is_some(),
-            sent: calls || answers && is(|e| e.print.is_some()),
+            sent: script.sent || answers && is(|e| e.print.is_some()),
             calls: self.endpoints.as_ref().is_some_and(|e| !e.group_dynamic),
             answers,
         }
