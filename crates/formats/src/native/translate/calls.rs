@@ -11,6 +11,7 @@ impl Translator<'_> {
     /// Finds the file of the script.
     pub(super) fn script(&mut self, node: Option<&Node>, folder: &Path) -> Option<ScriptFile> {
         let node = node?;
+        self.has_script = true;
         let name = read::text(node, "script", self.findings)?;
         let path = folder.join(&name);
         if let Err(reason) = (self.read)(&path) {

@@ -161,7 +161,6 @@ impl Translator<'_> {
         let background = self.mqtt(root, folder);
         let payloads = self.tables(root.get("csv"), folder);
         let script = self.script(root.get("script"), folder);
-        self.has_script = root.get("script").is_some();
         let constants = self.constants(root.get("variables"));
         self.given = constants.iter().map(|(name, _)| name.clone()).collect();
         let fields = payloads
@@ -183,10 +182,7 @@ impl Translator<'_> {
             scenarios,
         );
         plan.max_duration_ns = max_duration;
-        plan.omit_excerpts = root
-            .get("excerpts")
-            .and_then(|node| read::boolean(node, "excerpts", self.findings))
-            == Some(false);
+        plan.omit_excerpts = self.omits_excerpts(root);
         plan.about = super::about::read(root, self.findings);
         plan.variables = variables;
         plan.payloads = payloads;
@@ -208,6 +204,11 @@ impl Translator<'_> {
         let environment = secrets::KnownSecrets::environment(self.inputs, &self.env_used);
         secrets::collect(&mut plan, secrets::KnownSecrets { names, environment });
         Some(plan)
+    }
+
+    fn omits_excerpts(&mut self, root: &Node) -> bool {
+        let node = root.get("excerpts");
+        node.and_then(|node| read::boolean(node, "excerpts", self.findings)) == Some(false)
     }
 
     fn keys_of_campaigns(&mut self, root: &Node) {
