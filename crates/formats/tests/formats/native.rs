@@ -691,7 +691,7 @@ const INVALID_STEPS: &[(&str, &str)] = &[
     ("- think: 5", "6:12: `5` has no unit: use, for example, 5s"),
     (
         "- loop: { steps: [ { get: / } ] }",
-        "6:11: this loop never ends: add `count: 10`, or `over` with a list",
+        "6:11: this loop never ends: add `count: 10`, `over` with a list, or `while` with a function",
     ),
     (
         "- loop: { count: 0, steps: [ { get: / } ] }",
