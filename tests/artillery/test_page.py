@@ -79,9 +79,20 @@ def identity(tmp_path_factory):
     return {name: (folder / name).read_text() for name in ("pem.key", "pem.pem")}
 
 
+HELPERS = """module.exports = {
+  step: (context, events, done) => done(),
+  before: (request, context, events, done) => done(),
+  after: (request, response, context, events, done) => done(),
+  failed: (error, request, context, events, done) => done(),
+  again: (context, next) => next(context.vars.$loopCount < 1),
+};
+"""
+
+
 @pytest.mark.parametrize("name", sorted(set(ROWS.values())))
 def test_script_of_a_row_runs(loadline, identity, name):
     loadline.write("users.csv", "user\nada\ngrace\n")
+    loadline.write("helpers.js", HELPERS)
     for file, text in identity.items():
         loadline.write(file, text)
     with fake_servers.RecordingServer(reply) as peer:

@@ -55,7 +55,7 @@ def test_target_with_trailing_slash_keeps_single_slashes(loadline, target):
         (SCRIPT.replace("phases:", "payload: {path: gone.csv}\n  phases:"), ["s.yml:4", "gone.csv"]),
         (SCRIPT.replace("arrivalRate: 5", "arrivalRate: -5"), ["s.yml:4", "-5"]),
         (SCRIPT.replace("duration: 1,", "duration: 1h30m,"), ["s.yml:4", "1h30m"]),
-        (SCRIPT.replace("- get: { url: / }", "- function: nope"), ["s.yml:7", "function"]),
+        (SCRIPT.replace("- get: { url: / }", "- emit: nope"), ["s.yml:7", "emit"]),
         ("a: 1\n", ["s.yml", "loadline: 1", "scenarios"]),
         ("", ["s.yml"]),
         (
