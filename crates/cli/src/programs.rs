@@ -1,4 +1,5 @@
-//! `loadline run` for tests that another tool's program runs: translates the flags.
+//! Translates the flags of `loadline run` for test files that are programs, which the original
+//! tool runs.
 
 use plan::criteria;
 use session::{ExternalTool, RunOptions, exit};

@@ -20,7 +20,7 @@ pub struct ResponseHead {
     pub keep_alive: bool,
     /// Length of the head in bytes.
     pub length: usize,
-    /// Delimitation of the body. `None` means that there is no body.
+    /// How the end of the body is determined. `None` if there is no body.
     pub body: Option<Framing>,
     /// Whether this is a 1xx response that precedes the final one.
     pub interim: bool,

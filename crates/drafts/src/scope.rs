@@ -92,7 +92,7 @@ pub struct VariableScope<S> {
     syntax: PhantomData<S>,
 }
 
-/// A text whose variables are replaced.
+/// Text in which the variables have been replaced.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResolvedText {
     pub text: String,

@@ -106,7 +106,7 @@ pub struct RunPart {
     /// Time in which a worker was ready to run but waited for a CPU, by worker. 0 if the kernel
     /// does not report it.
     pub waiting_ns: Vec<u64>,
-    /// Longest delay until a worker polled its deadlines, in nanoseconds.
+    /// Longest time by which a worker was late to poll its deadlines, in nanoseconds.
     pub stall_ns: u64,
     /// Number of terminal lines dropped because the queue was full.
     pub lines_lost: u64,

@@ -1,5 +1,5 @@
-//! Detects the warm-up by MSER-5, which cuts where the standard error of the remaining mean is
-//! smallest.
+//! Detects the warm-up with MSER-5, which cuts where the standard error of the mean of the
+//! remaining values is smallest.
 
 use base::mutant::{self, Mutant};
 

@@ -500,8 +500,8 @@ impl Worker {
         self.run_due(sample.done_ns);
     }
 
-    /// Samples gauges, such as requests in flight, at every random time since the last call, and
-    /// records the stall.
+    /// Samples gauges, such as requests in flight, once for each random sampling time that has passed
+    /// since the last call, and records the stall.
     ///
     /// Called by the pacer, and before a gauge changes, so that each sample has the value that was
     /// current when it was due.

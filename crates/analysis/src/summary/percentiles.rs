@@ -18,7 +18,7 @@ pub struct PercentileRow {
     pub id: LabelId,
     /// The time measured: `response`, `iteration` or `service`.
     pub time: String,
-    /// One figure for each of the shares 0.5, 0.66, 0.75, 0.8, 0.9, 0.95, 0.98, 0.99, 0.999,
+    /// One figure for each of the quantiles 0.5, 0.66, 0.75, 0.8, 0.9, 0.95, 0.98, 0.99, 0.999,
     /// 0.9999, 1.
     pub figures: Vec<Figure>,
 }

@@ -1,4 +1,4 @@
-//! Numbers as consoles print them: with units, and with separators of thousands.
+//! Parses numbers as monitoring consoles print them, with units and thousands separators.
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Quantity {

@@ -39,7 +39,7 @@ pub enum Ending {
     Interrupted,
     /// A probe could not run, or the service never responded.
     CouldNotRun,
-    /// A sweep over users completed, without a search.
+    /// A sweep over numbers of users finished; no search was run.
     Swept,
 }
 

@@ -59,8 +59,8 @@ pub struct IndexedRow {
     pub times: Vec<RowTimes>,
 }
 
-/// Times in nanoseconds. `None` if the percentile falls among unanswered requests or there are too
-/// few samples.
+/// Times in nanoseconds. A percentile is `None` if it falls among unanswered requests or has too few
+/// samples.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RowTimes {
     pub span: SpanFilter,

@@ -36,7 +36,7 @@ impl RuleWindow {
         }
     }
 
-    /// Returns the window as a single second, in which late requests count as samples.
+    /// Returns the window on its own, with its late requests counted as samples.
     pub fn alone(self) -> RuleWindow {
         let (n, over) = self.with_late();
         RuleWindow {
