@@ -196,22 +196,25 @@ def test_request_is_changed_before_it_is_sent(loadline):
         done();
       },
       form(params, context, events, done) { params.form = { a: '1', who: '{{ who }}' }; done(); },
+      swap(params, context, events, done) { delete params.json; params.form = { b: '2' }; done(); },
       drop(params, context, events, done) { delete params.json; params.qs = { page: 2 }; done(); },
       see(params, response, context, events, done) {
-        console.log(JSON.stringify({ url: new URL(params.url).pathname, json: params.json, extra: params.extra }));
+        const { method, json, extra } = params;
+        console.log(JSON.stringify({ url: new URL(params.url).pathname, method, json, extra }));
         done();
       },
-      mark(params, context, events, done) { params.extra = 'kept'; done(); },
+      mark(params, context, events, done) { params.extra = 'kept'; params.method = 'put'; done(); },
     };
     """
     flow = """scenarios: [{ flow: [
         { post: { url: /signed, json: { a: 1 }, beforeRequest: sign } },
         { post: { url: /old, headers: { x-gone: 1 }, beforeRequest: replace } },
         { post: { url: /form, beforeRequest: form } },
+        { post: { url: /swap, json: { a: 1 }, beforeRequest: swap } },
         { delete: { url: '/drop?page=1', json: { a: 1 }, beforeRequest: drop } },
         { post: { url: /seen, json: { v: '{{ who }}' }, beforeRequest: [mark, sign], afterResponse: see } } ] }]"""
     done = run(loadline, code, flow, config="  variables: { who: me }")
-    signed, replaced, form, dropped, seen = done.requests
+    signed, replaced, form, swapped, dropped, seen = done.requests
     assert signed.headers["x-signature"] == hmac.new(b"key", b'{"a":1}', hashlib.sha256).hexdigest()
     assert (replaced.method, replaced.path) == ("PUT", "/new?q=me")
     assert json.loads(replaced.body) == {"who": "me", "n": 1}
@@ -220,9 +223,10 @@ def test_request_is_changed_before_it_is_sent(loadline):
     assert "x-gone" not in replaced.headers
     assert form.body == b"a=1&who=me"
     assert form.headers["content-type"] == "application/x-www-form-urlencoded"
+    assert (swapped.body, swapped.headers["content-type"]) == (b"b=2", "application/x-www-form-urlencoded")
     assert (dropped.path, dropped.body) == ("/drop?page=2", b"")
     assert seen.headers["x-signature"]
-    assert '{"url":"/seen","json":{"v":"me"},"extra":"kept"}\n' in done.stdout
+    assert '{"url":"/seen","method":"PUT","json":{"v":"me"},"extra":"kept"}\n' in done.stdout
 
 
 def test_response_is_seen(loadline):

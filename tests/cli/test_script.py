@@ -20,7 +20,7 @@ module.exports = {
   read(request, response, context, events, done) { context.vars.seen = response.statusCode; done(); },
   more: (context, next) => next(context.vars.$loopCount < 2),
   broken() { throw new Error('broken on purpose'); },
-  told(error, request, context, events, done) { console.log('told of', error.message); done(); },
+  note(error, request, context, events, done) { console.log('noted:', error.message); done(); },
 };
 """
 
@@ -51,15 +51,15 @@ def test_failing_function_fails_the_iteration(loadline):
     assert "3 started = 0 completed + 3 failed" in done.stdout
 
 
-def test_function_is_told_of_errors(loadline):
-    rest = "scenarios: [{ name: s, on-error: told, steps: [{ get: 'http://127.0.0.1:1/' }] }]"
+def test_function_receives_errors(loadline):
+    rest = "scenarios: [{ name: s, on-error: note, steps: [{ get: 'http://127.0.0.1:1/' }] }]"
     _, done = run(loadline, rest, code=3)
-    assert done.stdout.count("told of ") == 3
+    assert done.stdout.count("noted: ") == 3
 
 
 def test_missing_function_is_refused(loadline):
     _, done = run(loadline, "steps: [{ call: gone }]", code=2)
-    names = "broken, logIn, more, read, sign, told"
+    names = "broken, logIn, more, note, read, sign"
     assert f"plan.yml:5:17: {loadline.folder}/helpers.js exports no function `gone`: it exports {names}" in done.stderr
 
 

@@ -65,7 +65,7 @@ struct RunningCall {
     instance: Rc<Instance>,
     waiting: VecDeque<String>,
     meaning: Meaning,
-    /// Whether the caller is told that the function is missing.
+    /// Whether a missing function ends the call with [`ScriptError::Missing`].
     is_step: bool,
     arguments: Vec<Persistent<Js<'static>>>,
     /// The request to be changed, and its step.

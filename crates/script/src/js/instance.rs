@@ -30,6 +30,8 @@ use super::{
 
 /// Memory of an instance.
 const MOST_MEMORY: usize = 1 << 30;
+/// Kinds of errors that an instance reports.
+const MOST_KINDS: usize = 100;
 /// Stack of an instance. Rust's threads have 2 MB.
 const MOST_STACK: usize = 1 << 20;
 
@@ -92,9 +94,11 @@ impl Instance {
         runtime.set_loader(Imports(Rc::clone(&modules)), Imports(Rc::clone(&modules)));
         let asked = Rc::clone(&state);
         runtime.set_interrupt_handler(Some(Box::new(move || asked.must_stop())));
-        let told = Rc::clone(&state);
+        let tracked = Rc::clone(&state);
         runtime.set_host_promise_rejection_tracker(Some(Box::new(
-            move |ctx, promise, reason, is_handled| track(&told, &ctx, promise, reason, is_handled),
+            move |ctx, promise, reason, is_handled| {
+                track(&tracked, &ctx, promise, reason, is_handled)
+            },
         )));
         let context = Context::full(&runtime).map_err(|error| error.to_string())?;
         let mut instance = Instance {
@@ -185,7 +189,7 @@ impl Instance {
         }
     }
 
-    /// Describes an error. A stopped function is not told from an error that it threw otherwise.
+    /// Describes an error, or says that the function was stopped.
     pub fn describe(&self, thrown: &Thrown) -> String {
         if self.state.was_stopped.get() {
             let seconds = super::state::MOST_CPU_NS / plan::units::SECOND;
@@ -200,10 +204,13 @@ impl Instance {
         thrown.to_string()
     }
 
-    /// Reports the first error of each kind, with its position.
+    /// Reports the first error of each kind, with its position. A script may create a name for each
+    /// user, so only some kinds are remembered.
     pub fn report(&self, function: &str, thrown: &Thrown) {
+        let mut reported = self.reported.borrow_mut();
         if let Some(worker) = &self.state.worker
-            && self.reported.borrow_mut().insert(thrown.name.clone())
+            && reported.len() < MOST_KINDS
+            && reported.insert(thrown.name.clone())
         {
             worker.remark(format!("`{function}` failed: {}", self.describe(thrown)));
         }

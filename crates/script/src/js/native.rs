@@ -179,7 +179,7 @@ fn random_bytes(ctx: Ctx<'_>, length: usize) -> Result<Bytes<'_>> {
     if length > MOST_RANDOM || getrandom::fill(&mut bytes).is_err() {
         return Err(Exception::throw_range(
             &ctx,
-            "cannot create so many random bytes",
+            "too many random bytes requested",
         ));
     }
     TypedArray::new(ctx, bytes)

@@ -17,6 +17,9 @@ const OF_CLIENT: [&str; 4] = [
     "content-type",
 ];
 
+const JSON: &str = "application/json";
+const FORM: &str = "application/x-www-form-urlencoded";
+
 /// What functions receive of a request step. Templates are not expanded.
 pub struct StepSource {
     values: Map<String, Value>,
@@ -169,7 +172,7 @@ impl StepSource {
                 .filter(|value| is_truthy(value))
         };
         let (body, content_type) = if let Some(json) = current("json") {
-            (RequestBody::Json(template(json)?), Some("application/json"))
+            (RequestBody::Json(template(json)?), Some(JSON))
         } else if let Some(text) = current("body") {
             let Value::String(text) = text else {
                 return Err(
@@ -179,29 +182,43 @@ impl StepSource {
             };
             (RequestBody::Text(text_template(text)?), None)
         } else if let Some(pairs) = current("form") {
-            (
-                RequestBody::Form(pairs_of(pairs)?),
-                Some("application/x-www-form-urlencoded"),
-            )
+            (RequestBody::Form(pairs_of(pairs)?), Some(FORM))
         } else if matches!(self.spec.body, RequestBody::Multipart(_)) {
             return Ok(());
         } else {
             (RequestBody::None, None)
         };
+        let before = content_type_of(&self.spec.body);
         change.body = Some(body);
-        if let Some(content_type) = content_type {
-            let headers = change
-                .headers
-                .get_or_insert_with(|| self.spec.headers.clone());
-            if !headers
-                .iter()
-                .any(|(name, _)| name.eq_ignore_ascii_case("content-type"))
-            {
-                headers.push(("content-type".to_owned(), Template::from(content_type)));
-            }
+        let headers = change
+            .headers
+            .get_or_insert_with(|| self.spec.headers.clone());
+        if before != content_type {
+            // The type of the step's own body does not describe this one.
+            headers.retain(|(name, value)| {
+                let text = value.as_literal().and_then(Value::as_str);
+                !is_content_type(name) || before.is_none() || text != before
+            });
+        }
+        let has_type = headers.iter().any(|(name, _)| is_content_type(name));
+        if let Some(content_type) = content_type.filter(|_| !has_type) {
+            headers.push(("content-type".to_owned(), Template::from(content_type)));
         }
         Ok(())
     }
+}
+
+/// Returns the content type that the client adds for a body.
+fn content_type_of(body: &RequestBody) -> Option<&'static str> {
+    match body {
+        RequestBody::Json(_) => Some(JSON),
+        RequestBody::Form(_) => Some(FORM),
+        RequestBody::None | RequestBody::Text(_) | RequestBody::Multipart(_) => None,
+    }
+}
+
+fn is_content_type(name: &str) -> bool {
+    name.eq_ignore_ascii_case("content-type")
 }
 
 fn named(pairs: &[(String, Template)]) -> Value {

@@ -19,7 +19,6 @@ pub fn response<'js>(
 ) -> Result<Object<'js>> {
     let object = Object::new(ctx.clone())?;
     object.set("statusCode", inspection.answer().status)?;
-    object.set("statusMessage", reason(inspection.answer().status))?;
     if let Some(sent) = sent {
         object.set("url", sent.url())?;
     }
@@ -80,7 +79,6 @@ pub fn sent_request<'js>(
         Some(kept) => kept,
         None => Object::new(ctx.clone())?,
     };
-    object.set("method", step.spec.method.as_str())?;
     if let Some(name) = &step.spec.name {
         object.set("name", name.as_str())?;
     }
@@ -90,6 +88,8 @@ pub fn sent_request<'js>(
     object.set("url", sent.url())?;
     let head = sent.bytes.get(..sent.cookie_at).unwrap_or_default();
     let head = String::from_utf8_lossy(head);
+    let method = head.split(' ').next().unwrap_or_default();
+    object.set("method", method)?;
     let headers = Object::new(ctx.clone())?;
     for line in head.lines().skip(1) {
         if let Some((name, value)) = line.split_once(':') {
@@ -108,36 +108,4 @@ pub fn sent_request<'js>(
         None => object.set("body", String::from_utf8_lossy(sent.body()).into_owned())?,
     }
     Ok(object)
-}
-
-/// Returns the usual reason of a status.
-fn reason(status: u16) -> &'static str {
-    match status {
-        200 => "OK",
-        201 => "Created",
-        202 => "Accepted",
-        204 => "No Content",
-        206 => "Partial Content",
-        301 => "Moved Permanently",
-        302 => "Found",
-        303 => "See Other",
-        304 => "Not Modified",
-        307 => "Temporary Redirect",
-        308 => "Permanent Redirect",
-        400 => "Bad Request",
-        401 => "Unauthorized",
-        403 => "Forbidden",
-        404 => "Not Found",
-        405 => "Method Not Allowed",
-        409 => "Conflict",
-        410 => "Gone",
-        422 => "Unprocessable Entity",
-        429 => "Too Many Requests",
-        500 => "Internal Server Error",
-        501 => "Not Implemented",
-        502 => "Bad Gateway",
-        503 => "Service Unavailable",
-        504 => "Gateway Timeout",
-        _ => "",
-    }
 }

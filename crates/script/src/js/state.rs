@@ -36,7 +36,8 @@ pub struct State {
     slice_began_ns: Cell<u64>,
     /// Whether a function was stopped because it used too much CPU.
     pub was_stopped: Cell<bool>,
-    told_of_metrics: Cell<bool>,
+    /// Whether a note says that custom metrics are not counted.
+    has_noted_metrics: Cell<bool>,
     timers: RefCell<HashMap<u64, Timer>>,
     timer_ids: Cell<u64>,
     /// Promises that were rejected and have no handler yet, with the reason.
@@ -54,7 +55,7 @@ pub struct Settings {
     pub environment: Vec<(String, String)>,
     /// Identifier of the test run.
     pub test_id: String,
-    /// Version that the script is told.
+    /// Version of the tool, for the script.
     pub version: String,
     /// Names a fault as the original tool does.
     pub fault_name: Option<fn(Fault) -> &'static str>,
@@ -84,7 +85,7 @@ impl State {
             caller: RefCell::default(),
             slice_began_ns: Cell::new(0),
             was_stopped: Cell::new(false),
-            told_of_metrics: Cell::new(false),
+            has_noted_metrics: Cell::new(false),
             timers: RefCell::default(),
             timer_ids: Cell::new(0),
             unhandled: RefCell::default(),
@@ -129,8 +130,8 @@ impl State {
             return;
         }
         drop(recorder);
-        if !self.told_of_metrics.replace(true) {
-            let text = "custom metrics of the script are counted by `loadline artillery run` only";
+        if !self.has_noted_metrics.replace(true) {
+            let text = "custom metrics and errors that the script reports are not counted here: only `loadline artillery run` counts them";
             worker.remark(text.to_owned());
         }
     }

@@ -422,7 +422,7 @@ define('process', {
   uptime: () => (native.now() - began) / 1000,
   hrtime,
   nextTick: (run, ...rest) => { Promise.resolve().then(() => run(...rest)); },
-  memoryUsage: () => ({ rss: 0, heapTotal: 0, heapUsed: 0, external: 0, arrayBuffers: 0 }),
+  memoryUsage: unavailable('process.memoryUsage'),
   on: () => process,
   once: () => process,
   off: () => process,
