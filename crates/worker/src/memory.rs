@@ -47,6 +47,12 @@ impl Memory {
         self.used.set(self.used.get().saturating_sub(bytes));
     }
 
+    /// Returns the size of the budget in bytes.
+    #[must_use]
+    pub fn limit(&self) -> u64 {
+        self.limit
+    }
+
     /// Returns the number of unreserved bytes.
     #[must_use]
     pub fn left(&self) -> u64 {

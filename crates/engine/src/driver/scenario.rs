@@ -49,11 +49,11 @@ pub struct ScenarioDriver {
 impl Driver for ScenarioDriver {
     fn run(self: Box<Self>, worker: Rc<Worker>) -> Pin<Box<dyn Future<Output = ()>>> {
         Box::pin(async move {
-            let client = Client::new(&worker, self.settings);
             let hooks = self.hooks.as_deref();
-            let Some(script) = load_script(hooks, &worker) else {
+            let Some(script) = load_script(hooks, &worker, &self.settings) else {
                 return;
             };
+            let client = Client::new(&worker, self.settings);
             let env = Env {
                 worker,
                 client,
@@ -71,11 +71,12 @@ impl Driver for ScenarioDriver {
 pub(super) fn load_script(
     hooks: Option<&dyn Hooks>,
     worker: &Rc<Worker>,
+    settings: &HttpClientConfig,
 ) -> Option<Option<Rc<dyn ScriptHost>>> {
     let Some(scripts) = hooks.and_then(Hooks::scripts) else {
         return Some(None);
     };
-    match scripts.load(worker) {
+    match scripts.load(worker, settings) {
         Ok(host) => Some(Some(host)),
         Err(reason) => {
             worker.common.stop.fail(&reason);

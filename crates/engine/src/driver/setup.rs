@@ -47,7 +47,7 @@ impl Driver for SetupDriver {
         Box::pin(async move {
             let state = UserState::default();
             let place = worker.enter(&state.limit);
-            let script = load_script(self.hooks.as_deref(), &worker).flatten();
+            let script = load_script(self.hooks.as_deref(), &worker, &self.settings).flatten();
             let env = Env {
                 client: Client::new(&worker, self.settings),
                 worker: Rc::clone(&worker),

@@ -14,7 +14,7 @@ use query::{
 };
 use serde_json::Value;
 
-use super::User;
+use super::{User, node_headers};
 use crate::program::{CaptureFrom, Checking, Compiled, PathSource, RequestStep};
 use codec::{
     Response,
@@ -22,28 +22,6 @@ use codec::{
     reply::MAX_BODY,
 };
 use worker::{OutputLine, memory};
-
-/// Headers whose first value Node.js keeps, ignoring repetitions.
-const ONLY_FIRST: [&str; 18] = [
-    "age",
-    "authorization",
-    "content-length",
-    "content-type",
-    "etag",
-    "expires",
-    "from",
-    "host",
-    "if-modified-since",
-    "if-unmodified-since",
-    "last-modified",
-    "location",
-    "max-forwards",
-    "proxy-authorization",
-    "referer",
-    "retry-after",
-    "server",
-    "user-agent",
-];
 
 /// A response under evaluation by captures and checks.
 pub struct Inspection<'a> {
@@ -185,33 +163,13 @@ impl<'a> Inspection<'a> {
         self.xml.as_ref()?.as_ref()
     }
 
-    /// Returns a header as Node.js does: repeated values are joined, or only the first is kept.
     pub(super) fn header(&self, name: &str) -> Option<String> {
-        let mut values = self.values(name);
-        let first = values.next()?.to_owned();
-        if ONLY_FIRST
-            .iter()
-            .any(|only| only.eq_ignore_ascii_case(name))
-        {
-            return Some(first);
-        }
-        Some(values.fold(first, |all, value| format!("{all}, {value}")))
+        node_headers::text(&self.answer.headers, name)
     }
 
-    fn values<'n>(&self, name: &'n str) -> impl Iterator<Item = &'a str> + use<'a, 'n> {
-        let named = |(known, _): &&'a (String, String)| known.eq_ignore_ascii_case(name);
-        let headers = self.answer.headers.iter().filter(named);
-        headers.map(|(_, value)| value.as_str())
-    }
-
-    /// Returns a header as Node.js gives it: repeated headers joined, except for a list of
-    /// `set-cookie`.
+    /// Returns a header as Node.js gives it.
     pub fn captured_header(&self, name: &str) -> Option<Value> {
-        if name.eq_ignore_ascii_case("set-cookie") {
-            let all: Vec<Value> = self.values(name).map(Value::from).collect();
-            return (!all.is_empty()).then_some(Value::Array(all));
-        }
-        self.header(name).map(Value::String)
+        node_headers::value(&self.answer.headers, name)
     }
 }
 

@@ -8,6 +8,7 @@ mod fork;
 mod groups;
 pub mod hook;
 mod judge;
+mod node_headers;
 mod ongoing;
 mod request;
 pub mod script;

@@ -21,7 +21,7 @@ use super::{
 use crate::program::{RequestChange, RequestStep};
 use worker::{
     Worker,
-    client::{Built, Moments},
+    client::{Built, HttpClientConfig, Moments},
 };
 
 /// How long a waiting function may do nothing, if the plan has no time limit for responses.
@@ -29,12 +29,17 @@ const PATIENCE_NS: u64 = 10 * SECOND;
 
 /// Creates the script's instances. Each worker has its own.
 pub trait Scripts: Send + Sync {
-    /// Loads the script for a worker.
+    /// Loads the script for a worker. `settings` are those of the worker's client, for requests that
+    /// functions send.
     ///
     /// # Errors
     ///
     /// Says on one line why the script cannot be loaded.
-    fn load(&self, worker: &Rc<Worker>) -> Result<Rc<dyn ScriptHost>, String>;
+    fn load(
+        &self,
+        worker: &Rc<Worker>,
+        settings: &HttpClientConfig,
+    ) -> Result<Rc<dyn ScriptHost>, String>;
 }
 
 /// An instance of the script.

@@ -23,7 +23,12 @@ use tokio_rustls::rustls::ClientConfig;
 
 use crate::{
     deadlines::Limit,
-    net::{Dialer, connect::Connector, fault::socket_fault, tls},
+    net::{
+        Dialer,
+        connect::{Connector, Opened},
+        fault::socket_fault,
+        tls,
+    },
     worker::Worker,
 };
 pub use call::{Agent, Call, CallError, Caller, Redirects};
@@ -80,6 +85,8 @@ pub struct Client {
     origins: RefCell<Vec<Origin>>,
     heads: RefCell<Heads>,
     scratch: RefCell<Vec<u8>>,
+    /// Whether connections count in the statistics.
+    is_recorded: bool,
 }
 
 /// Label and intended start to which the times of a new connection are attributed.
@@ -105,6 +112,7 @@ impl Client {
             origins: RefCell::new(settings.origins),
             heads: RefCell::new(Heads::acted_upon()),
             scratch: RefCell::default(),
+            is_recorded: true,
         }
     }
 
@@ -113,6 +121,13 @@ impl Client {
     #[must_use]
     pub fn only_counting(mut self) -> Client {
         self.heads = RefCell::default();
+        self
+    }
+
+    /// Leaves the connections of this client out of the statistics.
+    #[must_use]
+    pub fn unrecorded(mut self) -> Client {
+        self.is_recorded = false;
         self
     }
 
@@ -162,7 +177,29 @@ impl Client {
         let now = worker.clock.now();
         worker.sample_levels(now);
         let opened = opened?;
-        let mut recorder = worker.recorder.borrow_mut();
+        if self.is_recorded {
+            self.record_opening(&opened, purpose, now);
+        }
+        let stream = opened.stream.with_read_interest();
+        let mut transport = Http1::over(stream.map_err(|e| socket_fault(&e))?);
+        transport.replies().excerpt = EXCERPT;
+        let conn = Box::new(Conn {
+            transport,
+            origin: id,
+            idle_since_ns: now,
+            carried: 0,
+            _open: self.is_recorded.then(|| OpenCount::new(&worker.open)),
+        });
+        let opening = Opening {
+            lookup_ns: opened.lookup_ns,
+            connect_ns: opened.connect_ns,
+            tls_ns: opened.tls_ns,
+        };
+        Ok((conn, opening))
+    }
+
+    fn record_opening(&self, opened: &Opened, purpose: Purpose, now: u64) {
+        let mut recorder = self.worker.recorder.borrow_mut();
         recorder.run.opened += 1;
         let intended = purpose.intended.unwrap_or(Intended::after_previous(now, 0));
         let mut time = |kind, ns| {
@@ -179,22 +216,6 @@ impl Client {
         if let Some(ns) = opened.tls_ns {
             time(TimeKind::Tls, ns);
         }
-        let stream = opened.stream.with_read_interest();
-        let mut transport = Http1::over(stream.map_err(|e| socket_fault(&e))?);
-        transport.replies().excerpt = EXCERPT;
-        let conn = Box::new(Conn {
-            transport,
-            origin: id,
-            idle_since_ns: now,
-            carried: 0,
-            _open: OpenCount::new(&worker.open),
-        });
-        let opening = Opening {
-            lookup_ns: opened.lookup_ns,
-            connect_ns: opened.connect_ns,
-            tls_ns: opened.tls_ns,
-        };
-        Ok((conn, opening))
     }
 
     /// Whether a host that appeared during the run may be loaded. Adds a note unless the user wrote

@@ -27,7 +27,8 @@ pub struct Conn {
     pub idle_since_ns: u64,
     /// Number of requests sent on the connection.
     pub carried: u64,
-    pub(crate) _open: OpenCount,
+    /// `None` outside the statistics.
+    pub(crate) _open: Option<OpenCount>,
 }
 
 #[derive(Debug)]
