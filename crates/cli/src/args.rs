@@ -270,6 +270,9 @@ pub struct RunArgs {
     /// Allow redirects and variables to lead to this host, in addition to the test's; repeatable
     #[arg(long, value_name = "HOST")]
     pub allow_host: Vec<String>,
+    /// Folder in which functions of the test's script may write files [default: nowhere]
+    #[arg(long, value_name = "DIR")]
+    pub script_write: Option<PathBuf>,
     /// Folder for records [default: $LOADLINE_RUNS, or .loadline/runs]
     #[arg(long, value_name = "DIR")]
     pub runs: Option<PathBuf>,

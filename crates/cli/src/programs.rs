@@ -96,6 +96,11 @@ fn variables(args: &args::RunArgs) -> Vec<(&'static str, String)> {
     say("LOADLINE_ARRIVAL_RATE", args.rate.clone());
     say("LOADLINE_EXPORT", joined(&args.export, ","));
     say("LOADLINE_SEED", args.seed.map(|seed| seed.to_string()));
+    let writes = args.script_write.as_ref();
+    say(
+        "LOADLINE_SCRIPT_WRITE",
+        writes.map(|folder| folder.display().to_string()),
+    );
     let runs = args.runs.as_ref();
     say("LOADLINE_RUNS", runs.map(|runs| runs.display().to_string()));
     say("LOADLINE_UI", args.ui.then(|| "1".to_owned()));

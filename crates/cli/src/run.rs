@@ -127,6 +127,9 @@ pub(crate) fn prepare(args: &args::RunArgs) -> Result<NativeRun, CommandError> {
         probe::make(&mut plan, settle, args.probe_until.as_deref())?;
     }
     add_rules(&mut plan, args)?;
+    if let Some(script) = &mut plan.script {
+        script.writes = args.script_write.clone();
+    }
     plan.guard = !args.no_guard;
     plan.strict = args.many.strict;
     plan.allow_failures = args.allow_failures;

@@ -13,4 +13,6 @@ pub struct ScriptFile {
     pub path: PathBuf,
     /// Position in the plan that names the file.
     pub at: Option<At>,
+    /// Folder in which functions may write files. `None` if nowhere.
+    pub writes: Option<PathBuf>,
 }

@@ -20,6 +20,7 @@ impl Translator<'_> {
             return None;
         }
         Some(ScriptFile {
+            writes: None,
             path: std::path::absolute(&path).unwrap_or(path),
             at: Some(self.findings.at(node.mark)),
         })
