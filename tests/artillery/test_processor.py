@@ -5,54 +5,14 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import os
+import pathlib
+import subprocess
 
 import fake_servers
+import processors
 import pytest
-
-SCRIPT = """config:
-  target: {url}
-  processor: ./{processor}
-  phases: [{{ duration: 1, arrivalCount: {count} }}]
-{config}
-{rest}
-"""
-
-
-class Outcome:
-    """What a run sent, counted and printed."""
-
-    def __init__(self, loadline, peer, done) -> None:
-        self.requests = peer.requests
-        self.lines = peer.lines
-        self.code = done.returncode
-        self.stdout = done.stdout
-        self.stderr = done.stderr
-        output = loadline.folder / "out.json"
-        self.aggregate = json.loads(output.read_text())["aggregate"] if output.exists() else {}
-
-    @property
-    def counters(self) -> dict:
-        return self.aggregate["counters"]
-
-    @property
-    def errors(self) -> dict:
-        return {name.removeprefix("errors."): n for name, n in self.counters.items() if name.startswith("errors.")}
-
-
-def write(loadline, name: str, text: str) -> None:
-    """Writes a file and its folders."""
-    (loadline.folder / name).parent.mkdir(parents=True, exist_ok=True)
-    loadline.write(name, text)
-
-
-def run(loadline, code: str, rest: str, *, count: int = 1, processor: str = "helpers.js", config: str = "", env=None) -> Outcome:
-    """Runs a script with a processor. `rest` is YAML from `scenarios` on."""
-    loadline.write(processor, code)
-    with fake_servers.RecordingServer() as peer:
-        script = loadline.write("s.yml", SCRIPT.format(url=peer.url, processor=processor, count=count, config=config, rest=rest))
-        done = loadline("artillery", "run", script, "-o", "out.json", env=env)
-        return Outcome(loadline, peer, done)
-
+from processors import run, write
 
 # One function for each point at which one can be called, with the steps that call it. `{end}` is
 # replaced by a way to end.
@@ -410,12 +370,6 @@ def test_missing_binding_is_refused(loadline):
     assert "unknown" in done.stderr
 
 
-def test_typescript_is_refused(loadline):
-    done = run(loadline, "export const f = (n: number) => n;", "scenarios: [{ flow: [] }]", processor="helpers.ts")
-    assert "is TypeScript, which is not supported yet" in done.stderr
-    assert done.code != 0
-
-
 def test_files_are_read_below_the_test_and_written_where_allowed(loadline):
     write(loadline, "data/users.csv", "id,name\n1,Ann\n")
     write(loadline, "out/keep", "")
@@ -464,6 +418,10 @@ SURFACE = {
     "require('url').parse('http://u:p@a.b:8/c?d=1').pathname": "/c",
     "require('os').cpus().length > 0": True,
     "(() => { try { require('assert').strictEqual(1, 2); } catch (e) { return e.code; } })()": "ERR_ASSERTION",
+    "await (async () => { const { subtle } = require('crypto').webcrypto;"
+    " const key = await subtle.importKey('raw', Buffer.from('key'), { name: 'HMAC', hash: 'SHA-256' }, false, ['sign']);"
+    " return Buffer.from(await subtle.sign('HMAC', key, Buffer.from('data'))).toString('hex').slice(0, 16); })()": "5031fe3d989c6d15",
+    "Buffer.from(await require('crypto').subtle.digest('SHA-1', Buffer.from('a'))).toString('hex').slice(0, 8)": "86f7e437",
     "structuredClone({ a: new Date(0), b: [1] }).b[0]": 1,
     "typeof performance.now()": "number",
     "process.env.MY_OWN": "set",
@@ -477,10 +435,34 @@ SURFACE = {
 
 def test_surface_of_node_gives_its_values(loadline):
     values = ",\n".join(SURFACE)
-    code = f"exports.f = (context, events, done) => {{ console.log('VALUES' + JSON.stringify([{values}])); done(); }};"
+    code = f"exports.f = async () => console.log('VALUES' + JSON.stringify([{values}]));"
     done = run(loadline, code, "scenarios: [{ flow: [{ function: f }] }]", env={"MY_OWN": "set"})
     line = next(line for line in done.stdout.splitlines() if line.startswith("VALUES"))
     assert dict(zip(SURFACE, json.loads(line.removeprefix("VALUES")), strict=True)) == SURFACE
+
+
+def test_data_is_signed(loadline, tmp_path):
+    """OpenSSL verifies the signatures."""
+    private, public = tmp_path / "key.pem", tmp_path / "public.pem"
+    for make, hashed in [
+        (["genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048"], "SHA256"),
+        (["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-384"], "SHA384"),
+    ]:
+        subprocess.run(["openssl", *make, "-out", private], check=True, capture_output=True)
+        subprocess.run(["openssl", "pkey", "-in", private, "-pubout", "-out", public], check=True, capture_output=True)
+        loadline.write("key.pem", private.read_text())
+        code = f"""
+        const {{ createSign }} = require('crypto');
+        const key = require('fs').readFileSync(__dirname + '/key.pem', 'utf8');
+        const signed = () => createSign('{hashed}').update('da').update('ta').sign(key, 'hex');
+        exports.f = async () => console.log('SIGNED' + signed());
+        """
+        done = run(loadline, code, "scenarios: [{ flow: [{ function: f }] }]")
+        line = next(line for line in done.stdout.splitlines() if line.startswith("SIGNED"))
+        (tmp_path / "signature").write_bytes(bytes.fromhex(line.removeprefix("SIGNED")))
+        (tmp_path / "data").write_text("data")
+        check = ["openssl", "dgst", f"-{hashed.lower()}", "-verify", public, "-signature", tmp_path / "signature", tmp_path / "data"]
+        assert subprocess.run(check, capture_output=True, text=True).stdout == "Verified OK\n"
 
 
 def test_console_goes_where_that_of_node_goes(loadline):
@@ -507,7 +489,7 @@ def test_script_runs_under_loadline_run(loadline):
     with fake_servers.RecordingServer() as peer:
         script = loadline.write(
             "s.yml",
-            SCRIPT.format(
+            processors.SCRIPT.format(
                 url=peer.url,
                 processor="helpers.js",
                 count=2,
@@ -518,3 +500,18 @@ def test_script_runs_under_loadline_run(loadline):
         done = loadline("run", script)
     assert done.returncode == 0, done.stdout + done.stderr
     assert peer.lines == ["GET /y", "GET /y"]
+
+
+def test_page_lists_the_surface(loadline):
+    """The reference has the globals and the members of each core module that a script sees."""
+    code = (pathlib.Path(__file__).parent / "list_surface.js").read_text()
+    done = run(loadline, code, "scenarios: [{ flow: [{ function: f }] }]")
+    line = next(line for line in done.stdout.splitlines() if line.startswith("TABLE"))
+    table = "\n".join(json.loads(line.removeprefix("TABLE")))
+    page = pathlib.Path(__file__).parents[2] / "docs/reference/processor.md"
+    before, rest = page.read_text().split("<!-- surface -->\n")
+    old, after = rest.split("\n<!-- /surface -->")
+    if os.environ.get("UPDATE_DOCS"):
+        page.write_text(f"{before}<!-- surface -->\n{table}\n<!-- /surface -->{after}")
+    else:
+        assert old == table, "run again with UPDATE_DOCS=1"

@@ -10,3 +10,4 @@ pub mod init_postman;
 pub mod init_sources;
 pub mod mqtt_packets;
 pub mod response_codec;
+pub mod script_source;

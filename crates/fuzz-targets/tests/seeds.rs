@@ -75,6 +75,15 @@ mod seeds {
     }
 
     #[test]
+    fn script_source() {
+        check_texts(
+            "fuzz/seeds/script_source",
+            &[""],
+            fuzz_targets::script_source::check,
+        );
+    }
+
+    #[test]
     fn chunk() {
         for path in files("fuzz/seeds/chunk", &[""]) {
             fuzz_targets::chunk::check(&std::fs::read(&path).unwrap());

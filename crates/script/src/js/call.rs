@@ -68,8 +68,8 @@ struct RunningCall {
     /// Whether a missing function ends the call with [`ScriptError::Missing`].
     is_step: bool,
     arguments: Vec<Persistent<Js<'static>>>,
-    /// The request to be changed, and its step.
-    changes: Option<(Persistent<Object<'static>>, Rc<StepSource>)>,
+    /// The request to be changed, its step, and what functions have read of it.
+    changes: Option<(Persistent<Object<'static>>, Rc<StepSource>, Rc<Cell<bool>>)>,
     current: String,
     slot: Option<Rc<Slot>>,
     result: std::result::Result<Returned, ScriptError>,
@@ -156,12 +156,12 @@ impl RunningCall {
             ScriptCall::Before { step, base } => {
                 running.waiting = names(&step.spec.before);
                 let source = step_source(instance, step, base);
-                let object = source.object(ctx)?;
+                let (object, seen) = source.object(ctx, instance)?;
                 let kept = Persistent::save(ctx, object.clone());
                 running
                     .arguments
                     .insert(0, Persistent::save(ctx, object.into_value()));
-                running.changes = Some((kept, source));
+                running.changes = Some((kept, source, seen));
             }
             ScriptCall::After {
                 step,
@@ -170,11 +170,10 @@ impl RunningCall {
                 moments,
             } => {
                 running.waiting = names(&step.spec.after);
-                let request = response::sent_request(ctx, step, sent, own.take_request(ctx))?;
-                let answer = response::response(ctx, response, moments, sent)?;
-                running
-                    .arguments
-                    .insert(0, Persistent::save(ctx, answer.into_value()));
+                let request =
+                    response::sent_request(ctx, instance, step, sent, own.take_request(ctx))?;
+                let answer = response::response(ctx, instance, response, moments, sent)?;
+                running.arguments.insert(0, Persistent::save(ctx, answer));
                 running
                     .arguments
                     .insert(0, Persistent::save(ctx, request.into_value()));
@@ -311,9 +310,10 @@ impl RunningCall {
         let failed = |error: &rquickjs::Error| ScriptError::Failed(Thrown::new(ctx, error).name);
         own.take_over(ctx, vars).map_err(|error| failed(&error))?;
         let mut returned = std::mem::replace(&mut self.result, Ok(Returned::default()))?;
-        if let Some((object, source)) = self.changes.take() {
+        if let Some((object, source, seen)) = self.changes.take() {
             let object = object.restore(ctx).map_err(|error| failed(&error))?;
-            let change = source.change(&object).map_err(|error| failed(&error))?;
+            let change = source.change(ctx, &self.instance, &object, &seen);
+            let change = change.map_err(|error| failed(&error))?;
             returned.change = change.map_err(ScriptError::Failed)?;
             own.keep_request(ctx, object);
         }
@@ -345,7 +345,7 @@ impl WaitingCall for RunningCall {
     }
 
     fn has_reason_to_wait(&self) -> bool {
-        self.own().is_some_and(|own| own.caller.timers.get() > 0)
+        self.own().is_some_and(|own| own.caller.pending.get() > 0)
     }
 
     fn describe(&self) -> String {

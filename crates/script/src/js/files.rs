@@ -55,7 +55,7 @@ pub fn add<'js>(native: &Object<'js>, state: &Rc<State>) -> Result<()> {
     let write = move |ctx: Ctx<'js>, path: String, content: TypedArray<'js, u8>, appends: bool| {
         let Some(path) = writable(&own, &path) else {
             let message = format!(
-                "EACCES: a script may not write '{path}': allow its folder with LOADLINE_SCRIPT_WRITE"
+                "EACCES: a script may not write '{path}': allow its folder with --script-write, or LOADLINE_SCRIPT_WRITE"
             );
             return Err(throw_coded(&ctx, "EACCES", &message));
         };

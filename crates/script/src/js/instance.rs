@@ -1,7 +1,7 @@
 //! An instance of a script: an engine with the script's modules, for one worker.
 
 use std::{
-    cell::RefCell,
+    cell::{OnceCell, RefCell},
     collections::{HashMap, HashSet},
     rc::Rc,
     sync::Arc,
@@ -13,23 +13,26 @@ use engine::{
 };
 use measure::accumulator::Event;
 use rquickjs::{
-    Context, Ctx, Function, Object, Persistent, Result, Runtime, Value as Js, function::Args,
+    Atom, Context, Ctx, Function, Object, Persistent, Result, Runtime, String as JsString,
+    Value as Js, function::Args,
 };
-use worker::Worker;
 
 use super::{
     call,
     failure::Thrown,
+    imports,
     modules::{Imports, Modules},
     native,
-    request::StepSource,
-    state::{Caller, DueTimer, Settings, State},
+    request::{REQUEST_NAMES, StepSource},
+    state::{Caller, DueTimer, Home, Settings, State},
     surface,
     user::JsUser,
 };
 
-/// Memory of an instance.
+/// Most memory of an instance. It is also at most the worker's share of `--memory`.
 const MOST_MEMORY: usize = 1 << 30;
+/// The least memory of an instance, which its modules need.
+const LEAST_MEMORY: usize = 16 << 20;
 /// Kinds of errors that an instance reports.
 const MOST_KINDS: usize = 100;
 /// Stack of an instance. Rust's threads have 2 MB.
@@ -41,6 +44,7 @@ pub struct Instance {
     modules: Rc<Modules>,
     functions: HashMap<String, Persistent<Function<'static>>>,
     events: Option<Persistent<Object<'static>>>,
+    makers: OnceCell<Makers>,
     /// Objects of the test's constants, which all virtual users share.
     pub constants: RefCell<HashMap<String, Persistent<Js<'static>>>>,
     /// What functions receive of each request step, by its index.
@@ -48,6 +52,38 @@ pub struct Instance {
     /// Kinds of errors that have been reported.
     reported: RefCell<HashSet<String>>,
     context: Context,
+}
+
+/// JavaScript functions that make the objects that functions receive.
+pub struct Makers {
+    /// `(statusCode, url, read)`
+    pub response: Persistent<Function<'static>>,
+    /// `(request, read, nameOfBody)`
+    pub sent: Persistent<Function<'static>>,
+    /// `(object, name, read)`
+    pub once: Persistent<Function<'static>>,
+    /// Names of the properties that a request has before it is sent.
+    pub names: Vec<(&'static str, Persistent<JsString<'static>>)>,
+}
+
+impl Makers {
+    fn new<'js>(ctx: &Ctx<'js>, native: &Object<'js>) -> Result<Makers> {
+        let makers: Object<'js> = native.get("makers")?;
+        let maker = |name: &str| -> Result<Persistent<Function<'static>>> {
+            let function: Function<'js> = makers.get(name)?;
+            Ok(Persistent::save(ctx, function))
+        };
+        let names = REQUEST_NAMES.into_iter().map(|name| {
+            let text = Atom::from_str(ctx.clone(), name)?.to_js_string()?;
+            Ok((name, Persistent::save(ctx, text)))
+        });
+        Ok(Makers {
+            response: maker("response")?,
+            sent: maker("sent")?,
+            once: maker("once")?,
+            names: names.collect::<Result<_>>()?,
+        })
+    }
 }
 
 /// The instance as the engine's host.
@@ -84,12 +120,16 @@ impl Instance {
     /// Loads the script.
     pub fn load(
         settings: &Arc<Settings>,
-        worker: Option<Rc<Worker>>,
+        home: Option<Home>,
     ) -> std::result::Result<Rc<Instance>, String> {
-        let state = Rc::new(State::new(worker, Arc::clone(settings)));
+        let memory = home.as_ref().map_or(MOST_MEMORY, |home| {
+            let share = home.worker.memory.limit();
+            usize::try_from(share).map_or(MOST_MEMORY, |share| share.min(MOST_MEMORY))
+        });
+        let state = Rc::new(State::new(home, Arc::clone(settings)));
         let modules = Modules::new();
         let runtime = Runtime::new().map_err(|error| error.to_string())?;
-        runtime.set_memory_limit(MOST_MEMORY);
+        runtime.set_memory_limit(memory.max(LEAST_MEMORY));
         runtime.set_max_stack_size(MOST_STACK);
         runtime.set_loader(Imports(Rc::clone(&modules)), Imports(Rc::clone(&modules)));
         let asked = Rc::clone(&state);
@@ -106,6 +146,7 @@ impl Instance {
             modules,
             functions: HashMap::new(),
             events: None,
+            makers: OnceCell::new(),
             constants: RefCell::default(),
             sources: RefCell::default(),
             reported: RefCell::default(),
@@ -115,7 +156,8 @@ impl Instance {
             instance.state.begin_slice();
             instance.define(&ctx).map_err(|error| {
                 let thrown = Thrown::new(&ctx, &error);
-                instance.describe(&thrown)
+                let missing = imports::missing(&instance.modules, &settings.file);
+                imports::listed(&missing).unwrap_or_else(|| instance.describe(&thrown))
             })
         })?;
         let instance = Rc::new(instance);
@@ -129,8 +171,13 @@ impl Instance {
         let globals: Function<'_> =
             ctx.eval(format!("(function (native) {{{}\n}})", surface::GLOBALS))?;
         globals.call::<_, ()>((native.clone(),))?;
+        let fetch: Function<'_> =
+            ctx.eval(format!("(function (native) {{{}\n}})", surface::FETCH))?;
+        fetch.call::<_, ()>((native.clone(),))?;
         let events: Object<'_> = native.get("events")?;
         self.events = Some(Persistent::save(ctx, events));
+        let makers = Makers::new(ctx, &native)?;
+        self.makers.get_or_init(|| makers);
         self.modules.attach(ctx)?;
         let exports = self.modules.load_script(ctx, &self.state.settings.file)?;
         while ctx.execute_pending_job() {}
@@ -141,6 +188,11 @@ impl Instance {
             }
         }
         Ok(())
+    }
+
+    /// Returns the functions that make objects.
+    pub fn makers(&self) -> Result<&Makers> {
+        self.makers.get().ok_or(rquickjs::Error::Unknown)
     }
 
     /// Returns the names of the script's functions, in alphabetical order.
@@ -231,24 +283,33 @@ impl Instance {
     /// Runs a due timer. `None` if it was cleared.
     pub fn fire(&self, id: u64) -> Option<DueTimer> {
         let due = self.state.due_timer(id)?;
-        let thrown = self.enter(due.caller.as_ref(), |ctx| {
-            let call = || -> Result<()> {
-                let function = due.function.clone().restore(ctx)?;
-                let mut arguments = Args::new(ctx.clone(), due.arguments.len());
-                for argument in &due.arguments {
-                    arguments.push_arg(argument.clone().restore(ctx)?)?;
-                }
-                function.call_arg::<()>(arguments)
-            };
-            let failed = call().err().map(|error| Thrown::new(ctx, &error));
+        self.resume(due.caller.as_ref(), "a timer", |ctx| {
+            let function = due.function.clone().restore(ctx)?;
+            let mut arguments = Args::new(ctx.clone(), due.arguments.len());
+            for argument in &due.arguments {
+                arguments.push_arg(argument.clone().restore(ctx)?)?;
+            }
+            function.call_arg::<()>(arguments)
+        });
+        Some(due)
+    }
+
+    /// Runs JavaScript that a virtual user waits for. Its errors are reported and counted.
+    pub fn resume(
+        &self,
+        caller: Option<&Rc<Caller>>,
+        what: &str,
+        run: impl FnOnce(&Ctx<'_>) -> Result<()>,
+    ) {
+        let thrown = self.enter(caller, |ctx| {
+            let failed = run(ctx).err().map(|error| Thrown::new(ctx, &error));
             failed.or(self.run_jobs(ctx))
         });
         if let Some(thrown) = thrown {
-            self.report("a timer", &thrown);
+            self.report(what, &thrown);
             let name = thrown.name.as_str();
             self.state.report(&Event::Remark { name });
         }
-        Some(due)
     }
 }
 

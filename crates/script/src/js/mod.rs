@@ -6,27 +6,35 @@
 mod call;
 mod edge;
 mod failure;
+mod fault_names;
 mod files;
+mod http;
+mod imports;
 mod instance;
 mod modules;
 mod native;
 mod plan;
 mod request;
 mod response;
+mod signatures;
 mod state;
 mod surface;
 mod text;
+mod typescript;
 mod user;
 mod values;
 
 use std::{rc::Rc, sync::Arc};
 
 use engine::script::{ScriptHost, Scripts};
-use worker::Worker;
+use worker::{Worker, client::HttpClientConfig};
 
+pub use fault_names::fault_name;
 use instance::Instance;
-pub use plan::{hooks, interest};
+pub use plan::{hooks, interest, writable_folder};
+use state::Home;
 pub use state::Settings;
+pub use typescript::strip_types;
 
 /// A script that has been loaded once, to find its errors before the run.
 #[derive(Debug)]
@@ -58,8 +66,16 @@ impl JavaScript {
 }
 
 impl Scripts for JavaScript {
-    fn load(&self, worker: &Rc<Worker>) -> Result<Rc<dyn ScriptHost>, String> {
-        let instance = Instance::load(&self.settings, Some(Rc::clone(worker)))?;
+    fn load(
+        &self,
+        worker: &Rc<Worker>,
+        settings: &HttpClientConfig,
+    ) -> Result<Rc<dyn ScriptHost>, String> {
+        let home = Home {
+            worker: Rc::clone(worker),
+            settings: settings.clone(),
+        };
+        let instance = Instance::load(&self.settings, Some(home))?;
         Ok(Rc::new(instance::Host(instance)))
     }
 }

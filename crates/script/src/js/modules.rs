@@ -19,7 +19,7 @@ use rquickjs::{
     prelude::Func,
 };
 
-use super::{native::throw_coded, surface};
+use super::{native::throw_coded, surface, typescript};
 
 /// Name of the global function with which ES modules get CommonJS modules.
 const REQUIRE: &str = "loadline:require";
@@ -44,6 +44,10 @@ impl Modules {
                 .map(str::to_owned)
                 .into(),
             main_fields: vec!["main".to_owned()],
+            // TypeScript names the file that its compiler writes.
+            extension_alias: [(".js", ".ts"), (".mjs", ".mts"), (".cjs", ".cts")]
+                .map(|(js, ts)| (js.to_owned(), vec![js.to_owned(), ts.to_owned()]))
+                .into(),
             ..ResolveOptions::default()
         };
         Rc::new(Modules {
@@ -110,9 +114,7 @@ impl Modules {
                 module.get("exports")
             }
             Some("node") => {
-                let message = format!(
-                    "`{name}` is a native module, which cannot be loaded: use a package written in JavaScript"
-                );
+                let message = native_module(path);
                 Err(throw_coded(ctx, "ERR_DLOPEN_FAILED", &message))
             }
             _ => self.load_code(ctx, name, path),
@@ -163,10 +165,7 @@ impl Modules {
 
     fn load_core<'js>(self: &Rc<Modules>, ctx: &Ctx<'js>, name: &str) -> Result<Js<'js>> {
         let Some(source) = surface::core_module(name) else {
-            let message = format!(
-                "the Node.js module `{name}` is not available to scripts: available are {}",
-                surface::core_names().join(", ")
-            );
+            let message = not_available(name);
             return Err(throw_coded(ctx, "ERR_UNKNOWN_BUILTIN_MODULE", &message));
         };
         let options = evaluation(format!("node:{name}"));
@@ -220,19 +219,64 @@ impl Modules {
         if let Some(core) = core.or_else(|| surface::is_core(name).then_some(name)) {
             return Ok(format!("node:{core}"));
         }
-        let found = by.resolve(folder, name).map_err(|_| {
-            let advice = match name.starts_with(['.', '/']) {
-                true => "correct its path".to_owned(),
-                false => format!("run `npm install {}` there", package(name)),
-            };
-            let message = format!(
-                "Cannot find module '{name}' from {}: {advice}",
-                folder.display()
-            );
-            throw_coded(ctx, "MODULE_NOT_FOUND", &message)
-        })?;
+        let found = by
+            .resolve(folder, name)
+            .map_err(|_| throw_coded(ctx, "MODULE_NOT_FOUND", &not_found(folder, name)))?;
         Ok(found.full_path().to_string_lossy().into_owned())
     }
+
+    /// Finds the file of a module that a file names. `None` for a core module.
+    ///
+    /// # Errors
+    ///
+    /// Says why the module cannot be loaded.
+    pub fn resolve(
+        &self,
+        file: &Path,
+        name: &str,
+        is_import: bool,
+    ) -> std::result::Result<Option<PathBuf>, String> {
+        let core = name.strip_prefix("node:");
+        if let Some(core) = core.or_else(|| surface::is_core(name).then_some(name)) {
+            return match surface::core_module(core) {
+                Some(_) => Ok(None),
+                None => Err(not_available(core)),
+            };
+        }
+        let folder = file.parent().unwrap_or(Path::new("/"));
+        let by = if is_import {
+            &self.imported
+        } else {
+            &self.required
+        };
+        let found = by.resolve(folder, name);
+        let path = found.map_err(|_| not_found(folder, name))?.full_path();
+        match path.extension().is_some_and(|ending| ending == "node") {
+            true => Err(native_module(&path)),
+            false => Ok(Some(path)),
+        }
+    }
+}
+
+fn not_found(folder: &Path, name: &str) -> String {
+    let advice = match name.starts_with(['.', '/']) {
+        true => "correct its path".to_owned(),
+        false => format!("run `npm install {}` there", package(name)),
+    };
+    let folder = folder.display();
+    format!("Cannot find module '{name}' from {folder}: {advice}")
+}
+
+fn not_available(core: &str) -> String {
+    let available = surface::core_names().join(", ");
+    format!("the Node.js module `{core}` is not available to scripts: available are {available}")
+}
+
+fn native_module(path: &Path) -> String {
+    let path = path.display();
+    format!(
+        "`{path}` is a native module, which cannot be loaded: use a package written in JavaScript"
+    )
 }
 
 /// Returns the name of the package in the name of a module.
@@ -267,10 +311,27 @@ fn source(ctx: &Ctx<'_>, path: &Path) -> Result<String> {
     let text = String::from_utf8_lossy(&bytes);
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     // The first line may name an interpreter.
-    Ok(if text.starts_with("#!") {
-        format!("//{text}")
-    } else {
-        text.to_owned()
+    let text = match text.strip_prefix("#!") {
+        Some(rest) => format!("//{rest}"),
+        None => text.to_owned(),
+    };
+    if !typescript::is_typescript(path) {
+        return Ok(text);
+    }
+    typescript::strip_types(&text).map_err(|refusal| {
+        let error = match Exception::from_message(ctx.clone(), &refusal.message) {
+            Ok(error) => error,
+            Err(error) => return error,
+        };
+        let at = format!(
+            "    at {}:{}:{}\n",
+            path.display(),
+            refusal.line,
+            refusal.column
+        );
+        let _ = error.as_object().set("name", "SyntaxError");
+        let _ = error.as_object().set("stack", at);
+        error.throw()
     })
 }
 

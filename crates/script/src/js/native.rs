@@ -15,7 +15,7 @@ use sha2::{Digest, Sha224, Sha256, Sha384, Sha512};
 
 use url::quirks;
 
-use super::{edge::bytes, files, state::State, text};
+use super::{edge::bytes, files, http, signatures, state::State, text};
 
 type Bytes<'js> = TypedArray<'js, u8>;
 
@@ -25,8 +25,10 @@ pub fn object<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> Result<Object<'js>> {
     output(&native, state)?;
     timers(&native, state)?;
     files::add(&native, state)?;
+    http::add(&native, state)?;
     native.set("hash", Func::from(hash))?;
     native.set("hmac", Func::from(hmac))?;
+    native.set("sign", Func::from(signatures::sign))?;
     native.set("randomBytes", Func::from(random_bytes))?;
     native.set("encode", Func::from(text::encode))?;
     native.set("decode", Func::from(text::decode))?;

@@ -1,14 +1,14 @@
 //! The script of a plan: loads it, checks the names of its functions, and declares the data that
 //! they need.
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use engine::{
     HookInterest, Interest,
     hook::{AnswerHook, Hooks},
     script::Scripts,
 };
-use plan::{At, Plan, Request, Scenario, Step, scenario::Call};
+use plan::{At, Plan, Request, Scenario, ScriptFile, Step, scenario::Call};
 
 use super::{JavaScript, Settings};
 
@@ -23,7 +23,7 @@ pub fn hooks(plan: &Plan) -> Result<Option<Arc<dyn Hooks>>, String> {
     };
     let settings = Settings {
         file: file.path.clone(),
-        writes: std::env::var_os("LOADLINE_SCRIPT_WRITE").map(Into::into),
+        writes: writable_folder(file),
         environment: std::env::vars().collect(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         ..Settings::default()
@@ -55,6 +55,13 @@ pub fn hooks(plan: &Plan) -> Result<Option<Arc<dyn Hooks>>, String> {
         return Err(placed(call.at.as_ref(), &text));
     }
     Ok(Some(Arc::new(script)))
+}
+
+/// Returns the folder in which a script may write: that of `--script-write`, or the environment's.
+#[must_use]
+pub fn writable_folder(file: &ScriptFile) -> Option<PathBuf> {
+    let environment = || std::env::var_os("LOADLINE_SCRIPT_WRITE").map(Into::into);
+    file.writes.clone().or_else(environment)
 }
 
 fn placed(at: Option<&At>, text: &str) -> String {

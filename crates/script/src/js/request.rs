@@ -1,13 +1,19 @@
 //! The parameters of a request, as functions see and change them before it is built.
 
-use std::rc::Rc;
+use std::{
+    cell::{Cell, OnceCell},
+    rc::Rc,
+};
 
 use engine::program::{RequestChange, RequestStep};
 use plan::{Request, scenario::RequestBody, template::Template};
-use rquickjs::{Ctx, Object, Result, Value as Js};
+use rquickjs::{Ctx, Function, Object, Persistent, Result, Value as Js};
 use serde_json::{Map, Value};
 
-use super::values::{from_js, to_js};
+use super::{
+    instance::Instance,
+    values::{from_js, is_same, to_js},
+};
 
 /// Headers that stay although a function replaced all headers, because the client adds them itself.
 const OF_CLIENT: [&str; 4] = [
@@ -20,9 +26,25 @@ const OF_CLIENT: [&str; 4] = [
 const JSON: &str = "application/json";
 const FORM: &str = "application/x-www-form-urlencoded";
 
+/// Names of the properties that functions can change.
+pub const REQUEST_NAMES: [&str; 10] = [
+    "url",
+    "method",
+    "headers",
+    "json",
+    "body",
+    "form",
+    "qs",
+    "cookie",
+    "auth",
+    "followRedirect",
+];
+
 /// What functions receive of a request step. Templates are not expanded.
 pub struct StepSource {
     values: Map<String, Value>,
+    /// Values of the instance that functions cannot change in place, and that all requests share.
+    shared: OnceCell<Vec<Option<Persistent<Js<'static>>>>>,
     /// The request of the step.
     spec: Request,
 }
@@ -61,17 +83,51 @@ impl StepSource {
         values.insert("followRedirect".into(), spec.follow_redirects.into());
         Rc::new(StepSource {
             values,
+            shared: OnceCell::new(),
             spec: spec.clone(),
         })
     }
 
-    /// Creates the object that functions receive.
-    pub fn object<'js>(&self, ctx: &Ctx<'js>) -> Result<Object<'js>> {
+    /// Creates the object that functions receive. The JSON body is made when it is first read or
+    /// replaced, which sets the flag.
+    pub fn object<'js>(
+        self: &Rc<StepSource>,
+        ctx: &Ctx<'js>,
+        instance: &Instance,
+    ) -> Result<(Object<'js>, Rc<Cell<bool>>)> {
         let object = Object::new(ctx.clone())?;
-        for (name, value) in &self.values {
-            object.set(name.as_str(), to_js(ctx, value)?)?;
+        let has_seen_json = Rc::<Cell<bool>>::default();
+        for ((name, value), shared) in self.values.iter().zip(self.shared(ctx)?) {
+            if let Some(shared) = shared {
+                object.set(name.as_str(), shared.clone().restore(ctx)?)?;
+            } else if name == "json" {
+                let (own, seen) = (Rc::clone(self), Rc::clone(&has_seen_json));
+                let read = move |ctx: Ctx<'js>, _: String| {
+                    seen.set(true);
+                    to_js(&ctx, own.values.get("json").unwrap_or(&Value::Null))
+                };
+                let read = Function::new(ctx.clone(), read)?;
+                let once = instance.makers()?.once.clone().restore(ctx)?;
+                once.call::<_, ()>((object.clone(), "json", read))?;
+            } else {
+                object.set(name.as_str(), to_js(ctx, value)?)?;
+            }
         }
-        Ok(object)
+        Ok((object, has_seen_json))
+    }
+
+    /// Returns a value for each property. `None` for objects and lists.
+    fn shared<'s>(&'s self, ctx: &Ctx<'_>) -> Result<&'s [Option<Persistent<Js<'static>>>]> {
+        if let Some(shared) = self.shared.get() {
+            return Ok(shared);
+        }
+        let mut all = Vec::with_capacity(self.values.len());
+        for value in self.values.values() {
+            let is_fixed = !matches!(value, Value::Array(_) | Value::Object(_));
+            let shared = is_fixed.then(|| to_js(ctx, value)).transpose()?;
+            all.push(shared.map(|value| Persistent::save(ctx, value)));
+        }
+        Ok(self.shared.get_or_init(|| all))
     }
 
     /// Returns what functions have changed. `None` if nothing.
@@ -79,31 +135,36 @@ impl StepSource {
     /// # Errors
     ///
     /// Says why a changed value cannot be sent.
-    pub fn change(
+    pub fn change<'js>(
         &self,
-        object: &Object<'_>,
+        ctx: &Ctx<'js>,
+        instance: &Instance,
+        object: &Object<'js>,
+        has_seen_json: &Cell<bool>,
     ) -> Result<std::result::Result<Option<Box<RequestChange>>, String>> {
         let mut changed = Map::new();
-        for name in [
-            "url",
-            "method",
-            "headers",
-            "json",
-            "body",
-            "form",
-            "qs",
-            "cookie",
-            "auth",
-            "followRedirect",
-        ] {
-            let value: Js<'_> = object.get(name)?;
+        for (name, key) in &instance.makers()?.names {
+            let key = key.clone().restore(ctx)?;
+            let known = self.values.get(*name);
+            let is_unread = *name == "json" && known.is_some() && !has_seen_json.get();
+            if is_unread && object.contains_key(key.clone())? {
+                continue;
+            }
+            let value: Js<'_> = object.get(key)?;
+            let is_unchanged = match known {
+                Some(known) => is_same(&value, known)?,
+                None => value.is_undefined() || value.is_null(),
+            };
+            if is_unchanged {
+                continue;
+            }
             let value = if value.is_null() {
                 None
             } else {
                 from_js(&value)?
             };
-            if value.as_ref() != self.values.get(name) {
-                changed.insert(name.to_owned(), value.unwrap_or(Value::Null));
+            if value.as_ref() != known {
+                changed.insert((*name).to_owned(), value.unwrap_or(Value::Null));
             }
         }
         if changed.is_empty() {

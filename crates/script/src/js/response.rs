@@ -1,49 +1,52 @@
-//! What functions receive with a response: the response, and the request as it was sent.
+//! What functions receive with a response: the response, and the request as it was sent. Their parts
+//! become JavaScript values when they are first read, because most functions read few of them.
 
 use std::rc::Rc;
 
 use engine::{hook::Inspection, program::RequestStep};
 use plan::scenario::RequestBody;
-use rquickjs::{Ctx, Object, Result, object::Accessor};
+use rquickjs::{Ctx, Function, Object, Result, Value as Js};
 use serde_json::Value;
 use worker::client::{Built, Moments};
 
-use super::values::to_js;
+use super::{
+    instance::Instance,
+    values::{text_to_js, to_js},
+};
 
-/// Creates the response object. Its body becomes a JavaScript string when it is read.
+/// Creates the response object.
 pub fn response<'js>(
     ctx: &Ctx<'js>,
+    instance: &Instance,
     inspection: &mut Inspection<'_>,
     moments: &Moments,
     sent: Option<&Built>,
-) -> Result<Object<'js>> {
-    let object = Object::new(ctx.clone())?;
-    object.set("statusCode", inspection.answer().status)?;
-    if let Some(sent) = sent {
-        object.set("url", sent.url())?;
-    }
-    let headers = Object::new(ctx.clone())?;
-    let mut names: Vec<String> = Vec::new();
-    for (name, _) in &inspection.answer().headers {
-        if !names.contains(name) {
-            names.push(name.clone());
-        }
-    }
-    for name in names {
-        if let Some(value) = inspection.captured_header(&name) {
-            headers.set(name, to_js(ctx, &value)?)?;
-        }
-    }
-    object.set("headers", headers)?;
+) -> Result<Js<'js>> {
     let body: Rc<str> = inspection.text().unwrap_or_default().into();
-    let read = move || body.to_string();
-    object.prop("body", Accessor::new_get(read).enumerable().configurable())?;
-    object.set("timings", timings(ctx, moments)?)?;
-    Ok(object)
+    let headers = inspection.answer().headers.clone();
+    let moments = *moments;
+    let read = move |ctx: Ctx<'js>, part: String| match part.as_str() {
+        "headers" => header_object(&ctx, &headers),
+        "body" => text_to_js(&ctx, &body),
+        _ => timings(&ctx, &moments),
+    };
+    let read = Function::new(ctx.clone(), read)?;
+    let url = sent.map(Built::url);
+    let make = instance.makers()?.response.clone().restore(ctx)?;
+    make.call((inspection.answer().status, url, read))
+}
+
+/// Returns headers as Node.js gives them.
+fn header_object<'js>(ctx: &Ctx<'js>, headers: &[(String, String)]) -> Result<Js<'js>> {
+    let object = Object::new(ctx.clone())?;
+    for (name, value) in engine::hook::joined_headers(headers) {
+        object.set(name, to_js(ctx, &value)?)?;
+    }
+    Ok(object.into_value())
 }
 
 /// Returns the phases of a request in milliseconds.
-fn timings<'js>(ctx: &Ctx<'js>, moments: &Moments) -> Result<Object<'js>> {
+fn timings<'js>(ctx: &Ctx<'js>, moments: &Moments) -> Result<Js<'js>> {
     let ms = |ns: u64| (ns as f64 / 1e6).round();
     let opening = moments.opening;
     let begun = moments.first_write.unwrap_or(moments.started);
@@ -64,48 +67,72 @@ fn timings<'js>(ctx: &Ctx<'js>, moments: &Moments) -> Result<Object<'js>> {
     phases.set("total", ms(moments.done.saturating_sub(moments.started)))?;
     let timings = Object::new(ctx.clone())?;
     timings.set("phases", phases)?;
-    Ok(timings)
+    Ok(timings.into_value())
 }
 
 /// Creates the parameters of a request with expanded templates. Properties that functions added
 /// before it was sent are kept.
 pub fn sent_request<'js>(
     ctx: &Ctx<'js>,
+    instance: &Instance,
     step: &RequestStep,
     sent: Option<&Built>,
     kept: Option<Object<'js>>,
 ) -> Result<Object<'js>> {
     let object = match kept {
         Some(kept) => kept,
-        None => Object::new(ctx.clone())?,
+        None => {
+            let object = Object::new(ctx.clone())?;
+            if let Some(name) = &step.spec.name {
+                object.set("name", name.as_str())?;
+            }
+            object
+        }
     };
-    if let Some(name) = &step.spec.name {
-        object.set("name", name.as_str())?;
-    }
-    let Some(sent) = sent else {
+    let Some(sent) = sent.cloned() else {
         return Ok(object);
     };
-    object.set("url", sent.url())?;
-    let head = sent.bytes.get(..sent.cookie_at).unwrap_or_default();
-    let head = String::from_utf8_lossy(head);
-    let method = head.split(' ').next().unwrap_or_default();
-    object.set("method", method)?;
-    let headers = Object::new(ctx.clone())?;
-    for line in head.lines().skip(1) {
-        if let Some((name, value)) = line.split_once(':') {
-            headers.set(name.to_ascii_lowercase(), value.trim())?;
-        }
-    }
-    object.set("headers", headers)?;
     // A function may have given the request another kind of body.
     let is_json = matches!(step.spec.body, RequestBody::Json(_)) || object.contains_key("json")?;
-    let json = is_json
-        .then(|| serde_json::from_slice::<Value>(sent.body()).ok())
-        .flatten();
-    match json {
-        Some(json) => object.set("json", to_js(ctx, &json)?)?,
-        None if sent.body().is_empty() => {}
-        None => object.set("body", String::from_utf8_lossy(sent.body()).into_owned())?,
-    }
+    let body = match sent.body() {
+        [] => None,
+        _ if is_json => Some("json"),
+        _ => Some("body"),
+    };
+    let read = move |ctx: Ctx<'js>, part: String| -> Result<Js<'js>> {
+        match part.as_str() {
+            "url" => text_to_js(&ctx, &sent.url()),
+            "method" => {
+                let head = head(&sent);
+                text_to_js(&ctx, head.split(' ').next().unwrap_or_default())
+            }
+            "headers" => {
+                let headers = Object::new(ctx.clone())?;
+                for line in head(&sent).lines().skip(1) {
+                    if let Some((name, value)) = line.split_once(':') {
+                        headers.set(name.to_ascii_lowercase(), value.trim())?;
+                    }
+                }
+                Ok(headers.into_value())
+            }
+            _ => {
+                let json = match is_json {
+                    true => serde_json::from_slice::<Value>(sent.body()).ok(),
+                    false => None,
+                };
+                match json {
+                    Some(json) => to_js(&ctx, &json),
+                    None => text_to_js(&ctx, &String::from_utf8_lossy(sent.body())),
+                }
+            }
+        }
+    };
+    let read = Function::new(ctx.clone(), read)?;
+    let make = instance.makers()?.sent.clone().restore(ctx)?;
+    make.call::<_, ()>((object.clone(), read, body))?;
     Ok(object)
+}
+
+fn head(sent: &Built) -> std::borrow::Cow<'_, str> {
+    String::from_utf8_lossy(sent.bytes.get(..sent.cookie_at).unwrap_or_default())
 }

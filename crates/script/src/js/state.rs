@@ -1,7 +1,7 @@
 //! What native functions of an instance share: its worker, timers, and who is calling.
 
 use std::{
-    cell::{Cell, RefCell},
+    cell::{Cell, OnceCell, RefCell},
     collections::HashMap,
     path::PathBuf,
     rc::{Rc, Weak},
@@ -13,14 +13,22 @@ use plan::units::{MILLISECOND, SECOND};
 use rquickjs::{Function, Persistent, Value as Js};
 use worker::{
     OutputLine, Worker,
+    client::HttpClientConfig,
     clock::{self, Clock},
     deadlines::Limit,
 };
 
-use super::instance::Instance;
+use super::{http::ScriptClient, instance::Instance};
 
 /// CPU time after which a function is stopped.
 pub const MOST_CPU_NS: u64 = 5 * SECOND;
+
+/// Where the functions of an instance run.
+pub struct Home {
+    pub worker: Rc<Worker>,
+    /// Settings of the client for requests of functions.
+    pub settings: HttpClientConfig,
+}
 
 /// State of an instance. JavaScript functions hold it, so it must not hold the engine's context.
 pub struct State {
@@ -40,6 +48,10 @@ pub struct State {
     has_noted_metrics: Cell<bool>,
     timers: RefCell<HashMap<u64, Timer>>,
     timer_ids: Cell<u64>,
+    /// The client for requests of functions. Empty until the first one.
+    client: OnceCell<Rc<ScriptClient>>,
+    client_settings: Option<HttpClientConfig>,
+    requests: RefCell<HashMap<u64, Rc<Limit>>>,
     /// Promises that were rejected and have no handler yet, with the reason.
     pub unhandled: RefCell<Vec<(Persistent<Js<'static>>, Persistent<Js<'static>>)>>,
 }
@@ -64,22 +76,47 @@ pub struct Settings {
 /// What is known of a virtual user while its functions run.
 #[derive(Default)]
 pub struct Caller {
-    /// Number of timers that the user waits for.
-    pub timers: Cell<usize>,
+    /// Number of timers and requests that the user waits for.
+    pub pending: Cell<usize>,
+}
+
+/// Something that a virtual user waits for.
+pub struct Pending(Rc<Caller>);
+
+impl Pending {
+    pub fn new(caller: &Rc<Caller>) -> Pending {
+        caller.pending.set(caller.pending.get() + 1);
+        Pending(Rc::clone(caller))
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        self.0.pending.set(self.0.pending.get().saturating_sub(1));
+    }
 }
 
 struct Timer {
     function: Persistent<Function<'static>>,
     arguments: Vec<Persistent<Js<'static>>>,
     caller: Option<Rc<Caller>>,
+    /// An interval is nothing to wait for.
+    _pending: Option<Pending>,
     repeats_ns: Option<u64>,
     limit: Rc<Limit>,
 }
 
 impl State {
-    pub fn new(worker: Option<Rc<Worker>>, settings: Arc<Settings>) -> State {
+    pub fn new(home: Option<Home>, settings: Arc<Settings>) -> State {
+        let (worker, client_settings) = match home {
+            Some(home) => (Some(home.worker), Some(home.settings)),
+            None => (None, None),
+        };
         State {
             worker,
+            client_settings,
+            client: OnceCell::new(),
+            requests: RefCell::default(),
             settings,
             instance: RefCell::default(),
             caller: RefCell::default(),
@@ -165,14 +202,13 @@ impl State {
         };
         let delay_ns = (ms * MILLISECOND as f64) as u64;
         let caller = self.caller.borrow().clone();
-        if let Some(caller) = caller.as_ref().filter(|_| !repeats) {
-            caller.timers.set(caller.timers.get() + 1);
-        }
+        let pending = caller.as_ref().filter(|_| !repeats).map(Pending::new);
         let limit = Rc::<Limit>::default();
         let timer = Timer {
             function,
             arguments,
             caller,
+            _pending: pending,
             repeats_ns: repeats.then_some(delay_ns),
             limit: Rc::clone(&limit),
         };
@@ -189,7 +225,35 @@ impl State {
     pub fn clear_timer(&self, id: u64) {
         if let Some(timer) = self.timers.borrow_mut().remove(&id) {
             timer.limit.abort();
-            timer.has_ended();
+        }
+    }
+
+    /// Returns the client for requests of functions. `None` while a script is only checked.
+    pub fn client(&self) -> Option<Rc<ScriptClient>> {
+        let (worker, settings) = (self.worker.as_ref()?, self.client_settings.as_ref()?);
+        let client = self
+            .client
+            .get_or_init(|| Rc::new(ScriptClient::new(worker, settings.clone())));
+        Some(Rc::clone(client))
+    }
+
+    /// Adds a request of a function and returns its number.
+    pub fn add_request(&self, limit: &Rc<Limit>) -> u64 {
+        let id = self.timer_ids.get() + 1;
+        self.timer_ids.set(id);
+        self.requests.borrow_mut().insert(id, Rc::clone(limit));
+        id
+    }
+
+    /// Removes a request that has ended.
+    pub fn end_request(&self, id: u64) {
+        self.requests.borrow_mut().remove(&id);
+    }
+
+    /// Aborts a request, if it is still running.
+    pub fn abort_request(&self, id: u64) {
+        if let Some(limit) = self.requests.borrow().get(&id) {
+            limit.abort();
         }
     }
 
@@ -203,10 +267,8 @@ impl State {
             caller: timer.caller.clone(),
             repeats_ns: timer.repeats_ns,
         };
-        if due.repeats_ns.is_none()
-            && let Some(timer) = timers.remove(&id)
-        {
-            timer.has_ended();
+        if due.repeats_ns.is_none() {
+            timers.remove(&id);
         }
         Some(due)
     }
@@ -216,15 +278,10 @@ impl State {
         for (_, timer) in self.timers.borrow_mut().drain() {
             timer.limit.abort();
         }
-        self.unhandled.borrow_mut().clear();
-    }
-}
-
-impl Timer {
-    fn has_ended(&self) {
-        if let Some(caller) = self.caller.as_ref().filter(|_| self.repeats_ns.is_none()) {
-            caller.timers.set(caller.timers.get().saturating_sub(1));
+        for (_, limit) in self.requests.borrow_mut().drain() {
+            limit.abort();
         }
+        self.unhandled.borrow_mut().clear();
     }
 }
 

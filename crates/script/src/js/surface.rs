@@ -7,6 +7,9 @@ pub const NATIVE: &str = "loadline:native";
 /// Defines the global objects: `Buffer`, `URL`, timers, `console`, `process` and others.
 pub const GLOBALS: &str = include_str!("surface/globals.js");
 
+/// Defines `fetch` and what it takes and returns.
+pub const FETCH: &str = include_str!("surface/fetch.js");
+
 const MODULES: &[(&str, &str)] = &[
     ("assert", include_str!("surface/assert.js")),
     ("buffer", "module.exports = { Buffer, atob, btoa };"),
@@ -15,6 +18,11 @@ const MODULES: &[(&str, &str)] = &[
     ("events", include_str!("surface/events.js")),
     ("fs", include_str!("surface/fs.js")),
     ("fs/promises", "module.exports = require('fs').promises;"),
+    ("http", include_str!("surface/http.js")),
+    (
+        "https",
+        "module.exports = require('http').forScheme('https:');",
+    ),
     ("os", include_str!("surface/os.js")),
     ("path", include_str!("surface/path.js")),
     ("path/posix", "module.exports = require('path');"),
@@ -44,9 +52,7 @@ const OTHERS: &[&str] = &[
     "diagnostics_channel",
     "dns",
     "domain",
-    "http",
     "http2",
-    "https",
     "inspector",
     "module",
     "net",

@@ -4,13 +4,13 @@ use std::{any::Any, cell::RefCell, rc::Rc};
 
 use engine::{hook::Vars, script::ScriptUser};
 use query::Scope;
-use rquickjs::{Ctx, Object, Persistent, Result, Value as Js};
+use rquickjs::{Ctx, Object, Persistent, Result, String as JsString, Value as Js};
 use serde_json::Value;
 
 use super::{
     instance::Instance,
     state::Caller,
-    values::{from_js, to_js},
+    values::{from_js, is_same, text_of, to_js},
 };
 
 /// A virtual user of a script.
@@ -24,6 +24,8 @@ pub struct JsUser {
 struct UserObjects {
     context: Persistent<Object<'static>>,
     vars: Persistent<Object<'static>>,
+    /// Names and values as they were last compared with the variables of the templates.
+    synced: Vec<(Persistent<Js<'static>>, Persistent<Js<'static>>)>,
     /// The parameters of the request that its `beforeRequest` functions saw.
     request: Option<Persistent<Object<'static>>>,
 }
@@ -73,6 +75,11 @@ impl JsUser {
             };
             object.set(name, value)?;
         }
+        for name in ["$processEnvironment", "$env"] {
+            if vars.get(name).is_none() && !self.instance.state.settings.test_id.is_empty() {
+                object.set(name, self.environment(ctx, name)?)?;
+            }
+        }
         let context = Object::new(ctx.clone())?;
         context.set("vars", object.clone())?;
         context.set("funcs", Object::new(ctx.clone())?)?;
@@ -86,9 +93,17 @@ impl JsUser {
         self.objects.replace(Some(UserObjects {
             context: Persistent::save(ctx, context.clone()),
             vars: Persistent::save(ctx, object),
+            synced: Vec::new(),
             request: None,
         }));
         Ok(context)
+    }
+
+    /// Returns the environment of the process as an Artillery variable with this name.
+    fn environment<'js>(&self, ctx: &Ctx<'js>, name: &str) -> Result<Js<'js>> {
+        let environment = self.instance.state.settings.environment.iter();
+        let entries = environment.map(|(name, value)| (name.clone(), value.as_str().into()));
+        self.constant(ctx, name, &Value::Object(entries.collect()))
     }
 
     /// Returns the object of a constant, which all virtual users share.
@@ -124,28 +139,70 @@ impl JsUser {
         if let Some(objects) = self.objects.borrow_mut().as_mut() {
             objects.vars = Persistent::save(ctx, object.clone());
         }
+        let Some(mut synced) = self
+            .objects
+            .borrow_mut()
+            .as_mut()
+            .map(|objects| std::mem::take(&mut objects.synced))
+        else {
+            return Ok(());
+        };
         let mut seen = 0;
-        for entry in object.props::<String, Js<'_>>() {
+        for entry in object.props::<JsString<'_>, Js<'_>>() {
             let (name, value) = entry?;
-            seen += usize::from(vars.get(&name).is_some());
-            if value.is_object() && self.is_constant(ctx, &name, &value) {
-                continue;
+            let pair = (
+                Persistent::save(ctx, name.clone().into_value()),
+                Persistent::save(ctx, value.clone()),
+            );
+            // Texts and numbers cannot change in place.
+            let is_fixed = !value.is_object();
+            if !(is_fixed && synced.get(seen) == Some(&pair)) {
+                self.compare(ctx, vars, &text_of(&name), &value)?;
+                match synced.get_mut(seen) {
+                    Some(known) => *known = pair,
+                    None => synced.push(pair),
+                }
             }
-            match from_js(&value)? {
-                Some(value) if vars.get(&name) == Some(&value) => {}
-                Some(value) => vars.adopt(&name, value),
-                // Functions stay in JavaScript only.
-                None if value.is_undefined() && vars.get(&name).is_some() => vars.forget(&name),
-                None => {}
-            }
+            seen += 1;
         }
-        let own: Vec<String> = vars.own().map(|(name, _)| name.clone()).collect();
-        if seen < own.len() {
+        let has_fewer = seen < synced.len();
+        synced.truncate(seen);
+        if let Some(objects) = self.objects.borrow_mut().as_mut() {
+            objects.synced = synced;
+        }
+        if has_fewer || seen < vars.own().count() {
+            let own: Vec<String> = vars.own().map(|(name, _)| name.clone()).collect();
             for name in own {
                 if !object.contains_key(name.as_str())? {
                     vars.forget(&name);
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Takes over a variable, if it has changed.
+    fn compare<'js>(
+        &self,
+        ctx: &Ctx<'js>,
+        vars: &mut Vars<'_>,
+        name: &str,
+        value: &Js<'js>,
+    ) -> Result<()> {
+        let known = vars.get(name);
+        let is_unchanged = match known {
+            _ if value.is_object() && self.is_constant(ctx, name, value) => true,
+            Some(known) => is_same(value, known)?,
+            None => false,
+        };
+        if is_unchanged {
+            return Ok(());
+        }
+        match from_js(value)? {
+            Some(value) => vars.adopt(name, value),
+            // Functions stay in JavaScript only.
+            None if value.is_undefined() && known.is_some() => vars.forget(name),
+            None => {}
         }
         Ok(())
     }

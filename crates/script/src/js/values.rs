@@ -12,7 +12,7 @@ pub fn to_js<'js>(ctx: &Ctx<'js>, value: &Value) -> Result<Js<'js>> {
         Value::Null => Js::new_null(ctx.clone()),
         Value::Bool(yes) => Js::new_bool(ctx.clone(), *yes),
         Value::Number(number) => Js::new_number(ctx.clone(), number.as_f64().unwrap_or(f64::NAN)),
-        Value::String(text) => JsString::from_str(ctx.clone(), text)?.into_value(),
+        Value::String(text) => text_to_js(ctx, text)?,
         Value::Array(items) => {
             let array = Array::new(ctx.clone())?;
             for (index, item) in items.iter().enumerate() {
@@ -28,6 +28,11 @@ pub fn to_js<'js>(ctx: &Ctx<'js>, value: &Value) -> Result<Js<'js>> {
             object.into_value()
         }
     })
+}
+
+/// Converts a text to JavaScript.
+pub fn text_to_js<'js>(ctx: &Ctx<'js>, text: &str) -> Result<Js<'js>> {
+    Ok(JsString::from_str(ctx.clone(), text)?.into_value())
 }
 
 /// Converts a JavaScript value to JSON, as `JSON.stringify` would. `None` for `undefined` and
@@ -83,6 +88,49 @@ fn convert(value: &Js<'_>, depth: u32) -> Result<Option<Value>> {
         }
     }
     Ok(Some(Value::Object(entries)))
+}
+
+/// Whether a JavaScript value is this JSON value, without converting it.
+///
+/// # Errors
+///
+/// Fails if a getter throws.
+pub fn is_same(value: &Js<'_>, known: &Value) -> Result<bool> {
+    Ok(match known {
+        Value::Null => value.is_null(),
+        Value::Bool(known) => value.as_bool() == Some(*known),
+        Value::Number(known) => value.as_number().is_some_and(|n| Some(n) == known.as_f64()),
+        Value::String(known) => match value.as_string() {
+            Some(text) => text_of(text) == *known,
+            None => false,
+        },
+        Value::Array(known) => {
+            let Some(array) = value.as_array().filter(|array| array.len() == known.len()) else {
+                return Ok(false);
+            };
+            for (index, known) in known.iter().enumerate() {
+                if !is_same(&array.get(index)?, known)? {
+                    return Ok(false);
+                }
+            }
+            true
+        }
+        Value::Object(known) => {
+            let plain = |object: &&Object<'_>| !object.is_array() && !object.is_function();
+            let Some(object) = value.as_object().filter(plain) else {
+                return Ok(false);
+            };
+            if object.keys::<rquickjs::Atom<'_>>().count() != known.len() {
+                return Ok(false);
+            }
+            for (name, known) in known {
+                if !is_same(&object.get(name.as_str())?, known)? {
+                    return Ok(false);
+                }
+            }
+            true
+        }
+    })
 }
 
 fn number_value(number: f64) -> Value {

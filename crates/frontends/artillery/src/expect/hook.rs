@@ -10,7 +10,7 @@ use engine::{
 };
 use plan::{Plan, Request, ScriptFile, Template, Variable};
 use query::value::string_of;
-use script::js::{JavaScript, Settings};
+use script::js::{JavaScript, Settings, writable_folder};
 use serde_json::Value;
 use worker::client::Built;
 
@@ -67,7 +67,7 @@ fn script(plan: &Plan, file: &ScriptFile) -> Result<Arc<JavaScript>, String> {
     };
     let settings = Settings {
         file: file.path.clone(),
-        writes: std::env::var_os("LOADLINE_SCRIPT_WRITE").map(Into::into),
+        writes: writable_folder(file),
         environment,
         test_id: string_of(variable("$testId")),
         version: ARTILLERY.to_owned(),

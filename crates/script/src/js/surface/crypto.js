@@ -62,6 +62,47 @@ const crypto = {
     return a.every((byte, at) => byte === b[at]);
   },
 };
+const keyOf = (key) => {
+  const given = typeof key === 'string' || ArrayBuffer.isView(key) ? { key } : key;
+  return { ...given, pem: typeof given.key === 'string' ? given.key : Buffer.from(native.bytesOf(given.key)).toString() };
+};
+const PSS = 6;
+class Sign {
+  #parts = [];
+  #hash;
+  constructor(algorithm) { this.#hash = name(algorithm).replace(/^(rsa|ecdsa|ecdsawith|rsawith)-?/, '').replace('-', ''); }
+  update(data, encoding) { this.#parts.push(native.bytesOf(data, encoding).slice()); return this; }
+  write(data, encoding) { this.update(data, encoding); return true; }
+  end() { return this; }
+  sign(key, encoding) {
+    const { pem, padding, dsaEncoding } = keyOf(key);
+    return result(native.sign(this.#hash, pem, padding === PSS, dsaEncoding === 'ieee-p1363', native.bytesOf(Buffer.concat(this.#parts))), encoding);
+  }
+}
+crypto.createSign = (algorithm) => new Sign(algorithm);
+crypto.sign = (algorithm, data, key) => new Sign(algorithm).update(data).sign(key);
+crypto.constants = { RSA_PKCS1_PADDING: 1, RSA_PKCS1_PSS_PADDING: PSS, RSA_PSS_SALTLEN_DIGEST: -1 };
+
+const bufferOf = (bytes) => { const copy = new Uint8Array(bytes); return copy.buffer; };
+const hashOf = (algorithm) => name(algorithm?.name ?? algorithm);
+const unsupported = (what) => Object.assign(new Error(`${what} is not supported by scripts`), { name: 'NotSupportedError' });
+const hmacOf = (key, data) => native.hmac(key.algorithm.hash.name.toLowerCase().replace('-', ''), key.bytes, native.bytesOf(data));
+const subtle = {
+  async digest(algorithm, data) { return bufferOf(native.hash(hashOf(algorithm), native.bytesOf(data))); },
+  async importKey(format, data, algorithm, extractable, usages) {
+    if (format !== 'raw' || algorithm?.name !== 'HMAC') throw unsupported(`a key of ${algorithm?.name ?? algorithm} in the format ${format}`);
+    return { type: 'secret', extractable, usages, algorithm: { name: 'HMAC', hash: { name: algorithm.hash?.name ?? algorithm.hash } }, bytes: native.bytesOf(data).slice() };
+  },
+  async sign(algorithm, key, data) {
+    if (hashOf(algorithm) !== 'hmac') throw unsupported(`signing with ${algorithm?.name ?? algorithm}`);
+    return bufferOf(hmacOf(key, data));
+  },
+  async verify(algorithm, key, signature, data) {
+    const wanted = Buffer.from(await subtle.sign(algorithm, key, data));
+    return wanted.equals(Buffer.from(native.bytesOf(signature)));
+  },
+};
+crypto.subtle = subtle;
 crypto.getRandomValues = crypto.randomFillSync;
-crypto.webcrypto = { getRandomValues: crypto.randomFillSync, randomUUID: crypto.randomUUID };
+crypto.webcrypto = { getRandomValues: crypto.randomFillSync, randomUUID: crypto.randomUUID, subtle };
 module.exports = crypto;

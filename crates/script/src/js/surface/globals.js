@@ -441,6 +441,32 @@ define('performance', {
   measure: () => {},
 });
 
+// Objects with parts that are made when they are first read
+
+const setOwn = (object, name, value) => Object.defineProperty(object, name, { value, writable: true, configurable: true, enumerable: true });
+const once = (object, name, read) => Object.defineProperty(object, name, {
+  get() { const value = read(name); setOwn(this, name, value); return value; },
+  set(value) { read(name); setOwn(this, name, value); },
+  configurable: true,
+  enumerable: true,
+});
+native.makers = {
+  response: (statusCode, url, read) => {
+    const response = { statusCode, url };
+    once(response, 'headers', read);
+    once(response, 'body', read);
+    once(response, 'timings', read);
+    return response;
+  },
+  sent: (request, read, body) => {
+    once(request, 'url', read);
+    once(request, 'method', read);
+    once(request, 'headers', read);
+    if (body) once(request, body, read);
+  },
+  once,
+};
+
 // Metrics
 
 class Metrics {

@@ -36,15 +36,12 @@ impl Translator<'_> {
                 .fatal(refusal::worker(&message), Some(node.mark), advice);
             return None;
         };
-        if path.extension().is_some_and(|ending| ending == "ts") {
-            let text = format!(
-                "`processor: {name}` is TypeScript, which is not supported yet: compile it to JavaScript, and name that file"
-            );
-            self.findings.problem(node.mark, text);
-            return None;
-        }
         let at = Some(self.findings.at(node.mark));
-        Some(ScriptFile { path, at })
+        Some(ScriptFile {
+            path,
+            at,
+            writes: None,
+        })
     }
 
     fn find_processor(&self, folder: &Path, name: &str) -> Option<PathBuf> {

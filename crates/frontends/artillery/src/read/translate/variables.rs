@@ -65,7 +65,9 @@ impl Translator<'_> {
             .expect
             .is_some_and(|plugin| plugin.options.prints_exchange());
         for name in BUILT_IN {
-            let is_shown = shows_all && !matches!(*name, "$env" | "$processEnvironment");
+            // A processor gets the environment from its process.
+            let is_shown = (shows_all || self.has_processor)
+                && !matches!(*name, "$env" | "$processEnvironment");
             // A table column with this name is set later.
             if (is_shown || self.templates.uses_root(name)) && !columns.contains(name) {
                 variables.extend(

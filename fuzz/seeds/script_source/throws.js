@@ -1,0 +1,2 @@
+module.exports = { f() { return require("./none"); } };
+throw new Error("x")
