@@ -23,6 +23,7 @@ help:
 	@echo 'make bench-wrk  `loadline wrk` compared with wrk in many cases (needs nginx, wrk, taskset)'
 	@echo 'make bench-tls  a saturated server with and without TLS, compared with wrk (needs nginx, wrk, taskset, openssl)'
 	@echo 'make bench-artillery  CPU per request compared with artillery (needs nginx, npm, taskset)'
+	@echo 'make bench-js   processors in JavaScript: CPU compared with artillery, and memory (needs nginx, npm, taskset)'
 	@echo 'make bench-locust  CPU per request compared with Locust (needs nginx, taskset)'
 	@echo 'make bench-mqtt  CPU per MQTT message: to a checking sink, and to mosquitto compared with paho (needs mosquitto)'
 	@echo 'make bench-report  rendering the report of an hour and opening it in a browser'
@@ -232,6 +233,11 @@ bench-artillery: web/dist/report.html
 	cargo build --profile dist --locked -p loadline
 	npm install --prefix bench/node --no-save --no-package-lock --ignore-scripts --no-audit --no-fund artillery@2.0.21
 	python3 bench/artillery.py
+
+bench-js: web/dist/report.html
+	cargo build --profile dist --locked -p loadline
+	npm install --prefix bench/node --no-save --no-package-lock --ignore-scripts --no-audit --no-fund artillery@2.0.21
+	python3 bench/artillery_js.py
 
 clean:
 	cargo clean
