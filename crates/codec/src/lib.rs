@@ -1,5 +1,5 @@
-//! HTTP/1.1 as state machines without I/O, and other parts of an HTTP client: URLs, cookies,
-//! content encodings.
+//! HTTP/1.1 and HTTP/2 as state machines without I/O, and other parts of an HTTP client: URLs,
+//! cookies, content encodings.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
@@ -11,6 +11,7 @@ mod cookie_date;
 pub mod cookies;
 pub mod encode;
 pub mod framing;
+pub mod h2;
 pub mod head;
 pub mod heads;
 pub mod reply;
