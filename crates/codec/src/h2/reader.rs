@@ -31,8 +31,22 @@ enum ReadState {
 struct DataState {
     header: FrameHeader,
     is_first: bool,
+    /// Length of the whole frame's data.
+    frame_data: usize,
     data: usize,
     padding: usize,
+}
+
+impl DataState {
+    fn new(header: FrameHeader, data: usize, padding: usize) -> DataState {
+        DataState {
+            header,
+            is_first: true,
+            frame_data: data,
+            data,
+            padding,
+        }
+    }
 }
 
 /// A frame, or a part of a DATA frame.
@@ -49,6 +63,8 @@ pub(super) enum FramePart<'b> {
 pub(super) struct DataPart<'b> {
     pub(super) header: FrameHeader,
     pub(super) bytes: &'b [u8],
+    /// Length of the whole frame's data.
+    pub(super) frame_data: usize,
     pub(super) is_first: bool,
     pub(super) is_last: bool,
 }
@@ -86,12 +102,7 @@ impl FrameReader {
                     self.check(header)?;
                     self.state = match header.kind {
                         kind::DATA if header.has(flag::PADDED) => ReadState::PadLength(header),
-                        kind::DATA => ReadState::Data(DataState {
-                            header,
-                            is_first: true,
-                            data: header.length,
-                            padding: 0,
-                        }),
+                        kind::DATA => ReadState::Data(DataState::new(header, header.length, 0)),
                         kind::HEADERS..=kind::CONTINUATION => ReadState::Payload(header),
                         _ => ReadState::Skip(header.length),
                     };
@@ -106,12 +117,8 @@ impl FrameReader {
                     *input = rest;
                     let padding = usize::from(*padding);
                     let data = (header.length - 1).checked_sub(padding);
-                    self.state = ReadState::Data(DataState {
-                        header,
-                        is_first: true,
-                        data: data.ok_or(ConnectionError::Padding)?,
-                        padding,
-                    });
+                    let data = data.ok_or(ConnectionError::Padding)?;
+                    self.state = ReadState::Data(DataState::new(header, data, padding));
                 }
                 ReadState::Data(state) => return Ok(self.data(state, input)),
                 ReadState::Payload(header) => {
@@ -208,6 +215,7 @@ impl FrameReader {
         let part = DataPart {
             header: state.header,
             bytes,
+            frame_data: state.frame_data,
             is_first: state.is_first,
             is_last,
         };

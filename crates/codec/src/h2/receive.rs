@@ -122,7 +122,7 @@ impl Connection {
                 self.receive.available += increment;
                 frame::write_window_update(self.output.buffer(), 0, increment as u32);
             }
-            if header.length == 0 && !header.has(flag::END_STREAM) {
+            if part.frame_data == 0 && !header.has(flag::END_STREAM) {
                 self.idle_frame()?;
             }
         }
@@ -133,11 +133,13 @@ impl Connection {
                 Ok(None)
             };
         };
-        let ends = part.is_last && header.has(flag::END_STREAM);
-        if let Err(error) = self.body(stream, part, ends) {
+        if part.is_first
+            && let Err(error) = self.begin_data(stream, part)
+        {
             self.fail(stream, error);
             return Ok(None);
         }
+        let ends = part.is_last && header.has(flag::END_STREAM);
         if !part.bytes.is_empty() || ends {
             self.idle_frames = 0;
         }
@@ -159,12 +161,8 @@ impl Connection {
         }
     }
 
-    fn body(
-        &mut self,
-        stream: StreamId,
-        part: &DataPart<'_>,
-        ends: bool,
-    ) -> Result<(), StreamError> {
+    /// Checks a DATA frame at its first part, so that the result is independent of the split.
+    fn begin_data(&mut self, stream: StreamId, part: &DataPart<'_>) -> Result<(), StreamError> {
         let window = self.receive.stream;
         let Some(open) = self.streams.get_mut(stream) else {
             return Ok(());
@@ -172,32 +170,28 @@ impl Connection {
         if !open.has_head {
             return Err(StreamError::BodyBeforeHead);
         }
-        if part.is_first {
-            let length = part.header.length as i64;
-            open.receive_window -= length;
-            if open.receive_window < 0 {
-                return Err(StreamError::WindowExceeded);
-            }
-            open.unreturned += length;
-            if open.unreturned * 2 >= window && !part.header.has(flag::END_STREAM) {
-                let increment = std::mem::take(&mut open.unreturned);
-                open.receive_window += increment;
-                if increment > 0 {
-                    let out = self.output.buffer();
-                    frame::write_window_update(out, stream.id, increment as u32);
-                }
-            }
+        let length = part.header.length as i64;
+        open.receive_window -= length;
+        if open.receive_window < 0 {
+            return Err(StreamError::WindowExceeded);
         }
-        open.received += part.bytes.len() as u64;
+        open.received += part.frame_data as u64;
         if open.has_no_body && open.received > 0 {
             return Err(StreamError::UnexpectedBody);
         }
-        match open.expected_length {
-            Some(length) if open.received > length || (ends && open.received < length) => {
-                Err(StreamError::BodyLength)
-            }
-            _ => Ok(()),
+        let ends = part.header.has(flag::END_STREAM);
+        let is_wrong = |expected| open.received > expected || (ends && open.received < expected);
+        if open.expected_length.is_some_and(is_wrong) {
+            return Err(StreamError::BodyLength);
         }
+        open.unreturned += length;
+        if open.unreturned > 0 && open.unreturned * 2 >= window && !ends {
+            let increment = std::mem::take(&mut open.unreturned);
+            open.receive_window += increment;
+            let out = self.output.buffer();
+            frame::write_window_update(out, stream.id, increment as u32);
+        }
+        Ok(())
     }
 
     /// Ends a stream whose response is complete.
