@@ -4,9 +4,12 @@
 
 pub mod artillery_yaml;
 pub mod chunk;
+pub mod h2_connection;
+pub mod hpack;
 pub mod import;
 pub mod init_jmeter;
 pub mod init_postman;
 pub mod init_sources;
 pub mod mqtt_packets;
 pub mod response_codec;
+pub mod stream_events;
