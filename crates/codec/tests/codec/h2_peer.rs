@@ -447,3 +447,115 @@ fn single_bytes_give_the_same_result() {
         ],
     );
 }
+
+/// What a faulty server does with each request, in order.
+#[derive(Debug, Clone, Copy)]
+enum Fault {
+    Answer,
+    Reset(h2::Reason),
+    /// Ends the connection gracefully. The request is still answered.
+    GoAway,
+    /// Ends the connection with an error.
+    Abort(h2::Reason),
+}
+
+/// Sends one request after another to a server with these faults, and returns the outcomes.
+fn outcomes_of(faults: &[Fault]) -> Vec<Outcome> {
+    let setup = Setup {
+        window: 65_535,
+        max_streams: 1,
+        is_literal: false,
+        server_window: 65_535,
+        server_streams: 1,
+        server_frame: 16_384,
+        pipe: 4096,
+        reads: vec![4096],
+    };
+    let exchange = Exchange {
+        path: String::new(),
+        fields: Vec::new(),
+        body: None,
+        is_shared: false,
+        status: 200,
+        answer_fields: Vec::new(),
+        answer_body: 0,
+        trailers: Vec::new(),
+    };
+    let mut client = Client::new(&setup, Rc::new(vec![exchange; faults.len()]));
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    let faults = faults.to_vec();
+    tokio::task::LocalSet::new().block_on(&runtime, async {
+        let (ours, theirs) = tokio::io::duplex(setup.pipe);
+        tokio::task::spawn_local(async move {
+            let mut connection = h2::server::handshake(theirs).await.unwrap();
+            let mut faults = faults.into_iter();
+            while let Some(Ok((_, mut respond))) = connection.accept().await {
+                match faults.next() {
+                    Some(Fault::Reset(reason)) => respond.send_reset(reason),
+                    Some(Fault::Abort(reason)) => connection.abrupt_shutdown(reason),
+                    fault => {
+                        if let Some(Fault::GoAway) = fault {
+                            connection.graceful_shutdown();
+                        }
+                        let response = http::Response::new(());
+                        let _: h2::SendStream<Bytes> =
+                            respond.send_response(response, true).unwrap();
+                    }
+                }
+            }
+        });
+        client.run_until_closed(ours).await;
+    });
+    client
+        .answers
+        .iter()
+        .filter_map(|answer| answer.outcome)
+        .collect()
+}
+
+impl Client {
+    /// Sends one request after another until all have ended or the connection has.
+    async fn run_until_closed(&mut self, mut io: DuplexStream) {
+        let mut buffer = vec![0; 4096];
+        while !self.is_done() && !self.connection.is_closed() {
+            self.send_all();
+            let output = self.connection.output().to_vec();
+            io.write_all(&output).await.unwrap();
+            self.connection.wrote(output.len(), |_| {});
+            let read = io.read(&mut buffer).await.unwrap();
+            if read == 0 {
+                self.connection.lose();
+            }
+            let mut bytes = &buffer[..read];
+            while let Some(event) = self.connection.next_event(&mut bytes) {
+                if let Event::Ended { stream, outcome } = event {
+                    self.answers[self.slots[stream.slot()]].outcome = Some(outcome);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn faults_of_the_peer_are_named() {
+    use h2::Reason;
+    assert_eq!(
+        outcomes_of(&[
+            Fault::Reset(Reason::REFUSED_STREAM),
+            Fault::Answer,
+            Fault::Reset(Reason::INTERNAL_ERROR),
+        ]),
+        [
+            Outcome::Refused,
+            Outcome::Answered,
+            Outcome::Reset(codec::h2::ErrorCode(0x2)),
+        ]
+    );
+    let after_goaway = outcomes_of(&[Fault::GoAway, Fault::Answer]);
+    assert_eq!(after_goaway[0], Outcome::Answered, "a graceful end");
+    let aborted = outcomes_of(&[Fault::Answer, Fault::Abort(Reason::ENHANCE_YOUR_CALM)]);
+    let calm = codec::h2::ErrorCode::ENHANCE_YOUR_CALM;
+    assert_eq!(aborted, [Outcome::Answered, Outcome::GoAway(calm)]);
+}

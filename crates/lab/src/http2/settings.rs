@@ -81,8 +81,20 @@ fn tls(options: &LabOptions) -> Result<Option<TlsAcceptor>, LabError> {
     let (certificate, key) = match (options.extra("cert"), options.extra("key")) {
         (None, None) => return Ok(None),
         (Some(certificate), Some(key)) => (certificate, key),
-        (Some(_), None) => return Err(refuse(options, "cert", "also give the option `key`".to_owned())),
-        (None, Some(_)) => return Err(refuse(options, "key", "also give the option `cert`".to_owned())),
+        (Some(_), None) => {
+            return Err(refuse(
+                options,
+                "cert",
+                "also give the option `key`".to_owned(),
+            ));
+        }
+        (None, Some(_)) => {
+            return Err(refuse(
+                options,
+                "key",
+                "also give the option `cert`".to_owned(),
+            ));
+        }
     };
     let unreadable = |option, error: &dyn std::fmt::Display| {
         refuse(
