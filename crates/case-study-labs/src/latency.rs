@@ -8,7 +8,7 @@ use axum::extract::{Request, State};
 use axum::middleware::{self, Next};
 use axum::response::Response;
 
-use crate::timer::Timer;
+use lab::timer::Timer;
 use lab::units;
 use lab::{LabError, LabOptions, clock};
 

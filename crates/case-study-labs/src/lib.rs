@@ -13,7 +13,6 @@ mod latency;
 mod pepeunit;
 mod quota;
 mod shortener;
-mod timer;
 mod wall_clock;
 
 use lab::LabEntry;
@@ -26,4 +25,6 @@ pub const LABS: &[LabEntry] = &[
     pepeunit::LAB,
     lab::MQTT,
     lab::TRUTH,
+    lab::HTTP2,
+    lab::LLM,
 ];

@@ -42,6 +42,28 @@ pub struct Notable {
     pub encoding: Option<String>,
 }
 
+impl Notable {
+    /// Whether a client acts on this header.
+    pub(crate) fn includes(name: &[u8], status: u16) -> bool {
+        let is = |known: &str| name.eq_ignore_ascii_case(known.as_bytes());
+        is("content-encoding")
+            || is("set-cookie")
+            || is("server-timing")
+            || (is("location") && (300..400).contains(&status))
+    }
+
+    /// Adds a header that [`Notable::includes`].
+    pub(crate) fn add(&mut self, name: &[u8], value: &[u8]) {
+        let value = text(value);
+        match name.len() {
+            8 => self.location = Some(value),
+            10 => self.set_cookies.push(value),
+            13 => self.server_ms = self.server_ms.or_else(|| server_total(&value)),
+            _ => self.encoding = Some(value),
+        }
+    }
+}
+
 /// Parses the head at the start of `bytes`. Returns `None` if the head is incomplete. `acts`
 /// requests the headers that a client acts on.
 pub(crate) fn read(
@@ -223,34 +245,18 @@ impl FramingHeaders {
                     }
                 }
             }
-            8 | 10 | 13 | 16 if acts => self.note(name, value, status),
+            8 | 10 | 13 | 16 if acts && Notable::includes(name.as_bytes(), status) => {
+                let notable = self.notable.get_or_insert_default();
+                notable.add(name.as_bytes(), value);
+            }
             _ => {}
         }
         Ok(())
     }
-
-    fn note(&mut self, name: &str, value: &[u8], status: u16) {
-        let is = |known: &str| name.eq_ignore_ascii_case(known);
-        let redirects = (300..400).contains(&status);
-        if is("content-encoding") {
-            self.notable().encoding = Some(text(value));
-        } else if is("set-cookie") {
-            self.notable().set_cookies.push(text(value));
-        } else if is("server-timing") {
-            let notable = self.notable();
-            notable.server_ms = notable.server_ms.or_else(|| server_total(&text(value)));
-        } else if redirects && is("location") {
-            self.notable().location = Some(text(value));
-        }
-    }
-
-    fn notable(&mut self) -> &mut Notable {
-        self.notable.get_or_insert_default()
-    }
 }
 
 /// Decodes the value of a header as UTF-8. Falls back to Latin-1 if that is invalid, like Node.js.
-fn text(value: &[u8]) -> String {
+pub(crate) fn text(value: &[u8]) -> String {
     match std::str::from_utf8(value) {
         Ok(text) => text.to_owned(),
         Err(_) => value.iter().map(|b| *b as char).collect(),

@@ -1,5 +1,5 @@
-//! HTTP/1.1 as state machines without I/O, and other parts of an HTTP client: URLs, cookies,
-//! content encodings.
+//! HTTP/1.1, HTTP/2 and streamed events as state machines without I/O, and other parts of an HTTP
+//! client: URLs, cookies, content encodings.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
@@ -10,7 +10,9 @@ pub mod content;
 mod cookie_date;
 pub mod cookies;
 pub mod encode;
+pub mod events;
 pub mod framing;
+pub mod h2;
 pub mod head;
 pub mod heads;
 pub mod reply;

@@ -4,6 +4,8 @@
 
 pub mod artillery_yaml;
 pub mod chunk;
+pub mod h2_connection;
+pub mod hpack;
 pub mod import;
 pub mod init_jmeter;
 pub mod init_postman;
@@ -11,3 +13,4 @@ pub mod init_sources;
 pub mod mqtt_packets;
 pub mod response_codec;
 pub mod script_source;
+pub mod stream_events;

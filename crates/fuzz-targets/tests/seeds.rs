@@ -89,4 +89,36 @@ mod seeds {
             fuzz_targets::chunk::check(&std::fs::read(&path).unwrap());
         }
     }
+
+    fn check_splits(folder: &str, check: impl Fn(u8, &[u8])) {
+        for path in files(folder, &[""]) {
+            let bytes = std::fs::read(&path).unwrap();
+            for piece in [0, 1, 2, 6, 50] {
+                check(piece, &bytes);
+            }
+        }
+    }
+
+    #[test]
+    fn h2_connection() {
+        check_splits(
+            "fuzz/seeds/h2_connection",
+            fuzz_targets::h2_connection::check,
+        );
+    }
+
+    #[test]
+    fn hpack() {
+        check_splits("fuzz/seeds/hpack", |piece, bytes| {
+            fuzz_targets::hpack::check(u16::from(piece) * 20, bytes);
+        });
+    }
+
+    #[test]
+    fn stream_events() {
+        check_splits(
+            "fuzz/seeds/stream_events",
+            fuzz_targets::stream_events::check,
+        );
+    }
 }

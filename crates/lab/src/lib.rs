@@ -1,6 +1,6 @@
 //! Embedded targets: small servers for load tests that count the requests they receive. This crate
-//! contains the general labs (`sum`, `mqtt`, `truth`) and shared code for options, serving,
-//! counting, logging and stopping.
+//! contains the general labs (`sum`, `mqtt`, `truth`, `http2`, `llm`) and shared code for options,
+//! serving, counting, logging and stopping.
 //!
 //! It shares no code with the rest of the workspace, so that its counts are independent of the
 //! engine's. Other crates add labs as a [`LabEntry`].
@@ -13,17 +13,21 @@ pub mod draw;
 mod error;
 pub mod fifo;
 mod guard;
+mod http2;
 mod listen;
+mod llm;
 mod log;
 pub mod mqtt;
 mod observe;
 mod options;
+mod own_server;
 pub mod random;
 mod server;
 pub mod sidecar;
 mod stats;
 mod stop;
 mod sum;
+pub mod timer;
 mod truth;
 pub mod units;
 
@@ -89,8 +93,10 @@ impl From<Router> for Routes {
 pub const SUM: LabEntry = sum::LAB;
 pub const MQTT: LabEntry = mqtt::LAB;
 pub const TRUTH: LabEntry = truth::LAB;
+pub const HTTP2: LabEntry = http2::LAB;
+pub const LLM: LabEntry = llm::LAB;
 
-pub const GENERAL: &[LabEntry] = &[SUM, MQTT, TRUTH];
+pub const GENERAL: &[LabEntry] = &[SUM, MQTT, TRUTH, HTTP2, LLM];
 
 /// Runs a lab until SIGTERM or SIGINT, or until standard input closes if that is requested. This is
 /// the command `loadline lab NAME`.
@@ -112,11 +118,11 @@ pub fn run(
     }
     listen::raise_descriptor_limit();
     let bound = Bound::new(labs, name, &options)?;
-    let (address, sidecar) = (bound.address, bound.sidecar);
+    let (scheme, address, sidecar) = (bound.scheme, bound.address, bound.sidecar);
     // Install the signal handlers before writing `ready`, because a signal may follow immediately.
     let stop = Stop::listen(options.until_stdin_closes)?;
     let (lab, ended) = Lab::spawn(name, bound)?;
-    writeln!(out, "listening on http://{address}").map_err(LabError::Output)?;
+    writeln!(out, "listening on {scheme}://{address}").map_err(LabError::Output)?;
     if let Some((scheme, address)) = sidecar {
         writeln!(out, "listening on {scheme}://{address}").map_err(LabError::Output)?;
     }
@@ -148,6 +154,7 @@ impl Lab {
 
     fn spawn(name: &str, bound: Bound) -> Result<(Self, oneshot::Receiver<()>), LabError> {
         let Bound {
+            scheme: _,
             address,
             sidecar,
             serve,
@@ -206,6 +213,7 @@ impl Drop for Lab {
 }
 
 pub struct Bound {
+    scheme: &'static str,
     address: SocketAddr,
     sidecar: Option<(&'static str, SocketAddr)>,
     serve: Box<dyn FnOnce() -> Result<(), LabError> + Send>,

@@ -46,6 +46,7 @@ pub(crate) fn bind(
     drop(context);
     let (stop, stopped) = oneshot::channel::<()>();
     Ok(Bound {
+        scheme: "http",
         address,
         sidecar: scheme_and_address,
         serve: Box::new(move || {

@@ -11,9 +11,9 @@ use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
-use crate::timer::Timer;
 use lab::clock;
 use lab::draw::{Draws, For};
+use lab::timer::Timer;
 
 const LARGEST: usize = 1 << 20;
 

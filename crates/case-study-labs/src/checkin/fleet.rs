@@ -7,10 +7,10 @@ use super::downstream::drawn;
 use super::instance::Instance;
 use super::settings::{Autoscale, CheckInConfig};
 use crate::cores::Cores;
-use crate::timer::Timer;
 use lab::clock;
 use lab::draw::Draws;
 use lab::random::mix;
+use lab::timer::Timer;
 
 const ELSEWHERE_NS: u64 = 1_100_000_000;
 const ELSEWHERE_SPREAD: f64 = 0.3;

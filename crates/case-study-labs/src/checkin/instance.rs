@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::cores::Cores;
-use crate::timer::Timer;
 use lab::clock;
 use lab::fifo::Fifo;
+use lab::timer::Timer;
 
 pub(super) struct Instance {
     pub(super) index: usize,

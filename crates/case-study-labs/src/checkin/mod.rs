@@ -12,13 +12,13 @@ mod settings;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
-use crate::timer::Timer;
 use api::{DOWNSTREAMS, Site};
 use downstream::{Delay, Downstream};
 use fleet::Fleet;
 use lab::draw::Draws;
 use lab::random::{mix, seed_or_fresh};
 use lab::sidecar::Sidecar;
+use lab::timer::Timer;
 use lab::{LabEntry, LabError, LabKind, LabOptions, Routes, plain_token};
 use sessions::Sessions;
 use settings::CheckInConfig;

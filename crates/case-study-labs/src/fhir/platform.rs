@@ -7,9 +7,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::cores::Cores;
 use crate::lab_config::{self, LabConfig};
 use crate::quota::{PERIOD_NS, Quota};
-use crate::timer::Timer;
 use lab::draw::Draws;
 use lab::random::mix;
+use lab::timer::Timer;
 use lab::{LabError, LabOptions, clock};
 
 const NAME: &str = "fhir";

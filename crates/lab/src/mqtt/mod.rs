@@ -101,6 +101,7 @@ fn bind(options: &LabOptions) -> Result<Bound, LabError> {
     let (listener, address) = listen::on(options)?;
     let (stop, stopped) = oneshot::channel::<()>();
     Ok(Bound {
+        scheme: "http",
         address,
         sidecar: None,
         serve: Box::new(move || {

@@ -48,6 +48,7 @@ fn bind(options: &LabOptions) -> Result<Bound, LabError> {
     let stop = Arc::new(stop.map_err(|error| LabError::Runtime(error.into()))?);
     let stopped = Arc::clone(&stop);
     Ok(Bound {
+        scheme: "http",
         address,
         sidecar: None,
         serve: Box::new(move || {

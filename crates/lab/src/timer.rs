@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use lab::{LabError, clock};
+use crate::{LabError, clock};
 
-pub(crate) struct Timer {
+pub struct Timer {
     shared: Arc<TimerState>,
     thread: Option<JoinHandle<()>>,
 }
@@ -38,7 +38,7 @@ impl TimerState {
 }
 
 impl Timer {
-    pub(crate) fn start() -> Result<Self, LabError> {
+    pub fn start() -> Result<Self, LabError> {
         let shared = Arc::<TimerState>::default();
         let waking = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
@@ -51,7 +51,7 @@ impl Timer {
         })
     }
 
-    pub(crate) async fn until(&self, due_ns: u64) {
+    pub async fn until(&self, due_ns: u64) {
         if clock::monotonic_ns() >= due_ns {
             return;
         }

@@ -1,0 +1,147 @@
+//! Decodes header blocks.
+
+use super::{
+    FIELD_OVERHEAD, HpackError, TABLE_SIZE, huffman, integer, static_table::STATIC, table::Table,
+};
+use crate::h2::fields::Fields;
+
+/// Limits of a decoded header list.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Maximum size of the list, with 32 bytes per field in addition to its name and value.
+    pub list: usize,
+}
+
+/// Decoder of the header blocks of one connection.
+#[derive(Debug)]
+pub struct Decoder {
+    table: Table,
+    scratch: Vec<u8>,
+}
+
+impl Default for Decoder {
+    fn default() -> Decoder {
+        Decoder {
+            table: Table::new(TABLE_SIZE),
+            scratch: Vec::new(),
+        }
+    }
+}
+
+impl Decoder {
+    /// Returns a number that changes with the dynamic table. A block that leaves it unchanged has
+    /// the same fields whenever the number is the same.
+    #[inline]
+    #[must_use]
+    pub fn revision(&self) -> u64 {
+        self.table.revision()
+    }
+
+    #[cfg(test)]
+    pub(super) fn table_size(&self) -> usize {
+        self.table.size()
+    }
+
+    /// Replaces `fields` by the fields of a block.
+    ///
+    /// Sizes are checked while decoding, before anything is stored. After an error the table is
+    /// unusable, because it no longer matches the peer's.
+    pub fn decode(
+        &mut self,
+        mut block: &[u8],
+        limits: Limits,
+        fields: &mut Fields,
+    ) -> Result<(), HpackError> {
+        fields.clear();
+        let mut left = limits.list;
+        let mut may_resize = true;
+        while let Some(first) = block.first() {
+            match first {
+                0x80.. => {
+                    let index = integer::decode(&mut block, 7)?;
+                    let (name, value) = lookup(&self.table, index)?;
+                    charge(&mut left, name.len() + value.len())?;
+                    fields.push(name, value);
+                }
+                0x40..0x80 => self.literal(&mut block, 6, true, &mut left, fields)?,
+                0x20..0x40 => {
+                    let size = integer::decode(&mut block, 5)?;
+                    if !may_resize || size > TABLE_SIZE {
+                        return Err(HpackError::SizeUpdate);
+                    }
+                    self.table.resize(size);
+                    continue;
+                }
+                // Without indexing (0000) and never indexed (0001) differ only for proxies.
+                0..0x20 => self.literal(&mut block, 4, false, &mut left, fields)?,
+            }
+            may_resize = false;
+        }
+        Ok(())
+    }
+
+    fn literal(
+        &mut self,
+        block: &mut &[u8],
+        prefix: u32,
+        inserts: bool,
+        left: &mut usize,
+        fields: &mut Fields,
+    ) -> Result<(), HpackError> {
+        charge(left, 0)?;
+        self.scratch.clear();
+        let index = integer::decode(block, prefix)?;
+        if index == 0 {
+            string(block, left, &mut self.scratch)?;
+        } else {
+            let (name, _) = lookup(&self.table, index)?;
+            spend(left, name.len())?;
+            self.scratch.extend_from_slice(name);
+        }
+        let name = self.scratch.len();
+        string(block, left, &mut self.scratch)?;
+        let (name, value) = self.scratch.split_at(name);
+        if inserts {
+            self.table.insert(name, value);
+        }
+        fields.push(name, value);
+        Ok(())
+    }
+}
+
+fn lookup(table: &Table, index: usize) -> Result<(&[u8], &[u8]), HpackError> {
+    let position = index.checked_sub(1).ok_or(HpackError::Index)?;
+    match STATIC.get(position) {
+        Some((name, value)) => Ok((name.as_bytes(), value.as_bytes())),
+        None => table.get(position - STATIC.len()).ok_or(HpackError::Index),
+    }
+}
+
+fn charge(left: &mut usize, bytes: usize) -> Result<(), HpackError> {
+    spend(left, bytes + FIELD_OVERHEAD)
+}
+
+fn spend(left: &mut usize, bytes: usize) -> Result<(), HpackError> {
+    *left = left.checked_sub(bytes).ok_or(HpackError::ListTooLarge)?;
+    Ok(())
+}
+
+/// Appends a string literal to `out`, and subtracts its decoded length from `left`.
+fn string(block: &mut &[u8], left: &mut usize, out: &mut Vec<u8>) -> Result<(), HpackError> {
+    let is_huffman = block.first().is_some_and(|first| first & 0x80 != 0);
+    let length = integer::decode(block, 7)?;
+    let (bytes, rest) = block
+        .split_at_checked(length)
+        .ok_or(HpackError::Truncated)?;
+    *block = rest;
+    let start = out.len();
+    if is_huffman {
+        huffman::decode(bytes, *left, out)?;
+    } else {
+        if length > *left {
+            return Err(HpackError::ListTooLarge);
+        }
+        out.extend_from_slice(bytes);
+    }
+    spend(left, out.len() - start)
+}

@@ -1,0 +1,204 @@
+//! Response heads and trailers, and a cache of recent ones.
+
+use std::rc::Rc;
+
+use super::{
+    error::StreamError,
+    fields::{Field, Fields},
+    hpack::{Decoder, HpackError, Limits},
+    template::{is_connection_specific, is_valid_name, is_valid_value},
+};
+use crate::head::{Notable, text};
+
+/// The fields of a response head or of trailers, and what the client needs of them.
+#[derive(Debug, Clone, Default)]
+pub struct ResponseHead {
+    /// HTTP status. 0 in trailers.
+    pub status: u16,
+    /// Value of Content-Length.
+    pub content_length: Option<u64>,
+    /// Headers that a client acts on. `None` if there are none.
+    pub notable: Option<Rc<Notable>>,
+    /// Length of the compressed header block in bytes.
+    pub block_len: usize,
+    fields: Fields,
+    /// Why the fields are malformed.
+    pub(super) error: Option<StreamError>,
+}
+
+impl ResponseHead {
+    /// Returns the fields in order, without `:status`.
+    pub fn fields(&self) -> impl Iterator<Item = Field<'_>> {
+        let is_regular = |field: &Field<'_>| !field.name.starts_with(b":");
+        self.fields.iter().filter(is_regular)
+    }
+
+    /// Returns the first value of a field. `name` must be in lower case.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&[u8]> {
+        self.fields.get(name)
+    }
+
+    /// Returns the fields as text, like [`Reply::headers`](crate::reply::Reply::headers).
+    #[must_use]
+    pub fn headers(&self) -> Vec<(String, String)> {
+        let field = |field: Field<'_>| (text(field.name), text(field.value));
+        self.fields().map(field).collect()
+    }
+
+    /// Returns the number of bytes of names and values before compression.
+    #[must_use]
+    pub fn byte_len(&self) -> usize {
+        self.fields.byte_len()
+    }
+
+    /// Whether this is a 1xx response that precedes the final one.
+    pub(super) fn is_interim(&self) -> bool {
+        (100..200).contains(&self.status)
+    }
+
+    fn read(&mut self, block_len: usize, is_trailer: bool) {
+        (self.status, self.content_length, self.notable) = (0, None, None);
+        self.block_len = block_len;
+        self.error = self.interpret(is_trailer).err();
+    }
+
+    fn interpret(&mut self, is_trailer: bool) -> Result<(), StreamError> {
+        let mut notable = None;
+        let mut has_regular = false;
+        for field in self.fields.iter() {
+            if field.name == b":status" && !is_trailer && !has_regular {
+                if self.status != 0 {
+                    return Err(StreamError::Status);
+                }
+                self.status = parse_status(field.value).ok_or(StreamError::Status)?;
+                continue;
+            }
+            check(field)?;
+            has_regular = true;
+            if field.name == b"content-length" && !is_trailer {
+                let length = parse_length(field.value).ok_or(StreamError::ContentLength)?;
+                if self.content_length.is_some_and(|known| known != length) {
+                    return Err(StreamError::ContentLength);
+                }
+                self.content_length = Some(length);
+            } else if !is_trailer && Notable::includes(field.name, self.status) {
+                let notable = notable.get_or_insert_with(Notable::default);
+                notable.add(field.name, field.value);
+            }
+        }
+        if self.status == 0 && !is_trailer {
+            return Err(StreamError::Status);
+        }
+        self.notable = notable.map(Rc::new);
+        Ok(())
+    }
+}
+
+fn check(field: Field<'_>) -> Result<(), StreamError> {
+    if field.name.starts_with(b":") {
+        return Err(StreamError::PseudoField);
+    }
+    if !is_valid_name(field.name) {
+        return Err(StreamError::FieldName);
+    }
+    if !is_valid_value(field.value) {
+        return Err(StreamError::FieldValue);
+    }
+    if is_connection_specific(field.name) || (field.name == b"te" && field.value != b"trailers") {
+        return Err(StreamError::ConnectionField);
+    }
+    Ok(())
+}
+
+fn parse_status(value: &[u8]) -> Option<u16> {
+    let [a @ b'1'..=b'9', b @ b'0'..=b'9', c @ b'0'..=b'9'] = value else {
+        return None;
+    };
+    let digit = |byte: &u8| u16::from(byte - b'0');
+    Some(digit(a) * 100 + digit(b) * 10 + digit(c))
+}
+
+fn parse_length(value: &[u8]) -> Option<u64> {
+    let is_number = !value.is_empty() && value.len() <= 18 && value.iter().all(u8::is_ascii_digit);
+    let add = |number: u64, digit: &u8| number * 10 + u64::from(digit - b'0');
+    is_number.then(|| value.iter().fold(0, add))
+}
+
+/// Number of cached heads per connection.
+const CACHED: usize = 4;
+/// Largest cached block.
+const MAX_CACHED_BLOCK: usize = 4 << 10;
+/// After 32 consecutive unknown blocks, only one in 32 is cached.
+const IN_VAIN: u32 = 32;
+
+/// Decodes header blocks, with a cache of recent ones.
+///
+/// A block that leaves the dynamic table unchanged is a function of its bytes and of the table's
+/// revision, so a comparison replaces decoding.
+#[derive(Debug, Default)]
+pub(super) struct HeadDecoder {
+    decoder: Decoder,
+    cached: Vec<CachedHead>,
+    next: usize,
+    unknown: u32,
+    spare: Rc<ResponseHead>,
+}
+
+#[derive(Debug)]
+struct CachedHead {
+    block: Vec<u8>,
+    revision: u64,
+    is_trailer: bool,
+    head: Rc<ResponseHead>,
+}
+
+impl HeadDecoder {
+    /// Decodes a complete header block.
+    #[inline]
+    pub(super) fn decode(
+        &mut self,
+        block: &[u8],
+        is_trailer: bool,
+        limits: Limits,
+    ) -> Result<Rc<ResponseHead>, HpackError> {
+        let revision = self.decoder.revision();
+        let is_same = |cached: &&CachedHead| {
+            cached.revision == revision && cached.is_trailer == is_trailer && cached.block == block
+        };
+        if let Some(cached) = self.cached.iter().find(is_same) {
+            self.unknown = 0;
+            return Ok(Rc::clone(&cached.head));
+        }
+        if Rc::get_mut(&mut self.spare).is_none() {
+            self.spare = Rc::default();
+        }
+        if let Some(head) = Rc::get_mut(&mut self.spare) {
+            self.decoder.decode(block, limits, &mut head.fields)?;
+            head.read(block.len(), is_trailer);
+        }
+        if self.decoder.revision() == revision && block.len() <= MAX_CACHED_BLOCK {
+            self.unknown += 1;
+            if self.unknown <= IN_VAIN || self.unknown.is_multiple_of(IN_VAIN) {
+                self.cache(block, revision, is_trailer);
+            }
+        }
+        Ok(Rc::clone(&self.spare))
+    }
+
+    #[cold]
+    fn cache(&mut self, block: &[u8], revision: u64, is_trailer: bool) {
+        let known = CachedHead {
+            block: block.to_vec(),
+            revision,
+            is_trailer,
+            head: Rc::clone(&self.spare),
+        };
+        if self.cached.len() < CACHED {
+            self.cached.push(known);
+        } else {
+            self.cached[self.next] = known;
+            self.next = (self.next + 1) % CACHED;
+        }
+    }
+}

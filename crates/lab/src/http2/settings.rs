@@ -1,0 +1,117 @@
+//! Options of the lab.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+use crate::units;
+use crate::{LabError, LabOptions};
+
+pub(super) const OPTIONS: &[&str] = &[
+    "max-streams",
+    "service",
+    "body",
+    "refuse",
+    "goaway-after",
+    "cert",
+    "key",
+];
+
+const MAX_BODY: u64 = 16 * 1024 * 1024;
+
+pub(super) struct Http2Config {
+    pub(super) max_streams: u32,
+    pub(super) service_ns: u64,
+    pub(super) body: Bytes,
+    /// Share of streams that are refused.
+    pub(super) refuse: f64,
+    /// Number of requests after which a connection is ended with GOAWAY.
+    pub(super) goaway_after: Option<u64>,
+    pub(super) tls: Option<TlsAcceptor>,
+}
+
+impl Http2Config {
+    pub(super) fn read(options: &LabOptions) -> Result<Self, LabError> {
+        let body = value(options, "body", "12", |text| {
+            units::count(text, 0..=MAX_BODY)
+        })?;
+        let limit = |text: &str| units::count(text, 0..=u64::from(u32::MAX));
+        let max_streams = value(options, "max-streams", "100", limit)?;
+        Ok(Self {
+            max_streams: u32::try_from(max_streams).unwrap_or(u32::MAX),
+            service_ns: value(options, "service", "0", units::duration)?,
+            body: vec![b'x'; usize::try_from(body).unwrap_or(0)].into(),
+            refuse: value(options, "refuse", "0%", units::share)?,
+            goaway_after: match options.extra("goaway-after") {
+                None => None,
+                Some(_) => Some(value(options, "goaway-after", "", |text| {
+                    units::count(text, 1..=u64::MAX)
+                })?),
+            },
+            tls: tls(options)?,
+        })
+    }
+}
+
+fn value<T>(
+    options: &LabOptions,
+    option: &str,
+    default: &str,
+    read: impl Fn(&str) -> Result<T, String>,
+) -> Result<T, LabError> {
+    let text = options.extra(option).unwrap_or(default);
+    read(text).map_err(|advice| refuse(options, option, advice))
+}
+
+fn refuse(options: &LabOptions, option: &str, advice: String) -> LabError {
+    LabError::BadOption {
+        lab: super::NAME,
+        option: option.to_owned(),
+        value: options.extra(option).unwrap_or_default().to_owned(),
+        advice,
+    }
+}
+
+fn tls(options: &LabOptions) -> Result<Option<TlsAcceptor>, LabError> {
+    let (certificate, key) = match (options.extra("cert"), options.extra("key")) {
+        (None, None) => return Ok(None),
+        (Some(certificate), Some(key)) => (certificate, key),
+        (Some(_), None) => {
+            return Err(refuse(
+                options,
+                "cert",
+                "also give the option `key`".to_owned(),
+            ));
+        }
+        (None, Some(_)) => {
+            return Err(refuse(
+                options,
+                "key",
+                "also give the option `cert`".to_owned(),
+            ));
+        }
+    };
+    let unreadable = |option, error: &dyn std::fmt::Display| {
+        refuse(
+            options,
+            option,
+            format!("no PEM file can be read there: {error}"),
+        )
+    };
+    let chain = CertificateDer::pem_file_iter(certificate)
+        .and_then(Iterator::collect)
+        .map_err(|error| unreadable("cert", &error))?;
+    let key = PrivateKeyDer::from_pem_file(key).map_err(|error| unreadable("key", &error))?;
+    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, key))
+        .map_err(|error| refuse(options, "cert", format!("it cannot be used: {error}")))?;
+    let mut config = config;
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(Some(TlsAcceptor::from(Arc::new(config))))
+}
