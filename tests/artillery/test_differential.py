@@ -22,7 +22,8 @@ from conftest import ROOT, Loadline
 pytestmark = pytest.mark.long
 
 FOLDER = ROOT / "bench/node"
-PINNED = "artillery@2.0.21"
+# Artillery, and a package that processors often use. Other packages are dependencies of Artillery.
+PINNED = ["artillery@2.0.21", "@faker-js/faker@8.4.1"]
 
 
 @pytest.fixture(scope="module")
@@ -33,10 +34,10 @@ def artillery() -> Path:
     # Workers of a parallel session would install into the same folder.
     with (FOLDER / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not command.exists():
+        if not (command.exists() and (FOLDER / "node_modules/@faker-js/faker").exists()):
             (FOLDER / ".npmrc").write_text("omit-lockfile-registry-resolved=true\n")
             (FOLDER / "package.json").write_text('{ "private": true }\n')
-            install = ["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", PINNED]
+            install = ["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", *PINNED]
             installed = subprocess.run(install, cwd=FOLDER, timeout=600, capture_output=True, text=True)
             assert installed.returncode == 0, f"{PINNED} cannot be installed here: {installed.stderr}"
     return command
@@ -179,9 +180,177 @@ module.exports = {
 """
 
 
+# Processors in the styles that people use: the files, and a scenario.
+PROCESSORS = {
+    "login with users of a CSV file": (
+        {
+            "users.csv": "name,password\nann,a1\nbob,b2\n",
+            "p.js": """
+const fs = require('fs');
+const path = require('path');
+const parse = require('csv-parse/lib/sync');
+const users = parse(fs.readFileSync(path.join(__dirname, 'users.csv')), { columns: true });
+function pick(context, events, done) {
+  const user = users[0];
+  context.vars.credentials = Buffer.from(`${user.name}:${user.password}`).toString('base64');
+  return done();
+}
+function token(params, response, context, events, done) {
+  context.vars.token = `t${JSON.parse(response.body).id}`;
+  return done();
+}
+function authorize(params, context, events, done) {
+  params.headers = params.headers || {};
+  params.headers.Cookie = `token=${context.vars.token}`;
+  return done();
+}
+module.exports = { pick, token, authorize };
+""",
+        },
+        "- function: pick\n- post: { url: /login, json: { basic: '{{ credentials }}' }, afterResponse: token }\n"
+        "- get: { url: /json, beforeRequest: authorize }",
+    ),
+    "GraphQL with uuid and lodash": (
+        {
+            "p.js": """
+const { v5 } = require('uuid');
+const _ = require('lodash');
+const query = `query Items($ids: [ID!]!) { items(ids: $ids) { id name } }`;
+exports.build = (params, context, ee, next) => {
+  const ids = _.times(3, (n) => v5(String(n), v5.DNS));
+  params.json = { operationName: 'Items', query, variables: _.pickBy({ ids, none: undefined }, Boolean) };
+  next();
+};
+exports.check = (params, response, context, ee, next) => {
+  const body = JSON.parse(response.body);
+  ee.emit('counter', `graphql.${_.camelCase('has errors')}.${_.has(body, 'errors')}`, 1);
+  if (_.get(body, 'list.length') !== 2) return next(new Error('wrong list'));
+  return next();
+};
+""",
+        },
+        "- post: { url: /json, beforeRequest: build, afterResponse: check }",
+    ),
+    "generated people": (
+        {
+            "p.js": """
+const { faker } = require('@faker-js/faker');
+faker.seed(7);
+const person = { name: faker.person.fullName(), email: faker.internet.email(), id: faker.string.uuid(), at: faker.location.city() };
+module.exports.person = function (requestParams, context, ee, next) {
+  requestParams.json = { ...person, score: faker.number.int({ min: 1, max: 1 }) };
+  return next();
+};
+""",
+        },
+        "- post: { url: /json, beforeRequest: person }",
+    ),
+    "custom histograms of dates": (
+        {
+            "p.js": """
+const moment = require('moment');
+module.exports = {
+  age: async function (context, events) {
+    const days = moment.utc('2026-11-27').diff(moment.utc('2026-11-01'), 'days');
+    events.emit('histogram', 'age.days', days);
+    events.emit('histogram', 'age.hours', moment.duration(days, 'days').asHours());
+    events.emit('counter', 'age.seen', 2);
+    events.emit('rate', 'age.rate');
+    context.vars.day = moment.utc('2026-11-27').format('YYYY/MM/DD');
+  },
+};
+""",
+        },
+        "- function: age\n- get: { url: '/{{ day }}' }",
+    ),
+    "an ES module with async hooks": (
+        {
+            "lib/wait.mjs": "export default (ms) => new Promise((resolve) => setTimeout(resolve, ms));\nexport const unit = 'ms';\n",
+            "lib/names.cjs": "exports.names = ['a', 'b'];\nexports['not-a-name'] = 1;\n",
+            "p.mjs": """
+import wait, { unit } from './lib/wait.mjs';
+import pkg, { names } from './lib/names.cjs';
+import { createHash } from 'node:crypto';
+export const config = { unit };
+export async function before(requestParams, context, events) {
+  await wait(3);
+  requestParams.qs = { hash: createHash('sha1').update(names.join('')).digest('hex'), known: pkg.names.length };
+}
+export async function after(requestParams, response, context, events) {
+  await wait(1);
+  events.emit('counter', `status.${response.statusCode}.${unit}`, 1);
+}
+""",
+        },
+        "- get: { url: /json, beforeRequest: before, afterResponse: after }",
+    ),
+    "TypeScript": (
+        {
+            "types.ts": "export interface Item { id: number; name?: string }\nexport enum Kind { Small = 'S', Large = 'L' }\n",
+            "p.ts": """
+import { Kind, type Item } from './types';
+type Next = (error?: Error) => void;
+const items: Item[] = [{ id: 1 }, { id: 2, name: 'two' }];
+export function choose(context: { vars: Record<string, unknown> }, events: unknown, next: Next): void {
+  const last = items[items.length - 1]!;
+  context.vars.item = `${last.id}${last.name ?? ''}${Kind.Large as string}`;
+  next();
+}
+""",
+        },
+        "- function: choose\n- get: { url: '/{{ item }}' }",
+    ),
+    "data in a loop": (
+        {
+            "p.js": """
+const yaml = require('js-yaml');
+const pages = yaml.safeLoad('- {path: /a, times: 2}\\n- {path: /b, times: 1}');
+let calls = 0;
+module.exports = {
+  first(context, ee, next) {
+    context.vars.left = pages.flatMap((page) => Array(page.times).fill(page.path));
+    context.vars.page = context.vars.left.shift();
+    next();
+  },
+  more: (context, next) => { calls += 1; context.vars.page = context.vars.left.shift(); return next(Boolean(context.vars.page)); },
+};
+""",
+        },
+        "- function: first\n- loop: [ { get: { url: '{{ page }}' } } ]\n  whileTrue: more",
+    ),
+    "errors of every kind": (
+        {
+            "p.js": """
+let turn = 0;
+module.exports = {
+  fail(context, events, done) {
+    turn += 1;
+    if (turn === 1) throw new TypeError('thrown');
+    if (turn === 2) return done(Object.assign(new Error('coded'), { code: 'ECODED' }));
+    return setTimeout(() => done('just text'), 5);
+  },
+};
+""",
+        },
+        "- function: fail\n- get: { url: /never }",
+    ),
+}
+
+
 def result_of(tool: str, loadline: Loadline, artillery: Path, name: str) -> dict:
     """Runs a script with one of the two tools and returns its results."""
-    config, steps = SCRIPTS[name]
+    if name in PROCESSORS:
+        files, steps = PROCESSORS[name]
+        processor = next(file for file in files if file.startswith("p."))
+        config = f"processor: ./{processor}, {PHASES}"
+        for file, code in files.items():
+            (loadline.folder / file).parent.mkdir(exist_ok=True)
+            loadline.write(file, code)
+        packages = loadline.folder / "node_modules"
+        if not packages.exists():
+            packages.symlink_to(FOLDER / "node_modules")
+    else:
+        config, steps = SCRIPTS[name]
     flow = "".join(f"      {line}\n" for line in steps.splitlines())
     with Recorder() as server:
         text = f"config: {{ target: '{server.url}', {config} }}\nscenarios:\n  - name: s\n    flow:\n{flow}"
@@ -222,12 +391,12 @@ def summary_labels(stdout: str) -> list[str]:
     return re.findall(r"(?m)^(\S.*?):(?: \.|$)", summary.split("Log file:")[0])
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
+@pytest.mark.parametrize("name", [*SCRIPTS, *PROCESSORS])
 def test_script_behaves_as_in_artillery(loadline, artillery, name):
     theirs, ours = run_both(loadline, artillery, name)
     assert ours["code"] == theirs["code"], ours["stdout"]
     assert sum(ours["asked"].values()) == sum(theirs["asked"].values())
-    if "$uuid" not in SCRIPTS[name][1]:
+    if name in PROCESSORS or "$uuid" not in SCRIPTS[name][1]:
         assert ours["asked"] == theirs["asked"]
     assert summary_labels(ours["stdout"]) == summary_labels(theirs["stdout"])
     assert (ours["json"] is None) == (theirs["json"] is None)

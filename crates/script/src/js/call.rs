@@ -22,8 +22,8 @@ use rquickjs::{
 };
 
 use super::{
-    failure::Thrown, instance::Instance, request::StepSource, response, user::JsUser,
-    values::function_of,
+    failure::Thrown, fault_names::fault_name, instance::Instance, request::StepSource, response,
+    user::JsUser, values::function_of,
 };
 
 /// What the result of a function means.
@@ -90,7 +90,7 @@ pub fn start(
             Ok(running) => running,
             Err(error) => {
                 let thrown = Thrown::new(ctx, &error);
-                return Err(ScriptError::Failed(thrown.name));
+                return Err(ScriptError::Failed(instance.counted(&thrown)));
             }
         };
         if running.advance(ctx) {
@@ -215,7 +215,7 @@ impl RunningCall {
                         let name = if self.instance.state.was_stopped.get() {
                             self.instance.describe(&thrown)
                         } else {
-                            thrown.name
+                            self.instance.counted(&thrown)
                         };
                         self.result = Err(ScriptError::Failed(name));
                         return true;
@@ -307,7 +307,10 @@ impl RunningCall {
         own: &JsUser,
         vars: &mut Vars<'_>,
     ) -> std::result::Result<Returned, ScriptError> {
-        let failed = |error: &rquickjs::Error| ScriptError::Failed(Thrown::new(ctx, error).name);
+        let instance = Rc::clone(&self.instance);
+        let failed = |error: &rquickjs::Error| {
+            ScriptError::Failed(instance.counted(&Thrown::new(ctx, error)))
+        };
         own.take_over(ctx, vars).map_err(|error| failed(&error))?;
         let mut returned = std::mem::replace(&mut self.result, Ok(Returned::default()))?;
         if let Some((object, source, seen)) = self.changes.take() {
@@ -367,10 +370,8 @@ impl WaitingCall for RunningCall {
 /// Names an error as the original tool does.
 fn error_name<'e>(instance: &Instance, error: Reason<'e>) -> &'e str {
     match error {
-        Reason::Fault(fault) => match instance.state.settings.fault_name {
-            Some(name) => name(fault),
-            None => fault.text(),
-        },
+        Reason::Fault(fault) if instance.state.settings.artillery_names => fault_name(fault),
+        Reason::Fault(fault) => fault.text(),
         Reason::Capture => "Failed capture or match",
         Reason::Named(name) => name,
     }
@@ -392,7 +393,7 @@ fn thrown_or_undefined(value: Opt<Js<'_>>) -> Thrown {
     match value.0 {
         Some(value) => Thrown::from_value(&value),
         None => Thrown {
-            name: "undefined".to_owned(),
+            name: None,
             message: "undefined".to_owned(),
             at: None,
         },

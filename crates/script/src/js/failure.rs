@@ -7,8 +7,9 @@ use super::modules::{OPENING, WRAPPED};
 /// A thrown value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Thrown {
-    /// Name under which the error is counted: its `code`, or else its message.
-    pub name: String,
+    /// Name under which the error is counted: its `code`, or else its message. `None` if a value
+    /// was thrown that has neither.
+    pub name: Option<String>,
     /// The message with the type of the error.
     pub message: String,
     /// The first position outside of Loadline's own code, as `file:line:column`.
@@ -25,12 +26,22 @@ impl std::fmt::Display for Thrown {
 }
 
 impl Thrown {
+    /// Returns the name under which the error is counted. Artillery counts a thrown text as
+    /// `undefined`.
+    pub fn counted_as(&self, is_artillery: bool) -> &str {
+        match &self.name {
+            Some(name) => name,
+            None if is_artillery => "undefined",
+            None => &self.message,
+        }
+    }
+
     /// Describes an error of the engine. Takes the exception, if one was thrown.
     pub fn new(ctx: &Ctx<'_>, error: &Error) -> Thrown {
         match error {
             Error::Exception => Thrown::from_value(&ctx.catch()),
             other => Thrown {
-                name: other.to_string(),
+                name: Some(other.to_string()),
                 message: other.to_string(),
                 at: None,
             },
@@ -40,10 +51,9 @@ impl Thrown {
     /// Describes a thrown value.
     pub fn from_value(value: &Js<'_>) -> Thrown {
         let Some(object) = value.as_object() else {
-            let text = text(value);
             return Thrown {
-                name: text.clone(),
-                message: text,
+                name: None,
+                message: text(value),
                 at: None,
             };
         };
@@ -60,7 +70,7 @@ impl Thrown {
         let message = property("message").unwrap_or_else(|| "undefined".to_owned());
         let kind = property("name").filter(|_| value.is_error());
         Thrown {
-            name: property("code").unwrap_or_else(|| message.clone()),
+            name: property("code").or_else(|| Some(message.clone())),
             message: match kind {
                 Some(kind) => format!("{kind}: {message}"),
                 None => message,

@@ -256,13 +256,19 @@ impl Instance {
         thrown.to_string()
     }
 
+    /// Returns the name under which an error is counted.
+    pub fn counted(&self, thrown: &Thrown) -> String {
+        let is_artillery = self.state.settings.artillery_names;
+        thrown.counted_as(is_artillery).to_owned()
+    }
+
     /// Reports the first error of each kind, with its position. A script may create a name for each
     /// user, so only some kinds are remembered.
     pub fn report(&self, function: &str, thrown: &Thrown) {
         let mut reported = self.reported.borrow_mut();
         if let Some(worker) = &self.state.worker
             && reported.len() < MOST_KINDS
-            && reported.insert(thrown.name.clone())
+            && reported.insert(self.counted(thrown))
         {
             worker.remark(format!("`{function}` failed: {}", self.describe(thrown)));
         }
@@ -307,8 +313,8 @@ impl Instance {
         });
         if let Some(thrown) = thrown {
             self.report(what, &thrown);
-            let name = thrown.name.as_str();
-            self.state.report(&Event::Remark { name });
+            let name = self.counted(&thrown);
+            self.state.report(&Event::Remark { name: &name });
         }
     }
 }

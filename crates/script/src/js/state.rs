@@ -8,7 +8,7 @@ use std::{
     sync::Arc,
 };
 
-use measure::{Fault, accumulator::Event};
+use measure::accumulator::Event;
 use plan::units::{MILLISECOND, SECOND};
 use rquickjs::{Function, Persistent, Value as Js};
 use worker::{
@@ -69,8 +69,8 @@ pub struct Settings {
     pub test_id: String,
     /// Version of the tool, for the script.
     pub version: String,
-    /// Names a fault as the original tool does.
-    pub fault_name: Option<fn(Fault) -> &'static str>,
+    /// Whether errors have the names that Artillery gives them, instead of plain ones.
+    pub artillery_names: bool,
 }
 
 /// What is known of a virtual user while its functions run.

@@ -20,7 +20,7 @@ use super::{
     expectations,
     results::{Exchange, ExpectedAnswer, ExpectedCheck},
 };
-use crate::{endpoints::Endpoints, error_names::fault_name, plugins::Plugins, print::judged_text};
+use crate::{endpoints::Endpoints, plugins::Plugins, print::judged_text};
 
 /// The version of Artillery that a processor is told.
 const ARTILLERY: &str = "2.0.21";
@@ -71,7 +71,7 @@ fn script(plan: &Plan, file: &ScriptFile) -> Result<Arc<JavaScript>, String> {
         environment,
         test_id: string_of(variable("$testId")),
         version: ARTILLERY.to_owned(),
-        fault_name: Some(fault_name),
+        artillery_names: true,
     };
     let script = JavaScript::load(settings);
     let at = |reason: String| match &file.at {
