@@ -55,18 +55,12 @@ pub enum HeadError {
 /// A compiled request head with holes for variable values.
 #[derive(Debug)]
 pub struct HeadTemplate {
-    fields: Vec<Compiled>,
+    fields: Vec<CompiledField>,
     dropped: Vec<String>,
     /// Bytes of all names and constant values.
     fixed_bytes: usize,
     method: MethodKind,
     has_length: bool,
-}
-
-#[derive(Debug)]
-struct Compiled {
-    field: CompiledField,
-    hole: Option<u32>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -137,22 +131,16 @@ impl HeadTemplate {
         name: &str,
         value: ValueSource<'_>,
     ) -> Result<(), HeadError> {
-        let (field, hole) = match value {
+        let field = match value {
             ValueSource::Constant(value) => {
                 let value = checked(value).ok_or_else(|| HeadError::Value(name.to_owned()))?;
                 self.fixed_bytes += value.len();
-                (
-                    CompiledField::constant(numbers, name.as_bytes(), value),
-                    None,
-                )
+                CompiledField::constant(numbers, name.as_bytes(), value)
             }
-            ValueSource::Hole(hole) => {
-                let field = CompiledField::rendered(numbers, name.as_bytes());
-                (field, Some(hole))
-            }
+            ValueSource::Hole(hole) => CompiledField::hole(numbers, name.as_bytes(), hole),
         };
-        self.fixed_bytes += field.name_len();
-        self.fields.push(Compiled { field, hole });
+        self.fixed_bytes += name.len();
+        self.fields.push(field);
         Ok(())
     }
 
@@ -172,7 +160,7 @@ impl HeadTemplate {
         values: &dyn Fn(u32) -> &'a [u8],
         extra: &[Field<'_>],
     ) -> bool {
-        let mut holes = self.fields.iter().filter_map(|compiled| compiled.hole);
+        let mut holes = self.fields.iter().filter_map(CompiledField::hole_number);
         holes.all(|hole| checked(values(hole)).is_some()) && extra.iter().all(is_sendable)
     }
 
@@ -187,15 +175,8 @@ impl HeadTemplate {
     ) -> usize {
         let mut bytes = self.fixed_bytes;
         encoder.begin(out);
-        for Compiled { field, hole } in &self.fields {
-            match hole {
-                None => encoder.constant(field, out),
-                Some(hole) => {
-                    let value = trimmed(values(*hole));
-                    bytes += value.len();
-                    encoder.rendered(field, value, out);
-                }
-            }
+        for field in &self.fields {
+            bytes += encoder.field(field, &|hole| trimmed(values(hole)), out);
         }
         let mut has_length = self.has_length;
         for field in extra {

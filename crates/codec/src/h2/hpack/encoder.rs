@@ -68,8 +68,13 @@ enum FieldKind {
     },
     /// A constant that must not be stored.
     Secret { literal: Vec<u8> },
-    /// A value rendered per request. `number` is that of a name without a static index.
-    Rendered { number: Option<u32>, secret: bool },
+    /// A value that the caller supplies for `hole` in each request. `number` is that of a name
+    /// without a static index.
+    Hole {
+        hole: u32,
+        number: Option<u32>,
+        secret: bool,
+    },
 }
 
 /// Cookies below this length are easily guessed, so they are never indexed.
@@ -100,11 +105,22 @@ impl CompiledField {
         CompiledField::new(name, kind)
     }
 
-    pub(crate) fn rendered(numbers: &mut FieldNumbers, name: &[u8]) -> CompiledField {
+    pub(crate) fn hole(numbers: &mut FieldNumbers, name: &[u8], hole: u32) -> CompiledField {
         let has_index = static_table::index_of_name(name).is_some();
-        let number = (!has_index).then(|| numbers.number(name, None));
-        let secret = is_credential(name);
-        CompiledField::new(name, FieldKind::Rendered { number, secret })
+        let kind = FieldKind::Hole {
+            hole,
+            number: (!has_index).then(|| numbers.number(name, None)),
+            secret: is_credential(name),
+        };
+        CompiledField::new(name, kind)
+    }
+
+    /// Returns the number of the hole. `None` means a constant.
+    pub(crate) fn hole_number(&self) -> Option<u32> {
+        match self.kind {
+            FieldKind::Hole { hole, .. } => Some(hole),
+            _ => None,
+        }
     }
 
     fn new(name: &[u8], kind: FieldKind) -> CompiledField {
@@ -120,10 +136,6 @@ impl CompiledField {
             name_len: name.len(),
             is_cookie: name == b"cookie",
         }
-    }
-
-    pub(crate) fn name_len(&self) -> usize {
-        self.name_len
     }
 
     fn write_name(&self, pattern: u8, prefix: u32, out: &mut Vec<u8>) {
@@ -195,9 +207,15 @@ impl Encoder {
         }
     }
 
-    /// Appends a constant field.
+    /// Appends a compiled field. `values` returns the values of holes. Returns the length of such a
+    /// value, and 0 for a constant.
     #[inline]
-    pub(crate) fn constant(&mut self, field: &CompiledField, out: &mut Vec<u8>) {
+    pub(crate) fn field<'a>(
+        &mut self,
+        field: &CompiledField,
+        values: &dyn Fn(u32) -> &'a [u8],
+        out: &mut Vec<u8>,
+    ) -> usize {
         match &field.kind {
             FieldKind::Static(index) => integer::encode(out, INDEXED, 7, *index),
             FieldKind::Constant {
@@ -207,11 +225,8 @@ impl Encoder {
             } => {
                 if let Some(index) = self.index(*number) {
                     integer::encode(out, INDEXED, 7, index);
-                } else if self.insert(*number, *size) {
-                    field.write_name(INSERTED, 6, out);
-                    out.extend_from_slice(literal);
                 } else {
-                    field.write_name(NOT_INDEXED, 4, out);
+                    self.write_name(field, *number, *size, out);
                     out.extend_from_slice(literal);
                 }
             }
@@ -219,32 +234,39 @@ impl Encoder {
                 field.write_name(NEVER_INDEXED, 4, out);
                 out.extend_from_slice(literal);
             }
-            FieldKind::Rendered { .. } => self.rendered(field, &[], out),
+            FieldKind::Hole {
+                hole,
+                number,
+                secret,
+            } => {
+                let value = values(*hole);
+                let is_short_cookie = field.is_cookie && value.len() < SHORT_COOKIE;
+                match number {
+                    _ if *secret || is_short_cookie => field.write_name(NEVER_INDEXED, 4, out),
+                    None => field.write_name(NOT_INDEXED, 4, out),
+                    Some(number) => match self.index(*number) {
+                        Some(index) => integer::encode(out, NOT_INDEXED, 4, index),
+                        // The entry serves for its name; the next value differs.
+                        None => {
+                            let size = field.name_len + value.len() + FIELD_OVERHEAD;
+                            self.write_name(field, *number, size, out);
+                        }
+                    },
+                }
+                write_string(value, out);
+                return value.len();
+            }
         }
+        0
     }
 
-    /// Appends a field with a value that was rendered for this request.
-    pub(crate) fn rendered(&mut self, field: &CompiledField, value: &[u8], out: &mut Vec<u8>) {
-        let (number, secret) = match field.kind {
-            FieldKind::Rendered { number, secret } => (number, secret),
-            _ => (None, false),
-        };
-        let secret = secret || (field.is_cookie && value.len() < SHORT_COOKIE);
-        let pattern = if secret { NEVER_INDEXED } else { NOT_INDEXED };
-        match number {
-            Some(number) if !secret => {
-                if let Some(index) = self.index(number) {
-                    integer::encode(out, NOT_INDEXED, 4, index);
-                } else if self.insert(number, field.name_len + value.len() + FIELD_OVERHEAD) {
-                    // The entry serves for its name; its value differs at the next use.
-                    field.write_name(INSERTED, 6, out);
-                } else {
-                    field.write_name(NOT_INDEXED, 4, out);
-                }
-            }
-            _ => field.write_name(pattern, 4, out),
+    /// Appends the start of a literal, which is inserted if it fits.
+    fn write_name(&mut self, field: &CompiledField, number: u32, size: usize, out: &mut Vec<u8>) {
+        if self.insert(number, size) {
+            field.write_name(INSERTED, 6, out);
+        } else {
+            field.write_name(NOT_INDEXED, 4, out);
         }
-        write_string(value, out);
     }
 
     /// Appends a field that was not compiled. Nothing is inserted.

@@ -230,7 +230,7 @@ fn encode(encoder: &mut Encoder, fields: &[CompiledField]) -> Vec<u8> {
     let mut out = Vec::new();
     encoder.begin(&mut out);
     for field in fields {
-        encoder.constant(field, &mut out);
+        encoder.field(field, &|_| b"", &mut out);
     }
     out
 }
@@ -267,16 +267,11 @@ fn secrets_are_never_indexed() {
         let mut encoder = Encoder::new(Indexing::Dynamic);
         let (name, value) = (name.as_bytes(), value.as_bytes());
         let mut out = Vec::new();
-        encoder.constant(
-            &CompiledField::constant(&mut numbers, name, value),
-            &mut out,
-        );
+        let constant = CompiledField::constant(&mut numbers, name, value);
+        encoder.field(&constant, &|_| b"", &mut out);
         let mut rendered = Vec::new();
-        encoder.rendered(
-            &CompiledField::rendered(&mut numbers, name),
-            value,
-            &mut rendered,
-        );
+        let hole = CompiledField::hole(&mut numbers, name, 0);
+        encoder.field(&hole, &|_| value, &mut rendered);
         let mut literal = Vec::new();
         encoder.literal(name, value, &mut literal);
         [out[0], rendered[0], literal[0]]
@@ -344,11 +339,15 @@ proptest! {
             for RandomField { name, value, kind } in fields {
                 let name = name.as_bytes();
                 expected.push(name, value);
-                match kind {
-                    0 => encoder.constant(&CompiledField::constant(&mut numbers, name, value), &mut out),
-                    1 => encoder.rendered(&CompiledField::rendered(&mut numbers, name), value, &mut out),
-                    _ => encoder.literal(name, value, &mut out),
-                }
+                let field = match kind {
+                    0 => CompiledField::constant(&mut numbers, name, value),
+                    1 => CompiledField::hole(&mut numbers, name, 0),
+                    _ => {
+                        encoder.literal(name, value, &mut out);
+                        continue;
+                    }
+                };
+                encoder.field(&field, &|_| value, &mut out);
             }
             let mut decoded = Fields::default();
             prop_assert_eq!(decoder.decode(&out, LIST, &mut decoded), Ok(()));
