@@ -13,8 +13,8 @@ use engine::{
 };
 use measure::accumulator::Event;
 use rquickjs::{
-    Atom, Context, Ctx, Function, Object, Persistent, Result, Runtime, String as JsString,
-    Value as Js, function::Args,
+    Atom, Context, Ctx, Function, IntoJs as _, Object, Persistent, Result, Runtime,
+    String as JsString, Value as Js, function::Args,
 };
 
 use super::{
@@ -56,12 +56,14 @@ pub struct Instance {
 
 /// JavaScript functions that make the objects that functions receive.
 pub struct Makers {
-    /// `(statusCode, url, read)`
+    /// `(statusCode, read)`
     pub response: Persistent<Function<'static>>,
-    /// `(request, read, nameOfBody)`
+    /// `(read, name, requestBefore, known)`
     pub sent: Persistent<Function<'static>>,
     /// `(object, name, read)`
     pub once: Persistent<Function<'static>>,
+    /// Names of the properties that Loadline sets, as a list.
+    pub known: Persistent<Js<'static>>,
     /// Names of the properties that a request has before it is sent.
     pub names: Vec<(&'static str, Persistent<JsString<'static>>)>,
 }
@@ -81,6 +83,7 @@ impl Makers {
             response: maker("response")?,
             sent: maker("sent")?,
             once: maker("once")?,
+            known: Persistent::save(ctx, [&REQUEST_NAMES[..], &["name"]].concat().into_js(ctx)?),
             names: names.collect::<Result<_>>()?,
         })
     }

@@ -25,15 +25,19 @@ pub fn response<'js>(
     let body: Rc<str> = inspection.text().unwrap_or_default().into();
     let headers = inspection.answer().headers.clone();
     let moments = *moments;
+    let url = sent.map(Built::url);
     let read = move |ctx: Ctx<'js>, part: String| match part.as_str() {
         "headers" => header_object(&ctx, &headers),
         "body" => text_to_js(&ctx, &body),
-        _ => timings(&ctx, &moments),
+        "timings" => timings(&ctx, &moments),
+        _ => match &url {
+            Some(url) => text_to_js(&ctx, url),
+            None => Ok(Js::new_undefined(ctx)),
+        },
     };
     let read = Function::new(ctx.clone(), read)?;
-    let url = sent.map(Built::url);
     let make = instance.makers()?.response.clone().restore(ctx)?;
-    make.call((inspection.answer().status, url, read))
+    make.call((inspection.answer().status, read))
 }
 
 /// Returns headers as Node.js gives them.
@@ -79,26 +83,16 @@ pub fn sent_request<'js>(
     sent: Option<&Built>,
     kept: Option<Object<'js>>,
 ) -> Result<Object<'js>> {
-    let object = match kept {
-        Some(kept) => kept,
-        None => {
-            let object = Object::new(ctx.clone())?;
-            if let Some(name) = &step.spec.name {
-                object.set("name", name.as_str())?;
-            }
-            object
-        }
-    };
     let Some(sent) = sent.cloned() else {
-        return Ok(object);
+        return match kept {
+            Some(kept) => Ok(kept),
+            None => Object::new(ctx.clone()),
+        };
     };
     // A function may have given the request another kind of body.
-    let is_json = matches!(step.spec.body, RequestBody::Json(_)) || object.contains_key("json")?;
-    let body = match sent.body() {
-        [] => None,
-        _ if is_json => Some("json"),
-        _ => Some("body"),
-    };
+    let has_json = || kept.as_ref().map(|kept| kept.contains_key("json"));
+    let is_json = matches!(step.spec.body, RequestBody::Json(_))
+        || has_json().transpose()?.unwrap_or_default();
     let read = move |ctx: Ctx<'js>, part: String| -> Result<Js<'js>> {
         match part.as_str() {
             "url" => text_to_js(&ctx, &sent.url()),
@@ -115,22 +109,26 @@ pub fn sent_request<'js>(
                 }
                 Ok(headers.into_value())
             }
-            _ => {
+            part => {
                 let json = match is_json {
                     true => serde_json::from_slice::<Value>(sent.body()).ok(),
                     false => None,
                 };
-                match json {
-                    Some(json) => to_js(&ctx, &json),
-                    None => text_to_js(&ctx, &String::from_utf8_lossy(sent.body())),
+                match (part, json) {
+                    ("json", Some(json)) => to_js(&ctx, &json),
+                    ("body", None) if !sent.body().is_empty() => {
+                        text_to_js(&ctx, &String::from_utf8_lossy(sent.body()))
+                    }
+                    _ => Ok(Js::new_undefined(ctx)),
                 }
             }
         }
     };
     let read = Function::new(ctx.clone(), read)?;
-    let make = instance.makers()?.sent.clone().restore(ctx)?;
-    make.call::<_, ()>((object.clone(), read, body))?;
-    Ok(object)
+    let makers = instance.makers()?;
+    let make = makers.sent.clone().restore(ctx)?;
+    let known = makers.known.clone().restore(ctx)?;
+    make.call((read, step.spec.name.as_deref(), kept, known))
 }
 
 fn head(sent: &Built) -> std::borrow::Cow<'_, str> {

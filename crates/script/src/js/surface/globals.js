@@ -450,19 +450,42 @@ const once = (object, name, read) => Object.defineProperty(object, name, {
   configurable: true,
   enumerable: true,
 });
+// The parts of a class are read through its prototype, which is cheaper than properties that are
+// made for each object.
+const lazily = (type, names) => {
+  for (const name of names) {
+    Object.defineProperty(type.prototype, name, {
+      get() { const value = this._part(name); if (value !== undefined) setOwn(this, name, value); return value; },
+      set(value) { setOwn(this, name, value); },
+      configurable: true,
+    });
+  }
+  type.prototype.toJSON = function () {
+    const copy = { ...this };
+    for (const name of names) if (this[name] !== undefined) copy[name] = this[name];
+    return copy;
+  };
+};
+class Response {
+  #read;
+  constructor(read, statusCode) { this.#read = read; this.statusCode = statusCode; }
+  _part(name) { return this.#read(name); }
+}
+class SentRequest {
+  #read;
+  constructor(read) { this.#read = read; }
+  _part(name) { return this.#read(name); }
+}
+lazily(Response, ['url', 'headers', 'body', 'timings']);
+lazily(SentRequest, ['url', 'method', 'headers', 'json', 'body']);
 native.makers = {
-  response: (statusCode, url, read) => {
-    const response = { statusCode, url };
-    once(response, 'headers', read);
-    once(response, 'body', read);
-    once(response, 'timings', read);
-    return response;
-  },
-  sent: (request, read, body) => {
-    once(request, 'url', read);
-    once(request, 'method', read);
-    once(request, 'headers', read);
-    if (body) once(request, body, read);
+  response: (statusCode, read) => new Response(read, statusCode),
+  sent: (read, name, kept, known) => {
+    const request = new SentRequest(read);
+    if (name !== undefined) request.name = name;
+    // What functions added before the request was sent.
+    if (kept !== undefined) for (const key of Object.keys(kept)) if (!known.includes(key)) request[key] = kept[key];
+    return request;
   },
   once,
 };
