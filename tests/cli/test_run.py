@@ -33,7 +33,7 @@ def test_url_without_flags_sends_ten_per_second_for_ten_seconds(loadline):
         run = loadline("run", peer.url)
     assert run.returncode == 0
     assert "100 planned = 100 started" in run.stdout
-    assert "10/s even for 10 s" in run.stdout
+    assert "10/s evenly spaced for 10 s" in run.stdout
 
 
 @pytest.mark.alone

@@ -131,7 +131,7 @@ pub fn summary_in(summary: &Summary, columns: Columns, detail: Detail) -> String
     }
     if let Some(cause) = &summary.run.unrecorded {
         blocks.push(wrap(
-            &format!("COULD NOT RUN: ended by {cause}"),
+            &format!("COULD NOT RUN: the run was cut short by {cause}"),
             2,
             columns,
         ));
