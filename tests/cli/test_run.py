@@ -293,3 +293,10 @@ def test_invalid_pacing_slack_is_refused(loadline, start_lab):
     refused = loadline("wrk", "-t1", "-c1", "-d1s", start_lab("sum").url, env={"LOADLINE_PACING_SLACK": "5"})
     assert refused.returncode != 0
     assert "LOADLINE_PACING_SLACK '5': `5` has no unit" in refused.stderr
+
+
+def test_load_too_short_for_one_arrival_is_refused(loadline):
+    run = loadline("run", "http://127.0.0.1:9/", "--rate", "0.1/s", "--duration", "5s")
+    assert run.returncode == 2
+    assert "the load (open, 0.1/s evenly spaced for 5 s, " in run.stderr
+    assert "arrivals are 10 s apart; set a longer duration or a higher rate" in run.stderr
