@@ -158,6 +158,19 @@ export interface Saturation {
   watched: string[];
 }
 
+/** A metric that the test's script reported. */
+export interface CustomRow {
+  name: string;
+  kind: "counter" | "histogram" | "rate" | "error";
+  /** Sum of a counter, or number of values, events or errors. */
+  count: number;
+  per_second: number;
+  /** Statistics of a histogram, by name. */
+  values?: Record<string, number>;
+  /** Figures that criteria judge, for example `values/p95`. */
+  judged?: string[];
+}
+
 /** A route of a mock: configured and served times. */
 export interface MockRow {
   mock: string;
@@ -378,6 +391,7 @@ export interface Summary {
   steady?: Steady | null;
   recovery: Recovery | null;
   saturation?: Saturation | null;
+  custom?: CustomRow[];
   mocks?: MockRow[];
   nodes?: NodeRow[];
   all: Row;

@@ -66,6 +66,7 @@ pub fn summary(run: &Run, timeline: &Timeline) -> Summary {
         saturation: saturation::find(run, &timeline.moments),
         busy_generator: saturation::busy_generator(run),
         server: super::server::rows(run, elapsed_ns),
+        custom: super::custom::rows(run, elapsed_ns),
         mocks: super::mocks::rows(run),
         nodes: run.nodes.clone(),
         all: row_of_all(run, &all_label, &all, elapsed_ns),
@@ -389,6 +390,7 @@ fn notes(run: &Run, summary: &Summary) -> Vec<String> {
         .extend(changes.map(|event| format!("at {} {}", units::duration(event.at_ns), event.text)));
     notes.extend(run.manifest.notes.iter().cloned());
     notes.extend(left_out(summary));
+    notes.extend(super::custom::note(run));
     let warnings = run
         .events
         .iter()

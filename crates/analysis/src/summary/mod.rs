@@ -2,6 +2,7 @@
 //! `docs/reference/summary-json.md`.
 
 mod build;
+pub(crate) mod custom;
 mod json;
 mod mocks;
 mod nodes;
@@ -22,6 +23,7 @@ use serde::{Deserialize, Serialize};
 
 pub use build::cut_text;
 pub(crate) use build::summary;
+pub use custom::CustomRow;
 pub use json::json;
 pub use mocks::{MockCapacity, MockRow, MockTime, mock_rows};
 pub use notes::{Conclusion, Deciding, Headline, Tone};
@@ -95,6 +97,9 @@ pub struct Summary {
     /// Metrics of the service over the whole run, by metric and instance.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub server: Vec<ServerRow>,
+    /// Metrics that the test's script reported. Empty if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub custom: Vec<CustomRow>,
     /// How closely mocks kept to the planned times. Empty if no mock was called.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mocks: Vec<MockRow>,

@@ -13,7 +13,7 @@ use record::{Run, units};
 use super::subject::Subject;
 use crate::{
     exclusions::ExcludedSpans,
-    summary::{Row, Summary},
+    summary::{CustomRow, Row, Summary, custom},
 };
 
 /// Percentiles that rows of the summary have.
@@ -34,6 +34,7 @@ pub(crate) fn add(run: &Run, summary: &mut Summary) {
         judged.figure = path;
     }
     mark_rows(summary);
+    custom::mark(&mut summary.custom, &summary.criteria);
 }
 
 /// Lists in each row which of its figures are judged.
@@ -90,6 +91,7 @@ fn path(run: &Run, summary: &Summary, criterion: &Criterion) -> Option<String> {
         Metric::InFlight => Some("/in_flight/max".to_owned()),
         Metric::LatenessP99 => Some("/lateness/p99".to_owned()),
         Metric::Server(name, stat) => server(summary, name, *stat, criterion),
+        Metric::Custom(name, stat) => custom_figure(summary, name, *stat, criterion),
         Metric::Unsent | Metric::Messages(_) => None,
     }
 }
@@ -108,11 +110,16 @@ fn statistic(stat: Stat) -> Option<String> {
         Stat::Mean => Some("mean_ns".to_owned()),
         Stat::Max => Some("max".to_owned()),
         Stat::Quantile(q) => {
-            let name = format!("p{}", units::decimal((q * 1e6).round() / 1e4));
+            let name = percentile_name(q);
             let is_known = PERCENTILES.contains(&name.as_str());
             is_known.then(|| name.replace('.', ""))
         }
     }
+}
+
+/// Returns the name of a quantile: `p99.9` for 0.999.
+pub(crate) fn percentile_name(q: f64) -> String {
+    format!("p{}", units::decimal((q * 1e6).round() / 1e4))
 }
 
 fn row(run: &Run, summary: &Summary, criterion: &Criterion) -> Option<String> {
@@ -147,4 +154,29 @@ fn server(summary: &Summary, name: &str, stat: Stat, criterion: &Criterion) -> O
     }?;
     let figure = if stat == Stat::Max { "max" } else { "mean" };
     Some(format!("/server/{at}/{figure}"))
+}
+
+fn custom_figure(
+    summary: &Summary,
+    name: &str,
+    stat: Option<Stat>,
+    criterion: &Criterion,
+) -> Option<String> {
+    let is_histogram = |row: &CustomRow| row.values.is_some() == stat.is_some();
+    let mut rows = summary.custom.iter();
+    let at = rows.position(|row| row.name == name && is_histogram(row))?;
+    let figure = match stat {
+        Some(stat) => format!("values/{}", custom_statistic(stat)),
+        None if matches!(criterion.value, Quantity::PerSecond(_)) => "per_second".to_owned(),
+        None => "count".to_owned(),
+    };
+    Some(format!("/custom/{at}/{figure}"))
+}
+
+fn custom_statistic(stat: Stat) -> String {
+    match stat {
+        Stat::Mean => "mean".to_owned(),
+        Stat::Max => "max".to_owned(),
+        Stat::Quantile(q) => percentile_name(q),
+    }
 }

@@ -1,5 +1,6 @@
 //! `report.md`: tables for GitHub, and charts in a folder.
 
+mod custom;
 mod mocks;
 mod nodes;
 mod plan;
@@ -48,6 +49,7 @@ pub fn render(page: &Page) -> Document {
         sections::generator(summary),
         nodes::table(summary),
         saturation::saturation(summary),
+        custom::metrics(summary),
         mocks::latencies(summary),
         plan::recovery(summary),
         sections::conclusions(summary),
