@@ -231,12 +231,12 @@ fn no_arrivals(plan: &Plan) -> String {
         |rate| {
             let gap_ns = (plan::units::SECOND as f64 / rate).ceil() as u64;
             format!(
-                "arrivals are {} apart; set a longer duration or a higher rate",
+                "arrivals are {} apart, so set a longer duration or a higher rate",
                 record::units::duration(gap_ns)
             )
         },
     );
-    format!("no request would be sent: the load ({load}) is too short for one arrival; {advice}")
+    format!("the load plans no arrivals ({load}): {advice}")
 }
 
 fn set_aside(plan: &mut Plan) {

@@ -1,5 +1,7 @@
 //! Builds the summary: sums, rows, ledgers, notes and results of criteria.
 
+use std::collections::BTreeMap;
+
 use measure::{
     Label, OutcomeClass, TimeKind, TimeSpan,
     interval::Gauge,
@@ -235,6 +237,7 @@ fn row_of(run: &Run, label: &Label, of_all: bool, part: &LabelTotals, elapsed_ns
         bytes_out: counters.bytes_out,
         bytes_in: counters.bytes_in,
         unreported: Vec::new(),
+        judged_percentiles: BTreeMap::new(),
         judged: Vec::new(),
     }
 }

@@ -14,7 +14,7 @@ mod scenarios;
 mod server;
 mod trend;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use measure::{LabelId, TimeKind, label::LabelGroup};
 use plan::work::DEFAULT;
@@ -205,6 +205,17 @@ impl Summary {
         paths.any(|path| Some(path) == listed.as_ref() || is_whole && *path == whole)
     }
 
+    /// Returns the percentiles that only criteria name, as pairs of time and name, for columns.
+    #[must_use]
+    pub fn judged_percentiles(&self) -> BTreeSet<(&str, &str)> {
+        let times = self.rows().flat_map(|row| &row.judged_percentiles);
+        let names = times.flat_map(|(time, figures)| {
+            let names = figures.keys();
+            names.map(|name| (time.as_str(), name.as_str()))
+        });
+        names.collect()
+    }
+
     /// Whether a criterion judges a statistic of one of the row's times, for example `service`.
     #[must_use]
     pub fn judges_time(&self, row: &Row, time: &str) -> bool {
@@ -342,6 +353,10 @@ pub struct Row {
     /// Fields that the tool of an imported run did not report. Reports omit them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unreported: Vec<String>,
+    /// Percentiles that criteria judge and that the statistics above lack, by time and name, for
+    /// example `response` and `p75`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub judged_percentiles: BTreeMap<String, BTreeMap<String, Figure>>,
     /// Figures of the row that criteria judge, for example `response/p95`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub judged: Vec<String>,

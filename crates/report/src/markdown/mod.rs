@@ -1,6 +1,7 @@
 //! `report.md`: tables for GitHub, and charts in a folder.
 
 mod custom;
+mod endpoints;
 mod mocks;
 mod nodes;
 mod plan;
@@ -38,7 +39,7 @@ pub fn render(page: &Page) -> Document {
         sections::criteria(summary),
         plan::plan(summary),
         chart("throughput.svg"),
-        sections::endpoints(summary),
+        endpoints::endpoints(summary),
         sections::latency(summary),
         chart("latency.svg"),
         chart("percentiles.svg"),
