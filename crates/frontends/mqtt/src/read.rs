@@ -352,6 +352,8 @@ pub fn plan_for(load: Load, work: Mqtt) -> Plan {
 mod tests {
     use plan::mqtt::SETTLE_NS;
 
+    use clap::Parser;
+
     use super::*;
 
     fn plan_of(line: &str) -> Result<Plan, String> {
