@@ -1,6 +1,7 @@
 """`loadline run`: from a URL or a file to a summary, a record and an exit code."""
 
 import json
+import re
 import signal
 import subprocess
 import tempfile
@@ -33,7 +34,7 @@ def test_url_without_flags_sends_ten_per_second_for_ten_seconds(loadline):
         run = loadline("run", peer.url)
     assert run.returncode == 0
     assert "100 planned = 100 started" in run.stdout
-    assert "10/s even for 10 s" in run.stdout
+    assert "10/s evenly spaced for 10 s" in run.stdout
 
 
 @pytest.mark.alone
@@ -293,3 +294,31 @@ def test_invalid_pacing_slack_is_refused(loadline, start_lab):
     refused = loadline("wrk", "-t1", "-c1", "-d1s", start_lab("sum").url, env={"LOADLINE_PACING_SLACK": "5"})
     assert refused.returncode != 0
     assert "LOADLINE_PACING_SLACK '5': `5` has no unit" in refused.stderr
+
+
+def test_load_too_short_for_one_arrival_is_refused(loadline):
+    run = loadline("run", "http://127.0.0.1:9/", "--rate", "0.1/s", "--duration", "5s")
+    assert run.returncode == 2
+    assert "the load plans no arrivals (open, 0.1/s evenly spaced for 5 s, " in run.stderr
+    assert "arrivals are 10 s apart, so set a longer duration or a higher rate" in run.stderr
+
+
+def test_judged_percentile_without_column_is_in_every_table(loadline, start_lab):
+    lab = start_lab("sum")
+    request = "get: { url: '/api/sum?a=1&b=2', name: NAME }"
+    steps = ", ".join("{" + request.replace("NAME", name) + "}" for name in ("one", "two"))
+    loadline.write("two.yml", f"loadline: 1\ntarget: {lab.url}\nload: {{ rate: 40/s, duration: 2s }}\nsteps: [{steps}]\n")
+    checks = ["--check", 'p75 of "one" < 10s', "--check", "service p80 < 10s"]
+    run = loadline("run", "two.yml", *checks, "--json", "out.json")
+    summary = json.loads((loadline.folder / "out.json").read_text())
+    row = next(row for row in summary["labels"] if row["text"] == "GET one")
+    assert row["judged"] == ["judged_percentiles/response/p75"]
+    assert summary["all"]["judged"] == ["judged_percentiles/service/p80"]
+    lines = run.stdout.splitlines()
+    at = next(i for i, line in enumerate(lines) if line.startswith("GET one"))
+    assert re.fullmatch(r"  p75 \S+ .?s\*", lines[at + 1]), run.stdout
+    assert re.search(r"^  service p80 \S+ .?s\*$", run.stdout, re.M)
+    report = (loadline.folder / summary["record"] / "report.md").read_text()
+    heads = next(line for line in report.splitlines() if line.startswith("| Endpoint "))
+    assert [head.strip() for head in heads.split("|")][-3:-1] == ["p75", "service p80"]
+    assert report.count("\\*") >= 3

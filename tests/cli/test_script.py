@@ -1,6 +1,10 @@
 """Plans with a script: functions in JavaScript that steps call."""
 
+import json
+
 import fake_servers
+import pytest
+from conftest import wait_until
 
 PLAN = """loadline: 1
 target: {url}
@@ -81,3 +85,140 @@ def test_call_without_script_is_refused(loadline):
 def test_once_shows_the_calls(loadline):
     _, done = run(loadline, "steps: [{ call: logIn }, { get: '/{{ token }}' }]", "--once")
     assert "call logIn" in done.stdout
+
+
+METRICS = """
+module.exports = {
+  report(context, events, done) {
+    context.vars.n = (context.vars.n || 0) + 1;
+    for (let i = 1; i <= 50; i += 1) events.emit('histogram', 'checkout_ms', i * 2);
+    events.emit('counter', 'items', 7);
+    events.emit('rate', 'logins');
+    events.emit('error', 'card refused');
+    done();
+  },
+  many(context, events, done) {
+    for (let i = 0; i < 1200; i += 1) events.emit('counter', `order ${i}`, 1);
+    done();
+  },
+  hostile(context, events, done) {
+    events.emit('counter', 'a\\u001b[31m | <b>|' + 'x'.repeat(900), 1);
+    done();
+  },
+};
+"""
+
+
+def run_metrics(loadline, function: str, *flags: str, code: int = 0):
+    loadline.write("metrics.js", METRICS)
+    plan = """loadline: 1
+target: {url}
+load: {{ count: 4, duration: 1s }}
+script: metrics.js
+steps: [{{ call: {function} }}, {{ get: / }}]
+"""
+    with fake_servers.RecordingServer() as peer:
+        path = loadline.write("plan.yml", plan.format(url=peer.url, function=function))
+        done = loadline("run", path, "--json", "out.json", *flags)
+    assert done.returncode == code, done.stdout + done.stderr
+    summary = json.loads((loadline.folder / "out.json").read_text())
+    return done, summary, {row["name"]: row for row in summary["custom"]}
+
+
+def test_custom_metrics_are_reported(loadline):
+    done, summary, rows = run_metrics(loadline, "report")
+    assert {name: (row["kind"], row["count"]) for name, row in rows.items()} == {
+        "checkout_ms": ("histogram", 200),
+        "items": ("counter", 28),
+        "logins": ("rate", 4),
+        "card refused": ("error", 4),
+    }
+    values = rows["checkout_ms"]["values"]
+    assert (values["min"], values["mean"], values["max"]) == (2, 51, 100)
+    assert values["p95"] == pytest.approx(96, rel=0.001)
+    assert rows["items"]["per_second"] == pytest.approx(28e9 / summary["run"]["elapsed_ns"])
+    assert "  items (counter): 28, " in done.stdout
+    assert "  checkout_ms (histogram): 200, " in done.stdout
+    assert "not counted" not in done.stdout + done.stderr
+    report = (loadline.folder / summary["record"] / "report.md").read_text()
+    assert "## Custom metrics" in report
+    assert "| checkout\\_ms " in report
+
+
+def test_criteria_name_custom_metrics(loadline):
+    held = ["custom.checkout_ms p75 < 90ms", "custom.checkout_ms max <= 100", "custom.items > 27", "custom.logins > 1/s"]
+    flags = [flag for check in held for flag in ("--check", check)]
+    done, summary, rows = run_metrics(loadline, "report", *flags)
+    assert [judged["judgement"] for judged in summary["criteria"]] == ["PASS"] * 4
+    assert rows["checkout_ms"]["judged"] == ["values/p75", "values/max"]
+    assert "p75 76.1*" in done.stdout
+    assert "28*" in done.stdout
+    assert "76.1\\*" in (loadline.folder / summary["record"] / "report.md").read_text()
+    run_metrics(loadline, "report", "--check", 'custom."card refused" < 4', code=1)
+
+
+def test_unknown_custom_metric_is_not_judged(loadline):
+    done, summary, _ = run_metrics(loadline, "report", "--check", "custom.chekout_ms p95 < 1s", code=5)
+    assert "the script did not report `chekout_ms` (it reported items, checkout_ms, logins, card refused)" in " ".join(
+        done.stdout.split()
+    )
+    _, summary, _ = run_metrics(loadline, "report", "--check", "custom.items p95 < 5", code=5)
+    assert "`items` is not a histogram" in summary["criteria"][0]["reason"]
+
+
+def test_too_many_names_are_counted_together(loadline):
+    done, _, rows = run_metrics(loadline, "many")
+    assert len(rows) <= 1001
+    assert sum(row["count"] for row in rows.values()) == 4800
+    assert rows["(other names)"]["count"] >= 200
+    assert "more than 1,000 custom metrics" in " ".join(done.stdout.split())
+
+
+def test_hostile_names_are_escaped_and_cut(loadline):
+    done, summary, rows = run_metrics(loadline, "hostile")
+    (name,) = rows
+    assert len(name) == 200
+    assert "\x1b" not in done.stdout
+    assert "<b>" not in (loadline.folder / summary["record"] / "report.md").read_text()
+
+
+def test_merge_and_nodes_add_custom_metrics(loadline):
+    _, _, rows = run_metrics(loadline, "report", "--on", "local", "--nodes", "2")
+    assert (rows["items"]["count"], rows["checkout_ms"]["count"]) == (28, 200)
+
+
+def test_compare_lists_custom_metrics(loadline):
+    runs = [run_metrics(loadline, "report")[1]["record"] for _ in range(2)]
+    done = loadline("compare", *runs)
+    text = " ".join(done.stdout.split())
+    assert "Custom metrics (not judged): items count 28 → 28, " in text
+    assert "checkout_ms p95 96.1 → 96.1, " in text
+
+
+def test_merge_adds_custom_metrics(loadline):
+    run_metrics(loadline, "report", "--on", "local", "--nodes", "2")
+    parts = sorted((loadline.folder / ".loadline/runs/last/parts").iterdir())
+    merged = loadline("merge", *parts, "--json", "merged.json")
+    assert merged.returncode == 0, merged.stderr
+    summary = json.loads((loadline.folder / "merged.json").read_text())
+    assert {row["name"]: row["count"] for row in summary["custom"]}["items"] == 28
+
+
+def test_killed_run_keeps_custom_metrics(loadline):
+    loadline.write("metrics.js", METRICS)
+    plan = """loadline: 1
+target: {url}
+load: {{ rate: 20/s, duration: 60s }}
+script: metrics.js
+steps: [{{ call: report }}, {{ get: / }}]
+"""
+    with fake_servers.RecordingServer() as peer:
+        process = loadline.start("run", loadline.write("plan.yml", plan.format(url=peer.url)))
+        counters = loadline.folder / ".loadline/runs/last/counters.jsonl"
+        wait_until(lambda: counters.exists() and '"end":true' in counters.read_text(), "the first interval")
+        process.kill()
+        process.communicate(timeout=10)
+    report = loadline("report", "last", "--json", "out.json")
+    assert report.returncode == 0, report.stderr
+    rows = {row["name"]: row["count"] for row in json.loads((loadline.folder / "out.json").read_text())["custom"]}
+    assert rows["items"] == 7 * rows["logins"] > 0

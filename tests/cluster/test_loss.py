@@ -129,3 +129,26 @@ def test_script_share_of_a_killed_node_is_not_taken_over_and_is_reported(loadlin
     assert "was not taken over" in " ".join(out.split())
     # Once, over all known figures.
     assert re.findall(r"^done\t(\d+)$", out, re.M) == [str(least)]
+
+
+@pytest.mark.parametrize("how", [signal.SIGSTOP, signal.SIGKILL])
+def test_first_ctrl_c_does_not_wait_for_a_silent_node(loadline, how):
+    with RecordingServer() as peer:
+        write_plan(loadline, peer.url, f"{{ rate: {RATE}/s, duration: {SECONDS}s }}")
+        process = loadline.start("run", "plan.yml", "--on", "local", "--nodes", 3, "--json", "summary.json")
+        node = node_pids(process)[1]
+        wait_until(lambda: len(peer.requests) > RATE, "the load")
+        os.kill(node, how)
+        began = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+        took = time.monotonic() - began
+    assert process.returncode == 130, out + err
+    # Without a limit, the node's lease would take five seconds to expire.
+    assert took < 4
+    assert "for node 1 (" in err
+    assert "no answer to the stop" in err
+    assert "node 1 (" in err.split("no answer to the stop")[1]
+    summary = json.loads((loadline.folder / "summary.json").read_text())
+    assert [node["state"] for node in summary["nodes"]] == ["finished", "lost", "finished"]
+    assert summary["arrivals"]["adds_up"]

@@ -298,7 +298,7 @@ def test_different_loads_are_reported(two_runs):
     assert ran.returncode == 0, ran.stderr
     ran = two_runs("compare", "tag:main", "tag:other")
     assert ran.returncode == 2
-    assert "the loads differ: open, 40/s even for 12 s in " in ran.stderr
+    assert "the loads differ: open, 40/s evenly spaced for 12 s in " in ran.stderr
     assert "to compare them regardless, use compare --anyway" in ran.stderr
     ran, figures = compare(two_runs, "tag:main", "tag:other", "--anyway")
     assert any(note.startswith("the loads differ") for note in figures["notes"])
@@ -343,7 +343,7 @@ def test_tail_with_few_requests_is_inconclusive_and_named(loadline):
     ran = loadline("compare", a, b)
     assert ran.returncode == 5, ran.stdout + ran.stderr
     words = " ".join(ran.stdout.split())
-    assert "it is undecided whether p99 became worse" in words
+    assert "cannot tell whether p99 became worse" in words
     assert "no figure is worse" not in words
     # A metric with enough requests is decided if it is named alone.
     ran = loadline("compare", a, b, "--metric", "p90")

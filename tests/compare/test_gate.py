@@ -74,7 +74,7 @@ def test_gate_passes_equal_service_and_fails_slower_one(loadline, gate, fast, sl
     assert len(run_names(loadline)) >= 12
     comment = (loadline.folder / "gate.md").read_text()
     assert comment.startswith("### FAIL – worse by more than the margin: service p50\n\n| Figure")
-    assert "4 runs of `plan.yml` (open, 1500/s even for 20 ms) against 4 of `main`" in comment
+    assert "4 runs of `plan.yml` (open, 1500/s evenly spaced for 20 ms) against 4 of `main`" in comment
     suite = Xml.parse(loadline.folder / "gate.xml").getroot()
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("2", "1", "0")
     failed = suite.find(".//testcase[@name='service p50 against main']/failure")

@@ -7,6 +7,7 @@ import { about } from "./sections/about";
 import { conclusions } from "./sections/conclusions";
 import { concurrency, offeredLoad } from "./sections/concurrency";
 import { criteria } from "./sections/criteria";
+import { custom } from "./sections/custom";
 import { definitions } from "./sections/definitions";
 import { Endpoints } from "./sections/endpoints";
 import { generator, machines } from "./sections/generator";
@@ -44,6 +45,7 @@ export function view(env: Env, header: Header): View {
     generator(env),
     nodes(),
     saturation(),
+    custom(),
     mocks(),
     recovery(),
     conclusions(),

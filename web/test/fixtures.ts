@@ -140,7 +140,7 @@ function page(recipe: Recipe): Page {
       ended_by: null,
       model: recipe.model ?? "open",
       load: open
-        ? "open, 20/s to 100/s even over 40 s, then 100/s even for 80 s"
+        ? "open, 20/s to 100/s evenly spaced over 40 s, then 100/s evenly spaced for 80 s"
         : "closed loop, 32 connections for 2 min",
       elapsed_ns: shape.seconds * SECOND,
       version: "0.1.0",
@@ -166,7 +166,7 @@ function page(recipe: Recipe): Page {
       key_figures: [
         {
           name: "load",
-          value: open ? "open, 20/s to 100/s even over 40 s" : "closed loop, 32 connections",
+          value: open ? "open, 20/s to 100/s evenly spaced over 40 s" : "closed loop, 32 connections",
           note: null,
         },
         ...(issued === 0

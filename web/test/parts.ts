@@ -54,8 +54,8 @@ export function phases(shape: Shape, headline: string, open: boolean, issued: nu
   });
   if (cut === 0) return [make("1", "once", 0, end, 1, 1)];
   return [
-    make("ramp up", "20/s to 100/s even over 40 s", 0, cut, 0.23, 0.8),
-    make("steady", "100/s even for 80 s", cut, end, 0.77, 1),
+    make("ramp up", "20/s to 100/s evenly spaced over 40 s", 0, cut, 0.23, 0.8),
+    make("steady", "100/s evenly spaced for 80 s", cut, end, 0.77, 1),
   ];
 }
 

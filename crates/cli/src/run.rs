@@ -147,9 +147,7 @@ pub(crate) fn prepare(args: &args::RunArgs) -> Result<NativeRun, CommandError> {
     Hosts::Native(args.allow_host.clone()).allow(&plan)?;
     let seed = args.seed.unwrap_or_else(inputs::random_seed);
     if matches!(plan.load, Load::Open { .. }) && plan.schedule(seed).total() == 0 {
-        return Err(CommandError::bad_input(
-            "the load plans no arrivals, so it would measure nothing: set a higher rate or a longer duration",
-        ));
+        return Err(CommandError::bad_input(no_arrivals(&plan)));
     }
     Ok(NativeRun {
         plan,
@@ -226,6 +224,23 @@ fn asked<'a>(
 /// Printed after the iteration instead of before it.
 const ONE_IS_TOO_FEW: &str =
     "a single iteration (--once) cannot decide these criteria, so they are not judged";
+
+/// Describes a load whose first arrival is due after its end.
+fn no_arrivals(plan: &Plan) -> String {
+    let load = record::load_text(plan);
+    let peak = plan.peak_rate().filter(|rate| *rate > 0.0);
+    let advice = peak.map_or_else(
+        || "set a higher rate".to_owned(),
+        |rate| {
+            let gap_ns = (plan::units::SECOND as f64 / rate).ceil() as u64;
+            format!(
+                "arrivals are {} apart, so set a longer duration or a higher rate",
+                record::units::duration(gap_ns)
+            )
+        },
+    );
+    format!("the load plans no arrivals ({load}): {advice}")
+}
 
 fn set_aside(plan: &mut Plan) {
     let decides = |criterion: &plan::Criterion| {

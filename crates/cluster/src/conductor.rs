@@ -34,6 +34,10 @@ const LOOK_NS: u64 = 50 * MILLISECOND;
 /// Time without a message after which a node is no longer contacted.
 const SILENT_NS: u64 = 3 * SECOND;
 const ABORT_NS: u64 = 2 * SECOND;
+/// Time after a stop in which a node must answer. A node whose connection is closed gets no more.
+const ANSWER_NS: u64 = SECOND / 2;
+/// Time after a stop after which a node that has not answered counts as lost.
+const GIVE_UP_NS: u64 = 2 * SECOND;
 const CLOCKS_NS: u64 = 10 * SECOND;
 /// Arrivals are spaced evenly over nodes if the clock error is below this share of the gap between
 /// arrivals.
@@ -88,6 +92,8 @@ pub fn conduct(
             plan,
             losses,
             announced: Urgency::None,
+            stopped_ns: None,
+            has_named_silent: false,
             trouble: None,
             ticked_ns: 0,
             aborted_ns: None,
@@ -122,6 +128,10 @@ struct ConductedRun<'a, 'b> {
     plan: Plan,
     losses: Losses,
     announced: Urgency,
+    /// When the stop was announced. `None` before.
+    stopped_ns: Option<u64>,
+    /// Whether a message names the nodes that did not answer the stop.
+    has_named_silent: bool,
     trouble: Option<String>,
     ticked_ns: u64,
     aborted_ns: Option<u64>,
@@ -229,6 +239,7 @@ impl ConductedRun<'_, '_> {
                 until_ns = 0;
             }
             self.pass_on();
+            self.give_up_silent();
             if clock::monotonic_ns() >= self.ticked_ns + TICK_NS {
                 self.ticked_ns = clock::monotonic_ns();
                 self.tick();
@@ -400,6 +411,47 @@ impl ConductedRun<'_, '_> {
         let text = self.cause();
         let urgent = urgency == Urgency::Abort;
         self.nodes.say(&ToNode::Stop { text, urgent });
+        if self.stopped_ns.is_none() {
+            self.stopped_ns = Some(clock::monotonic_ns());
+            // A node that runs answers at once, so that its silence is noticed.
+            self.nodes.all.iter_mut().for_each(RemoteNode::ping);
+        }
+    }
+
+    /// After a stop, names the nodes that do not answer. Counts them as lost soon after, because a
+    /// node that cannot be reached cannot be stopped before its lease ends.
+    fn give_up_silent(&mut self) {
+        let Some(stopped_ns) = self.stopped_ns else {
+            return;
+        };
+        let waited_ns = clock::monotonic_ns().saturating_sub(stopped_ns);
+        if waited_ns < ANSWER_NS {
+            return;
+        }
+        let is_silent = |node: &&RemoteNode| {
+            let has_ended = matches!(node.state, NodeState::Finished | NodeState::Lost);
+            !has_ended && (node.gone || node.heard_ns < stopped_ns)
+        };
+        let silent: Vec<&RemoteNode> = self.nodes.all.iter().filter(is_silent).collect();
+        let named: Vec<String> = silent.iter().map(|node| node.called()).collect();
+        let is_over = |node: &&&RemoteNode| node.gone || waited_ns >= GIVE_UP_NS;
+        let over: Vec<u64> = silent
+            .iter()
+            .filter(is_over)
+            .map(|node| node.number)
+            .collect();
+        if !named.is_empty() && !self.has_named_silent {
+            self.has_named_silent = true;
+            self.conducting.sink().say(&format_args!(
+                "waiting at most {} for {}: no answer to the stop",
+                units::duration(GIVE_UP_NS),
+                named.join(", ")
+            ));
+        }
+        for number in over {
+            self.lost(number);
+            self.nodes.end(number);
+        }
     }
 
     fn cause(&self) -> String {

@@ -21,6 +21,9 @@ pub trait Backend: Send {
     fn why_gone(&mut self, node: u64) -> Option<String>;
 
     fn is_here(&self) -> bool;
+
+    /// Ends a node that does not answer, if its process runs on this machine.
+    fn end(&mut self, _node: u64) {}
 }
 
 const NODES: u64 = 2;
@@ -49,6 +52,16 @@ impl Backend for Local {
 
     fn is_here(&self) -> bool {
         true
+    }
+
+    fn end(&mut self, node: u64) {
+        let child = usize::try_from(node)
+            .ok()
+            .and_then(|place| self.children.get_mut(place));
+        if let Some(child) = child {
+            // A failure means that the process has ended.
+            let _ = child.kill();
+        }
     }
 }
 

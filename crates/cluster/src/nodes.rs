@@ -322,8 +322,21 @@ impl Nodes {
     }
 
     pub fn why_gone(&mut self, number: u64) -> String {
-        let known = self.backend.why_gone(number);
-        known.unwrap_or_else(|| "its connection was closed".to_owned())
+        if let Some(reason) = self.backend.why_gone(number) {
+            return reason;
+        }
+        let is_closed = self.all[number as usize].gone;
+        let reason = if is_closed {
+            "its connection was closed"
+        } else {
+            "it stopped answering"
+        };
+        reason.to_owned()
+    }
+
+    /// Ends a node that does not answer, if its process runs on this machine.
+    pub fn end(&mut self, number: u64) {
+        self.backend.end(number);
     }
 
     pub fn are_here(&self) -> bool {

@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    Histogram, Label, LabelId, Sample, Slot, accumulator::Tally, label, sample::RequestOutcome,
+    Histogram, Label, LabelId, Sample, Slot, accumulator::Tally, custom::CustomMetrics, label,
+    sample::RequestOutcome,
 };
 
 /// A period of the run, in nanoseconds from its start.
@@ -70,6 +71,8 @@ pub struct Snapshot {
     pub run: RunPart,
     /// The front end's own figures.
     pub frontend: Tally,
+    /// Metrics that the test's script reported.
+    pub custom: CustomMetrics,
     /// First samples of each fault and failure.
     pub firsts: Vec<FirstSeen>,
     /// Time at which the worker stopped starting arrivals, if the run ended early.
@@ -211,6 +214,8 @@ pub struct Interval {
     pub run: RunPart,
     /// The front end's own figures.
     pub frontend: Tally,
+    /// Metrics that the test's script reported.
+    pub custom: CustomMetrics,
     /// First samples of each fault and failure.
     pub firsts: Vec<FirstSeen>,
     /// Labels added since the previous interval.
@@ -293,6 +298,7 @@ impl Interval {
             self.in_flight_ages.entry(id).or_default().add(&ages);
         }
         self.frontend.merge(snapshot.frontend);
+        self.custom.add(&snapshot.custom);
         self.firsts.extend(snapshot.firsts);
     }
 

@@ -8,6 +8,7 @@
 
 pub mod accumulator;
 pub mod confidence;
+pub mod custom;
 pub mod cuts;
 mod fault_names;
 pub mod histogram;

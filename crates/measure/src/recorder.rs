@@ -8,6 +8,7 @@ use crate::interval::TimeSpan;
 use crate::{
     LabelId, OutcomeClass, Sample, Slot, TimeKind,
     accumulator::{Accumulator, Event},
+    custom::CustomRecorder,
     cuts::Cuts,
     interval::{FailureDetail, FirstSeen, RunPart, Snapshot},
     label,
@@ -27,6 +28,7 @@ pub struct Recorder {
     /// Run-wide figures of the current interval, written by the worker.
     pub run: RunPart,
     frontend: Option<Box<dyn Accumulator>>,
+    custom: CustomRecorder,
     firsts: Vec<FirstSeen>,
     /// Pairs of label and outcome for which a first sample is already stored.
     seen: Vec<(LabelId, RequestOutcome)>,
@@ -57,6 +59,7 @@ impl Recorder {
             other_phases: Vec::new(),
             run: RunPart::default(),
             frontend,
+            custom: CustomRecorder::default(),
             firsts: Vec::new(),
             seen: Vec::new(),
             arrivals_end_ns: None,
@@ -265,15 +268,26 @@ impl Recorder {
         );
     }
 
-    /// Whether the run has an accumulator, which alone counts custom metrics.
+    /// Whether metrics that a script reports are counted. Always true: a run without an accumulator
+    /// counts them as custom metrics.
     #[must_use]
     pub fn has_accumulator(&self) -> bool {
-        self.frontend.is_some()
+        true
+    }
+
+    /// Counts custom metrics, and passes an event to the front end's accumulator, if there is one.
+    #[inline]
+    pub fn frontend(&mut self, now_ns: u64, event: &Event<'_>) {
+        if event.is_custom_metric() {
+            self.advance(now_ns);
+            self.custom.event(event);
+        }
+        self.accumulate(now_ns, event);
     }
 
     /// Passes an event to the front end's accumulator, if there is one.
     #[inline]
-    pub fn frontend(&mut self, now_ns: u64, event: &Event<'_>) {
+    pub fn accumulate(&mut self, now_ns: u64, event: &Event<'_>) {
         if self.frontend.is_some() {
             self.advance(now_ns);
             let wall_ns = self.cuts.wall_ns(now_ns);
@@ -333,6 +347,7 @@ impl Recorder {
                     }
                 })
                 .unwrap_or_default(),
+            custom: self.custom.take(),
             firsts: std::mem::take(&mut self.firsts),
             arrivals_end_ns: self.arrivals_end_ns,
             in_flight_ages: Vec::new(),

@@ -37,8 +37,9 @@ pub(crate) async fn publishing(shared: &DriverState) {
                 delay_ns as f64 / 1e9
             ),
             n => format!(
-                "publishing started {:.1}s later than planned, without {n} subscriptions that the server had not answered",
-                delay_ns as f64 / 1e9
+                "publishing started {:.1}s later than planned; the server had not yet answered {n} subscription{}",
+                delay_ns as f64 / 1e9,
+                if n == 1 { "" } else { "s" }
             ),
         });
     }

@@ -11,7 +11,10 @@ use measure::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::interval::{IntervalRecord, LabelTotals};
+use super::{
+    custom::{self, CustomLine},
+    interval::{IntervalRecord, LabelTotals},
+};
 
 pub(super) type Exact = (u64, u128, u64, u64);
 
@@ -72,6 +75,8 @@ pub(super) struct RunLine {
     last_end_ns: u64,
     #[serde(default, skip_serializing_if = "is_zero")]
     lines_lost: u64,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    custom: Vec<CustomLine>,
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -260,6 +265,7 @@ impl RunLine {
             host_ns: frame.host_ns,
             last_end_ns: run.last_end_ns,
             lines_lost: run.lines_lost,
+            custom: custom::lines(&frame.custom),
         }
     }
 
@@ -286,6 +292,7 @@ impl RunLine {
             lines_lost: self.lines_lost,
             last_end_ns: self.last_end_ns,
         };
+        frame.custom = custom::metrics(&self.custom);
         frame.throttled_ns = self.throttled_ns;
         frame.host_ns = self.host_ns;
         frame.steal_ns = self

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use measure::{
     Histogram, Interval, LabelId, NoAnswer, OutcomeClass, Slot, TimeKind, TimeSpan,
+    custom::CustomMetrics,
     interval::RunPart,
     label,
     slot::{Counters, KeyCounts},
@@ -63,6 +64,7 @@ pub struct IntervalRecord {
     pub phase: u32,
     pub parts: BTreeMap<(LabelId, u32), LabelTotals>,
     pub run: RunPart,
+    pub custom: CustomMetrics,
     pub steal_ns: Vec<u64>,
     pub throttled_ns: u64,
     pub host_ns: u64,
@@ -82,6 +84,7 @@ impl IntervalRecord {
                 .map(|(key, slot)| (*key, LabelTotals::from_slot(slot)))
                 .collect(),
             run: interval.run.clone(),
+            custom: interval.custom.clone(),
             steal_ns: host.steal_ns.clone(),
             throttled_ns: host.throttled_ns,
             host_ns: host.host_ns,
@@ -94,6 +97,7 @@ impl IntervalRecord {
             self.parts.entry(*key).or_default().add(part);
         }
         join(&mut self.run, &other.run);
+        self.custom.add(&other.custom);
         self.steal_ns.extend(&other.steal_ns);
         self.throttled_ns = self.throttled_ns.max(other.throttled_ns);
         self.host_ns = self.host_ns.max(other.host_ns);

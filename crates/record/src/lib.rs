@@ -11,6 +11,7 @@ mod change;
 mod chunk;
 mod copy;
 mod counters;
+mod custom;
 mod event;
 mod files;
 mod front_end;

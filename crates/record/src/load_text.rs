@@ -1,4 +1,4 @@
-//! Describes the load: `open, 200/s even for 10 s`.
+//! Describes the load: `open, 200/s evenly spaced for 10 s`.
 
 use plan::{ArrivalProcess, Load, Phase, Plan, PoolPolicy, Shape, UserPhase, Work};
 
@@ -105,7 +105,7 @@ pub(super) fn of_users(phase: &UserPhase) -> String {
 
 pub(super) fn of_phase(phase: &Phase) -> String {
     let spread = match phase.arrivals {
-        ArrivalProcess::Even => "even",
+        ArrivalProcess::Even => "evenly spaced",
         ArrivalProcess::Poisson => "Poisson",
     };
     let duration = units::duration(phase.duration_ns);

@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeMap, ops::Range};
 
-use measure::{Label, LabelId, TimeKind, TimeSpan, confidence::Windows, label, summary::KindTimes};
+use measure::{
+    Label, LabelId, TimeKind, TimeSpan, confidence::Windows, custom::CustomMetrics, label,
+    summary::KindTimes,
+};
 use plan::mutant::{self, Mutant};
 
 use super::{IntervalRecord, LabelTotals, Manifest, Rows, history::History};
@@ -22,6 +25,7 @@ pub struct Totals {
     outside: BTreeMap<(LabelId, u32), LabelTotals>,
     pub last_seen: BTreeMap<String, u64>,
     pub responses: Vec<measure::Histogram>,
+    pub custom: CustomMetrics,
 }
 
 impl Totals {
@@ -57,6 +61,7 @@ impl Totals {
                 measure::summary::KindTimes::from_slot(&part.slot, measure::TimeKind::Response);
             self.responses.push(times.answered);
         }
+        self.custom.add(&frame.custom);
         self.add_windows(frame);
         self.rows.add(frame.row());
     }

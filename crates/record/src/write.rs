@@ -169,7 +169,9 @@ impl Writer {
     /// in memory.
     pub fn interval(&mut self, interval: &Interval, host: &HostSample) -> Option<RecordError> {
         self.add_labels(&interval.labels);
-        let frame = IntervalRecord::new(interval, host);
+        let mut frame = IntervalRecord::new(interval, host);
+        let custom = std::mem::take(&mut frame.custom);
+        frame.custom = custom.renamed(|name| self.redactor.text(name));
         let labels = self.new_labels(&frame);
         let events = self.events_of(interval);
         let frontend = (!interval.frontend.is_empty())

@@ -7,6 +7,7 @@ mod about;
 pub mod campaign;
 pub mod compare;
 pub mod console;
+mod custom;
 pub mod derived;
 pub mod export;
 pub mod find;

@@ -195,7 +195,7 @@ impl Teller<'_> {
             notes.push("Figures and totals are rounded separately; --exact shows more digits.");
         }
         if !profile.is_known {
-            notes.push("Loops, conditions or pauses depend on responses: those unknown before the run are counted once.");
+            notes.push("Some loops, conditions or pauses depend on responses; steps whose count is unknown before the run are counted once.");
         }
         let left_out = match profile.columns_omitted {
             0 => String::new(),

@@ -17,9 +17,14 @@ pub fn sheet(trend: &MetricTrend) -> Sheet {
     let mut blocks = vec![
         Block::Title(title.clone()),
         Block::Verdict(Some(badge(trend)), trend.sentence.clone()),
-        Block::Heading("Over time"),
-        Block::Chart(&chart),
     ];
+    if let Some(advice) = &trend.advice {
+        blocks.push(Block::Text(format!(
+            "{}. To see what changed: {}",
+            advice.text, advice.command
+        )));
+    }
+    blocks.extend([Block::Heading("Over time"), Block::Chart(&chart)]);
     if !trend.shifts.is_empty() {
         blocks.push(Block::Heading("Shifts"));
         blocks.push(Block::Table(shifts(trend)));

@@ -201,6 +201,7 @@ fn measured(decoded: &DecodedChunk, in_flight_ages: &Ages) -> Interval {
         slots: slots.map(|(key, part)| (*key, part.slot.clone())).collect(),
         run: frame.run.clone(),
         frontend: decoded.frontend.clone(),
+        custom: frame.custom.clone(),
         firsts: Vec::new(),
         labels: decoded.labels.clone(),
         in_flight_ages: in_flight_ages

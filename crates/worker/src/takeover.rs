@@ -140,7 +140,7 @@ impl ShardTakeover {
     }
 }
 
-/// Reports to one worker the takeovers that it has not seen.
+/// Gives one worker the takeovers that it has not seen yet.
 #[derive(Debug)]
 pub struct TakeoverView {
     takeovers: ShardTakeover,

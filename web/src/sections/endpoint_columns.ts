@@ -89,8 +89,31 @@ export function columns(rows: Row[]): EndpointColumn[] {
       cell: (row) => (spansRequests(row) ? NONE : bytes(row.bytes_in)),
     },
   ];
+  all.splice(10, 0, ...judgedColumns(rows));
   all.splice(10, 0, ...PARTS.flatMap(([time, name, meaning]) => partColumns(rows, time, name, meaning)));
   return all;
+}
+
+/** Percentiles that criteria name and that have no column otherwise. */
+function judgedColumns(rows: Row[]): EndpointColumn[] {
+  const pairs = rows.flatMap((row) =>
+    Object.entries(row.judged_percentiles ?? {}).flatMap(([time, figures]) =>
+      Object.keys(figures).map((name) => `${time}/${name}`),
+    ),
+  );
+  return [...new Set(pairs)].sort().map((path): EndpointColumn => {
+    const [time = "", name = ""] = path.split("/");
+    const of = (row: Row) => row.judged_percentiles?.[time]?.[name];
+    const part = PARTS.find(([key]) => key === time)?.[1];
+    return {
+      key: path,
+      name: part ? `${part} ${name}` : name,
+      first: "descending",
+      order: (row) => rank(of(row)),
+      cell: (row) => cell(of(row)),
+      figures: () => [`judged_percentiles/${path}`],
+    };
+  });
 }
 
 function partColumns(rows: Row[], time: "service" | "first_byte", name: string, meaning: string): EndpointColumn[] {

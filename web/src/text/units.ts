@@ -108,6 +108,11 @@ export function times(n: number): string {
 }
 
 /** Bytes: `812 B`, `1.20 MB`. */
+/** A value without unit, with three digits: `12.3`, `1,234`. */
+export function plain(value: number): string {
+  return Math.abs(value) < 999.5 ? decimal(Number(value.toPrecision(3))) : count(Math.round(value));
+}
+
 export function bytes(n: number): string {
   if (Number.isNaN(n)) return UNKNOWN;
   if (n < 1000) return `${n} B`;

@@ -1,5 +1,7 @@
 //! Builds the summary: sums, rows, ledgers, notes and results of criteria.
 
+use std::collections::BTreeMap;
+
 use measure::{
     Label, OutcomeClass, TimeKind, TimeSpan,
     interval::Gauge,
@@ -13,9 +15,9 @@ use super::{
     trend,
 };
 use crate::{
-    figures::{self, Sampled, elapsed_ns, per_second, share_of},
+    figures::{self, Requests, Sampled, elapsed_ns, per_second, share_of},
     saturation,
-    verdict::{self, Timeline},
+    verdict::{self, Judged, Measurement, Timeline},
 };
 use record::{EventKind, LabelTotals, Model, Run, RunState, Truncation, units};
 
@@ -40,13 +42,7 @@ pub fn summary(run: &Run, timeline: &Timeline) -> Summary {
     if let Some(measurement) = &measurement {
         verdict::despite_the_generator(run, &mut criteria, measurement, &arrivals, elapsed_ns);
     }
-    let exit_code = if run.unrecorded().is_some() {
-        verdict::undecided(&mut criteria, "the record could not be written");
-        verdict::COULD_NOT_RUN
-    } else {
-        let allow_failures = run.manifest.allow_failures;
-        verdict::exit_code(&criteria, measurement.as_ref(), &requests, allow_failures)
-    };
+    let exit_code = exit_code(run, &mut criteria, measurement.as_ref(), &requests);
     let mut summary = Summary {
         schema: SCHEMA,
         run: identity(run, elapsed_ns),
@@ -66,6 +62,7 @@ pub fn summary(run: &Run, timeline: &Timeline) -> Summary {
         saturation: saturation::find(run, &timeline.moments),
         busy_generator: saturation::busy_generator(run),
         server: super::server::rows(run, elapsed_ns),
+        custom: super::custom::rows(run, elapsed_ns),
         mocks: super::mocks::rows(run),
         nodes: run.nodes.clone(),
         all: row_of_all(run, &all_label, &all, elapsed_ns),
@@ -100,6 +97,20 @@ pub fn summary(run: &Run, timeline: &Timeline) -> Summary {
     verdict::add_figure_paths(run, &mut summary);
     summary.notes = notes(run, &summary);
     summary
+}
+
+/// Returns the exit code. Without a complete record, the criteria become undecided.
+fn exit_code(
+    run: &Run,
+    criteria: &mut [Judged],
+    measurement: Option<&Measurement>,
+    requests: &Requests,
+) -> u8 {
+    if run.unrecorded().is_some() {
+        verdict::undecided(criteria, "the record could not be written");
+        return verdict::COULD_NOT_RUN;
+    }
+    verdict::exit_code(criteria, measurement, requests, run.manifest.allow_failures)
 }
 
 fn over_time(summary: &mut Summary, run: &Run, timeline: &Timeline, elapsed_ns: u64) {
@@ -234,6 +245,7 @@ fn row_of(run: &Run, label: &Label, of_all: bool, part: &LabelTotals, elapsed_ns
         bytes_out: counters.bytes_out,
         bytes_in: counters.bytes_in,
         unreported: Vec::new(),
+        judged_percentiles: BTreeMap::new(),
         judged: Vec::new(),
     }
 }
@@ -389,6 +401,7 @@ fn notes(run: &Run, summary: &Summary) -> Vec<String> {
         .extend(changes.map(|event| format!("at {} {}", units::duration(event.at_ns), event.text)));
     notes.extend(run.manifest.notes.iter().cloned());
     notes.extend(left_out(summary));
+    notes.extend(super::custom::note(run));
     let warnings = run
         .events
         .iter()

@@ -2,6 +2,7 @@
 //! `docs/reference/summary-json.md`.
 
 mod build;
+pub(crate) mod custom;
 mod json;
 mod mocks;
 mod nodes;
@@ -13,7 +14,7 @@ mod scenarios;
 mod server;
 mod trend;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use measure::{LabelId, TimeKind, label::LabelGroup};
 use plan::work::DEFAULT;
@@ -22,6 +23,7 @@ use serde::{Deserialize, Serialize};
 
 pub use build::cut_text;
 pub(crate) use build::summary;
+pub use custom::CustomRow;
 pub use json::json;
 pub use mocks::{MockCapacity, MockRow, MockTime, mock_rows};
 pub use notes::{Conclusion, Deciding, Headline, Tone};
@@ -95,6 +97,9 @@ pub struct Summary {
     /// Metrics of the service over the whole run, by metric and instance.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub server: Vec<ServerRow>,
+    /// Metrics that the test's script reported. Empty if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub custom: Vec<CustomRow>,
     /// How closely mocks kept to the planned times. Empty if no mock was called.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mocks: Vec<MockRow>,
@@ -198,6 +203,17 @@ impl Summary {
             .iter()
             .filter_map(|judged| judged.figure.as_ref());
         paths.any(|path| Some(path) == listed.as_ref() || is_whole && *path == whole)
+    }
+
+    /// Returns the percentiles that only criteria name, as pairs of time and name, for columns.
+    #[must_use]
+    pub fn judged_percentiles(&self) -> BTreeSet<(&str, &str)> {
+        let times = self.rows().flat_map(|row| &row.judged_percentiles);
+        let names = times.flat_map(|(time, figures)| {
+            let names = figures.keys();
+            names.map(|name| (time.as_str(), name.as_str()))
+        });
+        names.collect()
     }
 
     /// Whether a criterion judges a statistic of one of the row's times, for example `service`.
@@ -337,6 +353,10 @@ pub struct Row {
     /// Fields that the tool of an imported run did not report. Reports omit them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unreported: Vec<String>,
+    /// Percentiles that criteria judge and that the statistics above lack, by time and name, for
+    /// example `response` and `p75`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub judged_percentiles: BTreeMap<String, BTreeMap<String, Figure>>,
     /// Figures of the row that criteria judge, for example `response/p95`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub judged: Vec<String>,

@@ -10,10 +10,11 @@ use plan::{
 };
 use record::{Run, units};
 
-use super::subject::Subject;
+use super::{kind_of, subject::Subject};
 use crate::{
     exclusions::ExcludedSpans,
-    summary::{Row, Summary},
+    figures::Sampled,
+    summary::{CustomRow, Row, Summary, custom},
 };
 
 /// Percentiles that rows of the summary have.
@@ -21,6 +22,7 @@ const PERCENTILES: [&str; 5] = ["p50", "p90", "p95", "p99", "p99.9"];
 
 /// Sets the path of each criterion's figure.
 pub(crate) fn add(run: &Run, summary: &mut Summary) {
+    add_percentiles(run, summary);
     let paths: Vec<Option<String>> = summary
         .criteria
         .iter()
@@ -34,6 +36,55 @@ pub(crate) fn add(run: &Run, summary: &mut Summary) {
         judged.figure = path;
     }
     mark_rows(summary);
+    custom::mark(&mut summary.custom, &summary.criteria);
+}
+
+/// Adds the percentiles that criteria judge and that rows lack, to the rows that criteria judge.
+fn add_percentiles(run: &Run, summary: &mut Summary) {
+    let criteria = summary.criteria.iter();
+    let criteria = criteria.filter(|judged| judged.measured.is_some());
+    let criteria: Vec<Criterion> = criteria
+        .filter_map(|judged| parse_criterion(&judged.text).ok())
+        .collect();
+    for criterion in criteria {
+        let Metric::Time(span, Stat::Quantile(q)) = criterion.metric else {
+            continue;
+        };
+        let name = percentile_name(q);
+        if PERCENTILES.contains(&name.as_str()) || is_of_a_part(run, &criterion) {
+            continue;
+        }
+        let Some((group, at)) = row(run, summary, &criterion) else {
+            continue;
+        };
+        let shown = summary.request_rows().first().map(|row| row.id);
+        let rows = match group {
+            "labels" => summary.labels.get_mut(at).into_iter().collect(),
+            "iterations" => summary.iterations.get_mut(at).into_iter().collect(),
+            "transactions" => summary.transactions.get_mut(at).into_iter().collect(),
+            // Tables may show a single label in place of all requests.
+            _ => {
+                let labels = summary.labels.iter_mut();
+                let mut rows: Vec<&mut Row> = labels.filter(|row| Some(row.id) == shown).collect();
+                rows.push(&mut summary.all);
+                rows
+            }
+        };
+        for row in rows {
+            let totals = run.totals.label(row.id);
+            let figure = Sampled::from_totals(&totals, kind_of(span)).given_quantile(q);
+            if let Some(figure) = figure {
+                let figures = row.judged_percentiles.entry(time(span).to_owned());
+                figures.or_default().insert(name.clone(), figure);
+            }
+        }
+    }
+}
+
+/// Whether a criterion judges only a part of the run, whose figures no row has.
+fn is_of_a_part(run: &Run, criterion: &Criterion) -> bool {
+    let is_of_a_part = criterion.phase.is_some() || criterion.steady;
+    is_of_a_part || !ExcludedSpans::new(run, |_| true).is_empty()
 }
 
 /// Lists in each row which of its figures are judged.
@@ -71,25 +122,25 @@ fn figure_of_row(path: &str) -> Option<&str> {
 /// Returns `None` if the criterion judges a part of the run, several labels together, or a figure
 /// that the summary does not have.
 fn path(run: &Run, summary: &Summary, criterion: &Criterion) -> Option<String> {
-    let is_of_a_part = criterion.phase.is_some() || criterion.steady;
-    if is_of_a_part || !ExcludedSpans::new(run, |_| true).is_empty() {
+    if is_of_a_part(run, criterion) {
         return None;
     }
     match &criterion.metric {
         Metric::Time(span, stat) => {
-            let row = row(run, summary, criterion)?;
-            Some(format!("{row}/{}/{}", time(*span), statistic(*stat)?))
+            let row = row_path(run, summary, criterion)?;
+            Some(format!("{row}/{}", time_path(*span, *stat)))
         }
         Metric::Errors => {
-            let row = row(run, summary, criterion)?;
+            let row = row_path(run, summary, criterion)?;
             let is_share = matches!(criterion.value, Quantity::Share(_));
             let figure = if is_share { "error_share" } else { "errors" };
             Some(format!("{row}/{figure}"))
         }
-        Metric::Rate => Some(format!("{}/per_second", row(run, summary, criterion)?)),
+        Metric::Rate => Some(format!("{}/per_second", row_path(run, summary, criterion)?)),
         Metric::InFlight => Some("/in_flight/max".to_owned()),
         Metric::LatenessP99 => Some("/lateness/p99".to_owned()),
         Metric::Server(name, stat) => server(summary, name, *stat, criterion),
+        Metric::Custom(name, stat) => custom_figure(summary, name, *stat, criterion),
         Metric::Unsent | Metric::Messages(_) => None,
     }
 }
@@ -103,22 +154,41 @@ fn time(span: SpanFilter) -> &'static str {
     }
 }
 
-fn statistic(stat: Stat) -> Option<String> {
+/// Returns the path of a statistic within a row.
+fn time_path(span: SpanFilter, stat: Stat) -> String {
+    let time = time(span);
     match stat {
-        Stat::Mean => Some("mean_ns".to_owned()),
-        Stat::Max => Some("max".to_owned()),
+        Stat::Mean => format!("{time}/mean_ns"),
+        Stat::Max => format!("{time}/max"),
         Stat::Quantile(q) => {
-            let name = format!("p{}", units::decimal((q * 1e6).round() / 1e4));
-            let is_known = PERCENTILES.contains(&name.as_str());
-            is_known.then(|| name.replace('.', ""))
+            let name = percentile_name(q);
+            if PERCENTILES.contains(&name.as_str()) {
+                format!("{time}/{}", name.replace('.', ""))
+            } else {
+                format!("judged_percentiles/{time}/{name}")
+            }
         }
     }
 }
 
-fn row(run: &Run, summary: &Summary, criterion: &Criterion) -> Option<String> {
+/// Returns the name of a quantile: `p99.9` for 0.999.
+pub(crate) fn percentile_name(q: f64) -> String {
+    format!("p{}", units::decimal((q * 1e6).round() / 1e4))
+}
+
+fn row_path(run: &Run, summary: &Summary, criterion: &Criterion) -> Option<String> {
+    Some(match row(run, summary, criterion)? {
+        ("all", _) => "/all".to_owned(),
+        (group, at) => format!("/{group}/{at}"),
+    })
+}
+
+/// Returns the group of the row that a criterion judges, and the row's place in it. `None` if it
+/// judges several labels together.
+fn row(run: &Run, summary: &Summary, criterion: &Criterion) -> Option<(&'static str, usize)> {
     let subject = Subject::from_criterion(run, criterion).ok()?;
     let Some(labels) = subject.labels else {
-        return Some("/all".to_owned());
+        return Some(("all", 0));
     };
     let [id] = labels.as_slice() else { return None };
     let groups: [(&str, &[Row]); 3] = [
@@ -128,7 +198,7 @@ fn row(run: &Run, summary: &Summary, criterion: &Criterion) -> Option<String> {
     ];
     groups.into_iter().find_map(|(group, rows)| {
         let at = rows.iter().position(|row| row.id == *id)?;
-        Some(format!("/{group}/{at}"))
+        Some((group, at))
     })
 }
 
@@ -147,4 +217,29 @@ fn server(summary: &Summary, name: &str, stat: Stat, criterion: &Criterion) -> O
     }?;
     let figure = if stat == Stat::Max { "max" } else { "mean" };
     Some(format!("/server/{at}/{figure}"))
+}
+
+fn custom_figure(
+    summary: &Summary,
+    name: &str,
+    stat: Option<Stat>,
+    criterion: &Criterion,
+) -> Option<String> {
+    let is_histogram = |row: &CustomRow| row.values.is_some() == stat.is_some();
+    let mut rows = summary.custom.iter();
+    let at = rows.position(|row| row.name == name && is_histogram(row))?;
+    let figure = match stat {
+        Some(stat) => format!("values/{}", custom_statistic(stat)),
+        None if matches!(criterion.value, Quantity::PerSecond(_)) => "per_second".to_owned(),
+        None => "count".to_owned(),
+    };
+    Some(format!("/custom/{at}/{figure}"))
+}
+
+fn custom_statistic(stat: Stat) -> String {
+    match stat {
+        Stat::Mean => "mean".to_owned(),
+        Stat::Max => "max".to_owned(),
+        Stat::Quantile(q) => percentile_name(q),
+    }
 }

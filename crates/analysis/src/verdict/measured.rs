@@ -22,7 +22,7 @@ use record::{
 
 use super::{
     bound::{Measured, bound, without},
-    messages, server,
+    custom, messages, server,
     subject::{Subject, may_be_of},
 };
 use crate::{
@@ -49,6 +49,9 @@ pub(super) fn measure(
     if let Metric::Server(name, stat) = &criterion.metric {
         return server::measure(run, name, *stat, criterion, elapsed_ns);
     }
+    if let Metric::Custom(name, stat) = &criterion.metric {
+        return custom::measure(run, name, *stat, criterion, elapsed_ns);
+    }
     let scope = CriterionScope::new(run, criterion, elapsed_ns)?;
     let measured = match &criterion.metric {
         Metric::Time(span, stat) => scope.time(*span, *stat, criterion),
@@ -58,7 +61,7 @@ pub(super) fn measure(
         Metric::Unsent => return scope.unsent(criterion),
         Metric::Messages(fate) => return scope.messages(*fate, criterion),
         Metric::LatenessP99 => scope.lateness(criterion),
-        Metric::Server(..) => Err("measured during the load".into()),
+        Metric::Server(..) | Metric::Custom(..) => Err("measured during the load".into()),
     };
     without(&scope.left_out, measured)
 }
@@ -78,6 +81,10 @@ pub(super) fn subject_missing(run: &Run, criterion: &Criterion) -> Option<String
     };
     if let Metric::Server(name, _) = &criterion.metric {
         return server::subject_missing(run, name, criterion);
+    }
+    // The names are known only when the script reports them.
+    if matches!(criterion.metric, Metric::Custom(..)) {
+        return None;
     }
     if matches!(criterion.metric, Metric::Messages(_)) {
         let mut labels = run.labels.iter();

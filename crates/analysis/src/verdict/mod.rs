@@ -1,6 +1,7 @@
 //! Judges the criteria at the end of a run and determines the exit code.
 
 mod bound;
+mod custom;
 mod figure_path;
 mod measured;
 pub mod measurement;
@@ -23,7 +24,7 @@ use record::{Manifest, Run, server::ServerMetrics, units};
 use crate::figures::{ArrivalLedger, Requests};
 use bound::Measured;
 pub use bound::bound;
-pub(crate) use figure_path::add as add_figure_paths;
+pub(crate) use figure_path::{add as add_figure_paths, percentile_name};
 pub use measured::kind_of;
 use measurement::LATE_NS;
 pub use measurement::Measurement;

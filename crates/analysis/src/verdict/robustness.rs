@@ -117,7 +117,7 @@ pub(super) fn robustness(
         // A late generator neither loses nor duplicates messages.
         Metric::Messages(_) => Some(true),
         Metric::Server(..) => Some(came_as_planned(run, arrivals)),
-        Metric::InFlight => Some(false),
+        Metric::InFlight | Metric::Custom(..) => Some(false),
     }
 }
 

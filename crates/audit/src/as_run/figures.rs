@@ -128,6 +128,7 @@ pub fn row(
             .filter(|(_, reported)| !reported)
             .map(|(name, _)| name.to_owned())
             .collect(),
+        judged_percentiles: std::collections::BTreeMap::new(),
         judged: Vec::new(),
     }
 }

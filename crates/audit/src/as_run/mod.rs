@@ -152,6 +152,7 @@ fn blank(name: &str, report: &PrintedReport) -> Summary {
         trend: None,
         steady: None,
         recovery: None,
+        custom: Vec::new(),
         mocks: Vec::new(),
         nodes: Vec::new(),
         saturation: None,

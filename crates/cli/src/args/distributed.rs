@@ -67,7 +67,7 @@ pub struct Shard {
         conflicts_with = "on"
     )]
     pub shard: Option<String>,
-    /// Like --shard, but numbered from 0, like the completion index of a Kubernetes job
+    /// Part to run, numbered from 0, as the completion index of a Kubernetes job is
     #[arg(
         long,
         value_name = "I/K",

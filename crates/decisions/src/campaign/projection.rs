@@ -175,7 +175,7 @@ fn limit(tested: Deployment, failed: &StageRow) -> Result<&Reached, String> {
     };
     if let ResourceScope::Shared(what) = ResourceScope::from_reached(reached) {
         return Err(format!(
-            "the bottleneck is {what}, and more instances do not increase it"
+            "the bottleneck is {what}, and more instances do not raise its capacity"
         ));
     }
     let (of, instances) = (reached.all_instances, tested.instances as usize);

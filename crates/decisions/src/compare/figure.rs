@@ -39,7 +39,8 @@ pub fn read(text: &str) -> Result<Subject, GrammarError> {
         | Metric::Unsent
         | Metric::LatenessP99
         | Metric::Messages(_)
-        | Metric::Server(..) => Some("only times, errors and rate of runs can be compared"),
+        | Metric::Server(..)
+        | Metric::Custom(..) => Some("only times, errors and rate of runs can be compared"),
     };
     if let Some(message) = fault {
         return Err(GrammarError {

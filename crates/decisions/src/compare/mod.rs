@@ -8,6 +8,7 @@
 
 mod bootstrap;
 mod comparability;
+mod custom;
 mod figure;
 mod groups;
 mod interim;
@@ -26,6 +27,7 @@ use single_run::Pair;
 
 pub(crate) use comparability::fault;
 pub use comparability::{Incompatibility, fingerprint, incompatibilities};
+pub use custom::CustomDifference;
 pub use figure::{FigureUnit, Subject, read, without_row};
 pub use groups::one_figure;
 pub use interim::{FEWEST, InterimPlan, is_a_first, is_decided};
@@ -75,6 +77,9 @@ pub struct Comparison {
     pub exit_code: u8,
     pub judged: Vec<Compared>,
     pub endpoints: Vec<Compared>,
+    /// Custom metrics that the runs report. They are not judged.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub custom: Vec<CustomDifference>,
     pub quantiles: Vec<Quantile>,
     pub quantiles_of: String,
     pub notes: Vec<String>,
@@ -193,6 +198,7 @@ pub fn compare(baseline: &Side, candidate: &Side, config: &CompareConfig) -> Com
         exit_code: exit_code(verdict, decides),
         judged,
         endpoints,
+        custom: custom::differences(baseline, candidate),
         quantiles,
         quantiles_of,
         notes,

@@ -177,7 +177,7 @@ Method::SingleRuns => Some(
 .to_owned(),
 ),
 Method::SingleFigures => Some(
-"a hint: one figure of each, and the random variation is unknown; make 5 runs of each".to_owned(),
+"only a hint: each side has just one figure, and the random variation is unknown; make 5 runs of each".to_owned(),
 ),
 }
 }
@@ -197,7 +197,7 @@ pub(super) fn sentence(
         _ if judged.is_empty() => "none of the figures to judge was measured".to_owned(),
         FigureOutcome::Regressed => format!("worse by more than the margin: {}", of(verdict)),
         FigureOutcome::Inconclusive => {
-            format!("it is undecided whether {} became worse", of(verdict))
+            format!("cannot tell whether {} became worse", of(verdict))
         }
         FigureOutcome::NoRegression => {
             format!(

@@ -29,6 +29,9 @@ pub struct MetricTrend {
     pub correlation: f64,
     pub excluded: Vec<ExcludedRuns>,
     pub sentence: String,
+    /// What to do if the metric became worse. `None` if it did not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub advice: Option<TrendAdvice>,
     pub method: String,
 }
 
@@ -38,6 +41,13 @@ impl MetricTrend {
     pub fn can_show_shifts(&self) -> bool {
         self.values.len() >= 2 * LEAST_LEVEL && self.correlation <= TOO_CORRELATED
     }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TrendAdvice {
+    pub text: String,
+    /// The command that compares the run before the change with the run after it.
+    pub command: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -109,6 +119,7 @@ pub fn trend(runs: &[IndexedRun], config: &TrendConfig) -> Result<MetricTrend, N
         unit,
         margin: margin(unit, config),
         sentence: sentence(&values, &shifts, correlation, config),
+        advice: advice(&values, &shifts, config),
         correlation,
         method: method(unit, config),
         values,
@@ -257,6 +268,56 @@ fn sentence(
     }
 }
 
+/// Number of runs with which the newest run is compared.
+const RECENT: usize = 10;
+/// Minimum number of runs that the newest run must be worse than.
+const FEWEST_RECENT: usize = 5;
+
+/// Names the run since which the metric is worse, and the command that compares it with the run
+/// before.
+fn advice(values: &[TrendPoint], shifts: &[Shifted], config: &TrendConfig) -> Option<TrendAdvice> {
+    let subject = &config.subject.text;
+    let (at, text) = match shifts.last() {
+        Some(last) if last.worse => {
+            let since = format!("{subject} has been worse since {}", last.run);
+            (last.at, since)
+        }
+        last => {
+            let level = values.get(last.map_or(0, |last| last.at)..)?;
+            let worse_than = newest_is_worse_than(level, config)?;
+            let newest = &values.last()?.run;
+            let text = format!(
+                "{subject} of the newest run, {newest}, is worse than in each of the {worse_than} runs before. This may be chance"
+            );
+            (values.len() - 1, text)
+        }
+    };
+    // Only runs whose records still exist can be compared.
+    let before = values[..at].iter().rev().find(|run| run.recorded)?;
+    let after = values[at..].iter().find(|run| run.recorded)?;
+    Some(TrendAdvice {
+        text,
+        command: format!("loadline compare {} {}", before.run, after.run),
+    })
+}
+
+/// Returns the number of recent runs if the newest run is worse than each of them by more than the
+/// margin.
+fn newest_is_worse_than(level: &[TrendPoint], config: &TrendConfig) -> Option<usize> {
+    let unit = config.subject.unit();
+    let values: Vec<f64> = level.iter().filter_map(|run| run.value).collect();
+    let (newest, earlier) = values.split_last()?;
+    let recent = &earlier[earlier.len().saturating_sub(RECENT)..];
+    let margin = margin(unit, config);
+    let is_worse = |value: &f64| match unit {
+        FigureUnit::Share => *newest > value + margin,
+        FigureUnit::Nanoseconds => *newest > value * (1.0 + margin),
+        FigureUnit::PerSecond => *newest < value * (1.0 - margin),
+    };
+    let is_worst = recent.len() >= FEWEST_RECENT && recent.iter().all(is_worse);
+    is_worst.then_some(recent.len())
+}
+
 #[cfg(test)]
 mod tests {
     use plan::rng::{Purpose, Rng};
@@ -321,6 +382,22 @@ mod tests {
     }
 
     #[test]
+    fn advice_names_the_newest_run_that_is_worse_than_all_recent_ones() {
+        let advice = |values: &[f64]| {
+            let runs = values.iter().enumerate();
+            let runs: Vec<IndexedRun> = runs.map(|(i, value)| run(i, *value)).collect();
+            trend(&runs, &config("p99")).unwrap().advice
+        };
+        let worse = advice(&[1e7, 1.01e7, 1e7, 1.02e7, 1e7, 1.3e7]).unwrap();
+        let begin = "p99 of the newest run, run-5, is worse than in each of the 5 runs before";
+        assert!(worse.text.starts_with(begin), "{worse:?}");
+        assert_eq!(worse.command, "loadline compare run-4 run-5");
+        assert_eq!(advice(&[1e7, 1.01e7, 1.3e7, 1.02e7, 1e7, 1.3e7]), None);
+        assert_eq!(advice(&[1e7, 1e7, 1.3e7]), None);
+        assert_eq!(advice(&[1e7, 1e7, 1e7, 1e7, 1e7, 1e6]), None);
+    }
+
+    #[test]
     fn shift_names_the_runs_on_both_sides() {
         let trend = trend(&sixty(1), &config("p99")).unwrap();
         assert_eq!(trend.values.len(), 60);
@@ -328,6 +405,11 @@ mod tests {
             panic!("{:?}", trend.shifts);
         };
         assert!(one.at.abs_diff(40) <= 1 && one.worse, "{one:?}");
+        let expected = TrendAdvice {
+            text: format!("p99 has been worse since {}", one.run),
+            command: format!("loadline compare {} {}", one.last_run_before, one.run),
+        };
+        assert_eq!(trend.advice, Some(expected));
         assert!((one.change - 0.07).abs() < 0.02, "{one:?}");
         assert_eq!(one.run, format!("run-{}", one.at));
         assert_eq!(one.last_run_before, format!("run-{}", one.at - 1));

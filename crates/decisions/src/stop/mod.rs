@@ -211,7 +211,7 @@ impl WatchedRule {
                 };
                 counted(n, over)
             }
-            Metric::Server(..) => RuleWindow::default(),
+            Metric::Server(..) | Metric::Custom(..) => RuleWindow::default(),
         };
         RuleWindow { ns, ..window }
     }

@@ -80,7 +80,7 @@ impl RuleWindow {
             },
             Metric::Rate => compared(self.per_second()),
             Metric::InFlight => self.mean().and_then(compared),
-            Metric::Server(..) => None,
+            Metric::Server(..) | Metric::Custom(..) => None,
         }
     }
 
@@ -173,7 +173,7 @@ impl RuleWindow {
             }
             Metric::Rate => format!("it was {}/s", rate(self.per_second())),
             Metric::InFlight => format!("it was {}", figure(self.mean().unwrap_or_default(), "")),
-            Metric::Server(..) => String::new(),
+            Metric::Server(..) | Metric::Custom(..) => String::new(),
         }
     }
 }

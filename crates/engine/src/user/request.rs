@@ -343,6 +343,9 @@ impl Caller for Teller<'_> {
         let remark = Event::Remark {
             name: "cookie_parse_error_invalid_cookie",
         };
-        self.worker.recorder.borrow_mut().frontend(now_ns, &remark);
+        self.worker
+            .recorder
+            .borrow_mut()
+            .accumulate(now_ns, &remark);
     }
 }

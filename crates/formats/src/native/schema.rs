@@ -1,8 +1,10 @@
 //! JSON schema of native plans, for editors. Keys come from [`super::model`]. The schema cannot
 //! express checks of labels or files.
 
+mod campaign;
 mod content;
 mod mqtt;
+mod requests;
 mod steps;
 
 use serde_json::{Map, Value, json};
@@ -80,23 +82,23 @@ fn definitions() -> Value {
     "pool": object(model::POOL, pool, &["busy", "limit"]),
     "about": object(model::ABOUT, about, &[]),
     "assume": object(model::ASSUME, assume, &[]),
-    "stage": object(model::STAGE, stage, &["name"]),
+    "stage": object(model::STAGE, campaign::stage, &["name"]),
     "section": object(model::SECTION, content::section, &["title"]),
     "note": { "anyOf": [{ "type": "string" }, object(model::NOTE, |_| string("A Markdown file, relative to the plan"), &["file"])] },
     "show": object(model::SHOW, content::show, &[]),
-    "cool-down": object(model::COOL_DOWN, cool_down, &[]),
-    "deployment": object(model::DEPLOYMENT, deployment, &["instances"]),
+    "cool-down": object(model::COOL_DOWN, campaign::cool_down, &[]),
+    "deployment": object(model::DEPLOYMENT, campaign::deployment, &["instances"]),
     "steps": { "type": "array", "minItems": 1, "items": reference("step"), "description": "Steps of a virtual user, in order" },
     "request": {
     "anyOf": [
     { "type": "string", "description": "The URL, or a path appended to the target" },
-    object(model::REQUEST, request, &["url"]),
+    object(model::REQUEST, requests::request, &["url"]),
     ],
     },
     "auth": object(model::AUTH, |_| described("Text", reference("text")), &["user", "password"]),
-    "part": { "anyOf": [reference("text"), object(model::PART, part, &[])] },
-    "captured": { "anyOf": [{ "type": "string", "description": "A JSONPath: $.id" }, object(model::CAPTURE, capture, &[])] },
-    "check": object(model::CHECK, check, &[]),
+    "part": { "anyOf": [reference("text"), object(model::PART, requests::part, &[])] },
+    "captured": { "anyOf": [{ "type": "string", "description": "A JSONPath: $.id" }, object(model::CAPTURE, requests::capture, &[])] },
+    "check": object(model::CHECK, requests::check, &[]),
     });
     steps::definitions(&mut all);
     for (name, definition) in mocks::schema::definitions() {
@@ -401,131 +403,6 @@ fn assume(key: &str) -> Value {
         "answer" => {
             json!({ "type": "string", "pattern": "^\\s*[0-9][0-9._]*\\s*(B|kB|KB|MB|GB)\\s*$", "description": "Size of a response: 2kB" })
         }
-        _ => any(),
-    }
-}
-
-fn stage(key: &str) -> Value {
-    match key {
-        "name" => described("Name of the stage", json!({ "type": ["string", "number"] })),
-        "load" => reference("load"),
-        "run" => named(
-            "Another tool's command line, as one text or as a list of words",
-            "texts",
-        ),
-        "criteria" => named("Criteria in addition to those of the campaign", "texts"),
-        "stop" => {
-            json!({ "type": "array", "items": reference("rule"), "description": "Stop rules in addition to those of the campaign" })
-        }
-        "on-fail" => {
-            json!({ "enum": ["stop", "continue"], "description": "Whether later stages run if this stage fails" })
-        }
-        "target" => string("What the stage loads, if it differs from the campaign"),
-        "notes" => one_or_many("Text for the report, in Markdown", "note"),
-        "against" => described(
-            "The earlier stage whose load this stage repeats on a different target",
-            json!({ "type": ["string", "number"] }),
-        ),
-        _ => any(),
-    }
-}
-
-fn cool_down(key: &str) -> Value {
-    match key {
-        "at-most" => named("Maximum duration", "duration"),
-        "rate" => named("Rate of the probe iterations", "rate"),
-        "for" => named(
-            "Time for which the service must respond normally",
-            "duration",
-        ),
-        "baseline" => described(
-            "The stage used as the baseline",
-            json!({ "type": ["string", "number"] }),
-        ),
-        _ => any(),
-    }
-}
-
-fn deployment(key: &str) -> Value {
-    match key {
-        "instances" => whole_number("Number of instances", 1),
-        "background" => named("Share of each instance used by other load [0%]", "share"),
-        _ => any(),
-    }
-}
-
-fn request(key: &str) -> Value {
-    match key {
-        "url" => string("The URL, or a path appended to the target"),
-        "name" => string("Name under which the request is counted"),
-        "headers" => named("Headers of the request", "pairs"),
-        "query" => named(
-            "Query parameters, which replace the query in the URL",
-            "pairs",
-        ),
-        "json" => json!({ "description": "Request body, as JSON" }),
-        "body" => string("Request body, as text"),
-        "form" => named("Request body, as a form", "pairs"),
-        "multipart" => {
-            json!({ "type": "object", "additionalProperties": one_or_many("Text, or a form part with a content type or a file", "part"), "description": "Request body, as a form with files; use a list for a name that occurs more than once" })
-        }
-        "cookies" => named("Cookies to set before the request", "pairs"),
-        "auth" => named("User and password", "auth"),
-        "redirects" => boolean("Whether to follow redirects"),
-        "capture" => {
-            json!({ "type": "object", "additionalProperties": reference("captured"), "description": "Variables, and where their values are in the response" })
-        }
-        "check" => one_or_many("Checks on the response", "check"),
-        "expect" => named(
-            "Statuses of 400 and above that do not count as failures",
-            "statuses",
-        ),
-        "before" => named(
-            "Functions of the script to call before the request is built",
-            "texts",
-        ),
-        "after" => named("Functions of the script to call with the response", "texts"),
-        "times" => {
-            json!({ "type": "number", "minimum": 1e-6, "maximum": 10000, "description": "How often to send it: 3 means three times in a row, 0.1 means once in ten" })
-        }
-        _ => any(),
-    }
-}
-
-fn part(key: &str) -> Value {
-    match key {
-        "value" => named("Value of the part", "text"),
-        "file" => string("The file with the content, relative to the plan"),
-        "type" => string("Content type; for a file, the default follows from its name"),
-        "filename" => string("File name to send instead of the real one"),
-        _ => any(),
-    }
-}
-
-fn capture(key: &str) -> Value {
-    match key {
-        "json" => string("A JSONPath: $.id"),
-        "header" => string("Name of a response header"),
-        "regexp" => string("A JavaScript regular expression"),
-        "group" => described(
-            "The capture group whose text is used",
-            json!({ "type": ["integer", "string"] }),
-        ),
-        "flags" => string("Flags of the regular expression"),
-        "optional" => boolean("Whether the value may be missing"),
-        "all" => boolean("Whether to capture the list of all matches"),
-        _ => any(),
-    }
-}
-
-fn check(key: &str) -> Value {
-    match key {
-        "status" => reference("statuses"),
-        "header" => named("Response headers and the values they must have", "pairs"),
-        "json" => {
-            json!({ "type": ["string", "object"], "description": "A JSONPath that must match, or JSONPaths and the values they must have" })
-        }
-        "body" => string("Text that the response body must contain"),
         _ => any(),
     }
 }

@@ -426,11 +426,11 @@ fn invalid_levels_stairs_and_spikes_are_rejected() {
         ),
         (
             "{ base: 1x, peak: 2x, hold: 5s, ramp: 1s, duration: 6s }",
-            "3:7: this spike takes 7s and would end 7s after the start of a phase of 6s",
+            "3:7: this spike takes 7s and would end 7s into a phase that lasts only 6s",
         ),
         (
             "{ base: 1x, peak: 2x, hold: 5s, at: 3s, duration: 6s }",
-            "3:7: this spike takes 5s and would end 8s after the start of a phase of 6s",
+            "3:7: this spike takes 5s and would end 8s into a phase that lasts only 6s",
         ),
         (
             "{ level: 1x, rate: 1/s, duration: 1s }",

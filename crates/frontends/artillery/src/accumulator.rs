@@ -6,12 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use measure::{
     Fault,
     accumulator::{self, Event, Opening, Reason, Sketch, Tally},
+    custom::{CustomKind, NameLimit},
 };
 
-use crate::{
-    custom::{CustomMetrics, Kind},
-    error_names,
-};
+use crate::{custom::CustomMetrics, error_names};
 
 const MS: u64 = 1_000_000;
 const INVALID_URL: &str = "Invalid URL - ";
@@ -25,6 +23,8 @@ pub struct Accumulator {
     endpoints: Vec<String>,
     apdex_ns: Option<u64>,
     extended: bool,
+    /// Names of errors and custom metrics.
+    names: NameLimit,
     urls: BTreeSet<String>,
     counts: HotCounts,
     part: Tally,
@@ -58,11 +58,11 @@ struct HotCounts {
 
 impl HotCounts {
     /// Counts a metric of the script. Returns `false` if the event is none.
-    fn custom(&mut self, at: u64, event: &Event<'_>) -> bool {
-        match self.custom.event(at, event) {
-            Some(Kind::Counter) => widen(&mut self.counter_span, at),
-            Some(Kind::Histogram) => widen(&mut self.histogram_span, at),
-            Some(Kind::Rate) => {}
+    fn custom(&mut self, at: u64, event: &Event<'_>, names: &mut NameLimit) -> bool {
+        match self.custom.event(at, event, names) {
+            Some(CustomKind::Counter) => widen(&mut self.counter_span, at),
+            Some(CustomKind::Histogram) => widen(&mut self.histogram_span, at),
+            Some(CustomKind::Rate | CustomKind::Error) => {}
             None => return false,
         }
         true
@@ -119,6 +119,7 @@ impl Accumulator {
             apdex_ns: apdex_ms.map(|ms| (ms * MS as f64) as u64),
             extended: false,
             urls: BTreeSet::new(),
+            names: NameLimit::default(),
             counts: HotCounts::default(),
             part: Tally::default(),
         }
@@ -150,6 +151,7 @@ impl Accumulator {
                 name = "Invalid URL";
             }
         }
+        let name = self.names.limited(CustomKind::Error, name);
         *self
             .counts
             .errors
@@ -197,8 +199,8 @@ struct ResponseCounts<'a> {
 impl accumulator::Accumulator for Accumulator {
     fn event(&mut self, wall_ns: u64, event: &Event<'_>) {
         let at = wall_ns / MS;
-        let counts = &mut self.counts;
-        if counts.custom(at, event) {
+        let (counts, names) = (&mut self.counts, &mut self.names);
+        if counts.custom(at, event, names) {
             return;
         }
         match *event {
@@ -270,6 +272,7 @@ impl accumulator::Accumulator for Accumulator {
                 counted[usize::from(value == 0)] += 1;
             }
             Event::Remark { name } => {
+                let name = names.limited(CustomKind::Error, name);
                 *counts.errors.entry(format!("errors.{name}")).or_default() += 1;
             }
             _ => return,

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use measure::accumulator::{Event, Sketch, Tally};
+use measure::{
+    accumulator::{Event, Sketch, Tally},
+    custom::{CustomKind, NameLimit},
+};
 
 /// Precedes the name of a rate among the counters of a tally.
 pub const RATE: &str = "rate:";
@@ -22,25 +25,25 @@ struct Rate {
     last: u64,
 }
 
-/// Type of metric that an event belongs to.
-pub enum Kind {
-    Counter,
-    Histogram,
-    Rate,
-}
-
 impl CustomMetrics {
-    /// Counts an event at a time in milliseconds. `None` if it is no custom metric.
-    pub fn event(&mut self, at: u64, event: &Event<'_>) -> Option<Kind> {
+    /// Counts an event at a time in milliseconds, under a name that `names` allows. `None` if it is
+    /// not a custom metric.
+    pub fn event(
+        &mut self,
+        at: u64,
+        event: &Event<'_>,
+        names: &mut NameLimit,
+    ) -> Option<CustomKind> {
         match *event {
             Event::Count { name, n } => {
-                *self.counts.entry(name.to_owned()).or_default() += n;
-                Some(Kind::Counter)
+                let name = names.limited(CustomKind::Counter, name);
+                *self.counts.entry(name).or_default() += n;
+                Some(CustomKind::Counter)
             }
             Event::Value { name, value } => {
-                let values = self.values.entry(name.to_owned()).or_default();
-                values.add(value);
-                Some(Kind::Histogram)
+                let name = names.limited(CustomKind::Histogram, name);
+                self.values.entry(name).or_default().add(value);
+                Some(CustomKind::Histogram)
             }
             Event::Rate { name } => {
                 let new = Rate {
@@ -48,10 +51,11 @@ impl CustomMetrics {
                     first: at,
                     last: at,
                 };
-                let rate = self.rates.entry(name.to_owned()).or_insert(new);
+                let name = names.limited(CustomKind::Rate, name);
+                let rate = self.rates.entry(name).or_insert(new);
                 rate.n += 1;
                 rate.last = at;
-                Some(Kind::Rate)
+                Some(CustomKind::Rate)
             }
             _ => None,
         }

@@ -1,8 +1,7 @@
-//! Parses the command line. Options that emqtt-bench also has have the same names.
+//! Translates the command line into a plan.
 
-use std::path::PathBuf;
+mod arguments;
 
-use clap::{Args, Parser, Subcommand};
 use mqtt::topic;
 use plan::{
     FirstArrival, Format, Load, Note, Phase, Plan, Rate, Shape, Work, criteria,
@@ -11,214 +10,7 @@ use plan::{
 };
 
 use crate::files;
-
-/// `loadline mqtt`.
-#[derive(Debug, Parser)]
-#[command(
-    name = "loadline mqtt",
-    about = "Load an MQTT server; without a command: the Pepeunit load test (loadline mqtt pepeunit --help)",
-    disable_help_flag = true
-)]
-pub struct MqttCommand {
-    /// Action of the clients
-    #[command(subcommand)]
-    pub what: MqttSubcommand,
-}
-
-/// Actions of the clients.
-#[derive(Debug, Subcommand)]
-pub enum MqttSubcommand {
-    /// Connect and stay connected
-    Conn(Common),
-    /// Connect and publish
-    Pub(Pub),
-    /// Connect and subscribe
-    Sub(Sub),
-}
-
-/// Options of all three commands.
-#[derive(Debug, Args)]
-pub struct Common {
-    /// Server. Clients use several servers in turn; separate them with commas
-    #[arg(short = 'h', long, default_value = "localhost", value_delimiter = ',')]
-    host: Vec<String>,
-    /// Port of the server [1883, with -S 8883]
-    #[arg(short = 'p', long)]
-    port: Option<u16>,
-    /// MQTT version: 4 (3.1.1) or 5
-    #[arg(short = 'V', long, default_value = "5", value_parser = ["4", "5"])]
-    version: String,
-    /// Number of clients
-    #[arg(short = 'c', long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    count: u32,
-    /// Connects per second; 0 means that --interval sets the pace
-    #[arg(short = 'R', long, default_value_t = 0)]
-    connrate: u32,
-    /// Milliseconds between two connects
-    #[arg(short = 'i', long, default_value_t = 10)]
-    interval: u32,
-    /// Local addresses to connect from, used in turn; separate them with commas
-    #[arg(long, value_delimiter = ',')]
-    ifaddr: Vec<std::net::IpAddr>,
-    /// Prefix of client identifiers
-    #[arg(long)]
-    prefix: Option<String>,
-    /// Number of the first client
-    #[arg(short = 'n', long, default_value_t = 0)]
-    startnumber: u64,
-    /// User name; %i and %rand_N are expanded
-    #[arg(short = 'u', long)]
-    username: Option<String>,
-    /// Password
-    #[arg(short = 'P', long)]
-    password: Option<String>,
-    /// CSV file with the clients' identities: any of the columns username, password and client_id
-    #[arg(long, conflicts_with_all = ["username", "password"])]
-    credentials: Option<PathBuf>,
-    /// Keep-alive in seconds
-    #[arg(short = 'k', long, default_value_t = 300)]
-    keepalive: u16,
-    /// Start new sessions
-    #[arg(short = 'C', long, default_value = "true", action = clap::ArgAction::Set)]
-    clean: bool,
-    /// Seconds that sessions outlive their connections (MQTT 5)
-    #[arg(short = 'x', long = "session-expiry", default_value_t = 0)]
-    session_expiry: u32,
-    /// TLS
-    #[arg(short = 'S', long)]
-    ssl: bool,
-    /// Do not verify certificates
-    #[arg(long)]
-    insecure: bool,
-    /// Trust these authorities instead of the machine's (PEM)
-    #[arg(
-        long,
-        visible_alias = "cacert",
-        requires = "ssl",
-        conflicts_with = "insecure"
-    )]
-    cacertfile: Option<PathBuf>,
-    /// Client certificate (PEM)
-    #[arg(long, visible_alias = "cert", requires_all = ["ssl", "keyfile"])]
-    certfile: Option<PathBuf>,
-    /// Key of the client certificate (PEM)
-    #[arg(long, visible_alias = "key", requires = "certfile")]
-    keyfile: Option<PathBuf>,
-    /// Topic of the will
-    #[arg(long)]
-    will_topic: Option<String>,
-    /// Payload of the will
-    #[arg(long, default_value = "", requires = "will_topic")]
-    will_payload: String,
-    /// Quality of service of the will
-    #[arg(long, default_value_t = 0, requires = "will_topic", value_parser = clap::value_parser!(u8).range(0..=2))]
-    will_qos: u8,
-    /// Retain the will
-    #[arg(long, requires = "will_topic")]
-    will_retain: bool,
-    /// Delay between the end of a connection and its will, in seconds (MQTT 5)
-    #[arg(long, default_value_t = 0, requires = "will_topic")]
-    will_delay: u32,
-    /// Duration of the load, after the connects
-    #[arg(long)]
-    duration: Option<String>,
-    /// Time to wait for responses and deliveries after the load
-    #[arg(long, default_value = "10s")]
-    drain: String,
-    /// Maximum delay of a message, so that several messages share one wake-up; 0 disables it
-    /// [default: 100us]
-    #[arg(long)]
-    pub pacing_slack: Option<String>,
-    /// Threads
-    #[arg(long)]
-    pub workers: Option<usize>,
-    /// Criterion that must hold, for example 'p99 of "DELIVERY" < 50ms'
-    #[arg(long)]
-    check: Vec<String>,
-    /// Write the summary as JSON to this file
-    #[arg(long)]
-    pub json: Option<PathBuf>,
-    /// Folder for records
-    #[arg(long)]
-    pub runs: Option<PathBuf>,
-    /// Seed of all random numbers
-    #[arg(long)]
-    pub seed: Option<u64>,
-    /// Print this help
-    #[arg(long, action = clap::ArgAction::Help)]
-    help: Option<bool>,
-}
-
-/// `pub`.
-#[derive(Debug, Args)]
-pub struct Pub {
-    /// Options of all three commands.
-    #[command(flatten)]
-    pub common: Common,
-    /// Milliseconds between two messages of a client; 0 means as fast as possible
-    #[arg(short = 'I', long = "interval_of_msg", default_value_t = 1000)]
-    every_ms: u32,
-    /// Topic; %i, %c, %u and %rand_N are expanded
-    #[arg(short = 't', long)]
-    topic: String,
-    /// Size of a payload in bytes; from 28 on, it starts with a header that receivers use to count
-    /// messages
-    #[arg(short = 's', long, default_value_t = 256)]
-    size: u32,
-    /// Payload, instead of --size; %i, %c, %u and %rand_N are expanded; template://FILE reads it
-    /// from a file
-    #[arg(short = 'm', long, conflicts_with = "size")]
-    message: Option<String>,
-    /// Quality of service
-    #[arg(short = 'q', long, default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=2))]
-    qos: u8,
-    /// Retain messages
-    #[arg(short = 'r', long)]
-    retain: bool,
-    /// Number of messages of all clients together, instead of --duration
-    #[arg(short = 'L', long, default_value_t = 0)]
-    limit: u64,
-    /// Maximum number of unacknowledged messages of a client; 0 means as many as there are
-    /// identifiers
-    #[arg(short = 'F', long, default_value_t = 1)]
-    inflight: u16,
-    /// User property as NAME=VALUE; repeatable (MQTT 5)
-    #[arg(long)]
-    user_property: Vec<String>,
-    /// Content type of the payload (MQTT 5)
-    #[arg(long)]
-    content_type: Option<String>,
-    /// Expiry of a message, in seconds (MQTT 5)
-    #[arg(long)]
-    message_expiry: Option<u32>,
-    /// Instead of -I: the rate of all clients together, such as 500/s:10s, or a ramp, such as
-    /// 100/s..500/s:10s; may be repeated
-    #[arg(long, conflicts_with_all = ["every_ms", "limit", "duration"])]
-    phase: Vec<String>,
-    /// Number of additional clients that subscribe, so that every delivery is counted and timed
-    #[arg(long, default_value_t = 0)]
-    subscribers: u32,
-    /// Topic filter of these subscribers [the topic, with + for placeholders]
-    #[arg(long, requires = "subscribers")]
-    filter: Option<String>,
-    /// Quality of service of these subscriptions [as --qos]
-    #[arg(long, requires = "subscribers", value_parser = clap::value_parser!(u8).range(0..=2))]
-    subscribe_qos: Option<u8>,
-}
-
-/// `sub`.
-#[derive(Debug, Args)]
-pub struct Sub {
-    /// Options of all three commands.
-    #[command(flatten)]
-    pub common: Common,
-    /// Topic filter, or several; %i, %c, %u and %rand_N are expanded
-    #[arg(short = 't', long, required = true)]
-    topic: Vec<String>,
-    /// Quality of service
-    #[arg(short = 'q', long, default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=2))]
-    qos: u8,
-}
+pub use arguments::{Common, MqttCommand, MqttSubcommand, Pub, Sub};
 
 const DURATION_NS: u64 = 60 * SECOND;
 
@@ -559,6 +351,8 @@ pub fn plan_for(load: Load, work: Mqtt) -> Plan {
 #[cfg(test)]
 mod tests {
     use plan::mqtt::SETTLE_NS;
+
+    use clap::Parser;
 
     use super::*;
 

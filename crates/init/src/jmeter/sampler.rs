@@ -184,8 +184,9 @@ fn add_authorization(
                 let base = item
                     .property("Authorization.url")
                     .replace(char::is_control, " ");
-                let text =
-                    format!("check that this user belongs to the request, not only to {base}");
+                let text = format!(
+                    "check that these credentials apply to this request: JMeter uses them only for URLs under {base}"
+                );
                 request.comments.push(manager.comment(context.file, &text));
             }
             request.auth = Some(user);

@@ -259,11 +259,7 @@ fn controller<'e, 'x>(
                 }
             }
         }
-        "WhileController" => {
-            let text = "TO FILL IN: plans have no loop with a condition. Here the steps below \
-                run once. JMeter repeats them while the condition holds";
-            listed(text, context, steps)
-        }
+        "WhileController" => repeated_while(element, steps, context),
         "OnceOnlyController" => {
             if let (true, Some(once)) = (is_first, &mut context.once) {
                 once.extend(steps);
@@ -284,6 +280,44 @@ fn controller<'e, 'x>(
             steps,
         ),
     })
+}
+
+/// Limit of a loop that JMeter repeats while its condition holds.
+const MOST_ROUNDS: u64 = 1000;
+
+/// Repeats the steps, each time only if the condition holds. Once it does not, the remaining rounds
+/// do nothing, so the result is that of a loop with a condition.
+fn repeated_while(
+    element: &JmxElement<'_>,
+    steps: Vec<DraftStep>,
+    context: &mut JmeterDraft<'_>,
+) -> Vec<DraftStep> {
+    let written = element.property("WhileController.condition");
+    let (text, steps) = match condition::translate(&written, context) {
+        Some(condition) => {
+            let round = block(Vec::new(), DraftBlockKind::If(condition), steps);
+            let count = Value::from(MOST_ROUNDS);
+            let text = format!(
+                "JMeter repeats these steps while the condition holds. Here that ends after {MOST_ROUNDS} rounds: set `count` to the usual number, so that `plan` computes the load"
+            );
+            (text, block(Vec::new(), DraftBlockKind::Loop(count), round))
+        }
+        None => {
+            let condition = written.replace(char::is_control, " ");
+            let condition = if condition.trim().is_empty() {
+                "the last request succeeds".to_owned()
+            } else {
+                format!("`{}` holds", condition.trim())
+            };
+            let text = format!(
+                "TO FILL IN: JMeter repeats the steps below while {condition}, but here they run once. Write the condition as a function in a file named by `script`, and put the steps into `loop: {{ while: FUNCTION, steps: [...] }}`"
+            );
+            (text, steps)
+        }
+    };
+    let mut all = vec![note(element, &text, context)];
+    all.extend(steps);
+    all
 }
 
 fn repeated(

@@ -347,19 +347,23 @@ fn controllers_become_flow() {
         ],
         &one,
     );
+    let repeated = |condition: &str| {
+        element(
+            "WhileController",
+            "While",
+            &[("WhileController.condition", condition)],
+            &two,
+        )
+    };
     let text = steps(&format!(
-        "{}{}{}{}{}{percent}{}",
+        "{}{}{}{}{}{percent}{}{}",
         element("CSVDataSet", "Users", &[("filename", "users.csv")], ""),
         condition("${__groovy(vars.get(\"user\") == 'ada' && ${__P(n,1)} < 3)}"),
         condition("${__jexl3(${JMeterThread.last_sample_ok} && f(1))}"),
         condition("\"${user}\"==\"ada\" || ${user} > 5"),
         element("RandomController", "Any", &[], &format!("{one}{two}")),
-        element(
-            "WhileController",
-            "While",
-            &[("WhileController.condition", "${x}")],
-            &two
-        ),
+        repeated("${__groovy(f())}"),
+        repeated("${__jexl3(\"${user}\" != \"ada\")}"),
     ));
     assert_has(
         &text,
@@ -369,7 +373,8 @@ fn controllers_become_flow() {
             "- if: 'user == \"ada\" or user > 5'",
             "- choose:\n- weight: 1\nsteps:\n- get:\nurl: /a",
             "- if: 'random() * 100 < 25'",
-            "TO FILL IN: plans have no loop with a condition",
+            "TO FILL IN: JMeter repeats the steps below while `${__groovy(f())}` holds",
+            "- loop:\ncount: 1000\nsteps:\n- if: 'user != \"ada\"'",
         ],
     );
 }

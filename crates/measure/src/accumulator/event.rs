@@ -80,6 +80,18 @@ pub enum Event<'a> {
     End,
 }
 
+impl Event<'_> {
+    /// Whether a script reported the event, so that it counts as a custom metric.
+    #[inline]
+    #[must_use]
+    pub fn is_custom_metric(&self) -> bool {
+        matches!(
+            self,
+            Event::Count { .. } | Event::Value { .. } | Event::Rate { .. } | Event::Remark { .. }
+        )
+    }
+}
+
 /// Why a batch failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Loss {

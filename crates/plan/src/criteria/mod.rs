@@ -77,6 +77,9 @@ pub enum Metric {
     Messages(MessageFate),
     /// Mean or maximum of a server metric, by source and name.
     Server(String, Stat),
+    /// A custom metric of the script: a statistic of a histogram. `None` means the sum or the rate
+    /// of the other types.
+    Custom(String, Option<Stat>),
 }
 
 /// Result of MQTT messages.

@@ -5,7 +5,7 @@ use super::{Criterion, Ending, MessageFate, Metric, Op, SpanFilter, Stat, StopRu
 use crate::units::{GrammarError, Quantity, parse_duration, parse_quantity};
 
 /// The grammar on one line, for messages and help texts.
-pub const GRAMMAR: &str = "[service|first-byte|iteration|transaction] p50…p99.99|mean|max, errors, rate, in-flight, unsent, lateness p99, lost, duplicates, unknown or server.NAME, \
+pub const GRAMMAR: &str = "[service|first-byte|iteration|transaction] p50…p99.99|mean|max, errors, rate, in-flight, unsent, lateness p99, lost, duplicates, unknown, server.NAME or custom.NAME, \
      then [of \"LABEL\"] [in \"PHASE\"|in steady], then < <= > >= and a value with its unit";
 
 const FIGURES: &str = "[service|first-byte|iteration|transaction] p50…p99.99|mean|max, errors or rate, then [of \"LABEL\"]";
@@ -51,6 +51,13 @@ pub fn parse_stop(text: &str) -> Result<StopRule, GrammarError> {
                 .to_owned(),
         });
     }
+    if matches!(when.metric, Metric::Custom(..)) {
+        return Err(GrammarError {
+            offset: 0,
+            message: "a stop rule cannot use a custom metric: write it as a criterion, which is judged at the end"
+                .to_owned(),
+        });
+    }
     if !scan.word_is("for") {
         return Err(scan.error(
             "a stop rule needs a duration for which it must hold: add, for example, `for 10s: stop fail`",
@@ -93,6 +100,11 @@ fn criterion(scan: &mut Scan) -> Result<Criterion, GrammarError> {
         if !steady {
             phase = Some(scan.name("PHASE")?);
         }
+    }
+    if matches!(metric, Metric::Custom(..)) && (of.is_some() || phase.is_some() || steady) {
+        return Err(
+            scan.error("a custom metric is counted for the whole run: remove `of` and `in`")
+        );
     }
     let op = op(scan)?;
     let at = scan.skip_space();
@@ -164,6 +176,17 @@ fn metric(scan: &mut Scan) -> Result<Metric, GrammarError> {
                 stat.unwrap_or(Stat::Mean),
             )
         }
+        (None, name) if name.starts_with("custom.") => {
+            let name = match &name["custom.".len()..] {
+                "" => scan.name("NAME")?,
+                name => name.to_owned(),
+            };
+            let stat = stat(scan.peek());
+            if stat.is_some() {
+                scan.word();
+            }
+            Metric::Custom(name, stat)
+        }
         (_, word) => {
             let what = if word.is_empty() {
                 "a metric is missing".to_owned()
@@ -224,13 +247,19 @@ fn fitting(metric: &Metric, value: Quantity, text: &str) -> Result<Quantity, Str
         )
         | (Metric::Rate, Quantity::PerSecond(_))
         | (Metric::InFlight, Quantity::Number(_))
-        | (Metric::Server(..), _) => return Ok(value),
+        | (Metric::Server(..), _)
+        | (Metric::Custom(_, Some(_)), Quantity::Number(_) | Quantity::Duration(_))
+        | (Metric::Custom(_, None), Quantity::Number(_) | Quantity::PerSecond(_)) => {
+            return Ok(value);
+        }
         (Metric::Time(..) | Metric::LatenessP99, _) => "a time, for example 250ms",
         (Metric::Errors | Metric::Unsent | Metric::Messages(_), _) => {
             "a share or a number, for example 1% or 10"
         }
         (Metric::Rate, _) => "a rate, for example 900/s",
         (Metric::InFlight, _) => "a number without unit, for example 100",
+        (Metric::Custom(_, Some(_)), _) => "a number or a time, for example 200 or 200ms",
+        (Metric::Custom(_, None), _) => "a number or a rate, for example 10 or 5/s",
     };
     Err(format!(
         "`{text}` does not fit this metric: it needs {needs}"
@@ -401,6 +430,32 @@ mod tests {
             server("server.a.b max in \"Peak\" < 8"),
             ("a.b".into(), Stat::Max)
         );
+    }
+
+    #[test]
+    fn custom_metrics_are_parsed() {
+        let custom = |text| match ok(text).metric {
+            Metric::Custom(name, stat) => (name, stat),
+            other => panic!("{other:?}"),
+        };
+        let (name, stat) = custom("custom.checkout_ms p95 < 200ms");
+        assert_eq!(
+            (name.as_str(), stat),
+            ("checkout_ms", Some(Stat::Quantile(0.95)))
+        );
+        let (name, stat) = custom("custom.\"cart total\" mean >= 1.5");
+        assert_eq!((name.as_str(), stat), ("cart total", Some(Stat::Mean)));
+        assert_eq!(custom("custom.orders > 10/s"), ("orders".to_owned(), None));
+        assert!(fault("custom.x < 5ms").1.contains("a number or a rate"));
+        assert!(fault("custom.x max < 5%").1.contains("a number or a time"));
+        assert!(fault("custom. < 5").1.contains("in double quotes"));
+        assert!(
+            fault("custom.x in \"peak\" < 5")
+                .1
+                .contains("the whole run")
+        );
+        let stop = parse_stop("custom.x > 5 for 10s: stop").expect_err("no stop rule");
+        assert!(stop.message.contains("write it as a criterion"));
     }
 
     #[test]

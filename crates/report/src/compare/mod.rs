@@ -71,6 +71,13 @@ pub(crate) fn details<'a>(comparison: &Comparison, charts: &'a [svg::File]) -> V
                 .into(),
         ));
     }
+    if !comparison.custom.is_empty() {
+        blocks.push(Block::Heading("Custom metrics"));
+        blocks.push(Block::Table(custom(comparison)));
+        blocks.push(Block::Text(
+            "The values of a side are medians of its runs. They are not judged.".into(),
+        ));
+    }
     blocks.push(Block::Heading("Runs"));
     for group in [baseline, candidate] {
         blocks.push(Block::Table(of_group(group)));
@@ -174,6 +181,14 @@ fn quantiles(comparison: &Comparison) -> SheetTable {
             ),
         ];
         table.row(cells, None);
+    }
+    table
+}
+
+fn custom(comparison: &Comparison) -> SheetTable {
+    let mut table = SheetTable::new(&["Figure", "<Baseline → candidate"]);
+    for difference in &comparison.custom {
+        table.row([difference.figure.clone(), difference.text()], None);
     }
     table
 }

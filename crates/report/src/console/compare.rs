@@ -3,8 +3,10 @@
 use decisions::compare::{Comparison, FigureOutcome, Method, change, middle, value};
 
 use super::text::{Columns, cut, wrap};
+use crate::printable;
 
 const LONGEST: usize = 40;
+const MOST_CUSTOM: usize = 8;
 
 #[must_use]
 pub fn comparison_in(comparison: &Comparison, columns: Columns) -> String {
@@ -36,6 +38,10 @@ pub fn comparison_in(comparison: &Comparison, columns: Columns) -> String {
     }
     text += &wrap(&sides(comparison), 2, columns);
     text.push('\n');
+    if !comparison.custom.is_empty() {
+        text += &wrap(&custom(comparison), 2, columns);
+        text.push('\n');
+    }
     for note in &comparison.notes {
         text += &wrap(&format!("Note: {note}"), 6, columns);
         text.push('\n');
@@ -48,6 +54,16 @@ pub fn comparison_in(comparison: &Comparison, columns: Columns) -> String {
     );
     text.push('\n');
     text
+}
+
+fn custom(comparison: &Comparison) -> String {
+    let all = &comparison.custom;
+    let shown = all.iter().take(MOST_CUSTOM);
+    let shown = shown.map(|one| format!("{} {}", printable::name(&one.figure), one.text()));
+    let more = all.len().saturating_sub(MOST_CUSTOM);
+    let more = (more > 0).then(|| format!("{more} more in the report"));
+    let texts: Vec<String> = shown.chain(more).collect();
+    format!("Custom metrics (not judged): {}", texts.join(", "))
 }
 
 fn sides(comparison: &Comparison) -> String {

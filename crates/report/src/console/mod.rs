@@ -2,6 +2,7 @@
 
 mod campaign;
 mod compare;
+mod custom;
 mod find;
 mod ledgers;
 mod list;
@@ -79,6 +80,9 @@ pub fn summary_in(summary: &Summary, columns: Columns, detail: Detail) -> String
     }
     blocks.extend(Some(ledgers::render(summary, columns)).filter(|ledgers| !ledgers.is_empty()));
     blocks.push(table::render(summary, columns, detail));
+    if !summary.custom.is_empty() {
+        blocks.push(custom::render(summary, columns, detail));
+    }
     if detail == Detail::Full {
         blocks.extend(Some(facts(summary, columns)).filter(|facts| !facts.is_empty()));
     }
@@ -131,7 +135,7 @@ pub fn summary_in(summary: &Summary, columns: Columns, detail: Detail) -> String
     }
     if let Some(cause) = &summary.run.unrecorded {
         blocks.push(wrap(
-            &format!("COULD NOT RUN: ended by {cause}"),
+            &format!("COULD NOT RUN: the run was cut short by {cause}"),
             2,
             columns,
         ));

@@ -137,16 +137,34 @@ fn lines(summary: &Summary, detail: Detail) -> Vec<TableLine> {
             line.mark_times(summary, row, part);
             lines.push(line);
         }
+        lines.extend(judged_percentiles(row));
     }
     for row in summary.iteration_rows().iter().chain(&summary.transactions) {
         let mut line = TableLine::new(&row.called(), row, row.iteration.as_ref());
         line.mark_times(summary, row, "iteration");
         lines.push(line);
+        lines.extend(judged_percentiles(row));
         if row.unpaused.is_some() {
             lines.push(TableLine::times(UNPAUSED, row.unpaused.as_ref()));
         }
     }
     lines
+}
+
+/// Percentiles that only criteria name, each on a line of its own below its row.
+fn judged_percentiles(row: &Row) -> Vec<TableLine> {
+    let lines = row.judged_percentiles.iter().flat_map(|(time, figures)| {
+        let of = match time.as_str() {
+            "service" => "service ",
+            "first_byte" => "first byte ",
+            _ => "",
+        };
+        figures.iter().map(move |(name, figure)| TableLine {
+            label: format!("  {of}{name} {}{JUDGED}", figure.value()),
+            cells: Default::default(),
+        })
+    });
+    lines.collect()
 }
 
 fn thin(summary: &Summary, columns: Columns) -> String {
@@ -269,7 +287,15 @@ impl TableLine {
         }
     }
 
+    /// Whether the line has only a label, which then contains the figure.
+    fn has_no_cells(&self) -> bool {
+        self.cells.iter().all(String::is_empty)
+    }
+
     fn shows(&self, mark: &str, shown: [bool; COLUMNS]) -> bool {
+        if self.has_no_cells() {
+            return self.label.contains(mark);
+        }
         let cells = self.cells.iter().zip(shown);
         cells
             .filter(|(_, shown)| *shown)
@@ -302,6 +328,7 @@ fn layout(
     });
     let labels = lines
         .iter()
+        .filter(|line| !line.has_no_cells())
         .map(|line| width(&line.label))
         .max()
         .unwrap_or(0);
@@ -322,6 +349,9 @@ fn layout(
     let room = columns.count().saturating_sub(taken(&is_shown));
     let label_width = labels.min(room).max(MIN_LABEL);
     let render = |line: &TableLine| {
+        if line.has_no_cells() {
+            return line.label.clone();
+        }
         let label = cut(&line.label, label_width);
         let mut text = format!("{label:<label_width$}");
         let cells = line.cells.iter().zip(widths).zip(is_shown);

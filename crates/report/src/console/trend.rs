@@ -25,7 +25,18 @@ pub fn trend_in(trend: &MetricTrend, columns: Columns) -> String {
     if !(trend.shifts.is_empty() && trend.excluded.is_empty()) {
         text.push('\n');
     }
-    text + &wrap(&trend.sentence, 0, columns) + "\n"
+    text += &wrap(&trend.sentence, 0, columns);
+    text.push('\n');
+    if let Some(advice) = &trend.advice {
+        text += &wrap(
+            &format!("{}. To see what changed:", advice.text),
+            0,
+            columns,
+        );
+        // Unbroken, so that the command can be copied.
+        text += &format!("\n  {}\n", advice.command);
+    }
+    text
 }
 
 /// Draws one dot per run, from the oldest on the left. Several runs may share a column. Numbers

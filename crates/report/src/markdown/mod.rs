@@ -1,5 +1,7 @@
 //! `report.md`: tables for GitHub, and charts in a folder.
 
+mod custom;
+mod endpoints;
 mod mocks;
 mod nodes;
 mod plan;
@@ -37,7 +39,7 @@ pub fn render(page: &Page) -> Document {
         sections::criteria(summary),
         plan::plan(summary),
         chart("throughput.svg"),
-        sections::endpoints(summary),
+        endpoints::endpoints(summary),
         sections::latency(summary),
         chart("latency.svg"),
         chart("percentiles.svg"),
@@ -48,6 +50,7 @@ pub fn render(page: &Page) -> Document {
         sections::generator(summary),
         nodes::table(summary),
         saturation::saturation(summary),
+        custom::metrics(summary),
         mocks::latencies(summary),
         plan::recovery(summary),
         sections::conclusions(summary),

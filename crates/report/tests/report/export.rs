@@ -53,7 +53,7 @@ fn junit_has_a_case_for_each_criterion_and_one_for_the_measurement() {
       <property name="measurement.reasons" value="3 % of the planned load was never started"/>
       <property name="exit_code" value="4"/>
       <property name="target" value="http://shop.example.test:8080"/>
-      <property name="load" value="open, 10/s even for 2 s, then 20/s even for 1 s"/>
+      <property name="load" value="open, 10/s evenly spaced for 2 s, then 20/s evenly spaced for 1 s"/>
       <property name="version" value="0.1.0"/>
       <property name="record" value="runs/1"/>
     </properties>

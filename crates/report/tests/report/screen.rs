@@ -34,7 +34,7 @@ fn before_the_start_it_shows_the_plan() {
     let plan = plan(&["p95 < 1s"]);
     let run = Run::planned(Manifest::new(&plan, started()), Vec::new());
     let text = "
-shop.yml → http://shop.example.test:8080 · open, 10/s even for 2 s, then 20/s e…
+shop.yml → http://shop.example.test:8080 · open, 10/s evenly spaced for 2 s, th…
 0 s of 3 s          ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░
 Arrivals   40 planned · 0 due · 0 started · 0 users running
 Requests   0 sent · 0 in flight · 0/s
@@ -50,7 +50,7 @@ Generator  too early
 fn in_eighty_columns() {
     let (run, interval) = run_until(&plan(&["errors < 1%", "p50 < 10s"]), 3);
     let text = "
-shop.yml → http://shop.example.test:8080 · open, 10/s even for 2 s, then 20/s e…
+shop.yml → http://shop.example.test:8080 · open, 10/s evenly spaced for 2 s, th…
 3 s of 3 s          █████████████████████████████████████████░░░░  peak (2 of 2)
 Arrivals   40 planned · 34 due · 34 started · 0 users running
 Requests   68 sent · 1 in flight · 40.0/s  ▅▅█
@@ -70,7 +70,7 @@ Criteria   FAIL errors < 1%, 5.88 % (4 of 68) · PASS p50 < 10s, 1.38 ms
 fn in_a_hundred_and_twenty_columns() {
     let (run, interval) = run_until(&plan(&[]), 3);
     let text = "
-shop.yml → http://shop.example.test:8080 · open, 10/s even for 2 s, then 20/s even for 1 s
+shop.yml → http://shop.example.test:8080 · open, 10/s evenly spaced for 2 s, then 20/s evenly spaced for 1 s
 3 s of 3 s          █████████████████████████████████████████████████████████████████████████████░░░░░░░░  peak (2 of 2)
 Arrivals   40 planned · 34 due · 34 started · 0 users running
 Requests   68 sent · 1 in flight · 40.0/s  ▅▅█

@@ -134,7 +134,7 @@ async fn so_far(State(view): State<WatchedRun>) -> Response {
 
 async fn stop_run(State(view): State<ControlledRun>, headers: HeaderMap) -> Response {
     if !guard::is_meant(&headers) {
-        let reason = "sent by another page: use the button, or add the header X-Loadline: stop\n";
+        let reason = "refused, because another page sent this request: use the button, or add the header X-Loadline: stop\n";
         return (StatusCode::FORBIDDEN, reason).into_response();
     }
     view.stop.stop(Cause::Page);
@@ -147,7 +147,7 @@ async fn change_load(
     wanted: String,
 ) -> Response {
     if !guard::is_meant(&headers) {
-        let reason = "sent by another page: use the button, or add the header X-Loadline: load\n";
+        let reason = "refused, because another page sent this request: use the button, or add the header X-Loadline: load\n";
         return (StatusCode::FORBIDDEN, reason).into_response();
     }
     let message = if view.stop.urgency() == Urgency::None {

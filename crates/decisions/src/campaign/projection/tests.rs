@@ -215,7 +215,7 @@ fn nothing_is_estimated_that_was_not_measured() {
         ),
         (
             with(&|reached| reached.source = "postgres".into()).to_vec(),
-            "more instances do not increase it",
+            "more instances do not raise its capacity",
         ),
         (
             with(&|reached| reached.all_instances = 1).to_vec(),

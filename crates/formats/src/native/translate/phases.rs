@@ -164,7 +164,7 @@ impl Translator<'_> {
         let before_ns = at.unwrap_or(whole_ns.saturating_sub(spike_ns) / 2);
         let Some(after_ns) = whole_ns.checked_sub(before_ns + spike_ns) else {
             let text = format!(
-                "this spike takes {} and would end {} after the start of a phase of {single}: increase `duration`",
+                "this spike takes {} and would end {} into a phase that lasts only {single}: increase `duration`",
                 in_words(spike_ns),
                 in_words(before_ns + spike_ns),
             );

@@ -1,0 +1,94 @@
+//! Custom metrics: figures that the test's script reported by name.
+
+use std::collections::BTreeMap;
+
+use measure::custom::{CustomKind, CustomMetric, MOST_NAMES, OTHER_NAMES, ValueHistogram};
+use plan::criteria::{Metric, Stat, parse_criterion};
+use record::{Run, units};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    figures::per_second,
+    verdict::{Judged, percentile_name},
+};
+
+/// A metric that the test's script reported.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CustomRow {
+    pub name: String,
+    /// `counter`, `histogram`, `rate` or `error`.
+    pub kind: String,
+    /// Sum of a counter, or number of values, events or errors.
+    pub count: u64,
+    /// `count` divided by the run's elapsed time in seconds.
+    pub per_second: f64,
+    /// Statistics of a histogram, by name: `min`, `mean`, `p50`, `p95`, `p99`, `max`, and every
+    /// percentile that a criterion judges. `None` for other types.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub values: Option<BTreeMap<String, f64>>,
+    /// Figures that criteria judge, for example `values/p95`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub judged: Vec<String>,
+}
+
+const QUANTILES: [f64; 3] = [0.5, 0.95, 0.99];
+
+pub(super) fn rows(run: &Run, elapsed_ns: u64) -> Vec<CustomRow> {
+    let row = |((kind, name), metric): (&(CustomKind, String), &CustomMetric)| {
+        let values = &metric.values;
+        CustomRow {
+            name: name.clone(),
+            kind: kind.name().to_owned(),
+            count: metric.count,
+            per_second: per_second(metric.count, elapsed_ns),
+            values: (*kind == CustomKind::Histogram)
+                .then(|| statistics(values, &judged_quantiles(run, name))),
+            judged: Vec::new(),
+        }
+    };
+    run.totals.custom.metrics.iter().map(row).collect()
+}
+
+fn statistics(values: &ValueHistogram, judged: &[f64]) -> BTreeMap<String, f64> {
+    let quantiles = QUANTILES.iter().chain(judged);
+    let quantiles = quantiles.filter_map(|q| Some((percentile_name(*q), values.quantile(*q)?)));
+    let means = values.mean().map(|mean| ("mean".to_owned(), mean));
+    let ends = [("min", values.min()), ("max", values.max())];
+    let ends = ends.map(|(name, value)| (name.to_owned(), value));
+    quantiles.chain(means).chain(ends).collect()
+}
+
+fn judged_quantiles(run: &Run, name: &str) -> Vec<f64> {
+    let criteria = run.manifest.criteria.iter();
+    let criteria = criteria.filter_map(|text| parse_criterion(text).ok());
+    let quantile = |metric| match metric {
+        Metric::Custom(of, Some(Stat::Quantile(q))) if of == name => Some(q),
+        _ => None,
+    };
+    criteria.filter_map(|one| quantile(one.metric)).collect()
+}
+
+/// Lists in each row which of its figures are judged.
+pub(crate) fn mark(rows: &mut [CustomRow], criteria: &[Judged]) {
+    let paths = criteria
+        .iter()
+        .filter_map(|judged| judged.figure.as_deref());
+    let figures = paths.filter_map(|path| path.strip_prefix("/custom/")?.split_once('/'));
+    for (at, figure) in figures {
+        let at: Option<usize> = at.parse().ok();
+        if let Some(row) = at.and_then(|at| rows.get_mut(at)) {
+            row.judged.push(figure.to_owned());
+        }
+    }
+}
+
+/// Says that names were counted together, if there were too many.
+pub(super) fn note(run: &Run) -> Option<String> {
+    run.totals.custom.has_other_names().then(|| {
+        format!(
+            "the script reports more than {} custom metrics: further names are counted together as `{OTHER_NAMES}`",
+            units::count(MOST_NAMES as u64)
+        )
+    })
+}

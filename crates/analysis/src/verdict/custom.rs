@@ -1,0 +1,128 @@
+//! Judges criteria on custom metrics, which a script reports by name.
+
+use measure::{
+    TimeKind,
+    confidence::{self, Standing},
+    custom::{CustomKind, CustomMetric, OTHER_NAMES, ValueHistogram},
+    label,
+};
+use plan::{
+    Criterion,
+    criteria::Stat,
+    units::{MILLISECOND, Quantity},
+};
+use record::{Run, units};
+
+use super::bound::{Measured, bound};
+use crate::figures::{Sampled, per_second};
+
+const NAMES: usize = 8;
+
+/// Measures a criterion on a histogram if it names a statistic, otherwise on a sum or a rate.
+pub(super) fn measure(
+    run: &Run,
+    name: &str,
+    stat: Option<Stat>,
+    criterion: &Criterion,
+    elapsed_ns: u64,
+) -> Result<Measured, String> {
+    match stat {
+        Some(stat) => histogram(run, name, stat, criterion),
+        None => number(run, name, criterion, elapsed_ns),
+    }
+}
+
+fn find<'a>(run: &'a Run, kinds: &[CustomKind], name: &str) -> Option<&'a CustomMetric> {
+    let metrics = &run.totals.custom.metrics;
+    let mut kinds = kinds.iter();
+    kinds.find_map(|kind| metrics.get(&(*kind, name.to_owned())))
+}
+
+const NUMBERS: [CustomKind; 3] = [CustomKind::Counter, CustomKind::Rate, CustomKind::Error];
+
+fn number(
+    run: &Run,
+    name: &str,
+    criterion: &Criterion,
+    elapsed_ns: u64,
+) -> Result<Measured, String> {
+    let Some(metric) = find(run, &NUMBERS, name) else {
+        return Err(match find(run, &[CustomKind::Histogram], name) {
+            Some(_) => format!("`{name}` is a histogram: add p95, mean or max after its name"),
+            None => missing(run, name),
+        });
+    };
+    let (value, text) = match criterion.value {
+        Quantity::PerSecond(_) => {
+            let rate = per_second(metric.count, elapsed_ns);
+            (rate, format!("{}/s", units::rate(rate)))
+        }
+        _ => (metric.count as f64, units::count(metric.count)),
+    };
+    Ok(Measured {
+        value: Some(value),
+        bound: bound(criterion),
+        text,
+        certain: true,
+        reason: None,
+    })
+}
+
+fn histogram(run: &Run, name: &str, stat: Stat, criterion: &Criterion) -> Result<Measured, String> {
+    let Some(metric) = find(run, &[CustomKind::Histogram], name) else {
+        return Err(match find(run, &NUMBERS, name) {
+            Some(_) => format!("`{name}` is not a histogram: remove the statistic after its name"),
+            None => missing(run, name),
+        });
+    };
+    let values = &metric.values;
+    let value = match stat {
+        Stat::Mean => values.mean(),
+        Stat::Max => Some(values.max()),
+        Stat::Quantile(q) => values.quantile(q),
+    };
+    // A time as bound means that the script reports milliseconds, as Artillery's scripts do.
+    let bound = match criterion.value {
+        Quantity::Duration(ns) => ns as f64 / MILLISECOND as f64,
+        _ => bound(criterion),
+    };
+    let is_open = match stat {
+        Stat::Quantile(q) => !is_decided(run, values, q, bound),
+        Stat::Mean | Stat::Max => false,
+    };
+    Ok(Measured {
+        value,
+        bound,
+        text: units::figure(value.unwrap_or_default(), ""),
+        certain: !is_open,
+        reason: is_open.then(|| {
+            format!(
+                "{} values are too few for a decision with 99 % confidence",
+                units::count(values.count())
+            )
+        }),
+    })
+}
+
+/// Whether the values decide the criterion. Takes them to be as correlated as response times.
+fn is_decided(run: &Run, values: &ValueHistogram, q: f64, bound: f64) -> bool {
+    let all = run.totals.label(label::ALL);
+    let times = Sampled::from_totals(&all, TimeKind::Response).into_times();
+    let inflation = times.answered.quantile(q).map_or(1.0, |x| {
+        let is_all = |id| id == label::ALL;
+        run.totals.inflation(TimeKind::Response, q, x, None, is_all)
+    });
+    confidence::standing(values.count(), values.above(bound), inflation, q) != Standing::Open
+}
+
+fn missing(run: &Run, name: &str) -> String {
+    let names = run.totals.custom.metrics.keys();
+    let names = names.map(|(_, name)| name.as_str());
+    let mut names: Vec<&str> = names.filter(|name| *name != OTHER_NAMES).collect();
+    names.dedup();
+    let known = match names.as_slice() {
+        [] => "it reported none".to_owned(),
+        names => format!("it reported {}", names[..names.len().min(NAMES)].join(", ")),
+    };
+    format!("the script did not report `{name}` ({known}); report a counter with 0 to count none")
+}

@@ -1,0 +1,181 @@
+// The summary, with its rows of phases, scenarios, nodes, mocks and custom metrics.
+
+import type { Arrivals, Figure, Judged, Measurement, Requests, Row, Stats } from "./figures";
+import type { Conclusion, Deciding, ErrorRow, Recovery, Saturation, Steady } from "./findings";
+
+/** A metric that the test's script reported. */
+export interface CustomRow {
+  name: string;
+  kind: "counter" | "histogram" | "rate" | "error";
+  /** Sum of a counter, or number of values, events or errors. */
+  count: number;
+  per_second: number;
+  /** Statistics of a histogram, by name. */
+  values?: Record<string, number>;
+  /** Figures that criteria judge, for example `values/p95`. */
+  judged?: string[];
+}
+
+/** A route of a mock: configured and served times. */
+export interface MockRow {
+  mock: string;
+  route: string;
+  received: number;
+  /** Responses by status. */
+  codes: Record<string, number>;
+  resets: number;
+  silent: number;
+  /** The recorded requests that define its times. */
+  from?: string;
+  times: { statistic: string; planned_ns: number | null; due_ns: number; served_ns: number }[];
+  difference: number | null;
+  late_p99_ns: number | null;
+  capacity?: { workers: number; per_second: number; utilisation: number };
+}
+
+/** Plan and result of a scenario. */
+export interface ScenarioRow {
+  id: number | null;
+  name: string;
+  /** Its share of the arrivals by weight. */
+  share: number | null;
+  /** Arrivals planned; null in a closed loop. */
+  planned: number | null;
+  planned_per_hour: number | null;
+  planned_per_second: number | null;
+  /** Iterations that ended, with any result. */
+  ended: number;
+  completed: number;
+  failed: number;
+  /** Still in flight at the end of the run; null during the run. */
+  unfinished: number | null;
+  completed_per_hour: number;
+  completed_per_second: number;
+  /** Completed as a share of planned. */
+  of_plan: number | null;
+}
+
+/** Plan and result of a phase. */
+export interface PhaseRow {
+  /** Its name, or its number from 1. */
+  name: string;
+  /** The load in words. */
+  text: string;
+  start_ns: number;
+  end_ns: number;
+  /** Arrivals planned; null in a closed loop. */
+  planned: number | null;
+  /** Arrivals started whose intended start is in the phase; null in a closed loop. */
+  started: number | null;
+  /** Ended requests whose intended start is in the phase. */
+  requests: number;
+  errors: number;
+  /** Requests divided by the phase's length. */
+  per_second: number;
+  /** Response, iteration or service time, whichever is the headline. */
+  p95: Figure | null;
+  p99: Figure | null;
+}
+
+/** The result of one node of a distributed run. */
+export interface NodeRow {
+  node: number;
+  name: string;
+  state: "up" | "silent" | "lost" | "finished";
+  rate: number;
+  requests: number;
+  cpu: number;
+  lateness_p99_ns: number | null;
+  response_p99_ns: number | null;
+  response_p95_within_ns: [number, number] | null;
+  offset_ns: number | null;
+  offset_error_ns: number;
+}
+
+export interface Summary {
+  schema: number;
+  run: {
+    name: string;
+    target: string;
+    frontend: string;
+    started_utc: string;
+    started_wall_ns: number;
+    state: "running" | "complete" | "interrupted";
+    ended_by: string | null;
+    /** The stop rule that ended the run, with the measured value. */
+    stopped?: { at_ns: number; text: string };
+    model: "open" | "closed" | "once";
+    load: string;
+    elapsed_ns: number;
+    /** The tool that measured, if it was not Loadline. Its times are service times. */
+    imported_from?: string | null;
+    version: string;
+    /** Missing in imported runs. */
+    workers?: number;
+    seed?: number;
+    /** Where an incomplete record ends. All figures describe the time before. */
+    record_ends_ns?: number | null;
+  };
+  /** The verdict of all criteria together: PASS, FAIL, INCONCLUSIVE, or null without criteria. */
+  verdict: {
+    criteria: "PASS" | "FAIL" | "INCONCLUSIVE" | null;
+    /** One sentence. */
+    sentence: string;
+    /**
+     * The figures that decided it: of criteria, or of the generator if the measurement is invalid.
+     */
+    figures: Deciding[];
+    /** The question that the run answers. */
+    question?: string;
+    /** How certain the answer is, and why. */
+    certainty?: string;
+    /** What to do, most important first. */
+    advice?: string[];
+    /** Key figures. */
+    key_figures?: Deciding[];
+    /** The most important conclusions, as indices into `conclusions`. */
+    key_conclusions?: number[];
+  };
+  criteria: Judged[];
+  measurement: Measurement | null;
+  exit_code: number;
+  arrivals: Arrivals | null;
+  requests: Requests;
+  phases: PhaseRow[];
+  scenarios: ScenarioRow[];
+  /** Missing in records of older versions. */
+  steady?: Steady | null;
+  recovery: Recovery | null;
+  saturation?: Saturation | null;
+  custom?: CustomRow[];
+  mocks?: MockRow[];
+  nodes?: NodeRow[];
+  all: Row;
+  labels: Row[];
+  iterations: Row[];
+  transactions?: Row[];
+  confidence: {
+    label: string;
+    time: string;
+    percentile: string;
+    ns: number;
+    low_ns: number;
+    high_ns: number | null;
+    samples: number;
+    effective: number;
+    approximate: boolean;
+  }[];
+  lateness: Stats | null;
+  wait: Stats | null;
+  connect: Stats | null;
+  tls: Stats | null;
+  in_flight: { mean: number; max: number };
+  users: { mean: number; max: number };
+  connections_opened: number;
+  errors: ErrorRow[];
+  conclusions: Conclusion[];
+  /** Assumptions, one sentence each. */
+  assumptions: string[];
+  notes: string[];
+  record: string | null;
+}
