@@ -268,13 +268,6 @@ impl Recorder {
         );
     }
 
-    /// Whether metrics that a script reports are counted. Always true: a run without an accumulator
-    /// counts them as custom metrics.
-    #[must_use]
-    pub fn has_accumulator(&self) -> bool {
-        true
-    }
-
     /// Counts custom metrics, and passes an event to the front end's accumulator, if there is one.
     #[inline]
     pub fn frontend(&mut self, now_ns: u64, event: &Event<'_>) {

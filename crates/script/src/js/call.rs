@@ -60,6 +60,14 @@ impl Slot {
     }
 }
 
+/// A request that functions may change.
+struct ShownRequest {
+    object: Persistent<Object<'static>>,
+    source: Rc<StepSource>,
+    /// Whether its JSON body was read or replaced.
+    has_seen_json: Rc<Cell<bool>>,
+}
+
 struct RunningCall {
     user: Rc<dyn ScriptUser>,
     instance: Rc<Instance>,
@@ -68,8 +76,7 @@ struct RunningCall {
     /// Whether a missing function ends the call with [`ScriptError::Missing`].
     is_step: bool,
     arguments: Vec<Persistent<Js<'static>>>,
-    /// The request to be changed, its step, and what functions have read of it.
-    changes: Option<(Persistent<Object<'static>>, Rc<StepSource>, Rc<Cell<bool>>)>,
+    changes: Option<ShownRequest>,
     current: String,
     slot: Option<Rc<Slot>>,
     result: std::result::Result<Returned, ScriptError>,
@@ -156,12 +163,16 @@ impl RunningCall {
             ScriptCall::Before { step, base } => {
                 running.waiting = names(&step.spec.before);
                 let source = step_source(instance, step, base);
-                let (object, seen) = source.object(ctx, instance)?;
+                let (object, has_seen_json) = source.object(ctx, instance)?;
                 let kept = Persistent::save(ctx, object.clone());
                 running
                     .arguments
                     .insert(0, Persistent::save(ctx, object.into_value()));
-                running.changes = Some((kept, source, seen));
+                running.changes = Some(ShownRequest {
+                    object: kept,
+                    source,
+                    has_seen_json,
+                });
             }
             ScriptCall::After {
                 step,
@@ -313,9 +324,10 @@ impl RunningCall {
         };
         own.take_over(ctx, vars).map_err(|error| failed(&error))?;
         let mut returned = std::mem::replace(&mut self.result, Ok(Returned::default()))?;
-        if let Some((object, source, seen)) = self.changes.take() {
-            let object = object.restore(ctx).map_err(|error| failed(&error))?;
-            let change = source.change(ctx, &self.instance, &object, &seen);
+        if let Some(shown) = self.changes.take() {
+            let object = shown.object.restore(ctx).map_err(|error| failed(&error))?;
+            let source = shown.source;
+            let change = source.change(ctx, &self.instance, &object, &shown.has_seen_json);
             let change = change.map_err(|error| failed(&error))?;
             returned.change = change.map_err(ScriptError::Failed)?;
             own.keep_request(ctx, object);

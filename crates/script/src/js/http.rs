@@ -152,7 +152,6 @@ async fn send(
         total_ns: Some((order.timeout_ms.max(1.0) * MILLISECOND as f64) as u64),
         headers_ns: None,
         idle_ns: None,
-        ..client.client.http().timeouts.clone()
     };
     let mut exchange = Exchange::begun(
         Intended::after_previous(now_ns, 0),

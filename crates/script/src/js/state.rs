@@ -44,8 +44,6 @@ pub struct State {
     slice_began_ns: Cell<u64>,
     /// Whether a function was stopped because it used too much CPU.
     pub was_stopped: Cell<bool>,
-    /// Whether a note says that custom metrics are not counted.
-    has_noted_metrics: Cell<bool>,
     timers: RefCell<HashMap<u64, Timer>>,
     timer_ids: Cell<u64>,
     /// The client for requests of functions. Empty until the first one.
@@ -122,7 +120,6 @@ impl State {
             caller: RefCell::default(),
             slice_began_ns: Cell::new(0),
             was_stopped: Cell::new(false),
-            has_noted_metrics: Cell::new(false),
             timers: RefCell::default(),
             timer_ids: Cell::new(0),
             unhandled: RefCell::default(),
@@ -161,16 +158,8 @@ impl State {
         let Some(worker) = &self.worker else {
             return;
         };
-        let mut recorder = worker.recorder.borrow_mut();
-        if recorder.has_accumulator() {
-            recorder.frontend(worker.clock.now(), event);
-            return;
-        }
-        drop(recorder);
-        if !self.has_noted_metrics.replace(true) {
-            let text = "custom metrics and errors that the script reports are not counted here: only `loadline artillery run` counts them";
-            worker.remark(text.to_owned());
-        }
+        let now_ns = worker.clock.now();
+        worker.recorder.borrow_mut().frontend(now_ns, event);
     }
 
     /// Prints a line of the script unchanged. Before the run, nothing is printed.
