@@ -158,7 +158,7 @@ fn unknown_names_are_reported_with_known_ones() {
     };
     assert_eq!(
         text(start("smu", &LabOptions::default())),
-        r#"unknown lab "smu": the available labs are sum, fhir, shortener, checkin, pepeunit, mqtt, truth"#
+        r#"unknown lab "smu": the available labs are sum, fhir, shortener, checkin, pepeunit, mqtt, truth, http2, llm"#
     );
     let extra = |name: &str| LabOptions {
         extra: vec![(name.to_owned(), String::new())],
@@ -236,7 +236,9 @@ fn prints_a_token_and_starts_nothing() {
             "checkin",
             "pepeunit",
             "mqtt",
-            "truth"
+            "truth",
+            "http2",
+            "llm"
         ]
     );
 }

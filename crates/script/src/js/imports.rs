@@ -136,7 +136,7 @@ mod tests {
             .collect();
         assert_eq!(
             found,
-            ["20 ./a true", "42 c true", "93 d false", "108 f false"]
+            ["21 ./a true", "42 c true", "93 d false", "108 f false"]
         );
     }
 }
