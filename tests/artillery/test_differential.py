@@ -188,8 +188,9 @@ PROCESSORS = {
             "p.js": """
 const fs = require('fs');
 const path = require('path');
-const parse = require('csv-parse/lib/sync');
-const users = parse(fs.readFileSync(path.join(__dirname, 'users.csv')), { columns: true });
+const text = fs.readFileSync(path.join(__dirname, 'users.csv'), 'utf8').trim();
+const [head, ...rows] = text.split('\\n').map((line) => line.split(','));
+const users = rows.map((row) => Object.fromEntries(row.map((value, at) => [head[at], value])));
 function pick(context, events, done) {
   const user = users[0];
   context.vars.credentials = Buffer.from(`${user.name}:${user.password}`).toString('base64');
@@ -274,7 +275,7 @@ import { createHash } from 'node:crypto';
 export const config = { unit };
 export async function before(requestParams, context, events) {
   await wait(3);
-  requestParams.qs = { hash: createHash('sha1').update(names.join('')).digest('hex'), known: pkg.names.length };
+  requestParams.json = { hash: createHash('sha1').update(names.join('')).digest('hex'), known: pkg.names.length };
 }
 export async function after(requestParams, response, context, events) {
   await wait(1);
@@ -282,7 +283,7 @@ export async function after(requestParams, response, context, events) {
 }
 """,
         },
-        "- get: { url: /json, beforeRequest: before, afterResponse: after }",
+        "- post: { url: /json, json: {}, beforeRequest: before, afterResponse: after }",
     ),
     "TypeScript": (
         {
