@@ -23,7 +23,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from artillery import ARTILLERY, NGINX, package_version
+from artillery import ARTILLERY, FLAT, NGINX, SCRIPT, package_version
 from engine import LOADLINE, cpu_of, ready, version
 
 PAIRS = int(os.environ.get("PAIRS", "5"))
@@ -47,25 +47,8 @@ module.exports = {
 };
 """
 
-FHIR = """
-config:
-  target: {url}
-  {processor}
-  phases: [ {{ duration: 1, arrivalCount: 10 }} ]
-  variables: {{ auth: Bearer t0ken }}
-scenarios:
-  - {hooks}
-    flow:
-      - loop:
-          - post:
-              url: /fhir/R4/Patient
-              headers: {{ Authorization: '{{{{ auth }}}}' }}
-              json: {{ resourceType: Patient, name: [ {{ family: '{{{{ $randomString() }}}}' }} ] }}
-              capture: [ {{ json: $.id, as: patientId }}, {{ json: '$.name[0].family', as: familyName }} ]
-          - get: {{ url: '/fhir/R4/Patient/{{{{ patientId }}}}', headers: {{ Authorization: '{{{{ auth }}}}' }} }}
-          - get: {{ url: '/fhir/R4/Patient?name={{{{ familyName }}}}', headers: {{ Authorization: '{{{{ auth }}}}' }} }}
-        count: {count}
-"""
+# The round of `bench-artillery`, with room for a processor.
+FHIR = SCRIPT.replace("target: {url}\n", "target: {url}\n  {processor}\n").replace("  - flow:", "  - {hooks}\n    flow:")
 
 CALLS = """
 config:
@@ -110,6 +93,7 @@ class Bench:
     def fhir(self, tool: str, count: int, with_processor: bool) -> tuple[float, int]:
         script = FHIR.format(
             url=self.url,
+            phase=FLAT,
             count=count,
             processor="processor: ./helpers.js" if with_processor else "",
             hooks="beforeRequest: sign\n    afterResponse: check" if with_processor else "name: plain",

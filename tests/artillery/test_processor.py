@@ -421,6 +421,7 @@ SURFACE = {
     "await (async () => { const { subtle } = require('crypto').webcrypto;"
     " const key = await subtle.importKey('raw', Buffer.from('key'), { name: 'HMAC', hash: 'SHA-256' }, false, ['sign']);"
     " return Buffer.from(await subtle.sign('HMAC', key, Buffer.from('data'))).toString('hex').slice(0, 16); })()": "5031fe3d989c6d15",
+    "await require('crypto').subtle.digest('SHA-3', Buffer.from('a')).catch((error) => error.name)": "NotSupportedError",
     "Buffer.from(await require('crypto').subtle.digest('SHA-1', Buffer.from('a'))).toString('hex').slice(0, 8)": "86f7e437",
     "structuredClone({ a: new Date(0), b: [1] }).b[0]": 1,
     "typeof performance.now()": "number",

@@ -77,3 +77,21 @@ def test_all_modules_that_cannot_be_loaded_are_named(loadline):
     assert "own.js:1:9: the Node.js module `child_process` is not available to scripts" in text
     assert "optional" not in text
     assert "later" not in text
+
+
+def test_missing_imports_of_a_module_are_all_named(loadline):
+    code = "import 'left-pad';\nimport zlib from 'node:zlib';\nexport const f = () => {};\n"
+    done = run(loadline, code, REST, processor="helpers.mjs")
+    assert "2 modules cannot be loaded:" in done.stderr, done.stderr
+    assert "helpers.mjs:1:8: Cannot find module 'left-pad'" in done.stderr
+    assert "helpers.mjs:2:18: the Node.js module `zlib` is not available to scripts" in done.stderr
+
+
+def test_another_error_is_reported_although_modules_are_missing(loadline):
+    """What is required later may never be needed."""
+    code = "if (false) { require('left-pad'); require('right-pad'); }\nthrow new Error('no settings');\n"
+    done = run(loadline, code, REST)
+    assert done.code == 11
+    assert "helpers.js:2:" in done.stderr
+    assert "Error: no settings" in done.stderr
+    assert "modules cannot be loaded" not in done.stderr

@@ -6,6 +6,8 @@ use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, listen, socket_with, sockopt};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
+use tokio::runtime::Runtime;
+
 use crate::{LabError, LabOptions};
 
 const BACKLOG: i32 = 4096;
@@ -25,6 +27,22 @@ pub(crate) fn on(options: &LabOptions) -> Result<(TcpListener, SocketAddr), LabE
         }
     }
     Err(cannot(failure))
+}
+
+/// Binds a port and creates the runtime that serves it.
+pub(crate) fn with_runtime(
+    options: &LabOptions,
+) -> Result<(Runtime, tokio::net::TcpListener, SocketAddr), LabError> {
+    let (listener, address) = on(options)?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(LabError::Runtime)?;
+    let listener = {
+        let _context = runtime.enter();
+        tokio::net::TcpListener::from_std(listener).map_err(LabError::Runtime)?
+    };
+    Ok((runtime, listener, address))
 }
 
 fn take(address: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> {

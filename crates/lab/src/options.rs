@@ -42,6 +42,29 @@ impl LabOptions {
             .map(|(_, value)| value.as_str())
     }
 
+    /// Reads an option of a lab, or its default. `read` returns what to write instead of an invalid
+    /// value.
+    pub(crate) fn read<T>(
+        &self,
+        lab: &'static str,
+        option: &str,
+        default: &str,
+        read: impl Fn(&str) -> Result<T, String>,
+    ) -> Result<T, LabError> {
+        let text = self.extra(option).unwrap_or(default);
+        read(text).map_err(|advice| self.refuse(lab, option, advice))
+    }
+
+    /// Says that the value of an option is invalid.
+    pub(crate) fn refuse(&self, lab: &'static str, option: &str, advice: String) -> LabError {
+        LabError::BadOption {
+            lab,
+            option: option.to_owned(),
+            value: self.extra(option).unwrap_or_default().to_owned(),
+            advice,
+        }
+    }
+
     pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         let given = self.extra.iter().filter(move |(given, _)| given == name);
         given.map(|(_, value)| value.as_str())

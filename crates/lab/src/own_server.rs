@@ -34,14 +34,7 @@ where
     S: LabState,
     F: Future<Output = ()> + Send + 'static,
 {
-    let (listener, address) = listen::on(options)?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(LabError::Runtime)?;
-    let context = runtime.enter();
-    let listener = TcpListener::from_std(listener).map_err(LabError::Runtime)?;
-    drop(context);
+    let (runtime, listener, address) = listen::with_runtime(options)?;
     let (stop, stopped) = oneshot::channel::<()>();
     Ok(Bound {
         scheme,

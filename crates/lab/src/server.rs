@@ -36,14 +36,7 @@ pub(crate) fn bind(
         .map(|sidecar| (sidecar.scheme, sidecar.address));
     let background = routes.background.take();
     let router = observe::attach(routes, &tally);
-    let (listener, address) = listen::on(options)?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(LabError::Runtime)?;
-    let context = runtime.enter();
-    let listener = TcpListener::from_std(listener).map_err(LabError::Runtime)?;
-    drop(context);
+    let (runtime, listener, address) = listen::with_runtime(options)?;
     let (stop, stopped) = oneshot::channel::<()>();
     Ok(Bound {
         scheme: "http",

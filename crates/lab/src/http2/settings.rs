@@ -37,19 +37,19 @@ pub(super) struct Http2Config {
 
 impl Http2Config {
     pub(super) fn read(options: &LabOptions) -> Result<Self, LabError> {
-        let body = value(options, "body", "12", |text| {
+        let body = options.read(super::NAME, "body", "12", |text| {
             units::count(text, 0..=MAX_BODY)
         })?;
         let limit = |text: &str| units::count(text, 0..=u64::from(u32::MAX));
-        let max_streams = value(options, "max-streams", "100", limit)?;
+        let max_streams = options.read(super::NAME, "max-streams", "100", limit)?;
         Ok(Self {
             max_streams: u32::try_from(max_streams).unwrap_or(u32::MAX),
-            service_ns: value(options, "service", "0", units::duration)?,
+            service_ns: options.read(super::NAME, "service", "0", units::duration)?,
             body: vec![b'x'; usize::try_from(body).unwrap_or(0)].into(),
-            refuse: value(options, "refuse", "0%", units::share)?,
+            refuse: options.read(super::NAME, "refuse", "0%", units::share)?,
             goaway_after: match options.extra("goaway-after") {
                 None => None,
-                Some(_) => Some(value(options, "goaway-after", "", |text| {
+                Some(_) => Some(options.read(super::NAME, "goaway-after", "", |text| {
                     units::count(text, 1..=u64::MAX)
                 })?),
             },
@@ -58,47 +58,28 @@ impl Http2Config {
     }
 }
 
-fn value<T>(
-    options: &LabOptions,
-    option: &str,
-    default: &str,
-    read: impl Fn(&str) -> Result<T, String>,
-) -> Result<T, LabError> {
-    let text = options.extra(option).unwrap_or(default);
-    read(text).map_err(|advice| refuse(options, option, advice))
-}
-
-fn refuse(options: &LabOptions, option: &str, advice: String) -> LabError {
-    LabError::BadOption {
-        lab: super::NAME,
-        option: option.to_owned(),
-        value: options.extra(option).unwrap_or_default().to_owned(),
-        advice,
-    }
-}
-
 fn tls(options: &LabOptions) -> Result<Option<TlsAcceptor>, LabError> {
     let (certificate, key) = match (options.extra("cert"), options.extra("key")) {
         (None, None) => return Ok(None),
         (Some(certificate), Some(key)) => (certificate, key),
         (Some(_), None) => {
-            return Err(refuse(
-                options,
+            return Err(options.refuse(
+                super::NAME,
                 "cert",
                 "also give the option `key`".to_owned(),
             ));
         }
         (None, Some(_)) => {
-            return Err(refuse(
-                options,
+            return Err(options.refuse(
+                super::NAME,
                 "key",
                 "also give the option `cert`".to_owned(),
             ));
         }
     };
     let unreadable = |option, error: &dyn std::fmt::Display| {
-        refuse(
-            options,
+        options.refuse(
+            super::NAME,
             option,
             format!("no PEM file can be read there: {error}"),
         )
@@ -110,7 +91,9 @@ fn tls(options: &LabOptions) -> Result<Option<TlsAcceptor>, LabError> {
     let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, key))
-        .map_err(|error| refuse(options, "cert", format!("it cannot be used: {error}")))?;
+        .map_err(|error| {
+            options.refuse(super::NAME, "cert", format!("it cannot be used: {error}"))
+        })?;
     let mut config = config;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(Some(TlsAcceptor::from(Arc::new(config))))

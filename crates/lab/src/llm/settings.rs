@@ -20,49 +20,30 @@ pub(super) struct LlmConfig {
 
 impl LlmConfig {
     pub(super) fn read(options: &LabOptions) -> Result<Self, LabError> {
-        let every = value(options, "every", "10s", units::duration_above_zero)?;
-        let stall = value(options, "stall", "0", units::duration)?;
+        let every = options.read(super::NAME, "every", "10s", units::duration_above_zero)?;
+        let stall = options.read(super::NAME, "stall", "0", units::duration)?;
         if stall >= every {
-            return Err(refuse(
-                options,
+            return Err(options.refuse(
+                super::NAME,
                 "stall",
                 "it must be shorter than every=".to_owned(),
             ));
         }
         let number = |text: &str| units::count(text, 1..=1_000_000);
-        let slots = value(options, "slots", "1000000", number)?;
+        let slots = options.read(super::NAME, "slots", "1000000", number)?;
         Ok(Self {
             rhythm: Rhythm {
-                ttft_ns: value(options, "ttft", "200ms", units::duration)?,
-                prefill_ns: value(options, "prefill", "0", units::duration)?,
-                gap_ns: value(options, "gap", "20ms", units::duration)?,
-                spread: value(options, "spread", "constant", Spread::read)?,
+                ttft_ns: options.read(super::NAME, "ttft", "200ms", units::duration)?,
+                prefill_ns: options.read(super::NAME, "prefill", "0", units::duration)?,
+                gap_ns: options.read(super::NAME, "gap", "20ms", units::duration)?,
+                spread: options.read(super::NAME, "spread", "constant", Spread::read)?,
                 slots: usize::try_from(slots).unwrap_or(usize::MAX),
                 stall_ns: stall,
                 every_ns: every,
             },
-            tokens: value(options, "tokens", "50", number)?,
-            bundle: value(options, "bundle", "1", number)?,
-            cut: value(options, "cut", "0%", units::share)?,
+            tokens: options.read(super::NAME, "tokens", "50", number)?,
+            bundle: options.read(super::NAME, "bundle", "1", number)?,
+            cut: options.read(super::NAME, "cut", "0%", units::share)?,
         })
-    }
-}
-
-fn value<T>(
-    options: &LabOptions,
-    option: &str,
-    default: &str,
-    read: impl Fn(&str) -> Result<T, String>,
-) -> Result<T, LabError> {
-    let text = options.extra(option).unwrap_or(default);
-    read(text).map_err(|advice| refuse(options, option, advice))
-}
-
-fn refuse(options: &LabOptions, option: &str, advice: String) -> LabError {
-    LabError::BadOption {
-        lab: super::NAME,
-        option: option.to_owned(),
-        value: options.extra(option).unwrap_or_default().to_owned(),
-        advice,
     }
 }

@@ -382,7 +382,7 @@ impl WaitingCall for RunningCall {
 /// Names an error as the original tool does.
 fn error_name<'e>(instance: &Instance, error: Reason<'e>) -> &'e str {
     match error {
-        Reason::Fault(fault) if instance.state.settings.artillery_names => fault_name(fault),
+        Reason::Fault(fault) if instance.state.settings.is_artillery => fault_name(fault),
         Reason::Fault(fault) => fault.text(),
         Reason::Capture => "Failed capture or match",
         Reason::Named(name) => name,

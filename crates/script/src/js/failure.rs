@@ -4,6 +4,13 @@ use rquickjs::{Coerced, Ctx, Error, Object, Value as Js};
 
 use super::modules::{OPENING, WRAPPED};
 
+/// Codes of errors about modules that cannot be loaded.
+const MISSING_MODULE: [&str; 3] = [
+    "MODULE_NOT_FOUND",
+    "ERR_UNKNOWN_BUILTIN_MODULE",
+    "ERR_DLOPEN_FAILED",
+];
+
 /// A thrown value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Thrown {
@@ -34,6 +41,12 @@ impl Thrown {
             None if is_artillery => "undefined",
             None => &self.message,
         }
+    }
+
+    /// Whether a module could not be found, or is one that scripts cannot load.
+    pub fn is_missing_module(&self) -> bool {
+        let code = self.name.as_deref();
+        code.is_some_and(|code| MISSING_MODULE.contains(&code))
     }
 
     /// Describes an error of the engine. Takes the exception, if one was thrown.

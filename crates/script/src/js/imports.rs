@@ -12,7 +12,7 @@ use oxc_syntax::scope::ScopeFlags;
 
 use super::{modules::Modules, typescript};
 
-/// Most files that are read, and most problems that are told.
+/// Maximum number of files that are read, and of problems that are reported.
 const MOST: usize = 100;
 
 /// Returns a line with file, line and column for each module that the script and its own files
@@ -109,7 +109,7 @@ impl<'a> Visit<'a> for Names {
     fn visit_arrow_function_expression(&mut self, _: &ArrowFunctionExpression<'a>) {}
 }
 
-/// Joins the problems to one text.
+/// Lists several problems as one text. `None` for a single one, which the error itself describes.
 pub fn listed(problems: &[String]) -> Option<String> {
     (problems.len() > 1).then(|| {
         let lines: Vec<String> = problems.iter().map(|line| format!("  {line}")).collect();

@@ -159,8 +159,11 @@ impl Instance {
             instance.state.begin_slice();
             instance.define(&ctx).map_err(|error| {
                 let thrown = Thrown::new(&ctx, &error);
-                let missing = imports::missing(&instance.modules, &settings.file);
-                imports::listed(&missing).unwrap_or_else(|| instance.describe(&thrown))
+                let all = thrown.is_missing_module().then(|| {
+                    let missing = imports::missing(&instance.modules, &settings.file);
+                    imports::listed(&missing)
+                });
+                all.flatten().unwrap_or_else(|| instance.describe(&thrown))
             })
         })?;
         let instance = Rc::new(instance);
@@ -261,7 +264,7 @@ impl Instance {
 
     /// Returns the name under which an error is counted.
     pub fn counted(&self, thrown: &Thrown) -> String {
-        let is_artillery = self.state.settings.artillery_names;
+        let is_artillery = self.state.settings.is_artillery;
         thrown.counted_as(is_artillery).to_owned()
     }
 

@@ -67,8 +67,8 @@ pub struct Settings {
     pub test_id: String,
     /// Version of the tool, for the script.
     pub version: String,
-    /// Whether errors have the names that Artillery gives them, instead of plain ones.
-    pub artillery_names: bool,
+    /// Whether errors have the names, and users the variables, that they have in Artillery.
+    pub is_artillery: bool,
 }
 
 /// What is known of a virtual user while its functions run.

@@ -75,9 +75,11 @@ impl JsUser {
             };
             object.set(name, value)?;
         }
-        for name in ["$processEnvironment", "$env"] {
-            if vars.get(name).is_none() && !self.instance.state.settings.test_id.is_empty() {
-                object.set(name, self.environment(ctx, name)?)?;
+        if self.instance.state.settings.is_artillery {
+            for name in ["$processEnvironment", "$env"] {
+                if vars.get(name).is_none() {
+                    object.set(name, self.environment(ctx, name)?)?;
+                }
             }
         }
         let context = Object::new(ctx.clone())?;

@@ -71,7 +71,7 @@ fn script(plan: &Plan, file: &ScriptFile) -> Result<Arc<JavaScript>, String> {
         environment,
         test_id: string_of(variable("$testId")),
         version: ARTILLERY.to_owned(),
-        artillery_names: true,
+        is_artillery: true,
     };
     let script = JavaScript::load(settings);
     let at = |reason: String| match &file.at {

@@ -83,19 +83,22 @@ crypto.createSign = (algorithm) => new Sign(algorithm);
 crypto.sign = (algorithm, data, key) => new Sign(algorithm).update(data).sign(key);
 crypto.constants = { RSA_PKCS1_PADDING: 1, RSA_PKCS1_PSS_PADDING: PSS, RSA_PSS_SALTLEN_DIGEST: -1 };
 
-const bufferOf = (bytes) => { const copy = new Uint8Array(bytes); return copy.buffer; };
-const hashOf = (algorithm) => name(algorithm?.name ?? algorithm);
+const bufferOf = (bytes) => new Uint8Array(bytes).buffer;
 const unsupported = (what) => Object.assign(new Error(`${what} is not supported by scripts`), { name: 'NotSupportedError' });
-const hmacOf = (key, data) => native.hmac(key.algorithm.hash.name.toLowerCase().replace('-', ''), key.bytes, native.bytesOf(data));
+const hashOf = (algorithm) => {
+  const hash = name(algorithm?.name ?? algorithm);
+  if (!crypto.getHashes().includes(hash)) throw unsupported(`the hash ${algorithm?.name ?? algorithm}`);
+  return hash;
+};
 const subtle = {
   async digest(algorithm, data) { return bufferOf(native.hash(hashOf(algorithm), native.bytesOf(data))); },
   async importKey(format, data, algorithm, extractable, usages) {
     if (format !== 'raw' || algorithm?.name !== 'HMAC') throw unsupported(`a key of ${algorithm?.name ?? algorithm} in the format ${format}`);
-    return { type: 'secret', extractable, usages, algorithm: { name: 'HMAC', hash: { name: algorithm.hash?.name ?? algorithm.hash } }, bytes: native.bytesOf(data).slice() };
+    return { type: 'secret', extractable, usages, algorithm: { name: 'HMAC', hash: hashOf(algorithm.hash) }, bytes: native.bytesOf(data).slice() };
   },
   async sign(algorithm, key, data) {
-    if (hashOf(algorithm) !== 'hmac') throw unsupported(`signing with ${algorithm?.name ?? algorithm}`);
-    return bufferOf(hmacOf(key, data));
+    if (name(algorithm?.name ?? algorithm) !== 'hmac') throw unsupported(`signing with ${algorithm?.name ?? algorithm}`);
+    return bufferOf(native.hmac(key.algorithm.hash, key.bytes, native.bytesOf(data)));
   },
   async verify(algorithm, key, signature, data) {
     const wanted = Buffer.from(await subtle.sign(algorithm, key, data));

@@ -56,7 +56,6 @@ class ClientRequest extends EventEmitter {
   #headers = new Map();
   #options;
   #id;
-  #timeout = 300_000;
   #isDone = false;
   constructor(options, onResponse) {
     super();
@@ -102,7 +101,7 @@ class ClientRequest extends EventEmitter {
       body: native.bytesOf(Buffer.concat(this.#parts)),
       follows: false,
       unpacks: false,
-      timeout: this.#timeout,
+      timeout: 300_000,
     };
     this.#id = native.send(order, (error, result) => {
       if (this.#isDone) return;

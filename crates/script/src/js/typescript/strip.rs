@@ -93,7 +93,7 @@ impl Strip<'_> {
         }
     }
 
-    /// Blanks the mark behind a name. Only names have marks: patterns must have values.
+    /// Blanks the `?` or `!` after a name. Other patterns cannot have one.
     fn blank_mark(&mut self, pattern: &BindingPattern<'_>, mark: char) {
         if let BindingPatternKind::BindingIdentifier(id) = &pattern.kind {
             // The span of a name contains its type.
@@ -342,7 +342,7 @@ impl<'a> Visit<'a> for Strip<'_> {
             }
         }
         match it.get_expression() {
-            // It is no statement, which could end with a semicolon.
+            // An expression is not a statement: a semicolon would end the call around it.
             Some(expression) => self.visit_expression(expression),
             None => self.visit_function_body(&it.body),
         }

@@ -130,6 +130,14 @@ fn enumerations_become_objects() {
 }
 
 #[test]
+fn constant_and_declared_enumerations() {
+    check(
+        "const enum A { X }\ndeclare enum B { Y }\nf(A.X)",
+        "var A = (function (A) { A[A[\"X\"] = 0] = \"X\"; return A; })(A || {});\n;\nf(A.X)",
+    );
+}
+
+#[test]
 fn what_cannot_be_run_is_refused_with_its_position() {
     for (source, line, column, message) in [
         (
