@@ -13,6 +13,7 @@ from pathlib import Path
 
 from conftest import wait_until
 from fake_servers import RecordingServer
+from process_tree import arguments, children
 
 ROWS = 4_000
 
@@ -66,9 +67,7 @@ def node_pids(process) -> list[int]:
     """Returns the process ids of the nodes, in order."""
 
     def found() -> list[int]:
-        children = Path(f"/proc/{process.pid}/task").glob("*/children")
-        pids = sorted({int(pid) for file in children for pid in file.read_text().split()})
-        return [pid for pid in pids if Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[1:2] == [b"node"]]
+        return [pid for pid in children(process.pid) if arguments(pid)[1:2] == [b"node"]]
 
     return wait_until(lambda: len(found()) >= 3 and found(), "the nodes")
 

@@ -10,6 +10,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from process_tree import arguments, descendants
+
 
 class Cluster:
     """A head node and worker nodes."""
@@ -37,23 +39,7 @@ class Cluster:
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
-def children_of(pid: int) -> set[int]:
-    found: set[int] = set()
-    for children in Path(f"/proc/{pid}/task").glob("*/children"):
-        for child in map(int, children.read_text().split()):
-            found |= {child} | children_of(child)
-    return found
-
-
-def is_node(pid: int) -> bool:
-    """Returns whether the process runs a part."""
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[1:2] == [b"node"]
-    except OSError:
-        return False
-
-
 def node_pids(cluster: Cluster) -> list[int]:
     """Returns the processes that run a part, on any node."""
-    every = sorted(pid for raylet in cluster.raylets.values() for pid in children_of(raylet))
-    return [pid for pid in every if is_node(pid)]
+    every = sorted(pid for raylet in cluster.raylets.values() for pid in descendants(raylet))
+    return [pid for pid in every if arguments(pid)[1:2] == [b"node"]]

@@ -15,6 +15,7 @@ from types import SimpleNamespace
 
 import pytest
 from conftest import wait_until
+from process_tree import arguments, children
 
 PLAN = """loadline: 1
 name: Shop
@@ -251,7 +252,7 @@ def test_mock_that_dies_is_named_as_the_cause(loadline, start_lab):
     plan.write_text(plan.read_text() + MOCKED)
     process = loadline.start("campaign", "shop.yml")
     wait_for_requests(lab, 60)
-    (mock,) = [pid for pid in children(process.pid) if b"\0mock\0" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    (mock,) = [pid for pid in children(process.pid) if b"mock" in arguments(pid)]
     (stage_pid,) = [pid for pid in children(process.pid) if pid != mock]
     os.kill(mock, signal.SIGKILL)
     os.kill(stage_pid, signal.SIGINT)
@@ -270,7 +271,7 @@ def test_mock_that_dies_during_cool_down_leaves_recovery_unknown(loadline, start
     plan.write_text(plan.read_text() + MOCKED)
     process = loadline.start("campaign", "shop.yml")
     wait_until(lambda: any(campaign_folder(loadline).glob("2-whole-looks-1/last/server.jsonl")), "the first look")
-    (mock,) = [pid for pid in children(process.pid) if b"\0mock\0" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    (mock,) = [pid for pid in children(process.pid) if b"mock" in arguments(pid)]
     os.kill(mock, signal.SIGKILL)
     out, errors = process.communicate(timeout=60)
     assert process.returncode == 3, out + errors
@@ -285,18 +286,6 @@ def test_mock_that_dies_during_cool_down_leaves_recovery_unknown(loadline, start
 def wait_for_requests(lab, least: int) -> None:
     """Waits until the target has received `least` requests."""
     wait_until(lambda: lab.stats()["received"]["total"] >= least, f"the request number {least}")
-
-
-def children(pid: int) -> list[int]:
-    found = []
-    for status in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = status.read_text().rsplit(")", 1)[1].split()
-        except OSError:
-            continue
-        if int(fields[1]) == pid:
-            found.append(int(status.parent.name))
-    return found
 
 
 def is_gone(pid: int) -> bool:
@@ -436,7 +425,7 @@ def test_campaign_error_is_reported_before_any_request(loadline, start_lab):
     lab = start_lab("truth")
     loadline.write("plain.yml", f"loadline: 1\ntarget: {lab.url}\nload: {{ rate: 1/s, duration: 1s }}\nsteps: [ {{ get: / }} ]\n")
     campaign(loadline, lab, stage("half"), stage("half"), "  - { name: other, load: { rate: 5, duration: 10 } }")
-    for arguments, said in [
+    for given, said in [
         (("campaign", "plain.yml"), "plain.yml:1:1: this plan has no `stages`: use `loadline run`"),
         (("campaign", "shop.yml"), "shop.yml:10:13: there is another stage `half`: give this one a different name"),
         (("campaign", "shop.yml"), "`10` has no unit: use, for example, 10s"),
@@ -449,7 +438,7 @@ def test_campaign_error_is_reported_before_any_request(loadline, start_lab):
         (("run", "plain.yml", "--stage", "half"), "`--stage half`: this plan has no `stages`"),
         (("run", lab.url, "--stage", "half"), "--stage requires a plan with stages: remove it for a URL"),
     ]:
-        run = loadline(*arguments)
+        run = loadline(*given)
         assert run.returncode == 2, (arguments, run.stderr)
         assert said in run.stderr, (arguments, run.stderr)
         assert "panicked" not in run.stderr

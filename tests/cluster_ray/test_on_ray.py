@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from conftest import wait_until
+from process_tree import arguments, children
 from ray_conductor import CONTROL, Conductor, assert_gone, is_gone
 
 pytestmark = [pytest.mark.long, pytest.mark.alone, pytest.mark.paced]
@@ -36,17 +37,10 @@ def wait_for_idle(cluster) -> None:
     """Waits until the last run has released its resources, because the next one requests all of
     them.
     """
-    held = [Path(f"/proc/{raylet}/task/{raylet}/children") for raylet in cluster.raylets.values()]
 
     def busy_actors() -> list[str]:
-        names = []
-        for children in held:
-            for pid in children.read_text().split():
-                try:
-                    names.append(Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0].decode())
-                except (FileNotFoundError, ProcessLookupError):
-                    continue
-        return [name for name in names if name.startswith("ray::Node")]
+        held = [arguments(pid) for raylet in cluster.raylets.values() for pid in children(raylet)]
+        return [argv[0].decode() for argv in held if argv and argv[0].startswith(b"ray::Node")]
 
     wait_until(lambda: not busy_actors(), "the end of the actors")
 

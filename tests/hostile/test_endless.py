@@ -11,6 +11,7 @@ import fake_servers
 import pytest
 from conftest import LOADLINE, wait_until
 from peak_memory import peak_mb
+from process_tree import children
 
 PLAN = """
 loadline: 1
@@ -182,8 +183,7 @@ def test_conductor_whose_nodes_say_nothing_ends_after_second_signal(loadline, st
     try:
         runs = loadline.folder / ".loadline/runs"
         wait_until(lambda: len(list(runs.glob("2*/parts/*/counters.jsonl"))) == 2, "the nodes' records")
-        children = subprocess.run(["pgrep", "-P", str(running.pid)], capture_output=True, text=True, check=True).stdout.split()
-        nodes = [int(pid) for pid in children]
+        nodes = children(running.pid)
         for pid in nodes:
             os.kill(pid, signal.SIGSTOP)
         begun = time.monotonic()

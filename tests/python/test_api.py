@@ -10,11 +10,11 @@ import signal
 import subprocess
 import sys
 import threading
-from pathlib import Path
 
 import loadline as api
 import pytest
 from conftest import wait_until
+from process_tree import arguments, children
 
 
 @pytest.fixture(scope="module")
@@ -124,10 +124,9 @@ def test_signal_to_the_command_keeps_a_complete_record(tmp_path, name):
     def end() -> None:
         # The record is opened before the load starts and signals are handled.
         wait_until(lambda: any(path.stat().st_size for path in runs.glob("*/counters.jsonl")), "an interval")
-        children = Path(f"/proc/self/task/{threading.main_thread().native_id}/children").read_text().split()
-        for child in children:
-            if "lab:truth" in Path(f"/proc/{child}/cmdline").read_text():
-                os.kill(int(child), getattr(signal, name))
+        for child in children(os.getpid()):
+            if any(b"lab:truth" in argument for argument in arguments(child)):
+                os.kill(child, getattr(signal, name))
 
     ending = threading.Thread(target=end)
     ending.start()
