@@ -3,7 +3,7 @@
 
 use crate::{
     Fault,
-    outcome::{KeptEnd, ProtocolFault, TlsFault},
+    outcome::{Http2Fault, KeptEnd, ProtocolFault, TlsFault},
 };
 
 const ALL: [Fault; 38] = [
@@ -50,7 +50,9 @@ const ALL: [Fault; 38] = [
 impl Fault {
     /// Returns all faults.
     pub fn all() -> impl Iterator<Item = Fault> {
-        ALL.into_iter().chain(TlsFault::all().map(Fault::Tls))
+        ALL.into_iter()
+            .chain(TlsFault::all().map(Fault::Tls))
+            .chain(Http2Fault::all().map(Fault::Http2))
     }
 
     /// Returns the fault's name in the record.
@@ -83,6 +85,7 @@ impl Fault {
             Fault::Protocol(ProtocolFault::Trailing) => "http_trailing",
             Fault::Protocol(ProtocolFault::Http2) => "http_2_only",
             Fault::Protocol(ProtocolFault::Tls) => "http_tls",
+            Fault::Http2(fault) => fault.name(),
             Fault::TooManyRedirects => "too_many_redirects",
             Fault::BadEncoding => "bad_encoding",
             Fault::BodyTooLarge => "body_too_large",

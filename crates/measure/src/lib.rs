@@ -12,6 +12,7 @@ pub mod custom;
 pub mod cuts;
 mod fault_names;
 pub mod histogram;
+mod http2_fault;
 pub mod in_flight;
 pub mod interval;
 pub mod label;

@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-pub use crate::tls_fault::{Alert, TlsFault};
+pub use crate::{
+    http2_fault::{Http2Code, Http2Fault, Http2Violation},
+    tls_fault::{Alert, TlsFault},
+};
 
 /// Type of a measured time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -212,6 +215,8 @@ pub enum Fault {
     Tls(TlsFault),
     /// The response is not valid HTTP.
     Protocol(ProtocolFault),
+    /// The server ended an HTTP/2 request without a complete response.
+    Http2(Http2Fault),
     /// There were more redirects than allowed.
     TooManyRedirects,
     /// The content encoding is invalid.
@@ -294,10 +299,14 @@ impl Fault {
             | Fault::ClosedEarly
             | Fault::Kept(_)
             | Fault::Other => NoAnswer::Reset,
+            Fault::Http2(
+                Http2Fault::RefusedStream | Http2Fault::Reset(_) | Http2Fault::GoAway(_),
+            ) => NoAnswer::Reset,
             Fault::Refused | Fault::Unreachable | Fault::Proxy => NoAnswer::Refused,
             Fault::DnsNotFound | Fault::DnsAgain => NoAnswer::Dns,
             Fault::Tls(_) => NoAnswer::Tls,
             Fault::Protocol(_)
+            | Fault::Http2(Http2Fault::Violation(_))
             | Fault::TooManyRedirects
             | Fault::BadEncoding
             | Fault::BodyTooLarge => NoAnswer::Protocol,
@@ -306,6 +315,7 @@ impl Fault {
             | Fault::BadUrl
             | Fault::HostNotAllowed
             | Fault::OutOfMemory
+            | Fault::Http2(Http2Fault::Cleartext)
             | Fault::Declared => NoAnswer::Generator,
             Fault::Unfinished | Fault::Cancelled => NoAnswer::Unfinished,
         }
@@ -357,6 +367,7 @@ impl Fault {
             Fault::Protocol(ProtocolFault::Http2) => {
                 "not HTTP/1.1: the server supports only HTTP/2"
             }
+            Fault::Http2(fault) => fault.text(),
             Fault::TooManyRedirects => "too many redirects",
             Fault::BadEncoding => "invalid content encoding",
             Fault::BodyTooLarge => "body that must be read is larger than 64 MiB",

@@ -18,6 +18,10 @@ pub enum TlsFault {
     Incompatible,
     /// The server does not offer HTTP/1.1.
     Http2Only,
+    /// The server does not offer HTTP/2.
+    NoHttp2,
+    /// The server offers neither HTTP/1.1 nor HTTP/2.
+    NoHttp,
     Closed,
     Alert(Alert),
     Other,
@@ -58,7 +62,7 @@ pub enum Alert {
     Other,
 }
 
-const FAULTS: [(TlsFault, &str, &str); 13] = [
+const FAULTS: [(TlsFault, &str, &str); 15] = [
     (
         TlsFault::UnknownIssuer,
         "tls_unknown_issuer",
@@ -109,6 +113,16 @@ const FAULTS: [(TlsFault, &str, &str); 13] = [
         TlsFault::Http2Only,
         "tls_http2_only",
         "TLS: the server supports only HTTP/2",
+    ),
+    (
+        TlsFault::NoHttp2,
+        "tls_no_http2",
+        "TLS: no h2 (ALPN), the server does not offer HTTP/2",
+    ),
+    (
+        TlsFault::NoHttp,
+        "tls_no_http",
+        "TLS: the server offers neither h2 nor http/1.1 (ALPN)",
     ),
     (
         TlsFault::Closed,

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use measure::outcome::{Http2Code, Http2Fault, Http2Violation};
+
 use super::hpack::HpackError;
 
 /// An error code (RFC 9113, section 7).
@@ -31,22 +33,7 @@ impl ErrorCode {
     pub const HTTP_1_1_REQUIRED: ErrorCode = ErrorCode(0xd);
 
     /// Names of the codes by number.
-    pub const NAMES: [&str; 14] = [
-        "NO_ERROR",
-        "PROTOCOL_ERROR",
-        "INTERNAL_ERROR",
-        "FLOW_CONTROL_ERROR",
-        "SETTINGS_TIMEOUT",
-        "STREAM_CLOSED",
-        "FRAME_SIZE_ERROR",
-        "REFUSED_STREAM",
-        "CANCEL",
-        "COMPRESSION_ERROR",
-        "CONNECT_ERROR",
-        "ENHANCE_YOUR_CALM",
-        "INADEQUATE_SECURITY",
-        "HTTP_1_1_REQUIRED",
-    ];
+    pub const NAMES: [&str; Http2Code::NAMES.len()] = Http2Code::NAMES;
 
     /// Returns the name. `None` if the number has none.
     #[must_use]
@@ -111,73 +98,56 @@ pub enum ConnectionError {
     AcknowledgementFlood,
 }
 
-/// What is wrong, which code answers it, and which section it violates.
+/// A violated rule, and the code that answers it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Violation {
     /// The code sent in GOAWAY or RST_STREAM.
     pub code: ErrorCode,
-    /// The document and section, such as `RFC 9113 6.5`.
-    pub section: &'static str,
-    /// A short text for users.
-    pub text: &'static str,
+    /// The violated rule.
+    pub rule: Http2Violation,
 }
 
-const fn violation(code: ErrorCode, section: &'static str, text: &'static str) -> Violation {
-    Violation {
-        code,
-        section,
-        text,
-    }
+const fn violation(code: ErrorCode, rule: Http2Violation) -> Violation {
+    Violation { code, rule }
 }
 
 impl ConnectionError {
     /// Returns the details of the violation.
     #[must_use]
     pub fn violation(self) -> Violation {
-        use ErrorCode as Code;
-        let protocol = |section, text| violation(Code::PROTOCOL_ERROR, section, text);
-        let flow = |section, text| violation(Code::FLOW_CONTROL_ERROR, section, text);
-        let calm = |section, text| violation(Code::ENHANCE_YOUR_CALM, section, text);
+        use Http2Violation as Rule;
+        let protocol = |rule| violation(ErrorCode::PROTOCOL_ERROR, rule);
+        let flow = |rule| violation(ErrorCode::FLOW_CONTROL_ERROR, rule);
+        let calm = |rule| violation(ErrorCode::ENHANCE_YOUR_CALM, rule);
+        let size = |rule| violation(ErrorCode::FRAME_SIZE_ERROR, rule);
+        let compression = |rule| violation(ErrorCode::COMPRESSION_ERROR, rule);
         match self {
-            Self::Http1 => protocol("RFC 9113 3.4", "the server speaks HTTP/1"),
-            Self::Tls => protocol("RFC 9113 3.4", "the server speaks TLS"),
-            Self::Preface => protocol("RFC 9113 3.4", "the first frame is not SETTINGS"),
-            Self::FrameTooLarge => violation(
-                Code::FRAME_SIZE_ERROR,
-                "RFC 9113 4.2",
-                "a frame is larger than the announced maximum",
-            ),
-            Self::FrameSize => violation(
-                Code::FRAME_SIZE_ERROR,
-                "RFC 9113 4.2",
-                "a frame has an invalid size",
-            ),
-            Self::StreamZero => protocol("RFC 9113 5.1.1", "a frame has the wrong kind of stream"),
-            Self::IdleStream => protocol("RFC 9113 5.1", "a frame names a stream never opened"),
-            Self::ClosedStream => violation(
-                Code::STREAM_CLOSED,
-                "RFC 9113 5.1",
-                "a frame follows the end of its stream",
-            ),
-            Self::Padding => protocol("RFC 9113 6.1", "padding is longer than its frame"),
-            Self::Continuation => protocol("RFC 9113 6.10", "a header block is interrupted"),
-            Self::TooManyContinuations => calm("RFC 9113 10.5.1", "too many CONTINUATION frames"),
-            Self::HeaderBlockTooLarge => calm("RFC 9113 10.5.1", "a header block is too large"),
-            Self::Hpack(HpackError::ListTooLarge) => {
-                calm("RFC 9113 10.5.1", HpackError::ListTooLarge.text())
-            }
-            Self::Hpack(error) => violation(Code::COMPRESSION_ERROR, "RFC 9113 4.3", error.text()),
-            Self::Setting => protocol("RFC 9113 6.5.2", "a setting has an invalid value"),
-            Self::Push => protocol("RFC 9113 6.6", "a push, although push is disabled"),
-            Self::WindowIncrement => protocol("RFC 9113 6.9", "a window grows by 0"),
-            Self::WindowOverflow => flow("RFC 9113 6.9.1", "a window exceeds 2^31 - 1"),
-            Self::WindowExceeded => flow("RFC 9113 6.9.1", "more data than the window allows"),
-            Self::GoAwayIncreased => protocol("RFC 9113 6.8", "GOAWAY names a later stream"),
-            Self::ControlFlood => calm(
-                "RFC 9113 10.5",
-                "too many control or empty frames without progress",
-            ),
-            Self::AcknowledgementFlood => calm("RFC 9113 10.5", "too many unread acknowledgements"),
+            Self::Http1 => protocol(Rule::Http1),
+            Self::Tls => protocol(Rule::Tls),
+            Self::Preface => protocol(Rule::Preface),
+            Self::FrameTooLarge => size(Rule::FrameTooLarge),
+            Self::FrameSize => size(Rule::FrameSize),
+            Self::StreamZero => protocol(Rule::StreamZero),
+            Self::IdleStream => protocol(Rule::IdleStream),
+            Self::ClosedStream => violation(ErrorCode::STREAM_CLOSED, Rule::ClosedStream),
+            Self::Padding => protocol(Rule::Padding),
+            Self::Continuation => protocol(Rule::Continuation),
+            Self::TooManyContinuations => calm(Rule::TooManyContinuations),
+            Self::HeaderBlockTooLarge => calm(Rule::HeaderBlockTooLarge),
+            Self::Hpack(HpackError::ListTooLarge) => calm(Rule::HpackListTooLarge),
+            Self::Hpack(HpackError::Truncated) => compression(Rule::HpackTruncated),
+            Self::Hpack(HpackError::Integer) => compression(Rule::HpackInteger),
+            Self::Hpack(HpackError::Huffman) => compression(Rule::HpackHuffman),
+            Self::Hpack(HpackError::Index) => compression(Rule::HpackIndex),
+            Self::Hpack(HpackError::SizeUpdate) => compression(Rule::HpackSizeUpdate),
+            Self::Setting => protocol(Rule::Setting),
+            Self::Push => protocol(Rule::Push),
+            Self::WindowIncrement => protocol(Rule::WindowIncrement),
+            Self::WindowOverflow => flow(Rule::WindowOverflow),
+            Self::WindowExceeded => flow(Rule::WindowExceeded),
+            Self::GoAwayIncreased => protocol(Rule::GoAwayIncreased),
+            Self::ControlFlood => calm(Rule::ControlFlood),
+            Self::AcknowledgementFlood => calm(Rule::AcknowledgementFlood),
         }
     }
 }
@@ -221,33 +191,25 @@ impl StreamError {
     /// Returns the details of the violation.
     #[must_use]
     pub fn violation(self) -> Violation {
-        let protocol = |section, text| violation(ErrorCode::PROTOCOL_ERROR, section, text);
-        let flow = |section, text| violation(ErrorCode::FLOW_CONTROL_ERROR, section, text);
+        use Http2Violation as Rule;
+        let protocol = |rule| violation(ErrorCode::PROTOCOL_ERROR, rule);
+        let flow = |rule| violation(ErrorCode::FLOW_CONTROL_ERROR, rule);
         match self {
-            Self::Status => protocol("RFC 9113 8.3.2", "the response has no valid :status"),
-            Self::PseudoField => protocol("RFC 9113 8.3", "an invalid pseudo-header field"),
-            Self::FieldName => protocol("RFC 9113 8.2.1", "an invalid field name"),
-            Self::FieldValue => protocol("RFC 9113 8.2.1", "an invalid field value"),
-            Self::ConnectionField => protocol("RFC 9113 8.2.2", "a connection-specific field"),
-            Self::ContentLength => protocol("RFC 9113 8.1.1", "an invalid content-length"),
-            Self::BodyLength => protocol(
-                "RFC 9113 8.1.1",
-                "the body's length differs from content-length",
-            ),
-            Self::UnexpectedBody => {
-                protocol("RFC 9113 8.1.1", "a body in a response without content")
-            }
-            Self::BodyBeforeHead => protocol("RFC 9113 8.1", "a body before the response head"),
-            Self::Interim => protocol("RFC 9113 8.1", "an invalid 1xx response"),
-            Self::Trailers => protocol("RFC 9113 8.1", "trailers do not end the stream"),
-            Self::WindowIncrement => protocol("RFC 9113 6.9", "a window grows by 0"),
-            Self::WindowOverflow => flow("RFC 9113 6.9.1", "a window exceeds 2^31 - 1"),
-            Self::WindowExceeded => flow("RFC 9113 6.9.1", "more data than the window allows"),
-            Self::PrioritySize => violation(
-                ErrorCode::FRAME_SIZE_ERROR,
-                "RFC 9113 6.3",
-                "a PRIORITY frame has an invalid size",
-            ),
+            Self::Status => protocol(Rule::Status),
+            Self::PseudoField => protocol(Rule::PseudoField),
+            Self::FieldName => protocol(Rule::FieldName),
+            Self::FieldValue => protocol(Rule::FieldValue),
+            Self::ConnectionField => protocol(Rule::ConnectionField),
+            Self::ContentLength => protocol(Rule::ContentLength),
+            Self::BodyLength => protocol(Rule::BodyLength),
+            Self::UnexpectedBody => protocol(Rule::UnexpectedBody),
+            Self::BodyBeforeHead => protocol(Rule::BodyBeforeHead),
+            Self::Interim => protocol(Rule::Interim),
+            Self::Trailers => protocol(Rule::Trailers),
+            Self::WindowIncrement => protocol(Rule::StreamWindowIncrement),
+            Self::WindowOverflow => flow(Rule::StreamWindowOverflow),
+            Self::WindowExceeded => flow(Rule::StreamWindowExceeded),
+            Self::PrioritySize => violation(ErrorCode::FRAME_SIZE_ERROR, Rule::PrioritySize),
         }
     }
 }
@@ -280,52 +242,20 @@ impl Outcome {
         matches!(self, Outcome::Refused | Outcome::NotProcessed(_))
     }
 
-    /// Returns the violation that ended the stream. `None` if the server followed the protocol.
+    /// Returns the fault to record. `None` if the response is complete or the connection was lost,
+    /// whose cause the caller knows.
     #[must_use]
-    pub fn violation(self) -> Option<Violation> {
-        match self {
-            Outcome::StreamError(error) => Some(error.violation()),
-            Outcome::ConnectionError(error) => Some(error.violation()),
-            _ => None,
-        }
-    }
-}
-
-impl fmt::Display for Outcome {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Outcome::Answered => f.write_str("answered"),
-            Outcome::Refused => f.write_str("refused stream"),
-            Outcome::NotProcessed(code) | Outcome::GoAway(code) => write!(f, "goaway {code}"),
-            Outcome::Reset(code) => write!(f, "rst {code}"),
-            Outcome::ConnectionLost => f.write_str("connection lost"),
-            Outcome::StreamError(error) => write_violation(f, error.violation()),
-            Outcome::ConnectionError(error) => write_violation(f, error.violation()),
-        }
-    }
-}
-
-fn write_violation(f: &mut fmt::Formatter<'_>, violation: Violation) -> fmt::Result {
-    write!(f, "{} ({})", violation.text, violation.section)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn causes_name_codes_and_sections() {
-        let text = |outcome: Outcome| outcome.to_string();
-        assert_eq!(text(Outcome::Reset(ErrorCode::CANCEL)), "rst CANCEL");
-        assert_eq!(text(Outcome::Reset(ErrorCode(0x1f))), "rst 0x1f");
-        let calm = Outcome::GoAway(ErrorCode::ENHANCE_YOUR_CALM);
-        assert_eq!(text(calm), "goaway ENHANCE_YOUR_CALM");
-        let error = Outcome::ConnectionError(ConnectionError::Http1);
-        assert_eq!(text(error), "the server speaks HTTP/1 (RFC 9113 3.4)");
-        let error = Outcome::StreamError(StreamError::Status);
-        assert_eq!(
-            text(error),
-            "the response has no valid :status (RFC 9113 8.3.2)"
-        );
+    pub fn fault(self) -> Option<Http2Fault> {
+        let code = |code: ErrorCode| Http2Code::new(code.0);
+        Some(match self {
+            Outcome::Answered | Outcome::ConnectionLost => return None,
+            Outcome::Refused => Http2Fault::RefusedStream,
+            Outcome::NotProcessed(error) | Outcome::GoAway(error) => {
+                Http2Fault::GoAway(code(error))
+            }
+            Outcome::Reset(error) => Http2Fault::Reset(code(error)),
+            Outcome::StreamError(error) => Http2Fault::Violation(error.violation().rule),
+            Outcome::ConnectionError(error) => Http2Fault::Violation(error.violation().rule),
+        })
     }
 }

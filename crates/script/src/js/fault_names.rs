@@ -47,6 +47,7 @@ pub fn fault_name(fault: Fault) -> &'static str {
         Fault::Protocol(ProtocolFault::Trailing | ProtocolFault::Http2 | ProtocolFault::Tls) => {
             "HPE_INVALID_CONSTANT"
         }
+        Fault::Http2(_) => "ERR_HTTP2_STREAM_ERROR",
         Fault::TooManyRedirects => "ERR_TOO_MANY_REDIRECTS",
         // They have no size limit and therefore no name for this.
         Fault::BodyTooLarge => "EMSGSIZE",

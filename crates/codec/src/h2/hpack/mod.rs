@@ -33,21 +33,6 @@ pub enum HpackError {
     ListTooLarge,
 }
 
-impl HpackError {
-    /// Returns a short text for users.
-    #[must_use]
-    pub fn text(self) -> &'static str {
-        match self {
-            HpackError::Truncated => "a header block ends within a field",
-            HpackError::Integer => "an integer in a header block is too large",
-            HpackError::Huffman => "a Huffman code in a header block is invalid",
-            HpackError::Index => "a header block uses an index without an entry",
-            HpackError::SizeUpdate => "a header block has an invalid table size update",
-            HpackError::ListTooLarge => "the decoded header list is too large",
-        }
-    }
-}
-
 #[cfg(test)]
 #[path = "hpack_tests.rs"]
 mod tests;
