@@ -102,6 +102,8 @@ pub struct RunPart {
     pub opened: u64,
     /// Number of connections that are open at the end of the interval.
     pub connections: u64,
+    /// Counts of HTTP/2.
+    pub http2: Http2Counts,
     /// CPU time by worker, in nanoseconds.
     pub cpu_ns: Vec<u64>,
     /// Time spent spinning for the next arrival, by worker. Included in the CPU time.
@@ -116,6 +118,35 @@ pub struct RunPart {
     /// Time at which the last request or iteration of the interval ended, in nanoseconds from the
     /// start of the run. 0 if none ended.
     pub last_end_ns: u64,
+}
+
+/// Events of HTTP/2 connections.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Http2Counts {
+    /// Requests sent a second time, because the server had certainly not processed them.
+    pub resent: u64,
+    /// Requests that waited for a stream, although all connections were open.
+    pub waited: u64,
+    /// Connections that the server ended with GOAWAY.
+    pub goaways: u64,
+    /// Connections that the client ended because the server violated the protocol.
+    pub violations: u64,
+    /// Connections lost with requests in flight.
+    pub lost: u64,
+    /// Requests in flight on those connections.
+    pub lost_requests: u64,
+}
+
+impl Http2Counts {
+    /// Adds other counts.
+    pub fn add(&mut self, other: Http2Counts) {
+        self.resent += other.resent;
+        self.waited += other.waited;
+        self.goaways += other.goaways;
+        self.violations += other.violations;
+        self.lost += other.lost;
+        self.lost_requests += other.lost_requests;
+    }
 }
 
 /// Samples of a level, such as the number of active users.
@@ -274,6 +305,7 @@ impl Interval {
         self.run.exited += run.exited;
         self.run.opened += run.opened;
         self.run.connections += run.connections;
+        self.run.http2.add(run.http2);
         self.run.lines_lost += run.lines_lost;
         self.run.stall_ns = self.run.stall_ns.max(run.stall_ns);
         self.run.last_end_ns = self.run.last_end_ns.max(run.last_end_ns);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use measure::{
     Fault, LabelId, NoAnswer, OutcomeClass, TimeKind, TimeSpan,
-    interval::{Gauge, RunPart},
+    interval::{Gauge, Http2Counts, RunPart},
     label,
     slot::{Counters, KeyCounts},
 };
@@ -64,6 +64,8 @@ pub(super) struct RunLine {
     in_flight: GaugeLine,
     users: GaugeLine,
     connections: Connections,
+    #[serde(default, skip_serializing_if = "Http2Line::is_empty")]
+    http2: Http2Line,
     workers: Vec<Worker>,
     #[serde(default, skip_serializing_if = "is_zero")]
     stall_ns: u64,
@@ -100,6 +102,50 @@ struct GaugeLine {
 struct Connections {
     opened: u64,
     open: u64,
+}
+
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Http2Line {
+    #[serde(default, skip_serializing_if = "is_zero")]
+    resent: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    waited: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    goaways: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    violations: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    lost: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    lost_requests: u64,
+}
+
+impl Http2Line {
+    fn from_counts(counts: Http2Counts) -> Http2Line {
+        Http2Line {
+            resent: counts.resent,
+            waited: counts.waited,
+            goaways: counts.goaways,
+            violations: counts.violations,
+            lost: counts.lost,
+            lost_requests: counts.lost_requests,
+        }
+    }
+
+    fn counts(&self) -> Http2Counts {
+        Http2Counts {
+            resent: self.resent,
+            waited: self.waited,
+            goaways: self.goaways,
+            violations: self.violations,
+            lost: self.lost,
+            lost_requests: self.lost_requests,
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        *self == Http2Line::default()
+    }
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -259,6 +305,7 @@ impl RunLine {
                 opened: run.opened,
                 open: run.connections,
             },
+            http2: Http2Line::from_counts(run.http2),
             workers: (0..workers).map(worker).collect(),
             stall_ns: run.stall_ns,
             throttled_ns: frame.throttled_ns,
@@ -281,6 +328,7 @@ impl RunLine {
             users: self.users.gauge(),
             opened: self.connections.opened,
             connections: self.connections.open,
+            http2: self.http2.counts(),
             cpu_ns: self.workers.iter().map(|worker| worker.cpu_ns).collect(),
             spin_ns: self.workers.iter().map(|worker| worker.spin_ns).collect(),
             waiting_ns: self

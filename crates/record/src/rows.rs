@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use measure::{
     TimeSpan,
-    interval::{Gauge, RunPart},
+    interval::{Gauge, Http2Counts, RunPart},
     slot::{Counters, KeyCounts},
 };
 
@@ -21,6 +21,7 @@ pub struct Rows {
     pub started: u64,
     pub skipped: u64,
     pub opened: u64,
+    pub http2: Http2Counts,
     pub exited: u64,
     pub end_ns: u64,
     pub last_end_ns: u64,
@@ -33,6 +34,7 @@ impl Rows {
         self.skipped += row.run.skipped;
         self.exited += row.run.exited;
         self.opened += row.run.opened;
+        self.http2.add(row.run.http2);
         self.end_ns = self.end_ns.max(row.span.to_ns);
         self.last_end_ns = self.last_end_ns.max(row.run.last_end_ns);
         self.open_chunk(row.index / CHUNK);
@@ -171,6 +173,7 @@ fn push_run(numbers: &mut Vec<u64>, run: &RunPart) {
         users,
         opened,
         connections,
+        http2,
         cpu_ns,
         spin_ns,
         waiting_ns,
@@ -179,6 +182,7 @@ fn push_run(numbers: &mut Vec<u64>, run: &RunPart) {
         last_end_ns,
     } = run;
     numbers.extend([due, started, skipped, exited, opened, connections]);
+    push_http2(numbers, *http2);
     numbers.extend([stall_ns, lines_lost, last_end_ns]);
     for gauge in [in_flight, users] {
         numbers.extend([gauge.samples, gauge.sum, gauge.max, gauge.last]);
@@ -186,6 +190,18 @@ fn push_run(numbers: &mut Vec<u64>, run: &RunPart) {
     for list in [cpu_ns, spin_ns, waiting_ns] {
         push_list(numbers, list);
     }
+}
+
+fn push_http2(numbers: &mut Vec<u64>, counts: Http2Counts) {
+    let Http2Counts {
+        resent,
+        waited,
+        goaways,
+        violations,
+        lost,
+        lost_requests,
+    } = counts;
+    numbers.extend([resent, waited, goaways, violations, lost, lost_requests]);
 }
 
 fn push_list(numbers: &mut Vec<u64>, list: &[u64]) {
@@ -258,8 +274,21 @@ impl Reader<'_> {
         }
     }
 
+    fn http2(&mut self) -> Http2Counts {
+        let [resent, waited, goaways, violations, lost, lost_requests] = self.array();
+        Http2Counts {
+            resent,
+            waited,
+            goaways,
+            violations,
+            lost,
+            lost_requests,
+        }
+    }
+
     fn run(&mut self) -> RunPart {
         let [due, started, skipped, exited, opened, connections] = self.array();
+        let http2 = self.http2();
         let [stall_ns, lines_lost, last_end_ns] = self.array();
         RunPart {
             due,
@@ -270,6 +299,7 @@ impl Reader<'_> {
             users: self.gauge(),
             opened,
             connections,
+            http2,
             cpu_ns: self.list(),
             spin_ns: self.list(),
             waiting_ns: self.list(),

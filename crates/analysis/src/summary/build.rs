@@ -402,6 +402,10 @@ fn notes(run: &Run, summary: &Summary) -> Vec<String> {
     notes.extend(run.manifest.notes.iter().cloned());
     notes.extend(left_out(summary));
     notes.extend(super::custom::note(run));
+    notes.extend(super::http2::notes(
+        run.totals.rows.http2,
+        summary.requests.issued,
+    ));
     let warnings = run
         .events
         .iter()

@@ -3,6 +3,7 @@
 
 mod build;
 pub(crate) mod custom;
+mod http2;
 mod json;
 mod mocks;
 mod nodes;
