@@ -13,6 +13,7 @@ pub mod criteria;
 pub mod deployment;
 mod draw;
 mod extension;
+mod http_version;
 pub mod load;
 pub mod media;
 pub mod mocks;
@@ -44,6 +45,7 @@ pub use base::{mutant, rng};
 pub use criteria::{Criterion, StopRule};
 pub use draw::Draw;
 pub use extension::Extension;
+pub use http_version::{HttpVersion, HttpVersions};
 pub use load::{ArrivalProcess, FirstArrival, Load, Phase, Shape};
 pub use proxies::{Proxies, Proxy};
 pub use raw::Raw;
@@ -324,6 +326,9 @@ pub struct Http {
     pub timeouts: Timeouts,
     /// Policy for sharing connections.
     pub pool: PoolPolicy,
+    /// HTTP versions, and the limits of HTTP/2.
+    #[serde(flatten)]
+    pub versions: HttpVersions,
     /// Idle time after which the client closes a connection.
     pub idle_close_ns: Option<u64>,
     /// Whether the client verifies certificates.
@@ -358,6 +363,7 @@ impl Default for Http {
                 idle_ns: None,
             },
             pool: PoolPolicy::PerUser,
+            versions: HttpVersions::default(),
             idle_close_ns: None,
             verify_tls: true,
             tls: Tls::default(),

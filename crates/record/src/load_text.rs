@@ -1,13 +1,13 @@
 //! Describes the load: `open, 200/s evenly spaced for 10 s`.
 
-use plan::{ArrivalProcess, Load, Phase, Plan, PoolPolicy, Shape, UserPhase, Work};
+use plan::{ArrivalProcess, HttpVersion, Load, Phase, Plan, PoolPolicy, Shape, UserPhase, Work};
 
 use crate::units;
 
 #[must_use]
 pub fn describe(plan: &Plan) -> String {
     let Some(background) = &plan.background else {
-        return of_work(plan) + &cut(plan);
+        return of_work(plan) + &http_version(plan) + &cut(plan);
     };
     let loads = plan.background_loads();
     let peak: f64 = loads.iter().flatten().map(Load::peak_rate).sum();
@@ -18,6 +18,19 @@ pub fn describe(plan: &Plan) -> String {
         background.mqtt.target(),
         units::rate(peak)
     )
+}
+
+/// Returns the chosen HTTP version. Empty for HTTP/1.1, which is usual.
+fn http_version(plan: &Plan) -> String {
+    let versions = &plan.http.versions;
+    let text = match versions.usual {
+        HttpVersion::Http1 if versions.are_http1() => return String::new(),
+        HttpVersion::Http1 => "HTTP version by origin",
+        HttpVersion::Http2 => "HTTP/2",
+        HttpVersion::Http2PriorKnowledge => "HTTP/2 with prior knowledge",
+        HttpVersion::Auto => "HTTP/2 if the server chooses it",
+    };
+    format!(", {text}")
 }
 
 fn cut(plan: &Plan) -> String {

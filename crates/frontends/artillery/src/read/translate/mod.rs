@@ -207,6 +207,7 @@ fn artillery_http() -> Http {
             idle_ns: Some(10 * SECOND),
         },
         pool: PoolPolicy::PerUser,
+        versions: plan::HttpVersions::default(),
         idle_close_ns: Some(4 * SECOND),
         verify_tls: true,
         tls: plan::Tls::default(),
