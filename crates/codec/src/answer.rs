@@ -4,6 +4,7 @@
 use std::rc::Rc;
 
 use super::{
+    h2,
     head::Notable,
     reply::{Keep, Reply},
 };
@@ -88,6 +89,38 @@ impl Response {
         }
     }
 
+    /// Creates the response to an HTTP/2 request from its head, without the body.
+    #[must_use]
+    pub fn from_http2(head: &h2::ResponseHead, want: Want) -> Response {
+        let notable = head.notable.clone();
+        let server_ms = notable.as_ref().and_then(|notable| notable.server_ms);
+        let mut raw = Vec::new();
+        if want.head {
+            raw = format!("HTTP/2 {}\r\n", head.status).into_bytes();
+            push_lines(&mut raw, head);
+        }
+        Response {
+            status: head.status,
+            headers: if want.headers {
+                head.headers()
+            } else {
+                Vec::new()
+            },
+            head: raw,
+            server_ms: server_ms.filter(|_| want.timing),
+            notable,
+            ..Response::default()
+        }
+    }
+
+    /// Adds the lines of HTTP/2 trailers to a raw head.
+    pub fn add_trailers(&mut self, trailers: &h2::ResponseHead) {
+        if self.head.ends_with(b"\r\n\r\n") {
+            self.head.truncate(self.head.len() - 2);
+            push_lines(&mut self.head, trailers);
+        }
+    }
+
     /// Creates a response whose body has this content encoding.
     #[must_use]
     pub fn encoded(encoding: &str, body: Vec<u8>) -> Response {
@@ -121,4 +154,15 @@ impl Response {
     pub fn encoding(&self) -> Option<&str> {
         self.notable.as_ref()?.encoding.as_deref()
     }
+}
+
+/// Appends the fields as lines, and the empty line after them.
+fn push_lines(raw: &mut Vec<u8>, head: &h2::ResponseHead) {
+    for field in head.fields() {
+        raw.extend_from_slice(field.name);
+        raw.extend_from_slice(b": ");
+        raw.extend_from_slice(field.value);
+        raw.extend_from_slice(b"\r\n");
+    }
+    raw.extend_from_slice(b"\r\n");
 }

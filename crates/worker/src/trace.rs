@@ -12,14 +12,17 @@ use codec::{
 
 const MOST: usize = 2048;
 
+/// Formats a request that is encoded for HTTP/1.1, with the version over which it is sent.
 #[must_use]
-pub fn request(origin: &Origin, bytes: &[u8]) -> String {
+pub fn request(origin: &Origin, bytes: &[u8], version: &str) -> String {
     let end = bytes
         .windows(4)
         .position(|w| w == b"\r\n\r\n")
         .map_or(bytes.len(), |at| at + 4);
     let mut out = format!("> {}\n", origin.text());
-    for line in String::from_utf8_lossy(&bytes[..end])
+    let head = String::from_utf8_lossy(&bytes[..end]);
+    for line in head
+        .replacen(" HTTP/1.1", &format!(" {version}"), 1)
         .lines()
         .filter(|line| !line.is_empty())
     {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use measure::LabelId;
 use plan::{
-    Plan, Problem,
+    HttpVersion, Plan, Problem,
     rng::{Purpose, Rng},
     scenario::{PairValues, Request, RequestBody},
     template::Template,
@@ -120,6 +120,14 @@ impl RequestStep {
         }
         let fixed = step.fixed.as_ref().map(|built| &built.target.origin);
         let known = fixed.or(step.head_template.as_ref().map(HeadTemplate::origin));
+        if let Some(origin) = known.filter(|origin| !origin.tls)
+            && plan.http.versions.of_origin(&origin.text()) == HttpVersion::Http2
+        {
+            return Err(problem(format!(
+                "HTTP/2 without TLS ({}) needs the version `2-prior-knowledge`",
+                origin.text()
+            )));
+        }
         if let Some(origin) = known.filter(|origin| !origins.contains(origin)) {
             origins.push(origin.clone());
         }

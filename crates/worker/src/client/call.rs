@@ -8,6 +8,7 @@ use plan::mutant::{self, Mutant};
 use super::{
     Client, Purpose,
     exchange::{Exchange, Moments, OneAnswer},
+    http2::{Http2Result, Http2Sender, ProtocolCell, heads::RequestParts},
     pool::{Conn, ConnectionPool, OriginId},
     request::{BuildError, Built, Override},
     transport::{Transport, TransportError},
@@ -167,6 +168,13 @@ impl Client {
         let HopRequest { request, method } = hop;
         let worker = &self.worker;
         let origin = self.origin_id(&request.target.origin);
+        if let Some(protocol) = self.protocol(origin, &request.target.origin) {
+            // The future is boxed, because it would enlarge every user of HTTP/1.1.
+            let sent = Box::pin(self.hop_http2(agent, hop, call, caller, exchange, &protocol));
+            if sent.await? == Http2Result::Answered {
+                return Ok(());
+            }
+        }
         let pool = self.shared.as_ref().unwrap_or(agent.pool);
         let permit = pool.enter(origin, agent.limit).await?;
         // The first request starts now unless it had to wait.
@@ -191,35 +199,88 @@ impl Client {
             .cookies_for(request, call, agent.jar, now)
             .map(|cookie| request.with_cookie(&cookie, call.charset));
         let bytes = with_cookie.as_deref().unwrap_or(&request.bytes);
-        let mut want = call.want;
-        if worker.common.trace || worker.common.walks {
-            want = Want {
-                headers: true,
-                body: true,
-                ..want
-            };
-        }
-        if worker.common.trace {
-            worker.emit(OutputLine::Trace(trace::request(
-                &request.target.origin,
-                bytes,
-            )));
-        }
+        let want = self.wanted(call);
+        self.trace_request(&request.target, bytes, "HTTP/1.1");
         let wire = WireRequest { bytes, method };
         let result = self
             .exchange(&mut conn, wire, want, agent.limit, exchange)
             .await;
-        if worker.common.trace {
-            worker.emit(OutputLine::Trace(trace::answer(
-                &exchange.answer,
-                result.err(),
-            )));
-        }
+        self.trace_answer(exchange, result.err());
         result?;
         self.keep(conn, pool, origin, exchange.moments.done);
         drop(permit);
         self.keep_cookies(&request.target, agent.jar, caller, exchange);
         Ok(())
+    }
+
+    /// Sends a request over HTTP/2, unless the server chooses HTTP/1.1.
+    async fn hop_http2(
+        &self,
+        agent: &mut Agent<'_>,
+        hop: HopRequest<'_>,
+        call: &Call<'_>,
+        caller: &mut impl Caller,
+        exchange: &mut Exchange,
+        protocol: &ProtocolCell,
+    ) -> Result<Http2Result, Fault> {
+        let target = &hop.request.target;
+        let now = self.worker.clock.now();
+        let with_cookie = self
+            .cookies_for(hop.request, call, agent.jar, now)
+            .map(|cookie| hop.request.with_cookie(&cookie, call.charset));
+        let bytes = with_cookie.as_deref().unwrap_or(&hop.request.bytes);
+        let after_lines = hop.request.bytes.len() - hop.request.cookie_at;
+        let parts = RequestParts::from_encoded(target, bytes, bytes.len() - after_lines);
+        let sender = Http2Sender {
+            client: self,
+            pool: self.shared.as_ref().unwrap_or(agent.pool),
+            protocol,
+            origin: &target.origin,
+            origin_id: self.origin_id(&target.origin),
+            call,
+            limit: agent.limit,
+        };
+        let want = self.wanted(call);
+        let sent = sender
+            .send(parts, want, exchange, &mut |now| {
+                caller.sending(now);
+                self.trace_request(target, bytes, "HTTP/2");
+            })
+            .await;
+        if sent != Ok(Http2Result::UseHttp1) {
+            self.trace_answer(exchange, sent.err());
+        }
+        if sent == Ok(Http2Result::Answered) {
+            self.keep_cookies(target, agent.jar, caller, exchange);
+        }
+        sent
+    }
+
+    /// Returns the needed parts of a response, including those that are only printed.
+    fn wanted(&self, call: &Call<'_>) -> Want {
+        if self.worker.common.trace || self.worker.common.walks {
+            Want {
+                headers: true,
+                body: true,
+                ..call.want
+            }
+        } else {
+            call.want
+        }
+    }
+
+    fn trace_request(&self, target: &Target, bytes: &[u8], version: &str) {
+        if self.worker.common.trace {
+            let text = trace::request(&target.origin, bytes, version);
+            self.worker.emit(OutputLine::Trace(text));
+        }
+    }
+
+    fn trace_answer(&self, exchange: &Exchange, fault: Option<Fault>) {
+        if self.worker.common.trace {
+            let text = trace::answer(&exchange.answer, fault);
+            self.worker.emit(OutputLine::Trace(text));
+        }
     }
 
     async fn exchange(

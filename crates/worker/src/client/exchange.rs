@@ -69,19 +69,24 @@ impl Limits {
             .limit(limit, self.total_at.min(self.headers_at).min(self.idle_at));
     }
 
-    fn are_moving(&self) -> bool {
+    pub(super) fn are_moving(&self) -> bool {
         self.headers_ns.is_some() || self.idle_ns.is_some()
     }
 
     /// Records that the request was sent. The limit for the head starts now, unless the head has
     /// already arrived.
-    fn sent(&mut self, now_ns: u64, awaits_head: bool) {
+    pub(super) fn sent(&mut self, now_ns: u64, awaits_head: bool) {
         let headers_ns = self.headers_ns.filter(|_| awaits_head);
         self.headers_at = headers_ns.map_or(NEVER, |ns| now_ns.saturating_add(ns));
         self.moved(now_ns);
     }
 
-    fn moved(&mut self, now_ns: u64) {
+    /// Ends the limit for the head.
+    pub(super) fn head_arrived(&mut self) {
+        self.headers_at = NEVER;
+    }
+
+    pub(super) fn moved(&mut self, now_ns: u64) {
         if let Some(ns) = self.idle_ns {
             self.idle_at = now_ns.saturating_add(ns);
         }
@@ -150,7 +155,7 @@ impl OneAnswer<'_> {
         let exchange = &mut *self.exchange;
         if reply.status > 0 && exchange.moments.head == 0 {
             exchange.moments.head = now_ns;
-            exchange.limits.headers_at = NEVER;
+            exchange.limits.head_arrived();
         }
     }
 

@@ -5,12 +5,13 @@ mod call;
 pub mod exchange;
 pub mod hosts;
 mod http1;
+pub mod http2;
 pub mod pool;
 pub mod request;
 pub mod transport;
 
 use std::{
-    cell::RefCell,
+    cell::{Cell, RefCell},
     net::{IpAddr, SocketAddr},
     rc::Rc,
     sync::Arc,
@@ -24,8 +25,8 @@ use tokio_rustls::rustls::ClientConfig;
 use crate::{
     deadlines::Limit,
     net::{
-        Dialer,
-        connect::{Connector, Opened},
+        Dialer, Stream,
+        connect::{Alpn, Connector, Opened},
         fault::socket_fault,
         tls,
     },
@@ -36,6 +37,7 @@ use codec::{Origin, heads::Heads};
 pub use exchange::{Exchange, Limits, Moments};
 use hosts::{Hosts, Ruling};
 pub use http1::Http1;
+use http2::{Protocol, ProtocolCell, heads::RequestHeads};
 use pool::{Conn, ConnectionPool, OpenCount, OriginId};
 pub use request::{BuildError, Built, Override};
 use transport::WorkerBuffers;
@@ -83,10 +85,15 @@ pub struct Client {
     connector: Connector,
     shared: Option<ConnectionPool>,
     origins: RefCell<Vec<Origin>>,
+    /// Protocols by number of the origin. Empty if all are HTTP/1.1.
+    protocols: RefCell<Vec<ProtocolCell>>,
+    request_heads: RefCell<RequestHeads>,
     heads: RefCell<Heads>,
     scratch: RefCell<Vec<u8>>,
     /// Whether connections count in the statistics.
     is_recorded: bool,
+    /// Whether all origins are loaded over HTTP/1.1.
+    is_http1: bool,
 }
 
 /// Label and intended start to which the times of a new connection are attributed.
@@ -107,9 +114,12 @@ impl Client {
             connector: Connector::new(worker.clock.clone(), &http, settings.tls, settings.sources),
             shared: pool::of_worker(http.pool, worker.index, worker.workers),
             worker: Rc::clone(worker),
+            is_http1: http.versions.are_http1(),
             http,
             hosts: settings.hosts,
             origins: RefCell::new(settings.origins),
+            protocols: RefCell::default(),
+            request_heads: RefCell::default(),
             heads: RefCell::new(Heads::acted_upon()),
             scratch: RefCell::default(),
             is_recorded: true,
@@ -163,7 +173,24 @@ impl Client {
         }) as OriginId
     }
 
-    /// Opens a connection to the given address, or to the origin's address, and records its times.
+    /// Returns the protocol of an origin. `None` means HTTP/1.1.
+    fn protocol(&self, id: OriginId, origin: &Origin) -> Option<ProtocolCell> {
+        if self.is_http1 {
+            return None;
+        }
+        let mut protocols = self.protocols.borrow_mut();
+        let origins = self.origins.borrow();
+        while protocols.len() <= id as usize {
+            let origin = origins.get(protocols.len()).unwrap_or(origin);
+            let protocol = Protocol::new(origin, &self.http.versions);
+            protocols.push(Rc::new(Cell::new(protocol)));
+        }
+        let protocol = &protocols[id as usize];
+        (protocol.get() != Protocol::Http1).then(|| Rc::clone(protocol))
+    }
+
+    /// Opens an HTTP/1.1 connection to the given address, or to the origin's address, and records
+    /// its times.
     pub async fn connect(
         &self,
         origin: &Origin,
@@ -171,31 +198,53 @@ impl Client {
         purpose: Purpose,
         limit: &Limit,
     ) -> Result<(Box<Conn>, Opening), Fault> {
-        let worker = &self.worker;
         let id = self.origin_id(origin);
-        let opened = self.connector.open_at(origin, at, limit).await;
+        let opened = self.open_stream(origin, at, Alpn::Http1, purpose, limit);
+        let opened = opened.await?;
+        let opening = opened.opening();
+        Ok((self.http1_on(opened.stream, id)?, opening))
+    }
+
+    /// Opens a stream of bytes to an origin, and records its times.
+    async fn open_stream(
+        &self,
+        origin: &Origin,
+        at: Option<SocketAddr>,
+        alpn: Alpn,
+        purpose: Purpose,
+        limit: &Limit,
+    ) -> Result<Opened, Fault> {
+        let worker = &self.worker;
+        let opened = self.connector.open_at(origin, at, alpn, limit).await;
         let now = worker.clock.now();
         worker.sample_levels(now);
         let opened = opened?;
         if self.is_recorded {
             self.record_opening(&opened, purpose, now);
         }
-        let stream = opened.stream.with_read_interest();
-        let mut transport = Http1::over(stream.map_err(|e| socket_fault(&e))?);
+        Ok(opened)
+    }
+
+    /// Creates an HTTP/1.1 connection on a new stream.
+    fn http1_on(&self, stream: Stream, origin: OriginId) -> Result<Box<Conn>, Fault> {
+        let mut transport = Http1::over(Client::watched(stream)?);
         transport.replies().excerpt = EXCERPT;
-        let conn = Box::new(Conn {
+        Ok(Box::new(Conn {
             transport,
-            origin: id,
-            idle_since_ns: now,
+            origin,
+            idle_since_ns: self.worker.clock.now(),
             carried: 0,
-            _open: self.is_recorded.then(|| OpenCount::new(&worker.open)),
-        });
-        let opening = Opening {
-            lookup_ns: opened.lookup_ns,
-            connect_ns: opened.connect_ns,
-            tls_ns: opened.tls_ns,
-        };
-        Ok((conn, opening))
+            _open: self.open_count(),
+        }))
+    }
+
+    fn watched(stream: Stream) -> Result<Stream, Fault> {
+        stream.with_read_interest().map_err(|e| socket_fault(&e))
+    }
+
+    /// Counts a connection as open until dropped. `None` outside the statistics.
+    fn open_count(&self) -> Option<OpenCount> {
+        self.is_recorded.then(|| OpenCount::new(&self.worker.open))
     }
 
     fn record_opening(&self, opened: &Opened, purpose: Purpose, now: u64) {

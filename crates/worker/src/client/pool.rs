@@ -4,7 +4,7 @@ use std::{cell::RefCell, rc::Rc};
 
 use measure::Fault;
 
-use super::{http1::Http1, transport::Transport};
+use super::{http1::Http1, http2::pool::StreamPool, transport::Transport};
 use crate::{
     deadlines::Limit,
     net::{
@@ -62,6 +62,14 @@ pub struct ConnectionPool {
     )]
     idle: RefCell<Vec<Box<Conn>>>,
     semaphores: Option<Semaphores>,
+    /// HTTP/2 connections by origin.
+    streams: RefCell<Vec<OriginStreams>>,
+}
+
+#[derive(Debug)]
+struct OriginStreams {
+    origin: OriginId,
+    pool: Rc<StreamPool>,
 }
 
 impl ConnectionPool {
@@ -71,6 +79,7 @@ impl ConnectionPool {
         ConnectionPool {
             idle: RefCell::default(),
             semaphores: None,
+            streams: RefCell::default(),
         }
     }
 
@@ -83,6 +92,7 @@ impl ConnectionPool {
                 size: connections,
                 by_origin: RefCell::default(),
             }),
+            streams: RefCell::default(),
         }
     }
 
@@ -126,8 +136,25 @@ impl ConnectionPool {
         None
     }
 
+    /// Returns the HTTP/2 connections to an origin. A virtual user has one.
+    pub(super) fn streams(&self, origin: OriginId) -> Rc<StreamPool> {
+        let mut streams = self.streams.borrow_mut();
+        if let Some(known) = streams.iter().find(|known| known.origin == origin) {
+            return Rc::clone(&known.pool);
+        }
+        let pool = StreamPool::new(self.semaphores.as_ref().map_or(1, |all| all.size));
+        streams.push(OriginStreams {
+            origin,
+            pool: Rc::clone(&pool),
+        });
+        pool
+    }
+
     /// Moves the idle connections of another pool into this one.
     pub fn take_over(&self, other: &ConnectionPool) {
+        for known in other.streams.borrow().iter() {
+            self.streams(known.origin).take_over(&known.pool);
+        }
         self.idle.borrow_mut().append(&mut other.idle.borrow_mut());
     }
 

@@ -2,7 +2,7 @@
 //! errors to faults.
 
 use std::{
-    cell::RefCell,
+    cell::{OnceCell, RefCell},
     collections::HashMap,
     io,
     net::{IpAddr, SocketAddr, SocketAddrV6},
@@ -11,7 +11,7 @@ use std::{
     task::Poll,
 };
 
-use measure::{Fault, outcome::TlsFault};
+use measure::{Fault, accumulator::Opening, outcome::TlsFault};
 use plan::{Http, Proxies, Route};
 use rustix::io::Errno;
 use tokio::{
@@ -46,7 +46,7 @@ pub struct Connector {
     /// Limits lookups to one per name at a time, because each occupies a thread.
     lookups: RefCell<HashMap<String, Rc<Semaphore>>>,
     names: RefCell<HashMap<String, Resolved>>,
-    tls: Arc<ClientConfig>,
+    tls: TlsConfigs,
     server_name: Option<String>,
     proxies: Proxies,
     route: Route,
@@ -54,6 +54,43 @@ pub struct Connector {
     next_source: std::cell::Cell<usize>,
     dialer: Option<Rc<dyn Dialer>>,
 }
+
+/// Protocols that the client offers in a TLS handshake (ALPN).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Alpn {
+    /// HTTP/1.1, or what the configuration says for other protocols.
+    Http1,
+    /// HTTP/2 alone.
+    Http2,
+    /// HTTP/2 and HTTP/1.1. The server chooses.
+    Both,
+}
+
+/// TLS configurations by offered protocols.
+#[derive(Debug)]
+struct TlsConfigs {
+    http1: Arc<ClientConfig>,
+    http2: OnceCell<Arc<ClientConfig>>,
+    both: OnceCell<Arc<ClientConfig>>,
+}
+
+impl TlsConfigs {
+    fn get(&self, alpn: Alpn) -> &Arc<ClientConfig> {
+        let with = |protocols: &[&[u8]]| {
+            let mut config = ClientConfig::clone(&self.http1);
+            config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
+            Arc::new(config)
+        };
+        match alpn {
+            Alpn::Http1 => &self.http1,
+            Alpn::Http2 => self.http2.get_or_init(|| with(&[H2])),
+            Alpn::Both => self.both.get_or_init(|| with(&[H2, b"http/1.1"])),
+        }
+    }
+}
+
+/// Name of HTTP/2 in ALPN.
+const H2: &[u8] = b"h2";
 
 #[derive(Debug, Clone)]
 enum Resolved {
@@ -73,6 +110,27 @@ pub struct Opened {
     pub connect_ns: u64,
     /// Duration of the TLS handshake, in nanoseconds.
     pub tls_ns: Option<u64>,
+    /// Whether the server chose HTTP/2.
+    pub chose_http2: bool,
+}
+
+impl Opened {
+    /// Returns the durations of the phases.
+    #[must_use]
+    pub fn opening(&self) -> Opening {
+        Opening {
+            lookup_ns: self.lookup_ns,
+            connect_ns: self.connect_ns,
+            tls_ns: self.tls_ns,
+        }
+    }
+}
+
+/// A stream after the TLS handshake.
+struct Secured<S> {
+    stream: Box<TlsStream<S>>,
+    tls_ns: u64,
+    chose_http2: bool,
 }
 
 impl Connector {
@@ -89,7 +147,11 @@ impl Connector {
             semaphore: Semaphore::new(CONNECTING),
             lookups: RefCell::default(),
             names: RefCell::default(),
-            tls,
+            tls: TlsConfigs {
+                http1: tls,
+                http2: OnceCell::new(),
+                both: OnceCell::new(),
+            },
             server_name: http.tls.server_name.clone(),
             proxies: http.proxies.clone(),
             route: http.route.clone(),
@@ -106,7 +168,7 @@ impl Connector {
 
     /// Opens a connection within the time limit.
     pub async fn open(&self, origin: &Origin, limit: &Limit) -> Result<Opened, Fault> {
-        self.open_at(origin, None, limit).await
+        self.open_at(origin, None, Alpn::Http1, limit).await
     }
 
     /// Opens a connection to the given address, or to the origin's address if it is `None`.
@@ -114,6 +176,7 @@ impl Connector {
         &self,
         origin: &Origin,
         at: Option<SocketAddr>,
+        alpn: Alpn,
         limit: &Limit,
     ) -> Result<Opened, Fault> {
         if let Some(dialer) = &self.dialer {
@@ -122,10 +185,11 @@ impl Connector {
                 lookup_ns: 0,
                 connect_ns: 0,
                 tls_ns: None,
+                chose_http2: false,
             });
         }
         if let Some(path) = &self.route.unix {
-            return self.open_unix(path, origin, limit).await;
+            return self.open_unix(path, origin, alpn, limit).await;
         }
         let proxy = self.proxies.of(origin.tls, &origin.host, origin.port);
         let (host, port) = proxy.map_or((&origin.host, origin.port), |p| (&p.host, p.port));
@@ -167,15 +231,16 @@ impl Connector {
                             lookup_ns,
                             connect_ns,
                             tls_ns: None,
+                            chose_http2: false,
                         });
                     }
-                    let begin = self.clock.now();
-                    let stream = self.handshake(tcp, origin, limit).await?;
+                    let secured = self.handshake(tcp, origin, alpn, limit).await?;
                     return Ok(Opened {
-                        stream: Stream::Tls(Box::new(stream)),
+                        stream: Stream::Tls(secured.stream),
                         lookup_ns,
                         connect_ns,
-                        tls_ns: Some(self.clock.now().saturating_sub(begin)),
+                        tls_ns: Some(secured.tls_ns),
+                        chose_http2: secured.chose_http2,
                     });
                 }
                 // Generator faults and an expired limit would affect every address equally.
@@ -188,7 +253,13 @@ impl Connector {
         Err(last)
     }
 
-    async fn open_unix(&self, path: &str, origin: &Origin, limit: &Limit) -> Result<Opened, Fault> {
+    async fn open_unix(
+        &self,
+        path: &str,
+        origin: &Origin,
+        alpn: Alpn,
+        limit: &Limit,
+    ) -> Result<Opened, Fault> {
         let permit = self.semaphore.acquire(limit).await.map_err(timed_out)?;
         let begin = self.clock.now();
         let socket = cut_short(limit, UnixStream::connect(path))
@@ -196,19 +267,21 @@ impl Connector {
             .map_err(|e| unix_fault(&e))?;
         drop(permit);
         let connect_ns = self.clock.now().saturating_sub(begin);
-        let begin = self.clock.now();
-        let (stream, tls_ns) = if origin.tls {
-            let tls = self.handshake(socket, origin, limit).await?;
-            let took = self.clock.now().saturating_sub(begin);
-            (Stream::TlsUnix(Box::new(tls)), Some(took))
-        } else {
-            (Stream::Unix(socket), None)
-        };
-        Ok(Opened {
+        let opened = |stream| Opened {
             stream,
             lookup_ns: 0,
             connect_ns,
-            tls_ns,
+            tls_ns: None,
+            chose_http2: false,
+        };
+        if !origin.tls {
+            return Ok(opened(Stream::Unix(socket)));
+        }
+        let secured = self.handshake(socket, origin, alpn, limit).await?;
+        Ok(Opened {
+            tls_ns: Some(secured.tls_ns),
+            chose_http2: secured.chose_http2,
+            ..opened(Stream::TlsUnix(secured.stream))
         })
     }
 
@@ -238,21 +311,26 @@ impl Connector {
         &self,
         socket: S,
         origin: &Origin,
+        alpn: Alpn,
         limit: &Limit,
-    ) -> Result<TlsStream<S>, Fault> {
+    ) -> Result<Secured<S>, Fault> {
+        let begin = self.clock.now();
         let host = self.server_name.as_deref().unwrap_or(origin.address());
         let name = ServerName::try_from(host.to_owned()).map_err(|_| Fault::BadUrl)?;
-        let handshake = TlsConnector::from(Arc::clone(&self.tls)).connect(name, socket);
-        match cut_short(limit, handshake).await? {
-            Ok(stream) => Ok(stream),
-            Err(e) => Err(
-                super::tls::fault(&e).unwrap_or_else(|| match socket_fault(&e) {
-                    Fault::ClosedEarly => Fault::Tls(TlsFault::Closed),
-                    Fault::Other => Fault::Tls(TlsFault::Other),
-                    fault => fault,
-                }),
-            ),
+        let connector = TlsConnector::from(Arc::clone(self.tls.get(alpn)));
+        let stream = match cut_short(limit, connector.connect(name, socket)).await? {
+            Ok(stream) => stream,
+            Err(e) => return Err(handshake_fault(&e, alpn)),
+        };
+        let chose_http2 = stream.get_ref().1.alpn_protocol() == Some(H2);
+        if alpn == Alpn::Http2 && !chose_http2 {
+            return Err(Fault::Tls(TlsFault::NoHttp2));
         }
+        Ok(Secured {
+            stream: Box::new(stream),
+            tls_ns: self.clock.now().saturating_sub(begin),
+            chose_http2,
+        })
     }
 
     fn source_for(&self, to: SocketAddr) -> Option<IpAddr> {
@@ -350,6 +428,22 @@ async fn cut_short<F: Future>(limit: &Limit, future: F) -> Result<F::Output, Fau
         Poll::Pending => limit.poll(cx).map(|cut| Err(timed_out(cut))),
     })
     .await
+}
+
+fn handshake_fault(error: &io::Error, alpn: Alpn) -> Fault {
+    match super::tls::fault(error) {
+        // The server shares none of the offered protocols.
+        Some(Fault::Tls(TlsFault::Http2Only)) if alpn == Alpn::Http2 => {
+            Fault::Tls(TlsFault::NoHttp2)
+        }
+        Some(Fault::Tls(TlsFault::Http2Only)) if alpn == Alpn::Both => Fault::Tls(TlsFault::NoHttp),
+        Some(fault) => fault,
+        None => match socket_fault(error) {
+            Fault::ClosedEarly => Fault::Tls(TlsFault::Closed),
+            Fault::Other => Fault::Tls(TlsFault::Other),
+            fault => fault,
+        },
+    }
 }
 
 fn unix_fault(error: &io::Error) -> Fault {

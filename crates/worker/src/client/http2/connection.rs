@@ -1,0 +1,470 @@
+//! One HTTP/2 connection, shared by the streams of a pool.
+//!
+//! A task per connection reads and writes for all streams, so that an idle connection also answers
+//! PING and sees GOAWAY. Senders encode requests into the output and wake the task, which runs
+//! after all senders that are ready and writes what they have encoded in one call.
+
+use std::{
+    cell::RefCell,
+    rc::{Rc, Weak},
+    task::{Context, Poll, Waker},
+};
+
+use codec::h2::{self, Body, Event, Request, SendError, StreamId};
+use measure::Fault;
+
+use super::{
+    heads::FilledHead,
+    pool::StreamPool,
+    stream::{StreamEnd, StreamState},
+};
+use crate::{
+    client::pool::OpenCount,
+    net::{Stream, fault::socket_fault},
+    worker::Worker,
+};
+
+/// After this number of reads, the task lets others run.
+const READS_PER_TURN: u32 = 16;
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// An HTTP/2 connection.
+pub struct Http2Connection {
+    worker: Rc<Worker>,
+    pool: Weak<StreamPool>,
+    /// Scheme, host and port, for notes.
+    origin: String,
+    state: RefCell<State>,
+}
+
+struct State {
+    codec: h2::Connection,
+    /// `None` once the connection is closed.
+    stream: Option<Stream>,
+    /// Requests in flight by the slots of their streams.
+    streams: Vec<Option<OpenStream>>,
+    /// Number of streams granted to senders that have not used them yet.
+    reserved: u32,
+    idle_since_ns: u64,
+    next_second_ns: u64,
+    /// Why the socket failed.
+    lost: Option<Fault>,
+    task: Option<Waker>,
+    /// `None` outside the statistics, and once the connection is closed.
+    open: Option<OpenCount>,
+}
+
+struct OpenStream {
+    id: StreamId,
+    state: Rc<RefCell<StreamState>>,
+}
+
+/// What the caller does after events were handled.
+#[derive(Debug, Default, Clone, Copy)]
+struct Effects {
+    /// A stream ended, or the number of streams changed.
+    frees_streams: bool,
+}
+
+impl std::fmt::Debug for Http2Connection {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Http2Connection")
+            .field("origin", &self.origin)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A request that was sent on a stream. Cancels the stream when dropped before its end.
+pub(super) struct SentStream {
+    connection: Rc<Http2Connection>,
+    id: StreamId,
+    pub(super) state: Rc<RefCell<StreamState>>,
+    /// Number of bytes of head and body.
+    pub(super) bytes: u64,
+}
+
+impl SentStream {
+    /// Returns the connection.
+    pub(super) fn connection(&self) -> Rc<Http2Connection> {
+        Rc::clone(&self.connection)
+    }
+}
+
+impl Drop for SentStream {
+    fn drop(&mut self) {
+        if self.state.borrow().end.is_none() {
+            self.connection.cancel(self.id);
+        }
+    }
+}
+
+impl Http2Connection {
+    /// Creates a connection on a new stream, and starts the task that serves it.
+    pub(super) fn start(
+        worker: &Rc<Worker>,
+        pool: &Rc<StreamPool>,
+        origin: String,
+        stream: Stream,
+        config: &h2::Config,
+        open: Option<OpenCount>,
+    ) -> Rc<Http2Connection> {
+        let now = worker.clock.now();
+        let connection = Rc::new(Http2Connection {
+            worker: Rc::clone(worker),
+            pool: Rc::downgrade(pool),
+            origin,
+            state: RefCell::new(State {
+                codec: h2::Connection::new(config),
+                stream: Some(stream),
+                streams: Vec::new(),
+                reserved: 0,
+                idle_since_ns: now,
+                next_second_ns: now + SECOND_NS,
+                lost: None,
+                task: None,
+                open,
+            }),
+        });
+        let served = Rc::clone(&connection);
+        tokio::task::spawn_local(async move {
+            std::future::poll_fn(|cx| served.poll(cx)).await;
+        });
+        connection
+    }
+
+    /// Whether the connection accepts requests, now or when a stream ends.
+    pub(super) fn accepts_requests(&self) -> bool {
+        self.state.borrow().codec.accepts_requests()
+    }
+
+    /// Returns how many streams can be granted.
+    pub(super) fn free_streams(&self) -> u32 {
+        let state = self.state.borrow();
+        state.codec.free_streams().saturating_sub(state.reserved)
+    }
+
+    /// Returns the number of streams in use or granted.
+    pub(super) fn used_streams(&self) -> usize {
+        let state = self.state.borrow();
+        state.codec.open_streams() + state.reserved as usize
+    }
+
+    /// Whether the server's limit of streams is known.
+    pub(super) fn has_settings(&self) -> bool {
+        self.state.borrow().codec.has_settings()
+    }
+
+    /// Returns since when no stream is open. `None` if one is.
+    pub(super) fn idle_since_ns(&self) -> Option<u64> {
+        (self.used_streams() == 0).then(|| self.state.borrow().idle_since_ns)
+    }
+
+    /// Grants a stream. Must be paired with [`Http2Connection::release`] or
+    /// [`Http2Connection::send`].
+    pub(super) fn reserve(&self) {
+        self.state.borrow_mut().reserved += 1;
+    }
+
+    /// Takes back a granted stream.
+    pub(super) fn release(&self) {
+        self.state.borrow_mut().reserved -= 1;
+    }
+
+    /// Sends a request on a granted stream.
+    ///
+    /// Fails if the connection has changed since the grant.
+    pub(super) fn send(
+        self: &Rc<Http2Connection>,
+        head: &FilledHead<'_>,
+        body: Option<&[u8]>,
+        stream: Rc<RefCell<StreamState>>,
+    ) -> Result<SentStream, SendError> {
+        let state = &mut *self.state.borrow_mut();
+        state.reserved -= 1;
+        let before = state.codec.output().len();
+        let id = state.codec.send(&Request {
+            head: head.template(),
+            values: &|hole| head.value(hole),
+            extra: &[],
+            body: body.map_or(Body::None, Body::Bytes),
+        })?;
+        let added = state.codec.output().len() - before;
+        let slot = id.slot();
+        if state.streams.len() <= slot {
+            state.streams.resize_with(slot + 1, || None);
+        }
+        state.streams[slot] = Some(OpenStream {
+            id,
+            state: Rc::clone(&stream),
+        });
+        state.wake_task();
+        // A part of the body may wait for a window. It follows, unless the response ends first.
+        let bytes = added.max(body.map_or(0, <[u8]>::len)) as u64;
+        Ok(SentStream {
+            connection: Rc::clone(self),
+            id,
+            state: stream,
+            bytes,
+        })
+    }
+
+    /// Returns the fault of a stream that ended because the connection was lost.
+    pub(super) fn lost_fault(&self) -> Fault {
+        self.state.borrow().lost.unwrap_or(Fault::ClosedEarly)
+    }
+
+    /// Gives up a stream. The connection lives on.
+    fn cancel(&self, id: StreamId) {
+        {
+            let state = &mut *self.state.borrow_mut();
+            state.codec.cancel(id);
+            state.take(id);
+            state.note_idle(self.worker.clock.now());
+            state.wake_task();
+        }
+        self.serve_waiters();
+    }
+
+    /// Closes the connection after its pool was dropped.
+    pub(super) fn close(&self) {
+        let state = &mut *self.state.borrow_mut();
+        state.codec.shut_down();
+        state.wake_task();
+    }
+
+    fn serve_waiters(&self) {
+        if let Some(pool) = self.pool.upgrade() {
+            pool.serve_waiters();
+        }
+    }
+
+    /// Writes what is due and reads what is available. Ready when the connection is closed.
+    fn poll(&self, cx: &mut Context<'_>) -> Poll<()> {
+        let mut effects = Effects::default();
+        let closed = self.poll_io(cx, &mut effects);
+        if effects.frees_streams || closed.is_ready() {
+            self.serve_waiters();
+        }
+        closed
+    }
+
+    fn poll_io(&self, cx: &mut Context<'_>, effects: &mut Effects) -> Poll<()> {
+        let state = &mut *self.state.borrow_mut();
+        match &mut state.task {
+            Some(task) => task.clone_from(cx.waker()),
+            None => state.task = Some(cx.waker().clone()),
+        }
+        for _ in 0..READS_PER_TURN {
+            self.write(state, cx, effects);
+            if state.codec.is_closed() && state.codec.output().is_empty() {
+                state.stream = None;
+                state.open = None;
+                state.task = None;
+                return Poll::Ready(());
+            }
+            if self.read(state, cx, effects).is_pending() {
+                return Poll::Pending;
+            }
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+
+    /// Writes the output as far as the socket takes it.
+    fn write(&self, state: &mut State, cx: &mut Context<'_>, effects: &mut Effects) {
+        let Some(stream) = &mut state.stream else {
+            return;
+        };
+        let mut result = Ok(());
+        loop {
+            let output = state.codec.output();
+            if output.is_empty() {
+                break;
+            }
+            let now = self.worker.clock.now();
+            match stream.poll_write(cx, output) {
+                Poll::Pending => break,
+                Poll::Ready(Ok(0)) => result = Err(Fault::BrokenPipe),
+                Poll::Ready(Err(error)) => result = Err(socket_fault(&error)),
+                Poll::Ready(Ok(n)) => {
+                    let streams = &state.streams;
+                    state.codec.wrote(n, |id| {
+                        // A stream may have been cancelled before it was written.
+                        let open = streams.get(id.slot()).and_then(Option::as_ref);
+                        if let Some(open) = open.filter(|open| open.id == id) {
+                            open.state.borrow_mut().on_started(now);
+                        }
+                    });
+                    continue;
+                }
+            }
+            break;
+        }
+        if result.is_ok()
+            && let Poll::Ready(Err(error)) = stream.poll_flush(cx)
+        {
+            result = Err(socket_fault(&error));
+        }
+        if let Err(fault) = result {
+            self.lose(state, fault, effects);
+        }
+    }
+
+    /// Reads once and handles the events. Pending if nothing is available.
+    fn read(&self, state: &mut State, cx: &mut Context<'_>, effects: &mut Effects) -> Poll<()> {
+        let Some(stream) = &mut state.stream else {
+            return Poll::Pending;
+        };
+        let mut buffer = self.worker.buffer.borrow_mut();
+        let read = match stream.poll_read(cx, &mut buffer) {
+            Poll::Pending => return Poll::Pending,
+            Poll::Ready(read) => read,
+        };
+        match read {
+            Ok(0) => self.lose(state, Fault::ClosedEarly, effects),
+            Err(error) => self.lose(state, socket_fault(&error), effects),
+            Ok(n) => {
+                let now = self.worker.clock.now();
+                if now >= state.next_second_ns {
+                    state.next_second_ns = now + SECOND_NS;
+                    state.codec.begin_second();
+                }
+                let mut input = &buffer[..n];
+                self.handle_events(state, &mut input, now, effects);
+            }
+        }
+        Poll::Ready(())
+    }
+
+    fn lose(&self, state: &mut State, fault: Fault, effects: &mut Effects) {
+        state.lost.get_or_insert(fault);
+        if state.codec.open_streams() > 0 {
+            let counts = &mut self.worker.recorder.borrow_mut().run.http2;
+            counts.lost += 1;
+            counts.lost_requests += state.codec.open_streams() as u64;
+        }
+        state.codec.lose();
+        state.stream = None;
+        effects.frees_streams = true;
+        let now = self.worker.clock.now();
+        self.handle_events(state, &mut &[][..], now, effects);
+        // Output that can no longer be written.
+        let rest = state.codec.output().len();
+        state.codec.wrote(rest, |_| {});
+    }
+
+    fn handle_events(
+        &self,
+        state: &mut State,
+        input: &mut &[u8],
+        now_ns: u64,
+        effects: &mut Effects,
+    ) {
+        while let Some(event) = state.codec.next_event(input) {
+            match event {
+                Event::Settings => {
+                    effects.frees_streams = true;
+                    self.note_version(state);
+                }
+                Event::Interim { stream, .. } => state.with(stream, |open| open.on_read(now_ns)),
+                Event::Head { stream, head } => {
+                    state.with(stream, |open| open.on_head(&head, now_ns));
+                }
+                Event::Trailers { stream, trailers } => {
+                    state.with(stream, |open| open.on_trailers(&trailers, now_ns));
+                }
+                Event::Data { stream, bytes } => {
+                    let kept = state
+                        .get(stream)
+                        .map(|open| open.borrow_mut().on_data(bytes, now_ns));
+                    if let Some(Err(fault)) = kept {
+                        state.codec.cancel(stream);
+                        state.end(stream, StreamEnd::Fault(fault), now_ns);
+                        effects.frees_streams = true;
+                    }
+                }
+                Event::Ended { stream, outcome } => {
+                    state.end(stream, StreamEnd::Outcome(outcome), now_ns);
+                    effects.frees_streams = true;
+                }
+                Event::GoAway { code, debug, .. } => {
+                    effects.frees_streams = true;
+                    self.note_goaway(code, &debug);
+                }
+                Event::Broken(_) => {
+                    effects.frees_streams = true;
+                    self.worker.recorder.borrow_mut().run.http2.violations += 1;
+                }
+                Event::Pong(_) => {}
+            }
+        }
+    }
+
+    /// Reports the negotiated version once the server's limits are known.
+    fn note_version(&self, state: &State) {
+        if state.codec.counters().settings_received > 1 {
+            return;
+        }
+        let limit = match state.codec.server_stream_limit() {
+            Some(streams) => format!("{streams} streams per connection"),
+            None => "any number of streams per connection".to_owned(),
+        };
+        self.worker
+            .remark(format!("{} speaks HTTP/2 and allows {limit}", self.origin));
+    }
+
+    fn note_goaway(&self, code: h2::ErrorCode, debug: &[u8]) {
+        self.worker.recorder.borrow_mut().run.http2.goaways += 1;
+        if code == h2::ErrorCode::NO_ERROR {
+            return;
+        }
+        let is_plain = |c: &char| !c.is_control();
+        let debug: String = String::from_utf8_lossy(debug)
+            .chars()
+            .filter(is_plain)
+            .collect();
+        let origin = &self.origin;
+        self.worker.remark(format!(
+            "{origin} ended a connection with GOAWAY {code}{}{debug}",
+            if debug.is_empty() { "" } else { ": " }
+        ));
+    }
+}
+
+impl State {
+    fn get(&self, id: StreamId) -> Option<&RefCell<StreamState>> {
+        let open = self.streams.get(id.slot())?.as_ref()?;
+        (open.id == id).then_some(&*open.state)
+    }
+
+    fn with(&self, id: StreamId, change: impl FnOnce(&mut StreamState)) {
+        if let Some(open) = self.get(id) {
+            change(&mut open.borrow_mut());
+        }
+    }
+
+    /// Removes a stream.
+    fn take(&mut self, id: StreamId) -> Option<OpenStream> {
+        let slot = self.streams.get_mut(id.slot())?;
+        slot.take_if(|open| open.id == id)
+    }
+
+    fn end(&mut self, id: StreamId, end: StreamEnd, now_ns: u64) {
+        if let Some(open) = self.take(id) {
+            open.state.borrow_mut().on_end(end, now_ns);
+        }
+        self.note_idle(now_ns);
+    }
+
+    fn note_idle(&mut self, now_ns: u64) {
+        if self.codec.open_streams() == 0 {
+            self.idle_since_ns = now_ns;
+        }
+    }
+
+    fn wake_task(&self) {
+        if let Some(task) = &self.task {
+            task.wake_by_ref();
+        }
+    }
+}

@@ -1,0 +1,332 @@
+//! HTTP/2: connections that many requests share, and the requests that wait for their streams.
+
+mod connection;
+pub mod heads;
+pub mod pool;
+mod stream;
+
+use std::{
+    cell::Cell,
+    rc::Rc,
+    task::{Context, Poll},
+};
+
+use codec::{
+    Origin, Want,
+    h2::{self, ErrorCode, Outcome},
+};
+use measure::{Fault, outcome::Http2Fault};
+use plan::{HttpVersion, HttpVersions};
+
+use self::{
+    connection::{Http2Connection, SentStream},
+    heads::RequestParts,
+    pool::{Checkout, Grant, OpenPermit, Reservation, StreamPool},
+    stream::{StreamEnd, StreamState},
+};
+use super::{
+    Client, Purpose,
+    call::Call,
+    exchange::Exchange,
+    pool::{ConnectionPool, OriginId},
+};
+use crate::{
+    deadlines::{Cut, Limit},
+    memory::Held,
+    net::connect::Alpn,
+};
+
+/// The protocol of an origin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Protocol {
+    Http1,
+    /// Always HTTP/2, over TLS or with prior knowledge.
+    Http2,
+    /// HTTP/2 over TLS, but the origin has no TLS.
+    Impossible,
+    /// The server chooses with each connection.
+    Negotiated,
+}
+
+impl Protocol {
+    pub(super) fn new(origin: &Origin, versions: &HttpVersions) -> Protocol {
+        match versions.of_origin(&origin.text()) {
+            HttpVersion::Http1 => Protocol::Http1,
+            HttpVersion::Http2PriorKnowledge => Protocol::Http2,
+            HttpVersion::Http2 if origin.tls => Protocol::Http2,
+            HttpVersion::Http2 => Protocol::Impossible,
+            HttpVersion::Auto if origin.tls => Protocol::Negotiated,
+            HttpVersion::Auto => Protocol::Http1,
+        }
+    }
+}
+
+/// The protocol of an origin, which changes if the server chooses HTTP/1.1.
+pub(super) type ProtocolCell = Rc<Cell<Protocol>>;
+
+/// How sending over HTTP/2 ended, unless it failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Http2Result {
+    Answered,
+    /// The server chose HTTP/1.1, and nothing was sent.
+    UseHttp1,
+}
+
+/// How one attempt to send ended.
+enum Attempt {
+    Ended(StreamEnd, Rc<Http2Connection>),
+    /// The connection stopped accepting requests before this one was encoded.
+    NotSent,
+}
+
+/// Sends one request over HTTP/2.
+pub(super) struct Http2Sender<'s> {
+    pub(super) client: &'s Client,
+    /// Connections of the user, or of the worker.
+    pub(super) pool: &'s ConnectionPool,
+    pub(super) protocol: &'s ProtocolCell,
+    pub(super) origin: &'s Origin,
+    pub(super) origin_id: OriginId,
+    pub(super) call: &'s Call<'s>,
+    pub(super) limit: &'s Rc<Limit>,
+}
+
+impl Http2Sender<'_> {
+    /// Sends the request, and a second time if the server certainly did not process it.
+    /// `announce` is called once, when the request has a stream.
+    pub(super) async fn send(
+        &self,
+        parts: RequestParts<'_>,
+        want: Want,
+        exchange: &mut Exchange,
+        announce: &mut dyn FnMut(u64),
+    ) -> Result<Http2Result, Fault> {
+        if self.protocol.get() == Protocol::Impossible {
+            return Err(Fault::Http2(Http2Fault::Cleartext));
+        }
+        let streams = self.pool.streams(self.origin_id);
+        let (mut is_announced, mut is_resent) = (false, false);
+        loop {
+            let Some(reservation) = self.reserve(&streams, exchange).await? else {
+                return Ok(Http2Result::UseHttp1);
+            };
+            if !std::mem::replace(&mut is_announced, true) {
+                announce(self.client.worker.clock.now());
+            }
+            let attempt = self.attempt(reservation, parts, want, exchange).await?;
+            let Attempt::Ended(end, connection) = attempt else {
+                continue;
+            };
+            let outcome = match end {
+                StreamEnd::Outcome(outcome) => outcome,
+                StreamEnd::Fault(fault) => return Err(fault),
+            };
+            if outcome.may_resend() && !std::mem::replace(&mut is_resent, true) {
+                self.client.worker.recorder.borrow_mut().run.http2.resent += 1;
+                // Until the server accepts the request, it waits.
+                exchange.moments.first_write = None;
+                exchange.moments.first_read = None;
+                continue;
+            }
+            self.note_http1_required(outcome);
+            return match outcome {
+                Outcome::ConnectionLost => Err(connection.lost_fault()),
+                outcome => match outcome.fault() {
+                    Some(fault) => Err(Fault::Http2(fault)),
+                    None => Ok(Http2Result::Answered),
+                },
+            };
+        }
+    }
+
+    /// Waits for a stream, and opens a connection if that is permitted. Returns `None` if the
+    /// server chose HTTP/1.1.
+    async fn reserve(
+        &self,
+        streams: &Rc<StreamPool>,
+        exchange: &mut Exchange,
+    ) -> Result<Option<Reservation>, Fault> {
+        let client = self.client;
+        let worker = &client.worker;
+        if let Some(idle_close_ns) = client.http.idle_close_ns {
+            streams.close_idle(worker.clock.now(), idle_close_ns);
+        }
+        let checkout = streams.checkout(exchange.intended.ns(), self.limit);
+        let Checkout { grant, has_waited } = checkout.await.map_err(|fault| match fault {
+            Fault::ResponseTimeout => exchange.limits.fault(Cut::Expired),
+            fault => fault,
+        })?;
+        if has_waited {
+            worker.recorder.borrow_mut().run.http2.waited += 1;
+        }
+        if self.protocol.get() == Protocol::Http1 {
+            return Ok(None);
+        }
+        match grant {
+            Grant::Stream(reservation) => Ok(Some(reservation)),
+            // The future is boxed because it is large and connecting is rare.
+            Grant::Open(permit) => Box::pin(self.open(permit, exchange)).await,
+        }
+    }
+
+    /// Opens a connection. Returns `None` if the server chose HTTP/1.1.
+    async fn open(
+        &self,
+        permit: OpenPermit,
+        exchange: &mut Exchange,
+    ) -> Result<Option<Reservation>, Fault> {
+        let client = self.client;
+        let purpose = Purpose {
+            label: self.call.label,
+            intended: Some(exchange.intended),
+        };
+        let alpn = match self.protocol.get() {
+            Protocol::Negotiated => Alpn::Both,
+            _ => Alpn::Http2,
+        };
+        let opened = client.open_stream(self.origin, None, alpn, purpose, self.limit);
+        let opened = opened.await.map_err(|fault| match fault {
+            Fault::ResponseTimeout => exchange.limits.fault(Cut::Expired),
+            fault => fault,
+        })?;
+        exchange.moments.opening = opened.opening();
+        if alpn == Alpn::Both && !opened.chose_http2 {
+            self.use_http1("the server chose it (ALPN)");
+            self.pool
+                .put(client.http1_on(opened.stream, self.origin_id)?);
+            return Ok(None);
+        }
+        let config = h2::Config {
+            max_streams: client.http.versions.streams,
+            window: client.http.versions.window,
+            ..h2::Config::default()
+        };
+        let connection = Http2Connection::start(
+            &client.worker,
+            permit.pool(),
+            self.origin.text(),
+            Client::watched(opened.stream)?,
+            &config,
+            client.open_count(),
+        );
+        Ok(Some(permit.add(connection)))
+    }
+
+    /// Sends the request on a granted stream, and waits for its end.
+    async fn attempt(
+        &self,
+        reservation: Reservation,
+        parts: RequestParts<'_>,
+        want: Want,
+        exchange: &mut Exchange,
+    ) -> Result<Attempt, Fault> {
+        let connection = reservation.into_connection();
+        let nothing = Held::nothing(&self.client.worker.memory);
+        let reserved = std::mem::replace(&mut exchange.reserved, nothing);
+        let state = StreamState::new(want, reserved, exchange.limits.are_moving());
+        let sent = {
+            let mut heads = self.client.request_heads.borrow_mut();
+            let head = match heads.fill(parts) {
+                Ok(head) => head,
+                Err(_) => {
+                    connection.release();
+                    return Err(Fault::Declared);
+                }
+            };
+            connection.send(&head, parts.body, Rc::clone(&state))
+        };
+        let sent = match sent {
+            Ok(sent) => sent,
+            Err(h2::SendError::InvalidField) => return Err(Fault::Declared),
+            Err(h2::SendError::NoFreeStream | h2::SendError::NotAccepting) => {
+                return Ok(Attempt::NotSent);
+            }
+        };
+        exchange.moments.bytes_out += sent.bytes;
+        let mut progress = Progress::default();
+        let end = std::future::poll_fn(|cx| self.poll_end(cx, &sent, &mut progress, exchange));
+        let end = end.await;
+        collect(&sent, exchange);
+        Ok(Attempt::Ended(end?, sent.connection()))
+    }
+
+    /// Waits for the end of a stream, within the limits of the request.
+    fn poll_end(
+        &self,
+        cx: &mut Context<'_>,
+        sent: &SentStream,
+        progress: &mut Progress,
+        exchange: &mut Exchange,
+    ) -> Poll<Result<StreamEnd, Fault>> {
+        let mut state = sent.state.borrow_mut();
+        if let Some(end) = state.end {
+            return Poll::Ready(Ok(end));
+        }
+        if state.wakes_on_progress {
+            progress.move_limits(&state, exchange);
+            exchange.limits.arm(&self.client.worker, self.limit);
+        }
+        if let Poll::Ready(cut) = self.limit.poll(cx) {
+            return Poll::Ready(Err(exchange.limits.fault(cut)));
+        }
+        state.watch(cx);
+        Poll::Pending
+    }
+
+    /// Uses HTTP/1.1 for the origin from now on, if a server requires it that may choose.
+    fn note_http1_required(&self, outcome: Outcome) {
+        if outcome == Outcome::Reset(ErrorCode::HTTP_1_1_REQUIRED)
+            && self.protocol.get() == Protocol::Negotiated
+        {
+            self.use_http1("the server requires it (HTTP_1_1_REQUIRED)");
+        }
+    }
+
+    fn use_http1(&self, reason: &str) {
+        self.protocol.set(Protocol::Http1);
+        let origin = self.origin.text();
+        self.client
+            .worker
+            .remark(format!("{origin} is loaded over HTTP/1.1: {reason}"));
+    }
+}
+
+/// What a sender has already seen of its stream.
+#[derive(Debug, Default)]
+struct Progress {
+    is_sent: bool,
+    last_read_ns: u64,
+}
+
+impl Progress {
+    /// Moves the limits for the head and for idle times.
+    fn move_limits(&mut self, state: &StreamState, exchange: &mut Exchange) {
+        let limits = &mut exchange.limits;
+        if let Some(first_write) = state.first_write.filter(|_| !self.is_sent) {
+            self.is_sent = true;
+            limits.sent(first_write, state.head_ns == 0);
+        }
+        if state.last_read_ns > self.last_read_ns {
+            self.last_read_ns = state.last_read_ns;
+            if state.head_ns > 0 {
+                limits.head_arrived();
+            }
+            limits.moved(state.last_read_ns);
+        }
+    }
+}
+
+/// Takes what was received on a stream, complete or not.
+fn collect(sent: &SentStream, exchange: &mut Exchange) {
+    let mut state = sent.state.borrow_mut();
+    let moments = &mut exchange.moments;
+    moments.first_write = state.first_write;
+    moments.first_read = state.first_read;
+    moments.head = state.head_ns;
+    moments.bytes_in += state.bytes_in;
+    if matches!(state.end, Some(StreamEnd::Outcome(Outcome::Answered))) {
+        moments.done = state.last_read_ns;
+    }
+    exchange.answer = std::mem::take(&mut state.response);
+    std::mem::swap(&mut exchange.reserved, &mut state.reserved);
+}

@@ -1,0 +1,261 @@
+//! HTTP/2 connections to one origin, and the requests that wait for a stream.
+//!
+//! A request that finds no free stream waits in the order of intended starts, over all connections.
+//! A free stream is granted directly to the first waiter, so that no later request overtakes it.
+
+use std::{
+    cell::{Cell, RefCell},
+    collections::BTreeMap,
+    rc::Rc,
+    task::{Context, Poll, Waker},
+};
+
+use measure::Fault;
+
+use super::connection::Http2Connection;
+use crate::{deadlines::Limit, net::fault::timed_out};
+
+/// The connections to one origin. The worker shares them, or one virtual user has them.
+#[derive(Debug)]
+pub struct StreamPool {
+    max_connections: usize,
+    connections: RefCell<Vec<Rc<Http2Connection>>>,
+    /// Number of connections that are being opened.
+    opening: Cell<usize>,
+    waiters: RefCell<BTreeMap<WaiterKey, Rc<WaiterSlot>>>,
+    next_waiter: Cell<u64>,
+}
+
+/// Position of a waiter: by intended start, then by arrival.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct WaiterKey {
+    intended_ns: u64,
+    number: u64,
+}
+
+#[derive(Debug, Default)]
+struct WaiterSlot {
+    grant: RefCell<Option<Grant>>,
+    waker: RefCell<Option<Waker>>,
+}
+
+/// What a request may use.
+#[derive(Debug)]
+pub(super) enum Grant {
+    /// A stream of this connection.
+    Stream(Reservation),
+    /// A new connection.
+    Open(OpenPermit),
+}
+
+/// A granted stream, returned when dropped.
+#[derive(Debug)]
+pub(super) struct Reservation {
+    pool: Rc<StreamPool>,
+    connection: Rc<Http2Connection>,
+    is_used: bool,
+}
+
+/// The permission to open a connection, returned when dropped.
+#[derive(Debug)]
+pub(super) struct OpenPermit(Rc<StreamPool>);
+
+/// A granted stream or connection.
+#[derive(Debug)]
+pub(super) struct Checkout {
+    pub(super) grant: Grant,
+    /// Whether the request waited although all connections were open.
+    pub(super) has_waited: bool,
+}
+
+impl StreamPool {
+    /// Creates a pool with a maximum number of connections.
+    #[must_use]
+    pub fn new(max_connections: usize) -> Rc<StreamPool> {
+        Rc::new(StreamPool {
+            max_connections,
+            connections: RefCell::default(),
+            opening: Cell::new(0),
+            waiters: RefCell::default(),
+            next_waiter: Cell::new(0),
+        })
+    }
+
+    /// Waits for a free stream or for the permission to open a connection. Fails if the limit
+    /// expires.
+    pub(super) async fn checkout(
+        self: &Rc<StreamPool>,
+        intended_ns: u64,
+        limit: &Limit,
+    ) -> Result<Checkout, Fault> {
+        if self.waiters.borrow().is_empty()
+            && let Some(grant) = self.grant_now()
+        {
+            return Ok(Checkout {
+                grant,
+                has_waited: false,
+            });
+        }
+        let has_waited = self.waits_for_streams();
+        let number = self.next_waiter.replace(self.next_waiter.get() + 1);
+        let key = WaiterKey {
+            intended_ns,
+            number,
+        };
+        let slot = Rc::new(WaiterSlot::default());
+        self.waiters.borrow_mut().insert(key, Rc::clone(&slot));
+        let waiting = Waiting {
+            pool: self,
+            key,
+            slot,
+        };
+        let grant = std::future::poll_fn(|cx| waiting.poll(limit, cx)).await?;
+        Ok(Checkout { grant, has_waited })
+    }
+
+    /// Whether more streams would help, rather than a connection that is not ready yet.
+    fn waits_for_streams(&self) -> bool {
+        let connections = self.connections.borrow();
+        self.opening.get() == 0
+            && connections
+                .iter()
+                .all(|connection| connection.has_settings())
+    }
+
+    /// Grants what is free to the waiters in their order.
+    pub(super) fn serve_waiters(self: &Rc<StreamPool>) {
+        loop {
+            if self.waiters.borrow().is_empty() {
+                return;
+            }
+            let Some(grant) = self.grant_now() else {
+                return;
+            };
+            let Some((_, slot)) = self.waiters.borrow_mut().pop_first() else {
+                return;
+            };
+            *slot.grant.borrow_mut() = Some(grant);
+            if let Some(waker) = slot.waker.borrow_mut().take() {
+                waker.wake();
+            }
+        }
+    }
+
+    /// Grants an idle connection, a new one, or a stream of the connection that uses the fewest.
+    fn grant_now(self: &Rc<StreamPool>) -> Option<Grant> {
+        let mut connections = self.connections.borrow_mut();
+        connections.retain(|connection| connection.accepts_requests());
+        let free = connections.iter().filter(|one| one.free_streams() > 0);
+        let best = free.min_by_key(|one| one.used_streams());
+        let is_idle = best.is_some_and(|one| one.used_streams() == 0);
+        if !is_idle && connections.len() + self.opening.get() < self.max_connections {
+            self.opening.set(self.opening.get() + 1);
+            return Some(Grant::Open(OpenPermit(Rc::clone(self))));
+        }
+        let connection = Rc::clone(best?);
+        connection.reserve();
+        Some(Grant::Stream(Reservation {
+            pool: Rc::clone(self),
+            connection,
+            is_used: false,
+        }))
+    }
+
+    /// Closes connections that have been idle for longer than the limit.
+    pub(super) fn close_idle(&self, now_ns: u64, idle_close_ns: u64) {
+        self.connections.borrow_mut().retain(|connection| {
+            let since = connection.idle_since_ns();
+            let is_expired = since.is_some_and(|at| now_ns.saturating_sub(at) > idle_close_ns);
+            if is_expired {
+                connection.close();
+            }
+            !is_expired
+        });
+    }
+
+    /// Moves the connections of another pool into this one.
+    pub(in crate::client) fn take_over(&self, other: &StreamPool) {
+        let mut connections = other.connections.borrow_mut();
+        self.connections.borrow_mut().append(&mut connections);
+    }
+}
+
+impl Drop for StreamPool {
+    fn drop(&mut self) {
+        for connection in self.connections.borrow().iter() {
+            connection.close();
+        }
+    }
+}
+
+struct Waiting<'p> {
+    pool: &'p Rc<StreamPool>,
+    key: WaiterKey,
+    slot: Rc<WaiterSlot>,
+}
+
+impl Waiting<'_> {
+    fn poll(&self, limit: &Limit, cx: &Context<'_>) -> Poll<Result<Grant, Fault>> {
+        // A waiter whose limit has expired would send a request that nobody waits for.
+        if let Poll::Ready(cut) = limit.poll(cx) {
+            return Poll::Ready(Err(timed_out(cut)));
+        }
+        if let Some(grant) = self.slot.grant.borrow_mut().take() {
+            return Poll::Ready(Ok(grant));
+        }
+        *self.slot.waker.borrow_mut() = Some(cx.waker().clone());
+        Poll::Pending
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.pool.waiters.borrow_mut().remove(&self.key);
+        // A grant that was not taken returns to the pool.
+        let grant = self.slot.grant.borrow_mut().take();
+        drop(grant);
+    }
+}
+
+impl Reservation {
+    /// Uses the stream: the caller sends a request on this connection.
+    pub(super) fn into_connection(mut self) -> Rc<Http2Connection> {
+        self.is_used = true;
+        Rc::clone(&self.connection)
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        if !self.is_used {
+            self.connection.release();
+            self.pool.serve_waiters();
+        }
+    }
+}
+
+impl OpenPermit {
+    /// Returns the pool to which the new connection will belong.
+    pub(super) fn pool(&self) -> &Rc<StreamPool> {
+        &self.0
+    }
+
+    /// Adds the new connection. Its first stream is granted to the caller.
+    pub(super) fn add(self, connection: Rc<Http2Connection>) -> Reservation {
+        let pool = Rc::clone(&self.0);
+        connection.reserve();
+        pool.connections.borrow_mut().push(Rc::clone(&connection));
+        Reservation {
+            pool,
+            connection,
+            is_used: false,
+        }
+    }
+}
+
+impl Drop for OpenPermit {
+    fn drop(&mut self) {
+        self.0.opening.set(self.0.opening.get() - 1);
+        self.0.serve_waiters();
+    }
+}

@@ -1,0 +1,146 @@
+//! A request in flight on a stream: what the connection has received for it.
+
+use std::{
+    cell::RefCell,
+    rc::Rc,
+    task::{Context, Waker},
+};
+
+use codec::{
+    Response, Want,
+    h2::{Outcome, ResponseHead},
+    reply::{Keep, MAX_BODY},
+};
+use measure::Fault;
+
+use crate::{client::EXCERPT, memory::Held};
+
+/// Size of a frame header. Frames of bodies are counted without it.
+const FRAME_HEADER: usize = 9;
+
+/// State of a request that its connection and its sender share.
+#[derive(Debug)]
+pub(super) struct StreamState {
+    /// The clock before the write of the request's first byte.
+    pub(super) first_write: Option<u64>,
+    /// When the first byte of the response was read.
+    pub(super) first_read: Option<u64>,
+    /// When the head of the response was complete. 0 until then.
+    pub(super) head_ns: u64,
+    /// When bytes of the response were last read. 0 until then.
+    pub(super) last_read_ns: u64,
+    /// Number of bytes received, without the frame headers of the body.
+    pub(super) bytes_in: u64,
+    pub(super) response: Response,
+    pub(super) end: Option<StreamEnd>,
+    pub(super) reserved: Held,
+    /// Whether the sender is woken by each part of the response, because its limits move.
+    pub(super) wakes_on_progress: bool,
+    want: Want,
+    waker: Option<Waker>,
+}
+
+/// How a stream has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum StreamEnd {
+    /// The connection reported this outcome.
+    Outcome(Outcome),
+    /// The client gave up the stream.
+    Fault(Fault),
+}
+
+impl StreamState {
+    pub(super) fn new(
+        want: Want,
+        reserved: Held,
+        wakes_on_progress: bool,
+    ) -> Rc<RefCell<StreamState>> {
+        Rc::new(RefCell::new(StreamState {
+            first_write: None,
+            first_read: None,
+            head_ns: 0,
+            last_read_ns: 0,
+            bytes_in: 0,
+            response: Response::default(),
+            end: None,
+            reserved,
+            wakes_on_progress,
+            want,
+            waker: None,
+        }))
+    }
+
+    /// Registers the sender, which is woken at the end.
+    pub(super) fn watch(&mut self, cx: &Context<'_>) {
+        match &mut self.waker {
+            Some(waker) => waker.clone_from(cx.waker()),
+            None => self.waker = Some(cx.waker().clone()),
+        }
+    }
+
+    fn wake(&mut self) {
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
+        }
+    }
+
+    fn progress(&mut self) {
+        if self.wakes_on_progress {
+            self.wake();
+        }
+    }
+
+    pub(super) fn on_started(&mut self, now_ns: u64) {
+        self.first_write.get_or_insert(now_ns);
+        self.progress();
+    }
+
+    /// Notes that a part of the response was read.
+    pub(super) fn on_read(&mut self, now_ns: u64) {
+        self.first_read.get_or_insert(now_ns);
+        self.last_read_ns = now_ns;
+        self.progress();
+    }
+
+    pub(super) fn on_head(&mut self, head: &ResponseHead, now_ns: u64) {
+        self.on_read(now_ns);
+        self.head_ns = now_ns;
+        self.bytes_in += (head.block_len + FRAME_HEADER) as u64;
+        self.response = Response::from_http2(head, self.want);
+    }
+
+    pub(super) fn on_trailers(&mut self, trailers: &ResponseHead, now_ns: u64) {
+        self.on_read(now_ns);
+        self.bytes_in += (trailers.block_len + FRAME_HEADER) as u64;
+        self.response.add_trailers(trailers);
+    }
+
+    /// Keeps a part of the body, if it is needed. Fails if there is no memory for it.
+    pub(super) fn on_data(&mut self, bytes: &[u8], now_ns: u64) -> Result<(), Fault> {
+        self.on_read(now_ns);
+        self.bytes_in += bytes.len() as u64;
+        let response = &mut self.response;
+        response.body_bytes += bytes.len() as u64;
+        let most = match self.want.keep() {
+            Keep::Body => MAX_BODY,
+            _ if response.status >= 400 => EXCERPT,
+            _ => return Ok(()),
+        };
+        let room = most.saturating_sub(response.body.len());
+        response.body_cut |= self.want.body && bytes.len() > room;
+        let kept = &bytes[..bytes.len().min(room)];
+        response.body.extend_from_slice(kept);
+        if self.reserved.hold(response.body.capacity() as u64) {
+            return Ok(());
+        }
+        response.body = Vec::new();
+        self.reserved.hold(0);
+        Err(Fault::OutOfMemory)
+    }
+
+    pub(super) fn on_end(&mut self, end: StreamEnd, now_ns: u64) {
+        self.last_read_ns = now_ns;
+        self.end = Some(end);
+        self.wake();
+    }
+}
