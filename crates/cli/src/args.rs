@@ -164,6 +164,9 @@ pub struct RunArgs {
     /// Maximum number of connections; without --rate the number of users in a closed loop
     #[arg(short = 'c', long, value_name = "N")]
     pub connections: Option<u32>,
+    /// HTTP version, replaces the file's [default: 1.1]
+    #[arg(long, value_name = "VERSION", value_parser = plan::HttpVersion::ALL.map(plan::HttpVersion::name))]
+    pub http: Option<String>,
     /// Number of users in a closed loop, each with its own connection unless --connections is set
     #[arg(long, value_name = "N", conflicts_with = "rate")]
     pub users: Option<u32>,

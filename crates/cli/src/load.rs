@@ -115,6 +115,7 @@ pub fn load(
         urls::add(&mut options, args).map_err(CommandError::bad_input)?;
         let mut plan = formats::url_plan(url, &options)?;
         headers::add(&mut plan, &args.header).map_err(CommandError::bad_input)?;
+        override_version(&mut plan, args)?;
         return Ok(plan);
     }
     if let Some(reason) = urls::without_scheme(&args.what) {
@@ -137,10 +138,25 @@ pub fn load(
     };
     let mut plan = formats::load(&inputs, &front_ends::readers())?;
     headers::add(&mut plan, &args.header).map_err(CommandError::bad_input)?;
+    override_version(&mut plan, args)?;
     if flags.shape_the_load(args) {
         override_load(&mut plan, args, flags)?;
     }
     Ok(plan)
+}
+
+/// Applies `--http`. Only scenarios use other versions than HTTP/1.1.
+fn override_version(plan: &mut Plan, args: &args::RunArgs) -> Result<(), CommandError> {
+    let Some(name) = &args.http else {
+        return Ok(());
+    };
+    if !matches!(plan.work, plan::Work::Scenarios(_)) {
+        let reason = format!("--http {name}: this test file is always sent over HTTP/1.1");
+        return Err(CommandError::bad_input(reason));
+    }
+    plan.http.versions.usual = plan::HttpVersion::named(name).unwrap_or_default();
+    plan.http.versions.by_origin.clear();
+    Ok(())
 }
 
 fn override_load(plan: &mut Plan, args: &args::RunArgs, flags: &Flags) -> Result<(), CommandError> {

@@ -80,6 +80,10 @@ pub const SOURCE: &[&str] = &["from", "query", "only", "counters", "pools"];
 pub const POOL: &[&str] = &["busy", "limit", "waiting"];
 pub const HTTP: &[&str] = &[
     "timeout",
+    "version",
+    "versions",
+    "streams",
+    "window",
     "connections",
     "verify",
     "redirects",

@@ -341,6 +341,17 @@ fn http(key: &str) -> Value {
             "Time limit for a request, from its start to the last byte [10s]",
             "duration",
         ),
+        "version" => http_version("HTTP version of all origins [1.1]"),
+        "versions" => json!({
+            "type": "object",
+            "additionalProperties": http_version("HTTP version of this origin"),
+            "description": "HTTP versions of single origins, such as https://api.example.org",
+        }),
+        "streams" => whole_number(
+            "Maximum number of concurrent requests on an HTTP/2 connection; the server's limit also applies [100]",
+            1,
+        ),
+        "window" => string("Receive window of HTTP/2 connections and streams: 64kB, 6MB [1GB]"),
         "connections" => whole_number(
             "Number of connections shared by all users; by default each user has a separate one",
             1,
@@ -356,6 +367,14 @@ fn http(key: &str) -> Value {
         "unix" => string("A Unix domain socket for all connections"),
         _ => any(),
     }
+}
+
+fn http_version(description: &str) -> Value {
+    let names = plan::HttpVersion::ALL.map(plan::HttpVersion::name);
+    // YAML reads 1.1 and 2 as numbers.
+    let numbers = [json!(1.1), json!(2)];
+    let values: Vec<Value> = names.into_iter().map(Value::from).chain(numbers).collect();
+    json!({ "enum": values, "description": description })
 }
 
 fn tls(key: &str) -> Value {

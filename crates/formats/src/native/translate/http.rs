@@ -4,7 +4,7 @@ use std::path::Path;
 
 use codec::url::Zoned;
 
-use plan::{Http, PoolPolicy, Template};
+use plan::{Http, HttpVersion, PoolPolicy, Template};
 use serde_json::Value;
 use url::Url;
 
@@ -77,6 +77,7 @@ impl Translator<'_> {
         {
             http.pool = PoolPolicy::Shared(n);
         }
+        self.http_versions(node, &mut http);
         if let Some(verify) = node
             .get("verify")
             .and_then(|node| read::boolean(node, "verify", self.findings))
@@ -107,6 +108,69 @@ impl Translator<'_> {
                 .for_each(|(name, value)| set_header(&mut self.headers, name, value));
         }
         http
+    }
+
+    /// Reads the HTTP versions and the limits of HTTP/2.
+    fn http_versions(&mut self, node: &Node, http: &mut Http) {
+        let versions = &mut http.versions;
+        if let Some(version) = node.get("version") {
+            versions.usual = self.http_version(version, "version").unwrap_or_default();
+        }
+        if let Some(streams) = node.get("streams")
+            && let Some(n) = read::whole_u32(streams, "streams", 1, self.findings)
+        {
+            versions.streams = n;
+        }
+        if let Some(window) = node.get("window") {
+            versions.window = self.window(window).unwrap_or(versions.window);
+        }
+        let Some(by_origin) = node.get("versions") else {
+            return;
+        };
+        for entry in read::map(by_origin, "versions", self.findings) {
+            let Some(target) = codec::url::parse(&entry.key).filter(|target| target.path == "/")
+            else {
+                self.findings.problem(
+                    entry.key_mark,
+                    format!(
+                        "`{}` is not an origin: write scheme, host and port, such as \
+                        https://example.org",
+                        entry.key
+                    ),
+                );
+                continue;
+            };
+            if let Some(version) = self.http_version(&entry.value, &entry.key) {
+                versions.by_origin.push((target.origin.text(), version));
+            }
+        }
+    }
+
+    fn http_version(&mut self, node: &Node, what: &str) -> Option<HttpVersion> {
+        let text = read::scalar(node, what, self.findings)?;
+        let version = HttpVersion::named(&text);
+        if version.is_none() {
+            let names = HttpVersion::ALL.map(HttpVersion::name).join(", ");
+            self.findings.problem(
+                node.mark,
+                format!("`{what}: {text}` is not an HTTP version: use one of {names}"),
+            );
+        }
+        version
+    }
+
+    fn window(&mut self, node: &Node) -> Option<u32> {
+        const MAX: u64 = (1 << 31) - 1;
+        let text = read::scalar(node, "window", self.findings)?;
+        let bytes = plan::units::parse_size(&text).unwrap_or(0);
+        if (1..=MAX).contains(&bytes) {
+            return u32::try_from(bytes).ok();
+        }
+        self.findings.problem(
+            node.mark,
+            format!("`window: {text}` is not a size from 1B to 2GB, such as 64kB or 6MB"),
+        );
+        None
     }
 
     pub(super) fn allowed_hosts(&mut self, node: Option<&Node>) -> Vec<String> {

@@ -1,0 +1,249 @@
+"""HTTP/2 through the command: versions, streams, faults, with the lab `http2` and fake servers."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import fake_servers
+import pytest
+from certificates import serve
+
+SECOND = ("--rate", "20/s", "--duration", "200ms")
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+SETTINGS = b"\0\0\0\x04\0\0\0\0\0"
+
+
+def errors(summary: dict) -> dict[str, int]:
+    return {error["reason"]: error["count"] for error in summary["errors"]}
+
+
+def events(loadline) -> str:
+    folder = loadline.folder / ".loadline/runs/last"
+    return "\n".join(path.read_text() for path in folder.glob("events.jsonl"))
+
+
+def http2_counts(loadline) -> dict[str, int]:
+    """Returns the sums of the counts in the record."""
+    sums: dict[str, int] = {}
+    for line in (loadline.folder / ".loadline/runs/last/counters.jsonl").read_text().splitlines():
+        run = json.loads(line).get("run") or {}
+        for name, count in run.get("http2", {}).items():
+            sums[name] = sums.get(name, 0) + count
+    return sums
+
+
+def run_four(loadline, url: str, *flags: str, env: dict[str, str] | None = None) -> dict[str, int]:
+    """Sends four requests and returns the count of each error reason."""
+    done = loadline("run", url, *SECOND, *flags, env=env)
+    assert done.returncode in (0, 1, 3), done.stderr
+    summary = loadline.summary()
+    assert summary["requests"]["issued"] == 4
+    return errors(summary)
+
+
+def test_prior_knowledge_shares_connections(loadline, start_lab):
+    lab = start_lab("http2", "service=20ms")
+    done = loadline("run", f"{lab.url}/x", "--rate", "400/s", "--duration", "1s", "-c", "2", "--http", "2-prior-knowledge")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert loadline.summary()["requests"]["ok"] == 400
+    counted = lab.stats()
+    assert counted["answered"]["total"] == 400
+    assert counted["http2"]["connections"] == 2
+    assert min(counted["http2"]["by_connection"]) > 100
+    assert "speaks HTTP/2 and allows 100 streams per connection" in done.stdout + done.stderr
+    assert "speaks HTTP/2" in events(loadline)
+    first = " ".join(done.stdout.split())
+    assert "at most 2 connections, HTTP/2 with prior knowledge" in first
+
+
+def test_trace_names_the_version(loadline, start_lab):
+    done = loadline("run", start_lab("http2").url, "--once", "--trace", "--http", "2-prior-knowledge")
+    assert done.returncode == 0, done.stderr
+    assert "> GET / HTTP/2\n" in done.stdout
+
+
+def test_each_user_has_a_connection(loadline, start_lab):
+    lab = start_lab("http2")
+    done = loadline("run", lab.url, "--users", "3", "-n", "30", "--http", "2-prior-knowledge")
+    assert done.returncode == 0, done.stderr
+    counted = lab.stats()["http2"]
+    assert counted["connections"] == 3
+    assert counted["max_open"] <= 3
+
+
+def test_body_and_headers_arrive(loadline, start_lab):
+    lab = start_lab("http2")
+    body = loadline.write("body", "x" * 300_000)
+    flags = ("-d", f"@{body}", "-H", "connection: keep-alive", "-H", "x-a: 1", "--http", "2-prior-knowledge")
+    assert run_four(loadline, lab.url, *flags) == {}
+    assert lab.stats()["http2"]["body_bytes"] == 4 * 300_000
+
+
+def test_waiting_for_a_stream_is_not_service(loadline, start_lab):
+    """At 300/s, a limit of 10 streams with 50 ms of service answers 200/s."""
+    lab = start_lab("http2", "service=50ms", "max-streams=10")
+    flags = ("--rate", "300/s", "--duration", "2s", "-c", "1", "--http", "2-prior-knowledge", "--drain", "10s", "--no-guard")
+    done = loadline("run", lab.url, *flags)
+    assert done.returncode in (0, 3), done.stdout + done.stderr
+    summary = loadline.summary()
+    assert summary["requests"]["ok"] == 600
+    times = summary["all"]
+    assert 50e6 <= times["service"]["p50"]["ns"] < 58e6
+    # After two seconds, 200 requests are behind, which need another second.
+    assert times["response"]["max"]["ns"] > 700e6
+    assert lab.stats()["http2"]["max_open"] == 10
+    assert http2_counts(loadline)["waited"] > 300
+    assert any("requests waited for a stream" in note for note in summary["notes"])
+
+
+def test_goaway_loses_no_request(loadline, start_lab):
+    lab = start_lab("http2", "goaway-after=50", "service=5ms")
+    done = loadline("run", lab.url, "--rate", "500/s", "--duration", "1s", "-c", "2", "--http", "2-prior-knowledge")
+    assert done.returncode == 0, done.stdout + done.stderr
+    summary = loadline.summary()
+    assert (summary["requests"]["issued"], summary["requests"]["ok"]) == (500, 500)
+    counted = lab.stats()
+    assert counted["answered"]["total"] == 500
+    assert http2_counts(loadline)["goaways"] >= counted["http2"]["goaways"] - 2
+
+
+def test_refused_streams_are_resent_once(loadline, start_lab):
+    lab = start_lab("http2", "refuse=30%", "--seed", 7)
+    done = loadline("run", lab.url, "--rate", "500/s", "--duration", "1s", "-c", "2", "--http", "2-prior-knowledge")
+    assert done.returncode in (0, 1, 3), done.stderr
+    summary = loadline.summary()
+    counted, counts = lab.stats(), http2_counts(loadline)
+    refused = errors(summary)["HTTP/2: refused stream"]
+    assert summary["requests"]["issued"] == 500
+    assert summary["requests"]["ok"] == 500 - refused == counted["answered"]["total"]
+    assert counted["http2"]["refused"] == counts["resent"] + refused
+    assert 20 < refused < 80, "9 % of all"
+
+
+def test_server_chooses_http2_over_tls(loadline, start_lab, certificates):
+    lab = start_lab("http2", f"cert={certificates / 'server.pem'}", f"key={certificates / 'server.key'}")
+    for version in ("2", "auto", "2-prior-knowledge"):
+        assert run_four(loadline, lab.url, "--http", version, "-k") == {}
+        assert "speaks HTTP/2" in events(loadline)
+    (reason,) = run_four(loadline, lab.url, "-k")
+    assert reason == "status 505", "the default is HTTP/1.1"
+
+
+class Tls(fake_servers.FakeServer):
+    """A server with TLS and these protocols in ALPN."""
+
+    def __init__(self, certificates: Path, protocols: list[str], then) -> None:
+        context = serve(certificates, "server")
+        if protocols:
+            context.set_alpn_protocols(protocols)
+
+        def handshake(connection) -> None:
+            with context.wrap_socket(connection, server_side=True) as tls:
+                then(tls)
+
+        super().__init__(handshake)
+        self.url = self.url.replace("http", "https")
+
+
+@pytest.mark.parametrize("protocols", [[], ["http/1.1"]])
+def test_server_without_h2_fails_by_name_or_gets_http1(loadline, certificates, protocols):
+    with Tls(certificates, protocols, fake_servers.ok_with()) as peer:
+        found = run_four(loadline, peer.url, "--http", "2", "-k")
+        assert found == {"TLS: no h2 (ALPN), the server does not offer HTTP/2": 4}
+        assert run_four(loadline, peer.url, "--http", "auto", "-k") == {}
+        assert "is loaded over HTTP/1.1: the server chose it (ALPN)" in events(loadline)
+
+
+def test_http1_server_is_named(loadline):
+    with fake_servers.FakeServer(fake_servers.answer_with(b"HTTP/1.1 400 Bad Request\r\n\r\n")) as peer:
+        found = run_four(loadline, peer.url, "--http", "2-prior-knowledge")
+    assert found == {"HTTP/2: the server speaks HTTP/1 (RFC 9113 3.4)": 4}
+
+
+def test_http2_without_tls_is_refused_before_the_run(loadline):
+    done = loadline("run", "http://127.0.0.1:9/", "--http", "2")
+    assert done.returncode == 3, done.stdout
+    assert "HTTP/2 without TLS (http://127.0.0.1:9) needs the version `2-prior-knowledge`" in done.stderr
+
+
+def test_settings_flood_ends_the_connection(loadline):
+    def flood(connection) -> None:
+        connection.recv(65536)
+        while True:
+            connection.sendall(SETTINGS * 100)
+
+    with fake_servers.FakeServer(flood) as peer:
+        found = run_four(loadline, peer.url, "--http", "2-prior-knowledge")
+    assert sum(found.values()) == 4
+    named = {
+        "HTTP/2: too many control or empty frames without progress (RFC 9113 10.5)",
+        "HTTP/2: too many unread acknowledgements (RFC 9113 10.5)",
+    }
+    assert set(found) <= named, found
+
+
+def test_goaway_at_once_fails_after_the_second_attempt(loadline):
+    def leave(connection) -> None:
+        connection.recv(65536)
+        connection.sendall(SETTINGS + b"\0\0\x08\x07\0\0\0\0\0" + bytes(8))
+        connection.recv(65536)
+        connection.close()
+
+    with fake_servers.FakeServer(leave) as peer:
+        found = run_four(loadline, peer.url, "--http", "2-prior-knowledge")
+    assert found == {"HTTP/2: GOAWAY, NO_ERROR": 4}
+
+
+def test_lost_connection_is_a_reset(loadline):
+    def close(connection) -> None:
+        connection.recv(65536)
+        connection.sendall(SETTINGS)
+        connection.recv(65536)
+        connection.close()
+
+    with fake_servers.FakeServer(close) as peer:
+        found = run_four(loadline, peer.url, "--http", "2-prior-knowledge")
+    assert sum(found.values()) == 4
+    assert set(found) <= {"connection closed before the answer was complete", "connection reset"}, found
+
+
+def test_timed_out_request_is_cancelled_and_the_connection_lives_on(loadline, start_lab):
+    lab = start_lab("http2", "service=1m")
+    plan = loadline.write(
+        "plan.yml",
+        f"""
+        loadline: 1
+        target: {lab.url}
+        load: {{ rate: 20/s, duration: 500ms }}
+        http:
+          timeout: 200ms
+          connections: 1
+          versions: {{ "{lab.url}": 2-prior-knowledge }}
+        steps: [ get: / ]
+        """,
+    )
+    done = loadline("run", plan)
+    assert done.returncode in (1, 3), done.stderr
+    assert errors(loadline.summary()) == {"no answer in time": 10}
+    deadline = time.monotonic() + 5
+    while lab.stats()["http2"]["cancelled"] < 10:
+        assert time.monotonic() < deadline
+    assert lab.stats()["http2"]["connections"] == 1
+
+
+@pytest.mark.parametrize(
+    ("http", "message"),
+    [
+        ("version: 3", "`version: 3` is not an HTTP version: use one of auto, 1.1, 2, 2-prior-knowledge"),
+        ("versions: { a.test: 2 }", "`a.test` is not an origin"),
+        ("streams: 0", "`streams: 0` must be a whole number, 1 or more"),
+        ("window: 3GB", "`window: 3GB` is not a size from 1B to 2GB"),
+    ],
+)
+def test_invalid_setting_is_refused(loadline, http, message):
+    plan = loadline.write("plan.yml", f"loadline: 1\ntarget: https://a.test\nhttp: {{ {http} }}\nsteps: [ get: / ]\n")
+    done = loadline("run", plan)
+    assert done.returncode == 2
+    assert message in done.stderr
