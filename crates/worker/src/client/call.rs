@@ -8,7 +8,7 @@ use plan::mutant::{self, Mutant};
 use super::{
     Client, Purpose,
     exchange::{Exchange, Moments, OneAnswer},
-    http2::{Http2Result, Http2Sender, ProtocolCell, heads::RequestParts},
+    http2::{Http2Result, Http2Sender, heads::RequestParts},
     pool::{Conn, ConnectionPool, OriginId},
     request::{BuildError, Built, Override},
     transport::{Transport, TransportError},
@@ -168,9 +168,9 @@ impl Client {
         let HopRequest { request, method } = hop;
         let worker = &self.worker;
         let origin = self.origin_id(&request.target.origin);
-        if let Some(protocol) = self.protocol(origin, &request.target.origin) {
+        if self.protocol(origin, &request.target.origin).is_some() {
             // The future is boxed, because it would enlarge every user of HTTP/1.1.
-            let sent = Box::pin(self.hop_http2(agent, hop, call, caller, exchange, &protocol));
+            let sent = Box::pin(self.hop_http2(agent, request, call, caller, exchange));
             if sent.await? == Http2Result::Answered {
                 return Ok(());
             }
@@ -217,26 +217,29 @@ impl Client {
     async fn hop_http2(
         &self,
         agent: &mut Agent<'_>,
-        hop: HopRequest<'_>,
+        request: &Built,
         call: &Call<'_>,
         caller: &mut impl Caller,
         exchange: &mut Exchange,
-        protocol: &ProtocolCell,
     ) -> Result<Http2Result, Fault> {
-        let target = &hop.request.target;
+        let target = &request.target;
+        let origin_id = self.origin_id(&target.origin);
+        let Some(protocol) = self.protocol(origin_id, &target.origin) else {
+            return Ok(Http2Result::UseHttp1);
+        };
         let now = self.worker.clock.now();
         let with_cookie = self
-            .cookies_for(hop.request, call, agent.jar, now)
-            .map(|cookie| hop.request.with_cookie(&cookie, call.charset));
-        let bytes = with_cookie.as_deref().unwrap_or(&hop.request.bytes);
-        let after_lines = hop.request.bytes.len() - hop.request.cookie_at;
+            .cookies_for(request, call, agent.jar, now)
+            .map(|cookie| request.with_cookie(&cookie, call.charset));
+        let bytes = with_cookie.as_deref().unwrap_or(&request.bytes);
+        let after_lines = request.bytes.len() - request.cookie_at;
         let parts = RequestParts::from_encoded(target, bytes, bytes.len() - after_lines);
         let sender = Http2Sender {
             client: self,
             pool: self.shared.as_ref().unwrap_or(agent.pool),
-            protocol,
+            protocol: &protocol,
             origin: &target.origin,
-            origin_id: self.origin_id(&target.origin),
+            origin_id,
             call,
             limit: agent.limit,
         };

@@ -255,6 +255,9 @@ impl Http2Connection {
             None => state.task = Some(cx.waker().clone()),
         }
         for _ in 0..READS_PER_TURN {
+            if !state.codec.accepts_requests() && state.codec.open_streams() == 0 {
+                state.codec.shut_down();
+            }
             self.write(state, cx, effects);
             if state.codec.is_closed() && state.codec.output().is_empty() {
                 state.stream = None;

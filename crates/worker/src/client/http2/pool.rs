@@ -259,3 +259,61 @@ impl Drop for OpenPermit {
         self.0.serve_waiters();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Checking<'p> = std::pin::Pin<Box<dyn Future<Output = Result<Checkout, Fault>> + 'p>>;
+
+    fn checkout<'p>(pool: &'p Rc<StreamPool>, intended_ns: u64, limit: &'p Limit) -> Checking<'p> {
+        Box::pin(pool.checkout(intended_ns, limit))
+    }
+
+    fn poll(checkout: &mut Checking<'_>) -> Option<Result<Checkout, Fault>> {
+        let mut cx = Context::from_waker(Waker::noop());
+        match checkout.as_mut().poll(&mut cx) {
+            Poll::Ready(result) => Some(result),
+            Poll::Pending => None,
+        }
+    }
+
+    #[test]
+    fn waiters_are_served_in_the_order_of_intended_starts() {
+        let (pool, limit) = (StreamPool::new(1), Limit::default());
+        let mut first = checkout(&pool, 40, &limit);
+        let mut granted = poll(&mut first);
+        assert!(matches!(&granted, Some(Ok(one)) if matches!(one.grant, Grant::Open(_))));
+        let mut waiting: Vec<_> = [30, 10, 20].map(|at| checkout(&pool, at, &limit)).into();
+        assert!(waiting.iter_mut().all(|one| poll(one).is_none()));
+        for expected in [1, 2, 0] {
+            // The connection could not be opened, so the next waiter may try.
+            drop(granted.take());
+            for (index, one) in waiting.iter_mut().enumerate() {
+                if index == expected {
+                    granted = poll(one);
+                    assert!(granted.is_some());
+                }
+            }
+            assert!(granted.as_ref().is_some_and(Result::is_ok));
+        }
+        drop(granted);
+        assert_eq!(pool.opening.get(), 0);
+    }
+
+    #[test]
+    fn grant_of_an_expired_waiter_goes_to_the_next() {
+        let (pool, limit, expired) = (StreamPool::new(1), Limit::default(), Limit::default());
+        let mut first = checkout(&pool, 0, &limit);
+        let permit = poll(&mut first);
+        let mut second = checkout(&pool, 1, &expired);
+        let mut third = checkout(&pool, 2, &limit);
+        assert!(poll(&mut second).is_none() && poll(&mut third).is_none());
+        drop(permit);
+        expired.abort();
+        assert!(matches!(poll(&mut second), Some(Err(Fault::Unfinished))));
+        drop(second);
+        assert!(matches!(poll(&mut third), Some(Ok(_))));
+        assert_eq!(pool.opening.get(), 0, "the grant was dropped at once");
+    }
+}
