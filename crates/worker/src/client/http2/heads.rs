@@ -72,7 +72,11 @@ fn fields(lines: &[u8]) -> impl Iterator<Item = FieldRange> {
             let colon = line.iter().position(|byte| *byte == b':');
             let name = start..start + colon.unwrap_or(line.len());
             let end = start + line.trim_ascii_end().len();
-            let value = (name.end + 1).min(end)..end;
+            let value_start = (name.end + 1).min(end);
+            let spaces = lines[value_start..end]
+                .iter()
+                .take_while(|byte| **byte == b' ');
+            let value = value_start + spaces.count()..end;
             FieldRange { name, value }
         })
 }
