@@ -439,8 +439,8 @@ def test_campaign_error_is_reported_before_any_request(loadline, start_lab):
         (("run", lab.url, "--stage", "half"), "--stage requires a plan with stages: remove it for a URL"),
     ]:
         run = loadline(*given)
-        assert run.returncode == 2, (arguments, run.stderr)
-        assert said in run.stderr, (arguments, run.stderr)
+        assert run.returncode == 2, (given, run.stderr)
+        assert said in run.stderr, (given, run.stderr)
         assert "panicked" not in run.stderr
     campaign(loadline, lab, stage("half"))
     none = loadline("campaign", "shop.yml", "--resume")
