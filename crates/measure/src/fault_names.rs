@@ -3,7 +3,7 @@
 
 use crate::{
     Fault,
-    outcome::{Http2Fault, KeptEnd, ProtocolFault, TlsFault},
+    outcome::{Http2Fault, KeptEnd, ProtocolFault, StreamFault, TlsFault},
 };
 
 const ALL: [Fault; 38] = [
@@ -53,6 +53,7 @@ impl Fault {
         ALL.into_iter()
             .chain(TlsFault::all().map(Fault::Tls))
             .chain(Http2Fault::all().map(Fault::Http2))
+            .chain(StreamFault::ALL.into_iter().map(Fault::Stream))
     }
 
     /// Returns the fault's name in the record.
@@ -86,6 +87,7 @@ impl Fault {
             Fault::Protocol(ProtocolFault::Http2) => "http_2_only",
             Fault::Protocol(ProtocolFault::Tls) => "http_tls",
             Fault::Http2(fault) => fault.name(),
+            Fault::Stream(fault) => fault.name(),
             Fault::TooManyRedirects => "too_many_redirects",
             Fault::BadEncoding => "bad_encoding",
             Fault::BodyTooLarge => "body_too_large",

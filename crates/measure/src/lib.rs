@@ -22,6 +22,7 @@ pub mod recent;
 pub mod recorder;
 pub mod sample;
 pub mod slot;
+pub mod stream;
 pub mod summary;
 mod tls_fault;
 pub mod varint;

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::{
     http2_fault::{Http2Code, Http2Fault, Http2Violation},
+    stream::StreamFault,
     tls_fault::{Alert, TlsFault},
 };
 
@@ -44,11 +45,23 @@ pub enum TimeKind {
     Lag,
     /// Duration of an iteration without its think times.
     Unpaused,
+    /// Intended start → first event of a streamed response.
+    FirstEvent,
+    /// First byte written → first event of a streamed response.
+    FirstEventService,
+    /// Intended start → first event with content of a streamed response: time to first token.
+    Ttft,
+    /// First byte written → first event with content of a streamed response.
+    TtftService,
+    /// An event with content → the next one of the same streamed response.
+    Gap,
+    /// Mean time per token after the first one of a streamed response.
+    PerToken,
 }
 
 impl TimeKind {
     /// All types of time, in the order of their numbers.
-    pub const ALL: [TimeKind; 14] = [
+    pub const ALL: [TimeKind; 20] = [
         TimeKind::Lateness,
         TimeKind::Wait,
         TimeKind::Service,
@@ -63,6 +76,12 @@ impl TimeKind {
         TimeKind::Script,
         TimeKind::Lag,
         TimeKind::Unpaused,
+        TimeKind::FirstEvent,
+        TimeKind::FirstEventService,
+        TimeKind::Ttft,
+        TimeKind::TtftService,
+        TimeKind::Gap,
+        TimeKind::PerToken,
     ];
 
     /// Returns the name in the record.
@@ -83,6 +102,12 @@ impl TimeKind {
             TimeKind::Script => "script",
             TimeKind::Lag => "lag",
             TimeKind::Unpaused => "unpaused",
+            TimeKind::FirstEvent => "first_event",
+            TimeKind::FirstEventService => "first_event_service",
+            TimeKind::Ttft => "ttft",
+            TimeKind::TtftService => "ttft_service",
+            TimeKind::Gap => "gap",
+            TimeKind::PerToken => "per_token",
         }
     }
 
@@ -217,6 +242,8 @@ pub enum Fault {
     Protocol(ProtocolFault),
     /// The server ended an HTTP/2 request without a complete response.
     Http2(Http2Fault),
+    /// A streamed response is incomplete.
+    Stream(StreamFault),
     /// There were more redirects than allowed.
     TooManyRedirects,
     /// The content encoding is invalid.
@@ -291,9 +318,10 @@ impl Fault {
     #[must_use]
     pub fn class(self) -> NoAnswer {
         match self {
-            Fault::ResponseTimeout | Fault::IdleTimeout | Fault::ConnectTimeout => {
-                NoAnswer::Timeout
-            }
+            Fault::ResponseTimeout
+            | Fault::IdleTimeout
+            | Fault::ConnectTimeout
+            | Fault::Stream(StreamFault::Idle) => NoAnswer::Timeout,
             Fault::Reset
             | Fault::BrokenPipe
             | Fault::ClosedEarly
@@ -307,6 +335,7 @@ impl Fault {
             Fault::Tls(_) => NoAnswer::Tls,
             Fault::Protocol(_)
             | Fault::Http2(Http2Fault::Violation(_))
+            | Fault::Stream(_)
             | Fault::TooManyRedirects
             | Fault::BadEncoding
             | Fault::BodyTooLarge => NoAnswer::Protocol,
@@ -368,6 +397,7 @@ impl Fault {
                 "not HTTP/1.1: the server supports only HTTP/2"
             }
             Fault::Http2(fault) => fault.text(),
+            Fault::Stream(fault) => fault.text(),
             Fault::TooManyRedirects => "too many redirects",
             Fault::BadEncoding => "invalid content encoding",
             Fault::BodyTooLarge => "body that must be read is larger than 64 MiB",

@@ -291,7 +291,7 @@ impl Recorder {
     }
 
     #[inline]
-    fn slot(&mut self, label: LabelId, intended_ns: u64) -> &mut Slot<u32> {
+    pub(crate) fn slot(&mut self, label: LabelId, intended_ns: u64) -> &mut Slot<u32> {
         if intended_ns <= self.begin && self.cuts.phase_of(intended_ns) != self.phase {
             let phase = self.cuts.phase_of(intended_ns);
             let known = self

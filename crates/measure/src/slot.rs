@@ -1,6 +1,9 @@
 //! Counts of one label in one interval: counters, and a histogram per type of time and outcome.
 
-use crate::{Failure, Fault, Histogram, NoAnswer, OutcomeClass, TimeKind, histogram::Cell};
+use crate::{
+    Failure, Fault, Histogram, NoAnswer, OutcomeClass, TimeKind, histogram::Cell,
+    stream::StreamCounts,
+};
 
 /// Counters of one label.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -27,6 +30,10 @@ pub struct Counters {
     pub bytes_out: u64,
     /// Number of bytes read.
     pub bytes_in: u64,
+    /// Counts of streamed responses.
+    pub stream: StreamCounts,
+    /// Number of requests within the bounds of a goodput, by the goodput's index.
+    pub good: KeyCounts<u16>,
 }
 
 impl Counters {
@@ -64,6 +71,8 @@ impl Counters {
         self.faults.merge(&other.faults);
         self.bytes_out += other.bytes_out;
         self.bytes_in += other.bytes_in;
+        self.stream.add(&other.stream);
+        self.good.merge(&other.good);
     }
 }
 

@@ -1,0 +1,429 @@
+//! Counts, times and faults of streamed responses.
+
+use crate::{
+    Histogram, LabelId, OutcomeClass, Recorder, TimeKind,
+    sample::{Intended, RequestOutcome},
+};
+
+/// Why a streamed response is incomplete.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum StreamFault {
+    /// The response ended without the end mark of its format.
+    NoEndMark,
+    /// The server reported an error in an event.
+    ErrorEvent,
+    /// An event is not JSON, although the format requires that.
+    Malformed,
+    /// A line or an event is too long.
+    TooLong,
+    /// No event arrived within the limit between two events.
+    Idle,
+    /// The response is compressed, so the times of its events are unknown.
+    Encoded,
+}
+
+impl StreamFault {
+    /// All faults.
+    pub const ALL: [StreamFault; 6] = [
+        StreamFault::NoEndMark,
+        StreamFault::ErrorEvent,
+        StreamFault::Malformed,
+        StreamFault::TooLong,
+        StreamFault::Idle,
+        StreamFault::Encoded,
+    ];
+
+    /// Returns the name in the record.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            StreamFault::NoEndMark => "stream_no_end_mark",
+            StreamFault::ErrorEvent => "stream_error_event",
+            StreamFault::Malformed => "stream_malformed",
+            StreamFault::TooLong => "stream_too_long",
+            StreamFault::Idle => "stream_idle",
+            StreamFault::Encoded => "stream_encoded",
+        }
+    }
+
+    /// Returns a short text for users.
+    #[must_use]
+    pub fn text(self) -> &'static str {
+        match self {
+            StreamFault::NoEndMark => "stream incomplete: no end mark",
+            StreamFault::ErrorEvent => "stream incomplete: error event",
+            StreamFault::Malformed => "stream incomplete: an event is not JSON",
+            StreamFault::TooLong => "stream incomplete: an event is too long",
+            StreamFault::Idle => "stream incomplete: no event for too long",
+            StreamFault::Encoded => "stream not read: the response is compressed",
+        }
+    }
+}
+
+/// Counts of streamed responses.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct StreamCounts {
+    /// Finished requests whose response should be a stream.
+    pub requests: u64,
+    /// Those whose stream was complete.
+    pub complete: u64,
+    /// Complete streams in which the server reported the number of output tokens.
+    pub reporting: u64,
+    /// Output tokens that servers reported.
+    pub tokens: u64,
+    /// Events with content of the other finished streams, which count instead of tokens.
+    pub unreported_chunks: u64,
+    /// Events, without pings.
+    pub events: u64,
+    /// Events with content.
+    pub chunks: u64,
+    /// Events with content that arrived alone in a read.
+    pub alone: u64,
+}
+
+impl StreamCounts {
+    /// Number of members.
+    pub const LEN: usize = 8;
+
+    /// Adds other counts.
+    pub fn add(&mut self, other: &StreamCounts) {
+        let sums = self.numbers();
+        let sums = std::array::from_fn(|i| sums[i] + other.numbers()[i]);
+        *self = StreamCounts::from_numbers(sums);
+    }
+
+    /// Returns the members in order.
+    #[must_use]
+    pub fn numbers(&self) -> [u64; Self::LEN] {
+        let StreamCounts {
+            requests,
+            complete,
+            reporting,
+            tokens,
+            unreported_chunks,
+            events,
+            chunks,
+            alone,
+        } = *self;
+        [
+            requests,
+            complete,
+            reporting,
+            tokens,
+            unreported_chunks,
+            events,
+            chunks,
+            alone,
+        ]
+    }
+
+    /// Creates counts from their members in order.
+    #[must_use]
+    pub fn from_numbers(numbers: [u64; Self::LEN]) -> StreamCounts {
+        let [
+            requests,
+            complete,
+            reporting,
+            tokens,
+            unreported_chunks,
+            events,
+            chunks,
+            alone,
+        ] = numbers;
+        StreamCounts {
+            requests,
+            complete,
+            reporting,
+            tokens,
+            unreported_chunks,
+            events,
+            chunks,
+            alone,
+        }
+    }
+
+    /// Returns the number of output tokens: as reported, otherwise the events with content.
+    #[must_use]
+    pub fn all_tokens(&self) -> u64 {
+        self.tokens + self.unreported_chunks
+    }
+}
+
+/// What one read of a streamed response contained.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct StreamRead {
+    /// Number of events, without pings.
+    pub events: u64,
+    /// Number of events with content. They arrived together, so there is no time between them.
+    pub chunks: u64,
+    /// Time since the previous event with content in nanoseconds. `None` for the first one.
+    pub gap_ns: Option<u64>,
+}
+
+/// A finished request whose response should be a stream. Times are in nanoseconds from the start of
+/// the run.
+#[derive(Debug, Clone, Copy)]
+pub struct StreamSample {
+    /// Label of the request.
+    pub label: LabelId,
+    /// Intended start of the request.
+    pub intended: Intended,
+    /// When the first byte was written. `None` if nothing was written.
+    pub first_write_ns: Option<u64>,
+    /// When the first event was read.
+    pub first_event_ns: Option<u64>,
+    /// When the first event with content was read.
+    pub first_token_ns: Option<u64>,
+    /// When the last event with content was read.
+    pub last_token_ns: Option<u64>,
+    /// When the request ended.
+    pub done_ns: u64,
+    /// Result of the request.
+    pub ended: RequestOutcome,
+    /// Number of events with content.
+    pub chunks: u64,
+    /// Number of output tokens that the server reported.
+    pub tokens: Option<u64>,
+}
+
+impl StreamSample {
+    /// Whether the stream is complete. A failed request may be, for example if a check failed.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        !matches!(self.ended, RequestOutcome::Unanswered(_)) && self.first_event_ns.is_some()
+    }
+
+    /// Returns the time from the intended start to the first event.
+    #[must_use]
+    pub fn first_event(&self) -> Option<u64> {
+        self.first_event_ns.map(|ns| self.since_intended(ns))
+    }
+
+    /// Returns the time from the intended start to the first event with content.
+    #[must_use]
+    pub fn ttft(&self) -> Option<u64> {
+        self.first_token_ns.map(|ns| self.since_intended(ns))
+    }
+
+    /// Returns the mean time per token after the first one. `None` with fewer than two tokens.
+    #[must_use]
+    pub fn per_token(&self) -> Option<u64> {
+        let after_first = self.tokens.unwrap_or(self.chunks).checked_sub(1)?;
+        let took = self.last_token_ns?.saturating_sub(self.first_token_ns?);
+        took.checked_div(after_first)
+    }
+
+    fn since_intended(&self, ns: u64) -> u64 {
+        ns.saturating_sub(self.intended.ns())
+    }
+}
+
+impl Recorder {
+    /// Records a read that completed events of a streamed response.
+    pub fn stream_read(
+        &mut self,
+        now_ns: u64,
+        label: LabelId,
+        intended: Intended,
+        read: StreamRead,
+    ) {
+        self.advance(now_ns);
+        let slot = self.slot(label, intended.ns());
+        let counts = &mut slot.counters.stream;
+        counts.events += read.events;
+        counts.chunks += read.chunks;
+        counts.alone += u64::from(read.chunks == 1);
+        if read.chunks == 0 {
+            return;
+        }
+        let gaps: &mut Histogram<u32> = slot.histogram_mut(TimeKind::Gap, OutcomeClass::Ok);
+        if let Some(ns) = read.gap_ns {
+            gaps.record(ns);
+        }
+        if read.chunks > 1 {
+            gaps.record_n(0, read.chunks - 1);
+        }
+    }
+
+    /// Records the end of a streamed response. Times of an incomplete one rank above all others.
+    pub fn stream(&mut self, sample: &StreamSample) {
+        self.advance(sample.done_ns);
+        let waited = sample.since_intended(sample.done_ns);
+        let served = sample
+            .first_write_ns
+            .map(|write| sample.done_ns.saturating_sub(write));
+        let after_write = |ns: Option<u64>| Some(ns?.saturating_sub(sample.first_write_ns?));
+        let times = [
+            (TimeKind::FirstEvent, sample.first_event(), Some(waited)),
+            (
+                TimeKind::FirstEventService,
+                after_write(sample.first_event_ns),
+                served,
+            ),
+            (TimeKind::Ttft, sample.ttft(), Some(waited)),
+            (
+                TimeKind::TtftService,
+                after_write(sample.first_token_ns),
+                served,
+            ),
+        ];
+        let is_complete = sample.is_complete();
+        let outcome = sample.ended.outcome();
+        let slot = self.slot(sample.label, sample.intended.ns());
+        for (kind, time, until_end) in times {
+            match (time.filter(|_| is_complete), until_end) {
+                (Some(ns), _) => slot.record(kind, outcome, ns),
+                (None, Some(ns)) => slot.record(kind, OutcomeClass::Unanswered, ns),
+                (None, None) => {}
+            }
+        }
+        match sample.per_token() {
+            Some(ns) if is_complete => slot.record(TimeKind::PerToken, outcome, ns),
+            _ if !is_complete => slot.record(TimeKind::PerToken, OutcomeClass::Unanswered, 0),
+            _ => {}
+        }
+        let counts = &mut slot.counters.stream;
+        counts.requests += 1;
+        counts.complete += u64::from(is_complete);
+        match sample.tokens {
+            Some(tokens) => {
+                counts.tokens += tokens;
+                counts.reporting += u64::from(is_complete);
+            }
+            None => counts.unreported_chunks += sample.chunks,
+        }
+    }
+
+    /// Counts a request that succeeded within all bounds of the goodput with this index.
+    pub fn good(&mut self, now_ns: u64, label: LabelId, intended: Intended, index: u16) {
+        self.advance(now_ns);
+        self.slot(label, intended.ns())
+            .counters
+            .good
+            .count(index, 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Fault, cuts::Cuts};
+
+    const MS: u64 = 1_000_000;
+
+    fn recorder() -> Recorder {
+        Recorder::new(0, Cuts::new(0, &[]), 3, None)
+    }
+
+    fn sample() -> StreamSample {
+        StreamSample {
+            label: 2,
+            intended: Intended::scheduled(10 * MS),
+            first_write_ns: Some(14 * MS),
+            first_event_ns: Some(20 * MS),
+            first_token_ns: Some(30 * MS),
+            last_token_ns: Some(70 * MS),
+            done_ns: 71 * MS,
+            ended: RequestOutcome::Ok,
+            chunks: 5,
+            tokens: Some(11),
+        }
+    }
+
+    fn recorded(samples: &[StreamSample]) -> crate::Slot<u32> {
+        let mut recorder = recorder();
+        for sample in samples {
+            recorder.stream(sample);
+        }
+        recorder.finish(100 * MS);
+        let mut full = recorder.take_full();
+        full.remove(0).slots.remove(0).1
+    }
+
+    fn only(slot: &crate::Slot<u32>, kind: TimeKind, outcome: OutcomeClass) -> Option<u64> {
+        slot.histogram(kind, outcome).and_then(Histogram::max)
+    }
+
+    #[test]
+    fn times_start_at_the_intended_start_or_at_the_first_byte() {
+        let slot = recorded(&[sample()]);
+        let ok = |kind| only(&slot, kind, OutcomeClass::Ok).unwrap();
+        assert_eq!(ok(TimeKind::FirstEvent), 10 * MS);
+        assert_eq!(ok(TimeKind::FirstEventService), 6 * MS);
+        assert_eq!(ok(TimeKind::Ttft), 20 * MS);
+        assert_eq!(ok(TimeKind::TtftService), 16 * MS);
+        // Ten tokens follow the first one in 40 ms, whatever the number of events.
+        assert_eq!(ok(TimeKind::PerToken), 4 * MS);
+        let counts = slot.counters.stream;
+        assert_eq!(
+            (counts.requests, counts.complete, counts.reporting),
+            (1, 1, 1)
+        );
+        assert_eq!((counts.tokens, counts.unreported_chunks), (11, 0));
+    }
+
+    #[test]
+    fn without_usage_events_count_instead_of_tokens() {
+        let slot = recorded(&[StreamSample {
+            tokens: None,
+            ..sample()
+        }]);
+        let counts = slot.counters.stream;
+        assert_eq!(
+            only(&slot, TimeKind::PerToken, OutcomeClass::Ok),
+            Some(10 * MS)
+        );
+        assert_eq!((counts.tokens, counts.unreported_chunks), (0, 5));
+        assert_eq!((counts.reporting, counts.all_tokens()), (0, 5));
+    }
+
+    #[test]
+    fn incomplete_streams_rank_above_all_others() {
+        let slot = recorded(&[StreamSample {
+            ended: RequestOutcome::Unanswered(Fault::Stream(StreamFault::NoEndMark)),
+            ..sample()
+        }]);
+        for kind in [TimeKind::FirstEvent, TimeKind::Ttft, TimeKind::PerToken] {
+            assert_eq!(only(&slot, kind, OutcomeClass::Ok), None);
+            assert!(only(&slot, kind, OutcomeClass::Unanswered).is_some());
+        }
+        assert_eq!(
+            only(&slot, TimeKind::Ttft, OutcomeClass::Unanswered),
+            Some(61 * MS)
+        );
+        assert_eq!(slot.counters.stream.complete, 0);
+    }
+
+    #[test]
+    fn events_of_one_read_have_no_time_between_them() {
+        let mut recorder = recorder();
+        let read = |chunks, gap_ns| StreamRead {
+            events: chunks + 1,
+            chunks,
+            gap_ns,
+        };
+        let intended = Intended::scheduled(0);
+        recorder.stream_read(1, 2, intended, read(1, None));
+        recorder.stream_read(2, 2, intended, read(3, Some(5 * MS)));
+        recorder.stream_read(3, 2, intended, read(0, None));
+        recorder.finish(MS);
+        let slot = recorder.take_full().remove(0).slots.remove(0).1;
+        let gaps = slot.histogram(TimeKind::Gap, OutcomeClass::Ok).unwrap();
+        assert_eq!(
+            (gaps.count(), gaps.min(), gaps.max()),
+            (3, Some(0), Some(5 * MS))
+        );
+        let counts = slot.counters.stream;
+        assert_eq!((counts.events, counts.chunks, counts.alone), (7, 4, 1));
+    }
+
+    #[test]
+    fn counts_are_added_member_by_member() {
+        let mut counts = StreamCounts::from_numbers([1, 2, 3, 4, 5, 6, 7, 8]);
+        counts.add(&StreamCounts::from_numbers([
+            10, 20, 30, 40, 50, 60, 70, 80,
+        ]));
+        assert_eq!(counts.numbers(), [11, 22, 33, 44, 55, 66, 77, 88]);
+        assert_eq!(counts.all_tokens(), 99);
+    }
+}
