@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     custom::{self, CustomLine},
     interval::{IntervalRecord, LabelTotals},
+    stream_line::StreamLine,
 };
 
 pub(super) type Exact = (u64, u128, u64, u64);
@@ -49,6 +50,10 @@ pub(super) struct CounterLine {
     bytes_out: u64,
     #[serde(default, skip_serializing_if = "is_zero")]
     bytes_in: u64,
+    #[serde(default, skip_serializing_if = "StreamLine::is_empty")]
+    stream: StreamLine,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    good: BTreeMap<u16, u64>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub times: BTreeMap<String, Exact>,
     #[serde(default, skip_serializing_if = "is_false")]
@@ -158,7 +163,7 @@ struct Worker {
     steal_ns: Option<u64>,
 }
 
-fn is_zero(n: &u64) -> bool {
+pub(super) fn is_zero(n: &u64) -> bool {
     *n == 0
 }
 
@@ -228,6 +233,8 @@ fn line_of(frame: &IntervalRecord, label: LabelId, phase: u32, part: &LabelTotal
         redirects: counters.redirects,
         bytes_out: counters.bytes_out,
         bytes_in: counters.bytes_in,
+        stream: StreamLine::from_counts(counters.stream),
+        good: counters.good.0.iter().copied().collect(),
         times: part
             .slot
             .histograms()
@@ -256,6 +263,8 @@ impl CounterLine {
             codes: KeyCounts(self.codes.iter().map(|(code, n)| (*code, *n)).collect()),
             bytes_out: self.bytes_out,
             bytes_in: self.bytes_in,
+            stream: self.stream.counts(),
+            good: KeyCounts(self.good.iter().map(|(index, n)| (*index, *n)).collect()),
             ..Counters::default()
         };
         for class in NoAnswer::ALL {

@@ -134,6 +134,7 @@ impl IntervalRecord {
         // Clear large data, because a row is kept for every interval.
         all.codes = KeyCounts::default();
         all.faults = KeyCounts::default();
+        all.good = KeyCounts::default();
         IntervalRow {
             index: self.index,
             span: self.span,

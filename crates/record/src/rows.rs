@@ -6,6 +6,7 @@ use measure::{
     TimeSpan,
     interval::{Gauge, Http2Counts, RunPart},
     slot::{Counters, KeyCounts},
+    stream::StreamCounts,
 };
 
 use crate::{IntervalRow, number_table::NumberTable};
@@ -158,9 +159,12 @@ fn push_counters(numbers: &mut Vec<u64>, counters: &Counters) {
         faults: _,
         bytes_out,
         bytes_in,
+        stream,
+        good: _,
     } = counters;
     numbers.extend([issued, ok, failed, paced, redirects, bytes_out, bytes_in]);
     numbers.extend(unanswered);
+    numbers.extend(stream.numbers());
 }
 
 fn push_run(numbers: &mut Vec<u64>, run: &RunPart) {
@@ -264,6 +268,8 @@ impl Reader<'_> {
             ok,
             failed,
             unanswered: self.array(),
+            stream: StreamCounts::from_numbers(self.array()),
+            good: KeyCounts::default(),
             paced,
             redirects,
             codes: KeyCounts::default(),

@@ -10,6 +10,18 @@ use plan::mutant::{self, Mutant};
 
 use super::{IntervalRecord, LabelTotals, Manifest, Rows, history::History};
 
+/// Types of time whose correlation is estimated.
+const CORRELATED: [TimeKind; 6] = [
+    TimeKind::Response,
+    TimeKind::Service,
+    TimeKind::Iteration,
+    TimeKind::Ttft,
+    TimeKind::Gap,
+    TimeKind::PerToken,
+];
+/// Those that only streamed responses have. Not every unanswered request is one of theirs.
+const OF_STREAMS: [TimeKind; 3] = [TimeKind::Ttft, TimeKind::Gap, TimeKind::PerToken];
+
 #[derive(Debug, Clone, Default)]
 pub struct Totals {
     pub parts: BTreeMap<(LabelId, u32), LabelTotals>,
@@ -69,9 +81,16 @@ impl Totals {
     fn add_windows(&mut self, frame: &IntervalRecord) {
         let second = self.history.second(frame.span.from_ns);
         for ((id, phase), part) in &frame.parts {
-            let unanswered = part.slot.counters.without_answer();
-            for kind in [TimeKind::Response, TimeKind::Service, TimeKind::Iteration] {
-                let answered = KindTimes::from_slot(&part.slot, kind).answered;
+            let without_answer = part.slot.counters.without_answer();
+            for kind in CORRELATED {
+                let times = KindTimes::from_slot(&part.slot, kind);
+                let answered = times.answered;
+                let is_of_streams = OF_STREAMS.contains(&kind);
+                let unanswered = if is_of_streams {
+                    times.unanswered.count()
+                } else {
+                    without_answer
+                };
                 let of_all = *id == label::ALL && kind != TimeKind::Iteration;
                 let is_wanted = of_all || kind == TimeKind::Iteration && answered.count() > 0;
                 if is_wanted && answered.count() + unanswered > 0 {

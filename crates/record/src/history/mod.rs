@@ -19,13 +19,15 @@ pub const SPARK_POINTS: usize = 60;
 const HALVINGS_OF_ALL: u32 = 2;
 const HALVINGS_OF_LABEL: u32 = 4;
 
-const OF_ALL: [TimeKind; 6] = [
+const OF_ALL: [TimeKind; 8] = [
     TimeKind::Lateness,
     TimeKind::Wait,
     TimeKind::Service,
     TimeKind::Response,
     TimeKind::Connect,
     TimeKind::Tls,
+    TimeKind::Ttft,
+    TimeKind::Gap,
 ];
 const OF_LABEL: [TimeKind; 3] = [TimeKind::Service, TimeKind::Response, TimeKind::Iteration];
 
