@@ -3,6 +3,7 @@
 //! A criterion is `metric [of "LABEL"] [in "PHASE" | in steady] < value`. A stop rule is `... > 2s
 //! for 10s: stop [fail | pass | inconclusive]`. This module parses both but does not evaluate them.
 
+mod goodput;
 mod parse;
 
 use serde::{Deserialize, Serialize};
@@ -67,6 +68,11 @@ pub enum Metric {
     Errors,
     /// Number of requests per second.
     Rate,
+    /// Number of received output tokens of streamed responses per second.
+    TokenRate,
+    /// Share of requests that succeed within all of these bounds. Arrivals that were never started
+    /// count as requests outside of them.
+    Goodput(Vec<GoodputBound>),
     /// Number of requests in flight.
     InFlight,
     /// Share or number of planned arrivals that were never started.
@@ -109,6 +115,16 @@ pub enum SpanFilter {
     Iteration,
     /// Due time of a group's first step to the end of its last step.
     Transaction,
+    /// Intended start to the first event of a streamed response.
+    #[serde(rename = "first-event")]
+    FirstEvent,
+    /// Intended start to the first event with content: time to first token.
+    Ttft,
+    /// Between two events with content of a streamed response.
+    Gap,
+    /// Mean time per token after the first one, per streamed response.
+    #[serde(rename = "per-token")]
+    PerToken,
 }
 
 impl SpanFilter {
@@ -117,9 +133,47 @@ impl SpanFilter {
     pub fn spans_requests(self) -> bool {
         matches!(self, SpanFilter::Iteration | SpanFilter::Transaction)
     }
+
+    /// Whether only streamed responses have this time.
+    #[must_use]
+    pub fn is_of_streams(self) -> bool {
+        matches!(
+            self,
+            SpanFilter::FirstEvent | SpanFilter::Ttft | SpanFilter::Gap | SpanFilter::PerToken
+        )
+    }
+}
+
+impl GoodputBound {
+    /// Returns the bound as in a criterion: `ttft < 1000ms`.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let ms = self.below_ns as f64 / 1e6;
+        format!("{} < {ms}ms", goodput::name(self.span))
+    }
+}
+
+/// An upper bound on a time of one request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct GoodputBound {
+    /// The time: `response`, `first-event`, `ttft` or `per-token`.
+    pub span: SpanFilter,
+    /// The time must be below this bound, in nanoseconds.
+    pub below_ns: u64,
 }
 
 impl Metric {
+    /// Whether only streamed responses have this metric.
+    #[must_use]
+    pub fn is_of_streams(&self) -> bool {
+        match self {
+            Metric::Time(span, _) => span.is_of_streams(),
+            Metric::TokenRate => true,
+            Metric::Goodput(bounds) => bounds.iter().any(|bound| bound.span.is_of_streams()),
+            _ => false,
+        }
+    }
+
     /// Returns the type of time, if it covers several requests.
     #[must_use]
     pub fn over_requests(&self) -> Option<SpanFilter> {
@@ -181,6 +235,21 @@ impl Op {
             Op::GreaterOrEqual => ">=",
         }
     }
+}
+
+/// Returns the bounds of all goodputs, each once, in the order of the criteria. The engine counts
+/// the requests within them by their index.
+#[must_use]
+pub fn goodputs<'c>(criteria: impl IntoIterator<Item = &'c Criterion>) -> Vec<Vec<GoodputBound>> {
+    let mut found: Vec<Vec<GoodputBound>> = Vec::new();
+    for criterion in criteria {
+        if let Metric::Goodput(bounds) = &criterion.metric
+            && !found.contains(bounds)
+        {
+            found.push(bounds.clone());
+        }
+    }
+    found
 }
 
 /// Whether a name matches a pattern. `*` matches any text.

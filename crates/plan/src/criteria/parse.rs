@@ -1,14 +1,14 @@
 //! Parser for criteria and stop rules. Errors contain a position in the text and repeat the
 //! grammar.
 
-use super::{Criterion, Ending, MessageFate, Metric, Op, SpanFilter, Stat, StopRule};
+use super::{Criterion, Ending, MessageFate, Metric, Op, SpanFilter, Stat, StopRule, goodput};
 use crate::units::{GrammarError, Quantity, parse_duration, parse_quantity};
 
 /// The grammar on one line, for messages and help texts.
-pub const GRAMMAR: &str = "[service|first-byte|iteration|transaction] p50…p99.99|mean|max, errors, rate, in-flight, unsent, lateness p99, lost, duplicates, unknown, server.NAME or custom.NAME, \
+pub const GRAMMAR: &str = "[service|first-byte|iteration|transaction|first-event|ttft|gap|per-token] p50…p99.99|mean|max, errors, rate, tokens rate, goodput(ttft < 1s), in-flight, unsent, lateness p99, lost, duplicates, unknown, server.NAME or custom.NAME, \
      then [of \"LABEL\"] [in \"PHASE\"|in steady], then < <= > >= and a value with its unit";
 
-const FIGURES: &str = "[service|first-byte|iteration|transaction] p50…p99.99|mean|max, errors or rate, then [of \"LABEL\"]";
+const FIGURES: &str = "[service|first-byte|iteration|transaction|first-event|ttft|gap|per-token] p50…p99.99|mean|max, errors or rate, then [of \"LABEL\"]";
 
 /// Parses a criterion: `p99 of "POST /x" < 250ms`, `errors < 1%`, `rate > 900/s`.
 ///
@@ -51,11 +51,18 @@ pub fn parse_stop(text: &str) -> Result<StopRule, GrammarError> {
                 .to_owned(),
         });
     }
-    if matches!(when.metric, Metric::Custom(..)) {
+    let unusable = match when.metric {
+        Metric::Custom(..) => Some("a custom metric"),
+        Metric::Goodput(_) => Some("goodput"),
+        Metric::TokenRate => Some("the rate of tokens"),
+        _ => None,
+    };
+    if let Some(metric) = unusable {
         return Err(GrammarError {
             offset: 0,
-            message: "a stop rule cannot use a custom metric: write it as a criterion, which is judged at the end"
-                .to_owned(),
+            message: format!(
+                "a stop rule cannot use {metric}: write it as a criterion, which is judged at the end"
+            ),
         });
     }
     if !scan.word_is("for") {
@@ -141,6 +148,10 @@ fn metric(scan: &mut Scan) -> Result<Metric, GrammarError> {
         "first-byte" => (Some(SpanFilter::FirstByte), scan.word()),
         "iteration" => (Some(SpanFilter::Iteration), scan.word()),
         "transaction" => (Some(SpanFilter::Transaction), scan.word()),
+        "first-event" => (Some(SpanFilter::FirstEvent), scan.word()),
+        "ttft" => (Some(SpanFilter::Ttft), scan.word()),
+        "gap" => (Some(SpanFilter::Gap), scan.word()),
+        "per-token" => (Some(SpanFilter::PerToken), scan.word()),
         word => (None, word),
     };
     if let Some(stat) = stat(word) {
@@ -149,6 +160,16 @@ fn metric(scan: &mut Scan) -> Result<Metric, GrammarError> {
     let metric = match (span, word) {
         (None, "errors") => Metric::Errors,
         (None, "rate") => Metric::Rate,
+        (None, "tokens") => {
+            if scan.word() != "rate" {
+                return Err(scan.error("tokens are judged per second: use `tokens rate`"));
+            }
+            Metric::TokenRate
+        }
+        (None, word) if word.split('(').next() == Some("goodput") => {
+            scan.at = begin + "goodput".len();
+            goodput::goodput(scan)?
+        }
         (None, "in-flight") => Metric::InFlight,
         (None, "unsent") => Metric::Unsent,
         (None, "lost") => Metric::Messages(MessageFate::Lost),
@@ -231,8 +252,10 @@ fn op(scan: &mut Scan) -> Result<Op, GrammarError> {
 /// Converts the bound to the metric's unit. Fails if the unit does not fit, and names the unit that
 /// is needed.
 fn fitting(metric: &Metric, value: Quantity, text: &str) -> Result<Quantity, String> {
-    if let (Metric::Errors | Metric::Unsent | Metric::Messages(_), Quantity::Share(share)) =
-        (metric, value)
+    if let (
+        Metric::Errors | Metric::Unsent | Metric::Messages(_) | Metric::Goodput(_),
+        Quantity::Share(share),
+    ) = (metric, value)
         && share > 1.0
     {
         return Err(format!(
@@ -245,7 +268,8 @@ fn fitting(metric: &Metric, value: Quantity, text: &str) -> Result<Quantity, Str
             Metric::Errors | Metric::Unsent | Metric::Messages(_),
             Quantity::Share(_) | Quantity::Number(_),
         )
-        | (Metric::Rate, Quantity::PerSecond(_))
+        | (Metric::Rate | Metric::TokenRate, Quantity::PerSecond(_))
+        | (Metric::Goodput(_), Quantity::Share(_) | Quantity::PerSecond(_))
         | (Metric::InFlight, Quantity::Number(_))
         | (Metric::Server(..), _)
         | (Metric::Custom(_, Some(_)), Quantity::Number(_) | Quantity::Duration(_))
@@ -256,7 +280,8 @@ fn fitting(metric: &Metric, value: Quantity, text: &str) -> Result<Quantity, Str
         (Metric::Errors | Metric::Unsent | Metric::Messages(_), _) => {
             "a share or a number, for example 1% or 10"
         }
-        (Metric::Rate, _) => "a rate, for example 900/s",
+        (Metric::Rate | Metric::TokenRate, _) => "a rate, for example 900/s",
+        (Metric::Goodput(_), _) => "a share or a rate, for example 95% or 20/s",
         (Metric::InFlight, _) => "a number without unit, for example 100",
         (Metric::Custom(_, Some(_)), _) => "a number or a time, for example 200 or 200ms",
         (Metric::Custom(_, None), _) => "a number or a rate, for example 10 or 5/s",
@@ -281,7 +306,15 @@ impl<'a> Scan<'a> {
         self.at
     }
 
-    fn word(&mut self) -> &'a str {
+    /// Reads up to one of these characters, or up to the end.
+    pub(super) fn until(&mut self, stops: &[char]) -> &'a str {
+        let rest = self.rest();
+        let end = rest.find(stops).unwrap_or(rest.len());
+        self.at += end;
+        rest[..end].trim_end()
+    }
+
+    pub(super) fn word(&mut self) -> &'a str {
         self.skip_space();
         let rest = self.rest();
         let length = rest
@@ -307,7 +340,7 @@ impl<'a> Scan<'a> {
         false
     }
 
-    fn take(&mut self, symbol: &str) -> bool {
+    pub(super) fn take(&mut self, symbol: &str) -> bool {
         self.skip_space();
         let found = self.rest().starts_with(symbol);
         if found {
@@ -347,7 +380,7 @@ impl<'a> Scan<'a> {
         rest[..end].trim_end()
     }
 
-    fn error(&self, message: &str) -> GrammarError {
+    pub(super) fn error(&self, message: &str) -> GrammarError {
         GrammarError {
             offset: self.at.min(self.text.len()),
             message: message.to_owned(),
