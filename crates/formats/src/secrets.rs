@@ -148,6 +148,8 @@ impl Secrets {
                 format!("{} {attribute}", text(selector))
             }
             CaptureSource::Regexp { pattern, .. } => pattern.clone(),
+            CaptureSource::StreamText => String::new(),
+            CaptureSource::StreamEvent(path) => path.clone(),
         };
         let mut words = from.split(|c: char| !c.is_alphanumeric() && !"_-$".contains(c));
         if self.is_secret(store) || self.is_secret(&from) || words.any(|word| self.is_secret(word))

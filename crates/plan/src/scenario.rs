@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::{At, Extension, Raw, Volume, template::Template};
+use crate::{At, EventStream, Extension, Raw, Volume, template::Template};
 use query::filtrex::Expression;
 
 /// A named, weighted list of steps.
@@ -205,6 +205,9 @@ pub struct Request {
     /// Whether method and body are kept after a 301 or 302, as in Artillery. Otherwise POST becomes
     /// GET, as in browsers.
     pub redirects_keep_method: bool,
+    /// How the response is read if it arrives as a stream of events.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stream: Option<EventStream>,
     /// Values extracted from the response.
     pub captures: Vec<Capture>,
     /// Conditions on the response.
@@ -245,6 +248,7 @@ impl Request {
             follow_redirects: true,
             max_redirects: None,
             redirects_keep_method: false,
+            stream: None,
             captures: Vec::new(),
             checks: Vec::new(),
             extension: None,
@@ -351,6 +355,10 @@ pub enum CaptureSource {
     },
     /// A header with this name, in any case.
     Header(Template),
+    /// The text of a streamed response: all content of its events.
+    StreamText,
+    /// The first value at this JSON path in the events of a streamed response.
+    StreamEvent(String),
     /// An attribute of an HTML element, found by a CSS selector.
     Selector {
         /// CSS selector of the element.

@@ -159,6 +159,7 @@ pub const REQUEST: &[&str] = &[
     "cookies",
     "auth",
     "redirects",
+    "stream",
     "capture",
     "check",
     "expect",
@@ -170,7 +171,10 @@ pub const REQUEST: &[&str] = &[
 pub const PART: &[&str] = &["value", "file", "type", "filename"];
 pub const AUTH: &[&str] = &["user", "password"];
 pub const CAPTURE: &[&str] = &[
-    "json", "header", "regexp", "group", "flags", "optional", "all",
+    "json", "header", "regexp", "group", "flags", "stream", "optional", "all",
+];
+pub const STREAM: &[&str] = &[
+    "format", "data", "end", "tokens", "idle", "until", "max-time",
 ];
 pub const CHECK: &[&str] = &["status", "header", "json", "body"];
 pub const LOOP: &[&str] = &["count", "over", "while", "index", "element", "steps"];

@@ -1,5 +1,6 @@
 //! JSON schema of requests, captures and checks.
 
+use plan::event_stream::StreamFormat;
 use serde_json::{Value, json};
 
 use super::{any, boolean, described, named, one_or_many, reference, string};
@@ -22,6 +23,7 @@ pub(super) fn request(key: &str) -> Value {
         "cookies" => named("Cookies to set before the request", "pairs"),
         "auth" => named("User and password", "auth"),
         "redirects" => boolean("Whether to follow redirects"),
+        "stream" => reference("stream"),
         "capture" => {
             json!({ "type": "object", "additionalProperties": reference("captured"), "description": "Variables, and where their values are in the response" })
         }
@@ -62,8 +64,34 @@ pub(super) fn capture(key: &str) -> Value {
             json!({ "type": ["integer", "string"] }),
         ),
         "flags" => string("Flags of the regular expression"),
+        "stream" => {
+            string("From a streamed response: `text` for the whole text, or a path into its events")
+        }
         "optional" => boolean("Whether the value may be missing"),
         "all" => boolean("Whether to capture the list of all matches"),
+        _ => any(),
+    }
+}
+
+pub(super) fn stream_format() -> Value {
+    json!({ "enum": StreamFormat::ALL.map(StreamFormat::name) })
+}
+
+pub(super) fn stream(key: &str) -> Value {
+    match key {
+        "format" => described("Format of the events", stream_format()),
+        "data" => string("Path of the content in an event, for sse and lines: $.text"),
+        "end" => string("Data of the event that ends the stream, for sse and lines"),
+        "tokens" => string("Path of the number of output tokens, for sse and lines"),
+        "idle" => named("Longest time between two events", "duration"),
+        "until" => json!({
+            "anyOf": [reference("duration"), { "type": "integer", "minimum": 1 }],
+            "description": "When the client ends the stream: after a time, or a number of events",
+        }),
+        "max-time" => named(
+            "Longest duration of the response, instead of `http.timeout`",
+            "duration",
+        ),
         _ => any(),
     }
 }

@@ -51,7 +51,7 @@ impl Translator<'_> {
             }
         } else {
             entries(node, "capture", model::CAPTURE, self.findings);
-            let sources: Vec<&Entry> = ["json", "header", "regexp"]
+            let sources: Vec<&Entry> = ["json", "header", "regexp", "stream"]
                 .iter()
                 .filter_map(|key| node.entry(key))
                 .collect();
@@ -63,10 +63,11 @@ impl Translator<'_> {
                 [Entry { key, value, .. }] if key == "header" => {
                     CaptureSource::Header(self.template(value))
                 }
+                [Entry { key, value, .. }] if key == "stream" => self.stream_capture(value)?,
                 [Entry { value, .. }] => self.regexp(value, node)?,
                 _ => {
                     let text = format!(
-                        "`{name}` must be captured from one of: a JSONPath like $.id, {{ header: etag }}, {{ regexp: 'x(.*)' }}"
+                        "`{name}` must be captured from one of: a JSONPath like $.id, {{ header: etag }}, {{ regexp: 'x(.*)' }}, {{ stream: text }}"
                     );
                     self.findings.problem(node.mark, text);
                     return None;

@@ -12,6 +12,7 @@ mod phases;
 mod request;
 mod server;
 mod steps;
+mod stream;
 mod travel;
 mod users;
 mod variables;

@@ -117,6 +117,9 @@ impl Translator<'_> {
             Some(redirects) => read::boolean(redirects, "redirects", self.findings).unwrap_or(true),
             None => self.follow_redirects,
         };
+        if let Some(stream) = node.get("stream") {
+            self.stream(stream, &mut request);
+        }
         if let Some(captures) = node.get("capture") {
             request.captures = self.captures(captures);
         }
