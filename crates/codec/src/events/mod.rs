@@ -33,17 +33,6 @@ pub enum EventLimit {
     Event,
 }
 
-impl EventLimit {
-    /// Returns a short text for users.
-    #[must_use]
-    pub fn text(self) -> &'static str {
-        match self {
-            EventLimit::Line => "a line of the stream is longer than 1 MiB",
-            EventLimit::Event => "an event of the stream is longer than 4 MiB",
-        }
-    }
-}
-
 #[cfg(test)]
 #[path = "events_tests.rs"]
 mod tests;

@@ -43,11 +43,17 @@ impl JsonPath {
         Ok(JsonPath { steps })
     }
 
+    /// Returns the value at the path. `None` if it is absent or empty, or if the text is not JSON.
+    #[must_use]
+    pub fn find<'a>(&self, json: &'a [u8]) -> Option<Text<'a>> {
+        self.text(json).ok().flatten()
+    }
+
     /// Returns the value at the path, or fails if the whole text is not JSON. `None` means that the
     /// value is absent or empty.
     pub(super) fn text<'a>(&self, json: &'a [u8]) -> Result<Option<Text<'a>>, NotJson> {
         let mut found = None;
-        self.find(json, |value| {
+        self.visit(json, |value| {
             found = value.text()?;
             Ok(())
         })?;
@@ -57,14 +63,14 @@ impl JsonPath {
     /// Returns the integer at the path, or fails if the whole text is not JSON.
     pub(super) fn unsigned(&self, json: &[u8]) -> Result<Option<u64>, NotJson> {
         let mut found = None;
-        self.find(json, |value| {
+        self.visit(json, |value| {
             found = value.unsigned()?;
             Ok(())
         })?;
         Ok(found)
     }
 
-    fn find<'a>(
+    fn visit<'a>(
         &self,
         json: &'a [u8],
         mut on_value: impl FnMut(&mut Json<'a>) -> Result<(), NotJson>,

@@ -1,5 +1,7 @@
 //! Reads the events of a streamed response, whatever its format.
 
+use measure::outcome::StreamFault;
+
 use super::{EventLimit, JsonPath, LineParser, SseParser, Text, formats, json::NotJson};
 
 /// The format of a streamed response.
@@ -31,6 +33,8 @@ pub struct Selectors {
 /// An event of a streamed response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event<'a> {
+    /// The data as received.
+    pub data: &'a [u8],
     /// What the event means for the stream.
     pub kind: EventKind,
     /// The content. The last event of a stream may have content, too.
@@ -96,6 +100,7 @@ impl Usage {
 impl Event<'_> {
     pub(super) fn new<'a>(kind: EventKind) -> Event<'a> {
         Event {
+            data: &[],
             kind,
             content: None,
             usage: None,
@@ -117,14 +122,14 @@ pub enum Completion {
 }
 
 impl Completion {
-    /// Returns a short text for users.
+    /// Returns the fault. `None` if the stream is complete.
     #[must_use]
-    pub fn text(self) -> &'static str {
+    pub fn fault(self) -> Option<StreamFault> {
         match self {
-            Completion::Complete => "stream complete",
-            Completion::NoEndMark => "stream incomplete: no end mark",
-            Completion::Error => "stream incomplete: error event",
-            Completion::Malformed => "stream incomplete: an event is not JSON",
+            Completion::Complete => None,
+            Completion::NoEndMark => Some(StreamFault::NoEndMark),
+            Completion::Error => Some(StreamFault::ErrorEvent),
+            Completion::Malformed => Some(StreamFault::Malformed),
         }
     }
 }
@@ -229,7 +234,8 @@ impl ReaderState {
             Format::Anthropic => formats::anthropic(data),
             Format::Ollama => formats::ollama(data),
         };
-        let event = event.unwrap_or_else(|NotJson| Event::new(EventKind::Malformed));
+        let mut event = event.unwrap_or_else(|NotJson| Event::new(EventKind::Malformed));
+        event.data = data;
         self.has_end |= event.kind == EventKind::End;
         self.has_error |= event.kind == EventKind::Error;
         self.has_malformed |= event.kind == EventKind::Malformed;

@@ -12,6 +12,7 @@ use query::{
 use serde_json::Value;
 
 use super::Interest;
+use codec::events;
 
 /// A compiled capture.
 #[derive(Debug, Clone)]
@@ -33,6 +34,10 @@ pub enum CaptureFrom {
     Json(PathSource, bool),
     /// The name of a header.
     Header(Template),
+    /// The text of a streamed response.
+    StreamText,
+    /// A value in the events of a streamed response, by the index of its path.
+    StreamEvent(usize),
     /// A CSS selector, an attribute, and which of several elements to use.
     Selector(SelectorSource, Option<Template>, Index),
     /// An XPath, and whether to pick one of several nodes at random.
@@ -66,13 +71,22 @@ pub enum Checking {
     Json(PathSource, Option<Template>),
 }
 
-pub(super) fn capturing(capture: &Capture) -> Result<Capturing, String> {
+/// Compiles a capture. `paths` receives the path of a value in events.
+pub(super) fn capturing(
+    capture: &Capture,
+    paths: &mut Vec<events::JsonPath>,
+) -> Result<Capturing, String> {
     let from = match &capture.from {
         CaptureSource::Json { path, pick } => {
             let read = |text: &str| JsonPath::parse(text).map_err(|e| e.to_string());
             CaptureFrom::Json(compiled_or_failing(path, read), *pick)
         }
         CaptureSource::Header(name) => CaptureFrom::Header(name.clone()),
+        CaptureSource::StreamText => CaptureFrom::StreamText,
+        CaptureSource::StreamEvent(path) => {
+            paths.push(event_path(path)?);
+            CaptureFrom::StreamEvent(paths.len() - 1)
+        }
         CaptureSource::Selector {
             selector,
             attribute,
@@ -103,6 +117,13 @@ pub(super) fn capturing(capture: &Capture) -> Result<Capturing, String> {
         strict: capture.strict,
         equals: capture.equals.clone(),
     })
+}
+
+/// Parses the path of a value in an event.
+pub(super) fn event_path(text: &str) -> Result<events::JsonPath, String> {
+    let help = "use names and indices, for example $.choices[0].text";
+    events::JsonPath::parse(text)
+        .map_err(|_| format!("`{text}` is not a path into an event: {help}"))
 }
 
 /// Returns the indexes of captures that can be extracted in one pass over the text.

@@ -53,7 +53,12 @@ fn fixed_pairs(pairs: &[(Template, Template)]) -> bool {
 }
 
 pub(super) fn want(spec: &Request, looks: Interest) -> Want {
-    let body = |source: &CaptureSource| !matches!(source, CaptureSource::Header(_));
+    let body = |source: &CaptureSource| {
+        !matches!(
+            source,
+            CaptureSource::Header(_) | CaptureSource::StreamText | CaptureSource::StreamEvent(_)
+        )
+    };
     let header = |source: &CaptureSource| matches!(source, CaptureSource::Header(_));
     Want {
         headers: spec.captures.iter().any(|c| header(&c.from))

@@ -11,6 +11,7 @@ mod known;
 mod multipart;
 mod request;
 mod sizes;
+mod stream;
 mod values;
 
 use std::sync::Arc;
@@ -18,6 +19,7 @@ use std::sync::Arc;
 use measure::{LabelId, Labels, label::LabelGroup};
 use plan::{
     Draw, FailureRules, Load, Plan, Schedule, Variable,
+    criteria::{GoodputBound, goodputs},
     scenario::{
         Block, BlockKind, Branch, Call, Jitter, Loop, LoopCount, LoopRange, Over, Parallel, Step,
         ThinkTime,
@@ -52,6 +54,8 @@ pub struct Program {
     pub payloads: Arc<Vec<plan::Payload>>,
     /// Connection settings of the plan.
     pub http: plan::Http,
+    /// Bounds of the goodputs that criteria judge.
+    pub goodputs: Vec<Vec<GoodputBound>>,
     /// Rules for failures: which results count, and what each ends.
     pub rules: FailureRules,
     /// Content encodings that are decoded.
@@ -227,6 +231,7 @@ impl Program {
             constants,
             choices,
             http: plan.http.clone(),
+            goodputs: goodputs(plan.criteria.iter().chain(&plan.unjudged_criteria)),
             rules: plan.rules,
             unpacking: if plan.http.takes_any_encoding {
                 Unpacking::Lenient

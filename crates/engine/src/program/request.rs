@@ -1,6 +1,6 @@
 //! A compiled request whose constant parts are encoded before the run.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
 
 use measure::LabelId;
 use plan::{
@@ -19,6 +19,7 @@ use super::{
     head_template::HeadTemplate,
     known::{goes_to_target, is_fixed, is_fixed_body, want},
     multipart,
+    stream::stream_rules,
     values::{is_falsy, plain_origin},
 };
 use codec::{
@@ -26,7 +27,7 @@ use codec::{
     encode::{self, Charset},
     url,
 };
-use worker::client::{BuildError, Built, Override};
+use worker::client::{BuildError, Built, Override, StreamRules};
 
 /// A compiled request step.
 #[derive(Debug, Clone)]
@@ -45,6 +46,8 @@ pub struct RequestStep {
     pub goes_to_target: bool,
     /// Parts of the response that the step needs.
     pub want: Want,
+    /// How the response is read if it should be a stream.
+    pub stream: Option<Arc<StreamRules>>,
     /// Compiled captures.
     pub captures: Vec<Capturing>,
     /// Indexes of the captures that are extracted in one pass.
@@ -73,10 +76,11 @@ impl RequestStep {
             message,
         };
         framing(spec).map_err(problem)?;
+        let mut paths = Vec::new();
         let captures = spec
             .captures
             .iter()
-            .map(capturing)
+            .map(|capture| capturing(capture, &mut paths))
             .collect::<Result<Vec<_>, _>>()
             .map_err(problem)?;
         let checks = spec
@@ -85,7 +89,9 @@ impl RequestStep {
             .map(checking)
             .collect::<Result<Vec<_>, _>>()
             .map_err(problem)?;
+        let stream = stream_rules(spec, paths).map_err(problem)?;
         let mut step = RequestStep {
+            stream: stream.map(Arc::new),
             index: index as u32,
             label,
             spec: spec.clone(),

@@ -21,11 +21,12 @@ use codec::{
     content::{self, Unpacking, Unreadable},
     reply::MAX_BODY,
 };
-use worker::{OutputLine, memory};
+use worker::{OutputLine, client::StreamedResponse, memory};
 
 /// A response under evaluation by captures and checks.
 pub struct Inspection<'a> {
     pub(super) answer: &'a Response,
+    streamed: Option<&'a StreamedResponse>,
     body: Option<Result<Cow<'a, [u8]>, Unreadable>>,
     text: Option<Option<Cow<'a, str>>>,
     json: Option<Option<Value>>,
@@ -42,6 +43,7 @@ impl<'a> Inspection<'a> {
     pub fn new(answer: &'a Response, room: u64, unpacking: Unpacking) -> Inspection<'a> {
         Inspection {
             answer,
+            streamed: None,
             room,
             unpacking,
             out_of_memory: false,
@@ -52,6 +54,12 @@ impl<'a> Inspection<'a> {
             xml: None,
             gave_up: None,
         }
+    }
+
+    /// Adds the events of a streamed response.
+    pub(super) fn with_stream(mut self, streamed: Option<&'a StreamedResponse>) -> Inspection<'a> {
+        self.streamed = streamed;
+        self
     }
 
     /// Returns the response as received.
@@ -305,6 +313,8 @@ impl User<'_> {
                 let name = name.to_text(&self.vars, &mut self.rng);
                 inspection.captured_header(&name)
             }
+            CaptureFrom::StreamText => Some(inspection.streamed?.text().into()),
+            CaptureFrom::StreamEvent(index) => Some(inspection.streamed?.value(*index)?.into()),
             CaptureFrom::Selector(source, attribute, index) => {
                 let read = |text: &str| Selector::parse(text).ok();
                 let selector = self.compiled(source, read)?;

@@ -51,8 +51,10 @@ impl User<'_> {
             Ok(()) => {}
         }
         let answer = std::mem::take(&mut ongoing.exchange.answer);
+        let streamed = ongoing.exchange.streamed.take();
         let mut inspection =
-            Inspection::new(&answer, self.worker.memory.left(), self.program.unpacking);
+            Inspection::new(&answer, self.worker.memory.left(), self.program.unpacking)
+                .with_stream(streamed.as_deref());
         let (mut ended, mut result) = self.verdict(ongoing, &answer, &mut inspection, early);
         if inspection.is_out_of_memory() {
             // Without memory for the response, its content is unknown.
@@ -63,6 +65,7 @@ impl User<'_> {
         }
         drop(inspection);
         ongoing.exchange.answer = answer;
+        ongoing.exchange.streamed = streamed;
         (ended, result)
     }
 
@@ -227,6 +230,12 @@ impl User<'_> {
             return;
         }
         recorder.sample(&sample);
+        let streamed = exchange.streamed.as_ref();
+        let streamed = streamed.map(|streamed| streamed.sample(moments, ended));
+        if let Some(streamed) = &streamed {
+            recorder.stream(streamed);
+        }
+        self.count_good(&mut recorder, &sample, streamed.as_ref());
         if recorder.is_first(sample.label, ended) {
             drop(recorder);
             let reported = self.sample(ongoing, ended, result, drawn_from);

@@ -5,6 +5,7 @@ mod blocks;
 mod capture;
 mod failure_sample;
 mod fork;
+mod goodput;
 mod groups;
 pub mod hook;
 mod judge;
@@ -160,7 +161,7 @@ impl IterationAbort {
 
 #[derive(Clone)]
 struct User<'a> {
-    worker: &'a Worker,
+    worker: &'a Rc<Worker>,
     client: &'a Client,
     program: &'a Program,
     hook: &'a WorkerHook,

@@ -20,6 +20,7 @@ use worker::{
     Worker,
     client::{
         Agent, BuildError, Built, Call, CallError, Caller, Exchange, Moments, Override, Redirects,
+        StreamedResponse,
     },
 };
 
@@ -60,6 +61,10 @@ impl User<'_> {
             unexpected: None,
             stranded: false,
         };
+        if let Some(rules) = &step.stream {
+            let streamed = StreamedResponse::new(worker, rules, step.label, intended);
+            ongoing.exchange.read_as_stream(streamed);
+        }
         ongoing.exchange.limits.arm(worker, &self.state.limit);
         let result = match goes_ahead {
             Ok(_) => self.execute(&mut ongoing).await,

@@ -284,7 +284,9 @@ impl User<'_> {
     ) -> Option<(Result<(), CaptureFailed>, Option<Called>)> {
         let answer = std::mem::take(&mut ongoing.exchange.answer);
         let room = self.worker.memory.left();
-        let mut inspection = Inspection::new(&answer, room, self.program.unpacking);
+        let streamed = ongoing.exchange.streamed.take();
+        let mut inspection =
+            Inspection::new(&answer, room, self.program.unpacking).with_stream(streamed.as_deref());
         let is_readable = inspection.unreadable().is_none();
         let early = is_readable.then(|| {
             let captured = self.capture(ongoing.step, &mut inspection);
@@ -298,6 +300,7 @@ impl User<'_> {
         });
         drop(inspection);
         ongoing.exchange.answer = answer;
+        ongoing.exchange.streamed = streamed;
         early
     }
 }

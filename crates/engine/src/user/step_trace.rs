@@ -227,6 +227,8 @@ impl User<'_> {
                 self.text_of(path)
             }
             CaptureSource::Header(name) => format!("header {}", self.text_of(name)),
+            CaptureSource::StreamText => "the text of the stream".to_owned(),
+            CaptureSource::StreamEvent(path) => format!("{path} in the events of the stream"),
             CaptureSource::Selector { selector, .. } => {
                 format!("selector {}", self.text_of(selector))
             }

@@ -118,11 +118,15 @@ impl Client {
                 request: &request,
                 method,
             };
-            self.hop(agent, hop, call, caller, exchange)
-                .await
-                .map_err(CallError::Fault)?;
+            let ended = self.hop(agent, hop, call, caller, exchange).await;
+            if let Err(fault) = ended
+                && !exchange.is_ended_by_plan()
+            {
+                return Err(CallError::Fault(fault));
+            }
             let Some((redirects, location)) = redirect_of(call, &exchange.answer) else {
-                return Ok(());
+                let incomplete = exchange.finish_stream(self.worker.clock.now());
+                return incomplete.map_or(Ok(()), |fault| Err(CallError::Fault(fault)));
             };
             if followed >= redirects.most {
                 return Err(CallError::TooManyRedirects(redirects.most));

@@ -2,17 +2,23 @@
 
 use std::rc::Rc;
 
-use measure::{Fault, sample::Intended};
-use plan::Timeouts;
+use measure::{Fault, outcome::StreamFault, sample::Intended};
+use plan::{Timeouts, event_stream::StreamUntil};
 
-use super::transport::{ExchangeObserver, ResponseExpectation};
+use super::{
+    streamed::{StreamRules, StreamedResponse},
+    transport::{ExchangeObserver, ResponseExpectation},
+};
 use crate::{
     clock::Clock,
     deadlines::{Cut, Limit, NEVER},
     memory::{Held, Memory},
     worker::Worker,
 };
-use codec::{Response, Want, reply::Reply};
+use codec::{
+    Response, Want,
+    reply::{Keep, Reply},
+};
 
 /// Timestamps in nanoseconds from the start of the run.
 #[derive(Debug, Clone, Copy, Default)]
@@ -45,6 +51,12 @@ pub struct Limits {
     headers_at: u64,
     idle_ns: Option<u64>,
     idle_at: u64,
+    /// Limit between two events of a streamed response.
+    event_idle_ns: Option<u64>,
+    event_idle_at: u64,
+    /// How long after it was sent the request ends without a failure.
+    until_ns: Option<u64>,
+    until_at: u64,
 }
 
 impl Limits {
@@ -58,19 +70,39 @@ impl Limits {
             headers_at: NEVER,
             idle_ns: timeouts.idle_ns,
             idle_at: after(timeouts.idle_ns),
+            event_idle_ns: None,
+            event_idle_at: NEVER,
+            until_ns: None,
+            until_at: NEVER,
+        }
+    }
+
+    /// Adds the limits of a streamed response.
+    pub(super) fn add_stream(&mut self, started: u64, rules: &StreamRules) {
+        self.event_idle_ns = rules.idle_ns;
+        if let Some(ns) = rules.max_time_ns {
+            self.total_at = started.saturating_add(ns);
+        }
+        if let Some(StreamUntil::TimeNs(ns)) = rules.until {
+            self.until_ns = Some(ns);
         }
     }
 
     /// Sets the deadline of `limit` to the earliest of these limits.
     pub fn arm(&self, worker: &Worker, limit: &Rc<Limit>) {
+        let failing = self.total_at.min(self.headers_at).min(self.idle_at);
+        let of_stream = self.event_idle_at.min(self.until_at);
         worker
             .deadlines
             .borrow_mut()
-            .limit(limit, self.total_at.min(self.headers_at).min(self.idle_at));
+            .limit(limit, failing.min(of_stream));
     }
 
     pub(super) fn are_moving(&self) -> bool {
-        self.headers_ns.is_some() || self.idle_ns.is_some()
+        self.headers_ns.is_some()
+            || self.idle_ns.is_some()
+            || self.event_idle_ns.is_some()
+            || self.until_ns.is_some()
     }
 
     /// Records that the request was sent. The limit for the head starts now, unless the head has
@@ -78,7 +110,21 @@ impl Limits {
     pub(super) fn sent(&mut self, now_ns: u64, awaits_head: bool) {
         let headers_ns = self.headers_ns.filter(|_| awaits_head);
         self.headers_at = headers_ns.map_or(NEVER, |ns| now_ns.saturating_add(ns));
+        self.until_at = self.until_ns.map_or(NEVER, |ns| now_ns.saturating_add(ns));
         self.moved(now_ns);
+    }
+
+    /// Records that an event arrived.
+    pub(super) fn event_arrived(&mut self, now_ns: u64) {
+        if let Some(ns) = self.event_idle_ns {
+            self.event_idle_at = now_ns.saturating_add(ns);
+        }
+    }
+
+    /// Whether a wait was cut short because the request ends without a failure.
+    pub(super) fn is_until(&self, cut: Cut) -> bool {
+        let failing = self.total_at.min(self.headers_at).min(self.idle_at);
+        cut == Cut::Expired && self.until_at < failing.min(self.event_idle_at)
     }
 
     /// Ends the limit for the head.
@@ -97,6 +143,11 @@ impl Limits {
     pub fn fault(&self, cut: Cut) -> Fault {
         match cut {
             Cut::Aborted => Fault::Unfinished,
+            Cut::Expired
+                if self.event_idle_at < self.total_at.min(self.headers_at).min(self.idle_at) =>
+            {
+                Fault::Stream(StreamFault::Idle)
+            }
             Cut::Expired if self.idle_at < self.total_at.min(self.headers_at) => Fault::IdleTimeout,
             Cut::Expired => Fault::ResponseTimeout,
         }
@@ -116,6 +167,8 @@ pub struct Exchange {
     pub limits: Limits,
     /// Memory reserved for the response.
     pub reserved: Held,
+    /// The events of the response, if it should be a stream.
+    pub streamed: Option<Box<StreamedResponse>>,
 }
 
 impl Exchange {
@@ -136,7 +189,41 @@ impl Exchange {
             answer: Response::default(),
             limits: Limits::from(started, timeouts),
             reserved: Held::nothing(memory),
+            streamed: None,
         }
+    }
+
+    /// Reads the response as a stream.
+    pub fn read_as_stream(&mut self, streamed: StreamedResponse) {
+        self.limits
+            .add_stream(self.moments.started, streamed.rules());
+        self.streamed = Some(Box::new(streamed));
+    }
+
+    /// Returns the fault for a wait that a limit cut short. Notes if the plan ends the stream.
+    pub(super) fn cut_short(&mut self, cut: Cut) -> Fault {
+        if self.limits.is_until(cut)
+            && let Some(streamed) = &mut self.streamed
+        {
+            streamed.end_by_plan();
+        }
+        self.limits.fault(cut)
+    }
+
+    /// Whether the plan ended the stream, so that the fault is none.
+    pub(super) fn is_ended_by_plan(&self) -> bool {
+        let streamed = self.streamed.as_ref();
+        streamed.is_some_and(|streamed| streamed.is_ended_by_plan())
+    }
+
+    /// Ends a streamed response. Returns why it is incomplete.
+    pub(super) fn finish_stream(&mut self, now_ns: u64) -> Option<Fault> {
+        let streamed = self.streamed.as_mut()?;
+        if self.moments.done == 0 {
+            self.moments.done = now_ns;
+        }
+        let fault = streamed.finish(self.answer.status, self.moments.done);
+        fault.map(Fault::Stream)
     }
 }
 
@@ -157,6 +244,19 @@ impl OneAnswer<'_> {
             exchange.moments.head = now_ns;
             exchange.limits.head_arrived();
         }
+    }
+
+    /// Reads the events of a streamed response.
+    fn events(&mut self, reply: &mut Reply, now_ns: u64) -> Result<(), Fault> {
+        let Exchange {
+            streamed, limits, ..
+        } = &mut *self.exchange;
+        if let Some(streamed) = streamed
+            && streamed.read_reply(reply, self.want.body, now_ns)?
+        {
+            limits.event_arrived(now_ns);
+        }
+        Ok(())
     }
 
     fn moved(&mut self, now_ns: u64) {
@@ -181,7 +281,10 @@ impl OneAnswer<'_> {
 impl ExchangeObserver for OneAnswer<'_> {
     fn next(&self) -> ResponseExpectation {
         ResponseExpectation {
-            keep: self.want.keep(),
+            keep: match self.exchange.streamed {
+                Some(_) => Keep::Body,
+                None => self.want.keep(),
+            },
             to_head: self.to_head,
             more: false,
         }
@@ -225,6 +328,7 @@ impl ExchangeObserver for OneAnswer<'_> {
     fn on_partial(&mut self, reply: &mut Reply, now_ns: u64) -> Result<(), Fault> {
         self.holds(reply)?;
         self.head(reply, now_ns);
+        self.events(reply, now_ns)?;
         self.moved(now_ns);
         Ok(())
     }
@@ -232,12 +336,13 @@ impl ExchangeObserver for OneAnswer<'_> {
     fn answered(&mut self, reply: &mut Reply, now_ns: u64) -> Result<bool, Fault> {
         self.holds(reply)?;
         self.head(reply, now_ns);
+        self.events(reply, now_ns)?;
         self.exchange.moments.done = now_ns;
         Ok(true)
     }
 
     fn on_deadline(&mut self, cut: Cut) -> Option<Fault> {
-        Some(self.exchange.limits.fault(cut))
+        Some(self.exchange.cut_short(cut))
     }
 
     fn accepts_early_response(&self) -> bool {

@@ -8,6 +8,7 @@ mod http1;
 pub mod http2;
 pub mod pool;
 pub mod request;
+pub mod streamed;
 pub mod transport;
 
 use std::{
@@ -40,6 +41,7 @@ pub use http1::Http1;
 use http2::{Protocol, ProtocolCell, heads::RequestHeads};
 use pool::{Conn, ConnectionPool, OpenCount, OriginId};
 pub use request::{BuildError, Built, Override};
+pub use streamed::{StreamRules, StreamedResponse};
 use transport::WorkerBuffers;
 
 /// Maximum number of body bytes kept of a failed response whose body the test does not need.

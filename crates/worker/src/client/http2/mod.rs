@@ -224,12 +224,14 @@ impl Http2Sender<'_> {
         let nothing = Held::nothing(&self.client.worker.memory);
         let reserved = std::mem::replace(&mut exchange.reserved, nothing);
         let state = StreamState::new(want, reserved, exchange.limits.are_moving());
+        state.borrow_mut().streamed = exchange.streamed.take();
         let sent = {
             let mut heads = self.client.request_heads.borrow_mut();
             let head = match heads.fill(parts) {
                 Ok(head) => head,
                 Err(_) => {
                     connection.release();
+                    exchange.streamed = state.borrow_mut().streamed.take();
                     return Err(Fault::Declared);
                 }
             };
@@ -237,9 +239,14 @@ impl Http2Sender<'_> {
         };
         let sent = match sent {
             Ok(sent) => sent,
-            Err(h2::SendError::InvalidField) => return Err(Fault::Declared),
-            Err(h2::SendError::NoFreeStream | h2::SendError::NotAccepting) => {
-                return Ok(Attempt::NotSent);
+            Err(error) => {
+                exchange.streamed = state.borrow_mut().streamed.take();
+                return match error {
+                    h2::SendError::InvalidField => Err(Fault::Declared),
+                    h2::SendError::NoFreeStream | h2::SendError::NotAccepting => {
+                        Ok(Attempt::NotSent)
+                    }
+                };
             }
         };
         exchange.moments.bytes_out += sent.bytes;
@@ -267,7 +274,11 @@ impl Http2Sender<'_> {
             exchange.limits.arm(&self.client.worker, self.limit);
         }
         if let Poll::Ready(cut) = self.limit.poll(cx) {
-            return Poll::Ready(Err(exchange.limits.fault(cut)));
+            // The events are with the stream until it ends.
+            std::mem::swap(&mut exchange.streamed, &mut state.streamed);
+            let fault = exchange.cut_short(cut);
+            std::mem::swap(&mut exchange.streamed, &mut state.streamed);
+            return Poll::Ready(Err(fault));
         }
         state.watch(cx);
         Poll::Pending
@@ -296,6 +307,7 @@ impl Http2Sender<'_> {
 struct Progress {
     is_sent: bool,
     last_read_ns: u64,
+    last_event_ns: u64,
 }
 
 impl Progress {
@@ -313,6 +325,10 @@ impl Progress {
             }
             limits.moved(state.last_read_ns);
         }
+        if state.last_event_ns > self.last_event_ns {
+            self.last_event_ns = state.last_event_ns;
+            limits.event_arrived(state.last_event_ns);
+        }
     }
 }
 
@@ -329,4 +345,5 @@ fn collect(sent: &SentStream, exchange: &mut Exchange) {
     }
     exchange.answer = std::mem::take(&mut state.response);
     std::mem::swap(&mut exchange.reserved, &mut state.reserved);
+    exchange.streamed = state.streamed.take();
 }

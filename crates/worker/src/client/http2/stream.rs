@@ -13,7 +13,10 @@ use codec::{
 };
 use measure::Fault;
 
-use crate::{client::EXCERPT, memory::Held};
+use crate::{
+    client::{EXCERPT, streamed::StreamedResponse},
+    memory::Held,
+};
 
 /// Size of a frame header. Frames of bodies are counted without it.
 const FRAME_HEADER: usize = 9;
@@ -36,6 +39,10 @@ pub(super) struct StreamState {
     pub(super) reserved: Held,
     /// Whether the sender is woken by each part of the response, because its limits move.
     pub(super) wakes_on_progress: bool,
+    /// The events, if the response should be a stream.
+    pub(super) streamed: Option<Box<StreamedResponse>>,
+    /// When an event of the stream was last read. 0 until then.
+    pub(super) last_event_ns: u64,
     want: Want,
     waker: Option<Waker>,
 }
@@ -65,6 +72,8 @@ impl StreamState {
             end: None,
             reserved,
             wakes_on_progress,
+            streamed: None,
+            last_event_ns: 0,
             want,
             waker: None,
         }))
@@ -120,6 +129,12 @@ impl StreamState {
         self.on_read(now_ns);
         self.bytes_in += bytes.len() as u64;
         let response = &mut self.response;
+        if let Some(streamed) = &mut self.streamed {
+            let notable = response.notable.as_deref();
+            if streamed.read(response.status, notable, bytes, now_ns)? {
+                self.last_event_ns = now_ns;
+            }
+        }
         response.body_bytes += bytes.len() as u64;
         let most = match self.want.keep() {
             Keep::Body => MAX_BODY,

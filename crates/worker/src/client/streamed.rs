@@ -1,0 +1,265 @@
+//! A streamed response: its events are read as they arrive, and their times are recorded.
+
+use std::{rc::Rc, sync::Arc};
+
+use codec::{
+    events::{Content, ContentKind, Event, EventKind, EventReader, Format, JsonPath, Usage},
+    head::Notable,
+    reply::{MAX_BODY, Reply},
+};
+use measure::{
+    Fault, LabelId,
+    outcome::StreamFault,
+    sample::{Intended, RequestOutcome},
+    stream::{StreamRead, StreamSample},
+};
+use plan::event_stream::StreamUntil;
+
+use super::exchange::Moments;
+use crate::{memory::Held, worker::Worker};
+
+/// How a step reads streamed responses, compiled before the run.
+#[derive(Debug, Clone)]
+pub struct StreamRules {
+    /// Format of the events.
+    pub format: Format,
+    /// Longest time between two events in nanoseconds.
+    pub idle_ns: Option<u64>,
+    /// When the client ends the stream.
+    pub until: Option<StreamUntil>,
+    /// Longest duration of the response in nanoseconds, instead of the plan's time limit.
+    pub max_time_ns: Option<u64>,
+    /// Whether the text of the answer is needed.
+    pub keeps_text: bool,
+    /// Paths whose first value in the events is needed.
+    pub paths: Vec<JsonPath>,
+}
+
+/// A streamed response, as far as it was received.
+pub struct StreamedResponse {
+    rules: Arc<StreamRules>,
+    worker: Rc<Worker>,
+    label: LabelId,
+    intended: Intended,
+    reader: EventReader,
+    seen: SeenEvents,
+    /// Number of body bytes already read of a body that is kept.
+    body_read: usize,
+    /// Memory for the text.
+    reserved: Held,
+    is_ended_by_plan: bool,
+}
+
+impl std::fmt::Debug for StreamedResponse {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("StreamedResponse")
+            .field("seen", &self.seen)
+            .finish_non_exhaustive()
+    }
+}
+
+#[derive(Debug, Default)]
+struct SeenEvents {
+    events: u64,
+    chunks: u64,
+    first_event_ns: Option<u64>,
+    first_token_ns: Option<u64>,
+    last_token_ns: Option<u64>,
+    usage: Usage,
+    text: String,
+    values: Vec<Option<String>>,
+}
+
+impl StreamedResponse {
+    /// Creates the response of a request that begins.
+    #[must_use]
+    pub fn new(
+        worker: &Rc<Worker>,
+        rules: &Arc<StreamRules>,
+        label: LabelId,
+        intended: Intended,
+    ) -> StreamedResponse {
+        StreamedResponse {
+            reader: EventReader::new(rules.format.clone()),
+            rules: Arc::clone(rules),
+            worker: Rc::clone(worker),
+            label,
+            intended,
+            seen: SeenEvents {
+                values: vec![None; rules.paths.len()],
+                ..SeenEvents::default()
+            },
+            body_read: 0,
+            reserved: Held::nothing(&worker.memory),
+            is_ended_by_plan: false,
+        }
+    }
+
+    /// Returns the rules.
+    #[must_use]
+    pub fn rules(&self) -> &StreamRules {
+        &self.rules
+    }
+
+    /// Returns the text of the answer, if the rules keep it.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.seen.text
+    }
+
+    /// Returns the first value at the path with this index, as text.
+    #[must_use]
+    pub fn value(&self, index: usize) -> Option<&str> {
+        self.seen.values.get(index)?.as_deref()
+    }
+
+    /// Whether the client ended the stream, as the rules say. The response is complete then.
+    pub(super) fn is_ended_by_plan(&self) -> bool {
+        self.is_ended_by_plan
+    }
+
+    pub(super) fn end_by_plan(&mut self) {
+        self.is_ended_by_plan = true;
+    }
+
+    /// Reads the new part of a body, which is removed unless the caller keeps it. Returns whether
+    /// an event was complete. Fails like [`StreamedResponse::read`].
+    pub(super) fn read_reply(
+        &mut self,
+        reply: &mut Reply,
+        keeps_body: bool,
+        now_ns: u64,
+    ) -> Result<bool, Fault> {
+        if reply.body_cut {
+            return Err(Fault::BodyTooLarge);
+        }
+        let new = &reply.body[self.body_read..];
+        let result = self.read(reply.status, reply.notable.as_deref(), new, now_ns);
+        if keeps_body || !is_streamed(reply.status) {
+            self.body_read = reply.body.len();
+        } else {
+            self.body_read = 0;
+            reply.body.clear();
+        }
+        result
+    }
+
+    /// Reads a part of the body. Returns whether an event was complete.
+    ///
+    /// Fails if the body cannot be read as a stream, and when the client ends the stream.
+    pub(super) fn read(
+        &mut self,
+        status: u16,
+        notable: Option<&Notable>,
+        bytes: &[u8],
+        now_ns: u64,
+    ) -> Result<bool, Fault> {
+        if bytes.is_empty() || !is_streamed(status) {
+            return Ok(false);
+        }
+        let encoding = notable.and_then(|notable| notable.encoding.as_deref());
+        if encoding.is_some_and(|encoding| !encoding.trim().eq_ignore_ascii_case("identity")) {
+            return Err(Fault::Stream(StreamFault::Encoded));
+        }
+        let before = (self.seen.events, self.seen.chunks, self.seen.last_token_ns);
+        let (rules, seen) = (&*self.rules, &mut self.seen);
+        let read = self
+            .reader
+            .read(bytes, |event| seen.event(event, rules, now_ns));
+        self.record(before, now_ns);
+        read.map_err(|_| Fault::Stream(StreamFault::TooLong))?;
+        if !self.reserved.hold(self.seen.text.capacity() as u64) {
+            self.seen.text = String::new();
+            return Err(Fault::OutOfMemory);
+        }
+        if let Some(StreamUntil::Events(most)) = self.rules.until
+            && self.seen.events >= most
+        {
+            self.is_ended_by_plan = true;
+            return Err(Fault::Cancelled);
+        }
+        Ok(self.seen.events > before.0)
+    }
+
+    fn record(&self, before: (u64, u64, Option<u64>), now_ns: u64) {
+        let (events, chunks, last_token_ns) = before;
+        let read = StreamRead {
+            events: self.seen.events - events,
+            chunks: self.seen.chunks - chunks,
+            gap_ns: last_token_ns.map(|ns| now_ns.saturating_sub(ns)),
+        };
+        if read.events > 0 {
+            let mut recorder = self.worker.recorder.borrow_mut();
+            recorder.stream_read(now_ns, self.label, self.intended, read);
+        }
+    }
+
+    /// Ends the stream after its response. Returns why it is incomplete.
+    pub(super) fn finish(&mut self, status: u16, now_ns: u64) -> Option<StreamFault> {
+        if self.is_ended_by_plan || !is_streamed(status) {
+            return None;
+        }
+        let before = (self.seen.events, self.seen.chunks, self.seen.last_token_ns);
+        let (rules, seen) = (&*self.rules, &mut self.seen);
+        let completion = self.reader.finish(|event| seen.event(event, rules, now_ns));
+        self.record(before, now_ns);
+        completion.fault()
+    }
+
+    /// Returns the sample of the finished request.
+    #[must_use]
+    pub fn sample(&self, moments: &Moments, ended: RequestOutcome) -> StreamSample {
+        let seen = &self.seen;
+        StreamSample {
+            label: self.label,
+            intended: self.intended,
+            first_write_ns: moments.first_write,
+            first_event_ns: seen.first_event_ns,
+            first_token_ns: seen.first_token_ns,
+            last_token_ns: seen.last_token_ns,
+            done_ns: moments.done,
+            ended,
+            chunks: seen.chunks,
+            tokens: seen.usage.output,
+        }
+    }
+}
+
+/// Whether the body of a response with this status is read as a stream.
+fn is_streamed(status: u16) -> bool {
+    (200..300).contains(&status)
+}
+
+impl SeenEvents {
+    fn event(&mut self, event: &Event<'_>, rules: &StreamRules, now_ns: u64) {
+        if event.kind == EventKind::Ping {
+            return;
+        }
+        self.events += 1;
+        self.first_event_ns.get_or_insert(now_ns);
+        if let Some(usage) = event.usage {
+            self.usage.update(usage);
+        }
+        if let Some(content) = &event.content {
+            self.content(content, rules, now_ns);
+        }
+        for (path, value) in rules.paths.iter().zip(&mut self.values) {
+            if value.is_none() {
+                *value = path.find(event.data).map(|found| {
+                    let mut text = String::new();
+                    found.append_to(&mut text);
+                    text
+                });
+            }
+        }
+    }
+
+    fn content(&mut self, content: &Content<'_>, rules: &StreamRules, now_ns: u64) {
+        self.chunks += 1;
+        self.first_token_ns.get_or_insert(now_ns);
+        self.last_token_ns = Some(now_ns);
+        if rules.keeps_text && content.kind == ContentKind::Answer && self.text.len() < MAX_BODY {
+            content.text.append_to(&mut self.text);
+        }
+    }
+}
