@@ -207,7 +207,11 @@ fn unfit(criterion: &Criterion) -> Option<&'static str> {
     }
     matches!(
         criterion.metric,
-        Metric::Rate | Metric::Unsent | Metric::LatenessP99 | Metric::Messages(_)
+        Metric::Rate
+            | Metric::TokenRate
+            | Metric::Unsent
+            | Metric::LatenessP99
+            | Metric::Messages(_)
     )
     .then_some("it measures the load itself, which the search changes")
 }

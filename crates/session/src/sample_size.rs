@@ -64,6 +64,8 @@ fn planned(profile: &Profile, criterion: &Criterion, span: SpanFilter) -> Option
         None => (profile.arrivals? as f64, profile.requests?, profile.end_ns),
     };
     let samples = match (span, &criterion.of) {
+        // How many requests stream, and how many events they receive, is unknown.
+        (span, _) if span.is_of_streams() => return None,
         (SpanFilter::Transaction, _) => return None,
         (SpanFilter::Iteration, None) => arrivals,
         (SpanFilter::Iteration, Some(of)) => {

@@ -62,6 +62,7 @@ pub fn summary(run: &Run, timeline: &Timeline) -> Summary {
         saturation: saturation::find(run, &timeline.moments),
         busy_generator: saturation::busy_generator(run),
         server: super::server::rows(run, elapsed_ns),
+        goodput: Vec::new(),
         custom: super::custom::rows(run, elapsed_ns),
         mocks: super::mocks::rows(run),
         nodes: run.nodes.clone(),
@@ -93,6 +94,7 @@ pub fn summary(run: &Run, timeline: &Timeline) -> Summary {
     };
     average(&mut summary, run);
     over_time(&mut summary, run, timeline, elapsed_ns);
+    summary.goodput = super::stream::goodput_rows(run, summary.arrivals.as_ref(), elapsed_ns);
     summary.percentiles = super::percentiles::rows(run, summary.rows());
     verdict::add_figure_paths(run, &mut summary);
     summary.notes = notes(run, &summary);
@@ -240,6 +242,7 @@ fn row_of(run: &Run, label: &Label, of_all: bool, part: &LabelTotals, elapsed_ns
         iteration: stats(TimeKind::Iteration).filter(|_| is_iteration),
         // Scenarios of the same name share a label, and some of them may have no pauses.
         unpaused: stats(TimeKind::Unpaused).filter(|stats| is_iteration && all_timed(part, stats)),
+        stream: super::stream::row(part, stats, elapsed_ns).filter(|_| !is_iteration),
         codes: counters.codes.0.iter().copied().collect(),
         unanswered: figures::by_class(counters),
         bytes_out: counters.bytes_out,
@@ -402,6 +405,7 @@ fn notes(run: &Run, summary: &Summary) -> Vec<String> {
     notes.extend(run.manifest.notes.iter().cloned());
     notes.extend(left_out(summary));
     notes.extend(super::custom::note(run));
+    notes.extend(super::stream::notes(run, summary.all.stream.as_ref()));
     notes.extend(super::http2::notes(
         run.totals.rows.http2,
         summary.requests.issued,

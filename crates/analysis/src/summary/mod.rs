@@ -13,6 +13,7 @@ mod phases;
 mod recovery;
 mod scenarios;
 mod server;
+pub(crate) mod stream;
 mod trend;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,6 +34,7 @@ pub use phases::PhaseRow;
 pub use recovery::{AfterLoad, PeakRecovery, Recovery};
 pub use scenarios::ScenarioRow;
 pub use server::ServerRow;
+pub use stream::{GoodputRow, StreamRow};
 pub use trend::{Trend, TrendSpan};
 
 pub use crate::{
@@ -98,6 +100,9 @@ pub struct Summary {
     /// Metrics of the service over the whole run, by metric and instance.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub server: Vec<ServerRow>,
+    /// Requests within bounds, for each goodput that criteria judge.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub goodput: Vec<GoodputRow>,
     /// Metrics that the test's script reported. Empty if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub custom: Vec<CustomRow>,
@@ -346,6 +351,9 @@ pub struct Row {
     /// from scenarios or groups with think times.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unpaused: Option<Stats>,
+    /// Figures of streamed responses. `None` if the row has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stream: Option<StreamRow>,
     pub codes: BTreeMap<u16, u64>,
     #[serde(rename = "none")]
     pub unanswered: BTreeMap<String, u64>,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use plan::{
     Criterion,
-    criteria::{Metric, Op, SpanFilter, Stat, fits, parse_criterion},
+    criteria::{GoodputBound, Metric, Op, SpanFilter, Stat, fits, parse_criterion},
     units::Quantity,
 };
 use record::{Run, units};
@@ -14,7 +14,7 @@ use super::{kind_of, subject::Subject};
 use crate::{
     exclusions::ExcludedSpans,
     figures::Sampled,
-    summary::{CustomRow, Row, Summary, custom},
+    summary::{CustomRow, Row, Summary, custom, stream::all_goodputs},
 };
 
 /// Percentiles that rows of the summary have.
@@ -137,6 +137,11 @@ fn path(run: &Run, summary: &Summary, criterion: &Criterion) -> Option<String> {
             Some(format!("{row}/{figure}"))
         }
         Metric::Rate => Some(format!("{}/per_second", row_path(run, summary, criterion)?)),
+        Metric::TokenRate => {
+            let row = row_path(run, summary, criterion)?;
+            Some(format!("{row}/stream/tokens_per_second"))
+        }
+        Metric::Goodput(bounds) => goodput(run, bounds, criterion),
         Metric::InFlight => Some("/in_flight/max".to_owned()),
         Metric::LatenessP99 => Some("/lateness/p99".to_owned()),
         Metric::Server(name, stat) => server(summary, name, *stat, criterion),
@@ -151,12 +156,35 @@ fn time(span: SpanFilter) -> &'static str {
         SpanFilter::Service => "service",
         SpanFilter::FirstByte => "first_byte",
         SpanFilter::Iteration | SpanFilter::Transaction => "iteration",
+        SpanFilter::FirstEvent => "first_event",
+        SpanFilter::Ttft => "ttft",
+        SpanFilter::Gap => "gap",
+        SpanFilter::PerToken => "per_token",
     }
+}
+
+/// Returns the path of the whole run's goodput. Those of single labels are in no table.
+fn goodput(run: &Run, bounds: &[GoodputBound], criterion: &Criterion) -> Option<String> {
+    if criterion.of.is_some() {
+        return None;
+    }
+    let mut all = all_goodputs(run).into_iter();
+    let at = all.position(|known| known == bounds)?;
+    let figure = match criterion.value {
+        Quantity::PerSecond(_) => "per_second",
+        _ => "share",
+    };
+    Some(format!("/goodput/{at}/{figure}"))
 }
 
 /// Returns the path of a statistic within a row.
 fn time_path(span: SpanFilter, stat: Stat) -> String {
-    let time = time(span);
+    let name = time(span);
+    let time = if span.is_of_streams() {
+        format!("stream/{name}")
+    } else {
+        name.to_owned()
+    };
     match stat {
         Stat::Mean => format!("{time}/mean_ns"),
         Stat::Max => format!("{time}/max"),
@@ -165,7 +193,7 @@ fn time_path(span: SpanFilter, stat: Stat) -> String {
             if PERCENTILES.contains(&name.as_str()) {
                 format!("{time}/{}", name.replace('.', ""))
             } else {
-                format!("judged_percentiles/{time}/{name}")
+                format!("judged_percentiles/{}/{name}", self::time(span))
             }
         }
     }

@@ -57,6 +57,8 @@ pub(super) fn measure(
         Metric::Time(span, stat) => scope.time(*span, *stat, criterion),
         Metric::Errors => scope.errors(criterion),
         Metric::Rate => Ok(scope.rate(criterion)),
+        Metric::TokenRate => scope.token_rate(criterion),
+        Metric::Goodput(bounds) => scope.goodput(bounds, criterion),
         Metric::InFlight => Ok(scope.in_flight(criterion)),
         Metric::Unsent => return scope.unsent(criterion),
         Metric::Messages(fate) => return scope.messages(*fate, criterion),
@@ -160,6 +162,10 @@ impl<'a> CriterionScope<'a> {
         })
     }
 
+    pub(super) fn is_whole_run(&self) -> bool {
+        self.labels.is_none() && self.phases.is_none() && self.window.is_none()
+    }
+
     pub(super) fn is_of_labels(&self) -> bool {
         self.labels.is_some() && !self.is_every_iteration()
     }
@@ -206,7 +212,7 @@ impl<'a> CriterionScope<'a> {
     }
 
     fn unsent(&self, criterion: &Criterion) -> Result<Measured, String> {
-        if self.phases.is_some() || self.labels.is_some() || self.window.is_some() {
+        if !self.is_whole_run() {
             return Err(
                 "unsent arrivals are counted for the whole run, not per label, per phase or in a steady state".into(),
             );
@@ -244,7 +250,7 @@ impl<'a> CriterionScope<'a> {
     }
 
     fn messages(&self, fate: MessageFate, criterion: &Criterion) -> Result<Measured, String> {
-        if self.phases.is_some() || self.labels.is_some() || self.window.is_some() {
+        if !self.is_whole_run() {
             return Err(
                 "messages are counted for the whole run, not per label, per phase or in a steady state"
                     .into(),
@@ -323,10 +329,14 @@ pub fn kind_of(span: SpanFilter) -> TimeKind {
         SpanFilter::Service => TimeKind::Service,
         SpanFilter::FirstByte => TimeKind::FirstByte,
         SpanFilter::Iteration | SpanFilter::Transaction => TimeKind::Iteration,
+        SpanFilter::FirstEvent => TimeKind::FirstEvent,
+        SpanFilter::Ttft => TimeKind::Ttft,
+        SpanFilter::Gap => TimeKind::Gap,
+        SpanFilter::PerToken => TimeKind::PerToken,
     }
 }
 
-fn plain(value: f64, text: String, criterion: &Criterion) -> Measured {
+pub(super) fn plain(value: f64, text: String, criterion: &Criterion) -> Measured {
     Measured {
         value: Some(value),
         bound: bound(criterion),
@@ -336,7 +346,7 @@ fn plain(value: f64, text: String, criterion: &Criterion) -> Measured {
     }
 }
 
-fn share_or_number(n: u64, of: u64, criterion: &Criterion) -> Option<Measured> {
+pub(super) fn share_or_number(n: u64, of: u64, criterion: &Criterion) -> Option<Measured> {
     if matches!(criterion.value, Quantity::Share(_)) {
         let share = (of > 0).then(|| n as f64 / of as f64)?;
         return Some(plain(

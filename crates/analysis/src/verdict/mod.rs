@@ -8,6 +8,7 @@ pub mod measurement;
 mod messages;
 mod robustness;
 mod server;
+mod stream;
 mod subject;
 pub mod timeline;
 

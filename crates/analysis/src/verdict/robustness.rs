@@ -106,6 +106,8 @@ pub(super) fn robustness(
             let share = unsent_share(arrivals);
             Some(errors_stand(&scope, criterion, holds, is_small, share))
         }
+        // A late generator makes fewer requests good, and receives fewer tokens per second.
+        Metric::Goodput(_) | Metric::TokenRate => Some(!is_small),
         Metric::Rate => {
             // A stalled generator sends and counts fewer requests, never more.
             let part = scope.part();

@@ -110,6 +110,7 @@ pub fn row(
         service: stats(printed),
         response: None,
         first_byte: None,
+        stream: None,
         iteration: None,
         unpaused: None,
         codes: codes.collect(),

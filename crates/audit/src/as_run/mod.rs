@@ -152,6 +152,7 @@ fn blank(name: &str, report: &PrintedReport) -> Summary {
         trend: None,
         steady: None,
         recovery: None,
+        goodput: Vec::new(),
         custom: Vec::new(),
         mocks: Vec::new(),
         nodes: Vec::new(),

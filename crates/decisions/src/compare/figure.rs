@@ -34,13 +34,16 @@ pub enum FigureUnit {
 pub fn read(text: &str) -> Result<Subject, GrammarError> {
     let (metric, of) = parse_subject(text)?;
     let fault = match &metric {
-        Metric::Time(..) | Metric::Errors | Metric::Rate => None,
+        Metric::Time(..) | Metric::Errors | Metric::Rate | Metric::TokenRate => None,
         Metric::InFlight
         | Metric::Unsent
         | Metric::LatenessP99
         | Metric::Messages(_)
         | Metric::Server(..)
-        | Metric::Custom(..) => Some("only times, errors and rate of runs can be compared"),
+        | Metric::Goodput(_)
+        | Metric::Custom(..) => {
+            Some("only times, errors, rate and tokens rate of runs can be compared")
+        }
     };
     if let Some(message) = fault {
         return Err(GrammarError {
@@ -141,6 +144,10 @@ pub(super) fn of_time(span: SpanFilter, q: f64, of: Option<String>) -> Subject {
         SpanFilter::FirstByte => "first-byte ",
         SpanFilter::Iteration => "iteration ",
         SpanFilter::Transaction => "transaction ",
+        SpanFilter::FirstEvent => "first-event ",
+        SpanFilter::Ttft => "ttft ",
+        SpanFilter::Gap => "gap ",
+        SpanFilter::PerToken => "per-token ",
     };
     plain(
         &format!("{before}{name}"),
@@ -185,7 +192,7 @@ impl Subject {
     pub fn unit(&self) -> FigureUnit {
         match self.metric {
             Metric::Errors => FigureUnit::Share,
-            Metric::Rate => FigureUnit::PerSecond,
+            Metric::Rate | Metric::TokenRate => FigureUnit::PerSecond,
             _ => FigureUnit::Nanoseconds,
         }
     }
@@ -195,12 +202,7 @@ impl Subject {
             Metric::Time(SpanFilter::Response, _) if row.response.is_none() => {
                 Some(TimeKind::Service)
             }
-            Metric::Time(SpanFilter::Response, _) => Some(TimeKind::Response),
-            Metric::Time(SpanFilter::Service, _) => Some(TimeKind::Service),
-            Metric::Time(SpanFilter::FirstByte, _) => Some(TimeKind::FirstByte),
-            Metric::Time(SpanFilter::Iteration | SpanFilter::Transaction, _) => {
-                Some(TimeKind::Iteration)
-            }
+            Metric::Time(span, _) => Some(analysis::verdict::kind_of(span)),
             _ => None,
         }
     }
@@ -276,6 +278,7 @@ impl Subject {
         match self.metric {
             Metric::Errors => row.error_share,
             Metric::Rate => row.reports("per_second").then_some(row.per_second),
+            Metric::TokenRate => row.stream.as_ref().map(|stream| stream.tokens_per_second),
             Metric::Time(_, Stat::Quantile(q)) if !is_kept(q) => {
                 let kind = self.kind_in(row)?;
                 let part = entrant.run.as_ref()?.totals.label(row.id);
@@ -297,6 +300,9 @@ fn stats(row: &Row, span: SpanFilter) -> Option<&Stats> {
         SpanFilter::Service => row.service.as_ref(),
         SpanFilter::FirstByte => row.first_byte.as_ref(),
         SpanFilter::Iteration | SpanFilter::Transaction => row.iteration.as_ref(),
+        SpanFilter::FirstEvent | SpanFilter::Ttft | SpanFilter::Gap | SpanFilter::PerToken => {
+            row.stream.as_ref()?.time(span)
+        }
     }
 }
 

@@ -69,6 +69,13 @@ fn rows(summary: &Summary) -> Vec<IndexedRow> {
     rows.map(|(of, row)| of_row(of, row)).collect()
 }
 
+const OF_STREAMS: [SpanFilter; 4] = [
+    SpanFilter::FirstEvent,
+    SpanFilter::Ttft,
+    SpanFilter::Gap,
+    SpanFilter::PerToken,
+];
+
 fn of_row(of: RowSubject, row: &summary::Row) -> IndexedRow {
     let spanning = match of {
         RowSubject::Transaction => SpanFilter::Transaction,
@@ -80,10 +87,13 @@ fn of_row(of: RowSubject, row: &summary::Row) -> IndexedRow {
         (SpanFilter::FirstByte, &row.first_byte),
         (spanning, &row.iteration),
     ];
-    let times = times.into_iter().filter_map(|(span, stats)| {
-        let stats = stats.as_ref()?;
-        Some(of_time(span, stats))
-    });
+    let times = times
+        .into_iter()
+        .map(|(span, stats)| (span, stats.as_ref()));
+    let of_streams = OF_STREAMS.map(|span| (span, row.stream.as_ref().and_then(|s| s.time(span))));
+    let times = times
+        .chain(of_streams)
+        .filter_map(|(span, stats)| Some(of_time(span, stats?)));
     IndexedRow {
         subject: of,
         label: if of == RowSubject::All {

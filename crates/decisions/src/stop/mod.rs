@@ -211,7 +211,9 @@ impl WatchedRule {
                 };
                 counted(n, over)
             }
-            Metric::Server(..) | Metric::Custom(..) => RuleWindow::default(),
+            Metric::Server(..) | Metric::Custom(..) | Metric::TokenRate | Metric::Goodput(_) => {
+                RuleWindow::default()
+            }
         };
         RuleWindow { ns, ..window }
     }
@@ -239,7 +241,8 @@ impl WatchedRule {
         let bound_ns = bound(&self.rule.when) as u64;
         let ages = interval.in_flight_ages.iter();
         let late = ages
-            .filter(|(id, _)| subject.has_label(**id))
+            // Whether a request in flight already has its first event is unknown.
+            .filter(|(id, _)| subject.has_label(**id) && !span.is_of_streams())
             .map(|(_, ages)| ages.above(bound_ns));
         RuleWindow {
             n: times.count(),

@@ -80,7 +80,9 @@ impl RuleWindow {
             },
             Metric::Rate => compared(self.per_second()),
             Metric::InFlight => self.mean().and_then(compared),
-            Metric::Server(..) | Metric::Custom(..) => None,
+            Metric::Server(..) | Metric::Custom(..) | Metric::TokenRate | Metric::Goodput(_) => {
+                None
+            }
         }
     }
 
@@ -173,7 +175,9 @@ impl RuleWindow {
             }
             Metric::Rate => format!("it was {}/s", rate(self.per_second())),
             Metric::InFlight => format!("it was {}", figure(self.mean().unwrap_or_default(), "")),
-            Metric::Server(..) | Metric::Custom(..) => String::new(),
+            Metric::Server(..) | Metric::Custom(..) | Metric::TokenRate | Metric::Goodput(_) => {
+                String::new()
+            }
         }
     }
 }

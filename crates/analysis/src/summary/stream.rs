@@ -1,0 +1,249 @@
+//! Figures of streamed responses: time to first token, gaps, tokens, goodput.
+
+use measure::{TimeKind, stream::StreamCounts};
+use plan::criteria::{GoodputBound, SpanFilter, goodputs, parse_criterion};
+use record::{LabelTotals, Run, units};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::figures::{ArrivalLedger, Figure, Sampled, Stats, per_second, share_of};
+
+/// Figures of the streamed responses of a row. Incomplete streams rank above all others in the times
+/// of whole responses.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StreamRow {
+    /// Number of finished requests whose response should be a stream.
+    pub requests: u64,
+    /// Number of those with a complete stream.
+    pub complete: u64,
+    /// Time from the intended start to the first event.
+    pub first_event: Option<Stats>,
+    /// Time from the first byte written to the first event.
+    pub first_event_service: Option<Stats>,
+    /// Time from the intended start to the first event with content: time to first token.
+    pub ttft: Option<Stats>,
+    /// Time from the first byte written to the first event with content.
+    pub ttft_service: Option<Stats>,
+    /// Time between two events with content, over all streams, so long ones weigh more.
+    pub gap: Option<Stats>,
+    /// Mean time per token after the first one, per stream.
+    pub per_token: Option<Stats>,
+    /// Number of events, without pings.
+    pub events: u64,
+    /// Number of events with content.
+    pub chunks: u64,
+    /// Number of output tokens: as reported by servers, otherwise events with content.
+    pub tokens: u64,
+    /// Number of complete streams in which the server reported the number of tokens.
+    pub reporting: u64,
+    /// `tokens` divided by the run's elapsed time in seconds.
+    pub tokens_per_second: f64,
+    /// Share of the events with content that arrived alone in a read. The others have no time
+    /// between them. `None` if there were none.
+    pub alone_share: Option<f64>,
+}
+
+impl StreamRow {
+    /// Returns the statistics of a time. `None` if there are none.
+    #[must_use]
+    pub fn time(&self, span: SpanFilter) -> Option<&Stats> {
+        match span {
+            SpanFilter::FirstEvent => self.first_event.as_ref(),
+            SpanFilter::Ttft => self.ttft.as_ref(),
+            SpanFilter::Gap => self.gap.as_ref(),
+            SpanFilter::PerToken => self.per_token.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// Returns what tokens are counted by.
+    #[must_use]
+    pub fn token_source(&self) -> &'static str {
+        match self.reporting {
+            0 => "events with content",
+            n if n == self.complete => "the server's usage figures",
+            _ => "the server's usage figures, and events with content where it reported none",
+        }
+    }
+}
+
+/// Requests within the bounds of a goodput.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GoodputRow {
+    /// The bounds, for example `ttft < 1000ms`.
+    pub bounds: Vec<String>,
+    /// Number of successful requests within all bounds.
+    pub good: u64,
+    /// Number of requests that should be within them, with unsent arrivals.
+    pub of: u64,
+    /// `good` as a share of `of`. `None` if `of` is 0.
+    pub share: Option<f64>,
+    /// `good` divided by the run's elapsed time in seconds.
+    pub per_second: f64,
+}
+
+/// Returns the figures of a row's streams. `None` if none of its responses should be a stream.
+pub(super) fn row(
+    part: &LabelTotals,
+    stats: impl Fn(TimeKind) -> Option<Stats>,
+    elapsed_ns: u64,
+) -> Option<StreamRow> {
+    let counts = part.slot.counters.stream;
+    if counts == StreamCounts::default() {
+        return None;
+    }
+    Some(StreamRow {
+        requests: counts.requests,
+        complete: counts.complete,
+        first_event: stats(TimeKind::FirstEvent),
+        first_event_service: stats(TimeKind::FirstEventService),
+        ttft: stats(TimeKind::Ttft),
+        ttft_service: stats(TimeKind::TtftService),
+        gap: stats(TimeKind::Gap),
+        per_token: stats(TimeKind::PerToken),
+        events: counts.events,
+        chunks: counts.chunks,
+        tokens: counts.all_tokens(),
+        reporting: counts.reporting,
+        tokens_per_second: per_second(counts.all_tokens(), elapsed_ns),
+        alone_share: share_of(counts.alone, counts.chunks),
+    })
+}
+
+/// Returns a row for each goodput that criteria judge.
+pub(super) fn goodput_rows(
+    run: &Run,
+    arrivals: Option<&ArrivalLedger>,
+    elapsed_ns: u64,
+) -> Vec<GoodputRow> {
+    let unsent = arrivals.and_then(|arrivals| arrivals.unsent).unwrap_or(0);
+    let all = run.totals.label(measure::label::ALL);
+    let row = |(index, bounds): (usize, Vec<GoodputBound>)| {
+        let Goodput { good, of } = Goodput::of_part(&all, &bounds, index);
+        let of = of + unsent;
+        GoodputRow {
+            bounds: bounds.iter().map(GoodputBound::text).collect(),
+            good,
+            of,
+            share: share_of(good, of),
+            per_second: per_second(good, elapsed_ns),
+        }
+    };
+    all_goodputs(run).into_iter().enumerate().map(row).collect()
+}
+
+/// Returns the bounds of all goodputs of a run's criteria. Their indices are those of the record.
+pub(crate) fn all_goodputs(run: &Run) -> Vec<Vec<GoodputBound>> {
+    let manifest = &run.manifest;
+    let criteria = manifest.criteria.iter().chain(&manifest.unjudged_criteria);
+    let criteria: Vec<_> = criteria
+        .filter_map(|text| parse_criterion(text).ok())
+        .collect();
+    goodputs(&criteria)
+}
+
+/// Numbers of requests within bounds.
+pub(crate) struct Goodput {
+    pub good: u64,
+    /// Finished requests that should be within the bounds.
+    pub of: u64,
+}
+
+impl Goodput {
+    pub(crate) fn of_part(part: &LabelTotals, bounds: &[GoodputBound], index: usize) -> Goodput {
+        let counters = &part.slot.counters;
+        let of_index = |(known, _): &&(u16, u64)| usize::from(*known) == index;
+        let good = counters.good.0.iter().find(of_index);
+        let is_of_streams = bounds.iter().any(|bound| bound.span.is_of_streams());
+        Goodput {
+            good: good.map_or(0, |(_, n)| *n),
+            of: if is_of_streams {
+                counters.stream.requests
+            } else {
+                counters.ended()
+            },
+        }
+    }
+}
+
+/// Share of events that must arrive alone. Below, gaps are mostly those between groups.
+const ALONE: f64 = 0.9;
+/// Largest share of a gap that the generator's own delay may have.
+const OWN_DELAY: f64 = 0.05;
+
+/// Returns the notes on streams of all requests.
+pub(super) fn notes(run: &Run, all: Option<&StreamRow>) -> Vec<String> {
+    let Some(row) = all else { return Vec::new() };
+    let mut notes = Vec::new();
+    if let Some(share) = row.alone_share.filter(|share| *share < ALONE) {
+        notes.push(format!(
+            "only {} of the events with content arrived alone: the server or the network bundles \
+            them, so gaps are between bundles",
+            units::share(share)
+        ));
+    }
+    let totals = run.totals.label(measure::label::ALL);
+    let stall = Sampled::from_totals(&totals, TimeKind::Stall).quantile(0.99);
+    let stall = stall.and_then(|figure: Figure| figure.ns);
+    let gap = row.gap.as_ref().and_then(|gap| gap.p99.ns);
+    if let (Some(stall), Some(gap)) = (stall, gap)
+        && stall as f64 > OWN_DELAY * gap as f64
+    {
+        notes.push(format!(
+            "gaps cannot be trusted: this machine read up to {} late (p99), and their p99 is {}",
+            units::time(stall),
+            units::time(gap)
+        ));
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use measure::slot::KeyCounts;
+
+    use super::*;
+
+    fn bounds(span: SpanFilter) -> Vec<GoodputBound> {
+        vec![GoodputBound {
+            span,
+            below_ns: 1_000_000_000,
+        }]
+    }
+
+    #[test]
+    fn goodput_of_streams_is_a_share_of_streaming_requests() {
+        let mut part = LabelTotals::default();
+        let counters = &mut part.slot.counters;
+        (counters.ok, counters.failed) = (90, 10);
+        counters.stream.requests = 40;
+        counters.good = KeyCounts(vec![(0, 30), (1, 80)]);
+        let of = |span, index| {
+            let Goodput { good, of } = Goodput::of_part(&part, &bounds(span), index);
+            (good, of)
+        };
+        assert_eq!(of(SpanFilter::Ttft, 0), (30, 40));
+        assert_eq!(of(SpanFilter::Response, 1), (80, 100));
+        assert_eq!(of(SpanFilter::Response, 2), (0, 100));
+    }
+
+    #[test]
+    fn token_source_is_named() {
+        let row = |reporting| {
+            let mut part = LabelTotals::default();
+            part.slot.counters.stream = StreamCounts {
+                requests: 5,
+                complete: 4,
+                reporting,
+                tokens: 100,
+                unreported_chunks: 20,
+                ..StreamCounts::default()
+            };
+            row(&part, |_| None, 2_000_000_000).unwrap()
+        };
+        assert_eq!(row(0).token_source(), "events with content");
+        assert_eq!(row(4).token_source(), "the server's usage figures");
+        assert!(row(2).token_source().contains("and events"));
+        assert_eq!((row(2).tokens, row(2).tokens_per_second), (120, 60.0));
+    }
+}
