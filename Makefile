@@ -26,6 +26,7 @@ help:
 	@echo 'make bench-js   processors in JavaScript: CPU compared with artillery, and memory (needs nginx, npm, taskset)'
 	@echo 'make bench-locust  CPU per request compared with Locust (needs nginx, taskset)'
 	@echo 'make bench-mqtt  CPU per MQTT message: to a checking sink, and to mosquitto compared with paho (needs mosquitto)'
+	@echo 'make bench-llm  streamed responses: truth, memory, and CPU per event compared with Python clients (needs taskset)'
 	@echo 'make bench-report  rendering the report of an hour and opening it in a browser'
 	@echo 'make bench-sampling  cost of sampling a service (needs PostgreSQL, redis-server)'
 	@echo 'make bench-cluster  cost of nodes over Ray, and how far apart they start'
@@ -199,6 +200,12 @@ bench-mqtt: web/dist/report.html
 	target/paho/bin/pip install --quiet --disable-pip-version-check 'paho-mqtt<2'
 	python3 bench/mqtt.py --paho target/paho/bin/python
 
+bench-llm: web/dist/report.html
+	cargo build --profile dist --locked -p loadline
+	test -x target/llm-clients/bin/python || python3 -m venv target/llm-clients
+	target/llm-clients/bin/pip install --quiet --disable-pip-version-check aiohttp httpx
+	python3 bench/llm.py target/llm-clients/bin/python
+
 bench-tls: web/dist/report.html
 	cargo build --profile dist --locked -p loadline
 	python3 bench/tls.py
@@ -243,4 +250,4 @@ clean:
 	cargo clean
 	rm -rf $(VENV) $(TESTS) web/node_modules web/dist web/test-results
 
-.PHONY: help build python wheel dist wheel-dist web docs demo test test-long tests-build tests-cargo test-rust test-commands test-cases wheel-under-test dev bench bench-wrk bench-tls bench-artillery bench-js bench-locust bench-mqtt bench-report bench-sampling bench-cluster bench-stop bench-saturation clean
+.PHONY: help build python wheel dist wheel-dist web docs demo test test-long tests-build tests-cargo test-rust test-commands test-cases wheel-under-test dev bench bench-wrk bench-tls bench-artillery bench-js bench-llm bench-locust bench-mqtt bench-report bench-sampling bench-cluster bench-stop bench-saturation clean

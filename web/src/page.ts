@@ -20,6 +20,7 @@ import { provenance } from "./sections/provenance";
 import { recovery } from "./sections/recovery";
 import { saturation } from "./sections/saturation";
 import type { Section } from "./sections/section";
+import { streams } from "./sections/streams";
 import { throughput } from "./sections/throughput";
 import { verdict } from "./sections/verdict";
 import type { Page } from "./types";
@@ -36,6 +37,7 @@ export function view(env: Env, header: Header): View {
     plan(env),
     criteria(env),
     new Endpoints(),
+    streams(env),
     latency(env),
     distribution(env),
     throughput(env),

@@ -146,6 +146,17 @@ pub struct RunArgs {
     /// form, unless -H sets the type
     #[arg(short, long, value_name = "DATA")]
     pub data: Option<String>,
+    /// With a URL: read the response as a stream; for a model API without --data, send a prompt
+    #[arg(long, value_name = "FORMAT", value_parser = plan::event_stream::StreamFormat::ALL.map(plan::event_stream::StreamFormat::name))]
+    pub stream: Option<String>,
+    /// With --stream and without --data: the model to ask
+    #[arg(
+        long,
+        value_name = "NAME",
+        requires = "stream",
+        conflicts_with = "data"
+    )]
+    pub model: Option<String>,
     /// With a URL: name and password for basic authentication
     #[arg(short, long, value_name = "NAME:PASSWORD")]
     pub user: Option<String>,

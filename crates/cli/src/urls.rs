@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use formats::{BodyOption, UrlOptions};
+use formats::{BodyOption, UrlOptions, stream_request::USUAL_MODEL};
+use plan::event_stream::StreamFormat;
 
 use crate::{args, headers, log};
 
@@ -50,6 +51,7 @@ pub fn given(args: &args::RunArgs) -> Option<&'static str> {
         (args.method.is_some(), "--method"),
         (args.data.is_some(), "--data"),
         (args.user.is_some(), "--user"),
+        (args.stream.is_some(), "--stream"),
     ];
     let mut given = flags
         .into_iter()
@@ -80,6 +82,15 @@ pub fn add(options: &mut UrlOptions, args: &args::RunArgs) -> Result<(), String>
                 .to_owned()
         })?;
         options.user = Some((name.to_owned(), password.to_owned()));
+    }
+    if let Some(format) = args.stream.as_deref().and_then(StreamFormat::named) {
+        options.stream = Some(format);
+        options.model.clone_from(&args.model);
+        if format.is_of_model_api() && args.data.is_none() && args.model.is_none() {
+            log::say(&format!(
+                "loadline: asking for the model `{USUAL_MODEL}`: use --model for another one, or --data for a request of your own"
+            ));
+        }
     }
     if let Some(data) = &args.data {
         let text = match data.strip_prefix('@') {

@@ -355,7 +355,7 @@ fn row(stage: &FinishedStage<'_>, identity: &Identity) -> StageRow {
             row.busiest_phase_per_second = busiest_phase(page);
             row.requests = Some(summary.all.count);
             let requests = &summary.requests;
-            row.is_unanswered = requests.issued > 0 && requests.ok + requests.failed == 0;
+            row.is_unanswered = requests.issued > 0 && requests.are_all_unanswered();
             row.error_share = summary.all.error_share;
             row.time = Some(summary.headline_name());
             row.percentiles = percentiles(summary);

@@ -128,7 +128,7 @@ pub fn judge(
 fn verdict(gate: &Gate, runs: &[ComparedRun], is_only_made: bool) -> (GateVerdict, String) {
     let without = |entrant: &&ComparedRun| {
         let requests = &entrant.summary.requests;
-        requests.ok + requests.failed == 0
+        requests.are_all_unanswered()
     };
     if let Some(run) = runs.iter().find(without) {
         let sentence = format!("no request to {} was answered", run.name);

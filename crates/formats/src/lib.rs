@@ -17,6 +17,7 @@ pub mod nearest;
 pub mod open;
 pub mod proxy;
 pub mod secrets;
+pub mod stream_request;
 pub mod table;
 pub mod templates;
 mod url_plan;

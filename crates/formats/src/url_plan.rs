@@ -1,6 +1,7 @@
 //! Plans for a single URL: `loadline run URL` requests it at a constant rate.
 
 use codec::url::Zoned;
+use plan::event_stream::{EventStream, StreamFormat};
 use plan::scenario::RequestBody;
 use plan::{
     ArrivalProcess, FirstArrival, Format, Load, Phase, Plan, PoolPolicy, Rate, Request, Scenario,
@@ -9,7 +10,7 @@ use plan::{
 };
 use url::Url;
 
-use crate::{LoadErrors, findings::Findings};
+use crate::{LoadErrors, findings::Findings, stream_request::StreamRequest};
 
 /// Options for a URL. Defaults are 10/s, evenly spaced, for 10 s, with at most 100 requests in
 /// flight.
@@ -29,6 +30,10 @@ pub struct UrlOptions {
     pub method: Option<String>,
     pub body: Option<BodyOption>,
     pub user: Option<(String, String)>,
+    /// Format of a streamed response.
+    pub stream: Option<StreamFormat>,
+    /// Model that the usual request to a model API names.
+    pub model: Option<String>,
 }
 
 #[derive(Debug, Clone)]
@@ -58,9 +63,16 @@ pub fn url_plan(text: &str, options: &UrlOptions) -> Result<Plan, LoadErrors> {
     let user = options.user.clone().or(user);
     let host = &url[url::Position::BeforeHost..url::Position::BeforePath];
     let origin = format!("{}://{}", url.scheme(), zoned.put_back(host));
-    let path = url[url::Position::BeforePath..url::Position::AfterQuery].to_owned();
+    let mut path = url[url::Position::BeforePath..url::Position::AfterQuery].to_owned();
+    let streamed = options
+        .stream
+        .and_then(|format| StreamRequest::usual(format, options.model.as_deref()));
+    let streamed = streamed.filter(|_| options.body.is_none());
+    if let Some(usual) = streamed.as_ref().filter(|_| path == "/") {
+        usual.path.clone_into(&mut path);
+    }
     // The body is not parsed as a template, so that braces remain unchanged.
-    let usual = if options.body.is_some() {
+    let usual = if options.body.is_some() || streamed.is_some() {
         "POST"
     } else {
         "GET"
@@ -74,6 +86,9 @@ pub fn url_plan(text: &str, options: &UrlOptions) -> Result<Plan, LoadErrors> {
             content_type.map(|kind| ("content-type".into(), Template::from(kind.as_str())));
         request.headers.extend(header);
         request.body = RequestBody::Text(Template::from(body.text.as_str()));
+    }
+    if let Some(format) = options.stream {
+        read_stream(&mut request, format, streamed);
     }
     request.basic_auth = user.map(|(name, password)| {
         (
@@ -105,6 +120,32 @@ pub fn url_plan(text: &str, options: &UrlOptions) -> Result<Plan, LoadErrors> {
     plan.http.verify_tls = !options.insecure;
     crate::secrets::collect(&mut plan, crate::secrets::KnownSecrets::default());
     findings.finish(Some(plan))
+}
+
+/// Longest duration of a streamed response. Long texts take minutes.
+const STREAM_NS: u64 = 300 * SECOND;
+
+/// Reads the response as a stream, and sends the usual request if the user gave no body.
+fn read_stream(request: &mut Request, format: StreamFormat, usual: Option<StreamRequest>) {
+    request.stream = Some(EventStream {
+        max_time_ns: Some(STREAM_NS),
+        ..EventStream::new(format)
+    });
+    let mut header = |name: &str, value: &str| {
+        request
+            .headers
+            .push((name.to_owned(), Template::from(value)));
+    };
+    if format.is_sse() {
+        header("accept", "text/event-stream");
+    }
+    if let Some(usual) = usual {
+        header("content-type", "application/json");
+        for (name, value) in usual.headers {
+            header(name, value);
+        }
+        request.body = RequestBody::Text(Template::from(usual.body.as_str()));
+    }
 }
 
 pub(crate) fn decoded(text: &str) -> String {

@@ -329,7 +329,8 @@ impl Fault {
             | Fault::Other => NoAnswer::Reset,
             Fault::Http2(
                 Http2Fault::RefusedStream | Http2Fault::Reset(_) | Http2Fault::GoAway(_),
-            ) => NoAnswer::Reset,
+            )
+            | Fault::Stream(StreamFault::Lost) => NoAnswer::Reset,
             Fault::Refused | Fault::Unreachable | Fault::Proxy => NoAnswer::Refused,
             Fault::DnsNotFound | Fault::DnsAgain => NoAnswer::Dns,
             Fault::Tls(_) => NoAnswer::Tls,

@@ -10,6 +10,8 @@ use crate::{
 pub enum StreamFault {
     /// The response ended without the end mark of its format.
     NoEndMark,
+    /// The connection was lost after the first event.
+    Lost,
     /// The server reported an error in an event.
     ErrorEvent,
     /// An event is not JSON, although the format requires that.
@@ -24,8 +26,9 @@ pub enum StreamFault {
 
 impl StreamFault {
     /// All faults.
-    pub const ALL: [StreamFault; 6] = [
+    pub const ALL: [StreamFault; 7] = [
         StreamFault::NoEndMark,
+        StreamFault::Lost,
         StreamFault::ErrorEvent,
         StreamFault::Malformed,
         StreamFault::TooLong,
@@ -38,6 +41,7 @@ impl StreamFault {
     pub fn name(self) -> &'static str {
         match self {
             StreamFault::NoEndMark => "stream_no_end_mark",
+            StreamFault::Lost => "stream_lost",
             StreamFault::ErrorEvent => "stream_error_event",
             StreamFault::Malformed => "stream_malformed",
             StreamFault::TooLong => "stream_too_long",
@@ -51,6 +55,7 @@ impl StreamFault {
     pub fn text(self) -> &'static str {
         match self {
             StreamFault::NoEndMark => "stream incomplete: no end mark",
+            StreamFault::Lost => "stream incomplete: connection lost",
             StreamFault::ErrorEvent => "stream incomplete: error event",
             StreamFault::Malformed => "stream incomplete: an event is not JSON",
             StreamFault::TooLong => "stream incomplete: an event is too long",

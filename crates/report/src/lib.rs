@@ -19,6 +19,7 @@ pub mod nodes;
 pub mod printable;
 pub mod profile;
 pub mod sheet;
+mod streams;
 pub mod svg;
 pub mod trend;
 mod xml;

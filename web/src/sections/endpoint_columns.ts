@@ -94,6 +94,13 @@ export function columns(rows: Row[]): EndpointColumn[] {
   return all;
 }
 
+const STREAM_TIMES: Record<string, string> = {
+  first_event: "first event",
+  ttft: "time to first token",
+  gap: "gap",
+  per_token: "time per token",
+};
+
 /** Percentiles that criteria name and that have no column otherwise. */
 function judgedColumns(rows: Row[]): EndpointColumn[] {
   const pairs = rows.flatMap((row) =>
@@ -104,7 +111,7 @@ function judgedColumns(rows: Row[]): EndpointColumn[] {
   return [...new Set(pairs)].sort().map((path): EndpointColumn => {
     const [time = "", name = ""] = path.split("/");
     const of = (row: Row) => row.judged_percentiles?.[time]?.[name];
-    const part = PARTS.find(([key]) => key === time)?.[1];
+    const part = PARTS.find(([key]) => key === time)?.[1] ?? STREAM_TIMES[time];
     return {
       key: path,
       name: part ? `${part} ${name}` : name,

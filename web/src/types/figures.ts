@@ -42,6 +42,36 @@ export interface Stats {
   max: Figure;
 }
 
+/** Figures of the streamed responses of a row. */
+export interface StreamRow {
+  /** Ended requests whose response should be a stream, and those with a complete stream. */
+  requests: number;
+  complete: number;
+  first_event: Stats | null;
+  first_event_service: Stats | null;
+  ttft: Stats | null;
+  ttft_service: Stats | null;
+  gap: Stats | null;
+  per_token: Stats | null;
+  events: number;
+  chunks: number;
+  tokens: number;
+  /** Complete streams in which the server reported the number of tokens. */
+  reporting: number;
+  tokens_per_second: number;
+  /** Share of the events with content that arrived alone in a read. */
+  alone_share: number | null;
+}
+
+/** Requests within the bounds of a goodput. */
+export interface GoodputRow {
+  bounds: string[];
+  good: number;
+  of: number;
+  share: number | null;
+  per_second: number;
+}
+
 /** A row: an endpoint, a scenario's iterations, a group's transactions, or all requests (id 0). */
 export interface Row {
   id: number;
@@ -60,6 +90,8 @@ export interface Row {
   iteration: Stats | null;
   /** The iteration without its pauses, if it has any. */
   unpaused?: Stats;
+  /** Figures of streamed responses, if the row has any. */
+  stream?: StreamRow;
   codes: Record<string, number>;
   none: Record<string, number>;
   bytes_out: number;

@@ -65,6 +65,8 @@ export interface Series {
     iteration: Times;
     lateness: Times;
     wait: Times;
+    /** Streamed responses: times, and the number of events with content. Missing if there are none. */
+    stream?: { ttft: Times; gap: Times; chunks: number[] };
     /** Requests in flight, by samples: mean and maximum. */
     in_flight: Column;
     in_flight_max: Column;

@@ -1,6 +1,6 @@
 // The summary, with its rows of phases, scenarios, nodes, mocks and custom metrics.
 
-import type { Arrivals, Figure, Judged, Measurement, Requests, Row, Stats } from "./figures";
+import type { Arrivals, Figure, GoodputRow, Judged, Measurement, Requests, Row, Stats } from "./figures";
 import type { Conclusion, Deciding, ErrorRow, Recovery, Saturation, Steady } from "./findings";
 
 /** A metric that the test's script reported. */
@@ -147,6 +147,7 @@ export interface Summary {
   steady?: Steady | null;
   recovery: Recovery | null;
   saturation?: Saturation | null;
+  goodput?: GoodputRow[];
   custom?: CustomRow[];
   mocks?: MockRow[];
   nodes?: NodeRow[];

@@ -24,7 +24,7 @@ pub fn advice(summary: &Summary) -> Vec<String> {
     if summary.requests.issued == 0 {
         return vec!["Check the load of the plan and repeat the run: nothing was sent.".to_owned()];
     }
-    if summary.requests.ok + summary.requests.failed == 0 {
+    if summary.requests.are_all_unanswered() {
         return vec![unanswered(summary)];
     }
     let mut texts = Vec::new();

@@ -69,7 +69,7 @@ fn sentence(summary: &Summary, criteria: Option<Judgement>) -> String {
     if summary.requests.issued == 0 {
         return "Nothing was sent, so there is nothing to judge.".into();
     }
-    if summary.requests.ok + summary.requests.failed == 0 {
+    if summary.requests.are_all_unanswered() {
         return format!(
             "None of {} requests was answered.",
             units::count(summary.requests.issued)

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use measure::{NoAnswer, label::LabelGroup, slot::Counters};
+use measure::{Fault, NoAnswer, label::LabelGroup, slot::Counters};
 use plan::mutant::{self, Mutant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -60,11 +60,22 @@ pub struct Requests {
     pub unanswered: u64,
     #[serde(rename = "none_by_class")]
     pub unanswered_by_class: BTreeMap<String, u64>,
+    /// Unanswered requests whose response was a stream that is incomplete.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub incomplete_streams: u64,
     /// Redirect hops, not counted as requests.
     pub redirects: u64,
     /// Requests in flight when the record of a killed process ended; otherwise 0.
     pub in_flight: u64,
     pub adds_up: bool,
+}
+
+impl Requests {
+    /// Whether the service sent no response at all, not even a part of a stream.
+    #[must_use]
+    pub fn are_all_unanswered(&self) -> bool {
+        self.ok + self.failed + self.incomplete_streams == 0
+    }
 }
 
 #[must_use]
@@ -160,10 +171,17 @@ pub fn requests(run: &Run, counters: &Counters) -> Requests {
         failed: counters.failed,
         unanswered: counters.without_answer(),
         unanswered_by_class: by_class(counters),
+        incomplete_streams: incomplete_streams(counters),
         redirects: counters.redirects,
         in_flight,
         adds_up: counters.issued == counters.ended() + in_flight,
     }
+}
+
+fn incomplete_streams(counters: &Counters) -> u64 {
+    let faults = counters.faults.0.iter();
+    let of_streams = faults.filter(|(fault, _)| matches!(fault, Fault::Stream(_)));
+    of_streams.map(|(_, n)| n).sum()
 }
 
 /// Returns the number of requests without a recorded end, which only a cut-off record can contain.

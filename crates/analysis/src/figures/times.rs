@@ -127,7 +127,8 @@ impl Sampled {
             kind,
             times,
             untimed,
-            all_too_long: untimed == 0 && all_too_long(counters),
+            // How long the missing tokens would have taken is unknown.
+            all_too_long: untimed == 0 && kind != TimeKind::PerToken && all_too_long(counters),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, collections::BTreeMap};
 
-use measure::{NoAnswer, OutcomeClass, TimeKind};
+use measure::{NoAnswer, OutcomeClass, TimeKind, stream::StreamCounts};
 use serde::{Deserialize, Serialize};
 
 use crate::figures::Sampled;
@@ -51,6 +51,8 @@ pub struct Columns {
     pub iteration: TimeColumns,
     pub lateness: TimeColumns,
     pub wait: TimeColumns,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stream: Option<StreamColumns>,
     pub in_flight: FigureColumn,
     pub in_flight_max: FigureColumn,
     pub littles_law: FigureColumn,
@@ -63,6 +65,18 @@ pub struct Columns {
     pub worker_steal: Vec<FigureColumn>,
     pub stall_ns: Vec<u64>,
     pub throttled: Vec<f64>,
+}
+
+/// Columns of streamed responses.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[allow(
+    missing_docs,
+    reason = "docs/reference/series-json.md defines each column"
+)]
+pub struct StreamColumns {
+    pub ttft: TimeColumns,
+    pub gap: TimeColumns,
+    pub chunks: Vec<u64>,
 }
 
 /// Times are in nanoseconds.
@@ -95,7 +109,12 @@ pub fn build(moments: &[Cow<Moment>]) -> Columns {
         .map(|row| row.run.cpu_ns.len())
         .max()
         .unwrap_or(0);
-    let mut columns = Columns::default();
+    let mut rows = moments.iter().flat_map(|moment| &moment.rows);
+    let has_streams = rows.any(|row| row.all.stream != StreamCounts::default());
+    let mut columns = Columns {
+        stream: has_streams.then(StreamColumns::default),
+        ..Columns::default()
+    };
     for moment in moments {
         columns.counts(moment);
         columns.times(moment);
@@ -175,6 +194,12 @@ impl Columns {
         ];
         for (times, kind) in kinds {
             times.push(&Sampled::from_totals(moment.part(kind), kind));
+        }
+        if let Some(stream) = &mut self.stream {
+            let of = |kind| Sampled::from_totals(&moment.all, kind);
+            stream.ttft.push(&of(TimeKind::Ttft));
+            stream.gap.push(&of(TimeKind::Gap));
+            stream.chunks.push(moment.sum(|row| row.all.stream.chunks));
         }
     }
 

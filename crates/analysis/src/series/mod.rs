@@ -10,7 +10,7 @@ mod shape;
 
 use serde::{Deserialize, Serialize};
 
-pub use columns::{Columns, TimeColumns};
+pub use columns::{Columns, StreamColumns, TimeColumns};
 pub use heat::Heat;
 pub use label_series::{InPhase, LabelSeries, Spread};
 pub use server::{Constant, Panel, constant};

@@ -253,7 +253,7 @@ pub fn exit_code(
     allow_failures: bool,
 ) -> u8 {
     let any = |judgement| criteria.iter().any(|judged| judged.judgement == judgement);
-    if requests.ok + requests.failed == 0 {
+    if requests.are_all_unanswered() {
         COULD_NOT_RUN
     } else if measurement.is_some_and(|measurement| measurement.verdict == "INVALID") {
         4

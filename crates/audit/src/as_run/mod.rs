@@ -247,6 +247,7 @@ fn requests(all: &Row) -> Requests {
         failed,
         unanswered,
         unanswered_by_class: all.unanswered.clone(),
+        incomplete_streams: 0,
         redirects: 0,
         in_flight: 0,
         adds_up: true,

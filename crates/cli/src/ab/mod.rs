@@ -227,7 +227,7 @@ impl Ab<'_> {
         let entrant = groups::recorded(record)?;
         child_runs::is_recorded(&ran, &entrant.summary)?;
         let requests = &entrant.summary.requests;
-        if requests.ok + requests.failed == 0 {
+        if requests.are_all_unanswered() {
             return Err(CommandError::could_not_run(format!(
                 "no request to {} was answered: check that {} is running",
                 entrant.name, target.name

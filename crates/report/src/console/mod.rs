@@ -9,6 +9,7 @@ mod list;
 mod progress;
 mod screen;
 mod screen_model;
+mod streams;
 mod table;
 mod text;
 mod trend;
@@ -80,6 +81,9 @@ pub fn summary_in(summary: &Summary, columns: Columns, detail: Detail) -> String
     }
     blocks.extend(Some(ledgers::render(summary, columns)).filter(|ledgers| !ledgers.is_empty()));
     blocks.push(table::render(summary, columns, detail));
+    if summary.all.stream.is_some() || !summary.goodput.is_empty() {
+        blocks.push(streams::render(summary, columns, detail));
+    }
     if !summary.custom.is_empty() {
         blocks.push(custom::render(summary, columns, detail));
     }

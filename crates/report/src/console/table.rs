@@ -157,6 +157,10 @@ fn judged_percentiles(row: &Row) -> Vec<TableLine> {
         let of = match time.as_str() {
             "service" => "service ",
             "first_byte" => "first byte ",
+            "first_event" => "first event ",
+            "ttft" => "time to first token ",
+            "gap" => "gap ",
+            "per_token" => "time per token ",
             _ => "",
         };
         figures.iter().map(move |(name, figure)| TableLine {

@@ -50,7 +50,7 @@ fn failed(summary: &Summary) -> String {
 }
 
 fn not_run(summary: &Summary) -> String {
-    if summary.run.unrecorded.is_some() || summary.requests.ok + summary.requests.failed == 0 {
+    if summary.run.unrecorded.is_some() || summary.requests.are_all_unanswered() {
         return summary.verdict.sentence.clone();
     }
     "see the error above".to_owned()

@@ -181,7 +181,7 @@ fn measurement(summary: &Summary) -> Case {
         Some(measurement) if measurement.verdict == "INVALID" => {
             CaseResult::Error("invalid", measurement.line())
         }
-        Some(_) if requests.ok + requests.failed == 0 => CaseResult::Error(
+        Some(_) if requests.are_all_unanswered() => CaseResult::Error(
             "no-answer",
             format!(
                 "none of {} requests was answered",

@@ -27,6 +27,10 @@ pub fn endpoints(summary: &Summary) -> String {
     table.add_columns(judged.iter().map(|(time, name)| match *time {
         "service" => format!("service {name}"),
         "first_byte" => format!("first byte {name}"),
+        "first_event" => format!("first event {name}"),
+        "ttft" => format!("time to first token {name}"),
+        "gap" => format!("gap {name}"),
+        "per_token" => format!("time per token {name}"),
         _ => (*name).to_owned(),
     }));
     let cells = |name: &str, row: &Row, time: &str| -> Vec<String> {

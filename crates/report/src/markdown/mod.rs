@@ -8,6 +8,7 @@ mod plan;
 mod published;
 mod saturation;
 mod sections;
+mod streams;
 pub(crate) mod table;
 
 pub use published::{Published, published};
@@ -40,6 +41,8 @@ pub fn render(page: &Page) -> Document {
         plan::plan(summary),
         chart("throughput.svg"),
         endpoints::endpoints(summary),
+        streams::streams(summary),
+        chart("streams.svg"),
         sections::latency(summary),
         chart("latency.svg"),
         chart("percentiles.svg"),

@@ -29,6 +29,7 @@ pub fn draw(summary: &Summary, series: &Series) -> Vec<File> {
     let charts = [
         Some(throughput(summary, series)),
         errors(summary, series),
+        streams(summary, series),
         Some(latency(summary, series)),
         percentiles(series),
         summary
@@ -200,6 +201,38 @@ fn times(points: &Columns, kind: TimeKind) -> &TimeColumns {
         TimeKind::Response => &points.response,
         _ => &points.service,
     }
+}
+
+fn streams(summary: &Summary, series: &Series) -> Option<File> {
+    let points = &series.points;
+    let stream = points.stream.as_ref()?;
+    let curve = |name: &str, colour, dashes, column: &Vec<Option<u64>>| ChartCurve {
+        name: name.to_owned(),
+        colour,
+        dashes,
+        filled: false,
+        points: moments(points)
+            .zip(column)
+            .map(|((x, _), ns)| (x, ns.map(|ns| ns as f64)))
+            .collect(),
+    };
+    let curves = vec![
+        curve("first token p50", BLUE, "", &stream.ttft.p50),
+        curve("first token p95", ORANGE, "", &stream.ttft.p95),
+        curve("gap p50", BLUE, DASHED, &stream.gap.p50),
+        curve("gap p99", RED, DASHED, &stream.gap.p99),
+    ];
+    let y = AxisKind {
+        scale: Scale::Log,
+        unit: AxisUnit::Time,
+    };
+    let title = "Time to first token and gaps over time".to_owned();
+    let chart = over_time(summary, series, title, "time", y, curves);
+    Some(File {
+        name: "streams.svg".into(),
+        description: "Time to first token and gaps between tokens over the run".into(),
+        text: chart.draw(),
+    })
 }
 
 fn latency(summary: &Summary, series: &Series) -> File {

@@ -122,7 +122,7 @@ impl Client {
             if let Err(fault) = ended
                 && !exchange.is_ended_by_plan()
             {
-                return Err(CallError::Fault(fault));
+                return Err(CallError::Fault(exchange.stream_fault(fault)));
             }
             let Some((redirects, location)) = redirect_of(call, &exchange.answer) else {
                 let incomplete = exchange.finish_stream(self.worker.clock.now());

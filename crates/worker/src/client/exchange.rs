@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use measure::{Fault, outcome::StreamFault, sample::Intended};
+use measure::{Fault, NoAnswer, outcome::StreamFault, sample::Intended};
 use plan::{Timeouts, event_stream::StreamUntil};
 
 use super::{
@@ -214,6 +214,16 @@ impl Exchange {
     pub(super) fn is_ended_by_plan(&self) -> bool {
         let streamed = self.streamed.as_ref();
         streamed.is_some_and(|streamed| streamed.is_ended_by_plan())
+    }
+
+    /// Returns the fault to report if this one ended the exchange.
+    pub(super) fn stream_fault(&self, fault: Fault) -> Fault {
+        let streamed = self.streamed.as_ref();
+        let has_begun = streamed.is_some_and(|streamed| streamed.has_events());
+        match fault.class() {
+            NoAnswer::Reset if has_begun => Fault::Stream(StreamFault::Lost),
+            _ => fault,
+        }
     }
 
     /// Ends a streamed response. Returns why it is incomplete.

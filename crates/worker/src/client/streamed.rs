@@ -113,6 +113,11 @@ impl StreamedResponse {
         self.seen.values.get(index)?.as_deref()
     }
 
+    /// Whether an event was read.
+    pub(super) fn has_events(&self) -> bool {
+        self.seen.events > 0
+    }
+
     /// Whether the client ended the stream, as the rules say. The response is complete then.
     pub(super) fn is_ended_by_plan(&self) -> bool {
         self.is_ended_by_plan

@@ -269,8 +269,8 @@ impl Http2Sender<'_> {
         if let Some(end) = state.end {
             return Poll::Ready(Ok(end));
         }
-        if state.wakes_on_progress {
-            progress.move_limits(&state, exchange);
+        // Arming a limit that has expired would start it again.
+        if state.wakes_on_progress && progress.move_limits(&state, exchange) {
             exchange.limits.arm(&self.client.worker, self.limit);
         }
         if let Poll::Ready(cut) = self.limit.poll(cx) {
@@ -303,7 +303,7 @@ impl Http2Sender<'_> {
 }
 
 /// What a sender has already seen of its stream.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone, Copy, PartialEq)]
 struct Progress {
     is_sent: bool,
     last_read_ns: u64,
@@ -311,9 +311,10 @@ struct Progress {
 }
 
 impl Progress {
-    /// Moves the limits for the head and for idle times.
-    fn move_limits(&mut self, state: &StreamState, exchange: &mut Exchange) {
+    /// Moves the limits for the head, for idle times and for events. Returns whether one moved.
+    fn move_limits(&mut self, state: &StreamState, exchange: &mut Exchange) -> bool {
         let limits = &mut exchange.limits;
+        let before = *self;
         if let Some(first_write) = state.first_write.filter(|_| !self.is_sent) {
             self.is_sent = true;
             limits.sent(first_write, state.head_ns == 0);
@@ -329,6 +330,7 @@ impl Progress {
             self.last_event_ns = state.last_event_ns;
             limits.event_arrived(state.last_event_ns);
         }
+        *self != before
     }
 }
 
