@@ -87,9 +87,10 @@ pub fn add(options: &mut UrlOptions, args: &args::RunArgs) -> Result<(), String>
         options.stream = Some(format);
         options.model.clone_from(&args.model);
         if format.is_of_model_api() && args.data.is_none() && args.model.is_none() {
-            log::say(&format!(
+            let text = format!(
                 "loadline: asking for the model `{USUAL_MODEL}`: use --model for another one, or --data for a request of your own"
-            ));
+            );
+            log::say(text);
         }
     }
     if let Some(data) = &args.data {

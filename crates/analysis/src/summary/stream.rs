@@ -70,7 +70,7 @@ impl StreamRow {
 /// Requests within the bounds of a goodput.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GoodputRow {
-    /// The bounds, for example `ttft < 1000ms`.
+    /// The bounds, for example `ttft < 1s`.
     pub bounds: Vec<String>,
     /// Number of successful requests within all bounds.
     pub good: u64,

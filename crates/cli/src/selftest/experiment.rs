@@ -75,10 +75,10 @@ pub struct Served {
     pub released_ns: u64,
 }
 
-struct Folder(PathBuf);
+pub struct Folder(PathBuf);
 
 impl Folder {
-    fn new() -> Result<Folder, String> {
+    pub fn new() -> Result<Folder, String> {
         static NUMBER: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let path =
@@ -87,7 +87,7 @@ impl Folder {
         Ok(Folder(path))
     }
 
-    fn at(&self, name: &str) -> PathBuf {
+    pub fn at(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
 }

@@ -98,13 +98,7 @@ fn definitions() -> Value {
     "auth": object(model::AUTH, |_| described("Text", reference("text")), &["user", "password"]),
     "part": { "anyOf": [reference("text"), object(model::PART, requests::part, &[])] },
     "captured": { "anyOf": [{ "type": "string", "description": "A JSONPath: $.id" }, object(model::CAPTURE, requests::capture, &[])] },
-    "stream": {
-    "anyOf": [
-    requests::stream_format(),
-    object(model::STREAM, requests::stream, &["format"]),
-    ],
-    "description": "How the events of a streamed response are read",
-    },
+    "stream": requests::stream(),
     "check": object(model::CHECK, requests::check, &[]),
     });
     steps::definitions(&mut all);

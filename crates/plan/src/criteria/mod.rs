@@ -8,7 +8,10 @@ mod parse;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{At, units::Quantity};
+use crate::{
+    At,
+    units::{MILLISECOND, Quantity, SECOND},
+};
 pub(crate) use parse::Scan;
 pub use parse::{GRAMMAR, parse_criterion, parse_stop, parse_subject};
 
@@ -145,11 +148,15 @@ impl SpanFilter {
 }
 
 impl GoodputBound {
-    /// Returns the bound as in a criterion: `ttft < 1000ms`.
+    /// Returns the bound as in a criterion: `ttft < 1s`, `per-token < 50ms`.
     #[must_use]
     pub fn text(&self) -> String {
-        let ms = self.below_ns as f64 / 1e6;
-        format!("{} < {ms}ms", goodput::name(self.span))
+        let name = goodput::name(self.span);
+        if self.below_ns.is_multiple_of(SECOND) {
+            return format!("{name} < {}s", self.below_ns / SECOND);
+        }
+        let ms = self.below_ns as f64 / MILLISECOND as f64;
+        format!("{name} < {ms}ms")
     }
 }
 

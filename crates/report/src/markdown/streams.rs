@@ -20,7 +20,8 @@ pub fn streams(summary: &Summary) -> String {
             table.row(own.into_iter().chain(cells));
         }
         let counts = streams::counts(summary, row, stream);
-        lines.push(format!("- {}: {counts}", super::table::escaped(&row.text)));
+        let line = format!("{}: {counts}", row.text);
+        lines.push(format!("- {}", super::table::escaped(&line)));
     }
     let goodput = summary.goodput.iter().enumerate();
     lines.extend(goodput.map(|(index, row)| {

@@ -6,6 +6,7 @@ mod ledgers;
 mod pacing;
 mod scaling;
 mod steady;
+mod streams;
 mod verdicts;
 
 use super::Case;
@@ -100,5 +101,11 @@ pub const ALL: &[Case] = &[
         title: "both ledgers under resets, time-outs and a server that dies equal the server's counts",
         timing: true,
         run: ledgers::ledgers,
+    },
+    Case {
+        id: "T21",
+        title: "streamed responses: first token, gaps and tokens as the model API logged them",
+        timing: true,
+        run: streams::streams,
     },
 ];

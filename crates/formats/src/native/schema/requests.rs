@@ -3,7 +3,7 @@
 use plan::event_stream::StreamFormat;
 use serde_json::{Value, json};
 
-use super::{any, boolean, described, named, one_or_many, reference, string};
+use super::{any, boolean, described, model, named, object, one_or_many, reference, string};
 
 pub(super) fn request(key: &str) -> Value {
     match key {
@@ -73,11 +73,18 @@ pub(super) fn capture(key: &str) -> Value {
     }
 }
 
-pub(super) fn stream_format() -> Value {
+pub(super) fn stream() -> Value {
+    described(
+        "How the events of a streamed response are read",
+        json!({ "anyOf": [stream_format(), object(model::STREAM, stream_setting, &["format"])] }),
+    )
+}
+
+fn stream_format() -> Value {
     json!({ "enum": StreamFormat::ALL.map(StreamFormat::name) })
 }
 
-pub(super) fn stream(key: &str) -> Value {
+fn stream_setting(key: &str) -> Value {
     match key {
         "format" => described("Format of the events", stream_format()),
         "data" => string("Path of the content in an event, for sse and lines: $.text"),
