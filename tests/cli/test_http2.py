@@ -24,16 +24,6 @@ def events(loadline) -> str:
     return "\n".join(path.read_text() for path in folder.glob("events.jsonl"))
 
 
-def http2_counts(loadline) -> dict[str, int]:
-    """Returns the sums of the counts in the record."""
-    sums: dict[str, int] = {}
-    for line in (loadline.folder / ".loadline/runs/last/counters.jsonl").read_text().splitlines():
-        run = json.loads(line).get("run") or {}
-        for name, count in run.get("http2", {}).items():
-            sums[name] = sums.get(name, 0) + count
-    return sums
-
-
 def run_four(loadline, url: str, *flags: str, env: dict[str, str] | None = None) -> dict[str, int]:
     """Sends four requests and returns the count of each error reason."""
     done = loadline("run", url, *SECOND, *flags, env=env)
@@ -52,10 +42,19 @@ def test_prior_knowledge_shares_connections(loadline, start_lab):
     assert counted["answered"]["total"] == 400
     assert counted["http2"]["connections"] == 2
     assert min(counted["http2"]["by_connection"]) > 100
-    assert "speaks HTTP/2 and allows 100 streams per connection" in done.stdout + done.stderr
-    assert "speaks HTTP/2" in events(loadline)
+    assert "speaks HTTP/2 and allows 100 streams per connection" in events(loadline)
     first = " ".join(done.stdout.split())
-    assert "at most 2 connections, HTTP/2 with prior knowledge" in first
+    assert "HTTP/2 with prior knowledge · h2 (2 connections, server allows 100 streams) ·" in first
+    http2 = loadline.summary()["http2"]
+    assert (http2["opened"], http2["closed"]) == (2, {"client": 2})
+    spread = http2["requests_per_connection"]
+    by_connection = counted["http2"]["by_connection"]
+    assert (spread["min"], spread["max"]) == (min(by_connection), max(by_connection))
+    report = (loadline.folder / ".loadline/runs/last/report.md").read_text()
+    assert "## HTTP/2" in report
+    assert "h2 (2 connections, server allows 100 streams)" in report
+    manifest = json.loads((loadline.folder / ".loadline/runs/last/manifest.json").read_text())
+    assert manifest["negotiated"] == [{"origin": lab.url, "version": "h2", "stream_limit": 100}]
 
 
 def test_trace_names_the_version(loadline, start_lab):
@@ -94,8 +93,15 @@ def test_waiting_for_a_stream_is_not_service(loadline, start_lab):
     # After two seconds, 200 requests are behind, which need another second.
     assert times["response"]["max"]["ns"] > 700e6
     assert lab.stats()["http2"]["max_open"] == 10
-    assert http2_counts(loadline)["waited"] > 300
-    assert any("requests waited for a stream" in note for note in summary["notes"])
+    http2 = summary["http2"]
+    assert http2["waited"] > 300
+    # The wait for a stream is nearly all of the wait: the connection is open.
+    assert http2["stream_wait"]["max"]["ns"] > 650e6
+    expected = f"{http2['waited']} of 600 requests waited for the server's limit of 10 streams on 1 connection, p99 "
+    assert http2["sentence"].startswith(expected)
+    assert expected in " ".join(done.stdout.split())
+    assert summary["saturation"]["reached"][0]["resource"] == "HTTP/2 streams"
+    assert "First resource to saturate: HTTP/2 streams (the test's connections: 0 of 10 left" in " ".join(done.stdout.split())
 
 
 def test_goaway_loses_no_request(loadline, start_lab):
@@ -106,7 +112,8 @@ def test_goaway_loses_no_request(loadline, start_lab):
     assert (summary["requests"]["issued"], summary["requests"]["ok"]) == (500, 500)
     counted = lab.stats()
     assert counted["answered"]["total"] == 500
-    assert http2_counts(loadline)["goaways"] >= counted["http2"]["goaways"] - 2
+    assert summary["http2"]["goaways"]["NO_ERROR"] >= counted["http2"]["goaways"] - 2
+    assert summary["http2"]["closed"]["goaway"] >= counted["http2"]["goaways"] - 2
 
 
 def test_refused_streams_are_resent_once(loadline, start_lab):
@@ -114,11 +121,11 @@ def test_refused_streams_are_resent_once(loadline, start_lab):
     done = loadline("run", lab.url, "--rate", "500/s", "--duration", "1s", "-c", "2", "--http", "2-prior-knowledge")
     assert done.returncode in (0, 1, 3), done.stderr
     summary = loadline.summary()
-    counted, counts = lab.stats(), http2_counts(loadline)
+    counted, counts = lab.stats(), summary["http2"]
     refused = errors(summary)["HTTP/2: refused stream"]
     assert summary["requests"]["issued"] == 500
     assert summary["requests"]["ok"] == 500 - refused == counted["answered"]["total"]
-    assert counted["http2"]["refused"] == counts["resent"] + refused
+    assert counted["http2"]["refused"] == counts["resent"] + refused == counts["resets_received"]["REFUSED_STREAM"]
     assert 20 < refused < 80, "9 % of all"
 
 
@@ -231,6 +238,26 @@ def test_timed_out_request_is_cancelled_and_the_connection_lives_on(loadline, st
     while lab.stats()["http2"]["cancelled"] < 10:
         assert time.monotonic() < deadline
     assert lab.stats()["http2"]["connections"] == 1
+    assert loadline.summary()["http2"]["resets_sent"] == {"CANCEL": 10}
+
+
+def test_runs_over_different_versions_are_not_compared_silently(loadline, start_lab, certificates):
+    pair = (f"cert={certificates / 'server.pem'}", f"key={certificates / 'server.key'}")
+    runs = []
+    for options in (("max-streams=10",), ("max-streams=20",)):
+        lab = start_lab("http2", *pair, *options)
+        assert run_four(loadline, lab.url, "--http", "auto", "-k") == {}
+        runs.append((loadline.folder / ".loadline/runs/last").resolve().name)
+    with Tls(certificates, ["http/1.1"], fake_servers.ok_with()) as peer:
+        assert run_four(loadline, peer.url, "--http", "auto", "-k") == {}
+        runs.append((loadline.folder / ".loadline/runs/last").resolve().name)
+    for other, text in ((1, "HTTP/2 with 20 streams"), (2, "HTTP/1.1")):
+        done = loadline("compare", runs[0], runs[other])
+        said = " ".join((done.stdout + done.stderr).split())
+        assert "the HTTP versions differ: HTTP/2 with 10 streams in" in said, said
+        assert text in said
+    done = loadline("history", "errors")
+    assert "different HTTP version" in " ".join((done.stdout + done.stderr).split())
 
 
 @pytest.mark.parametrize(

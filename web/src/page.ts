@@ -13,6 +13,7 @@ import { Endpoints } from "./sections/endpoints";
 import { generator, machines } from "./sections/generator";
 import type { Header } from "./sections/header";
 import { distribution, latency } from "./sections/latency";
+import { http2 } from "./sections/http2";
 import { mocks } from "./sections/mocks";
 import { nodes } from "./sections/nodes";
 import { plan } from "./sections/plan";
@@ -43,6 +44,7 @@ export function view(env: Env, header: Header): View {
     throughput(env),
     machines(env),
     concurrency(env),
+    http2(),
     offeredLoad(env),
     generator(env),
     nodes(),

@@ -69,7 +69,10 @@ impl Observer for Progress {
             OutputLine::Trace(text) | OutputLine::Text(text) => log::out(text),
             OutputLine::ErrorText(text) => log::say(text),
             OutputLine::Step(walked) => log::summary(&steps::text(walked)),
-            OutputLine::Error(_) | OutputLine::Secret(_) | OutputLine::Remark(_) => {}
+            OutputLine::Error(_)
+            | OutputLine::Secret(_)
+            | OutputLine::Remark(_)
+            | OutputLine::Negotiated { .. } => {}
         }
     }
 }

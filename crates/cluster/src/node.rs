@@ -387,7 +387,10 @@ impl Observer for Relay {
             OutputLine::ErrorText(text) => (Sort::ErrorText, text),
             OutputLine::Trace(text) => (Sort::Trace, text),
             OutputLine::Remark(text) => (Sort::Remark, text),
-            OutputLine::Error(_) | OutputLine::Secret(_) | OutputLine::Step(_) => return,
+            OutputLine::Error(_)
+            | OutputLine::Secret(_)
+            | OutputLine::Step(_)
+            | OutputLine::Negotiated { .. } => return,
         };
         let text = text.clone();
         self.0.say(ToConductor::Line { sort, text });

@@ -32,7 +32,7 @@ fn receive(bytes: &[u8], piece: usize) -> Option<Received> {
     for part in [SETTINGS].into_iter().chain(bytes.chunks(piece.max(1))) {
         let mut input = part;
         while let Some(event) = connection.next_event(&mut input) {
-            if let Event::Data { stream, bytes } = event {
+            if let Event::Data { stream, bytes, .. } = event {
                 let body = received.bodies.entry(stream.number()).or_default();
                 body.extend_from_slice(bytes);
                 continue;
@@ -43,7 +43,7 @@ fn receive(bytes: &[u8], piece: usize) -> Option<Received> {
             received.events.push(format!("{event:?}"));
         }
         assert!(input.is_empty());
-        if connection.counters().requests == 0 {
+        if connection.requests() == 0 {
             for body in [Body::None, Body::Bytes(&[1; 70_000]), Body::None] {
                 let request = Request {
                     head: &head,

@@ -82,6 +82,19 @@ impl Http2Code {
         Http2Code(number.min(CODES.len() as u32) as u8)
     }
 
+    /// Returns the name of RFC 9113. All codes without a name are `other`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        CODES.get(usize::from(self.0)).copied().unwrap_or("other")
+    }
+
+    /// Returns the code with this name. Unknown names are `other`.
+    #[must_use]
+    pub fn named(name: &str) -> Http2Code {
+        let known = Http2Code::all().find(|code| code.name() == name);
+        known.unwrap_or(Http2Code::new(u32::MAX))
+    }
+
     fn all() -> impl Iterator<Item = Http2Code> {
         (0..=CODES.len() as u8).map(Http2Code)
     }

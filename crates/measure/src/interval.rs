@@ -8,6 +8,8 @@ use crate::{
     sample::RequestOutcome,
 };
 
+pub use crate::http2_counts::{Http2Close, Http2Counts, RequestSpread};
+
 /// A period of the run, in nanoseconds from its start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct TimeSpan {
@@ -120,35 +122,6 @@ pub struct RunPart {
     pub last_end_ns: u64,
 }
 
-/// Events of HTTP/2 connections.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Http2Counts {
-    /// Requests sent a second time, because the server had certainly not processed them.
-    pub resent: u64,
-    /// Requests that waited for a stream, although all connections were open.
-    pub waited: u64,
-    /// Connections that the server ended with GOAWAY.
-    pub goaways: u64,
-    /// Connections that the client ended because the server violated the protocol.
-    pub violations: u64,
-    /// Connections lost with requests in flight.
-    pub lost: u64,
-    /// Requests in flight on those connections.
-    pub lost_requests: u64,
-}
-
-impl Http2Counts {
-    /// Adds other counts.
-    pub fn add(&mut self, other: Http2Counts) {
-        self.resent += other.resent;
-        self.waited += other.waited;
-        self.goaways += other.goaways;
-        self.violations += other.violations;
-        self.lost += other.lost;
-        self.lost_requests += other.lost_requests;
-    }
-}
-
 /// Samples of a level, such as the number of active users.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Gauge {
@@ -171,21 +144,26 @@ impl Gauge {
         self.last = level;
     }
 
+    /// Sets the level, which may exceed all samples.
+    pub fn set(&mut self, level: u64) {
+        self.max = self.max.max(level);
+        self.last = level;
+    }
+
     /// Adds another worker's gauge for the same period. Adds the maxima too, so the result is an
     /// upper bound.
     pub fn join(&mut self, other: Gauge) {
-        if self.samples == 0 {
-            *self = other;
-            return;
-        }
-        if other.samples > 0 {
+        if self.samples > 0 && other.samples > 0 {
             let mean = |g: Gauge| g.sum as f64 / g.samples as f64;
             let joined = mean(*self) + mean(other);
             self.samples = self.samples.max(other.samples);
             self.sum = (joined * self.samples as f64).round() as u64;
-            self.max += other.max;
-            self.last += other.last;
+        } else {
+            self.samples += other.samples;
+            self.sum += other.sum;
         }
+        self.max += other.max;
+        self.last += other.last;
     }
 }
 
@@ -305,7 +283,7 @@ impl Interval {
         self.run.exited += run.exited;
         self.run.opened += run.opened;
         self.run.connections += run.connections;
-        self.run.http2.add(run.http2);
+        self.run.http2.join(&run.http2);
         self.run.lines_lost += run.lines_lost;
         self.run.stall_ns = self.run.stall_ns.max(run.stall_ns);
         self.run.last_end_ns = self.run.last_end_ns.max(run.last_end_ns);

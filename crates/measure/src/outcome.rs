@@ -57,11 +57,14 @@ pub enum TimeKind {
     Gap,
     /// Mean time per token after the first one of a streamed response.
     PerToken,
+    /// HTTP/2: the part of the wait in which a request waited for a stream. Only for requests that
+    /// waited for one, and only for the whole run.
+    Stream,
 }
 
 impl TimeKind {
     /// All types of time, in the order of their numbers.
-    pub const ALL: [TimeKind; 20] = [
+    pub const ALL: [TimeKind; 21] = [
         TimeKind::Lateness,
         TimeKind::Wait,
         TimeKind::Service,
@@ -82,6 +85,7 @@ impl TimeKind {
         TimeKind::TtftService,
         TimeKind::Gap,
         TimeKind::PerToken,
+        TimeKind::Stream,
     ];
 
     /// Returns the name in the record.
@@ -108,6 +112,7 @@ impl TimeKind {
             TimeKind::TtftService => "ttft_service",
             TimeKind::Gap => "gap",
             TimeKind::PerToken => "per_token",
+            TimeKind::Stream => "stream",
         }
     }
 

@@ -319,6 +319,7 @@ impl Recorder {
         // Levels continue in the next interval, while counts restart at zero.
         let next = RunPart {
             connections: self.run.connections,
+            http2: self.run.http2.next_interval(),
             ..RunPart::default()
         };
         self.full.push(Snapshot {

@@ -91,6 +91,7 @@ impl Manifest {
                         .map_or_else(|| note.text.clone(), |at| format!("{at}: {}", note.text))
                 })
                 .collect(),
+            negotiated: Vec::new(),
             frontend_settings: plan.frontend_settings.clone(),
             workers: started.workers,
             seed: started.seed,

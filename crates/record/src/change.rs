@@ -89,6 +89,11 @@ impl Manifest {
         for (event, change) in changes.skip(self.load.changes as usize) {
             change.apply(event.at_ns, event.phase.unwrap_or(0) as usize, self);
         }
+        for version in events.iter().filter_map(|event| event.negotiated.as_ref()) {
+            if !self.negotiated.contains(version) {
+                self.negotiated.push(version.clone());
+            }
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use measure::{
     Fault, LabelId, NoAnswer, OutcomeClass, TimeKind, TimeSpan,
-    interval::{Gauge, Http2Counts, RunPart},
+    interval::{Gauge, RunPart},
     label,
     slot::{Counters, KeyCounts},
 };
@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     custom::{self, CustomLine},
+    http2_line::Http2Line,
     interval::{IntervalRecord, LabelTotals},
     stream_line::StreamLine,
 };
@@ -69,8 +70,8 @@ pub(super) struct RunLine {
     in_flight: GaugeLine,
     users: GaugeLine,
     connections: Connections,
-    #[serde(default, skip_serializing_if = "Http2Line::is_empty")]
-    http2: Http2Line,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    http2: Option<Box<Http2Line>>,
     workers: Vec<Worker>,
     #[serde(default, skip_serializing_if = "is_zero")]
     stall_ns: u64,
@@ -95,8 +96,8 @@ struct ArrivalsLine {
     exited: u64,
 }
 
-#[derive(Debug, Default, Serialize, Deserialize)]
-struct GaugeLine {
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct GaugeLine {
     samples: u64,
     mean: f64,
     max: u64,
@@ -107,50 +108,6 @@ struct GaugeLine {
 struct Connections {
     opened: u64,
     open: u64,
-}
-
-#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
-struct Http2Line {
-    #[serde(default, skip_serializing_if = "is_zero")]
-    resent: u64,
-    #[serde(default, skip_serializing_if = "is_zero")]
-    waited: u64,
-    #[serde(default, skip_serializing_if = "is_zero")]
-    goaways: u64,
-    #[serde(default, skip_serializing_if = "is_zero")]
-    violations: u64,
-    #[serde(default, skip_serializing_if = "is_zero")]
-    lost: u64,
-    #[serde(default, skip_serializing_if = "is_zero")]
-    lost_requests: u64,
-}
-
-impl Http2Line {
-    fn from_counts(counts: Http2Counts) -> Http2Line {
-        Http2Line {
-            resent: counts.resent,
-            waited: counts.waited,
-            goaways: counts.goaways,
-            violations: counts.violations,
-            lost: counts.lost,
-            lost_requests: counts.lost_requests,
-        }
-    }
-
-    fn counts(&self) -> Http2Counts {
-        Http2Counts {
-            resent: self.resent,
-            waited: self.waited,
-            goaways: self.goaways,
-            violations: self.violations,
-            lost: self.lost,
-            lost_requests: self.lost_requests,
-        }
-    }
-
-    fn is_empty(&self) -> bool {
-        *self == Http2Line::default()
-    }
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -314,7 +271,7 @@ impl RunLine {
                 opened: run.opened,
                 open: run.connections,
             },
-            http2: Http2Line::from_counts(run.http2),
+            http2: Http2Line::from_counts(&run.http2).map(Box::new),
             workers: (0..workers).map(worker).collect(),
             stall_ns: run.stall_ns,
             throttled_ns: frame.throttled_ns,
@@ -337,7 +294,11 @@ impl RunLine {
             users: self.users.gauge(),
             opened: self.connections.opened,
             connections: self.connections.open,
-            http2: self.http2.counts(),
+            http2: self
+                .http2
+                .as_deref()
+                .map(Http2Line::counts)
+                .unwrap_or_default(),
             cpu_ns: self.workers.iter().map(|worker| worker.cpu_ns).collect(),
             spin_ns: self.workers.iter().map(|worker| worker.spin_ns).collect(),
             waiting_ns: self
@@ -361,7 +322,7 @@ impl RunLine {
 }
 
 impl GaugeLine {
-    fn from_gauge(gauge: Gauge) -> GaugeLine {
+    pub(super) fn from_gauge(gauge: Gauge) -> GaugeLine {
         let mean = if gauge.samples == 0 {
             0.0
         } else {
@@ -375,7 +336,7 @@ impl GaugeLine {
         }
     }
 
-    fn gauge(&self) -> Gauge {
+    pub(super) fn gauge(&self) -> Gauge {
         Gauge {
             samples: self.samples,
             sum: (self.mean * self.samples as f64).round() as u64,

@@ -1,6 +1,6 @@
 //! `events.jsonl`: phases, warnings, first errors, and the reason for an early end.
 
-use measure::{LabelId, interval::FirstSeen};
+use measure::{LabelId, NegotiatedVersion, interval::FirstSeen};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +19,8 @@ pub struct Event {
     pub change: Option<LoadChange>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<NodeLost>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub negotiated: Option<NegotiatedVersion>,
 }
 
 impl Event {
@@ -32,6 +34,7 @@ impl Event {
             error: None,
             change: None,
             lost: None,
+            negotiated: None,
         }
     }
 
@@ -41,6 +44,9 @@ impl Event {
         event.text = redactor.text(&event.text);
         if let Some(lost) = &mut event.lost {
             lost.name = redactor.text(&lost.name);
+        }
+        if let Some(negotiated) = &mut event.negotiated {
+            negotiated.origin = redactor.text(&negotiated.origin);
         }
         if let Some(error) = &mut event.error {
             error.reason = redactor.text(&error.reason);
@@ -66,6 +72,8 @@ pub enum EventKind {
     LoadChanged,
     NodeLost,
     Finding,
+    /// The HTTP version of an origin is known.
+    Negotiated,
     /// Some requests were sent but are not recorded.
     Unmeasured,
     #[serde(other)]

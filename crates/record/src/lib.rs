@@ -18,6 +18,7 @@ mod front_end;
 pub mod history;
 mod hlog;
 mod host;
+mod http2_line;
 mod interval;
 mod intervals;
 mod load_text;

@@ -2,6 +2,7 @@
 
 use std::{fs, path::Path};
 
+use measure::NegotiatedVersion;
 use plan::{Share, about::About};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -56,6 +57,9 @@ pub struct Manifest {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pools: Vec<PoolFacts>,
     pub notes: Vec<String>,
+    /// HTTP versions that servers negotiated, without origins that can only be HTTP/1.1.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub negotiated: Vec<NegotiatedVersion>,
     #[serde(
         default,
         alias = "plugins",

@@ -22,6 +22,7 @@ pub struct Rows {
     pub started: u64,
     pub skipped: u64,
     pub opened: u64,
+    /// Counts of HTTP/2. Rows contain only its levels.
     pub http2: Http2Counts,
     pub exited: u64,
     pub end_ns: u64,
@@ -29,13 +30,14 @@ pub struct Rows {
 }
 
 impl Rows {
-    pub fn add(&mut self, row: IntervalRow) {
+    pub fn add(&mut self, mut row: IntervalRow) {
         self.due += row.run.due;
         self.started += row.run.started;
         self.skipped += row.run.skipped;
         self.exited += row.run.exited;
         self.opened += row.run.opened;
-        self.http2.add(row.run.http2);
+        self.http2.add(&row.run.http2);
+        row.run.http2 = row.run.http2.levels();
         self.end_ns = self.end_ns.max(row.span.to_ns);
         self.last_end_ns = self.last_end_ns.max(row.run.last_end_ns);
         self.open_chunk(row.index / CHUNK);
@@ -186,26 +188,13 @@ fn push_run(numbers: &mut Vec<u64>, run: &RunPart) {
         last_end_ns,
     } = run;
     numbers.extend([due, started, skipped, exited, opened, connections]);
-    push_http2(numbers, *http2);
-    numbers.extend([stall_ns, lines_lost, last_end_ns]);
-    for gauge in [in_flight, users] {
+    numbers.extend([&http2.stream_limit, stall_ns, lines_lost, last_end_ns]);
+    for gauge in [in_flight, users, &http2.connections, &http2.streams] {
         numbers.extend([gauge.samples, gauge.sum, gauge.max, gauge.last]);
     }
     for list in [cpu_ns, spin_ns, waiting_ns] {
         push_list(numbers, list);
     }
-}
-
-fn push_http2(numbers: &mut Vec<u64>, counts: Http2Counts) {
-    let Http2Counts {
-        resent,
-        waited,
-        goaways,
-        violations,
-        lost,
-        lost_requests,
-    } = counts;
-    numbers.extend([resent, waited, goaways, violations, lost, lost_requests]);
 }
 
 fn push_list(numbers: &mut Vec<u64>, list: &[u64]) {
@@ -280,32 +269,26 @@ impl Reader<'_> {
         }
     }
 
-    fn http2(&mut self) -> Http2Counts {
-        let [resent, waited, goaways, violations, lost, lost_requests] = self.array();
-        Http2Counts {
-            resent,
-            waited,
-            goaways,
-            violations,
-            lost,
-            lost_requests,
-        }
-    }
-
     fn run(&mut self) -> RunPart {
         let [due, started, skipped, exited, opened, connections] = self.array();
-        let http2 = self.http2();
-        let [stall_ns, lines_lost, last_end_ns] = self.array();
+        let [stream_limit, stall_ns, lines_lost, last_end_ns] = self.array();
+        let [in_flight, users, connections_over_http2, streams] =
+            std::array::from_fn(|_| self.gauge());
         RunPart {
             due,
             started,
             skipped,
             exited,
-            in_flight: self.gauge(),
-            users: self.gauge(),
+            in_flight,
+            users,
             opened,
             connections,
-            http2,
+            http2: Http2Counts {
+                connections: connections_over_http2,
+                streams,
+                stream_limit,
+                ..Http2Counts::default()
+            },
             cpu_ns: self.list(),
             spin_ns: self.list(),
             waiting_ns: self.list(),

@@ -13,6 +13,7 @@ pub mod export;
 pub mod find;
 pub mod gate;
 pub mod html;
+mod http2;
 pub mod markdown;
 pub mod mocks;
 pub mod nodes;

@@ -224,6 +224,16 @@ impl Sink for Recording<'_> {
     fn line(&mut self, line: Raw<OutputLine>) {
         match without_secrets(&mut self.redactor, line) {
             None => {}
+            Some(OutputLine::Negotiated { version, text }) => {
+                let known = &self.writer.run().manifest.negotiated;
+                if !known.contains(&version) {
+                    let at_ns = self.writer.run().totals.rows.end_ns;
+                    let mut event = Event::new(at_ns, EventKind::Negotiated, text);
+                    event.negotiated = Some(version);
+                    let warning = self.writer.event(&event);
+                    self.report(warning);
+                }
+            }
             Some(OutputLine::Remark(text)) => {
                 let reported = &self.writer.run().events;
                 if reported.iter().all(|event| event.text != text) {
@@ -265,6 +275,13 @@ pub(crate) fn without_secrets(
         }
         OutputLine::Step(walked) => OutputLine::Step(walked.with_texts(|text| redactor.text(text))),
         OutputLine::Remark(text) => OutputLine::Remark(redactor.text(&text)),
+        OutputLine::Negotiated { mut version, text } => {
+            version.origin = redactor.text(&version.origin);
+            OutputLine::Negotiated {
+                version,
+                text: redactor.text(&text),
+            }
+        }
         text @ (OutputLine::Text(_) | OutputLine::ErrorText(_)) => text,
     })
 }

@@ -13,7 +13,7 @@ use std::{
 };
 
 use measure::{
-    LabelId, Recorder, Sample,
+    LabelId, NegotiatedVersion, Recorder, Sample,
     accumulator::KeptReason,
     in_flight::InFlightAges,
     interval::Snapshot,
@@ -70,6 +70,13 @@ pub enum OutputLine {
     Step(StepTrace),
     /// A note that every report shows.
     Remark(String),
+    /// The HTTP version of an origin, with a note about it.
+    Negotiated {
+        /// Origin and version.
+        version: NegotiatedVersion,
+        /// The note.
+        text: String,
+    },
     /// A new value of a secret variable, to be hidden in the trace. Sent only while tracing.
     Secret(String),
 }
@@ -143,6 +150,8 @@ pub struct Worker {
     pub users: Cell<u64>,
     /// Number of open connections.
     pub open: Rc<Cell<u64>>,
+    /// Levels of HTTP/2 connections.
+    pub http2: Http2Levels,
     /// Wakes the pacer.
     pub alarm: PacerWaker,
     /// Limit for waits that must end when no more arrivals may start. Aborted by `end_arrivals`.
@@ -154,6 +163,15 @@ pub struct Worker {
     cpu_seen: Cell<u64>,
     waiting_seen: Cell<u64>,
     next_sample: Cell<u64>,
+}
+
+/// Current levels of a worker's HTTP/2 connections.
+#[derive(Debug, Default)]
+pub struct Http2Levels {
+    /// Number of open connections. `None` until the first is opened.
+    pub connections: Cell<Option<u64>>,
+    /// Number of open streams.
+    pub streams: Cell<u64>,
 }
 
 /// Position of a worker in its group.
@@ -215,6 +233,7 @@ impl Worker {
             backlog: RefCell::new(None),
             users: Cell::new(0),
             open: Rc::default(),
+            http2: Http2Levels::default(),
             alarm: PacerWaker::default(),
             arrivals_end: Limit::default(),
             aborted: Cell::new(false),
@@ -336,18 +355,34 @@ impl Worker {
     /// Sends a note for every report. A repeated note is sent once.
     #[cold]
     pub fn remark(&self, text: String) {
-        let mut remarks = self.remarks.borrow_mut();
-        if remarks.len() >= MAX_REMARKS || remarks.contains(&text) {
-            return;
+        if self.is_new_remark(&text) {
+            self.send_line(OutputLine::Remark(text));
         }
+    }
+
+    /// Sends the HTTP version of an origin, with a note. A repeated note is sent once.
+    #[cold]
+    pub fn negotiated(&self, version: NegotiatedVersion, text: String) {
+        if self.is_new_remark(&text) {
+            self.send_line(OutputLine::Negotiated { version, text });
+        }
+    }
+
+    fn is_new_remark(&self, text: &str) -> bool {
+        let mut remarks = self.remarks.borrow_mut();
+        let is_new = remarks.len() < MAX_REMARKS && !remarks.iter().any(|known| known == text);
+        if is_new {
+            remarks.push(text.to_owned());
+        }
+        is_new
+    }
+
+    fn send_line(&self, line: OutputLine) {
         self.common.lines.fetch_add(1, Ordering::Relaxed);
         let _ = self
             .common
             .messages
-            .send(WorkerMessage::Line(Raw::new(OutputLine::Remark(
-                text.clone(),
-            ))));
-        remarks.push(text);
+            .send(WorkerMessage::Line(Raw::new(line)));
     }
 
     /// Registers an active virtual user. Returns an index for [`Worker::leave`].
@@ -529,6 +564,10 @@ impl Worker {
         run.in_flight.sample(self.in_flight.get() + waiting);
         run.users.sample(self.users.get());
         run.connections = self.open.get();
+        if let Some(connections) = self.http2.connections.get() {
+            run.http2.connections.sample(connections);
+            run.http2.streams.sample(self.http2.streams.get());
+        }
     }
 
     fn hand_over(&self) {

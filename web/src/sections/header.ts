@@ -30,6 +30,7 @@ export function header(tools: HTMLElement[], live: () => boolean): Header {
         when,
         run.elapsed_ns > 0 ? duration(Math.round(run.elapsed_ns / 1e8) * 1e8) : "",
         page.summary.verdict.key_figures ? "" : run.load,
+        run.http ?? "",
       ].filter((fact) => fact !== "");
       fill(
         text,

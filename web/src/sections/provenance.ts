@@ -32,6 +32,7 @@ function origin(page: Page): HTMLElement {
     ["tool", `${manifest.tool.name} ${manifest.tool.version}, front end ${manifest.frontend}`],
     ["target", summary.run.target],
     ["load", summary.run.load],
+    ["HTTP version", summary.run.http ?? null],
     [
       "stop rules",
       manifest.stop.length > 0

@@ -92,6 +92,29 @@ export interface NodeRow {
   offset_error_ns: number;
 }
 
+/** Connections and streams of HTTP/2. */
+export interface Http2 {
+  opened: number;
+  /** Closed connections by cause. */
+  closed: Record<string, number>;
+  connections: { mean: number; max: number };
+  requests_per_connection: { connections: number; min: number; mean: number; max: number } | null;
+  streams: { mean: number; max: number };
+  stream_limit: number | null;
+  /** Requests that waited for a stream, and how long. */
+  waited: number;
+  stream_wait: Stats | null;
+  resent: number;
+  lost_requests: number;
+  resets_received: Record<string, number>;
+  resets_sent: Record<string, number>;
+  goaways: Record<string, number>;
+  upload_blocked_ns: number;
+  header_bytes: { sent: number; sent_compressed: number; received: number; received_compressed: number };
+  /** What requests waited for. */
+  sentence: string | null;
+}
+
 export interface Summary {
   schema: number;
   run: {
@@ -106,6 +129,8 @@ export interface Summary {
     stopped?: { at_ns: number; text: string };
     model: "open" | "closed" | "once";
     load: string;
+    /** What servers negotiated; missing if only HTTP/1.1 was possible. */
+    http?: string;
     elapsed_ns: number;
     /** The tool that measured, if it was not Loadline. Its times are service times. */
     imported_from?: string | null;
@@ -173,6 +198,7 @@ export interface Summary {
   in_flight: { mean: number; max: number };
   users: { mean: number; max: number };
   connections_opened: number;
+  http2?: Http2;
   errors: ErrorRow[];
   conclusions: Conclusion[];
   /** Assumptions, one sentence each. */

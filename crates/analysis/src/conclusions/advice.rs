@@ -73,6 +73,9 @@ pub fn remedy(reached: &Reached) -> String {
         (saturation::HEAP, _) => {
             format!("Enlarge the heap ({source}), or reduce what requests allocate")
         }
+        (saturation::STREAMS, _) => {
+            "Use more connections, or find out why the server allows so few streams".to_owned()
+        }
         _ => format!("Raise the limit of the {resource} ({source}), or hold it for less time"),
     };
     format!("{remedy}: {}", evidence(reached))

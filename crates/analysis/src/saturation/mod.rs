@@ -6,6 +6,7 @@ mod pools;
 mod processor;
 mod runtime;
 mod scope;
+mod streams;
 mod watched;
 
 use measure::TimeSpan;
@@ -20,6 +21,7 @@ pub(crate) use processor::{CPU, QUOTA};
 use record::{PoolFacts, Run, units};
 pub(crate) use runtime::{EVENT_LOOP, HEAP};
 pub use scope::ResourceScope;
+pub use streams::STREAMS;
 use watched::WatchedMetric;
 
 /// Limits reached within this time count as simultaneous, because samples are a second apart and
@@ -90,8 +92,9 @@ struct PoolLevel {
     free: Vec<(u64, f64)>,
 }
 
-/// Finds the first bottleneck. Returns `None` if no service was measured.
-pub(crate) fn find(run: &Run, moments: &[Moment]) -> Option<Saturation> {
+/// Finds the first bottleneck. `waited` is the number of requests that waited for an HTTP/2 stream.
+/// Returns `None` if no service was measured and the streams sufficed.
+pub(crate) fn find(run: &Run, moments: &[Moment], waited: u64) -> Option<Saturation> {
     let rate = |at_ns: u64| {
         let moment = moments
             .iter()
@@ -108,7 +111,8 @@ pub(crate) fn find(run: &Run, moments: &[Moment]) -> Option<Saturation> {
         .filter(|series| series.source != watched::GENERATOR);
     let all: Vec<WatchedMetric> = of_a_service.map(WatchedMetric::from_series).collect();
     let cores = run.manifest.host.cpus.map(|cpus| cpus as f64);
-    let saturation = judge_with(&all, &run.manifest.pools, cores, &rate);
+    let streams = streams::limit(run, waited);
+    let saturation = judge_with(&all, &run.manifest.pools, streams, cores, &rate);
     saturation.map(|found| with_unmatched(found, &pools::unmatched(&all, &run.manifest.pools)))
 }
 
@@ -127,20 +131,23 @@ fn judge(
     cores: Option<f64>,
     rate: &dyn Fn(u64) -> Option<f64>,
 ) -> Option<Saturation> {
-    judge_with(all, &[], cores, rate)
+    judge_with(all, &[], None, cores, rate)
 }
 
 /// Judges with `cores` of this machine and a function `rate` of the time.
 fn judge_with(
     all: &[WatchedMetric],
     declared: &[PoolFacts],
+    streams: Option<Limited>,
     cores: Option<f64>,
     rate: &dyn Fn(u64) -> Option<f64>,
 ) -> Option<Saturation> {
-    if all.is_empty() {
+    let is_full = |pool: &Limited| pool.stretch.is_some();
+    if all.is_empty() && !streams.as_ref().is_some_and(is_full) {
         return None;
     }
     let mut limited = without_doubles(pools::limits(all, declared));
+    limited.extend(streams);
     limited.extend(runtime::limits(all));
     limited.extend(processor::limits(all, cores));
     let watched = names(&limited);

@@ -494,7 +494,7 @@ fn a_pool_that_the_plan_declares_is_watched() {
     ];
     let reported = judge(&all, None, &|_| Some(300.0)).unwrap();
     assert!(reported.watched.is_empty());
-    let reported = judge_with(&all, &[declared(None)], None, &|_| Some(300.0)).unwrap();
+    let reported = judge_with(&all, &[declared(None)], None, None, &|_| Some(300.0)).unwrap();
     assert!(
         reported
             .sentence

@@ -43,6 +43,8 @@ pub fn summary(run: &Run, timeline: &Timeline) -> Summary {
         verdict::despite_the_generator(run, &mut criteria, measurement, &arrivals, elapsed_ns);
     }
     let exit_code = exit_code(run, &mut criteria, measurement.as_ref(), &requests);
+    let http2 = super::http2::row(run, requests.issued);
+    let waited = http2.as_ref().map_or(0, |http2| http2.waited);
     let mut summary = Summary {
         schema: SCHEMA,
         run: identity(run, elapsed_ns),
@@ -59,7 +61,7 @@ pub fn summary(run: &Run, timeline: &Timeline) -> Summary {
         trend: None,
         steady: timeline.steady.clone(),
         recovery: None,
-        saturation: saturation::find(run, &timeline.moments),
+        saturation: saturation::find(run, &timeline.moments, waited),
         busy_generator: saturation::busy_generator(run),
         server: super::server::rows(run, elapsed_ns),
         goodput: Vec::new(),
@@ -86,6 +88,7 @@ pub fn summary(run: &Run, timeline: &Timeline) -> Summary {
         in_flight: level(run, elapsed_ns, |run| run.in_flight),
         users: level(run, u64::MAX, |run| run.users),
         connections_opened: run.totals.rows.opened,
+        http2,
         errors: figures::errors(run),
         conclusions: Vec::new(),
         assumptions: Vec::new(),
@@ -173,6 +176,7 @@ fn identity(run: &Run, elapsed_ns: u64) -> Identity {
         stopped: stopped(run),
         model: manifest.load.model,
         load: manifest.load.text.clone(),
+        http: super::http2::negotiated(run),
         elapsed_ns,
         imported_from: None,
         version: manifest.tool.version.clone(),
@@ -280,7 +284,11 @@ fn has_times(part: &LabelTotals, kind: TimeKind) -> bool {
 }
 
 /// Returns the mean of a gauge until `until_ns`, the period that rates use too.
-fn level(run: &Run, until_ns: u64, gauge: fn(&measure::interval::RunPart) -> Gauge) -> LevelStats {
+pub(super) fn level(
+    run: &Run,
+    until_ns: u64,
+    gauge: fn(&measure::interval::RunPart) -> Gauge,
+) -> LevelStats {
     let rows = run.totals.rows.iter();
     let gauges = rows.map(|row| (row.span, gauge(&row.run)));
     let (samples, sum, max) = gauges.fold((0, 0, 0), |(n, sum, max), (span, gauge)| {
@@ -406,10 +414,12 @@ fn notes(run: &Run, summary: &Summary) -> Vec<String> {
     notes.extend(left_out(summary));
     notes.extend(super::custom::note(run));
     notes.extend(super::stream::notes(run, summary.all.stream.as_ref()));
-    notes.extend(super::http2::notes(
-        run.totals.rows.http2,
-        summary.requests.issued,
-    ));
+    notes.extend(summary.http2.iter().flat_map(super::http2::notes));
+    let negotiated = run.events.iter().filter(|event| {
+        let version = event.negotiated.as_ref();
+        version.is_some_and(|version| !version.is_http2())
+    });
+    notes.extend(negotiated.map(|event| event.text.clone()));
     let warnings = run
         .events
         .iter()

@@ -1,61 +1,308 @@
-//! Notes on HTTP/2: waiting for streams, requests sent twice, lost connections.
+//! HTTP/2 in the summary: negotiated versions, connections, streams, and waiting for them.
 
-use measure::interval::Http2Counts;
-use record::units;
+use std::collections::BTreeMap;
 
-/// Returns the notes for a run that issued this number of requests.
-pub(super) fn notes(counts: Http2Counts, issued: u64) -> Vec<String> {
-    let mut notes = Vec::new();
-    if counts.waited * 100 > issued {
-        notes.push(format!(
-            "{} of {} requests waited for a stream of an HTTP/2 connection; the wait is part of \
-            their response times, not of their service times",
-            units::count(counts.waited),
-            units::count(issued)
-        ));
+use measure::{
+    NegotiatedVersion, TimeKind,
+    interval::{Gauge, Http2Close, Http2Counts, RunPart},
+    label,
+    outcome::Http2Code,
+    slot::KeyCounts,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{LevelStats, build::level};
+use crate::figures::{Sampled, Stats};
+use record::{Run, units};
+
+/// Share of requests that wait for a stream above which the summary has a sentence about it.
+const NEWS: f64 = 0.01;
+
+/// Connections and streams of HTTP/2.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Http2 {
+    /// Version and limit of each origin that negotiated one.
+    #[schemars(with = "Vec<serde_json::Value>")]
+    pub negotiated: Vec<NegotiatedVersion>,
+    /// Connections opened.
+    pub opened: u64,
+    /// Connections closed by cause: `goaway`, `idle`, `lost`, `violation`, `client`.
+    pub closed: BTreeMap<String, u64>,
+    /// Open connections.
+    pub connections: LevelStats,
+    /// Requests on each closed connection. `None` if none was closed.
+    pub requests_per_connection: Option<RequestsPerConnection>,
+    /// Open streams.
+    pub streams: LevelStats,
+    /// Streams that client and server allow on a connection at the end of the run. `None` if no
+    /// server sent its limit.
+    pub stream_limit: Option<u64>,
+    /// Requests that waited for a stream, although all connections were open.
+    pub waited: u64,
+    /// How long these requests waited for a stream.
+    pub stream_wait: Option<Stats>,
+    /// Requests sent a second time, because the server had certainly not processed them.
+    pub resent: u64,
+    /// Requests in flight on connections that were lost.
+    pub lost_requests: u64,
+    /// RST_STREAM frames received, by error code.
+    pub resets_received: BTreeMap<String, u64>,
+    /// RST_STREAM frames sent, by error code.
+    pub resets_sent: BTreeMap<String, u64>,
+    /// GOAWAY frames received, by error code.
+    pub goaways: BTreeMap<String, u64>,
+    /// Time in which uploads waited for flow control, summed over the uploads.
+    pub upload_blocked_ns: u64,
+    /// Sizes of headers.
+    pub header_bytes: HeaderBytes,
+    /// What requests waited for. `None` if at most 1 % waited for a stream.
+    pub sentence: Option<String>,
+}
+
+/// Number of requests on the connections that were closed.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RequestsPerConnection {
+    /// Number of connections.
+    pub connections: u64,
+    /// Smallest number of requests.
+    pub min: u64,
+    /// Mean number of requests.
+    pub mean: f64,
+    /// Largest number of requests.
+    pub max: u64,
+}
+
+/// Bytes of headers before and after compression.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HeaderBytes {
+    /// Names and values of requests.
+    pub sent: u64,
+    /// Header blocks of requests.
+    pub sent_compressed: u64,
+    /// Names and values of responses.
+    pub received: u64,
+    /// Header blocks of responses.
+    pub received_compressed: u64,
+}
+
+/// Returns `None` if no connection used HTTP/2.
+pub(super) fn row(run: &Run, issued: u64) -> Option<Http2> {
+    let counts = &run.totals.rows.http2;
+    if counts.opened == 0 {
+        return None;
     }
-    if counts.resent > 0 {
-        notes.push(format!(
-            "requests sent twice over HTTP/2, because the server had not processed them: {}",
-            units::count(counts.resent)
-        ));
+    let all = run.totals.label(label::ALL);
+    let stream_wait = Sampled::from_totals(&all, TimeKind::Stream).raw_stats();
+    let level = |gauge: fn(&RunPart) -> Gauge| level(run, u64::MAX, gauge);
+    let spread = counts.requests;
+    let closed = Http2Close::ALL.into_iter();
+    let closed = closed.map(|cause| (cause.name().to_owned(), counts.closed_by(cause)));
+    let mut row = Http2 {
+        negotiated: run.manifest.negotiated.clone(),
+        opened: counts.opened,
+        closed: closed.filter(|(_, n)| *n > 0).collect(),
+        connections: level(|run| run.http2.connections),
+        requests_per_connection: (spread.connections > 0).then(|| RequestsPerConnection {
+            connections: spread.connections,
+            min: spread.min,
+            mean: spread.sum as f64 / spread.connections as f64,
+            max: spread.max,
+        }),
+        streams: level(|run| run.http2.streams),
+        stream_limit: Some(counts.stream_limit).filter(|limit| *limit > 0),
+        waited: stream_wait.as_ref().map_or(0, |stats| stats.count),
+        stream_wait,
+        resent: counts.resent,
+        lost_requests: counts.lost_requests,
+        resets_received: by_name(&counts.resets_received),
+        resets_sent: by_name(&counts.resets_sent),
+        goaways: by_name(&counts.goaways),
+        upload_blocked_ns: counts.upload_blocked_ns,
+        header_bytes: header_bytes(counts),
+        sentence: None,
+    };
+    row.sentence = sentence(&row, issued);
+    Some(row)
+}
+
+fn header_bytes(counts: &Http2Counts) -> HeaderBytes {
+    HeaderBytes {
+        sent: counts.header_bytes_sent,
+        sent_compressed: counts.block_bytes_sent,
+        received: counts.header_bytes_received,
+        received_compressed: counts.block_bytes_received,
     }
-    if counts.lost > 0 {
-        notes.push(format!(
-            "HTTP/2 connections lost: {}, with {} requests in flight",
-            units::count(counts.lost),
-            units::count(counts.lost_requests)
-        ));
+}
+
+fn by_name(counts: &KeyCounts<Http2Code>) -> BTreeMap<String, u64> {
+    let counts = counts.0.iter();
+    counts
+        .map(|(code, n)| (code.name().to_owned(), *n))
+        .collect()
+}
+
+fn sentence(row: &Http2, issued: u64) -> Option<String> {
+    if row.waited as f64 <= issued as f64 * NEWS {
+        return None;
     }
-    notes
+    let limit = row.stream_limit?;
+    let is_servers = |one: &NegotiatedVersion| one.stream_limit.map(u64::from) == Some(limit);
+    let whose = if row.negotiated.iter().any(is_servers) {
+        "server"
+    } else {
+        "plan"
+    };
+    let p99 = row.stream_wait.as_ref().and_then(|stats| stats.p99.ns);
+    let p99 = p99.map_or_else(String::new, |ns| format!(", p99 {}", units::time(ns)));
+    Some(format!(
+        "{} of {} requests waited for the {whose}'s limit of {} on {}{p99}. \
+        The wait is part of the response time, but not of the service time.",
+        units::count(row.waited),
+        units::count(issued),
+        number(limit, "stream"),
+        number(row.connections.max, "connection"),
+    ))
+}
+
+/// Returns what was negotiated, such as `h2 (4 connections, server allows 128 streams)`. `None` if
+/// all origins can only use HTTP/1.1.
+pub(super) fn negotiated(run: &Run) -> Option<String> {
+    let versions = &run.manifest.negotiated;
+    let http2: Vec<&NegotiatedVersion> = versions.iter().filter(|one| one.is_http2()).collect();
+    let http1 = (http2.len() < versions.len()).then(|| "http/1.1".to_owned());
+    let http2 = (!http2.is_empty()).then(|| {
+        let connections = level(run, u64::MAX, |run| run.http2.connections).max;
+        format!(
+            "h2 ({}, {})",
+            number(connections, "connection"),
+            limits(&http2)
+        )
+    });
+    let texts: Vec<String> = http2.into_iter().chain(http1).collect();
+    (!texts.is_empty()).then(|| texts.join(" and "))
+}
+
+fn limits(http2: &[&NegotiatedVersion]) -> String {
+    let limits = http2.iter().map(|one| one.stream_limit);
+    let (least, most) = (
+        limits.clone().flatten().min(),
+        limits.clone().flatten().max(),
+    );
+    let is_unlimited = limits.clone().any(|limit| limit.is_none());
+    match (least, most) {
+        (Some(least), Some(most)) if least == most && !is_unlimited => {
+            format!("server allows {}", number(u64::from(least), "stream"))
+        }
+        (Some(least), Some(_)) if is_unlimited => {
+            format!(
+                "servers allow {} or more streams",
+                units::count(u64::from(least))
+            )
+        }
+        (Some(least), Some(most)) => format!(
+            "servers allow {} to {} streams",
+            units::count(u64::from(least)),
+            units::count(u64::from(most))
+        ),
+        _ => "server allows any number of streams".to_owned(),
+    }
+}
+
+fn number(n: u64, thing: &str) -> String {
+    let plural = if n == 1 { "" } else { "s" };
+    format!("{} {thing}{plural}", units::count(n))
+}
+
+/// Returns notes about causes that counts alone do not show.
+pub(super) fn notes(row: &Http2) -> Vec<String> {
+    const CALM: &str = "ENHANCE_YOUR_CALM";
+    let sum = |counts: &BTreeMap<String, u64>, code: &str| counts.get(code).copied().unwrap_or(0);
+    let complaints = sum(&row.goaways, CALM) + sum(&row.resets_received, CALM);
+    let cancels = sum(&row.resets_sent, "CANCEL");
+    if complaints == 0 || cancels == 0 {
+        return Vec::new();
+    }
+    vec![format!(
+        "the server sent {CALM} {} after the test's time-outs had cancelled {}: \
+        servers take many cancelled requests for an attack",
+        units::times(complaints),
+        number(cancels, "request"),
+    )]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn rare_waits_are_not_noted() {
-        let counts = Http2Counts {
-            waited: 2,
-            ..Http2Counts::default()
-        };
-        assert!(notes(counts, 200).is_empty());
-        assert_eq!(notes(counts, 199).len(), 1);
+    fn row() -> Http2 {
+        Http2 {
+            negotiated: vec![NegotiatedVersion::http2("http://a.test", Some(10))],
+            opened: 2,
+            closed: BTreeMap::new(),
+            connections: LevelStats { mean: 2.0, max: 2 },
+            requests_per_connection: None,
+            streams: LevelStats::default(),
+            stream_limit: Some(10),
+            waited: 3,
+            stream_wait: None,
+            resent: 0,
+            lost_requests: 0,
+            resets_received: BTreeMap::new(),
+            resets_sent: BTreeMap::new(),
+            goaways: BTreeMap::new(),
+            upload_blocked_ns: 0,
+            header_bytes: header_bytes(&Http2Counts::default()),
+            sentence: None,
+        }
     }
 
     #[test]
-    fn lost_connections_are_counted_with_their_requests() {
-        let counts = Http2Counts {
-            resent: 3,
-            lost: 1,
-            lost_requests: 40,
-            ..Http2Counts::default()
+    fn waiting_of_more_than_one_percent_has_a_sentence() {
+        assert_eq!(sentence(&row(), 300), None);
+        let text = sentence(&row(), 299).expect("a sentence");
+        let expected =
+            "3 of 299 requests waited for the server's limit of 10 streams on 2 connections.";
+        assert!(text.starts_with(expected), "{text}");
+        let limited = Http2 {
+            stream_limit: Some(4),
+            ..row()
         };
-        let expected = [
-            "requests sent twice over HTTP/2, because the server had not processed them: 3",
-            "HTTP/2 connections lost: 1, with 40 requests in flight",
-        ];
-        assert_eq!(notes(counts, 1000), expected);
+        let text = sentence(&limited, 4).expect("a sentence");
+        assert!(text.contains("the plan's limit of 4 streams"), "{text}");
+    }
+
+    #[test]
+    fn limits_of_several_servers_are_a_range() {
+        let text = |limits: &[Option<u32>]| {
+            let servers: Vec<NegotiatedVersion> = limits
+                .iter()
+                .map(|limit| NegotiatedVersion::http2("http://a.test", *limit))
+                .collect();
+            super::limits(&servers.iter().collect::<Vec<_>>())
+        };
+        assert_eq!(text(&[Some(128), Some(128)]), "server allows 128 streams");
+        assert_eq!(
+            text(&[Some(100), Some(128)]),
+            "servers allow 100 to 128 streams"
+        );
+        assert_eq!(
+            text(&[Some(100), None]),
+            "servers allow 100 or more streams"
+        );
+        assert_eq!(text(&[None]), "server allows any number of streams");
+    }
+
+    #[test]
+    fn own_cancels_explain_a_complaint() {
+        let mut calm = row();
+        calm.goaways.insert("ENHANCE_YOUR_CALM".to_owned(), 2);
+        assert!(notes(&calm).is_empty());
+        calm.resets_sent.insert("CANCEL".to_owned(), 40);
+        let noted = notes(&calm);
+        assert!(
+            noted[0]
+                .starts_with("the server sent ENHANCE_YOUR_CALM twice after the test's time-outs")
+        );
     }
 }

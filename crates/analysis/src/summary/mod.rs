@@ -26,6 +26,7 @@ use serde::{Deserialize, Serialize};
 pub use build::cut_text;
 pub(crate) use build::summary;
 pub use custom::CustomRow;
+pub use http2::{HeaderBytes, Http2, RequestsPerConnection};
 pub use json::json;
 pub use mocks::{MockCapacity, MockRow, MockTime, mock_rows};
 pub use notes::{Conclusion, Deciding, Headline, Tone};
@@ -137,6 +138,9 @@ pub struct Summary {
     pub in_flight: LevelStats,
     pub users: LevelStats,
     pub connections_opened: u64,
+    /// Connections and streams of HTTP/2. `None` if no connection used it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub http2: Option<Http2>,
     /// Causes of errors, most frequent first.
     pub errors: Vec<ErrorRow>,
     pub conclusions: Vec<Conclusion>,
@@ -305,6 +309,10 @@ pub struct Identity {
     pub stopped: Option<Stopped>,
     pub model: Model,
     pub load: String,
+    /// HTTP version that servers negotiated, such as `h2 (4 connections, server allows 128
+    /// streams)`. `None` if only HTTP/1.1 was possible.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub http: Option<String>,
     /// Time from the start to the last completion or the end of the load, whichever is later.
     pub elapsed_ns: u64,
     #[serde(default)]

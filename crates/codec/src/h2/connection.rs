@@ -68,6 +68,8 @@ pub enum Event<'b> {
         stream: StreamId,
         /// The bytes.
         bytes: &'b [u8],
+        /// Number of bytes on the wire: the part, and the frame header and padding before it.
+        wire_bytes: usize,
     },
     /// Trailers after the body. [`Event::Ended`] follows.
     Trailers {
@@ -289,6 +291,17 @@ impl Connection {
         &self.counters
     }
 
+    /// Returns the counters and restarts them at zero.
+    pub fn take_counters(&mut self) -> Counters {
+        std::mem::take(&mut self.counters)
+    }
+
+    /// Returns the number of requests sent.
+    #[must_use]
+    pub fn requests(&self) -> u64 {
+        u64::from(self.next_stream / 2)
+    }
+
     /// Returns the number of uploads that wait for a flow-control window.
     #[must_use]
     pub fn blocked_uploads(&self) -> usize {
@@ -359,7 +372,7 @@ impl Connection {
     /// Sends RST_STREAM and remembers it, because frames of the stream may still arrive.
     pub(super) fn reset(&mut self, stream: StreamId, code: ErrorCode) {
         frame::write_rst_stream(self.output.buffer(), stream.id, code);
-        self.counters.resets_sent.add(code);
+        self.counters.resets_sent.count(code.into(), 1);
         if self.reset.len() == REMEMBERED_RESETS
             && let Some(oldest) = self.reset.pop_front()
         {

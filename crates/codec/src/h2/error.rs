@@ -42,6 +42,12 @@ impl ErrorCode {
     }
 }
 
+impl From<ErrorCode> for Http2Code {
+    fn from(code: ErrorCode) -> Http2Code {
+        Http2Code::new(code.0)
+    }
+}
+
 impl fmt::Display for ErrorCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.name() {

@@ -46,7 +46,7 @@ mod streams;
 mod template;
 
 pub use connection::{Config, Connection, Event};
-pub use counters::{CodeCounts, Counters};
+pub use counters::Counters;
 pub use error::{ConnectionError, ErrorCode, Outcome, StreamError, Violation};
 pub use fields::{Field, Fields};
 pub use hpack::{FieldNumbers, HpackError, encoder::Indexing};

@@ -3,7 +3,10 @@
 use super::{
     connection::{Connection, ConnectionState, EndedStream, Event, MAX_HEADER_LIST},
     error::{ConnectionError, ErrorCode, Outcome, StreamError},
-    frame::{self, FrameHeader, MAX_FRAME_SIZE, MAX_WINDOW, MIN_FRAME_SIZE, flag, kind, setting},
+    frame::{
+        self, FrameHeader, HEADER_LEN, MAX_FRAME_SIZE, MAX_WINDOW, MIN_FRAME_SIZE, flag, kind,
+        setting,
+    },
     hpack::Limits,
     reader::{DataPart, FramePart, Payload, header_fragment},
     streams::StreamId,
@@ -147,7 +150,17 @@ impl Connection {
             self.answered(stream);
         }
         let bytes = part.bytes;
-        Ok((!bytes.is_empty()).then_some(Event::Data { stream, bytes }))
+        let overhead = if part.is_first {
+            HEADER_LEN + part.header.length - part.frame_data
+        } else {
+            0
+        };
+        let wire_bytes = overhead + bytes.len();
+        Ok((wire_bytes > 0).then_some(Event::Data {
+            stream,
+            bytes,
+            wire_bytes,
+        }))
     }
 
     /// Returns the stream of a DATA frame. A stream may end within a frame, so only the first part
@@ -312,7 +325,7 @@ impl Connection {
 
     fn rst_stream<'b>(&mut self, header: FrameHeader, payload: &[u8]) -> Received<'b> {
         let code = ErrorCode(number(payload, 0));
-        self.counters.resets_received.add(code);
+        self.counters.resets_received.count(code.into(), 1);
         let Some(stream) = self.streams.find(header.stream) else {
             // The server may reset a stream whose response is complete.
             return if self.was_opened(header.stream) {

@@ -88,7 +88,6 @@ impl Connection {
         let at = out.len();
         out.extend_from_slice(&[0; HEADER_LEN]);
         let bytes = head.encode(&mut self.encoder, values, extra, length, out);
-        self.counters.requests += 1;
         self.counters.header_bytes_sent += bytes as u64;
         self.counters.block_bytes_sent += (out.len() - at - HEADER_LEN) as u64;
         frame::finish_headers(out, at, stream.id, !has_data, self.peer.max_frame);

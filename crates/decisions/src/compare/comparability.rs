@@ -1,7 +1,9 @@
 //! Finds reasons why runs cannot be compared: load, requests, tool, machine, validity, completion.
 //! Target, name and criteria may differ.
 
-use record::{FileFacts, Run, RunState, clock, sha256};
+use std::collections::BTreeSet;
+
+use record::{FileFacts, Run, RunState, clock, sha256, units};
 use serde_json::Value;
 
 use super::{ComparedRun, Side};
@@ -61,6 +63,7 @@ pub fn incompatibilities(baseline: &Side, candidate: &Side) -> Vec<Incompatibili
     found.extend(different(tool));
     // A different load also makes the plan different, so report only the load.
     found.extend(different(load).or_else(|| different(plan)));
+    found.extend(different(http_version));
     found.extend(different(data));
     found.extend(different(generator));
     found.extend(different(machine));
@@ -128,6 +131,7 @@ pub fn fingerprint(summary: &Summary, run: &Run, plan: &Value) -> Vec<(String, S
         ("data", sha256(files.collect::<String>().as_bytes())),
         ("worker threads", workers.unwrap_or_default()),
         ("machine", host(run)),
+        ("HTTP version", negotiated(run)),
     ];
     let facets = facets.into_iter();
     facets.map(|(what, is)| (what.to_owned(), is)).collect()
@@ -196,6 +200,36 @@ fn plan(first: &ComparedRun, other: &ComparedRun) -> Option<String> {
         "the plans differ: {place} is {a} in {} and {b} in {}",
         first.name, other.name
     ))
+}
+
+/// Compares what servers negotiated, with their limits.
+fn http_version(first: &ComparedRun, other: &ComparedRun) -> Option<String> {
+    let (a, b) = (
+        negotiated(first.run.as_ref()?),
+        negotiated(other.run.as_ref()?),
+    );
+    (a != b).then(|| {
+        format!(
+            "the HTTP versions differ: {a} in {}, {b} in {}",
+            first.name, other.name
+        )
+    })
+}
+
+/// Returns the negotiated versions without origins, which may differ.
+fn negotiated(run: &Run) -> String {
+    let versions = run.manifest.negotiated.iter();
+    let texts: BTreeSet<String> = versions
+        .map(|one| match (one.is_http2(), one.stream_limit) {
+            (false, _) => "HTTP/1.1".to_owned(),
+            (true, Some(limit)) => format!("HTTP/2 with {} streams", units::count(limit.into())),
+            (true, None) => "HTTP/2".to_owned(),
+        })
+        .collect();
+    if texts.is_empty() {
+        return "HTTP/1.1".to_owned();
+    }
+    texts.into_iter().collect::<Vec<_>>().join(" and ")
 }
 
 fn data(first: &ComparedRun, other: &ComparedRun) -> Option<String> {

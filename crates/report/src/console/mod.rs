@@ -4,6 +4,7 @@ mod campaign;
 mod compare;
 mod custom;
 mod find;
+mod http2;
 mod ledgers;
 mod list;
 mod progress;
@@ -93,6 +94,7 @@ pub fn summary_in(summary: &Summary, columns: Columns, detail: Detail) -> String
     if !summary.errors.is_empty() {
         blocks.push(errors(summary, columns));
     }
+    blocks.extend(Some(http2::render(summary, columns, detail)).filter(|http2| !http2.is_empty()));
     let steady = summary.steady.as_ref().filter(|steady| steady.is_news());
     if let Some(steady) = steady.filter(|_| !summary.is_generators()) {
         blocks.push(wrap(&steady.sentence, 2, columns));
@@ -176,8 +178,12 @@ fn identity(summary: &Summary, columns: Columns) -> String {
     } else {
         String::new()
     };
+    let http = run
+        .http
+        .as_ref()
+        .map_or_else(String::new, |http| format!(" · {http}"));
     wrap(
-        &format!("{what} · {}{when}{state}{cut}", run.load),
+        &format!("{what} · {}{http}{when}{state}{cut}", run.load),
         2,
         columns,
     )

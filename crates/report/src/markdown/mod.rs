@@ -2,6 +2,7 @@
 
 mod custom;
 mod endpoints;
+mod http2;
 mod mocks;
 mod nodes;
 mod plan;
@@ -50,6 +51,7 @@ pub fn render(page: &Page) -> Document {
         chart("errors.svg"),
         sections::concurrency(summary),
         chart("concurrency.svg"),
+        http2::connections(summary),
         sections::generator(summary),
         nodes::table(summary),
         saturation::saturation(summary),

@@ -77,6 +77,7 @@ pub fn head(summary: &Summary) -> String {
         (!run.target.is_empty()).then(|| escaped(&run.target)),
         (run.started_wall_ns > 0).then(|| format!("{when} UTC")),
         (run.elapsed_ns > 0).then(|| units::time(run.elapsed_ns)),
+        run.http.as_deref().map(escaped),
     ];
     let what: Vec<String> = what.into_iter().flatten().collect();
     let verdict = if words.is_empty() {

@@ -65,7 +65,8 @@ impl Log {
             OutputLine::Step(_)
             | OutputLine::Error(_)
             | OutputLine::Secret(_)
-            | OutputLine::Remark(_) => {}
+            | OutputLine::Remark(_)
+            | OutputLine::Negotiated { .. } => {}
         }
     }
 
@@ -115,7 +116,10 @@ impl LogEntry {
                 EventKind::Warning | EventKind::NodeLost => "warning",
                 EventKind::FirstError => "error",
                 EventKind::Stop | EventKind::Interrupt => "stop",
-                EventKind::Finding | EventKind::Unmeasured | EventKind::Note => "remark",
+                EventKind::Finding
+                | EventKind::Unmeasured
+                | EventKind::Negotiated
+                | EventKind::Note => "remark",
             },
             text: cut(&event.text),
         }

@@ -194,7 +194,7 @@ impl Observer for Screen {
                 }
             }
             OutputLine::Remark(text) => self.sink.warning(text),
-            OutputLine::Secret(_) | OutputLine::Step(_) => {}
+            OutputLine::Secret(_) | OutputLine::Step(_) | OutputLine::Negotiated { .. } => {}
         }
     }
 }

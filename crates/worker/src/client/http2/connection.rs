@@ -11,9 +11,10 @@ use std::{
 };
 
 use codec::h2::{self, Body, Event, Request, SendError, StreamId};
-use measure::Fault;
+use measure::{Fault, NegotiatedVersion, interval::Http2Close};
 
 use super::{
+    connection_stats::{ConnectionStats, SettingsChange},
     heads::FilledHead,
     pool::StreamPool,
     stream::{StreamEnd, StreamState},
@@ -50,8 +51,7 @@ struct State {
     /// Why the socket failed.
     lost: Option<Fault>,
     task: Option<Waker>,
-    /// `None` outside the statistics, and once the connection is closed.
-    open: Option<OpenCount>,
+    stats: ConnectionStats,
 }
 
 struct OpenStream {
@@ -122,7 +122,7 @@ impl Http2Connection {
                 next_second_ns: now + SECOND_NS,
                 lost: None,
                 task: None,
-                open,
+                stats: ConnectionStats::open(worker, open, now),
             }),
         });
         let served = Rc::clone(&connection);
@@ -197,6 +197,7 @@ impl Http2Connection {
             id,
             state: Rc::clone(&stream),
         });
+        state.stats.on_stream_opened(&self.worker);
         state.wake_task();
         // A part of the body may wait for a window. It follows, unless the response ends first.
         let bytes = added.max(body.map_or(0, <[u8]>::len)) as u64;
@@ -218,17 +219,21 @@ impl Http2Connection {
         {
             let state = &mut *self.state.borrow_mut();
             state.codec.cancel(id);
-            state.take(id);
+            if state.take(id).is_some() {
+                state.stats.on_stream_closed(&self.worker);
+            }
             state.note_idle(self.worker.clock.now());
             state.wake_task();
         }
         self.serve_waiters();
     }
 
-    /// Closes the connection after its pool was dropped.
+    /// Closes a connection that is no longer needed.
     pub(super) fn close(&self) {
         let state = &mut *self.state.borrow_mut();
         state.codec.shut_down();
+        // The run may end before the task runs again.
+        state.report(&self.worker);
         state.wake_task();
     }
 
@@ -242,6 +247,7 @@ impl Http2Connection {
     fn poll(&self, cx: &mut Context<'_>) -> Poll<()> {
         let mut effects = Effects::default();
         let closed = self.poll_io(cx, &mut effects);
+        self.state.borrow_mut().report(&self.worker);
         if effects.frees_streams || closed.is_ready() {
             self.serve_waiters();
         }
@@ -261,7 +267,6 @@ impl Http2Connection {
             self.write(state, cx, effects);
             if state.codec.is_closed() && state.codec.output().is_empty() {
                 state.stream = None;
-                state.open = None;
                 state.task = None;
                 return Poll::Ready(());
             }
@@ -328,6 +333,7 @@ impl Http2Connection {
             Err(error) => self.lose(state, socket_fault(&error), effects),
             Ok(n) => {
                 let now = self.worker.clock.now();
+                self.worker.sample_levels(now);
                 if now >= state.next_second_ns {
                     state.next_second_ns = now + SECOND_NS;
                     state.codec.begin_second();
@@ -341,11 +347,8 @@ impl Http2Connection {
 
     fn lose(&self, state: &mut State, fault: Fault, effects: &mut Effects) {
         state.lost.get_or_insert(fault);
-        if state.codec.open_streams() > 0 {
-            let counts = &mut self.worker.recorder.borrow_mut().run.http2;
-            counts.lost += 1;
-            counts.lost_requests += state.codec.open_streams() as u64;
-        }
+        let requests = state.codec.open_streams();
+        state.stats.on_lost(&self.worker, requests as u64);
         state.codec.lose();
         state.stream = None;
         effects.frees_streams = true;
@@ -367,7 +370,9 @@ impl Http2Connection {
             match event {
                 Event::Settings => {
                     effects.frees_streams = true;
-                    self.note_version(state);
+                    let limit = state.codec.stream_limit();
+                    let changes = state.stats.on_settings(&self.worker, limit);
+                    self.note_settings(state, changes);
                 }
                 Event::Interim { stream, .. } => state.with(stream, |open| open.on_read(now_ns)),
                 Event::Head { stream, head } => {
@@ -376,48 +381,66 @@ impl Http2Connection {
                 Event::Trailers { stream, trailers } => {
                     state.with(stream, |open| open.on_trailers(&trailers, now_ns));
                 }
-                Event::Data { stream, bytes } => {
+                Event::Data {
+                    stream,
+                    bytes,
+                    wire_bytes,
+                } => {
                     let kept = state
                         .get(stream)
-                        .map(|open| open.borrow_mut().on_data(bytes, now_ns));
+                        .map(|open| open.borrow_mut().on_data(bytes, wire_bytes, now_ns));
                     if let Some(Err(fault)) = kept {
                         state.codec.cancel(stream);
-                        state.end(stream, StreamEnd::Fault(fault), now_ns);
+                        self.end(state, stream, StreamEnd::Fault(fault), now_ns);
                         effects.frees_streams = true;
                     }
                 }
                 Event::Ended { stream, outcome } => {
-                    state.end(stream, StreamEnd::Outcome(outcome), now_ns);
+                    self.end(state, stream, StreamEnd::Outcome(outcome), now_ns);
                     effects.frees_streams = true;
                 }
                 Event::GoAway { code, debug, .. } => {
                     effects.frees_streams = true;
+                    state.stats.on_goaway(&self.worker, code);
                     self.note_goaway(code, &debug);
                 }
                 Event::Broken(_) => {
                     effects.frees_streams = true;
-                    self.worker.recorder.borrow_mut().run.http2.violations += 1;
+                    state.stats.on_closing(Http2Close::Violation);
                 }
                 Event::Pong(_) => {}
             }
         }
     }
 
-    /// Reports the negotiated version once the server's limits are known.
-    fn note_version(&self, state: &State) {
-        if state.codec.counters().settings_received > 1 {
-            return;
+    fn end(&self, state: &mut State, id: StreamId, end: StreamEnd, now_ns: u64) {
+        if let Some(open) = state.take(id) {
+            state.stats.on_stream_closed(&self.worker);
+            open.state.borrow_mut().on_end(end, now_ns);
         }
+        state.note_idle(now_ns);
+    }
+
+    /// Reports the negotiated version and the server's limit, and each change of the limit.
+    fn note_settings(&self, state: &State, changes: SettingsChange) {
         let limit = match state.codec.server_stream_limit() {
             Some(streams) => format!("{streams} streams per connection"),
             None => "any number of streams per connection".to_owned(),
         };
-        self.worker
-            .remark(format!("{} speaks HTTP/2 and allows {limit}", self.origin));
+        let origin = &self.origin;
+        match changes {
+            SettingsChange::First => self.worker.negotiated(
+                NegotiatedVersion::http2(origin, state.codec.server_stream_limit()),
+                format!("{origin} speaks HTTP/2 and allows {limit}"),
+            ),
+            SettingsChange::Limit => self
+                .worker
+                .remark(format!("{origin} changed its limit: it allows {limit}")),
+            SettingsChange::None => {}
+        }
     }
 
     fn note_goaway(&self, code: h2::ErrorCode, debug: &[u8]) {
-        self.worker.recorder.borrow_mut().run.http2.goaways += 1;
         if code == h2::ErrorCode::NO_ERROR {
             return;
         }
@@ -452,11 +475,10 @@ impl State {
         slot.take_if(|open| open.id == id)
     }
 
-    fn end(&mut self, id: StreamId, end: StreamEnd, now_ns: u64) {
-        if let Some(open) = self.take(id) {
-            open.state.borrow_mut().on_end(end, now_ns);
-        }
-        self.note_idle(now_ns);
+    /// Adds to the statistics what has changed since the last call.
+    fn report(&mut self, worker: &Worker) {
+        let is_closed = self.codec.is_closed();
+        self.stats.report(worker, &mut self.codec, is_closed);
     }
 
     fn note_idle(&mut self, now_ns: u64) {

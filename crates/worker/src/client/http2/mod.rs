@@ -1,6 +1,7 @@
 //! HTTP/2: connections that many requests share, and the requests that wait for their streams.
 
 mod connection;
+mod connection_stats;
 pub mod heads;
 pub mod pool;
 mod stream;
@@ -15,13 +16,15 @@ use codec::{
     Origin, Want,
     h2::{self, ErrorCode, Outcome},
 };
-use measure::{Fault, outcome::Http2Fault};
+use measure::{
+    DurationSample, Fault, NegotiatedVersion, OutcomeClass, TimeKind, label, outcome::Http2Fault,
+};
 use plan::{HttpVersion, HttpVersions};
 
 use self::{
     connection::{Http2Connection, SentStream},
     heads::RequestParts,
-    pool::{Checkout, Grant, OpenPermit, Reservation, StreamPool},
+    pool::{Grant, OpenPermit, Reservation, StreamPool},
     stream::{StreamEnd, StreamState},
 };
 use super::{
@@ -122,7 +125,9 @@ impl Http2Sender<'_> {
                 StreamEnd::Fault(fault) => return Err(fault),
             };
             if outcome.may_resend() && !std::mem::replace(&mut is_resent, true) {
-                self.client.worker.recorder.borrow_mut().run.http2.resent += 1;
+                if self.client.is_recorded {
+                    self.client.worker.recorder.borrow_mut().run.http2.resent += 1;
+                }
                 // Until the server accepts the request, it waits.
                 exchange.moments.first_write = None;
                 exchange.moments.first_read = None;
@@ -151,14 +156,10 @@ impl Http2Sender<'_> {
         if let Some(idle_close_ns) = client.http.idle_close_ns {
             streams.close_idle(worker.clock.now(), idle_close_ns);
         }
-        let checkout = streams.checkout(exchange.intended.ns(), self.limit);
-        let Checkout { grant, has_waited } = checkout.await.map_err(|fault| match fault {
-            Fault::ResponseTimeout => exchange.limits.fault(Cut::Expired),
-            fault => fault,
-        })?;
-        if has_waited {
-            worker.recorder.borrow_mut().run.http2.waited += 1;
-        }
+        let grant = match streams.try_checkout() {
+            Some(grant) => grant,
+            None => self.wait(streams, exchange).await?,
+        };
         if self.protocol.get() == Protocol::Http1 {
             return Ok(None);
         }
@@ -167,6 +168,33 @@ impl Http2Sender<'_> {
             // The future is boxed because it is large and connecting is rare.
             Grant::Open(permit) => Box::pin(self.open(permit, exchange)).await,
         }
+    }
+
+    /// Waits for a stream or for the permission to open a connection.
+    async fn wait(
+        &self,
+        streams: &Rc<StreamPool>,
+        exchange: &mut Exchange,
+    ) -> Result<Grant, Fault> {
+        let worker = &self.client.worker;
+        let is_for_stream = streams.waits_for_streams();
+        let since = worker.clock.now();
+        let granted = streams.wait(exchange.intended.ns(), self.limit).await;
+        if is_for_stream && self.client.is_recorded {
+            let now = worker.clock.now();
+            let duration = DurationSample {
+                label: label::ALL,
+                intended: exchange.intended,
+                kind: TimeKind::Stream,
+                outcome: OutcomeClass::Ok,
+                ns: now - since,
+            };
+            worker.recorder.borrow_mut().time(now, duration);
+        }
+        granted.map_err(|fault| match fault {
+            Fault::ResponseTimeout => exchange.limits.fault(Cut::Expired),
+            fault => fault,
+        })
     }
 
     /// Opens a connection. Returns `None` if the server chose HTTP/1.1.
@@ -296,9 +324,10 @@ impl Http2Sender<'_> {
     fn use_http1(&self, reason: &str) {
         self.protocol.set(Protocol::Http1);
         let origin = self.origin.text();
-        self.client
-            .worker
-            .remark(format!("{origin} is loaded over HTTP/1.1: {reason}"));
+        self.client.worker.negotiated(
+            NegotiatedVersion::http1(&origin),
+            format!("{origin} is loaded over HTTP/1.1: {reason}"),
+        );
     }
 }
 

@@ -60,14 +60,6 @@ pub(super) struct Reservation {
 #[derive(Debug)]
 pub(super) struct OpenPermit(Rc<StreamPool>);
 
-/// A granted stream or connection.
-#[derive(Debug)]
-pub(super) struct Checkout {
-    pub(super) grant: Grant,
-    /// Whether the request waited although all connections were open.
-    pub(super) has_waited: bool,
-}
-
 impl StreamPool {
     /// Creates a pool with a maximum number of connections.
     #[must_use]
@@ -81,22 +73,22 @@ impl StreamPool {
         })
     }
 
+    /// Grants a stream or a connection if one is free and no other request waits.
+    pub(super) fn try_checkout(self: &Rc<StreamPool>) -> Option<Grant> {
+        if self.waiters.borrow().is_empty() {
+            self.grant_now()
+        } else {
+            None
+        }
+    }
+
     /// Waits for a free stream or for the permission to open a connection. Fails if the limit
     /// expires.
-    pub(super) async fn checkout(
+    pub(super) async fn wait(
         self: &Rc<StreamPool>,
         intended_ns: u64,
         limit: &Limit,
-    ) -> Result<Checkout, Fault> {
-        if self.waiters.borrow().is_empty()
-            && let Some(grant) = self.grant_now()
-        {
-            return Ok(Checkout {
-                grant,
-                has_waited: false,
-            });
-        }
-        let has_waited = self.waits_for_streams();
+    ) -> Result<Grant, Fault> {
         let number = self.next_waiter.replace(self.next_waiter.get() + 1);
         let key = WaiterKey {
             intended_ns,
@@ -109,12 +101,11 @@ impl StreamPool {
             key,
             slot,
         };
-        let grant = std::future::poll_fn(|cx| waiting.poll(limit, cx)).await?;
-        Ok(Checkout { grant, has_waited })
+        std::future::poll_fn(|cx| waiting.poll(limit, cx)).await
     }
 
     /// Whether more streams would help, rather than a connection that is not ready yet.
-    fn waits_for_streams(&self) -> bool {
+    pub(super) fn waits_for_streams(&self) -> bool {
         let connections = self.connections.borrow();
         self.opening.get() == 0
             && connections
@@ -264,15 +255,15 @@ impl Drop for OpenPermit {
 mod tests {
     use super::*;
 
-    type Checking<'p> = std::pin::Pin<Box<dyn Future<Output = Result<Checkout, Fault>> + 'p>>;
+    type Wait<'p> = std::pin::Pin<Box<dyn Future<Output = Result<Grant, Fault>> + 'p>>;
 
-    fn checkout<'p>(pool: &'p Rc<StreamPool>, intended_ns: u64, limit: &'p Limit) -> Checking<'p> {
-        Box::pin(pool.checkout(intended_ns, limit))
+    fn wait<'p>(pool: &'p Rc<StreamPool>, intended_ns: u64, limit: &'p Limit) -> Wait<'p> {
+        Box::pin(pool.wait(intended_ns, limit))
     }
 
-    fn poll(checkout: &mut Checking<'_>) -> Option<Result<Checkout, Fault>> {
+    fn poll(wait: &mut Wait<'_>) -> Option<Result<Grant, Fault>> {
         let mut cx = Context::from_waker(Waker::noop());
-        match checkout.as_mut().poll(&mut cx) {
+        match wait.as_mut().poll(&mut cx) {
             Poll::Ready(result) => Some(result),
             Poll::Pending => None,
         }
@@ -281,21 +272,20 @@ mod tests {
     #[test]
     fn waiters_are_served_in_the_order_of_intended_starts() {
         let (pool, limit) = (StreamPool::new(1), Limit::default());
-        let mut first = checkout(&pool, 40, &limit);
-        let mut granted = poll(&mut first);
-        assert!(matches!(&granted, Some(Ok(one)) if matches!(one.grant, Grant::Open(_))));
-        let mut waiting: Vec<_> = [30, 10, 20].map(|at| checkout(&pool, at, &limit)).into();
+        let mut granted = pool.try_checkout();
+        assert!(matches!(&granted, Some(Grant::Open(_))));
+        let mut waiting: Vec<_> = [30, 10, 20].map(|at| wait(&pool, at, &limit)).into();
         assert!(waiting.iter_mut().all(|one| poll(one).is_none()));
+        assert!(pool.try_checkout().is_none());
         for expected in [1, 2, 0] {
             // The connection could not be opened, so the next waiter may try.
             drop(granted.take());
             for (index, one) in waiting.iter_mut().enumerate() {
                 if index == expected {
-                    granted = poll(one);
-                    assert!(granted.is_some());
+                    granted = poll(one).and_then(Result::ok);
                 }
             }
-            assert!(granted.as_ref().is_some_and(Result::is_ok));
+            assert!(granted.is_some());
         }
         drop(granted);
         assert_eq!(pool.opening.get(), 0);
@@ -303,11 +293,14 @@ mod tests {
 
     #[test]
     fn grant_of_an_expired_waiter_goes_to_the_next() {
-        let (pool, limit, expired) = (StreamPool::new(1), Limit::default(), Limit::default());
-        let mut first = checkout(&pool, 0, &limit);
-        let permit = poll(&mut first);
-        let mut second = checkout(&pool, 1, &expired);
-        let mut third = checkout(&pool, 2, &limit);
+        let (pool, limit, expired) = (
+            StreamPool::new(1),
+            Limit::default(),
+            Limit::default(),
+        );
+        let permit = pool.try_checkout();
+        let mut second = wait(&pool, 1, &expired);
+        let mut third = wait(&pool, 2, &limit);
         assert!(poll(&mut second).is_none() && poll(&mut third).is_none());
         drop(permit);
         expired.abort();

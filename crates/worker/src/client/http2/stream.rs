@@ -18,7 +18,7 @@ use crate::{
     memory::Held,
 };
 
-/// Size of a frame header. Frames of bodies are counted without it.
+/// Size of a frame header.
 const FRAME_HEADER: usize = 9;
 
 /// State of a request that its connection and its sender share.
@@ -32,7 +32,7 @@ pub(super) struct StreamState {
     pub(super) head_ns: u64,
     /// When bytes of the response were last read. 0 until then.
     pub(super) last_read_ns: u64,
-    /// Number of bytes received, without the frame headers of the body.
+    /// Number of bytes received, with frame headers and padding.
     pub(super) bytes_in: u64,
     pub(super) response: Response,
     pub(super) end: Option<StreamEnd>,
@@ -125,9 +125,14 @@ impl StreamState {
     }
 
     /// Keeps a part of the body, if it is needed. Fails if there is no memory for it.
-    pub(super) fn on_data(&mut self, bytes: &[u8], now_ns: u64) -> Result<(), Fault> {
+    pub(super) fn on_data(
+        &mut self,
+        bytes: &[u8],
+        wire_bytes: usize,
+        now_ns: u64,
+    ) -> Result<(), Fault> {
         self.on_read(now_ns);
-        self.bytes_in += bytes.len() as u64;
+        self.bytes_in += wire_bytes as u64;
         let response = &mut self.response;
         if let Some(streamed) = &mut self.streamed {
             let notable = response.notable.as_deref();
