@@ -241,6 +241,33 @@ def test_timed_out_request_is_cancelled_and_the_connection_lives_on(loadline, st
     assert loadline.summary()["http2"]["resets_sent"] == {"CANCEL": 10}
 
 
+@pytest.mark.parametrize(("spread", "connections"), [("even", 4), ("fill", 1)])
+def test_connections_are_filled_or_shared_evenly(loadline, start_lab, spread, connections):
+    lab = start_lab("http2", "service=20ms", "max-streams=1000")
+    plan = loadline.write(
+        "plan.yml",
+        f"""
+        loadline: 1
+        target: {lab.url}
+        load: {{ rate: 400/s, duration: 500ms }}
+        http: {{ connections: 4, streams: 1000, version: 2-prior-knowledge, spread: {spread} }}
+        steps: [ get: / ]
+        """,
+    )
+    done = loadline("run", plan)
+    assert done.returncode == 0, done.stderr
+    assert lab.stats()["http2"]["connections"] == connections
+
+
+def test_find_searches_over_http2(loadline, start_lab):
+    lab = start_lab("http2")
+    search = ("--slo", "p99 < 10s", "--max", "40/s", "--probe", "1s", "--settle", "200ms", "--budget", "20s")
+    done = loadline("find", lab.url, *search, "--http", "2-prior-knowledge")
+    assert done.returncode in (0, 1, 5), done.stdout + done.stderr
+    assert lab.stats()["answered"]["total"] > 20
+    assert lab.stats()["http2"]["connections"] > 0
+
+
 def test_runs_over_different_versions_are_not_compared_silently(loadline, start_lab, certificates):
     pair = (f"cert={certificates / 'server.pem'}", f"key={certificates / 'server.key'}")
     runs = []
@@ -266,6 +293,7 @@ def test_runs_over_different_versions_are_not_compared_silently(loadline, start_
         ("version: 3", "`version: 3` is not an HTTP version: use one of auto, 1.1, 2, 2-prior-knowledge"),
         ("versions: { a.test: 2 }", "`a.test` is not an origin"),
         ("streams: 0", "`streams: 0` must be a whole number, 1 or more"),
+        ("spread: odd", "`spread: odd` must be even or fill"),
         ("window: 3GB", "`window: 3GB` is not a size from 1B to 2GB"),
     ],
 )

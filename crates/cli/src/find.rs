@@ -313,6 +313,9 @@ fn flags(args: &args::Find) -> Vec<String> {
     if let Some(connections) = args.connections {
         flags.extend(["--connections".to_owned(), connections.to_string()]);
     }
+    if let Some(version) = &args.http {
+        flags.extend(["--http".to_owned(), version.clone()]);
+    }
     if let Some(environment) = &args.environment {
         flags.extend(["--environment".to_owned(), environment.clone()]);
     }

@@ -51,6 +51,17 @@ impl Serialize for HttpVersion {
     }
 }
 
+/// How requests are spread over shared HTTP/2 connections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StreamSpread {
+    /// All connections are opened, and a request uses the one with the fewest streams.
+    #[default]
+    Even,
+    /// A request uses the first connection with a free stream, as browsers do.
+    Fill,
+}
+
 /// HTTP versions by origin, and the limits of HTTP/2.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct HttpVersions {
@@ -67,6 +78,9 @@ pub struct HttpVersions {
     /// Receive window of HTTP/2 connections and streams, in bytes.
     #[serde(skip_serializing_if = "is_usual_window")]
     pub window: u32,
+    /// Which HTTP/2 connection the next request uses.
+    #[serde(skip_serializing_if = "is_even")]
+    pub spread: StreamSpread,
 }
 
 /// Default of [`HttpVersions::streams`].
@@ -81,8 +95,17 @@ impl Default for HttpVersions {
             by_origin: Vec::new(),
             streams: STREAMS,
             window: WINDOW,
+            spread: StreamSpread::Even,
         }
     }
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_even(spread: &StreamSpread) -> bool {
+    *spread == StreamSpread::Even
 }
 
 fn is_default(version: &HttpVersion) -> bool {

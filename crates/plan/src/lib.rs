@@ -47,7 +47,7 @@ pub use criteria::{Criterion, StopRule};
 pub use draw::Draw;
 pub use event_stream::EventStream;
 pub use extension::Extension;
-pub use http_version::{HttpVersion, HttpVersions};
+pub use http_version::{HttpVersion, HttpVersions, StreamSpread};
 pub use load::{ArrivalProcess, FirstArrival, Load, Phase, Shape};
 pub use proxies::{Proxies, Proxy};
 pub use raw::Raw;

@@ -59,6 +59,9 @@ pub struct Find {
     /// Maximum number of connections
     #[arg(long, value_name = "N")]
     pub connections: Option<u32>,
+    /// HTTP version, replaces the file's [default: 1.1]
+    #[arg(long, value_name = "VERSION", value_parser = plan::HttpVersion::ALL.map(plan::HttpVersion::name))]
+    pub http: Option<String>,
     /// Worker threads [default: as many as each probe's rate needs]
     #[arg(long, value_name = "N")]
     pub workers: Option<usize>,

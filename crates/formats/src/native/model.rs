@@ -84,6 +84,7 @@ pub const HTTP: &[&str] = &[
     "versions",
     "streams",
     "window",
+    "spread",
     "connections",
     "verify",
     "redirects",

@@ -353,6 +353,10 @@ fn http(key: &str) -> Value {
             1,
         ),
         "window" => string("Receive window of HTTP/2 connections and streams: 64kB, 6MB [1GB]"),
+        "spread" => json!({
+            "enum": ["even", "fill"],
+            "description": "Which shared HTTP/2 connection a request uses: the one with the fewest streams, or the first with a free one [even]",
+        }),
         "connections" => whole_number(
             "Number of connections shared by all users; by default each user has a separate one",
             1,

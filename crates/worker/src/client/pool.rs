@@ -3,6 +3,7 @@
 use std::{cell::RefCell, rc::Rc};
 
 use measure::Fault;
+use plan::StreamSpread;
 
 use super::{http1::Http1, http2::pool::StreamPool, transport::Transport};
 use crate::{
@@ -137,12 +138,12 @@ impl ConnectionPool {
     }
 
     /// Returns the HTTP/2 connections to an origin. A virtual user has one.
-    pub(super) fn streams(&self, origin: OriginId) -> Rc<StreamPool> {
+    pub(super) fn streams(&self, origin: OriginId, spread: StreamSpread) -> Rc<StreamPool> {
         let mut streams = self.streams.borrow_mut();
         if let Some(known) = streams.iter().find(|known| known.origin == origin) {
             return Rc::clone(&known.pool);
         }
-        let pool = StreamPool::new(self.semaphores.as_ref().map_or(1, |all| all.size));
+        let pool = StreamPool::new(self.semaphores.as_ref().map_or(1, |all| all.size), spread);
         streams.push(OriginStreams {
             origin,
             pool: Rc::clone(&pool),
@@ -153,7 +154,8 @@ impl ConnectionPool {
     /// Moves the idle connections of another pool into this one.
     pub fn take_over(&self, other: &ConnectionPool) {
         for known in other.streams.borrow().iter() {
-            self.streams(known.origin).take_over(&known.pool);
+            self.streams(known.origin, known.pool.spread())
+                .take_over(&known.pool);
         }
         self.idle.borrow_mut().append(&mut other.idle.borrow_mut());
     }

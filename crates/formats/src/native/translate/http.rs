@@ -4,7 +4,7 @@ use std::path::Path;
 
 use codec::url::Zoned;
 
-use plan::{Http, HttpVersion, PoolPolicy, Template};
+use plan::{Http, HttpVersion, PoolPolicy, StreamSpread, Template};
 use serde_json::Value;
 use url::Url;
 
@@ -124,6 +124,9 @@ impl Translator<'_> {
         if let Some(window) = node.get("window") {
             versions.window = self.window(window).unwrap_or(versions.window);
         }
+        if let Some(spread) = node.get("spread") {
+            versions.spread = self.spread(spread).unwrap_or_default();
+        }
         let Some(by_origin) = node.get("versions") else {
             return;
         };
@@ -157,6 +160,19 @@ impl Translator<'_> {
             );
         }
         version
+    }
+
+    fn spread(&mut self, node: &Node) -> Option<StreamSpread> {
+        let text = read::scalar(node, "spread", self.findings)?;
+        match text.as_str() {
+            "even" => Some(StreamSpread::Even),
+            "fill" => Some(StreamSpread::Fill),
+            _ => {
+                let problem = format!("`spread: {text}` must be even or fill");
+                self.findings.problem(node.mark, problem);
+                None
+            }
+        }
     }
 
     fn window(&mut self, node: &Node) -> Option<u32> {

@@ -107,7 +107,9 @@ impl Http2Sender<'_> {
         if self.protocol.get() == Protocol::Impossible {
             return Err(Fault::Http2(Http2Fault::Cleartext));
         }
-        let streams = self.pool.streams(self.origin_id);
+        let streams = self
+            .pool
+            .streams(self.origin_id, self.client.http.versions.spread);
         let (mut is_announced, mut is_resent) = (false, false);
         loop {
             let Some(reservation) = self.reserve(&streams, exchange).await? else {

@@ -11,6 +11,7 @@ use std::{
 };
 
 use measure::Fault;
+use plan::StreamSpread;
 
 use super::connection::Http2Connection;
 use crate::{deadlines::Limit, net::fault::timed_out};
@@ -19,6 +20,7 @@ use crate::{deadlines::Limit, net::fault::timed_out};
 #[derive(Debug)]
 pub struct StreamPool {
     max_connections: usize,
+    spread: StreamSpread,
     connections: RefCell<Vec<Rc<Http2Connection>>>,
     /// Number of connections that are being opened.
     opening: Cell<usize>,
@@ -63,9 +65,10 @@ pub(super) struct OpenPermit(Rc<StreamPool>);
 impl StreamPool {
     /// Creates a pool with a maximum number of connections.
     #[must_use]
-    pub fn new(max_connections: usize) -> Rc<StreamPool> {
+    pub fn new(max_connections: usize, spread: StreamSpread) -> Rc<StreamPool> {
         Rc::new(StreamPool {
             max_connections,
+            spread,
             connections: RefCell::default(),
             opening: Cell::new(0),
             waiters: RefCell::default(),
@@ -132,14 +135,25 @@ impl StreamPool {
         }
     }
 
-    /// Grants an idle connection, a new one, or a stream of the connection that uses the fewest.
+    /// Grants a stream or a new connection.
+    ///
+    /// An even spread prefers an idle connection, a new one, and the connection that uses the
+    /// fewest streams. Otherwise the first connection is filled before the next is opened.
     fn grant_now(self: &Rc<StreamPool>) -> Option<Grant> {
         let mut connections = self.connections.borrow_mut();
         connections.retain(|connection| connection.accepts_requests());
-        let free = connections.iter().filter(|one| one.free_streams() > 0);
-        let best = free.min_by_key(|one| one.used_streams());
-        let is_idle = best.is_some_and(|one| one.used_streams() == 0);
-        if !is_idle && connections.len() + self.opening.get() < self.max_connections {
+        let mut free = connections.iter().filter(|one| one.free_streams() > 0);
+        let (best, opens) = match self.spread {
+            StreamSpread::Even => {
+                let best = free.min_by_key(|one| one.used_streams());
+                (best, best.is_none_or(|one| one.used_streams() > 0))
+            }
+            StreamSpread::Fill => {
+                let best = free.next();
+                (best, best.is_none())
+            }
+        };
+        if opens && connections.len() + self.opening.get() < self.max_connections {
             self.opening.set(self.opening.get() + 1);
             return Some(Grant::Open(OpenPermit(Rc::clone(self))));
         }
@@ -162,6 +176,10 @@ impl StreamPool {
             }
             !is_expired
         });
+    }
+
+    pub(in crate::client) fn spread(&self) -> StreamSpread {
+        self.spread
     }
 
     /// Moves the connections of another pool into this one.
@@ -271,7 +289,7 @@ mod tests {
 
     #[test]
     fn waiters_are_served_in_the_order_of_intended_starts() {
-        let (pool, limit) = (StreamPool::new(1), Limit::default());
+        let (pool, limit) = (StreamPool::new(1, StreamSpread::Even), Limit::default());
         let mut granted = pool.try_checkout();
         assert!(matches!(&granted, Some(Grant::Open(_))));
         let mut waiting: Vec<_> = [30, 10, 20].map(|at| wait(&pool, at, &limit)).into();
@@ -294,7 +312,7 @@ mod tests {
     #[test]
     fn grant_of_an_expired_waiter_goes_to_the_next() {
         let (pool, limit, expired) = (
-            StreamPool::new(1),
+            StreamPool::new(1, StreamSpread::Even),
             Limit::default(),
             Limit::default(),
         );
