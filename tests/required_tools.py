@@ -14,6 +14,8 @@ PACKAGES = {
     "initdb": "postgresql",
     "redis-server": "redis-server",
     "prometheus": "prometheus",
+    "nginx": "nginx",
+    "nghttpd": "nghttp2-server",
 }
 #: Folders of servers, which are not on every user's PATH.
 SERVERS = ":".join(["/usr/sbin", *sorted(glob.glob("/usr/lib/postgresql/*/bin"))])

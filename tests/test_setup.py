@@ -7,7 +7,9 @@ import pytest
 from required_tools import PACKAGES, tool_path
 
 TOOLS = ["wrk", "openssl", "chromium", "pdftotext", "mosquitto", "mosquitto_sub", "initdb", "redis-server", "prometheus"]
-SERVERS = ["postgresql", "redis-server", "prometheus"]
+TOOLS += ["nginx", "nghttpd"]
+HTTP2 = ["nginx", "nghttp2-server"]
+SERVERS = ["postgresql", "redis-server", "prometheus", *HTTP2]
 MISSING = Path(__file__).parent / "missing-packages"
 
 
@@ -18,7 +20,7 @@ MISSING = Path(__file__).parent / "missing-packages"
         (["wrk", "openssl", "chromium", "mosquitto", "mosquitto_sub"], ["poppler-utils", *SERVERS, "lua-cjson"]),
         (
             ["pdftotext", "redis-server", "cjson.so"],
-            ["wrk", "openssl", "chromium", "mosquitto", "mosquitto-clients", "postgresql", "prometheus"],
+            ["wrk", "openssl", "chromium", "mosquitto", "mosquitto-clients", "postgresql", "prometheus", *HTTP2],
         ),
         ([*TOOLS, "cjson.so"], []),
     ],
