@@ -11,6 +11,7 @@ pub mod about;
 pub mod background;
 pub mod criteria;
 pub mod deployment;
+pub mod dialect;
 mod draw;
 pub mod event_stream;
 mod extension;
@@ -44,6 +45,7 @@ use serde::Serialize;
 pub use background::BackgroundMqtt;
 pub use base::{mutant, rng};
 pub use criteria::{Criterion, StopRule};
+pub use dialect::Dialect;
 pub use draw::Draw;
 pub use event_stream::EventStream;
 pub use extension::Extension;
@@ -351,9 +353,9 @@ pub struct Http {
     /// Whether a body in an unknown encoding is passed through unchanged. Fewer encodings are then
     /// known, as in Artillery. Otherwise reading the body fails.
     pub takes_any_encoding: bool,
-    /// Whether header values are sent as Latin-1 and other characters are rejected, as in
-    /// Artillery. Otherwise header values are sent as UTF-8.
-    pub latin1: bool,
+    /// Rules of the client that a front end imitates.
+    #[serde(flatten)]
+    pub dialect: Dialect,
 }
 
 impl Default for Http {
@@ -375,7 +377,7 @@ impl Default for Http {
             cookie_jar: true,
             cookies: CookieRules::default(),
             takes_any_encoding: false,
-            latin1: false,
+            dialect: Dialect::default(),
         }
     }
 }

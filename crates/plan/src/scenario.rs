@@ -217,11 +217,22 @@ pub struct Request {
     pub extension: Option<Extension>,
     /// Statuses of 400 or above that do not fail the request.
     pub expected_status: Vec<u16>,
-    /// Name of the error with which the step always fails, as it would in the original tool.
+    /// Error with which the step always fails, as it would in the original tool.
     /// Example: a body on GET in Artillery.
-    pub fails_with: Option<String>,
+    pub fails_with: Option<DeclaredError>,
     /// Position in the file.
     pub at: Option<At>,
+}
+
+/// An error that a request step always has.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct DeclaredError {
+    /// Name under which the error is counted.
+    pub name: String,
+    /// Whether the HTTP client reports it, which then belongs to the step.
+    #[serde(skip)]
+    pub is_of_client: bool,
 }
 
 impl Request {

@@ -25,7 +25,7 @@ fn step(spec: &Request, latin1: bool) -> RequestStep {
         load,
         Vec::new(),
     );
-    plan.http.latin1 = latin1;
+    plan.http.dialect.latin1 = latin1;
     let label = LabelId::default();
     RequestStep::compile(spec, 0, label, &plan, Interest::default(), &mut Vec::new()).unwrap()
 }

@@ -19,13 +19,13 @@ pub fn boundary(rng: &mut Rng) -> String {
     )
 }
 
-/// Encodes the body. If a file cannot be read, the error is the operating system's name for it.
+/// Encodes the body. If a file cannot be read, the error says why.
 pub fn body(
     parts: &[MultipartPart],
     boundary: &str,
     scope: &dyn Scope,
     rng: &mut Rng,
-) -> Result<Vec<u8>, &'static str> {
+) -> Result<Vec<u8>, ErrorKind> {
     let mut out = Vec::new();
     for part in parts {
         let content = content(&part.content, scope, rng)?;
@@ -63,7 +63,7 @@ fn content<'p>(
     content: &'p PartContent,
     scope: &dyn Scope,
     rng: &mut Rng,
-) -> Result<Content<'p>, &'static str> {
+) -> Result<Content<'p>, ErrorKind> {
     Ok(match content {
         PartContent::Text(template) => Content {
             file: None,
@@ -84,18 +84,12 @@ fn content<'p>(
     })
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, &'static str> {
-    let named = |error: std::io::Error| match error.kind() {
-        ErrorKind::NotFound => "ENOENT",
-        ErrorKind::PermissionDenied => "EACCES",
-        ErrorKind::NotADirectory => "ENOTDIR",
-        _ => "EIO",
-    };
-    let about = std::fs::metadata(path).map_err(named)?;
+fn read(path: &Path) -> Result<Vec<u8>, ErrorKind> {
+    let about = std::fs::metadata(path).map_err(|error| error.kind())?;
     match about {
-        about if about.is_dir() => Err("EISDIR"),
-        about if !about.is_file() => Err("EINVAL"),
-        _ => std::fs::read(path).map_err(named),
+        about if about.is_dir() => Err(ErrorKind::IsADirectory),
+        about if !about.is_file() => Err(ErrorKind::InvalidInput),
+        _ => std::fs::read(path).map_err(|error| error.kind()),
     }
 }
 

@@ -107,7 +107,7 @@ impl RequestStep {
                 .as_deref()
                 .map(|name| Template::parse_text(name).unwrap_or_else(|_| Template::from(name))),
             looks,
-            charset: Charset::from_latin1(plan.http.latin1),
+            charset: Charset::from_latin1(plan.http.dialect.latin1),
         };
         if is_fixed(spec) {
             // An invalid constant request fails only when due, like a templated one.

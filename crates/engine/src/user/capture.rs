@@ -14,7 +14,7 @@ use query::{
 };
 use serde_json::Value;
 
-use super::{User, node_headers};
+use super::User;
 use crate::program::{CaptureFrom, Checking, Compiled, PathSource, RequestStep};
 use codec::{
     Response,
@@ -170,15 +170,6 @@ impl<'a> Inspection<'a> {
         }
         self.xml.as_ref()?.as_ref()
     }
-
-    pub(super) fn header(&self, name: &str) -> Option<String> {
-        node_headers::text(&self.answer.headers, name)
-    }
-
-    /// Returns a header as Node.js gives it.
-    pub fn captured_header(&self, name: &str) -> Option<Value> {
-        node_headers::value(&self.answer.headers, name)
-    }
 }
 
 /// A strict capture or match failed, or a search took too many steps.
@@ -311,7 +302,8 @@ impl User<'_> {
             }
             CaptureFrom::Header(name) => {
                 let name = name.to_text(&self.vars, &mut self.rng);
-                inspection.captured_header(&name)
+                let dialect = &self.program.http.dialect;
+                dialect.header_value(&inspection.answer.headers, &name)
             }
             CaptureFrom::StreamText => Some(inspection.streamed?.text().into()),
             CaptureFrom::StreamEvent(index) => Some(inspection.streamed?.value(*index)?.into()),
@@ -425,7 +417,9 @@ impl User<'_> {
             }
             Checking::Plain(ResponseCheck::Header(name, wanted)) => {
                 let wanted = text(self, wanted);
-                inspection.header(name).as_deref() == Some(wanted.as_str())
+                let dialect = &self.program.http.dialect;
+                let value = dialect.header_text(&inspection.answer.headers, name);
+                value.as_deref() == Some(wanted.as_str())
             }
             Checking::Plain(ResponseCheck::BodyContains(wanted)) => {
                 let wanted = text(self, wanted);

@@ -7,7 +7,7 @@ use measure::accumulator::Event;
 use plan::rng::Rng;
 
 use super::script::Scripts;
-pub use super::{capture::Inspection, node_headers::joined_headers, vars::Vars};
+pub use super::{capture::Inspection, vars::Vars};
 use crate::program::{HookInterest, RequestStep};
 use worker::{OutputLine, Worker, client::Built};
 

@@ -9,7 +9,6 @@ mod goodput;
 mod groups;
 pub mod hook;
 mod judge;
-mod node_headers;
 mod ongoing;
 mod request;
 pub mod script;

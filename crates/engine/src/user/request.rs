@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use measure::{Failure, Fault, accumulator::Event, outcome::ProtocolFault, sample::Intended};
-use plan::{rng::Rng, template::Template};
+use plan::{dialect::UnsendableReason, rng::Rng, template::Template};
 
 use super::{
     IterationAbort, User,
@@ -119,11 +119,12 @@ impl User<'_> {
 
     async fn execute(&mut self, ongoing: &mut Ongoing<'_>) -> Result<(), IterationAbort> {
         let step = ongoing.step;
-        if let Some(name) = &step.spec.fails_with {
-            return Err(if name.starts_with("ERR_") {
-                IterationAbort::Unsendable(name.clone(), Fault::Declared, step.index)
+        if let Some(error) = &step.spec.fails_with {
+            let name = error.name.clone();
+            return Err(if error.is_of_client {
+                IterationAbort::Unsendable(name, Fault::Declared, step.index)
             } else {
-                IterationAbort::Named(name.clone(), Fault::Declared)
+                IterationAbort::Named(name, Fault::Declared)
             });
         }
         let drawn_from = self.rng.clone();
@@ -239,27 +240,21 @@ impl User<'_> {
     }
 
     fn build_end(&self, step: &RequestStep, error: BuildError) -> IterationAbort {
-        let index = step.index;
+        let named = |reason| self.program.http.dialect.error_name(reason);
+        let unsendable =
+            |reason, fault| IterationAbort::Unsendable(named(reason), fault, step.index);
         match error {
             BuildError::Url(url) if !url.starts_with("http") => {
                 IterationAbort::Named(format!("Invalid URL - {}", self.hidden(url)), Fault::BadUrl)
             }
             BuildError::Url(url) if !url.starts_with("http:") && !url.starts_with("https:") => {
-                IterationAbort::Unsendable(
-                    "ERR_UNSUPPORTED_PROTOCOL".to_owned(),
-                    Fault::BadUrl,
-                    index,
-                )
+                unsendable(UnsendableReason::Scheme, Fault::BadUrl)
             }
-            BuildError::Url(_) => {
-                IterationAbort::Unsendable("ERR_INVALID_URL".to_owned(), Fault::BadUrl, index)
-            }
+            BuildError::Url(_) => unsendable(UnsendableReason::Url, Fault::BadUrl),
             BuildError::Header(_) => {
-                IterationAbort::Named("ERR_INVALID_CHAR".to_owned(), Fault::Declared)
+                IterationAbort::Named(named(UnsendableReason::Header), Fault::Declared)
             }
-            BuildError::File(name) => {
-                IterationAbort::Unsendable(name.to_owned(), Fault::Declared, index)
-            }
+            BuildError::File(kind) => unsendable(UnsendableReason::File(kind), Fault::Declared),
         }
     }
 

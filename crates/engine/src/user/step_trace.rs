@@ -175,7 +175,8 @@ impl User<'_> {
                 differs(holds, "status", &status.to_string(), &codes.join(" or "))
             }
             (Checking::Plain(ResponseCheck::Header(name, wanted)), _) => {
-                let is = inspection.header(name);
+                let dialect = &self.program.http.dialect;
+                let is = dialect.header_text(&inspection.answer.headers, name);
                 let is = is.map_or("missing".to_owned(), |is| format!("{is:?}"));
                 let wanted = format!("{:?}", self.text_of(wanted));
                 differs(holds, &format!("header {name}"), &is, &wanted)

@@ -11,7 +11,7 @@ use codec::{
     url,
 };
 use measure::{label::ALL, sample::Intended};
-use plan::{Timeouts, units::MILLISECOND};
+use plan::{Timeouts, dialect::UnsendableReason, units::MILLISECOND};
 use rquickjs::{Ctx, Function, Object, Persistent, Result, TypedArray, prelude::Func};
 use worker::{
     Worker,
@@ -23,6 +23,7 @@ use worker::{
 };
 
 use super::{
+    dialect::NODE,
     edge::bytes,
     fault_names::fault_name,
     state::{Pending, State},
@@ -225,7 +226,10 @@ fn build_error(error: &BuildError) -> (String, String) {
             "ERR_INVALID_CHAR".to_owned(),
             format!("Invalid character in header content [\"{name}\"]"),
         ),
-        BuildError::File(name) => ((*name).to_owned(), (*name).to_owned()),
+        BuildError::File(kind) => {
+            let name = NODE.error_name(UnsendableReason::File(*kind));
+            (name.clone(), name)
+        }
     }
 }
 

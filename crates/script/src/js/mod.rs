@@ -4,6 +4,7 @@
 //! one `context` object, which its functions share. Functions call back or return a promise.
 
 mod call;
+mod dialect;
 mod edge;
 mod failure;
 mod fault_names;
@@ -29,6 +30,7 @@ use std::{rc::Rc, sync::Arc};
 use engine::script::{ScriptHost, Scripts};
 use worker::{Worker, client::HttpClientConfig};
 
+pub use dialect::NODE;
 pub use fault_names::fault_name;
 use instance::Instance;
 pub use plan::{hooks, interest, writable_folder};

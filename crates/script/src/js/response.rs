@@ -10,6 +10,7 @@ use serde_json::Value;
 use worker::client::{Built, Moments};
 
 use super::{
+    dialect::NODE,
     instance::Instance,
     values::{text_to_js, to_js},
 };
@@ -43,7 +44,7 @@ pub fn response<'js>(
 /// Returns headers as Node.js gives them.
 fn header_object<'js>(ctx: &Ctx<'js>, headers: &[(String, String)]) -> Result<Js<'js>> {
     let object = Object::new(ctx.clone())?;
-    for (name, value) in engine::hook::joined_headers(headers) {
+    for (name, value) in NODE.all_headers(headers) {
         object.set(name, to_js(ctx, &value)?)?;
     }
     Ok(object.into_value())

@@ -56,8 +56,8 @@ pub enum BuildError {
     Url(String),
     /// A header value contains an invalid character, such as a line break.
     Header(String),
-    /// A file cannot be read. Contains the operating system's name for the error.
-    File(&'static str),
+    /// A file cannot be read.
+    File(std::io::ErrorKind),
 }
 
 /// Changes to a request for a redirect.

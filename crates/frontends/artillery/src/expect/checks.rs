@@ -219,22 +219,6 @@ pub fn cdn(hit: bool, inspection: &Inspection<'_>) -> ExpectedCheck {
     finding("cdnHit", ok, Some(expected.into()), Some(actual.into()))
 }
 
-/// Headers whose first value Node.js keeps, ignoring repetitions.
-const ONCE: [&str; 12] = [
-    "age",
-    "content-length",
-    "content-type",
-    "etag",
-    "expires",
-    "last-modified",
-    "location",
-    "max-forwards",
-    "proxy-authorization",
-    "retry-after",
-    "server",
-    "user-agent",
-];
-
 /// Returns headers as Node.js does, with names in lower case and values of repeated headers joined.
 pub fn node_headers(headers: &[(String, String)]) -> Vec<(String, String)> {
     let mut joined: Vec<(String, String)> = Vec::new();
@@ -249,7 +233,7 @@ pub fn node_headers(headers: &[(String, String)]) -> Vec<(String, String)> {
 }
 
 fn join(name: &str, known: &mut String, value: &str) {
-    if !ONCE.contains(&name) {
+    if !script::js::NODE.is_single(name) {
         // JavaScript prints lists with commas and no spaces.
         known.push_str(if name == "set-cookie" { "," } else { ", " });
         known.push_str(value);

@@ -215,7 +215,7 @@ fn artillery_http() -> Http {
         route: plan::Route::default(),
         max_redirects: 10,
         cookies: http::cookie_rules(),
-        latin1: true,
+        dialect: script::js::NODE,
         takes_any_encoding: true,
         cookie_jar: true,
     }

@@ -3,7 +3,7 @@
 
 use plan::{
     Request, Template,
-    scenario::{PairValues, RequestBody},
+    scenario::{DeclaredError, PairValues, RequestBody},
 };
 use serde_json::Value;
 
@@ -97,14 +97,15 @@ impl Translator<'_> {
         url: &Node,
         node: &Node,
         body: &RequestBody,
-    ) -> Option<String> {
+    ) -> Option<DeclaredError> {
+        let declared = |name: String, is_of_client| Some(DeclaredError { name, is_of_client });
         let bodyless = method == "HEAD" || (method == "GET" && !flag(node, "allowGetBody", false));
         if !matches!(body, RequestBody::None) && bodyless {
             let text = format!(
                 "{method} with a body fails with {CLIENT_ERROR} in Artillery, and also here"
             );
             self.findings.note(node.mark, text);
-            return Some(CLIENT_ERROR.into());
+            return declared(CLIENT_ERROR.into(), true);
         }
         let given = |key: &str| node.get(key).is_some_and(Node::is_truthy);
         if let RequestBody::Multipart(_) = body
@@ -113,14 +114,14 @@ impl Translator<'_> {
             let files = std::mem::take(&mut self.missing_files).join("; ");
             let text = format!("{files}: the request fails with ENOENT");
             self.findings.note(node.mark, text);
-            return Some("ENOENT".into());
+            return declared("ENOENT".into(), false);
         }
         if given("form") && (given("json") || given("body")) {
             let text = format!(
                 "`form` together with another body fails with {CLIENT_ERROR} in Artillery and here: remove one"
             );
             self.findings.note(node.mark, text);
-            return Some(CLIENT_ERROR.into());
+            return declared(CLIENT_ERROR.into(), true);
         }
         let url_text = url.text();
         if !url_text.starts_with(['/', '{']) && !url_text.starts_with("http") {
@@ -128,7 +129,7 @@ impl Translator<'_> {
                 "`{url_text}` starts neither with / nor with http: the request fails with `Invalid URL`, as in Artillery"
             );
             self.findings.note(url.mark, text);
-            return Some(format!("Invalid URL - {url_text}"));
+            return declared(format!("Invalid URL - {url_text}"), false);
         }
         None
     }
