@@ -141,6 +141,22 @@ SCRIPTS = {
         f"processor: ./helpers.js, {PHASES}",
         "- get: { url: /json, ifTrue: never }\n- get: { url: /text, ifTrue: always }",
     ),
+    "query that a function changes": (
+        f"processor: ./helpers.js, {PHASES}",
+        "- get: { url: '/json?a=1', beforeRequest: page }\n- get: { url: /json, qs: { a: 1 }, beforeRequest: page }",
+    ),
+    "body that a function adds to GET": (
+        f"processor: ./helpers.js, {PHASES}",
+        "- get: { url: /json, allowGetBody: true, beforeRequest: add }\n"
+        "- get: { url: /json, beforeRequest: add }\n- get: { url: /never }",
+    ),
+    "body that a function sends as bytes": (f"processor: ./helpers.js, {PHASES}", "- post: { url: /text, beforeRequest: bytes }"),
+    "functions in templates": (
+        f"processor: ./helpers.js, {PHASES}",
+        "- function: define\n"
+        "- post: { url: '/{{ $plus(1, 2) }}', json: { a: '{{ $greet() }}', b: 'x{{ $plus(b, 1) }}', c: '{{ $none(1) }}' } }\n"
+        "- get: { url: '/{{ $fail() }}' }",
+    ),
     "no such scenario key": ("phases: 5", "- get: { url: / }"),
     "two keys": (PHASES, "- get: { url: / }\n  post: { url: / }"),
 }
@@ -174,6 +190,16 @@ module.exports = {
   async finish(context, events) { events.emit('rate', 'finished'); },
   refuse(params, response, context, events, done) { return done(new Error('refused it')); },
   async reject(context, events) { throw Object.assign(new Error('long text'), { code: 'ESHORT' }); },
+  page(params, context, events, done) { params.qs = { page: 2 }; done(); },
+  add(params, context, events, done) { params.body = 'added'; done(); },
+  bytes(params, context, events, done) { params.body = Buffer.from('{{ not a template }}'); done(); },
+  define(context, events, done) {
+    context.vars.who = 'me';
+    context.funcs.$plus = (a, b) => a + b;
+    context.funcs.$greet = () => context.funcs.$template('hi {{ who }}') + '{{ who }}';
+    context.funcs.$fail = () => { throw new Error('no luck'); };
+    done();
+  },
   never: (vars) => vars.none === 1,
   always: () => true,
 };

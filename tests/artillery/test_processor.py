@@ -184,9 +184,91 @@ def test_request_is_changed_before_it_is_sent(loadline):
     assert form.body == b"a=1&who=me"
     assert form.headers["content-type"] == "application/x-www-form-urlencoded"
     assert (swapped.body, swapped.headers["content-type"]) == (b"b=2", "application/x-www-form-urlencoded")
-    assert (dropped.path, dropped.body) == ("/drop?page=2", b"")
+    assert (dropped.path, dropped.body) == ("/drop?page=1", b"")
     assert seen.headers["x-signature"]
     assert '{"url":"/seen","method":"PUT","json":{"v":"me"},"extra":"kept"}\n' in done.stdout
+
+
+# Changes of a request without a body, and whether the client fails.
+BODIES = {
+    "params.json = { a: 1 }": ("get", True),
+    "params.body = 'x'": ("get", True),
+    "params.form = { a: '1' }": ("head", True),
+    "params.body = 'x'; params.allowGetBody = true": ("get", False),
+    "params.body = 'x'; params.method = 'POST'": ("get", False),
+    "params.json = { a: 1 }; params.form = { b: '1' }": ("post", True),
+    "params.json = { a: 1 }; params.body = 'x'": ("post", False),
+}
+
+
+@pytest.mark.parametrize("change", BODIES)
+def test_body_that_the_client_does_not_send_fails(loadline, change):
+    method, fails = BODIES[change]
+    code = f"exports.f = (params, context, events, done) => {{ {change}; done(); }};"
+    done = run(loadline, code, f"scenarios: [{{ flow: [{{ {method}: {{ url: /a, beforeRequest: f }} }}] }}]")
+    assert done.errors == ({"ERR_GOT_REQUEST_ERROR": 1} if fails else {})
+    assert len(done.requests) == (0 if fails else 1)
+
+
+def test_script_removes_a_body_that_the_client_does_not_send(loadline):
+    code = "exports.f = (params, context, events, done) => { delete params.json; done(); };"
+    done = run(loadline, code, "scenarios: [{ flow: [{ get: { url: /a, json: { a: 1 }, beforeRequest: f } }] }]")
+    assert done.errors == {}
+    assert [request.body for request in done.requests] == [b""]
+
+
+def test_bytes_are_sent_unchanged_and_received_as_text(loadline):
+    code = r"""
+    module.exports = {
+      buffer(params, context, events, done) { params.body = Buffer.from([0, 255, 123, 123, 128]); done(); },
+      array(params, context, events, done) { params.body = new Uint8Array([1, 254]); done(); },
+      see(params, response, context, events, done) { console.log('SEEN' + JSON.stringify(response.body)); done(); },
+    };
+    """
+    rest = """scenarios: [{ flow: [
+      { post: { url: /a, beforeRequest: buffer, afterResponse: see } },
+      { post: { url: /b, beforeRequest: array } },
+      { post: { url: /c, json: { a: 1 }, beforeRequest: array } } ] }]"""
+    done = run(loadline, code, rest, reply=lambda request: (200, {}, b"\x00\xff\xc3\xa9"))
+    # JSON wins over another body.
+    assert [request.body for request in done.requests] == [b"\x00\xff{{\x80", b"\x01\xfe", b'{"a":1}']
+    seen = next(line for line in done.stdout.splitlines() if line.startswith("SEEN"))
+    assert json.loads(seen.removeprefix("SEEN")) == "\x00\ufffdé"
+
+
+def test_templates_call_functions_of_the_script(loadline):
+    code = """
+    module.exports = {
+      define(context, events, done) {
+        const { funcs, vars } = context;
+        vars.who = 'me';
+        funcs.$plus = (a, b) => a + b;
+        funcs.$count = (...all) => all.length;
+        funcs.$greet = () => `hi {{ who }} ${vars.id}`;
+        funcs.$throw = () => { throw Object.assign(new Error('no luck'), { code: 'ENOLUCK' }); };
+        console.log(JSON.stringify([
+          funcs.$randomNumber(3, 3), funcs.$randomString(4).length, funcs.$template({ a: '<{{ who }}>' }),
+          artillery.util.template('{{ who }}', context),
+        ]));
+        done();
+      },
+    };
+    """
+    rest = """scenarios: [{ flow: [ { get: { url: '/{{ $plus(1, 2) }}', ifTrue: none } }, { function: define },
+      { get: { url: /x, capture: { json: $.id, as: id } } },
+      { post: { url: '/{{ $plus(1, 2) }}', headers: { x-n: 'n{{ $count() }}', x-none: 'a{{ $none() }}' },
+                json: { a: '{{ $greet() }}', b: '{{ $plus(b, 1) }}', c: '{{ $none(1) }}', d: '{{ $count(1, x) }}' } } },
+      { get: { url: '/{{ $throw() }}' } } ] }]"""
+    done = run(loadline, code, rest)
+    assert '[3,4,{"a":"<me>"},"me"]\n' in done.stdout
+    sent = done.requests[-1]
+    assert done.lines == ["GET /x", "POST /3"]
+    assert json.loads(sent.body) == {"a": "hi me p7", "b": "NaN", "d": "2"}
+    assert sent.headers["x-n"] == "n0"
+    assert "x-none" not in sent.headers
+    assert done.errors == {"ENOLUCK": 1}
+    assert "`$throw` failed: " in done.stderr
+    assert "$none is undefined until the script sets `context.funcs.$none`" in done.stderr
 
 
 def test_response_is_seen(loadline):

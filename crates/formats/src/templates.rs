@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use plan::{
     Template,
-    template::{Fakery, unread_braces},
+    template::{Fakery, Functions, unread_braces},
 };
 use query::path::Path;
 use serde_json::{Map, Value};
@@ -22,6 +22,8 @@ pub struct Templates {
     pub sets: BTreeSet<String>,
     pub fake_data: bool,
     pub strict: bool,
+    /// Functions that templates may call.
+    pub functions: Functions,
 }
 
 /// A variable that a template uses but no step sets.
@@ -59,7 +61,7 @@ impl Templates {
     }
 
     fn of_text(&mut self, text: &str, node: &Node, findings: &mut Findings) -> Template {
-        let template = match Template::parse_text(text) {
+        let template = match Template::parse_text_with(text, self.functions) {
             Ok(template) => template,
             Err(error) => {
                 let message = if self.fake_data {
@@ -81,6 +83,10 @@ impl Templates {
                 "${fakery:?} needs the plugin fake-data: add `fake-data: {{}}` to `config.plugins`"
             );
             findings.problem(node.mark, text);
+        }
+        if let Some(name) = template.script_function() {
+            let text = format!("{name} is undefined until the script sets `context.funcs.{name}`");
+            findings.note(node.mark, text);
         }
         if let Some(left) = unread_braces(text) {
             let mark = node.mark_at(text.find(left).unwrap_or(0));

@@ -220,8 +220,34 @@ pub struct Request {
     /// Error with which the step always fails, as it would in the original tool.
     /// Example: a body on GET in Artillery.
     pub fails_with: Option<DeclaredError>,
+    /// Bodies that the client accepts, which matters for those that a script adds.
+    #[serde(skip)]
+    pub body_rule: BodyRule,
     /// Position in the file.
     pub at: Option<At>,
+}
+
+/// Which bodies a client accepts instead of failing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BodyRule {
+    /// Any.
+    Any,
+    /// One body, and none with HEAD.
+    NoneWithHead,
+    /// One body, and none with GET and HEAD.
+    NoneWithGet,
+}
+
+impl BodyRule {
+    /// Whether the client fails for this number of bodies.
+    #[must_use]
+    pub fn refuses(self, method: &str, bodies: usize) -> bool {
+        match (self, method) {
+            (BodyRule::Any, _) => false,
+            (_, "HEAD") | (BodyRule::NoneWithGet, "GET") => bodies > 0,
+            _ => bodies > 1,
+        }
+    }
 }
 
 /// An error that a request step always has.
@@ -265,6 +291,7 @@ impl Request {
             extension: None,
             expected_status: Vec::new(),
             fails_with: None,
+            body_rule: BodyRule::Any,
             at: None,
         }
     }

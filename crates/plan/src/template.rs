@@ -16,7 +16,7 @@ mod function;
 mod parse;
 
 pub use fake::Fakery;
-pub use function::BuiltIn;
+pub use function::{FunctionCall, Functions};
 pub use parse::{TemplateError, unread_braces};
 
 /// A value with placeholders.
@@ -29,7 +29,7 @@ pub enum Template {
     Variable(Path),
     /// A single function, whose result keeps its type. Only [`Template::typed`] creates this
     /// variant.
-    Call(BuiltIn),
+    Call(FunctionCall),
     /// Text with variables and functions, which evaluates to text.
     Text(Vec<Piece>),
     /// A list of templates.
@@ -47,7 +47,7 @@ pub enum Piece {
     /// A variable, converted to text.
     Variable(Path),
     /// The result of a function, as text.
-    Call(BuiltIn),
+    Call(FunctionCall),
 }
 
 /// A template that is a single undefined variable. It has no value, in contrast to the text
@@ -74,17 +74,20 @@ impl Template {
     /// Parses a value recursively, including keys. Fails on unknown functions and invalid
     /// arguments.
     pub fn parse(value: &Value) -> Result<Template, TemplateError> {
+        Template::parse_with(value, Functions::BuiltIn)
+    }
+
+    /// Parses a value that may call these functions. Fails like [`Template::parse`].
+    pub fn parse_with(value: &Value, functions: Functions) -> Result<Template, TemplateError> {
+        let parse = |value: &Value| Template::parse_with(value, functions);
         match value {
-            Value::String(text) => Template::parse_text(text),
+            Value::String(text) => Template::parse_text_with(text, functions),
             Value::Array(items) => Ok(Template::list(
-                items
-                    .iter()
-                    .map(Template::parse)
-                    .collect::<Result<_, _>>()?,
+                items.iter().map(parse).collect::<Result<_, _>>()?,
             )),
             Value::Object(map) => {
                 let pair = |(key, item): (&String, &Value)| {
-                    Ok((Template::parse_text(key)?, Template::parse(item)?))
+                    Ok((Template::parse_text_with(key, functions)?, parse(item)?))
                 };
                 Ok(Template::map(
                     map.iter().map(pair).collect::<Result<_, _>>()?,
@@ -96,7 +99,12 @@ impl Template {
 
     /// Parses a string. Fails like [`Template::parse`].
     pub fn parse_text(text: &str) -> Result<Template, TemplateError> {
-        parse::text(text)
+        Template::parse_text_with(text, Functions::BuiltIn)
+    }
+
+    /// Parses a string that may call these functions. Fails like [`Template::parse`].
+    pub fn parse_text_with(text: &str, functions: Functions) -> Result<Template, TemplateError> {
+        parse::text(text, functions)
     }
 
     /// Creates a list, which is a literal if all items are literals.
@@ -167,18 +175,33 @@ impl Template {
     /// Returns the first function that needs the plugin fake-data.
     #[must_use]
     pub fn made_up(&self) -> Option<Fakery> {
+        self.find_call(&|call| match call {
+            FunctionCall::Fake(fakery) => Some(*fakery),
+            _ => None,
+        })
+    }
+
+    /// Returns the name of the first function that a script must define.
+    #[must_use]
+    pub fn script_function(&self) -> Option<&str> {
+        self.find_call(&|call| match call {
+            FunctionCall::Script(name, _) => Some(name.as_str()),
+            _ => None,
+        })
+    }
+
+    fn find_call<'t, T>(&'t self, wanted: &impl Fn(&'t FunctionCall) -> Option<T>) -> Option<T> {
         match self {
             Template::Literal(_) | Template::Variable(_) => None,
-            Template::Call(BuiltIn::Fake(fakery)) => Some(*fakery),
-            Template::Call(_) => None,
+            Template::Call(call) => wanted(call),
             Template::Text(pieces) => pieces.iter().find_map(|piece| match piece {
-                Piece::Call(BuiltIn::Fake(fakery)) => Some(*fakery),
+                Piece::Call(call) => wanted(call),
                 _ => None,
             }),
-            Template::List(items) => items.iter().find_map(Template::made_up),
+            Template::List(items) => items.iter().find_map(|item| item.find_call(wanted)),
             Template::Map(entries) => entries
                 .iter()
-                .find_map(|(key, item)| key.made_up().or_else(|| item.made_up())),
+                .find_map(|(key, item)| key.find_call(wanted).or_else(|| item.find_call(wanted))),
         }
     }
 
@@ -205,10 +228,10 @@ impl Template {
         match self {
             Template::Literal(value) => Some(value.clone()),
             Template::Variable(path) => path.get(scope).map(Cow::into_owned),
-            Template::Call(function) => Some(function.value(rng)),
+            Template::Call(function) => function.value(scope, rng).ok(),
             Template::Text(pieces) => {
                 let mut out = String::new();
-                write_pieces(pieces, scope, rng, &mut out);
+                write_pieces(pieces, scope, rng, &mut out).ok()?;
                 Some(Value::String(out))
             }
             Template::List(items) => Some(
@@ -231,7 +254,7 @@ impl Template {
     }
 
     /// Appends the value as text for a URL, a header or a line. If the template is a single
-    /// undefined variable, fails and writes nothing.
+    /// undefined variable, or calls a function that does not exist, fails and writes nothing.
     pub fn write_text(
         &self,
         scope: &dyn Scope,
@@ -243,8 +266,8 @@ impl Template {
             Template::Variable(path) => {
                 value::write_text(Some(path.get(scope).ok_or(Undefined)?.as_ref()), out)
             }
-            Template::Call(function) => function.write(rng, out),
-            Template::Text(pieces) => write_pieces(pieces, scope, rng, out),
+            Template::Call(function) => return function.write(scope, rng, out),
+            Template::Text(pieces) => return write_pieces(pieces, scope, rng, out),
             Template::List(_) | Template::Map(_) => return self.write_json(scope, rng, out),
         }
         Ok(())
@@ -286,8 +309,7 @@ impl Template {
         out
     }
 
-    /// Appends the value as compact JSON. If the template is a single undefined variable, fails and
-    /// writes nothing.
+    /// Appends the value as compact JSON. Fails like [`Template::write_text`].
     pub fn write_json(
         &self,
         scope: &dyn Scope,
@@ -299,14 +321,18 @@ impl Template {
             Template::Variable(path) => {
                 value::write_json(path.get(scope).ok_or(Undefined)?.as_ref(), out)
             }
-            Template::Text(pieces) => value::write_json_text(out, |out| {
-                write_pieces(pieces, scope, rng, out);
-            }),
-            Template::Call(_) => {
-                if let Some(text) = self.eval(scope, rng) {
-                    value::write_json(&text, out);
+            Template::Text(pieces) => {
+                let before = out.len();
+                let mut written = Ok(());
+                value::write_json_text(out, |out| {
+                    written = write_pieces(pieces, scope, rng, out);
+                });
+                if written.is_err() {
+                    out.truncate(before);
                 }
+                return written;
             }
+            Template::Call(function) => value::write_json(&function.value(scope, rng)?, out),
             Template::List(items) => {
                 out.push('[');
                 for (i, item) in items.iter().enumerate() {
@@ -351,14 +377,26 @@ fn write_map(entries: &[(Template, Template)], scope: &dyn Scope, rng: &mut Rng,
     out.push('}');
 }
 
-fn write_pieces(pieces: &[Piece], scope: &dyn Scope, rng: &mut Rng, out: &mut String) {
+fn write_pieces(
+    pieces: &[Piece],
+    scope: &dyn Scope,
+    rng: &mut Rng,
+    out: &mut String,
+) -> Result<(), Undefined> {
+    let before = out.len();
     for piece in pieces {
         match piece {
             Piece::Text(text) => out.push_str(text),
-            Piece::Call(function) => function.write(rng, out),
+            Piece::Call(function) => {
+                if function.write(scope, rng, out).is_err() {
+                    out.truncate(before);
+                    return Err(Undefined);
+                }
+            }
             Piece::Variable(path) => write_variable(path, scope, out, 0),
         }
     }
+    Ok(())
 }
 
 /// Maximum nesting of variables within values, because a value may contain its own name.
@@ -374,10 +412,15 @@ fn write_variable(path: &Path, scope: &dyn Scope, out: &mut String, depth: u32) 
         Some(found @ (Value::Array(_) | Value::Object(_))) => Cow::Owned(value::json(found)),
         other => return value::write_text(other, out),
     };
+    write_expanded(&text, scope, out, depth);
+}
+
+/// Appends a text and expands variables in it.
+fn write_expanded(text: &str, scope: &dyn Scope, out: &mut String, depth: u32) {
     if depth >= MAX_NESTING || out.len() > MAX_EXPANDED || !text.contains("{{") {
-        return out.push_str(&text);
+        return out.push_str(text);
     }
-    for piece in parse::variables_only(&text) {
+    for piece in parse::variables_only(text) {
         match piece {
             Piece::Text(text) => out.push_str(&text),
             Piece::Variable(path) => write_variable(&path, scope, out, depth + 1),

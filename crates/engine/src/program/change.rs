@@ -2,7 +2,7 @@
 
 use plan::{
     Request,
-    scenario::{PairValues, RequestBody},
+    scenario::{DeclaredError, PairValues, RequestBody},
     template::Template,
 };
 
@@ -19,12 +19,16 @@ pub struct RequestChange {
     pub headers: Option<Vec<(String, Template)>>,
     /// Body. Its content type belongs to the headers.
     pub body: Option<RequestBody>,
+    /// Body that is not text, which replaces `body`.
+    pub bytes: Option<Vec<u8>>,
     /// All cookies to add to the jar.
     pub cookies: Option<Vec<(String, Template)>>,
     /// User and password, or none.
     pub basic_auth: Option<Option<(Template, Template)>>,
     /// Whether the client follows redirects.
     pub follow_redirects: Option<bool>,
+    /// Error with which the changed request fails, as in [`Request::fails_with`].
+    pub fails_with: Option<DeclaredError>,
 }
 
 /// The effective parts of a request.
@@ -36,6 +40,7 @@ pub(super) struct RequestParts<'a> {
     pub pair_values: PairValues,
     pub headers: &'a [(String, Template)],
     pub body: &'a RequestBody,
+    pub bytes: Option<&'a [u8]>,
     pub basic_auth: Option<&'a (Template, Template)>,
     /// Whether a script chose the headers, which may then contradict the body.
     pub is_changed: bool,
@@ -50,6 +55,7 @@ impl<'a> RequestParts<'a> {
             pair_values: spec.pair_values,
             headers: &spec.headers,
             body: &spec.body,
+            bytes: None,
             basic_auth: spec.basic_auth.as_ref(),
             is_changed: change.is_some(),
         };
@@ -63,6 +69,7 @@ impl<'a> RequestParts<'a> {
         }
         parts.headers = change.headers.as_deref().unwrap_or(parts.headers);
         parts.body = change.body.as_ref().unwrap_or(parts.body);
+        parts.bytes = change.bytes.as_deref();
         if let Some(auth) = &change.basic_auth {
             parts.basic_auth = auth.as_ref();
         }

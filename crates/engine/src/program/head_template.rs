@@ -69,6 +69,16 @@ impl Clone for HeadTemplate {
 impl HeadTemplate {
     /// Compiles a request. Returns `None` if the request is unusual in any respect.
     pub(super) fn compile(spec: &Request, base: &str, charset: Charset) -> Option<HeadTemplate> {
+        // A request that cannot be filled is built again, which must not call functions twice.
+        let body = match &spec.body {
+            RequestBody::Json(body) | RequestBody::Text(body) => Some(body),
+            _ => None,
+        };
+        let values = spec.headers.iter().map(|(_, value)| value);
+        let mut values = values.chain(body).chain([&spec.url]);
+        if values.any(|value| value.script_function().is_some()) {
+            return None;
+        }
         let is_usual = spec.query.is_none() && spec.basic_auth.is_none();
         let (origin, path) = address(&spec.url, base).filter(|_| is_usual)?;
         let mut head = HeadBuilder::default();

@@ -433,6 +433,9 @@ fn body_bytes(
     rng: &mut Rng,
     headers: &mut Vec<(&str, String)>,
 ) -> Result<Option<Vec<u8>>, BuildError> {
+    if let Some(bytes) = request.bytes {
+        return Ok(Some(bytes.to_vec()));
+    }
     let mut text = String::new();
     match request.body {
         RequestBody::None => return Ok(None),

@@ -36,7 +36,7 @@ pub use capture::Inspection;
 use codec::cookies::Jar;
 use groups::OpenGroup;
 use hook::WorkerHook;
-use script::{ScriptCall, ScriptHost, ScriptUser};
+use script::{ScriptCall, ScriptHost};
 pub use vars::{Vars, uuid};
 use worker::{
     OutputLine, Worker,
@@ -165,7 +165,6 @@ struct User<'a> {
     program: &'a Program,
     hook: &'a WorkerHook,
     script: &'a Option<Rc<dyn ScriptHost>>,
-    script_user: Option<Rc<dyn ScriptUser>>,
     scenario: usize,
     state: &'a UserState,
     vars: Vars<'a>,
@@ -313,7 +312,6 @@ impl<'a> User<'a> {
             program,
             hook: &env.hook,
             script: &env.script,
-            script_user: None,
             scenario: start.scenario,
             state,
             vars: Vars::new(program, start.number),

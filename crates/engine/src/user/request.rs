@@ -119,7 +119,11 @@ impl User<'_> {
 
     async fn execute(&mut self, ongoing: &mut Ongoing<'_>) -> Result<(), IterationAbort> {
         let step = ongoing.step;
-        if let Some(error) = &step.spec.fails_with {
+        let fails_with = match &ongoing.change {
+            Some(change) => &change.fails_with,
+            None => &step.spec.fails_with,
+        };
+        if let Some(error) = fails_with {
             let name = error.name.clone();
             return Err(if error.is_of_client {
                 IterationAbort::Unsendable(name, Fault::Declared, step.index)
@@ -135,7 +139,11 @@ impl User<'_> {
                 &mut self.rng,
                 ongoing.change.as_deref(),
             )
-            .map_err(|error| self.build_end(step, error))?;
+            .map_err(|error| self.build_end(step, error));
+        if let Some(name) = self.vars.take_thrown() {
+            return Err(IterationAbort::Named(name, Fault::Declared));
+        }
+        let request = request?;
         if let Cow::Owned(made) = &request
             && (!step.goes_to_target || ongoing.change.is_some())
         {

@@ -61,6 +61,19 @@ pub trait ScriptHost {
 pub trait ScriptUser: std::any::Any {
     /// Returns the data with its own type.
     fn as_any(&self) -> &dyn std::any::Any;
+
+    /// Calls a function that the script added for templates, and returns its result as text.
+    /// `None` if there is no such function. An argument that is not a whole number is `None`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the name of the error that the function threw.
+    fn call(
+        &self,
+        function: &str,
+        arguments: &[Option<i64>],
+        vars: &Vars<'_>,
+    ) -> Result<Option<String>, String>;
 }
 
 /// Functions to call, with what they receive.
@@ -216,8 +229,9 @@ impl User<'_> {
     fn start_script(&mut self, call: ScriptCall<'_, '_>) -> Option<Called> {
         let host = self.script.as_ref()?;
         let scenario = &self.program.scenarios[self.scenario].name;
-        let user = self.script_user.get_or_insert_with(|| host.user(scenario));
-        Some(host.call(user, call, &mut self.vars))
+        let user = self.vars.script.get_or_insert_with(|| host.user(scenario));
+        let user = Rc::clone(user);
+        Some(host.call(&user, call, &mut self.vars))
     }
 
     /// Waits for functions.

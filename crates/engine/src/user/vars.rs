@@ -1,6 +1,6 @@
 //! Variables of a virtual user, in addition to the plan's constants.
 
-use std::cell::RefCell;
+use std::{cell::RefCell, rc::Rc};
 
 use plan::{
     RowOrder,
@@ -9,6 +9,7 @@ use plan::{
 use query::{Scope, path::Slots};
 use serde_json::{Map, Value};
 
+use super::script::ScriptUser;
 use crate::program::Program;
 
 /// Variables of one virtual user.
@@ -18,6 +19,11 @@ pub struct Vars<'a> {
     constants: &'a Map<String, Value>,
     /// Names of variables that changed since a script last saw them. `None` without a script.
     changed: Option<Vec<String>>,
+    /// The script's data of the user, whose functions templates call. `None` before the first call
+    /// of the script.
+    pub(super) script: Option<Rc<dyn ScriptUser>>,
+    /// Why a function that a template called failed, kept until it is taken.
+    thrown: RefCell<Option<String>>,
     /// Why an expression could not be evaluated, kept until it is taken.
     gave_up: RefCell<Option<String>>,
 }
@@ -68,6 +74,14 @@ impl Scope for Vars<'_> {
     fn gave_up(&self, what: String) {
         self.gave_up.replace(Some(what));
     }
+
+    fn call(&self, name: &str, arguments: &[Option<i64>]) -> Option<String> {
+        let result = self.script.as_ref()?.call(name, arguments, self);
+        result.unwrap_or_else(|error| {
+            self.thrown.replace(Some(error));
+            None
+        })
+    }
 }
 
 impl<'a> Vars<'a> {
@@ -89,6 +103,8 @@ impl<'a> Vars<'a> {
             own,
             constants: &program.constants,
             changed: None,
+            script: None,
+            thrown: RefCell::default(),
             gave_up: RefCell::default(),
         };
         if program.uses_uuid {
@@ -101,6 +117,12 @@ impl<'a> Vars<'a> {
     /// Returns and clears the reason why the last expression could not be evaluated.
     pub fn take_gave_up(&self) -> Option<String> {
         self.gave_up.take()
+    }
+
+    /// Returns and clears the error of the last function that a template called.
+    pub(super) fn take_thrown(&self) -> Option<String> {
+        self.script.as_ref()?;
+        self.thrown.take()
     }
 
     /// Sets a top-level variable.
@@ -120,6 +142,12 @@ impl<'a> Vars<'a> {
             .as_mut()
             .map(std::mem::take)
             .unwrap_or_default()
+    }
+
+    /// Returns the variables that [`Vars::take_changed`] would take.
+    #[must_use]
+    pub fn changed(&self) -> &[String] {
+        self.changed.as_deref().unwrap_or_default()
     }
 
     fn has_changed(&mut self, name: &str) {

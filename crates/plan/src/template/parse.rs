@@ -5,7 +5,7 @@
 
 use super::{
     Fakery, Piece, Template,
-    function::{BuiltIn, FUNCTIONS},
+    function::{FUNCTIONS, FunctionCall, Functions},
 };
 use query::{path::Path, value::is_js_space};
 
@@ -28,11 +28,11 @@ impl std::fmt::Display for TemplateError {
 
 impl std::error::Error for TemplateError {}
 
-pub(super) fn text(text: &str) -> Result<Template, TemplateError> {
+pub(super) fn text(text: &str, functions: Functions) -> Result<Template, TemplateError> {
     if !text.contains("{{") {
         return Ok(Template::from(text));
     }
-    let mut pieces = split(text, true)?;
+    let mut pieces = split(text, Some(functions))?;
     match pieces.as_mut_slice() {
         [Piece::Variable(path)] => Ok(Template::Variable(path.clone())),
         [Piece::Text(literal)] => Ok(Template::from(literal.as_str())),
@@ -42,7 +42,7 @@ pub(super) fn text(text: &str) -> Result<Template, TemplateError> {
 
 pub(super) fn variables_only(text: &str) -> Vec<Piece> {
     // Splitting fails only on calls, which are not parsed here.
-    split(text, false).unwrap_or_default()
+    split(text, None).unwrap_or_default()
 }
 
 /// Returns the content of the first double braces that are neither a variable nor a call, so that
@@ -64,20 +64,21 @@ enum Brace<'a> {
     Call { name: &'a str, arguments: &'a str },
 }
 
-fn split(text: &str, calls: bool) -> Result<Vec<Piece>, TemplateError> {
+/// Splits a text. Calls stay text if `functions` is `None`.
+fn split(text: &str, functions: Option<Functions>) -> Result<Vec<Piece>, TemplateError> {
     let mut pieces = Vec::new();
     let mut plain = String::new();
     let mut at = 0;
     while let Some(c) = text[at..].chars().next() {
-        match brace(&text[at..]) {
-            Some((Brace::Variable(name), len)) => {
+        match (brace(&text[at..]), functions) {
+            (Some((Brace::Variable(name), len)), _) => {
                 flush(&mut plain, &mut pieces);
                 pieces.push(Piece::Variable(Path::parse(name)));
                 at += len;
             }
-            Some((Brace::Call { name, arguments }, len)) if calls => {
+            (Some((Brace::Call { name, arguments }, len)), Some(functions)) => {
                 flush(&mut plain, &mut pieces);
-                pieces.push(call(name, arguments, at)?);
+                pieces.push(call(name, arguments, at, functions)?);
                 at += len;
             }
             _ => {
@@ -147,16 +148,29 @@ const MEANT: [(&str, &str); 6] = [
     ("$uuidv4", "{{ $uuid }}, one for each virtual user"),
 ];
 
-fn call(name: &str, arguments: &str, offset: usize) -> Result<Piece, TemplateError> {
+fn call(
+    name: &str,
+    arguments: &str,
+    offset: usize,
+    functions: Functions,
+) -> Result<Piece, TemplateError> {
     let refused = |message: String| TemplateError {
         offset,
         function: name.to_owned(),
         message,
     };
     if let Some(fakery) = Fakery::named(&name[1..]) {
-        return Ok(Piece::Call(BuiltIn::Fake(fakery)));
+        return Ok(Piece::Call(FunctionCall::Fake(fakery)));
     }
-    let Some((_, _, read)) = FUNCTIONS.iter().find(|(known, ..)| *known == name) else {
+    let known = FUNCTIONS.iter().find(|(known, ..)| *known == name);
+    if known.is_none() && functions == Functions::Script {
+        let arguments = arguments.trim_matches(is_js_space);
+        let numbers = arguments.split(',').filter(|_| !arguments.is_empty());
+        let numbers = numbers.map(|text| text.trim_matches(is_js_space).parse().ok());
+        let call = FunctionCall::Script(name.to_owned(), numbers.collect());
+        return Ok(Piece::Call(call));
+    }
+    let Some((_, _, read)) = known else {
         let known: Vec<&str> = FUNCTIONS.iter().map(|(_, call, _)| *call).collect();
         let suggestion = MEANT.iter().find(|(wrong, _)| *wrong == name);
         let suggestion =

@@ -4,6 +4,9 @@ use std::io::ErrorKind;
 
 use plan::dialect::{Dialect, UnsendableReason};
 
+/// Error of `got` for a body that it does not send, such as one of a GET request.
+pub const BODY_ERROR: &str = "ERR_GOT_REQUEST_ERROR";
+
 /// How Node.js encodes headers, joins repeated ones, and names errors of requests.
 pub const NODE: Dialect = Dialect {
     latin1: true,

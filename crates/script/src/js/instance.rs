@@ -60,6 +60,8 @@ pub struct Makers {
     pub response: Persistent<Function<'static>>,
     /// `(read, name, requestBefore, known)`
     pub sent: Persistent<Function<'static>>,
+    /// `(vars, scenario, uuid)`
+    pub context: Persistent<Function<'static>>,
     /// `(object, name, read)`
     pub once: Persistent<Function<'static>>,
     /// Names of the properties that Loadline sets, as a list.
@@ -82,6 +84,7 @@ impl Makers {
         Ok(Makers {
             response: maker("response")?,
             sent: maker("sent")?,
+            context: maker("context")?,
             once: maker("once")?,
             known: Persistent::save(ctx, [&REQUEST_NAMES[..], &["name"]].concat().into_js(ctx)?),
             names: names.collect::<Result<_>>()?,

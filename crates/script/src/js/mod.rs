@@ -30,7 +30,7 @@ use std::{rc::Rc, sync::Arc};
 use engine::script::{ScriptHost, Scripts};
 use worker::{Worker, client::HttpClientConfig};
 
-pub use dialect::NODE;
+pub use dialect::{BODY_ERROR, NODE};
 pub use fault_names::fault_name;
 use instance::Instance;
 pub use plan::{hooks, interest, writable_folder};

@@ -6,16 +6,27 @@ use std::rc::Rc;
 use hmac::{Hmac, Mac};
 use md5::Md5;
 use measure::accumulator::Event;
+use plan::{
+    rng::{Purpose, Rng},
+    template::Template,
+};
 use rquickjs::{
     Array, Ctx, Exception, Function, Object, Persistent, Result, TypedArray, Value as Js,
     prelude::Func,
 };
+use serde_json::{Map, Value};
 use sha1::Sha1;
 use sha2::{Digest, Sha224, Sha256, Sha384, Sha512};
 
 use url::quirks;
 
-use super::{edge::bytes, files, http, signatures, state::State, text};
+use super::{
+    edge::bytes,
+    files, http, signatures,
+    state::State,
+    text,
+    values::{from_js, to_js},
+};
 
 type Bytes<'js> = TypedArray<'js, u8>;
 
@@ -32,6 +43,7 @@ pub fn object<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> Result<Object<'js>> {
     native.set("randomBytes", Func::from(random_bytes))?;
     native.set("encode", Func::from(text::encode))?;
     native.set("decode", Func::from(text::decode))?;
+    native.set("template", Func::from(template))?;
     native.set("parseUrl", Func::from(parse_url))?;
     native.set("changeUrl", Func::from(change_url))?;
     let environment = Object::new(ctx.clone())?;
@@ -171,6 +183,26 @@ fn hmac<'js>(
         _ => return Ok(None),
     };
     TypedArray::new(ctx, code).map(Some)
+}
+
+/// Expands a template with variables. Without a value, the result is `undefined`.
+fn template<'js>(ctx: Ctx<'js>, value: Js<'js>, variables: Js<'js>) -> Result<Js<'js>> {
+    let Some(value) = from_js(&value)? else {
+        return Ok(Js::new_undefined(ctx));
+    };
+    let template =
+        Template::parse(&value).map_err(|error| Exception::throw_message(&ctx, &error.message))?;
+    let variables = match from_js(&variables)? {
+        Some(Value::Object(variables)) => variables,
+        _ => Map::new(),
+    };
+    let mut seed = [0; 8];
+    let _ = getrandom::fill(&mut seed);
+    let mut rng = Rng::keyed(u64::from_ne_bytes(seed), Purpose::User, 0, 0);
+    match template.eval(&variables, &mut rng) {
+        Some(value) => to_js(&ctx, &value),
+        None => Ok(Js::new_undefined(ctx)),
+    }
 }
 
 /// Most random bytes that one call returns.

@@ -6,11 +6,17 @@ use std::{
 };
 
 use engine::program::{RequestChange, RequestStep};
-use plan::{Request, scenario::RequestBody, template::Template};
+use plan::{
+    Request,
+    scenario::{BodyRule, DeclaredError, RequestBody},
+    template::{Functions, Template},
+};
 use rquickjs::{Ctx, Function, Object, Persistent, Result, Value as Js};
 use serde_json::{Map, Value};
 
 use super::{
+    dialect::BODY_ERROR,
+    edge::bytes,
     instance::Instance,
     values::{from_js, is_same, to_js},
 };
@@ -27,7 +33,7 @@ const JSON: &str = "application/json";
 const FORM: &str = "application/x-www-form-urlencoded";
 
 /// Names of the properties that functions can change.
-pub const REQUEST_NAMES: [&str; 10] = [
+pub const REQUEST_NAMES: [&str; 11] = [
     "url",
     "method",
     "headers",
@@ -38,6 +44,7 @@ pub const REQUEST_NAMES: [&str; 10] = [
     "cookie",
     "auth",
     "followRedirect",
+    "allowGetBody",
 ];
 
 /// What functions receive of a request step. Templates are not expanded.
@@ -81,6 +88,9 @@ impl StepSource {
             values.insert("auth".into(), auth);
         }
         values.insert("followRedirect".into(), spec.follow_redirects.into());
+        if spec.body_rule == BodyRule::NoneWithHead {
+            values.insert("allowGetBody".into(), true.into());
+        }
         Rc::new(StepSource {
             values,
             shared: OnceCell::new(),
@@ -143,6 +153,7 @@ impl StepSource {
         has_seen_json: &Cell<bool>,
     ) -> Result<std::result::Result<Option<Box<RequestChange>>, String>> {
         let mut changed = Map::new();
+        let mut bytes = None;
         for (name, key) in &instance.makers()?.names {
             let key = key.clone().restore(ctx)?;
             let known = self.values.get(*name);
@@ -158,6 +169,14 @@ impl StepSource {
             if is_unchanged {
                 continue;
             }
+            if *name == "body"
+                && let Some(array) = byte_array(&value)
+            {
+                bytes = Some(array);
+                // Stands for the bytes where the kind of body is chosen.
+                changed.insert("body".to_owned(), Value::from("bytes"));
+                continue;
+            }
             let value = if value.is_null() {
                 None
             } else {
@@ -170,14 +189,19 @@ impl StepSource {
         if changed.is_empty() {
             return Ok(Ok(None));
         }
-        Ok(self
-            .request_change(&changed)
-            .map(|change| Some(Box::new(change))))
+        let is_artillery = instance.state.settings.is_artillery;
+        let change = self.request_change(&changed, is_artillery);
+        Ok(change.map(|mut change| {
+            let is_text = matches!(change.body, Some(RequestBody::Text(_)));
+            change.bytes = bytes.filter(|_| is_text);
+            Some(Box::new(change))
+        }))
     }
 
     fn request_change(
         &self,
         changed: &Map<String, Value>,
+        is_artillery: bool,
     ) -> std::result::Result<RequestChange, String> {
         let mut change = RequestChange::default();
         for (name, value) in changed {
@@ -189,6 +213,8 @@ impl StepSource {
                 ("headers", headers) => {
                     change.headers = Some(changed_headers(headers, &self.spec.headers)?)
                 }
+                // Artillery builds the query before its hooks.
+                ("qs", _) if is_artillery => {}
                 ("qs", Value::Null) => change.query = Some(None),
                 ("qs", pairs) => change.query = Some(Some(pairs_of(pairs)?)),
                 ("cookie", cookies) => {
@@ -205,7 +231,7 @@ impl StepSource {
                     change.basic_auth = Some(Some((part("user")?, part("pass")?)));
                 }
                 ("followRedirect", value) => change.follow_redirects = Some(is_truthy(value)),
-                ("json" | "body" | "form", _) => {}
+                ("json" | "body" | "form" | "allowGetBody", _) => {}
                 (name, value) => {
                     return Err(format!("`requestParams.{name}` must be text, not {value}"));
                 }
@@ -217,7 +243,40 @@ impl StepSource {
         {
             self.change_body(changed, &mut change)?;
         }
+        change.fails_with = self.fails_with(changed, &change);
         Ok(change)
+    }
+
+    /// Returns the current value of a property, if it is true in JavaScript.
+    fn current<'v>(&'v self, changed: &'v Map<String, Value>, name: &str) -> Option<&'v Value> {
+        let value = changed.get(name).or_else(|| self.values.get(name));
+        value.filter(|value| is_truthy(value))
+    }
+
+    /// Returns the error with which the changed request fails.
+    fn fails_with(
+        &self,
+        changed: &Map<String, Value>,
+        change: &RequestChange,
+    ) -> Option<DeclaredError> {
+        let known = self.spec.fails_with.as_ref();
+        if let Some(error) = known.filter(|error| !error.is_of_client) {
+            return change.url.is_none().then(|| error.clone());
+        }
+        let has = |name: &str| self.current(changed, name).is_some();
+        let rule = match self.spec.body_rule {
+            BodyRule::Any => BodyRule::Any,
+            _ if has("allowGetBody") => BodyRule::NoneWithHead,
+            _ => BodyRule::NoneWithGet,
+        };
+        let is_multipart = matches!(self.spec.body, RequestBody::Multipart(_));
+        let bodies = [has("json") || has("body"), has("form"), is_multipart];
+        let bodies = bodies.iter().filter(|has| **has).count();
+        let method = change.method.as_deref().unwrap_or(&self.spec.method);
+        rule.refuses(method, bodies).then(|| DeclaredError {
+            name: BODY_ERROR.to_owned(),
+            is_of_client: true,
+        })
     }
 
     /// Chooses the body as Artillery does: `json` before `body` before `form`.
@@ -226,18 +285,13 @@ impl StepSource {
         changed: &Map<String, Value>,
         change: &mut RequestChange,
     ) -> std::result::Result<(), String> {
-        let current = |name: &str| {
-            changed
-                .get(name)
-                .or_else(|| self.values.get(name))
-                .filter(|value| is_truthy(value))
-        };
+        let current = |name: &str| self.current(changed, name);
         let (body, content_type) = if let Some(json) = current("json") {
             (RequestBody::Json(template(json)?), Some(JSON))
         } else if let Some(text) = current("body") {
             let Value::String(text) = text else {
                 return Err(
-                    "`requestParams.body` must be text: use `requestParams.json` for other values"
+                    "`requestParams.body` must be text or bytes: use `requestParams.json` for other values"
                         .to_owned(),
                 );
             };
@@ -267,6 +321,12 @@ impl StepSource {
         }
         Ok(())
     }
+}
+
+/// Returns the content of a `Buffer` or another `Uint8Array`.
+fn byte_array(value: &Js<'_>) -> Option<Vec<u8>> {
+    let array = value.as_object()?.as_typed_array::<u8>()?;
+    Some(bytes(array))
 }
 
 /// Returns the content type that the client adds for a body.
@@ -312,11 +372,11 @@ fn is_truthy(value: &Value) -> bool {
 }
 
 fn template(value: &Value) -> std::result::Result<Template, String> {
-    Template::parse(value).map_err(|error| error.message)
+    Template::parse_with(value, Functions::Script).map_err(|error| error.message)
 }
 
 fn text_template(text: &str) -> std::result::Result<Template, String> {
-    Template::parse_text(text).map_err(|error| error.message)
+    Template::parse_text_with(text, Functions::Script).map_err(|error| error.message)
 }
 
 fn pairs_of(value: &Value) -> std::result::Result<Vec<(Template, Template)>, String> {

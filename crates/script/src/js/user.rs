@@ -4,13 +4,17 @@ use std::{any::Any, cell::RefCell, rc::Rc};
 
 use engine::{hook::Vars, script::ScriptUser};
 use query::Scope;
-use rquickjs::{Ctx, Object, Persistent, Result, String as JsString, Value as Js};
+use rquickjs::{
+    Coerced, Ctx, Object, Persistent, Result as JsResult, String as JsString, Value as Js,
+    function::Args,
+};
 use serde_json::Value;
 
 use super::{
+    failure::Thrown,
     instance::Instance,
     state::Caller,
-    values::{from_js, is_same, text_of, to_js},
+    values::{from_js, function_of, is_same, text_of, to_js},
 };
 
 /// A virtual user of a script.
@@ -34,6 +38,54 @@ impl ScriptUser for JsUser {
     fn as_any(&self) -> &dyn Any {
         self
     }
+
+    fn call(
+        &self,
+        function: &str,
+        arguments: &[Option<i64>],
+        vars: &Vars<'_>,
+    ) -> Result<Option<String>, String> {
+        let Some((context, object)) = self.known_objects() else {
+            return Ok(None);
+        };
+        let instance = &self.instance;
+        instance.enter(Some(&self.caller), |ctx| {
+            let call = || -> JsResult<Option<String>> {
+                show(ctx, &object.restore(ctx)?, vars.changed(), vars)?;
+                let functions: Object<'_> = context.restore(ctx)?.get("funcs")?;
+                let Some(function) = function_of(&functions, function)? else {
+                    return Ok(None);
+                };
+                let mut all = Args::new(ctx.clone(), arguments.len());
+                for argument in arguments {
+                    all.push_arg(argument.map(|number| number as f64))?;
+                }
+                let text: Coerced<String> = function.call_arg(all)?;
+                Ok(Some(text.0))
+            };
+            call().map_err(|error| {
+                let thrown = Thrown::new(ctx, &error);
+                instance.report(function, &thrown);
+                instance.counted(&thrown)
+            })
+        })
+    }
+}
+
+/// Shows variables of the templates to functions.
+fn show<'js>(
+    ctx: &Ctx<'js>,
+    object: &Object<'js>,
+    names: &[String],
+    vars: &Vars<'_>,
+) -> JsResult<()> {
+    for name in names {
+        match vars.get(name) {
+            Some(value) => object.set(name.as_str(), to_js(ctx, value)?)?,
+            None => object.remove(name.as_str())?,
+        }
+    }
+    Ok(())
 }
 
 impl JsUser {
@@ -46,21 +98,18 @@ impl JsUser {
         }
     }
 
+    /// Returns the user's `context` and `vars`. `None` before the first call.
+    fn known_objects(&self) -> Option<(Persistent<Object<'static>>, Persistent<Object<'static>>)> {
+        let objects = self.objects.borrow();
+        let objects = objects.as_ref()?;
+        Some((objects.context.clone(), objects.vars.clone()))
+    }
+
     /// Returns the user's `context` after it has received the variables that changed.
-    pub fn context<'js>(&self, ctx: &Ctx<'js>, vars: &mut Vars<'_>) -> Result<Object<'js>> {
-        let known = self
-            .objects
-            .borrow()
-            .as_ref()
-            .map(|objects| (objects.context.clone(), objects.vars.clone()));
-        if let Some((context, known_vars)) = known {
-            let object = known_vars.restore(ctx)?;
-            for name in vars.take_changed() {
-                match vars.get(&name) {
-                    Some(value) => object.set(name.as_str(), to_js(ctx, value)?)?,
-                    None => object.remove(name.as_str())?,
-                }
-            }
+    pub fn context<'js>(&self, ctx: &Ctx<'js>, vars: &mut Vars<'_>) -> JsResult<Object<'js>> {
+        if let Some((context, known_vars)) = self.known_objects() {
+            let changed = vars.take_changed();
+            show(ctx, &known_vars.restore(ctx)?, &changed, vars)?;
             return context.restore(ctx);
         }
         vars.track_changes();
@@ -82,16 +131,9 @@ impl JsUser {
                 }
             }
         }
-        let context = Object::new(ctx.clone())?;
-        context.set("vars", object.clone())?;
-        context.set("funcs", Object::new(ctx.clone())?)?;
-        let scenario = Object::new(ctx.clone())?;
-        scenario.set("name", self.scenario.as_str())?;
-        context.set("scenario", scenario)?;
-        context.set(
-            "_uid",
-            to_js(ctx, vars.get("$uuid").unwrap_or(&Value::Null))?,
-        )?;
+        let uuid = to_js(ctx, vars.get("$uuid").unwrap_or(&Value::Null))?;
+        let make = self.instance.makers()?.context.clone().restore(ctx)?;
+        let context: Object<'js> = make.call((object.clone(), self.scenario.as_str(), uuid))?;
         self.objects.replace(Some(UserObjects {
             context: Persistent::save(ctx, context.clone()),
             vars: Persistent::save(ctx, object),
@@ -102,14 +144,14 @@ impl JsUser {
     }
 
     /// Returns the environment of the process as an Artillery variable with this name.
-    fn environment<'js>(&self, ctx: &Ctx<'js>, name: &str) -> Result<Js<'js>> {
+    fn environment<'js>(&self, ctx: &Ctx<'js>, name: &str) -> JsResult<Js<'js>> {
         let environment = self.instance.state.settings.environment.iter();
         let entries = environment.map(|(name, value)| (name.clone(), value.as_str().into()));
         self.constant(ctx, name, &Value::Object(entries.collect()))
     }
 
     /// Returns the object of a constant, which all virtual users share.
-    fn constant<'js>(&self, ctx: &Ctx<'js>, name: &str, value: &Value) -> Result<Js<'js>> {
+    fn constant<'js>(&self, ctx: &Ctx<'js>, name: &str, value: &Value) -> JsResult<Js<'js>> {
         let known = self.instance.constants.borrow().get(name).cloned();
         if let Some(known) = known {
             return known.restore(ctx);
@@ -124,7 +166,7 @@ impl JsUser {
     }
 
     /// Takes over the variables that functions have changed.
-    pub fn take_over(&self, ctx: &Ctx<'_>, vars: &mut Vars<'_>) -> Result<()> {
+    pub fn take_over(&self, ctx: &Ctx<'_>, vars: &mut Vars<'_>) -> JsResult<()> {
         let Some(context) = self
             .objects
             .borrow()
@@ -190,7 +232,7 @@ impl JsUser {
         vars: &mut Vars<'_>,
         name: &str,
         value: &Js<'js>,
-    ) -> Result<()> {
+    ) -> JsResult<()> {
         let known = vars.get(name);
         let is_unchanged = match known {
             _ if value.is_object() && self.is_constant(ctx, name, value) => true,

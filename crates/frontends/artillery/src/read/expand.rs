@@ -157,7 +157,10 @@ impl FirstPass<'_> {
         for piece in pieces {
             match piece {
                 Piece::Text(text) => out.push_str(text),
-                Piece::Call(function) => function.write(&mut self.known.rng, &mut out),
+                // Functions of a script are refused here, and others exist.
+                Piece::Call(function) => {
+                    let _ = function.write(&self.known.variables, &mut self.known.rng, &mut out);
+                }
                 Piece::Variable(path) if self.known.knows(path) => {
                     value::write_text(path.get(&self.known.variables).as_deref(), &mut out);
                 }

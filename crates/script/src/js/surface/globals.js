@@ -441,6 +441,16 @@ define('performance', {
   measure: () => {},
 });
 
+// Functions that scripts may call like templates do
+
+const $randomNumber = (first = 1, second = 0) => {
+  const [min, max] = first < second ? [first, second] : [second, first];
+  return min + Math.floor(Math.random() * (max - min + 1));
+};
+const LETTERS = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789';
+const $randomString = (length = 10) =>
+  Array.from({ length }, () => LETTERS[Math.floor(Math.random() * LETTERS.length)]).join('');
+
 // Objects with parts that are made when they are first read
 
 const setOwn = (object, name, value) => Object.defineProperty(object, name, { value, writable: true, configurable: true, enumerable: true });
@@ -487,6 +497,12 @@ native.makers = {
     if (kept !== undefined) for (const key of Object.keys(kept)) if (!known.includes(key)) request[key] = kept[key];
     return request;
   },
+  context: (vars, name, uuid) => ({
+    vars,
+    funcs: { $randomNumber, $randomString, $template: (value) => native.template(value, vars) },
+    scenario: { name },
+    _uid: uuid,
+  }),
   once,
 };
 
@@ -530,5 +546,5 @@ define('artillery', {
   stash: {},
   plugins: [],
   globalEvents: native.events,
-  util: {},
+  util: { template: (value, context) => native.template(value, context.vars) },
 });

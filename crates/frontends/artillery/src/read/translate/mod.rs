@@ -21,7 +21,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use plan::{FailureRules, Format, Http, Load, Plan, Template, scenario::Jitter};
+use plan::{
+    FailureRules, Format, Http, Load, Plan, Template, scenario::Jitter, template::Functions,
+};
 use serde_json::Value;
 
 use super::{
@@ -94,6 +96,9 @@ pub(super) fn translate(
     t.check_keys(config, KeyLevel::Config);
     let processor = t.processor(config);
     t.has_processor = processor.is_some();
+    if t.has_processor {
+        t.templates.functions = Functions::Script;
+    }
     let mut plugins = t.plugins(config);
     plugins.extended_metrics = t.extended_metrics(config);
     let http = t.http(config);

@@ -3,8 +3,9 @@
 
 use plan::{
     Request, Template,
-    scenario::{DeclaredError, PairValues, RequestBody},
+    scenario::{BodyRule, DeclaredError, PairValues, RequestBody},
 };
+use script::js::BODY_ERROR;
 use serde_json::Value;
 
 use super::Translator;
@@ -13,8 +14,6 @@ use crate::read::{
     keys::KeyLevel,
 };
 use formats::document::{Entry, Node};
-
-const CLIENT_ERROR: &str = "ERR_GOT_REQUEST_ERROR";
 
 impl Translator<'_> {
     pub(super) fn request(&mut self, step: &Entry) -> Option<Request> {
@@ -87,25 +86,23 @@ impl Translator<'_> {
             .get("maxRedirects")
             .and_then(|node| self.max_redirects(node));
         request.extension = self.extension(node);
-        request.fails_with = self.late_fault(&method, url, node, &request.body);
+        request.body_rule = if flag(node, "allowGetBody", false) {
+            BodyRule::NoneWithHead
+        } else {
+            BodyRule::NoneWithGet
+        };
+        request.fails_with = self.late_fault(&request, url, node);
         Some(request)
     }
 
-    fn late_fault(
-        &mut self,
-        method: &str,
-        url: &Node,
-        node: &Node,
-        body: &RequestBody,
-    ) -> Option<DeclaredError> {
+    fn late_fault(&mut self, request: &Request, url: &Node, node: &Node) -> Option<DeclaredError> {
+        let (method, body) = (&request.method, &request.body);
         let declared = |name: String, is_of_client| Some(DeclaredError { name, is_of_client });
-        let bodyless = method == "HEAD" || (method == "GET" && !flag(node, "allowGetBody", false));
-        if !matches!(body, RequestBody::None) && bodyless {
-            let text = format!(
-                "{method} with a body fails with {CLIENT_ERROR} in Artillery, and also here"
-            );
+        if !matches!(body, RequestBody::None) && request.body_rule.refuses(method, 1) {
+            let text =
+                format!("{method} with a body fails with {BODY_ERROR} in Artillery, and also here");
             self.findings.note(node.mark, text);
-            return declared(CLIENT_ERROR.into(), true);
+            return declared(BODY_ERROR.into(), true);
         }
         let given = |key: &str| node.get(key).is_some_and(Node::is_truthy);
         if let RequestBody::Multipart(_) = body
@@ -118,10 +115,10 @@ impl Translator<'_> {
         }
         if given("form") && (given("json") || given("body")) {
             let text = format!(
-                "`form` together with another body fails with {CLIENT_ERROR} in Artillery and here: remove one"
+                "`form` together with another body fails with {BODY_ERROR} in Artillery and here: remove one"
             );
             self.findings.note(node.mark, text);
-            return declared(CLIENT_ERROR.into(), true);
+            return declared(BODY_ERROR.into(), true);
         }
         let url_text = url.text();
         if !url_text.starts_with(['/', '{']) && !url_text.starts_with("http") {
