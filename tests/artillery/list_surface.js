@@ -1,7 +1,7 @@
 // Lists what a script sees of Node.js, as the table of the reference.
 const modules = [
   'assert', 'buffer', 'crypto', 'events', 'fs', 'fs/promises', 'http', 'https', 'os', 'path', 'perf_hooks', 'process', 'querystring',
-  'string_decoder', 'timers', 'timers/promises', 'url', 'util',
+  'stream', 'stream/promises', 'string_decoder', 'timers', 'timers/promises', 'url', 'util',
 ];
 // Globals of the language itself.
 const language = new Set([

@@ -214,9 +214,8 @@ PROCESSORS = {
             "p.js": """
 const fs = require('fs');
 const path = require('path');
-const text = fs.readFileSync(path.join(__dirname, 'users.csv'), 'utf8').trim();
-const [head, ...rows] = text.split('\\n').map((line) => line.split(','));
-const users = rows.map((row) => Object.fromEntries(row.map((value, at) => [head[at], value])));
+const parse = require('csv-parse/lib/sync');
+const users = parse(fs.readFileSync(path.join(__dirname, 'users.csv')), { columns: true });
 function pick(context, events, done) {
   const user = users[0];
   context.vars.credentials = Buffer.from(`${user.name}:${user.password}`).toString('base64');
@@ -236,6 +235,37 @@ module.exports = { pick, token, authorize };
         },
         "- function: pick\n- post: { url: /login, json: { basic: '{{ credentials }}' }, afterResponse: token }\n"
         "- get: { url: /json, beforeRequest: authorize }",
+    ),
+    "streams of a CSV file and a form": (
+        {
+            "users.csv": "name,password\nann,a1\nbob,b2\n",
+            "p.js": """
+const fs = require('fs');
+const path = require('path');
+const parse = require('csv-parse');
+const FormData = require('form-data');
+const file = path.join(__dirname, 'users.csv');
+exports.load = async (context) => {
+  context.vars.names = [];
+  for await (const row of fs.createReadStream(file).pipe(parse({ columns: true }))) context.vars.names.push(row.name);
+};
+exports.read = (context, events, done) => {
+  parse(fs.readFileSync(file), { columns: true }, (error, rows) => {
+    context.vars.passwords = rows?.map((row) => row.password).join('-');
+    done(error);
+  });
+};
+exports.upload = (params, context, events, done) => {
+  const form = new FormData();
+  form.setBoundary('B');
+  form.append('name', context.vars.names.join());
+  form.append('file', Buffer.from('content'), 'a.txt');
+  Object.assign(params, { body: form.getBuffer(), headers: form.getHeaders() });
+  done();
+};
+""",
+        },
+        "- function: load\n- function: read\n- post: { url: '/{{ passwords }}', beforeRequest: upload }",
     ),
     "GraphQL with uuid and lodash": (
         {

@@ -524,6 +524,122 @@ def test_surface_of_node_gives_its_values(loadline):
     assert dict(zip(SURFACE, json.loads(line.removeprefix("VALUES")), strict=True)) == SURFACE
 
 
+STREAMS = """
+const { Readable, Writable, Duplex, Transform, PassThrough, finished } = require('stream');
+const { pipeline } = require('node:stream/promises');
+const { inherits } = require('util');
+const EventEmitter = require('events');
+const text = (stream) => new Promise((resolve) => {
+  let all = '';
+  stream.on('data', (chunk) => { all += chunk; });
+  stream.on('end', () => resolve(all));
+});
+const cases = {
+  async pipeline() {
+    const upper = new Transform({
+      transform(chunk, encoding, done) { done(null, chunk.toString().toUpperCase()); },
+      flush(done) { this.push('!'); done(); },
+    });
+    const seen = [];
+    const write = (chunk, encoding, done) => { seen.push(chunk.toString()); done(); };
+    await pipeline(Readable.from(['a', 'b']), upper, new Writable({ write }));
+    return seen.join('');
+  },
+  async functions() {
+    const seen = [];
+    const twice = async function* (source) { for await (const part of source) yield part + part; };
+    await pipeline(['p', 'q'], twice, async (source) => { for await (const part of source) seen.push(part); });
+    return seen.join();
+  },
+  async 'slow writer'() {
+    const seen = [];
+    const write = (part, encoding, done) => setTimeout(() => { seen.push(part); done(); }, 1);
+    await pipeline(Readable.from([1, 2, 3, 4]), new Writable({ highWaterMark: 2, objectMode: true, write }));
+    return seen.join();
+  },
+  async 'error of a part'() {
+    const failing = new Transform({ transform(chunk, encoding, done) { done(new Error('bad')); } });
+    return pipeline(Readable.from(['a']), failing, new PassThrough()).catch((error) => error.message);
+  },
+  'early end': () => new Promise((resolve) => finished(new PassThrough().destroy(), (error) => resolve(error.code))),
+  async encoding() {
+    const source = Readable.from([Buffer.from('é').subarray(0, 1), Buffer.from('é').subarray(1)], { objectMode: false });
+    return text(source.setEncoding('utf8'));
+  },
+  async 'own reader'() {
+    let n = 0;
+    return text(new Readable({ read() { n += 1; this.push(n === 4 ? null : String(n)); } }));
+  },
+  async sizes() {
+    const [source, parts] = [new PassThrough(), []];
+    source.end('hello world');
+    source.on('readable', () => { for (let part; (part = source.read(4)) !== null; ) parts.push(part.toString()); });
+    await new Promise((resolve) => source.on('end', resolve));
+    return parts.join('|');
+  },
+  async iteration() {
+    const source = new PassThrough({ objectMode: true });
+    for (let i = 0; i < 100; i++) source.write(i);
+    source.end();
+    let sum = 0;
+    for await (const part of source) sum += part;
+    return sum;
+  },
+  async 'old style'() {
+    function Old() { this.readable = true; }
+    inherits(Old, require('stream').Stream);
+    function Both(options) { Duplex.call(this, options); }
+    inherits(Both, Duplex);
+    const [old, target] = [new Old(), new PassThrough()];
+    old.pipe(target);
+    old.emit('data', 'old');
+    old.emit('end');
+    const both = new Both();
+    return [await text(target), both instanceof Writable, both instanceof Readable, old instanceof EventEmitter].join();
+  },
+  async 'data at once'() {
+    const [stream, seen] = [new PassThrough(), []];
+    stream.on('data', (chunk) => seen.push(String(chunk)));
+    stream.write('a');
+    stream.write('b');
+    return seen.join();
+  },
+  async files() {
+    const { createReadStream } = require('fs');
+    const missing = await pipeline(createReadStream('none'), new PassThrough()).catch((error) => error.code);
+    return [(await text(createReadStream(__filename, 'utf8'))).length > 100, missing].join();
+  },
+};
+exports.f = async () => {
+  const all = {};
+  for (const [name, run] of Object.entries(cases)) all[name] = await run();
+  console.log('STREAMS' + JSON.stringify(all));
+};
+"""
+
+# What Node.js 22 prints.
+STREAMED = {
+    "pipeline": "AB!",
+    "functions": "pp,qq",
+    "slow writer": "1,2,3,4",
+    "error of a part": "bad",
+    "early end": "ERR_STREAM_PREMATURE_CLOSE",
+    "encoding": "é",
+    "own reader": "123",
+    "sizes": "hell|o wo|rld",
+    "iteration": 4950,
+    "old style": "old,true,true,true",
+    "data at once": "a,b",
+    "files": "true,ENOENT",
+}
+
+
+def test_streams_behave_like_in_node(loadline):
+    done = run(loadline, STREAMS, "scenarios: [{ flow: [{ function: f }] }]")
+    line = next(line for line in done.stdout.splitlines() if line.startswith("STREAMS"))
+    assert json.loads(line.removeprefix("STREAMS")) == STREAMED
+
+
 def test_data_is_signed(loadline, tmp_path):
     """OpenSSL verifies the signatures."""
     private, public = tmp_path / "key.pem", tmp_path / "public.pem"

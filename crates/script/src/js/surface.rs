@@ -29,6 +29,11 @@ const MODULES: &[(&str, &str)] = &[
     ("perf_hooks", "module.exports = { performance };"),
     ("process", "module.exports = process;"),
     ("querystring", include_str!("surface/querystring.js")),
+    ("stream", include_str!("surface/stream.js")),
+    (
+        "stream/promises",
+        "module.exports = require('stream').promises;",
+    ),
     ("string_decoder", include_str!("surface/string_decoder.js")),
     (
         "timers",
@@ -58,7 +63,6 @@ const OTHERS: &[&str] = &[
     "net",
     "readline",
     "repl",
-    "stream",
     "sys",
     "test",
     "tls",

@@ -42,4 +42,28 @@ for (const [name, run] of Object.entries(sync)) {
     fs.promises[name](...values).then((value) => done(null, value), (error) => done(error));
   };
 }
+// The file is read or written as a whole.
+fs.createReadStream = (path, options) => new (require('stream').Readable)({
+  encoding: encodingOf(options),
+  read() {
+    try {
+      this.push(sync.readFile(path));
+      this.push(null);
+    } catch (error) {
+      this.destroy(error);
+    }
+  },
+});
+fs.createWriteStream = (path, options) => {
+  let appends = options?.flags === 'a';
+  const stream = new (require('stream').Writable)({
+    write(chunk, encoding, done) {
+      write(path, chunk, encoding, appends);
+      appends = true;
+      done();
+    },
+  });
+  stream.path = path;
+  return stream;
+};
 module.exports = fs;
