@@ -29,7 +29,14 @@ const MODULES: &[(&str, &str)] = &[
     ("perf_hooks", "module.exports = { performance };"),
     ("process", "module.exports = process;"),
     ("querystring", include_str!("surface/querystring.js")),
-    ("stream", include_str!("surface/stream.js")),
+    (
+        "stream",
+        concat!(
+            include_str!("surface/stream.js"),
+            include_str!("surface/stream_writing.js"),
+            include_str!("surface/stream_pipeline.js")
+        ),
+    ),
     (
         "stream/promises",
         "module.exports = require('stream').promises;",
