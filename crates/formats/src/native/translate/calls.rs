@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use plan::{ScriptFile, scenario::Call};
+use plan::{ScriptFile, scenario::Call, template::Functions};
 
 use super::Translator;
 use crate::{document::Node, native::read};
 
 impl Translator<'_> {
-    /// Finds the file of the script.
+    /// Finds the file of the script, whose functions templates may call.
     pub(super) fn script(&mut self, node: Option<&Node>, folder: &Path) -> Option<ScriptFile> {
         let node = node?;
         self.has_script = true;
@@ -19,6 +19,7 @@ impl Translator<'_> {
             self.findings.problem(node.mark, text);
             return None;
         }
+        self.templates.functions = Functions::Script;
         Some(ScriptFile {
             writes: None,
             path: std::path::absolute(&path).unwrap_or(path),

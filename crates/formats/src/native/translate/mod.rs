@@ -23,7 +23,6 @@ use std::{collections::BTreeSet, path::Path};
 use plan::{
     BackgroundMqtt, Criterion, Format, Load, Plan, Scenario, StopRule, Template,
     criteria::{self, Metric},
-    template::Functions,
 };
 use serde_json::{Map, Value};
 
@@ -163,9 +162,6 @@ impl Translator<'_> {
         let background = self.mqtt(root, folder);
         let payloads = self.tables(root.get("csv"), folder);
         let script = self.script(root.get("script"), folder);
-        if script.is_some() {
-            self.templates.functions = Functions::Script;
-        }
         let constants = self.constants(root.get("variables"));
         self.given = constants.iter().map(|(name, _)| name.clone()).collect();
         let fields = payloads
