@@ -362,3 +362,15 @@ def test_bad_plans_have_one_clear_line(loadline, step, message):
     done = loadline("run", "p.yml")
     assert done.returncode == 2
     assert message in done.stderr, done.stderr
+
+
+def test_init_reads_streams_that_a_request_asks_for(loadline, start_lab):
+    lab = start_lab("llm", "ttft=1ms", "gap=1ms", "tokens=4")
+    body = json.dumps({"model": "m", "stream": True, "messages": []})
+    loadline.write("lines.txt", f"curl {lab.url}/v1/chat/completions -H 'Content-Type: application/json' -d '{body}'\n")
+    made = loadline("init", "lines.txt", "-o", "p.yml")
+    assert made.returncode == 0, made.stderr
+    assert "stream: { format: openai, max-time: 5m }" in (loadline.folder / "p.yml").read_text()
+    done = loadline("run", "p.yml", "--once")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert loadline.summary()["all"]["stream"]["complete"] == 1

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use plan::event_stream::StreamFormat;
 use serde_json::{Map, Value, json};
 
 use super::{comment, comments, text};
@@ -184,6 +185,10 @@ fn keys(request: &DraftRequest, templates: &mut Templates) -> Vec<(&'static str,
         DraftBody::Multipart(parts) => keys.push(("multipart", multipart(parts, templates))),
         DraftBody::Text(body) => keys.push(("body", text(&templates.text(body)))),
     }
+    if let Some(format) = stream_format(request) {
+        // Long texts take longer than other responses may.
+        keys.push(("stream", json!({"format": format, "max-time": "5m"})));
+    }
     if let Some(follow) = request.follow {
         keys.push(("redirects", Value::from(follow)));
     }
@@ -204,6 +209,30 @@ fn keys(request: &DraftRequest, templates: &mut Templates) -> Vec<(&'static str,
         }
     }
     keys
+}
+
+/// Returns the format in which a model API streams the response that a request asks for.
+fn stream_format(request: &DraftRequest) -> Option<&'static str> {
+    let body: Value = match &request.body {
+        DraftBody::Json(body) => body.clone(),
+        DraftBody::Text(text) => serde_json::from_str(text).ok()?,
+        _ => return None,
+    };
+    let asks = body.get("stream").and_then(Value::as_bool);
+    let path = request.url.split(['?', '#']).next()?;
+    let of = |format: StreamFormat, by_default: bool| asks.unwrap_or(by_default).then_some(format);
+    let ends = |ending: &str| path.ends_with(ending);
+    let format = if ends("/completions") {
+        of(StreamFormat::OpenAi, false)
+    } else if ends("/v1/messages") {
+        of(StreamFormat::Anthropic, false)
+    } else if ends("/api/chat") || ends("/api/generate") {
+        // Ollama streams unless it is asked not to. Other services have such paths, too.
+        of(StreamFormat::Ollama, body.get("model").is_some())
+    } else {
+        None
+    };
+    format.map(StreamFormat::name)
 }
 
 fn multipart(parts: &[DraftPart], templates: &mut Templates) -> Value {
@@ -239,4 +268,32 @@ fn multipart(parts: &[DraftPart], templates: &mut Templates) -> Value {
         }
     }
     Value::Object(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_for_streams_read_them() {
+        let format = |url: &str, body: Value| {
+            stream_format(&DraftRequest {
+                url: url.to_owned(),
+                body: DraftBody::Json(body),
+                ..DraftRequest::default()
+            })
+        };
+        let streamed = || json!({"model": "m", "stream": true});
+        let chat = "https://a.test/v1/chat/completions?x=1";
+        assert_eq!(format(chat, streamed()), Some("openai"));
+        assert_eq!(format(chat, json!({"model": "m"})), None);
+        assert_eq!(format("/v1/messages", streamed()), Some("anthropic"));
+        assert_eq!(format("/api/chat", json!({"model": "m"})), Some("ollama"));
+        assert_eq!(
+            format("/api/chat", json!({"model": "m", "stream": false})),
+            None
+        );
+        assert_eq!(format("/api/chat", json!({"text": "hello"})), None);
+        assert_eq!(format("/orders", streamed()), None);
+    }
 }
