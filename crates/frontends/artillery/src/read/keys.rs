@@ -269,7 +269,7 @@ pub const KEYS: &[Key] = &[
     yes(KeyLevel::Request, "ifTrue"),
     yes(KeyLevel::Request, "beforeRequest"),
     yes(KeyLevel::Request, "afterResponse"),
-    no(KeyLevel::Request, "http2", "HTTP/2 is not supported yet"),
+    yes(KeyLevel::Request, "http2"),
     yes(KeyLevel::Request, "maxRedirects"),
     no(
         KeyLevel::Request,

@@ -7,6 +7,7 @@ mod expect;
 mod form_data;
 mod guards;
 mod http;
+mod http2;
 mod payload;
 mod phases;
 mod plugins;
@@ -57,6 +58,7 @@ struct Translator<'a> {
     has_processor: bool,
     /// Functions around each request of the current scenario.
     around: calls::Around,
+    http2: http2::Http2Requests,
 }
 
 #[derive(Default)]
@@ -91,6 +93,7 @@ pub(super) fn translate(
         expect: None,
         has_processor: false,
         around: calls::Around::default(),
+        http2: http2::Http2Requests::default(),
     };
     t.check_keys(&script.root, KeyLevel::Root);
     t.check_keys(config, KeyLevel::Config);
@@ -124,6 +127,7 @@ pub(super) fn translate(
     plan.payloads = payloads;
     plan.frontend_settings = plugins.settings();
     plan.http = http;
+    plan.http.versions.usual = t.http_version();
     plan.rules = FailureRules {
         status_fails: inputs.native,
         failure_ends_iteration: false,

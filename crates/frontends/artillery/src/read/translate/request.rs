@@ -85,6 +85,7 @@ impl Translator<'_> {
         request.max_redirects = node
             .get("maxRedirects")
             .and_then(|node| self.max_redirects(node));
+        self.http2.add(node);
         request.extension = self.extension(node);
         request.body_rule = if flag(node, "allowGetBody", false) {
             BodyRule::NoneWithHead
@@ -279,7 +280,7 @@ impl Translator<'_> {
     }
 }
 
-fn flag(node: &Node, key: &str, default: bool) -> bool {
+pub(super) fn flag(node: &Node, key: &str, default: bool) -> bool {
     match node.get(key).and_then(Node::as_scalar) {
         Some(Value::Bool(yes)) => *yes,
         Some(Value::String(text)) if text.eq_ignore_ascii_case("true") => true,

@@ -1,0 +1,33 @@
+"""`http2: true` of Artillery's requests: the server chooses the version over TLS."""
+
+import json
+
+import pytest
+
+SCRIPT = {"config": {"phases": [{"duration": 1, "arrivalCount": 3}], "tls": {"rejectUnauthorized": False}}}
+
+
+def script(loadline, target: str, *requests: dict) -> None:
+    config = {**SCRIPT["config"], "target": target}
+    flow = [{"get": {"url": "/", **request}} for request in requests]
+    loadline.write("s.json", json.dumps({"config": config, "scenarios": [{"flow": flow}]}))
+
+
+@pytest.mark.parametrize("tls", [True, False])
+def test_requests_use_http2_if_the_server_chooses_it(loadline, start_lab, certificates, tls):
+    files = (f"cert={certificates / 'server.pem'}", f"key={certificates / 'server.key'}") if tls else ()
+    lab = start_lab("http2" if tls else "truth", *files)
+    script(loadline, lab.url, {"http2": True}, {"http2": True})
+    done = loadline("artillery", "run", "s.json", "-o", "out.json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    counters = json.loads((loadline.folder / "out.json").read_text())["aggregate"]["counters"]
+    assert counters["http.codes.200"] == 6
+    if tls:
+        assert lab.stats()["http2"]["connections"] == 3
+
+
+def test_requests_must_agree(loadline, start_lab):
+    script(loadline, start_lab("truth").url, {}, {"http2": True})
+    done = loadline("artillery", "run", "s.json")
+    assert done.returncode != 0
+    assert "`http2: true` must be set for all requests of a script or for none of them" in done.stdout + done.stderr
