@@ -135,7 +135,9 @@ const IN_VAIN: u32 = 32;
 /// Decodes header blocks, with a cache of recent ones.
 ///
 /// A block that leaves the dynamic table unchanged is a function of its bytes and of the table's
-/// revision, so a comparison replaces decoding.
+/// revision, so a comparison replaces decoding. A block that names no entry of the table is a
+/// function of its bytes alone. If it inserts fields, as each response of nginx does, they are
+/// inserted only when another block is decoded.
 #[derive(Debug, Default)]
 pub(super) struct HeadDecoder {
     decoder: Decoder,
@@ -143,12 +145,24 @@ pub(super) struct HeadDecoder {
     next: usize,
     unknown: u32,
     spare: Rc<ResponseHead>,
+    pending: Option<PendingInsertions>,
+}
+
+/// Insertions of a cached block that the table lacks.
+#[derive(Debug)]
+struct PendingInsertions {
+    /// Index of the cached head.
+    cached: usize,
+    times: u64,
 }
 
 #[derive(Debug)]
 struct CachedHead {
     block: Vec<u8>,
-    revision: u64,
+    /// Revision of the table for which the head is valid. `None` means any.
+    revision: Option<u64>,
+    /// Positions of the fields that the block inserts.
+    inserted: Vec<u32>,
     is_trailer: bool,
     head: Rc<ResponseHead>,
 }
@@ -163,13 +177,20 @@ impl HeadDecoder {
         limits: Limits,
     ) -> Result<Rc<ResponseHead>, HpackError> {
         let revision = self.decoder.revision();
-        let is_same = |cached: &&CachedHead| {
-            cached.revision == revision && cached.is_trailer == is_trailer && cached.block == block
+        let is_current = self.pending.is_none();
+        let is_same = |cached: &CachedHead| {
+            let is_valid = cached
+                .revision
+                .is_none_or(|known| is_current && known == revision);
+            is_valid && cached.is_trailer == is_trailer && cached.block == block
         };
-        if let Some(cached) = self.cached.iter().find(is_same) {
+        if let Some(at) = self.cached.iter().position(is_same) {
             self.unknown = 0;
-            return Ok(Rc::clone(&cached.head));
+            self.insert_later(at);
+            return Ok(Rc::clone(&self.cached[at].head));
         }
+        self.insert_pending();
+        let revision = self.decoder.revision();
         if Rc::get_mut(&mut self.spare).is_none() {
             self.spare = Rc::default();
         }
@@ -177,20 +198,54 @@ impl HeadDecoder {
             self.decoder.decode(block, limits, &mut head.fields)?;
             head.read(block.len(), is_trailer);
         }
-        if self.decoder.revision() == revision && block.len() <= MAX_CACHED_BLOCK {
+        let valid_for = if self.decoder.is_self_contained() {
+            Some(None)
+        } else {
+            (self.decoder.revision() == revision).then_some(Some(revision))
+        };
+        if let Some(valid_for) = valid_for
+            && block.len() <= MAX_CACHED_BLOCK
+        {
             self.unknown += 1;
             if self.unknown <= IN_VAIN || self.unknown.is_multiple_of(IN_VAIN) {
-                self.cache(block, revision, is_trailer);
+                self.cache(block, valid_for, is_trailer);
             }
         }
         Ok(Rc::clone(&self.spare))
     }
 
+    /// Notes that a cached block was received, whose insertions the table lacks.
+    #[inline]
+    fn insert_later(&mut self, at: usize) {
+        if self.cached[at].inserted.is_empty() {
+            return;
+        }
+        match &mut self.pending {
+            Some(pending) if pending.cached == at => pending.times += 1,
+            _ => {
+                self.insert_pending();
+                self.pending = Some(PendingInsertions {
+                    cached: at,
+                    times: 1,
+                });
+            }
+        }
+    }
+
+    fn insert_pending(&mut self) {
+        if let Some(PendingInsertions { cached, times }) = self.pending.take() {
+            let known = &self.cached[cached];
+            self.decoder
+                .insert_again(&known.head.fields, &known.inserted, times);
+        }
+    }
+
     #[cold]
-    fn cache(&mut self, block: &[u8], revision: u64, is_trailer: bool) {
+    fn cache(&mut self, block: &[u8], revision: Option<u64>, is_trailer: bool) {
         let known = CachedHead {
             block: block.to_vec(),
             revision,
+            inserted: self.decoder.inserted().to_vec(),
             is_trailer,
             head: Rc::clone(&self.spare),
         };
@@ -200,5 +255,77 @@ impl HeadDecoder {
             self.cached[self.next] = known;
             self.next = (self.next + 1) % CACHED;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const LIMITS: Limits = Limits { list: 4096 };
+
+    /// Returns blocks that insert fields, name entries of the table, or do neither.
+    fn blocks() -> Vec<Vec<u8>> {
+        let insert = |value: &[u8]| {
+            let mut block = vec![0x88, 0x76, value.len() as u8];
+            block.extend_from_slice(value);
+            block
+        };
+        vec![
+            insert(b"nginx/1.22.1"),
+            insert(b"another"),
+            [insert(b"a"), insert(b"b")].concat(),
+            vec![0x88, 0x0f, 13, 1, b'5'],
+            // The newest entries of the table.
+            vec![0x88, 0xbe],
+            vec![0x88, 0xbf, 0xbe],
+            // An insertion whose name comes from the table.
+            vec![0x88, 0x7e, 1, b'x'],
+            // A smaller table, and the default again.
+            vec![0x3f, 0x2f, 0x88],
+            vec![0x3f, 0xe1, 0x1f, 0x88],
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn cached_blocks_change_the_table_as_decoded_ones(
+            order in prop::collection::vec((0..9usize, 1..150usize), 1..60),
+        ) {
+            let blocks = blocks();
+            let (mut cached, mut plain) = (HeadDecoder::default(), Decoder::default());
+            for (index, times) in order {
+                for _ in 0..times {
+                    let mut expected = Fields::default();
+                    let found = cached.decode(&blocks[index], false, LIMITS);
+                    let decoded = plain.decode(&blocks[index], LIMITS, &mut expected);
+                    match decoded {
+                        Ok(()) => prop_assert_eq!(&found.expect("a head").fields, &expected),
+                        // The connection ends.
+                        Err(error) => {
+                            prop_assert_eq!(found.expect_err("an error"), error);
+                            return Ok(());
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn block_that_inserts_is_decoded_once() {
+        let (blocks, mut heads) = (blocks(), HeadDecoder::default());
+        let revision = |heads: &HeadDecoder| heads.decoder.revision();
+        heads.decode(&blocks[0], false, LIMITS).expect("a head");
+        let before = revision(&heads);
+        for _ in 0..1000 {
+            heads.decode(&blocks[0], false, LIMITS).expect("a head");
+        }
+        assert_eq!(revision(&heads), before, "nothing was decoded or inserted");
+        let head = heads.decode(&blocks[4], false, LIMITS).expect("a head");
+        assert_eq!(head.get("server"), Some(&b"nginx/1.22.1"[..]));
+        assert!(revision(&heads) > before);
     }
 }

@@ -17,6 +17,10 @@ pub struct Limits {
 pub struct Decoder {
     table: Table,
     scratch: Vec<u8>,
+    /// Whether the last block named an entry of the dynamic table, or changed the table's size.
+    depends_on_table: bool,
+    /// Positions of the fields that the last block inserted.
+    inserted: Vec<u32>,
 }
 
 impl Default for Decoder {
@@ -24,6 +28,8 @@ impl Default for Decoder {
         Decoder {
             table: Table::new(TABLE_SIZE),
             scratch: Vec::new(),
+            depends_on_table: false,
+            inserted: Vec::new(),
         }
     }
 }
@@ -35,6 +41,32 @@ impl Decoder {
     #[must_use]
     pub fn revision(&self) -> u64 {
         self.table.revision()
+    }
+
+    /// Whether the fields of the last block depend on its bytes only.
+    #[must_use]
+    pub fn is_self_contained(&self) -> bool {
+        !self.depends_on_table
+    }
+
+    /// Returns the positions of the fields that the last block inserted into the table.
+    #[must_use]
+    pub fn inserted(&self) -> &[u32] {
+        &self.inserted
+    }
+
+    /// Inserts fields of a block again, as if it had been decoded this number of times.
+    pub fn insert_again(&mut self, fields: &Fields, positions: &[u32], times: u64) {
+        // Every entry needs the overhead, so more repetitions leave the table as it is.
+        let most = TABLE_SIZE / (FIELD_OVERHEAD * positions.len().max(1)) + 1;
+        for _ in 0..times.min(most as u64) {
+            let mut positions = positions.iter().peekable();
+            for (at, field) in fields.iter().enumerate() {
+                if positions.next_if(|next| **next as usize == at).is_some() {
+                    self.table.insert(field.name, field.value);
+                }
+            }
+        }
     }
 
     #[cfg(test)]
@@ -53,12 +85,15 @@ impl Decoder {
         fields: &mut Fields,
     ) -> Result<(), HpackError> {
         fields.clear();
+        self.depends_on_table = false;
+        self.inserted.clear();
         let mut left = limits.list;
         let mut may_resize = true;
         while let Some(first) = block.first() {
             match first {
                 0x80.. => {
                     let index = integer::decode(&mut block, 7)?;
+                    self.depends_on_table |= index > STATIC.len();
                     let (name, value) = lookup(&self.table, index)?;
                     charge(&mut left, name.len() + value.len())?;
                     fields.push(name, value);
@@ -69,6 +104,7 @@ impl Decoder {
                     if !may_resize || size > TABLE_SIZE {
                         return Err(HpackError::SizeUpdate);
                     }
+                    self.depends_on_table = true;
                     self.table.resize(size);
                     continue;
                 }
@@ -94,6 +130,7 @@ impl Decoder {
         if index == 0 {
             string(block, left, &mut self.scratch)?;
         } else {
+            self.depends_on_table |= index > STATIC.len();
             let (name, _) = lookup(&self.table, index)?;
             spend(left, name.len())?;
             self.scratch.extend_from_slice(name);
@@ -102,6 +139,7 @@ impl Decoder {
         string(block, left, &mut self.scratch)?;
         let (name, value) = self.scratch.split_at(name);
         if inserts {
+            self.inserted.push(fields.len() as u32);
             self.table.insert(name, value);
         }
         fields.push(name, value);
