@@ -8,7 +8,7 @@ use plan::mutant::{self, Mutant};
 use super::{
     Client, Purpose,
     exchange::{Exchange, Moments, OneAnswer},
-    http2::{Http2Result, Http2Sender, heads::RequestParts},
+    http2::{Http2Result, Http2Sender, ProtocolCell, heads::RequestParts},
     pool::{Conn, ConnectionPool, OriginId},
     request::{BuildError, Built, Override},
     transport::{Transport, TransportError},
@@ -93,6 +93,12 @@ struct HopRequest<'a> {
     method: &'a str,
 }
 
+/// An origin that may be loaded over HTTP/2.
+struct KnownOrigin {
+    id: OriginId,
+    protocol: ProtocolCell,
+}
+
 /// A request as written to the connection.
 #[derive(Clone, Copy)]
 struct WireRequest<'a> {
@@ -172,9 +178,13 @@ impl Client {
         let HopRequest { request, method } = hop;
         let worker = &self.worker;
         let origin = self.origin_id(&request.target.origin);
-        if self.protocol(origin, &request.target.origin).is_some() {
+        if let Some(protocol) = self.protocol(origin, &request.target.origin) {
+            let known = KnownOrigin {
+                id: origin,
+                protocol,
+            };
             // The future is boxed, because it would enlarge every user of HTTP/1.1.
-            let sent = Box::pin(self.hop_http2(agent, request, call, caller, exchange));
+            let sent = Box::pin(self.hop_http2(known, agent, request, call, caller, exchange));
             if sent.await? == Http2Result::Answered {
                 return Ok(());
             }
@@ -220,6 +230,7 @@ impl Client {
     /// Sends a request over HTTP/2, unless the server chooses HTTP/1.1.
     async fn hop_http2(
         &self,
+        origin: KnownOrigin,
         agent: &mut Agent<'_>,
         request: &Built,
         call: &Call<'_>,
@@ -227,11 +238,12 @@ impl Client {
         exchange: &mut Exchange,
     ) -> Result<Http2Result, Fault> {
         let target = &request.target;
-        let origin_id = self.origin_id(&target.origin);
-        let Some(protocol) = self.protocol(origin_id, &target.origin) else {
-            return Ok(Http2Result::UseHttp1);
+        let is_first = exchange.moments.first_write.is_none();
+        let now = if is_first {
+            exchange.moments.started
+        } else {
+            self.worker.clock.now()
         };
-        let now = self.worker.clock.now();
         let with_cookie = self
             .cookies_for(request, call, agent.jar, now)
             .map(|cookie| request.with_cookie(&cookie, call.charset));
@@ -241,9 +253,9 @@ impl Client {
         let sender = Http2Sender {
             client: self,
             pool: self.shared.as_ref().unwrap_or(agent.pool),
-            protocol: &protocol,
+            protocol: &origin.protocol,
             origin: &target.origin,
-            origin_id,
+            origin_id: origin.id,
             call,
             limit: agent.limit,
         };

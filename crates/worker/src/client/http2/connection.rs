@@ -5,7 +5,7 @@
 //! after all senders that are ready and writes what they have encoded in one call.
 
 use std::{
-    cell::RefCell,
+    cell::{Cell, RefCell},
     rc::{Rc, Weak},
     task::{Context, Poll, Waker},
 };
@@ -31,10 +31,13 @@ const SECOND_NS: u64 = 1_000_000_000;
 
 /// An HTTP/2 connection.
 pub struct Http2Connection {
+    me: Weak<Http2Connection>,
     worker: Rc<Worker>,
     pool: Weak<StreamPool>,
     /// Scheme, host and port, for notes.
     origin: String,
+    /// Whether the pool lists the connection as idle.
+    pub(super) is_listed_idle: Cell<bool>,
     state: RefCell<State>,
 }
 
@@ -109,10 +112,12 @@ impl Http2Connection {
         open: Option<OpenCount>,
     ) -> Rc<Http2Connection> {
         let now = worker.clock.now();
-        let connection = Rc::new(Http2Connection {
+        let connection = Rc::new_cyclic(|me| Http2Connection {
+            me: Weak::clone(me),
             worker: Rc::clone(worker),
             pool: Rc::downgrade(pool),
             origin,
+            is_listed_idle: Cell::new(false),
             state: RefCell::new(State {
                 codec: h2::Connection::new(config),
                 stream: Some(stream),
@@ -130,6 +135,10 @@ impl Http2Connection {
             std::future::poll_fn(|cx| served.poll(cx)).await;
         });
         connection
+    }
+
+    pub(super) fn downgrade(&self) -> Weak<Http2Connection> {
+        Weak::clone(&self.me)
     }
 
     /// Whether the connection accepts requests, now or when a stream ends.
@@ -239,6 +248,9 @@ impl Http2Connection {
 
     fn serve_waiters(&self) {
         if let Some(pool) = self.pool.upgrade() {
+            if self.used_streams() == 0 {
+                pool.on_idle(self);
+            }
             pool.serve_waiters();
         }
     }

@@ -5,8 +5,8 @@
 
 use std::{
     cell::{Cell, RefCell},
-    collections::BTreeMap,
-    rc::Rc,
+    collections::{BTreeMap, VecDeque},
+    rc::{Rc, Weak},
     task::{Context, Poll, Waker},
 };
 
@@ -22,6 +22,9 @@ pub struct StreamPool {
     max_connections: usize,
     spread: StreamSpread,
     connections: RefCell<Vec<Rc<Http2Connection>>>,
+    /// Connections without streams, longest idle first, and some that are no longer idle. Saves
+    /// an even spread from searching all connections.
+    idle: RefCell<VecDeque<Weak<Http2Connection>>>,
     /// Number of connections that are being opened.
     opening: Cell<usize>,
     waiters: RefCell<BTreeMap<WaiterKey, Rc<WaiterSlot>>>,
@@ -70,6 +73,7 @@ impl StreamPool {
             max_connections,
             spread,
             connections: RefCell::default(),
+            idle: RefCell::default(),
             opening: Cell::new(0),
             waiters: RefCell::default(),
             next_waiter: Cell::new(0),
@@ -140,6 +144,9 @@ impl StreamPool {
     /// An even spread prefers an idle connection, a new one, and the connection that uses the
     /// fewest streams. Otherwise the first connection is filled before the next is opened.
     fn grant_now(self: &Rc<StreamPool>) -> Option<Grant> {
+        if let Some(connection) = self.take_idle() {
+            return Some(self.reserve(connection));
+        }
         let mut connections = self.connections.borrow_mut();
         connections.retain(|connection| connection.accepts_requests());
         let mut free = connections.iter().filter(|one| one.free_streams() > 0);
@@ -157,13 +164,39 @@ impl StreamPool {
             self.opening.set(self.opening.get() + 1);
             return Some(Grant::Open(OpenPermit(Rc::clone(self))));
         }
-        let connection = Rc::clone(best?);
+        Some(self.reserve(Rc::clone(best?)))
+    }
+
+    fn reserve(self: &Rc<StreamPool>, connection: Rc<Http2Connection>) -> Grant {
         connection.reserve();
-        Some(Grant::Stream(Reservation {
+        Grant::Stream(Reservation {
             pool: Rc::clone(self),
             connection,
             is_used: false,
-        }))
+        })
+    }
+
+    /// Notes that the last stream of a connection has ended.
+    pub(super) fn on_idle(&self, connection: &Http2Connection) {
+        if self.spread == StreamSpread::Even && !connection.is_listed_idle.replace(true) {
+            self.idle.borrow_mut().push_back(connection.downgrade());
+        }
+    }
+
+    fn take_idle(&self) -> Option<Rc<Http2Connection>> {
+        let mut idle = self.idle.borrow_mut();
+        while let Some(connection) = idle.pop_front() {
+            let connection = connection.upgrade();
+            if let Some(connection) = &connection {
+                connection.is_listed_idle.set(false);
+            }
+            let is_idle =
+                |one: &Rc<Http2Connection>| one.used_streams() == 0 && one.free_streams() > 0;
+            if let Some(connection) = connection.filter(is_idle) {
+                return Some(connection);
+            }
+        }
+        None
     }
 
     /// Closes connections that have been idle for longer than the limit.
