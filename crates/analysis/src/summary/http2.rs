@@ -23,8 +23,7 @@ const NEWS: f64 = 0.01;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Http2 {
     /// Version and limit of each origin that negotiated one.
-    #[schemars(with = "Vec<serde_json::Value>")]
-    pub negotiated: Vec<NegotiatedVersion>,
+    pub negotiated: Vec<OriginVersion>,
     /// Connections opened.
     pub opened: u64,
     /// Connections closed by cause: `goaway`, `idle`, `lost`, `violation`, `client`.
@@ -58,6 +57,28 @@ pub struct Http2 {
     pub header_bytes: HeaderBytes,
     /// What requests waited for. `None` if at most 1 % waited for a stream.
     pub sentence: Option<String>,
+}
+
+/// The HTTP version that was negotiated with an origin.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OriginVersion {
+    /// Scheme, host and port.
+    pub origin: String,
+    /// `h2` or `http/1.1`.
+    pub version: String,
+    /// Streams that the server allows on a connection. `None` if it has no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stream_limit: Option<u32>,
+}
+
+impl From<&NegotiatedVersion> for OriginVersion {
+    fn from(negotiated: &NegotiatedVersion) -> OriginVersion {
+        OriginVersion {
+            origin: negotiated.origin.clone(),
+            version: negotiated.version.clone(),
+            stream_limit: negotiated.stream_limit,
+        }
+    }
 }
 
 /// Number of requests on the connections that were closed.
@@ -99,7 +120,12 @@ pub(super) fn row(run: &Run, issued: u64) -> Option<Http2> {
     let closed = Http2Close::ALL.into_iter();
     let closed = closed.map(|cause| (cause.name().to_owned(), counts.closed_by(cause)));
     let mut row = Http2 {
-        negotiated: run.manifest.negotiated.clone(),
+        negotiated: run
+            .manifest
+            .negotiated
+            .iter()
+            .map(OriginVersion::from)
+            .collect(),
         opened: counts.opened,
         closed: closed.filter(|(_, n)| *n > 0).collect(),
         connections: level(|run| run.http2.connections),
@@ -147,7 +173,7 @@ fn sentence(row: &Http2, issued: u64) -> Option<String> {
         return None;
     }
     let limit = row.stream_limit?;
-    let is_servers = |one: &NegotiatedVersion| one.stream_limit.map(u64::from) == Some(limit);
+    let is_servers = |one: &OriginVersion| one.stream_limit.map(u64::from) == Some(limit);
     let whose = if row.negotiated.iter().any(is_servers) {
         "server"
     } else {
@@ -237,7 +263,10 @@ mod tests {
 
     fn row() -> Http2 {
         Http2 {
-            negotiated: vec![NegotiatedVersion::http2("http://a.test", Some(10))],
+            negotiated: vec![OriginVersion::from(&NegotiatedVersion::http2(
+                "http://a.test",
+                Some(10),
+            ))],
             opened: 2,
             closed: BTreeMap::new(),
             connections: LevelStats { mean: 2.0, max: 2 },

@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 pub use build::cut_text;
 pub(crate) use build::summary;
 pub use custom::CustomRow;
-pub use http2::{HeaderBytes, Http2, RequestsPerConnection};
+pub use http2::{HeaderBytes, Http2, OriginVersion, RequestsPerConnection};
 pub use json::json;
 pub use mocks::{MockCapacity, MockRow, MockTime, mock_rows};
 pub use notes::{Conclusion, Deciding, Headline, Tone};
