@@ -22,8 +22,13 @@ use rquickjs::{
 };
 
 use super::{
-    failure::Thrown, fault_names::fault_name, instance::Instance, request::StepSource, response,
-    user::JsUser, values::function_of,
+    failure::Thrown,
+    fault_names::fault_name,
+    instance::Instance,
+    request::StepSource,
+    response::{self, SentExchange},
+    user::JsUser,
+    values::function_of,
 };
 
 /// What the result of a function means.
@@ -181,13 +186,15 @@ impl RunningCall {
                 moments,
             } => {
                 running.waiting = names(&step.spec.after);
-                let request =
-                    response::sent_request(ctx, instance, step, sent, own.take_request(ctx))?;
-                let answer = response::response(ctx, instance, response, moments, sent)?;
-                running.arguments.insert(0, Persistent::save(ctx, answer));
-                running
-                    .arguments
-                    .insert(0, Persistent::save(ctx, request.into_value()));
+                let kept = own.take_request(ctx);
+                let exchange = SentExchange {
+                    step,
+                    sent,
+                    moments,
+                };
+                let (request, answer) = response::objects(ctx, instance, exchange, response, kept)?;
+                let objects = [request, answer].map(|value| Persistent::save(ctx, value));
+                running.arguments.splice(0..0, objects);
             }
             ScriptCall::Failed { calls, error } => {
                 running.waiting = names(calls);

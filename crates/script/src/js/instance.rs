@@ -13,8 +13,8 @@ use engine::{
 };
 use measure::accumulator::Event;
 use rquickjs::{
-    Atom, Context, Ctx, Function, IntoJs as _, Object, Persistent, Result, Runtime,
-    String as JsString, Value as Js, function::Args,
+    Atom, Context, Ctx, Function, Object, Persistent, Result, Runtime, String as JsString,
+    Value as Js, function::Args,
 };
 
 use super::{
@@ -64,7 +64,7 @@ pub struct Makers {
     pub context: Persistent<Function<'static>>,
     /// `(object, name, read)`
     pub once: Persistent<Function<'static>>,
-    /// Names of the properties that Loadline sets, as a list.
+    /// Object with the properties that Loadline sets.
     pub known: Persistent<Js<'static>>,
     /// Names of the properties that a request has before it is sent.
     pub names: Vec<(&'static str, Persistent<JsString<'static>>)>,
@@ -81,12 +81,17 @@ impl Makers {
             let text = Atom::from_str(ctx.clone(), name)?.to_js_string()?;
             Ok((name, Persistent::save(ctx, text)))
         });
+        let known = Object::new(ctx.clone())?;
+        known.set_prototype(None)?;
+        for name in REQUEST_NAMES.into_iter().chain(["name"]) {
+            known.set(name, true)?;
+        }
         Ok(Makers {
             response: maker("response")?,
             sent: maker("sent")?,
             context: maker("context")?,
             once: maker("once")?,
-            known: Persistent::save(ctx, [&REQUEST_NAMES[..], &["name"]].concat().into_js(ctx)?),
+            known: Persistent::save(ctx, known.into_value()),
             names: names.collect::<Result<_>>()?,
         })
     }

@@ -11,7 +11,7 @@ use plan::{
     scenario::{BodyRule, DeclaredError, RequestBody},
     template::{Functions, Template},
 };
-use rquickjs::{Ctx, Function, Object, Persistent, Result, Value as Js};
+use rquickjs::{Atom, Ctx, Function, Object, Persistent, Result, String as JsString, Value as Js};
 use serde_json::{Map, Value};
 
 use super::{
@@ -47,11 +47,23 @@ pub const REQUEST_NAMES: [&str; 11] = [
     "allowGetBody",
 ];
 
+/// Names and values of an object, as JavaScript has them.
+type Entries = Vec<(Persistent<JsString<'static>>, Persistent<Js<'static>>)>;
+
+/// Values of a step that functions cannot change in place. Whether they were replaced is found by
+/// comparing identities.
+struct SharedValues {
+    values: Entries,
+    headers: Entries,
+    /// Values by their place in [`REQUEST_NAMES`].
+    by_name: [Option<Persistent<Js<'static>>>; REQUEST_NAMES.len()],
+}
+
 /// What functions receive of a request step. Templates are not expanded.
 pub struct StepSource {
     values: Map<String, Value>,
-    /// Values of the instance that functions cannot change in place, and that all requests share.
-    shared: OnceCell<Vec<Option<Persistent<Js<'static>>>>>,
+    /// Empty until the first request.
+    shared: OnceCell<SharedValues>,
     /// The request of the step.
     spec: Request,
 }
@@ -105,12 +117,15 @@ impl StepSource {
         ctx: &Ctx<'js>,
         instance: &Instance,
     ) -> Result<(Object<'js>, Rc<Cell<bool>>)> {
-        let object = Object::new(ctx.clone())?;
+        let shared = self.shared(ctx)?;
+        let object = object_of(ctx, &shared.values)?;
+        object.set("headers", object_of(ctx, &shared.headers)?)?;
         let has_seen_json = Rc::<Cell<bool>>::default();
-        for ((name, value), shared) in self.values.iter().zip(self.shared(ctx)?) {
-            if let Some(shared) = shared {
-                object.set(name.as_str(), shared.clone().restore(ctx)?)?;
-            } else if name == "json" {
+        for (name, value) in &self.values {
+            if name == "headers" || !is_own(name, value) {
+                continue;
+            }
+            if name == "json" {
                 let (own, seen) = (Rc::clone(self), Rc::clone(&has_seen_json));
                 let read = move |ctx: Ctx<'js>, _: String| {
                     seen.set(true);
@@ -126,18 +141,41 @@ impl StepSource {
         Ok((object, has_seen_json))
     }
 
-    /// Returns a value for each property. `None` for objects and lists.
-    fn shared<'s>(&'s self, ctx: &Ctx<'_>) -> Result<&'s [Option<Persistent<Js<'static>>>]> {
+    /// Returns the values that all requests of the step share.
+    fn shared(&self, ctx: &Ctx<'_>) -> Result<&SharedValues> {
         if let Some(shared) = self.shared.get() {
             return Ok(shared);
         }
-        let mut all = Vec::with_capacity(self.values.len());
-        for value in self.values.values() {
-            let is_fixed = !matches!(value, Value::Array(_) | Value::Object(_));
-            let shared = is_fixed.then(|| to_js(ctx, value)).transpose()?;
-            all.push(shared.map(|value| Persistent::save(ctx, value)));
+        let empty = Map::new();
+        let headers = self.values.get("headers").and_then(Value::as_object);
+        let fixed = self
+            .values
+            .iter()
+            .filter(|(name, value)| !is_own(name, value));
+        let values = entries(ctx, fixed.clone())?;
+        let by_name = REQUEST_NAMES.map(|name| {
+            let mut known = fixed.clone().zip(&values);
+            let found = known.find(|((known, _), _)| *known == name);
+            found.map(|(_, (_, value))| value.clone())
+        });
+        let shared = SharedValues {
+            by_name,
+            values,
+            headers: entries(ctx, headers.unwrap_or(&empty))?,
+        };
+        Ok(self.shared.get_or_init(|| shared))
+    }
+
+    /// Whether functions have not changed the headers.
+    fn has_same_headers<'js>(&self, ctx: &Ctx<'js>, headers: &Object<'js>) -> Result<bool> {
+        let known = &self.shared(ctx)?.headers;
+        for (name, value) in known {
+            let now: Js<'js> = headers.get(name.clone().restore(ctx)?)?;
+            if now != value.clone().restore(ctx)? {
+                return Ok(false);
+            }
         }
-        Ok(self.shared.get_or_init(|| all))
+        Ok(headers.keys::<Atom<'js>>().count() == known.len())
     }
 
     /// Returns what functions have changed. `None` if nothing.
@@ -154,15 +192,29 @@ impl StepSource {
     ) -> Result<std::result::Result<Option<Box<RequestChange>>, String>> {
         let mut changed = Map::new();
         let mut bytes = None;
-        for (name, key) in &instance.makers()?.names {
+        let shared = &self.shared(ctx)?.by_name;
+        for ((name, key), shared) in instance.makers()?.names.iter().zip(shared) {
             let key = key.clone().restore(ctx)?;
+            let is_shared = match shared {
+                Some(shared) => {
+                    object.get::<_, Js<'js>>(key.clone())? == shared.clone().restore(ctx)?
+                }
+                None => false,
+            };
+            if is_shared {
+                continue;
+            }
             let known = self.values.get(*name);
             let is_unread = *name == "json" && known.is_some() && !has_seen_json.get();
             if is_unread && object.contains_key(key.clone())? {
                 continue;
             }
-            let value: Js<'_> = object.get(key)?;
+            let value: Js<'js> = object.get(key)?;
             let is_unchanged = match known {
+                Some(_) if *name == "headers" => match value.as_object() {
+                    Some(headers) => self.has_same_headers(ctx, headers)?,
+                    None => false,
+                },
                 Some(known) => is_same(&value, known)?,
                 None => value.is_undefined() || value.is_null(),
             };
@@ -327,6 +379,31 @@ impl StepSource {
 fn byte_array(value: &Js<'_>) -> Option<Vec<u8>> {
     let array = value.as_object()?.as_typed_array::<u8>()?;
     Some(bytes(array))
+}
+
+fn entries<'v>(
+    ctx: &Ctx<'_>,
+    values: impl IntoIterator<Item = (&'v String, &'v Value)>,
+) -> Result<Entries> {
+    let entry = |(name, value): (&String, &Value)| {
+        let name = Atom::from_str(ctx.clone(), name)?.to_js_string()?;
+        let value = Persistent::save(ctx, to_js(ctx, value)?);
+        Ok((Persistent::save(ctx, name), value))
+    };
+    values.into_iter().map(entry).collect()
+}
+
+fn object_of<'js>(ctx: &Ctx<'js>, entries: &Entries) -> Result<Object<'js>> {
+    let object = Object::new(ctx.clone())?;
+    for (name, value) in entries {
+        object.set(name.clone().restore(ctx)?, value.clone().restore(ctx)?)?;
+    }
+    Ok(object)
+}
+
+/// Whether each request has a value of its own, because functions may change it in place.
+fn is_own(name: &str, value: &Value) -> bool {
+    matches!(value, Value::Array(_) | Value::Object(_)) || name == "json"
 }
 
 /// Returns the content type that the client adds for a body.

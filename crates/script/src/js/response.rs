@@ -15,30 +15,64 @@ use super::{
     values::{text_to_js, to_js},
 };
 
-/// Creates the response object.
-pub fn response<'js>(
+/// A request that was sent, and when.
+pub struct SentExchange<'e> {
+    /// The step that sent the request.
+    pub step: &'e RequestStep,
+    /// The request. `None` if it could not be kept.
+    pub sent: Option<&'e Built>,
+    /// Times of the request.
+    pub moments: &'e Moments,
+}
+
+/// Creates the parameters of a request with expanded templates, and its response. Properties that
+/// functions added before the request was sent are kept.
+pub fn objects<'js>(
     ctx: &Ctx<'js>,
     instance: &Instance,
+    exchange: SentExchange<'_>,
     inspection: &mut Inspection<'_>,
-    moments: &Moments,
-    sent: Option<&Built>,
-) -> Result<Js<'js>> {
+    kept: Option<Object<'js>>,
+) -> Result<(Js<'js>, Js<'js>)> {
+    let SentExchange {
+        step,
+        sent,
+        moments,
+    } = exchange;
+    // A function may have given the request another kind of body.
+    let has_json = || kept.as_ref().map(|kept| kept.contains_key("json"));
+    let is_json = matches!(step.spec.body, RequestBody::Json(_))
+        || has_json().transpose()?.unwrap_or_default();
     let body: Rc<str> = inspection.text().unwrap_or_default().into();
     let headers = inspection.answer().headers.clone();
-    let moments = *moments;
-    let url = sent.map(Built::url);
-    let read = move |ctx: Ctx<'js>, part: String| match part.as_str() {
-        "headers" => header_object(&ctx, &headers),
-        "body" => text_to_js(&ctx, &body),
+    let (moments, sent) = (*moments, sent.cloned());
+    let is_kept = sent.is_none();
+    let read = move |ctx: Ctx<'js>, is_of_response: bool, part: String| match part.as_str() {
+        "url" => match &sent {
+            Some(sent) => text_to_js(&ctx, &sent.url()),
+            None => Ok(Js::new_undefined(ctx)),
+        },
+        "headers" if is_of_response => header_object(&ctx, &headers),
+        "body" if is_of_response => text_to_js(&ctx, &body),
         "timings" => timings(&ctx, &moments),
-        _ => match &url {
-            Some(url) => text_to_js(&ctx, url),
+        part => match &sent {
+            Some(sent) => sent_part(&ctx, sent, is_json, part),
             None => Ok(Js::new_undefined(ctx)),
         },
     };
     let read = Function::new(ctx.clone(), read)?;
-    let make = instance.makers()?.response.clone().restore(ctx)?;
-    make.call((inspection.answer().status, read))
+    let makers = instance.makers()?;
+    let make = makers.response.clone().restore(ctx)?;
+    let response = make.call((inspection.answer().status, read.clone()))?;
+    let request = match kept {
+        Some(kept) if is_kept => kept.into_value(),
+        kept => {
+            let make = makers.sent.clone().restore(ctx)?;
+            let known = makers.known.clone().restore(ctx)?;
+            make.call((read, step.spec.name.as_deref(), kept, known))?
+        }
+    };
+    Ok((request, response))
 }
 
 /// Returns headers as Node.js gives them.
@@ -75,61 +109,36 @@ fn timings<'js>(ctx: &Ctx<'js>, moments: &Moments) -> Result<Js<'js>> {
     Ok(timings.into_value())
 }
 
-/// Creates the parameters of a request with expanded templates. Properties that functions added
-/// before it was sent are kept.
-pub fn sent_request<'js>(
-    ctx: &Ctx<'js>,
-    instance: &Instance,
-    step: &RequestStep,
-    sent: Option<&Built>,
-    kept: Option<Object<'js>>,
-) -> Result<Object<'js>> {
-    let Some(sent) = sent.cloned() else {
-        return match kept {
-            Some(kept) => Ok(kept),
-            None => Object::new(ctx.clone()),
-        };
-    };
-    // A function may have given the request another kind of body.
-    let has_json = || kept.as_ref().map(|kept| kept.contains_key("json"));
-    let is_json = matches!(step.spec.body, RequestBody::Json(_))
-        || has_json().transpose()?.unwrap_or_default();
-    let read = move |ctx: Ctx<'js>, part: String| -> Result<Js<'js>> {
-        match part.as_str() {
-            "url" => text_to_js(&ctx, &sent.url()),
-            "method" => {
-                let head = head(&sent);
-                text_to_js(&ctx, head.split(' ').next().unwrap_or_default())
-            }
-            "headers" => {
-                let headers = Object::new(ctx.clone())?;
-                for line in head(&sent).lines().skip(1) {
-                    if let Some((name, value)) = line.split_once(':') {
-                        headers.set(name.to_ascii_lowercase(), value.trim())?;
-                    }
+/// Returns a property of a request as it was sent.
+fn sent_part<'js>(ctx: &Ctx<'js>, sent: &Built, is_json: bool, part: &str) -> Result<Js<'js>> {
+    match part {
+        "method" => {
+            let head = head(sent);
+            text_to_js(ctx, head.split(' ').next().unwrap_or_default())
+        }
+        "headers" => {
+            let headers = Object::new(ctx.clone())?;
+            for line in head(sent).lines().skip(1) {
+                if let Some((name, value)) = line.split_once(':') {
+                    headers.set(name.to_ascii_lowercase(), value.trim())?;
                 }
-                Ok(headers.into_value())
             }
-            part => {
-                let json = match is_json {
-                    true => serde_json::from_slice::<Value>(sent.body()).ok(),
-                    false => None,
-                };
-                match (part, json) {
-                    ("json", Some(json)) => to_js(&ctx, &json),
-                    ("body", None) if !sent.body().is_empty() => {
-                        text_to_js(&ctx, &String::from_utf8_lossy(sent.body()))
-                    }
-                    _ => Ok(Js::new_undefined(ctx)),
+            Ok(headers.into_value())
+        }
+        part => {
+            let json = match is_json {
+                true => serde_json::from_slice::<Value>(sent.body()).ok(),
+                false => None,
+            };
+            match (part, json) {
+                ("json", Some(json)) => to_js(ctx, &json),
+                ("body", None) if !sent.body().is_empty() => {
+                    text_to_js(ctx, &String::from_utf8_lossy(sent.body()))
                 }
+                _ => Ok(Js::new_undefined(ctx.clone())),
             }
         }
-    };
-    let read = Function::new(ctx.clone(), read)?;
-    let makers = instance.makers()?;
-    let make = makers.sent.clone().restore(ctx)?;
-    let known = makers.known.clone().restore(ctx)?;
-    make.call((read, step.spec.name.as_deref(), kept, known))
+    }
 }
 
 fn head(sent: &Built) -> std::borrow::Cow<'_, str> {

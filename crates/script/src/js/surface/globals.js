@@ -479,12 +479,12 @@ const lazily = (type, names) => {
 class Response {
   #read;
   constructor(read, statusCode) { this.#read = read; this.statusCode = statusCode; }
-  _part(name) { return this.#read(name); }
+  _part(name) { return this.#read(true, name); }
 }
 class SentRequest {
   #read;
   constructor(read) { this.#read = read; }
-  _part(name) { return this.#read(name); }
+  _part(name) { return this.#read(false, name); }
 }
 lazily(Response, ['url', 'headers', 'body', 'timings']);
 lazily(SentRequest, ['url', 'method', 'headers', 'json', 'body']);
@@ -494,7 +494,7 @@ native.makers = {
     const request = new SentRequest(read);
     if (name !== undefined) request.name = name;
     // What functions added before the request was sent.
-    if (kept !== undefined) for (const key of Object.keys(kept)) if (!known.includes(key)) request[key] = kept[key];
+    for (const key in kept) if (!(key in known)) request[key] = kept[key];
     return request;
   },
   context: (vars, name, uuid) => ({
