@@ -93,9 +93,10 @@ struct HopRequest<'a> {
     method: &'a str,
 }
 
-/// An origin that may be loaded over HTTP/2.
-struct KnownOrigin {
-    id: OriginId,
+/// The request of one hop to an origin that may speak HTTP/2.
+struct Http2Hop<'a> {
+    request: &'a Built,
+    origin: OriginId,
     protocol: ProtocolCell,
 }
 
@@ -179,12 +180,13 @@ impl Client {
         let worker = &self.worker;
         let origin = self.origin_id(&request.target.origin);
         if let Some(protocol) = self.protocol(origin, &request.target.origin) {
-            let known = KnownOrigin {
-                id: origin,
+            let hop = Http2Hop {
+                request,
+                origin,
                 protocol,
             };
             // The future is boxed, because it would enlarge every user of HTTP/1.1.
-            let sent = Box::pin(self.hop_http2(known, agent, request, call, caller, exchange));
+            let sent = Box::pin(self.hop_http2(hop, agent, call, caller, exchange));
             if sent.await? == Http2Result::Answered {
                 return Ok(());
             }
@@ -230,13 +232,13 @@ impl Client {
     /// Sends a request over HTTP/2, unless the server chooses HTTP/1.1.
     async fn hop_http2(
         &self,
-        origin: KnownOrigin,
+        hop: Http2Hop<'_>,
         agent: &mut Agent<'_>,
-        request: &Built,
         call: &Call<'_>,
         caller: &mut impl Caller,
         exchange: &mut Exchange,
     ) -> Result<Http2Result, Fault> {
+        let request = hop.request;
         let target = &request.target;
         let is_first = exchange.moments.first_write.is_none();
         let now = if is_first {
@@ -253,9 +255,9 @@ impl Client {
         let sender = Http2Sender {
             client: self,
             pool: self.shared.as_ref().unwrap_or(agent.pool),
-            protocol: &origin.protocol,
+            protocol: &hop.protocol,
             origin: &target.origin,
-            origin_id: origin.id,
+            origin_id: hop.origin,
             call,
             limit: agent.limit,
         };
