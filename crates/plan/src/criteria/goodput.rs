@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn errors_have_a_position() {
         for (text, offset, message) in [
-            ("goodput > 95%", 7, "goodput needs bounds"),
+            ("goodput > 95%", 8, "goodput needs bounds"),
             ("goodput(gap < 1s) > 95%", 8, "`gap` cannot bound a goodput"),
             ("goodput(ttft > 1s) > 95%", 13, "expected <"),
             ("goodput(ttft < 1) > 95%", 15, "has no unit"),

@@ -82,7 +82,7 @@ fn every_refusal_has_its_place_and_a_way_out() {
 #[test]
 fn all_problems_are_reported_together() {
     let errors = errors(&flow(
-        "- gett: { url: / }\n- get: { url: /, encoding: x, http2: true }\n- emit: f",
+        "- gett: { url: / }\n- get: { url: /, encoding: x, https: {} }\n- emit: f",
     ));
     assert_eq!(
         errors
