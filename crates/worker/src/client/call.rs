@@ -93,10 +93,10 @@ struct HopRequest<'a> {
     method: &'a str,
 }
 
-/// The request of one hop to an origin that may speak HTTP/2.
+/// The request of one hop that may be sent over HTTP/2.
 struct Http2Hop<'a> {
     request: &'a Built,
-    origin: OriginId,
+    origin_id: OriginId,
     protocol: ProtocolCell,
 }
 
@@ -182,7 +182,7 @@ impl Client {
         if let Some(protocol) = self.protocol(origin, &request.target.origin) {
             let hop = Http2Hop {
                 request,
-                origin,
+                origin_id: origin,
                 protocol,
             };
             // The future is boxed, because it would enlarge every user of HTTP/1.1.
@@ -257,7 +257,7 @@ impl Client {
             pool: self.shared.as_ref().unwrap_or(agent.pool),
             protocol: &hop.protocol,
             origin: &target.origin,
-            origin_id: hop.origin,
+            origin_id: hop.origin_id,
             call,
             limit: agent.limit,
         };

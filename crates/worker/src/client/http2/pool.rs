@@ -157,7 +157,12 @@ impl StreamPool {
             }
             StreamSpread::Fill => {
                 let best = free.next();
-                (best, best.is_none())
+                // A connection that is not ready yet may have streams for all.
+                let has_unready = connections.iter().any(|one| !one.has_settings());
+                (
+                    best,
+                    best.is_none() && self.opening.get() == 0 && !has_unready,
+                )
             }
         };
         if opens && connections.len() + self.opening.get() < self.max_connections {
