@@ -1,26 +1,20 @@
 //! `loadline run`: runs a URL, native plan, script or program with the flags, report and exit codes
 //! of Loadline.
 
-use plan::mocks::MockAddress;
-use std::{path::Path, sync::Arc};
+use std::sync::Arc;
 
-use analysis::page::Page;
 use engine::{EngineOptions, hook::Hooks};
-use measure::{Interval, accumulator::Tally};
 use plan::{
     ArrivalProcess, Load, Plan, criteria,
     criteria::{Metric, SpanFilter, Stat},
+    mocks::MockAddress,
     profile::{Assumed, Profile},
 };
-use worker::OutputLine;
-
-use record::Run;
-use report::console;
 use session::{
-    ExternalTool, FinishedRun, Hosts, Job, LabProcess, Observer, RecordPolicy, RunObserver,
-    RunOptions, RunOutcome, ScriptRun, SharedMessageSink, StartError, ca_env, exit,
+    ExternalTool, FinishedRun, Hosts, Job, LabProcess, RecordPolicy, RunObserver, RunOptions,
+    ScriptRun, SharedMessageSink, StartError, ca_env,
     exports::{self, Exports},
-    hosts, inputs, lab_process, live, mock_process, naming, sample_size,
+    hosts, inputs, lab_process, live, naming, sample_size,
 };
 
 use crate::{
@@ -31,10 +25,14 @@ use crate::{
     load::{self, Flags},
     log, messages,
     mock::Mocked,
-    probe, programs, rerender, shell,
-    terminal::Progress,
-    travel, urls,
+    probe, programs, travel, urls,
 };
+
+mod findings;
+mod observers;
+
+use findings::tell_found;
+use observers::{Native, Shows};
 
 pub fn run(mut args: args::RunArgs) -> u8 {
     distributed::name(&mut args);
@@ -471,150 +469,4 @@ pub fn read(args: &args::RunArgs) -> Result<(Plan, u64), CommandError> {
         None => load::load(args, &flags, args.target.as_deref(), &[])?,
     };
     Ok((plan, flags.drain_ns))
-}
-
-/// Adds the results of mocks and background MQTT clients to the record.
-fn tell_found(ended: &mut FinishedRun, places: &[MockAddress], has_beside: bool) {
-    if places.is_empty() && !has_beside {
-        return;
-    }
-    let (mut sentences, mut document) = (Vec::new(), serde_json::json!({}));
-    if !places.is_empty() {
-        match mock_process::fetch_stats(places) {
-            Ok(reported) => document["mocks"] = reported.into(),
-            Err(reason) => not_in_the_record("the mocks served", &reason),
-        }
-    }
-    if let Some((ledger, counts)) = messages::found(ended, has_beside) {
-        sentences.extend(ledger);
-        document["mqtt"] = counts;
-    }
-    if let Err(reason) = ended.run.tell_found(&sentences, &document) {
-        not_in_the_record("was found during the load", &reason);
-    }
-}
-
-fn not_in_the_record(what: &str, reason: &dyn std::fmt::Display) {
-    log::warning(format_args!(
-        "the record does not contain the findings ({what}): {reason}"
-    ));
-}
-
-struct Native {
-    shows: Shows,
-    script: Option<Box<dyn ScriptRun>>,
-    opens: bool,
-    tries: bool,
-    is_verbose: bool,
-    is_quiet: bool,
-}
-
-impl RunObserver for Native {
-    fn page(&self, run: &record::Run) -> analysis::page::Page {
-        audit::page(run)
-    }
-
-    fn observer(&mut self) -> &mut dyn Observer {
-        &mut self.shows
-    }
-
-    fn not_run(&mut self, reason: &StartError) -> u8 {
-        match reason {
-            StartError::Refused(refused) => refused.problems.iter().for_each(log::error),
-            StartError::Before { reason, .. } => log::error(reason),
-        }
-        exit::of_not_run(reason)
-    }
-
-    fn ended(&mut self, ended: &FinishedRun) {
-        self.shows.progress.end();
-        if let Some(script) = &mut self.script {
-            script.ended(ended, std::mem::take(&mut self.shows.part));
-        }
-    }
-
-    fn computed(&mut self, page: &Page) {
-        if self.is_quiet {
-            return;
-        }
-        log::summary(&if self.tries {
-            console::trial_in(&page.summary, log::columns())
-        } else {
-            let detail = console::Detail::of(self.is_verbose);
-            console::summary_in(&page.summary, log::columns(), detail)
-        });
-    }
-
-    fn files_written(&mut self, report: Option<&Path>) {
-        if !self.is_quiet {
-            rerender::report_is_in(report);
-        }
-        if self.opens
-            && let Some(report) = report
-        {
-            shell::open(report);
-        }
-    }
-
-    fn after_failed(&self) -> u8 {
-        if self.tries { exit::FAIL } else { exit::PASS }
-    }
-
-    fn code(&mut self, outcome: &RunOutcome<'_>) -> u8 {
-        let trouble = self.script.as_ref().and_then(|script| script.trouble());
-        if let Some(trouble) = trouble {
-            log::error(trouble);
-            return exit::COULD_NOT_RUN;
-        }
-        if let Some(error) = outcome.error {
-            log::error(error);
-        }
-        // A failed iteration is a failure even without criteria.
-        let code = match exit::code(outcome) {
-            exit::PASS if self.tries && !console::is_through(outcome.summary) => exit::FAIL,
-            code => code,
-        };
-        if !self.tries {
-            let line = console::verdict_line(outcome.summary, code, log::columns());
-            log::summary(&format!("{line}\n"));
-        }
-        code
-    }
-}
-
-/// Shows progress, and keeps the figures for a script's `done`.
-struct Shows {
-    mocks: Vec<MockAddress>,
-    progress: Progress,
-    part: Tally,
-}
-
-impl Shows {
-    fn new(is_quiet: bool) -> Shows {
-        Shows {
-            mocks: Vec::new(),
-            progress: Progress::new(is_quiet),
-            part: Tally::default(),
-        }
-    }
-}
-
-impl Observer for Shows {
-    fn started(&mut self, run: &Run) {
-        if let Err(reason) = mock_process::begin(&self.mocks) {
-            log::warning(format_args!(
-                "the timeline begins at the first request: {reason}"
-            ));
-        }
-        self.progress.started(run);
-    }
-
-    fn interval(&mut self, interval: &Interval, run: &Run) {
-        self.progress.interval(interval, run);
-        self.part.merge(interval.frontend.clone());
-    }
-
-    fn line(&mut self, line: &OutputLine) {
-        self.progress.line(line);
-    }
 }
