@@ -96,6 +96,40 @@ impl Dialect {
     }
 }
 
+/// Which bodies a client accepts instead of failing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BodyRule {
+    /// Any.
+    Any,
+    /// One body, and none with HEAD.
+    NoneWithHead,
+    /// One body, and none with GET and HEAD.
+    NoneWithGet,
+}
+
+impl BodyRule {
+    /// Whether the client fails for this number of bodies.
+    #[must_use]
+    pub fn refuses(self, method: &str, bodies: usize) -> bool {
+        match (self, method) {
+            (BodyRule::Any, _) => false,
+            (_, "HEAD") | (BodyRule::NoneWithGet, "GET") => bodies > 0,
+            _ => bodies > 1,
+        }
+    }
+}
+
+/// An error that a request step always has.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct DeclaredError {
+    /// Name under which the error is counted.
+    pub name: String,
+    /// Whether the HTTP client reports it, which then belongs to the step.
+    #[serde(skip)]
+    pub is_of_client: bool,
+}
+
 fn values<'a>(headers: &'a [(String, String)], name: &str) -> impl Iterator<Item = &'a str> {
     let named = move |(known, _): &&'a (String, String)| known.eq_ignore_ascii_case(name);
     headers

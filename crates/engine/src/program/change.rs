@@ -2,7 +2,8 @@
 
 use plan::{
     Request,
-    scenario::{DeclaredError, PairValues, RequestBody},
+    dialect::DeclaredError,
+    scenario::{PairValues, RequestBody},
     template::Template,
 };
 

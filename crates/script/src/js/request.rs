@@ -8,7 +8,8 @@ use std::{
 use engine::program::{RequestChange, RequestStep};
 use plan::{
     Request,
-    scenario::{BodyRule, DeclaredError, RequestBody},
+    dialect::{BodyRule, DeclaredError},
+    scenario::RequestBody,
     template::{Functions, Template},
 };
 use rquickjs::{Atom, Ctx, Function, Object, Persistent, Result, String as JsString, Value as Js};

@@ -3,7 +3,8 @@
 
 use plan::{
     Request, Template,
-    scenario::{BodyRule, DeclaredError, PairValues, RequestBody},
+    dialect::{BodyRule, DeclaredError},
+    scenario::{PairValues, RequestBody},
 };
 use script::js::BODY_ERROR;
 use serde_json::Value;
