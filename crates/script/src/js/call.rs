@@ -170,9 +170,7 @@ impl RunningCall {
                 let source = step_source(instance, step, base);
                 let (object, has_seen_json) = source.object(ctx, instance)?;
                 let kept = Persistent::save(ctx, object.clone());
-                running
-                    .arguments
-                    .insert(0, Persistent::save(ctx, object.into_value()));
+                running.prepend(ctx, [object.into_value()]);
                 running.changes = Some(ShownRequest {
                     object: kept,
                     source,
@@ -186,15 +184,14 @@ impl RunningCall {
                 moments,
             } => {
                 running.waiting = names(&step.spec.after);
-                let kept = own.take_request(ctx);
                 let exchange = SentExchange {
                     step,
                     sent,
                     moments,
+                    kept: own.take_request(ctx),
                 };
-                let (request, answer) = response::objects(ctx, instance, exchange, response, kept)?;
-                let objects = [request, answer].map(|value| Persistent::save(ctx, value));
-                running.arguments.splice(0..0, objects);
+                let (request, answer) = response::objects(ctx, instance, exchange, response)?;
+                running.prepend(ctx, [request, answer]);
             }
             ScriptCall::Failed { calls, error } => {
                 running.waiting = names(calls);
@@ -206,13 +203,15 @@ impl RunningCall {
                 let thrown = Exception::from_message(ctx.clone(), error)?;
                 thrown.as_object().set("code", error)?;
                 let thrown = thrown.into_object().into_value();
-                running
-                    .arguments
-                    .insert(0, Persistent::save(ctx, request.into_value()));
-                running.arguments.insert(0, Persistent::save(ctx, thrown));
+                running.prepend(ctx, [thrown, request.into_value()]);
             }
         }
         Ok(running)
+    }
+
+    fn prepend<'js, const N: usize>(&mut self, ctx: &Ctx<'js>, values: [Js<'js>; N]) {
+        let values = values.map(|value| Persistent::save(ctx, value));
+        self.arguments.splice(0..0, values);
     }
 
     /// Calls functions until one waits. Returns whether all have ended.

@@ -16,13 +16,15 @@ use super::{
 };
 
 /// A request that was sent, and when.
-pub struct SentExchange<'e> {
+pub struct SentExchange<'e, 'js> {
     /// The step that sent the request.
     pub step: &'e RequestStep,
     /// The request. `None` if it could not be kept.
     pub sent: Option<&'e Built>,
     /// Times of the request.
     pub moments: &'e Moments,
+    /// The parameters as functions left them before the request was sent.
+    pub kept: Option<Object<'js>>,
 }
 
 /// Creates the parameters of a request with expanded templates, and its response. Properties that
@@ -30,14 +32,14 @@ pub struct SentExchange<'e> {
 pub fn objects<'js>(
     ctx: &Ctx<'js>,
     instance: &Instance,
-    exchange: SentExchange<'_>,
+    exchange: SentExchange<'_, 'js>,
     inspection: &mut Inspection<'_>,
-    kept: Option<Object<'js>>,
 ) -> Result<(Js<'js>, Js<'js>)> {
     let SentExchange {
         step,
         sent,
         moments,
+        kept,
     } = exchange;
     // A function may have given the request another kind of body.
     let has_json = || kept.as_ref().map(|kept| kept.contains_key("json"));

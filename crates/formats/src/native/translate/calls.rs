@@ -12,6 +12,7 @@ impl Translator<'_> {
     pub(super) fn script(&mut self, node: Option<&Node>, folder: &Path) -> Option<ScriptFile> {
         let node = node?;
         self.has_script = true;
+        self.templates.functions = plan::template::Functions::Script;
         let name = read::text(node, "script", self.findings)?;
         let path = folder.join(&name);
         if let Err(reason) = (self.read)(&path) {
