@@ -201,7 +201,7 @@ def test_complaint_after_own_cancels_is_explained(loadline):
         loadline("run", plan)
     summary = loadline.summary()
     assert set(summary["http2"]["goaways"]) == {"ENHANCE_YOUR_CALM"}
-    expected = "after the test's time-outs had cancelled"
+    expected = "after the test had cancelled"
     notes = [note for note in summary["notes"] if note.startswith("the server sent ENHANCE_YOUR_CALM")]
     assert len(notes) == 1
     assert expected in notes[0]

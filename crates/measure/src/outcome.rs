@@ -59,7 +59,7 @@ pub enum TimeKind {
     PerToken,
     /// HTTP/2: the part of the wait in which a request waited for a stream. Only for requests that
     /// waited for one, and only for the whole run.
-    Stream,
+    StreamWait,
 }
 
 impl TimeKind {
@@ -85,7 +85,7 @@ impl TimeKind {
         TimeKind::TtftService,
         TimeKind::Gap,
         TimeKind::PerToken,
-        TimeKind::Stream,
+        TimeKind::StreamWait,
     ];
 
     /// Returns the name in the record.
@@ -112,7 +112,7 @@ impl TimeKind {
             TimeKind::TtftService => "ttft_service",
             TimeKind::Gap => "gap",
             TimeKind::PerToken => "per_token",
-            TimeKind::Stream => "stream",
+            TimeKind::StreamWait => "stream_wait",
         }
     }
 

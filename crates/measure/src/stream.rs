@@ -159,6 +159,8 @@ impl StreamCounts {
 pub struct StreamRead {
     /// Number of events, without pings.
     pub events: u64,
+    /// Number of events with content that an earlier part of the same read contained.
+    pub chunks_before: u64,
     /// Number of events with content. They arrived together, so there is no time between them.
     pub chunks: u64,
     /// Time since the previous event with content in nanoseconds. `None` for the first one.
@@ -237,7 +239,12 @@ impl Recorder {
         let counts = &mut slot.counters.stream;
         counts.events += read.events;
         counts.chunks += read.chunks;
-        counts.alone += u64::from(read.chunks == 1);
+        match (read.chunks_before, read.chunks) {
+            (0, 1) => counts.alone += 1,
+            // The one before was counted, but another one came with it.
+            (1, 1..) => counts.alone = counts.alone.saturating_sub(1),
+            _ => {}
+        }
         if read.chunks == 0 {
             return;
         }
@@ -274,6 +281,7 @@ impl Recorder {
         ];
         let is_complete = sample.is_complete();
         let outcome = sample.ended.outcome();
+        let open_gap = sample.last_token_ns.filter(|_| !is_complete);
         let slot = self.slot(sample.label, sample.intended.ns());
         for (kind, time, until_end) in times {
             match (time.filter(|_| is_complete), until_end) {
@@ -281,6 +289,11 @@ impl Recorder {
                 (None, Some(ns)) => slot.record(kind, OutcomeClass::Unanswered, ns),
                 (None, None) => {}
             }
+        }
+        if let Some(last) = open_gap {
+            // The next event never came.
+            let ns = sample.done_ns.saturating_sub(last);
+            slot.record(TimeKind::Gap, OutcomeClass::Unanswered, ns);
         }
         match sample.per_token() {
             Some(ns) if is_complete => slot.record(TimeKind::PerToken, outcome, ns),
@@ -397,6 +410,8 @@ mod tests {
             Some(61 * MS)
         );
         assert_eq!(slot.counters.stream.complete, 0);
+        let gap = only(&slot, TimeKind::Gap, OutcomeClass::Unanswered);
+        assert_eq!(gap, Some(MS), "the gap that never ended");
     }
 
     #[test]
@@ -404,6 +419,7 @@ mod tests {
         let mut recorder = recorder();
         let read = |chunks, gap_ns| StreamRead {
             events: chunks + 1,
+            chunks_before: 0,
             chunks,
             gap_ns,
         };
@@ -420,6 +436,28 @@ mod tests {
         );
         let counts = slot.counters.stream;
         assert_eq!((counts.events, counts.chunks, counts.alone), (7, 4, 1));
+    }
+
+    #[test]
+    fn parts_of_a_read_count_together() {
+        let mut recorder = recorder();
+        let part = |chunks_before, chunks| StreamRead {
+            events: chunks,
+            chunks_before,
+            chunks,
+            gap_ns: None,
+        };
+        let intended = Intended::scheduled(0);
+        recorder.stream_read(1, 2, intended, part(0, 1));
+        recorder.stream_read(2, 2, intended, part(0, 1));
+        recorder.stream_read(2, 2, intended, part(1, 1));
+        recorder.stream_read(2, 2, intended, part(2, 1));
+        recorder.finish(MS);
+        let slot = recorder.take_full().remove(0).slots.remove(0).1;
+        assert_eq!(
+            (slot.counters.stream.chunks, slot.counters.stream.alone),
+            (4, 1)
+        );
     }
 
     #[test]

@@ -113,7 +113,7 @@ impl Serialize for StreamFormat {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StreamUntil {
-    /// After this time from the first byte of the request, in nanoseconds.
+    /// This time after the request was sent, in nanoseconds.
     TimeNs(u64),
     /// After this number of events.
     Events(u64),

@@ -19,7 +19,8 @@ const CORRELATED: [TimeKind; 6] = [
     TimeKind::Gap,
     TimeKind::PerToken,
 ];
-/// Those that only streamed responses have. Not every unanswered request is one of theirs.
+/// Types of time that only streamed responses have. Their unanswered samples are counted
+/// separately.
 const OF_STREAMS: [TimeKind; 3] = [TimeKind::Ttft, TimeKind::Gap, TimeKind::PerToken];
 
 #[derive(Debug, Clone, Default)]

@@ -75,7 +75,7 @@ pub fn times(row: &StreamRow) -> Vec<StreamTime<'_>> {
     known.collect()
 }
 
-/// Whether the times are those that users ask for first.
+/// Whether the brief report shows this time.
 pub fn is_main(time: &StreamTime<'_>) -> bool {
     matches!(time.key, "ttft" | "gap" | "per_token")
 }

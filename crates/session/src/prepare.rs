@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use engine::{EngineOptions, Prepared, SPARE_DESCRIPTORS};
 use measure::Label;
-use plan::{Criterion, Plan, Problem, Share, criteria::Metric};
+use plan::{Criterion, Plan, Problem, Share, Work, criteria::Metric};
 use record::{Copier, Manifest, RunContext, RunStart};
 use worker::clock::Zero;
 
@@ -304,7 +304,9 @@ fn never_judged(job: &Job, manifest: &Manifest, labels: &[Label]) -> Vec<Problem
         .chain(rules)
         .filter(|criterion| !may_come_up(job, criterion))
         .filter_map(|criterion| {
-            let reason = analysis::verdict::without_subject(manifest, labels, &server, criterion);
+            let reason = without_goodput(plan, criterion).or_else(|| {
+                analysis::verdict::without_subject(manifest, labels, &server, criterion)
+            });
             placed(criterion, reason)
         });
     let set_aside = plan.unjudged_criteria.iter().filter_map(|criterion| {
@@ -316,6 +318,15 @@ fn never_judged(job: &Job, manifest: &Manifest, labels: &[Label]) -> Vec<Problem
         placed(&rule.when, reason)
     });
     judged.chain(set_aside).chain(too_short).collect()
+}
+
+/// Returns why no request can count for a goodput.
+fn without_goodput(plan: &Plan, criterion: &Criterion) -> Option<String> {
+    let is_counted = matches!(plan.work, Work::Scenarios(_));
+    let is_goodput = matches!(criterion.metric, Metric::Goodput(_));
+    (is_goodput && !is_counted).then(|| {
+        "only requests of scenarios are counted for a goodput, and this test has none".to_owned()
+    })
 }
 
 fn may_come_up(job: &Job, criterion: &Criterion) -> bool {

@@ -116,6 +116,15 @@ impl Sampled {
             kind,
             TimeKind::Service | TimeKind::Response | TimeKind::Iteration | TimeKind::Unpaused
         );
+        let is_of_streams = matches!(
+            kind,
+            TimeKind::FirstEvent
+                | TimeKind::FirstEventService
+                | TimeKind::Ttft
+                | TimeKind::TtftService
+                | TimeKind::Gap
+                | TimeKind::PerToken
+        );
         let untimed = if per_request && !mutant::is(Mutant::ErrorsLeftOut) {
             counters
                 .without_answer()
@@ -127,8 +136,8 @@ impl Sampled {
             kind,
             times,
             untimed,
-            // How long the missing tokens would have taken is unknown.
-            all_too_long: untimed == 0 && kind != TimeKind::PerToken && all_too_long(counters),
+            // Failed requests may have no stream, too, and their times have no lower limit.
+            all_too_long: untimed == 0 && !is_of_streams && all_too_long(counters),
         }
     }
 

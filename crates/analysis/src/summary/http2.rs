@@ -114,7 +114,7 @@ pub(super) fn row(run: &Run, issued: u64) -> Option<Http2> {
         return None;
     }
     let all = run.totals.label(label::ALL);
-    let stream_wait = Sampled::from_totals(&all, TimeKind::Stream).raw_stats();
+    let stream_wait = Sampled::from_totals(&all, TimeKind::StreamWait).raw_stats();
     let level = |gauge: fn(&RunPart) -> Gauge| level(run, u64::MAX, gauge);
     let spread = counts.requests;
     let closed = Http2Close::ALL.into_iter();
@@ -250,7 +250,7 @@ pub(super) fn notes(row: &Http2) -> Vec<String> {
         return Vec::new();
     }
     vec![format!(
-        "the server sent {CALM} {} after the test's time-outs had cancelled {}: \
+        "the server sent {CALM} {} after the test had cancelled {}, most likely by its time-outs: \
         servers take many cancelled requests for an attack",
         units::times(complaints),
         number(cancels, "request"),
@@ -330,8 +330,9 @@ mod tests {
         calm.resets_sent.insert("CANCEL".to_owned(), 40);
         let noted = notes(&calm);
         assert!(
-            noted[0]
-                .starts_with("the server sent ENHANCE_YOUR_CALM twice after the test's time-outs")
+            noted[0].starts_with(
+                "the server sent ENHANCE_YOUR_CALM twice after the test had cancelled"
+            )
         );
     }
 }

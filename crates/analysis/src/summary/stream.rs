@@ -74,7 +74,7 @@ pub struct GoodputRow {
     pub bounds: Vec<String>,
     /// Number of successful requests within all bounds.
     pub good: u64,
-    /// Number of requests that should be within them, with unsent arrivals.
+    /// Denominator of `share`: ended requests and unsent arrivals.
     pub of: u64,
     /// `good` as a share of `of`. `None` if `of` is 0.
     pub share: Option<f64>,
@@ -166,7 +166,7 @@ impl Goodput {
     }
 }
 
-/// Share of events that must arrive alone. Below, gaps are mostly those between groups.
+/// Below this share of events that arrive alone, the report notes that they are bundled.
 const ALONE: f64 = 0.9;
 /// Largest share of a gap that the generator's own delay may have.
 const OWN_DELAY: f64 = 0.05;

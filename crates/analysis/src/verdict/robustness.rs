@@ -106,8 +106,10 @@ pub(super) fn robustness(
             let share = unsent_share(arrivals);
             Some(errors_stand(&scope, criterion, holds, is_small, share))
         }
-        // A late generator makes fewer requests good, and receives fewer tokens per second.
-        Metric::Goodput(_) | Metric::TokenRate => Some(!is_small),
+        // A late generator receives fewer tokens per second, never more.
+        Metric::TokenRate => Some(!is_small),
+        // Requests that were never sent may be missing from its share.
+        Metric::Goodput(_) => Some(!is_small && came_as_planned(run, arrivals)),
         Metric::Rate => {
             // A stalled generator sends and counts fewer requests, never more.
             let part = scope.part();

@@ -1,4 +1,4 @@
-//! What stages came to: the exit code of a campaign, and their descriptions.
+//! Exit code of a campaign, and descriptions of its stages: the exit code of a campaign, and their descriptions.
 
 use analysis::summary::Summary;
 use decisions::campaign::{CoolDown, StageRow, StageVerdict, mended};

@@ -9,6 +9,11 @@ pub struct LineParser {
 }
 
 impl LineParser {
+    /// Returns the memory of the parser in bytes.
+    pub(super) fn capacity(&self) -> usize {
+        self.rest.capacity()
+    }
+
     /// Consumes a part of the stream, and passes on the lines that it completes.
     pub fn read(
         &mut self,

@@ -203,6 +203,15 @@ impl EventReader {
         state.completion()
     }
 
+    /// Returns the memory of the reader in bytes.
+    #[must_use]
+    pub fn capacity(&self) -> usize {
+        match &self.framing {
+            EventFraming::Sse(parser) => parser.capacity(),
+            EventFraming::Lines(parser) => parser.capacity(),
+        }
+    }
+
     /// Whether the end mark has arrived. The response may still continue.
     #[must_use]
     pub fn has_end(&self) -> bool {

@@ -35,6 +35,13 @@ struct PendingEvent {
 }
 
 impl SseParser {
+    /// Returns the memory of the parser in bytes.
+    pub(super) fn capacity(&self) -> usize {
+        let event = &self.event;
+        let parts = [&self.line, &event.name, &event.data, &event.id];
+        parts.into_iter().map(Vec::capacity).sum()
+    }
+
     /// Consumes a part of the stream, and passes on the events that it completes.
     pub fn read(
         &mut self,

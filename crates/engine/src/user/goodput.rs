@@ -21,6 +21,7 @@ impl User<'_> {
 }
 
 fn is_good(bounds: &[GoodputBound], sample: &Sample, streamed: Option<&StreamSample>) -> bool {
+    let streamed = streamed.filter(|one| one.is_complete());
     sample.ended == RequestOutcome::Ok
         && bounds.iter().all(|bound| {
             let time = match bound.span {

@@ -92,7 +92,7 @@ mod tests {
             ("goodput(ttft > 1s) > 95%", 13, "expected <"),
             ("goodput(ttft < 1) > 95%", 15, "has no unit"),
             ("goodput(ttft < 1s, ttft < 2s) > 95%", 19, "two bounds"),
-            ("goodput(ttft < 1s > 95%", 15, "is not"),
+            ("goodput(ttft < 1s > 95%", 16, "is not"),
             (
                 "goodput(ttft < 1s) > 95ms",
                 21,

@@ -35,7 +35,10 @@ pub(super) fn render(summary: &Summary, columns: Columns, detail: Detail) -> Str
         has_marks |= counts.ends_with('*');
         table.push((format!("  {counts}"), Vec::new()));
     }
-    let mut lines = aligned(&table, columns);
+    let mut lines = match rows.len() {
+        0 => Vec::new(),
+        _ => aligned(&table, columns),
+    };
     if rows.len() > most {
         lines.push(format!(
             "  and {} more requests: see the report, or use --verbose",

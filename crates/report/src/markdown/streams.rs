@@ -40,6 +40,9 @@ pub fn streams(summary: &Summary) -> String {
     } else {
         ""
     };
+    if rows.is_empty() {
+        return section("Goodput", &format!("{lines}{judged}"));
+    }
     let mut meaning = streams::MEANING.to_owned();
     if let Some(first) = meaning.get_mut(..1) {
         first.make_ascii_uppercase();

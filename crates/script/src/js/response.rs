@@ -102,8 +102,10 @@ fn timings<'js>(ctx: &Ctx<'js>, moments: &Moments) -> Result<Js<'js>> {
     if let Some(tls_ns) = opening.tls_ns {
         phases.set("tls", ms(tls_ns))?;
     }
-    phases.set("request", ms(moments.sent.saturating_sub(begun)))?;
-    phases.set("firstByte", ms(moments.head.saturating_sub(moments.sent)))?;
+    // The end of sending is noted only if a limit starts there.
+    let sent = moments.sent.max(begun);
+    phases.set("request", ms(sent - begun))?;
+    phases.set("firstByte", ms(moments.head.saturating_sub(sent)))?;
     phases.set("download", ms(moments.done.saturating_sub(moments.head)))?;
     phases.set("total", ms(moments.done.saturating_sub(moments.started)))?;
     let timings = Object::new(ctx.clone())?;

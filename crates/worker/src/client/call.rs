@@ -222,6 +222,9 @@ impl Client {
             .exchange(&mut conn, wire, want, agent.limit, exchange)
             .await;
         self.trace_answer(exchange, result.err());
+        if exchange.is_ended_by_plan() {
+            self.keep_cookies(&request.target, agent.jar, caller, exchange);
+        }
         result?;
         self.keep(conn, pool, origin, exchange.moments.done);
         drop(permit);
@@ -271,7 +274,7 @@ impl Client {
         if sent != Ok(Http2Result::UseHttp1) {
             self.trace_answer(exchange, sent.err());
         }
-        if sent == Ok(Http2Result::Answered) {
+        if sent == Ok(Http2Result::Answered) || exchange.is_ended_by_plan() {
             self.keep_cookies(target, agent.jar, caller, exchange);
         }
         sent
@@ -408,6 +411,9 @@ impl Client {
 
 impl Exchange {
     fn forget_hop(&mut self) {
+        if let Some(streamed) = &mut self.streamed {
+            streamed.begin_hop();
+        }
         self.answer = Response::default();
         self.moments.head = 0;
         self.moments.done = 0;

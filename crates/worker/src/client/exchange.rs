@@ -80,11 +80,13 @@ impl Limits {
     /// Adds the limits of a streamed response.
     pub(super) fn add_stream(&mut self, started: u64, rules: &StreamRules) {
         self.event_idle_ns = rules.idle_ns;
-        if let Some(ns) = rules.max_time_ns {
-            self.total_at = started.saturating_add(ns);
-        }
         if let Some(StreamUntil::TimeNs(ns)) = rules.until {
             self.until_ns = Some(ns);
+            // The plan's limit is for a response that the plan does not end.
+            self.total_at = self.total_at.saturating_add(ns);
+        }
+        if let Some(ns) = rules.max_time_ns {
+            self.total_at = started.saturating_add(ns);
         }
     }
 
@@ -210,7 +212,7 @@ impl Exchange {
         self.limits.fault(cut)
     }
 
-    /// Whether the plan ended the stream, so that the fault is none.
+    /// Whether the plan ended the stream, which is not a failure.
     pub(super) fn is_ended_by_plan(&self) -> bool {
         let streamed = self.streamed.as_ref();
         streamed.is_some_and(|streamed| streamed.is_ended_by_plan())
@@ -230,7 +232,11 @@ impl Exchange {
     pub(super) fn finish_stream(&mut self, now_ns: u64) -> Option<Fault> {
         let streamed = self.streamed.as_mut()?;
         if self.moments.done == 0 {
-            self.moments.done = now_ns;
+            // The client ended the stream, at an event or at a time.
+            self.moments.done = match streamed.rules().until {
+                Some(StreamUntil::Events(_)) => streamed.last_event_ns().unwrap_or(now_ns),
+                _ => now_ns,
+            };
         }
         let fault = streamed.finish(self.answer.status, self.moments.done);
         fault.map(Fault::Stream)

@@ -45,9 +45,19 @@ pub struct StreamedResponse {
     seen: SeenEvents,
     /// Number of body bytes already read of a body that is kept.
     body_read: usize,
-    /// Memory for the text.
+    /// Memory for the parser, the text and the values.
     reserved: Held,
+    /// Whether the head of a response arrived that is read as a stream.
+    is_open: bool,
     is_ended_by_plan: bool,
+    read: LatestRead,
+}
+
+/// The read that was passed on last. HTTP/2 passes on each frame of a read.
+#[derive(Debug, Default, Clone, Copy)]
+struct LatestRead {
+    at_ns: u64,
+    chunks: u64,
 }
 
 impl std::fmt::Debug for StreamedResponse {
@@ -66,6 +76,8 @@ struct SeenEvents {
     first_token_ns: Option<u64>,
     last_token_ns: Option<u64>,
     usage: Usage,
+    /// Whether content followed the last number of output tokens, which is then preliminary.
+    is_usage_preliminary: bool,
     text: String,
     values: Vec<Option<String>>,
 }
@@ -91,8 +103,22 @@ impl StreamedResponse {
             },
             body_read: 0,
             reserved: Held::nothing(&worker.memory),
+            is_open: false,
             is_ended_by_plan: false,
+            read: LatestRead::default(),
         }
+    }
+
+    /// Forgets the response of a redirect, which is no stream.
+    pub(super) fn begin_hop(&mut self) {
+        self.body_read = 0;
+        self.is_open = false;
+        self.is_ended_by_plan = false;
+    }
+
+    /// Notes the head of the response.
+    pub(super) fn on_head(&mut self, status: u16) {
+        self.is_open = is_streamed(status);
     }
 
     /// Returns the rules.
@@ -123,8 +149,14 @@ impl StreamedResponse {
         self.is_ended_by_plan
     }
 
+    /// Ends the stream as the rules say, unless the service has not answered yet.
     pub(super) fn end_by_plan(&mut self) {
-        self.is_ended_by_plan = true;
+        self.is_ended_by_plan = self.is_open;
+    }
+
+    /// Returns when the last event was read. `None` before the first one.
+    pub(super) fn last_event_ns(&self) -> Option<u64> {
+        (self.seen.events > 0).then_some(self.read.at_ns)
     }
 
     /// Reads the new part of a body, which is removed unless the caller keeps it. Returns whether
@@ -138,6 +170,7 @@ impl StreamedResponse {
         if reply.body_cut {
             return Err(Fault::BodyTooLarge);
         }
+        self.on_head(reply.status);
         let new = &reply.body[self.body_read..];
         let result = self.read(reply.status, reply.notable.as_deref(), new, now_ns);
         if keeps_body || !is_streamed(reply.status) {
@@ -173,8 +206,12 @@ impl StreamedResponse {
             .read(bytes, |event| seen.event(event, rules, now_ns));
         self.record(before, now_ns);
         read.map_err(|_| Fault::Stream(StreamFault::TooLong))?;
-        if !self.reserved.hold(self.seen.text.capacity() as u64) {
+        let held = self.reader.capacity() + self.seen.capacity();
+        if !self.reserved.hold(held as u64) {
             self.seen.text = String::new();
+            self.seen.values.clear();
+            self.reader = EventReader::new(self.rules.format.clone());
+            self.reserved.hold(0);
             return Err(Fault::OutOfMemory);
         }
         if let Some(StreamUntil::Events(most)) = self.rules.until
@@ -186,13 +223,21 @@ impl StreamedResponse {
         Ok(self.seen.events > before.0)
     }
 
-    fn record(&self, before: (u64, u64, Option<u64>), now_ns: u64) {
+    fn record(&mut self, before: (u64, u64, Option<u64>), now_ns: u64) {
         let (events, chunks, last_token_ns) = before;
+        if self.read.at_ns != now_ns {
+            self.read = LatestRead {
+                at_ns: now_ns,
+                chunks: 0,
+            };
+        }
         let read = StreamRead {
             events: self.seen.events - events,
+            chunks_before: self.read.chunks,
             chunks: self.seen.chunks - chunks,
             gap_ns: last_token_ns.map(|ns| now_ns.saturating_sub(ns)),
         };
+        self.read.chunks += read.chunks;
         if read.events > 0 {
             let mut recorder = self.worker.recorder.borrow_mut();
             recorder.stream_read(now_ns, self.label, self.intended, read);
@@ -225,7 +270,7 @@ impl StreamedResponse {
             done_ns: moments.done,
             ended,
             chunks: seen.chunks,
-            tokens: seen.usage.output,
+            tokens: seen.reported_tokens(),
         }
     }
 }
@@ -236,17 +281,30 @@ fn is_streamed(status: u16) -> bool {
 }
 
 impl SeenEvents {
+    fn capacity(&self) -> usize {
+        let values = self.values.iter().flatten().map(String::capacity);
+        self.text.capacity() + values.sum::<usize>()
+    }
+
+    /// Returns the number of output tokens that the server reported for the whole response.
+    fn reported_tokens(&self) -> Option<u64> {
+        self.usage.output.filter(|_| !self.is_usage_preliminary)
+    }
+
     fn event(&mut self, event: &Event<'_>, rules: &StreamRules, now_ns: u64) {
         if event.kind == EventKind::Ping {
             return;
         }
         self.events += 1;
         self.first_event_ns.get_or_insert(now_ns);
-        if let Some(usage) = event.usage {
-            self.usage.update(usage);
-        }
         if let Some(content) = &event.content {
             self.content(content, rules, now_ns);
+        }
+        if let Some(usage) = event.usage {
+            self.usage.update(usage);
+            // Some servers report a first number before any content.
+            self.is_usage_preliminary &= usage.output.is_none();
+            self.is_usage_preliminary |= self.chunks == 0;
         }
         for (path, value) in rules.paths.iter().zip(&mut self.values) {
             if value.is_none() {
@@ -261,6 +319,7 @@ impl SeenEvents {
 
     fn content(&mut self, content: &Content<'_>, rules: &StreamRules, now_ns: u64) {
         self.chunks += 1;
+        self.is_usage_preliminary = true;
         self.first_token_ns.get_or_insert(now_ns);
         self.last_token_ns = Some(now_ns);
         if rules.keeps_text && content.kind == ContentKind::Answer && self.text.len() < MAX_BODY {

@@ -33,7 +33,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 pub struct Http2Connection {
     me: Weak<Http2Connection>,
     worker: Rc<Worker>,
-    pool: Weak<StreamPool>,
+    pool: RefCell<Weak<StreamPool>>,
     /// Scheme, host and port, for notes.
     origin: String,
     /// Whether the pool lists the connection as idle.
@@ -115,7 +115,7 @@ impl Http2Connection {
         let connection = Rc::new_cyclic(|me| Http2Connection {
             me: Weak::clone(me),
             worker: Rc::clone(worker),
-            pool: Rc::downgrade(pool),
+            pool: RefCell::new(Rc::downgrade(pool)),
             origin,
             is_listed_idle: Cell::new(false),
             state: RefCell::new(State {
@@ -246,8 +246,16 @@ impl Http2Connection {
         state.wake_task();
     }
 
-    fn serve_waiters(&self) {
-        if let Some(pool) = self.pool.upgrade() {
+    /// Moves the connection to a pool, which grants its streams from now on.
+    pub(super) fn move_to(&self, pool: &Rc<StreamPool>) {
+        *self.pool.borrow_mut() = Rc::downgrade(pool);
+        self.is_listed_idle.set(false);
+    }
+
+    /// Grants free streams to the requests that wait for them.
+    pub(super) fn serve_waiters(&self) {
+        let pool = self.pool.borrow().upgrade();
+        if let Some(pool) = pool {
             if self.used_streams() == 0 {
                 pool.on_idle(self);
             }

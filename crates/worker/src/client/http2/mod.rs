@@ -111,6 +111,7 @@ impl Http2Sender<'_> {
             .pool
             .streams(self.origin_id, self.client.http.versions.spread);
         let (mut is_announced, mut is_resent) = (false, false);
+        let of_earlier_hop = (exchange.moments.first_write, exchange.moments.first_read);
         loop {
             let Some(reservation) = self.reserve(&streams, exchange).await? else {
                 return Ok(Http2Result::UseHttp1);
@@ -131,8 +132,7 @@ impl Http2Sender<'_> {
                     self.client.worker.recorder.borrow_mut().run.http2.resent += 1;
                 }
                 // Until the server accepts the request, it waits.
-                exchange.moments.first_write = None;
-                exchange.moments.first_read = None;
+                (exchange.moments.first_write, exchange.moments.first_read) = of_earlier_hop;
                 continue;
             }
             self.note_http1_required(outcome);
@@ -187,7 +187,7 @@ impl Http2Sender<'_> {
             let duration = DurationSample {
                 label: label::ALL,
                 intended: exchange.intended,
-                kind: TimeKind::Stream,
+                kind: TimeKind::StreamWait,
                 outcome: OutcomeClass::Ok,
                 ns: now - since,
             };
@@ -261,6 +261,7 @@ impl Http2Sender<'_> {
                 Ok(head) => head,
                 Err(_) => {
                     connection.release();
+                    connection.serve_waiters();
                     exchange.streamed = state.borrow_mut().streamed.take();
                     return Err(Fault::Declared);
                 }
@@ -270,6 +271,7 @@ impl Http2Sender<'_> {
         let sent = match sent {
             Ok(sent) => sent,
             Err(error) => {
+                connection.serve_waiters();
                 exchange.streamed = state.borrow_mut().streamed.take();
                 return match error {
                     h2::SendError::InvalidField => Err(Fault::Declared),
@@ -369,8 +371,10 @@ impl Progress {
 fn collect(sent: &SentStream, exchange: &mut Exchange) {
     let mut state = sent.state.borrow_mut();
     let moments = &mut exchange.moments;
-    moments.first_write = state.first_write;
-    moments.first_read = state.first_read;
+    // Service starts with the first request of a chain of redirects, as over HTTP/1.1.
+    moments.first_write = moments.first_write.or(state.first_write);
+    moments.first_read = moments.first_read.or(state.first_read);
+    moments.sent = state.first_write.unwrap_or(moments.sent);
     moments.head = state.head_ns;
     moments.bytes_in += state.bytes_in;
     if matches!(state.end, Some(StreamEnd::Outcome(Outcome::Answered))) {

@@ -221,9 +221,15 @@ impl StreamPool {
     }
 
     /// Moves the connections of another pool into this one.
-    pub(in crate::client) fn take_over(&self, other: &StreamPool) {
-        let mut connections = other.connections.borrow_mut();
-        self.connections.borrow_mut().append(&mut connections);
+    pub(in crate::client) fn take_over(self: &Rc<StreamPool>, other: &StreamPool) {
+        other.idle.borrow_mut().clear();
+        for connection in other.connections.take() {
+            connection.move_to(self);
+            if connection.used_streams() == 0 {
+                self.on_idle(&connection);
+            }
+            self.connections.borrow_mut().push(connection);
+        }
     }
 }
 

@@ -114,6 +114,9 @@ impl StreamState {
     pub(super) fn on_head(&mut self, head: &ResponseHead, now_ns: u64) {
         self.on_read(now_ns);
         self.head_ns = now_ns;
+        if let Some(streamed) = &mut self.streamed {
+            streamed.on_head(head.status);
+        }
         self.bytes_in += (head.block_len + FRAME_HEADER) as u64;
         self.response = Response::from_http2(head, self.want);
     }
@@ -124,7 +127,8 @@ impl StreamState {
         self.response.add_trailers(trailers);
     }
 
-    /// Keeps a part of the body, if it is needed. Fails if there is no memory for it.
+    /// Keeps a part of the body and reads its events, as far as they are needed. Fails if there is
+    /// no memory for it, or if the stream ends with it.
     pub(super) fn on_data(
         &mut self,
         bytes: &[u8],
@@ -133,13 +137,18 @@ impl StreamState {
     ) -> Result<(), Fault> {
         self.on_read(now_ns);
         self.bytes_in += wire_bytes as u64;
-        let response = &mut self.response;
+        self.keep(bytes)?;
         if let Some(streamed) = &mut self.streamed {
-            let notable = response.notable.as_deref();
-            if streamed.read(response.status, notable, bytes, now_ns)? {
+            let notable = self.response.notable.as_deref();
+            if streamed.read(self.response.status, notable, bytes, now_ns)? {
                 self.last_event_ns = now_ns;
             }
         }
+        Ok(())
+    }
+
+    fn keep(&mut self, bytes: &[u8]) -> Result<(), Fault> {
+        let response = &mut self.response;
         response.body_bytes += bytes.len() as u64;
         let most = match self.want.keep() {
             Keep::Body => MAX_BODY,
