@@ -24,6 +24,8 @@ FILES = {
     "patients.csv": "family,city\nSmith,Bern\n",
     "scan.png": "png",
     "helpers.js": "module.exports = { logIn() {}, sign() {}, readId() {}, hasMore() {} };\n",
+    "lengths.csv": "input_tokens,output_tokens\n20,12\n",
+    "prompts.js": "exports.makePrompt = (context, events, done) => done();\n",
     "healthcheck.yml": "config: { phases: [ { duration: 1, arrivalRate: 1 } ] }\n",
 }
 NOTHING_TO_SHOW = "no stage in this campaign has an arrival rate"

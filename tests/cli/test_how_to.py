@@ -15,7 +15,14 @@ PLAN = re.compile(r"^```yaml\n(loadline: 1\n.*?)^```$", re.MULTILINE | re.DOTALL
 # Commands with files of certificates or a proxy need those of the reader.
 COMMAND = re.compile(r"^\$ loadline (run http\S+ (?!.*(?:--cacert|-x )).*)$", re.MULTILINE)
 ANSWER = {"token": "t-1", "id": 7, "name": "Ada"}
-FILES = {"patients.csv": "family,city\nCurie,Paris\nNoether,Erlangen\n", "scan.png": "png", "scan.json": "{}"}
+FILES = {
+    "patients.csv": "family,city\nCurie,Paris\nNoether,Erlangen\n",
+    "scan.png": "png",
+    "scan.json": "{}",
+    "lengths.csv": "input_tokens,output_tokens\n20,12\n",
+    "prompts.js": "exports.makePrompt = (context, events, done) => done();\n",
+}
+STREAM = b'data: {"choices":[{"delta":{"content":"Hello"}}]}\n\ndata: [DONE]\n\n'
 
 
 def guides(pattern: re.Pattern) -> list:
@@ -26,7 +33,9 @@ def guides(pattern: re.Pattern) -> list:
     return found
 
 
-def answer(_: fake_servers.Request) -> tuple[int, dict[str, str], bytes]:
+def answer(request: fake_servers.Request) -> tuple[int, dict[str, str], bytes]:
+    if request.path.endswith("/chat/completions"):
+        return 200, {"content-type": "text/event-stream"}, STREAM
     return 200, {"content-type": "application/json"}, json.dumps(ANSWER).encode()
 
 

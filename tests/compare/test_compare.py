@@ -193,11 +193,11 @@ def test_paused_run_is_named_and_is_no_regression(loadline):
     [
         (
             ["a0.json", "b0.json", "--metric", "p42x"],
-            "`p42x` is not a metric; write [service|first-byte|iteration|transaction] p50…p99.99|mean|max, errors or rate, then [of",
+            "`p42x` is not a metric; write [service|first-byte|iteration|transaction|first-event|",
         ),
         (["a0.json", "b0.json", "--metric", 'p99 of "POST /ordr"'], '--metric p99 of "POST /ordr": a0.json has no rows of this kind'),
         (["a0.json,", "b0.json"], "`a0.json,` has an empty run name"),
-        (["a0.json", "b0.json", "--metric", "in-flight"], "only times, errors and rate of runs can be compared"),
+        (["a0.json", "b0.json", "--metric", "in-flight"], "only times, errors, rate and tokens rate of runs can be compared"),
         (["a0.json", "b0.json", "--margin", "5s"], "--margin: `5s` is not a share below 100 %: use, for example, 5%"),
         (["a0.json", "b0.json", "--margin", "five"], "--margin"),
         (["a0.json", "nothing.json"], "no run `nothing.json` in .loadline/runs"),

@@ -251,7 +251,7 @@ def test_runs_that_cannot_be_compared_are_excluded_with_reasons(loadline, shop):
 
 WRONG = [
     (("history", "p50 of"), "FIGURE"),
-    (("history", "unsent"), "only times, errors and rate of runs can be compared"),
+    (("history", "unsent"), "only times, errors, rate and tokens rate of runs can be compared"),
     (("history", 'p50 of "GET /nowhere"'), "no usable run has"),
     (("history", "p98"), "the index always contains errors and rate"),
     (("history", "p50", "--margin", "5"), "--margin"),
