@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+import zipfile
 from pathlib import Path
 
 from packaging.tags import platform_tags
@@ -49,6 +50,7 @@ def build_wheel(wheel_directory: str, config_settings: dict | None = None, metad
         (info / "WHEEL").write_text(f"Wheel-Version: 1.0\nGenerator: loadline\nRoot-Is-Purelib: false\nTag: {tag}\n")
         pack(str(tree), str(Path(wheel_directory).resolve()), None)
     wheel = Path(wheel_directory) / f"{name}-{tag}.whl"
+    compress(wheel)
     if not prebuilt:
         refuse_over(built / "loadline", BINARY_LIMIT)
         refuse_over(wheel, WHEEL_LIMIT)
@@ -80,6 +82,15 @@ def install(source: Path, target: Path) -> None:
     shutil.copy(source, target)
     subprocess.run(["strip", "--strip-unneeded", target], check=True)
     target.chmod(0o755)
+
+
+def compress(path: Path) -> None:
+    """Writes an archive again, as small as its format allows."""
+    with zipfile.ZipFile(path) as archive:
+        files = [(file, archive.read(file)) for file in archive.infolist()]
+    with zipfile.ZipFile(path, "w") as archive:
+        for file, content in files:
+            archive.writestr(file, content, zipfile.ZIP_DEFLATED, compresslevel=9)
 
 
 def refuse_over(path: Path, limit: int) -> None:

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent.parent
-#: Maximum size of the wheel of a test build in bytes, which is larger than the product's. The build
-#: of a product refuses a wheel of more than 25 MiB itself.
-MOST = 27 * 1024 * 1024
+#: Maximum size of the wheel in bytes.
+MOST = 25 * 1024 * 1024
 
 LOCUSTFILE = """
 from locust import HttpUser, FastHttpUser, constant, task
