@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.server
 import json
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 
 class FakeServer:
@@ -86,9 +87,12 @@ def ok_with(body: bytes = b"{}") -> Callable[[socket.socket], None]:
     return answer_with(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
+@contextlib.contextmanager
+def closed_port() -> Iterator[int]:
+    """A port that refuses connections, and that nobody else can take meanwhile."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield taken.getsockname()[1]
 
 
 class Request:

@@ -89,8 +89,8 @@ def test_malformed_flag_is_refused_in_one_line(loadline):
 
 
 def test_run_without_any_answer_exits_with_3(loadline):
-    port = fake_servers.free_port()
-    refused = loadline("run", f"http://127.0.0.1:{port}", *SHORT)
+    with fake_servers.closed_port() as port:
+        refused = loadline("run", f"http://127.0.0.1:{port}", *SHORT)
     assert refused.returncode == 3
     assert "10 × connection refused" in refused.stdout
     unresolved = loadline("run", "http://no-such-host.invalid", *SHORT)

@@ -4,7 +4,7 @@ statistics.
 
 import re
 
-from fake_servers import free_port
+from fake_servers import closed_port
 
 STEPS = """loadline: 1
 name: Shop
@@ -83,8 +83,8 @@ def test_once_failed_iteration_exits_with_1_without_criteria(loadline):
 
 
 def test_once_unreachable_server_is_one_line(loadline):
-    port = free_port()
-    run = loadline("run", f"http://127.0.0.1:{port}/x", "--once")
+    with closed_port() as port:
+        run = loadline("run", f"http://127.0.0.1:{port}/x", "--once")
     first, why, *_ = nonblank_lines(run.stdout)
     assert re.fullmatch(rf"   - {TIME}GET http://127\.0\.0\.1:{port}/x", first), first
     assert why.strip() == "✗ connection refused"

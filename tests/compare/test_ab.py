@@ -12,6 +12,7 @@ import sys
 import time
 
 import fake_servers
+import ports
 import pytest
 from conftest import wait_until
 
@@ -81,7 +82,7 @@ def is_gone(pid: int) -> bool:
 
 
 def test_ab_commands_start_and_stop_their_targets(loadline, ab):
-    port = fake_servers.free_port()
+    port = ports.free()
     url = f"http://127.0.0.1:{port}"
     # Two processes: the shell and the server it starts.
     command = f"echo $$ >> pids; {sys.executable} -m http.server {port} --bind 127.0.0.1 & echo $! >> pids; wait"
@@ -95,7 +96,7 @@ def test_ab_commands_start_and_stop_their_targets(loadline, ab):
 
 def test_ab_signal_stops_targets_and_keeps_finished_runs(loadline):
     loadline.write("plan.yml", PLAN)
-    port = fake_servers.free_port()
+    port = ports.free()
     url = f"http://127.0.0.1:{port}"
     command = f"echo $$ >> pids; exec {sys.executable} -m http.server {port} --bind 127.0.0.1"
     running = loadline.start("ab", "plan.yml", "--a", url, "--b", url, "--a-cmd", command, "--b-cmd", command, "--anyway")
@@ -107,9 +108,14 @@ def test_ab_signal_stops_targets_and_keeps_finished_runs(loadline):
     assert all(is_gone(int(pid)) for pid in (loadline.folder / "pids").read_text().split())
 
 
-def test_ab_bad_input_is_reported_in_one_line(loadline):
+@pytest.fixture
+def closed_url():
+    with fake_servers.closed_port() as port:
+        yield f"http://127.0.0.1:{port}"
+
+
+def test_ab_bad_input_is_reported_in_one_line(loadline, closed_url):
     loadline.write("plan.yml", PLAN)
-    closed_url = f"http://127.0.0.1:{fake_servers.free_port()}"
     sides = ("--a", closed_url, "--b", closed_url)
     for args, said, code in [
         (("plan.yml", *sides, "--budget", "5"), "--budget", 2),
@@ -117,7 +123,11 @@ def test_ab_bad_input_is_reported_in_one_line(loadline):
         (("plan.yml", *sides, "--metric", "p50 of"), "--metric", 2),
         (("nowhere.yml", *sides), "nowhere.yml", 2),
         (("plan.yml", *sides, "--a-cmd", "exit 7", "--b-cmd", "exit 7"), "-cmd exited (exit status: 7) before", 3),
-        (("plan.yml", "--a", "ftp://x", "--b", closed_url, "--a-cmd", "true"), "--a: `ftp://x` is not an http:// or https:// URL", 2),
+        (
+            ("plan.yml", "--a", "ftp://x", "--b", closed_url, "--a-cmd", "true"),
+            "--a: `ftp://x` is not an http:// or https:// URL",
+            2,
+        ),
     ]:
         ran = loadline("ab", *args)
         assert ran.returncode == code, (args, ran.stdout, ran.stderr)
@@ -127,7 +137,7 @@ def test_ab_bad_input_is_reported_in_one_line(loadline):
 
 def test_ab_killed_leaves_no_process(loadline):
     loadline.write("plan.yml", PLAN)
-    port = fake_servers.free_port()
+    port = ports.free()
     url = f"http://127.0.0.1:{port}"
     command = f"echo $$ >> pids; {sys.executable} -m http.server {port} --bind 127.0.0.1 & echo $! >> pids; wait"
     running = loadline.start("ab", "plan.yml", "--a", url, "--b", url, "--a-cmd", command, "--b-cmd", command, "--anyway")

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import json
 import re
-import socket
 from pathlib import Path
 
 import pytest
+from fake_servers import closed_port
 from scripted_server import ScriptedServer
 
 FILE = Path(__file__).parent / "client_features.py"
@@ -17,14 +17,11 @@ FILE = Path(__file__).parent / "client_features.py"
 
 def _run_and_collect(run, user: str, folder: Path) -> tuple[list, list[bytes], object]:
     events = folder / "events.jsonl"
-    with socket.socket() as taken, ScriptedServer() as server:
-        # Bound but not listening, so that connections are refused.
-        taken.bind(("127.0.0.1", 0))
-        env = {"EVENTS": str(events), "CLOSED_PORT": str(taken.getsockname()[1])}
+    with closed_port() as closed, ScriptedServer() as server:
+        env = {"EVENTS": str(events), "CLOSED_PORT": str(closed)}
         ended = run("-f", FILE, user, "--headless", "-u", 1, "-t", "30", "-H", server.url, "--only-summary", env=env)
-        closed_port = taken.getsockname()[1]
         text = events.read_text()
-        for port, word in ((server.url.rpartition(":")[2], "PORT"), (closed_port, "CLOSED_PORT")):
+        for port, word in ((server.url.rpartition(":")[2], "PORT"), (closed, "CLOSED_PORT")):
             text = text.replace(f"{port}", word)
         requests = [re.sub(rb"127.0.0.1:\d+", b"HOST", request) for request in server.requests]
     # Requests generates a new boundary for each multipart body.

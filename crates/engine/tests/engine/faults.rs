@@ -2,10 +2,11 @@
 
 use std::{
     io::{Read, Write},
-    net::TcpListener,
+    net::{SocketAddr, TcpListener},
 };
 
 use measure::Fault;
+use socket2::{Domain, Socket, Type};
 
 use super::{
     peer::{Peer, Reply, ok},
@@ -23,12 +24,14 @@ fn faults(target: &str, change: impl Fn(&mut Plan)) -> Vec<(Fault, u64)> {
 
 #[test]
 fn refused() {
-    let port = TcpListener::bind("127.0.0.1:0")
-        .and_then(|l| l.local_addr())
-        .expect("a free port")
-        .port();
+    // Bound but not listening. Another test could listen on a port that nobody holds.
+    let held = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
+    let any_port = SocketAddr::from(([127, 0, 0, 1], 0));
+    held.bind(&any_port.into()).expect("a free port");
+    let address = held.local_addr().expect("an address").as_socket();
+    let address = address.expect("an address of IPv4");
     assert_eq!(
-        faults(&format!("http://127.0.0.1:{port}"), |_| {}),
+        faults(&format!("http://{address}"), |_| {}),
         [(Fault::Refused, 10)]
     );
 }
