@@ -1,5 +1,7 @@
 //! Counts and levels of HTTP/2 connections in one interval.
 
+use std::collections::BTreeMap;
+
 use crate::{interval::Gauge, outcome::Http2Code, slot::KeyCounts};
 
 /// Counts and levels of HTTP/2 connections.
@@ -192,6 +194,17 @@ impl RequestSpread {
         self.connections += other.connections;
         self.max = self.max.max(other.max);
         self.sum += other.sum;
+    }
+}
+
+impl KeyCounts<Http2Code> {
+    /// Returns the counts by the name of the code.
+    #[must_use]
+    pub fn by_name(&self) -> BTreeMap<String, u64> {
+        let counts = self.0.iter();
+        counts
+            .map(|(code, n)| (code.name().to_owned(), *n))
+            .collect()
     }
 }
 

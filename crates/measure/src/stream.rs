@@ -1,5 +1,7 @@
 //! Counts, times and faults of streamed responses.
 
+use serde::{Deserialize, Serialize};
+
 use crate::{
     Histogram, LabelId, OutcomeClass, Recorder, TimeKind,
     sample::{Intended, RequestOutcome},
@@ -65,25 +67,42 @@ impl StreamFault {
     }
 }
 
-/// Counts of streamed responses.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// Counts of streamed responses. A record leaves out those that are 0.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct StreamCounts {
     /// Finished requests whose response should be a stream.
+    #[serde(skip_serializing_if = "is_zero")]
     pub requests: u64,
     /// Those whose stream was complete.
+    #[serde(skip_serializing_if = "is_zero")]
     pub complete: u64,
     /// Complete streams in which the server reported the number of output tokens.
+    #[serde(skip_serializing_if = "is_zero")]
     pub reporting: u64,
     /// Output tokens that servers reported.
+    #[serde(skip_serializing_if = "is_zero")]
     pub tokens: u64,
     /// Events with content of the other finished streams, which count instead of tokens.
+    #[serde(skip_serializing_if = "is_zero")]
     pub unreported_chunks: u64,
     /// Events, without pings.
+    #[serde(skip_serializing_if = "is_zero")]
     pub events: u64,
     /// Events with content.
+    #[serde(skip_serializing_if = "is_zero")]
     pub chunks: u64,
     /// Events with content that arrived alone in a read.
+    #[serde(skip_serializing_if = "is_zero")]
     pub alone: u64,
+}
+
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes the value by reference"
+)]
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }
 
 impl StreamCounts {
@@ -92,59 +111,45 @@ impl StreamCounts {
 
     /// Adds other counts.
     pub fn add(&mut self, other: &StreamCounts) {
-        let sums = self.numbers();
-        let sums = std::array::from_fn(|i| sums[i] + other.numbers()[i]);
-        *self = StreamCounts::from_numbers(sums);
+        let others = other.numbers();
+        for (mine, n) in self.members().into_iter().zip(others) {
+            *mine += n;
+        }
     }
 
     /// Returns the members in order.
     #[must_use]
-    pub fn numbers(&self) -> [u64; Self::LEN] {
-        let StreamCounts {
-            requests,
-            complete,
-            reporting,
-            tokens,
-            unreported_chunks,
-            events,
-            chunks,
-            alone,
-        } = *self;
-        [
-            requests,
-            complete,
-            reporting,
-            tokens,
-            unreported_chunks,
-            events,
-            chunks,
-            alone,
-        ]
+    pub fn numbers(mut self) -> [u64; Self::LEN] {
+        self.members().map(|member| *member)
     }
 
     /// Creates counts from their members in order.
     #[must_use]
     pub fn from_numbers(numbers: [u64; Self::LEN]) -> StreamCounts {
-        let [
-            requests,
-            complete,
-            reporting,
-            tokens,
-            unreported_chunks,
-            events,
-            chunks,
-            alone,
-        ] = numbers;
-        StreamCounts {
-            requests,
-            complete,
-            reporting,
-            tokens,
-            unreported_chunks,
-            events,
-            chunks,
-            alone,
+        let mut counts = StreamCounts::default();
+        for (member, n) in counts.members().into_iter().zip(numbers) {
+            *member = n;
         }
+        counts
+    }
+
+    fn members(&mut self) -> [&mut u64; Self::LEN] {
+        [
+            &mut self.requests,
+            &mut self.complete,
+            &mut self.reporting,
+            &mut self.tokens,
+            &mut self.unreported_chunks,
+            &mut self.events,
+            &mut self.chunks,
+            &mut self.alone,
+        ]
+    }
+
+    /// Whether nothing was counted.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == StreamCounts::default()
     }
 
     /// Returns the number of output tokens: as reported, otherwise the events with content.

@@ -8,6 +8,7 @@ use measure::{
     interval::{Gauge, RunPart},
     label,
     slot::{Counters, KeyCounts},
+    stream::StreamCounts,
 };
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +16,6 @@ use super::{
     custom::{self, CustomLine},
     http2_line::Http2Line,
     interval::{IntervalRecord, LabelTotals},
-    stream_line::StreamLine,
 };
 
 pub(super) type Exact = (u64, u128, u64, u64);
@@ -51,8 +51,8 @@ pub(super) struct CounterLine {
     bytes_out: u64,
     #[serde(default, skip_serializing_if = "is_zero")]
     bytes_in: u64,
-    #[serde(default, skip_serializing_if = "StreamLine::is_empty")]
-    stream: StreamLine,
+    #[serde(default, skip_serializing_if = "StreamCounts::is_empty")]
+    stream: StreamCounts,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     good: BTreeMap<u16, u64>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -190,7 +190,7 @@ fn line_of(frame: &IntervalRecord, label: LabelId, phase: u32, part: &LabelTotal
         redirects: counters.redirects,
         bytes_out: counters.bytes_out,
         bytes_in: counters.bytes_in,
-        stream: StreamLine::from_counts(counters.stream),
+        stream: counters.stream,
         good: counters.good.0.iter().copied().collect(),
         times: part
             .slot
@@ -220,7 +220,7 @@ impl CounterLine {
             codes: KeyCounts(self.codes.iter().map(|(code, n)| (*code, *n)).collect()),
             bytes_out: self.bytes_out,
             bytes_in: self.bytes_in,
-            stream: self.stream.counts(),
+            stream: self.stream,
             good: KeyCounts(self.good.iter().map(|(index, n)| (*index, *n)).collect()),
             ..Counters::default()
         };

@@ -71,9 +71,9 @@ impl Http2Line {
             closed: closed.filter(|(_, n)| *n > 0).collect(),
             lost_requests: counts.lost_requests,
             resent: counts.resent,
-            resets_received: by_name(&counts.resets_received),
-            resets_sent: by_name(&counts.resets_sent),
-            goaways: by_name(&counts.goaways),
+            resets_received: counts.resets_received.by_name(),
+            resets_sent: counts.resets_sent.by_name(),
+            goaways: counts.goaways.by_name(),
             upload_blocked_ns: counts.upload_blocked_ns,
             header_bytes_sent: counts.header_bytes_sent,
             block_bytes_sent: counts.block_bytes_sent,
@@ -119,13 +119,6 @@ impl Http2Line {
             stream_limit: self.stream_limit,
         }
     }
-}
-
-fn by_name(counts: &KeyCounts<Http2Code>) -> BTreeMap<String, u64> {
-    let counts = counts.0.iter();
-    counts
-        .map(|(code, n)| (code.name().to_owned(), *n))
-        .collect()
 }
 
 fn by_code(counts: &BTreeMap<String, u64>) -> KeyCounts<Http2Code> {

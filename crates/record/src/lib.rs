@@ -35,7 +35,6 @@ mod rows;
 mod run;
 mod samples;
 pub mod server;
-mod stream_line;
 mod totals;
 mod truncation;
 pub mod units;

@@ -101,9 +101,9 @@ function sums([row, stream]: [Row, StreamRow]): Child {
 
 /** What tokens are counted by. */
 function tokenSource(stream: StreamRow): string {
-  if (stream.reporting === 0) return "events with content";
+  if (stream.unreported_tokens === stream.tokens) return "events with content";
   const some = "the server's usage figures";
-  return stream.reporting === stream.complete ? some : `${some}, and events with content where it reported none`;
+  return stream.unreported_tokens === 0 ? some : `${some}, and events with content where it reported none`;
 }
 
 function marked(row: Row, path: string, text: string): Child {

@@ -58,6 +58,8 @@ export interface StreamRow {
   tokens: number;
   /** Complete streams in which the server reported the number of tokens. */
   reporting: number;
+  /** The part of `tokens` that are events with content. */
+  unreported_tokens: number;
   tokens_per_second: number;
   /** Share of the events with content that arrived alone in a read. */
   alone_share: number | null;

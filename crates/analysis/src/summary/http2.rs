@@ -6,8 +6,6 @@ use measure::{
     NegotiatedVersion, TimeKind,
     interval::{Gauge, Http2Close, Http2Counts, RunPart},
     label,
-    outcome::Http2Code,
-    slot::KeyCounts,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,7 +15,7 @@ use crate::figures::{Sampled, Stats};
 use record::{Run, units};
 
 /// Share of requests that wait for a stream above which the summary has a sentence about it.
-const NEWS: f64 = 0.01;
+const WORTH_A_SENTENCE: f64 = 0.01;
 
 /// Connections and streams of HTTP/2.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -141,9 +139,9 @@ pub(super) fn row(run: &Run, issued: u64) -> Option<Http2> {
         stream_wait,
         resent: counts.resent,
         lost_requests: counts.lost_requests,
-        resets_received: by_name(&counts.resets_received),
-        resets_sent: by_name(&counts.resets_sent),
-        goaways: by_name(&counts.goaways),
+        resets_received: counts.resets_received.by_name(),
+        resets_sent: counts.resets_sent.by_name(),
+        goaways: counts.goaways.by_name(),
         upload_blocked_ns: counts.upload_blocked_ns,
         header_bytes: header_bytes(counts),
         sentence: None,
@@ -161,15 +159,8 @@ fn header_bytes(counts: &Http2Counts) -> HeaderBytes {
     }
 }
 
-fn by_name(counts: &KeyCounts<Http2Code>) -> BTreeMap<String, u64> {
-    let counts = counts.0.iter();
-    counts
-        .map(|(code, n)| (code.name().to_owned(), *n))
-        .collect()
-}
-
 fn sentence(row: &Http2, issued: u64) -> Option<String> {
-    if row.waited as f64 <= issued as f64 * NEWS {
+    if row.waited as f64 <= issued as f64 * WORTH_A_SENTENCE {
         return None;
     }
     let limit = row.stream_limit?;

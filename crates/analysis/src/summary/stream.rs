@@ -24,7 +24,8 @@ pub struct StreamRow {
     pub ttft: Option<Stats>,
     /// Time from the first byte written to the first event with content.
     pub ttft_service: Option<Stats>,
-    /// Time between two events with content, over all streams, so long ones weigh more.
+    /// Time between two events with content. All streams together, so that long streams have more
+    /// influence.
     pub gap: Option<Stats>,
     /// Mean time per token after the first one, per stream.
     pub per_token: Option<Stats>,
@@ -36,6 +37,9 @@ pub struct StreamRow {
     pub tokens: u64,
     /// Number of complete streams in which the server reported the number of tokens.
     pub reporting: u64,
+    /// The part of `tokens` that are events with content, because their streams are incomplete or
+    /// their servers reported no number.
+    pub unreported_tokens: u64,
     /// `tokens` divided by the run's elapsed time in seconds.
     pub tokens_per_second: f64,
     /// Share of the events with content that arrived alone in a read. The others have no time
@@ -59,10 +63,12 @@ impl StreamRow {
     /// Returns what tokens are counted by.
     #[must_use]
     pub fn token_source(&self) -> &'static str {
-        match self.reporting {
-            0 => "events with content",
-            n if n == self.complete => "the server's usage figures",
-            _ => "the server's usage figures, and events with content where it reported none",
+        if self.unreported_tokens == self.tokens {
+            "events with content"
+        } else if self.unreported_tokens == 0 {
+            "the server's usage figures"
+        } else {
+            "the server's usage figures, and events with content where it reported none"
         }
     }
 }
@@ -105,6 +111,7 @@ pub(super) fn row(
         chunks: counts.chunks,
         tokens: counts.all_tokens(),
         reporting: counts.reporting,
+        unreported_tokens: counts.unreported_chunks,
         tokens_per_second: per_second(counts.all_tokens(), elapsed_ns),
         alone_share: share_of(counts.alone, counts.chunks),
     })
@@ -119,7 +126,7 @@ pub(super) fn goodput_rows(
     let unsent = arrivals.and_then(|arrivals| arrivals.unsent).unwrap_or(0);
     let all = run.totals.label(measure::label::ALL);
     let row = |(index, bounds): (usize, Vec<GoodputBound>)| {
-        let Goodput { good, of } = Goodput::of_part(&all, &bounds, index);
+        let Goodput { good, of } = Goodput::from_part(&all, &bounds, index);
         let of = of + unsent;
         GoodputRow {
             bounds: bounds.iter().map(GoodputBound::text).collect(),
@@ -150,7 +157,7 @@ pub(crate) struct Goodput {
 }
 
 impl Goodput {
-    pub(crate) fn of_part(part: &LabelTotals, bounds: &[GoodputBound], index: usize) -> Goodput {
+    pub(crate) fn from_part(part: &LabelTotals, bounds: &[GoodputBound], index: usize) -> Goodput {
         let counters = &part.slot.counters;
         let of_index = |(known, _): &&(u16, u64)| usize::from(*known) == index;
         let good = counters.good.0.iter().find(of_index);
@@ -219,7 +226,7 @@ mod tests {
         counters.stream.requests = 40;
         counters.good = KeyCounts(vec![(0, 30), (1, 80)]);
         let of = |span, index| {
-            let Goodput { good, of } = Goodput::of_part(&part, &bounds(span), index);
+            let Goodput { good, of } = Goodput::from_part(&part, &bounds(span), index);
             (good, of)
         };
         assert_eq!(of(SpanFilter::Ttft, 0), (30, 40));
@@ -229,21 +236,23 @@ mod tests {
 
     #[test]
     fn token_source_is_named() {
-        let row = |reporting| {
+        let row = |tokens, unreported_chunks| {
             let mut part = LabelTotals::default();
             part.slot.counters.stream = StreamCounts {
                 requests: 5,
                 complete: 4,
-                reporting,
-                tokens: 100,
-                unreported_chunks: 20,
+                reporting: 4,
+                tokens,
+                unreported_chunks,
                 ..StreamCounts::default()
             };
             row(&part, |_| None, 2_000_000_000).unwrap()
         };
-        assert_eq!(row(0).token_source(), "events with content");
-        assert_eq!(row(4).token_source(), "the server's usage figures");
-        assert!(row(2).token_source().contains("and events"));
-        assert_eq!((row(2).tokens, row(2).tokens_per_second), (120, 60.0));
+        assert_eq!(row(0, 20).token_source(), "events with content");
+        assert_eq!(row(100, 0).token_source(), "the server's usage figures");
+        // All complete streams reported, and an incomplete one did not.
+        assert!(row(100, 20).token_source().contains("and events"));
+        let row = row(100, 20);
+        assert_eq!((row.tokens, row.tokens_per_second), (120, 60.0));
     }
 }

@@ -243,10 +243,7 @@ impl<'a> CriterionScope<'a> {
         if holds(&least) == holds(&most) {
             return Ok(least);
         }
-        Err(format!(
-            "it is unknown whether {} more arrivals were sent",
-            units::count(arrivals.unknown)
-        ))
+        Err(unknown_arrivals(arrivals.unknown))
     }
 
     fn messages(&self, fate: MessageFate, criterion: &Criterion) -> Result<Measured, String> {
@@ -334,6 +331,14 @@ pub fn kind_of(span: SpanFilter) -> TimeKind {
         SpanFilter::Gap => TimeKind::Gap,
         SpanFilter::PerToken => TimeKind::PerToken,
     }
+}
+
+/// Returns why a criterion cannot be decided if a lost process may have sent arrivals.
+pub(super) fn unknown_arrivals(unknown: u64) -> String {
+    format!(
+        "it is unknown whether {} more arrivals were sent",
+        units::count(unknown)
+    )
 }
 
 pub(super) fn plain(value: f64, text: String, criterion: &Criterion) -> Measured {

@@ -5,7 +5,7 @@ use record::units;
 
 use super::{
     bound::Measured,
-    measured::{CriterionScope, plain, share_or_number},
+    measured::{CriterionScope, plain, share_or_number, unknown_arrivals},
 };
 use crate::{
     figures,
@@ -31,16 +31,17 @@ impl CriterionScope<'_> {
         let Some(index) = all.iter().position(|known| known == bounds) else {
             return Err("requests are counted during the run: the plan had no such goodput".into());
         };
-        let Goodput { good, of } = Goodput::of_part(&self.part(), bounds, index);
+        let Goodput { good, of } = Goodput::from_part(&self.part(), bounds, index);
         if matches!(criterion.value, Quantity::PerSecond(_)) {
             let value = self.per_second(good);
             return Ok(plain(value, format!("{}/s", units::rate(value)), criterion));
         }
         // Unsent arrivals belong to no label, phase or period.
-        let unsent = if self.is_whole_run() {
-            figures::arrivals(self.run).unsent.unwrap_or(0)
+        let (unsent, unknown) = if self.is_whole_run() {
+            let arrivals = figures::arrivals(self.run);
+            (arrivals.unsent.unwrap_or(0), arrivals.unknown)
         } else {
-            0
+            (0, 0)
         };
         let is_of_streams = bounds.iter().any(|bound| bound.span.is_of_streams());
         let none = if is_of_streams {
@@ -48,7 +49,18 @@ impl CriterionScope<'_> {
         } else {
             "no request finished"
         };
-        share_or_number(good, of + unsent, criterion).ok_or_else(|| none.into())
+        let measured = |of| share_or_number(good, of, criterion).ok_or_else(|| none.to_owned());
+        let most = measured(of + unsent)?;
+        // Any number of the unknown arrivals may be unsent, too.
+        let least = measured(of + unsent + unknown)?;
+        let holds = |one: &Measured| {
+            let value = one.value?;
+            Some(criterion.op.holds(value, one.bound))
+        };
+        if holds(&most) == holds(&least) {
+            return Ok(most);
+        }
+        Err(unknown_arrivals(unknown))
     }
 }
 

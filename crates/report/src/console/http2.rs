@@ -9,7 +9,7 @@ use super::{
 use crate::http2;
 
 /// Figures that are shown without `--verbose`, because they are events rather than levels.
-const NEWS: [&str; 6] = [
+const BRIEF: [&str; 6] = [
     "sent twice",
     "on lost connections",
     "RST_STREAM received",
@@ -20,7 +20,7 @@ const NEWS: [&str; 6] = [
 
 pub(super) fn render(summary: &Summary, columns: Columns, detail: Detail) -> String {
     let facts = http2::facts(summary);
-    let is_shown = |name: &str| detail == Detail::Full || NEWS.contains(&name);
+    let is_shown = |name: &str| detail == Detail::Full || BRIEF.contains(&name);
     let facts = facts.iter().filter(|fact| is_shown(fact.name));
     let mut lines: Vec<String> = facts
         .enumerate()

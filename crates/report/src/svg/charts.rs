@@ -203,10 +203,14 @@ fn times(points: &Columns, kind: TimeKind) -> &TimeColumns {
     }
 }
 
-fn streams(summary: &Summary, series: &Series) -> Option<File> {
-    let points = &series.points;
-    let stream = points.stream.as_ref()?;
-    let curve = |name: &str, colour, dashes, column: &Vec<Option<u64>>| ChartCurve {
+/// Returns a curve of times in a colour and with dashes.
+fn time_curve(
+    points: &Columns,
+    name: &str,
+    (colour, dashes): (&'static str, &'static str),
+    column: &[Option<u64>],
+) -> ChartCurve {
+    ChartCurve {
         name: name.to_owned(),
         colour,
         dashes,
@@ -215,7 +219,13 @@ fn streams(summary: &Summary, series: &Series) -> Option<File> {
             .zip(column)
             .map(|((x, _), ns)| (x, ns.map(|ns| ns as f64)))
             .collect(),
-    };
+    }
+}
+
+fn streams(summary: &Summary, series: &Series) -> Option<File> {
+    let points = &series.points;
+    let stream = points.stream.as_ref()?;
+    let curve = |name, colour, dashes, column| time_curve(points, name, (colour, dashes), column);
     let curves = vec![
         curve("first token p50", BLUE, "", &stream.ttft.p50),
         curve("first token p95", ORANGE, "", &stream.ttft.p95),
@@ -238,16 +248,7 @@ fn streams(summary: &Summary, series: &Series) -> Option<File> {
 fn latency(summary: &Summary, series: &Series) -> File {
     let points = &series.points;
     let headline = summary.headline();
-    let curve = |name: &str, colour, dashes, column: &Vec<Option<u64>>| ChartCurve {
-        name: name.to_owned(),
-        colour,
-        dashes,
-        filled: false,
-        points: moments(points)
-            .zip(column)
-            .map(|((x, _), ns)| (x, ns.map(|ns| ns as f64)))
-            .collect(),
-    };
+    let curve = |name, colour, dashes, column| time_curve(points, name, (colour, dashes), column);
     let times_shown = times(points, headline);
     let mut curves = vec![
         curve("p50", BLUE, "", &times_shown.p50),

@@ -48,7 +48,7 @@ pub fn fault_name(fault: Fault) -> &'static str {
             "HPE_INVALID_CONSTANT"
         }
         Fault::Http2(_) => "ERR_HTTP2_STREAM_ERROR",
-        // Only native plans read streams, and their scripts are told names of Node.js, too.
+        // Scripts of native plans also receive names of Node.js.
         Fault::Stream(_) => "ERR_READING_RESPONSE_STREAM",
         Fault::TooManyRedirects => "ERR_TOO_MANY_REDIRECTS",
         // They have no size limit and therefore no name for this.

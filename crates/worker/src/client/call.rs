@@ -179,6 +179,7 @@ impl Client {
         let HopRequest { request, method } = hop;
         let worker = &self.worker;
         let origin = self.origin_id(&request.target.origin);
+        let mut is_announced = false;
         if let Some(protocol) = self.protocol(origin, &request.target.origin) {
             let hop = Http2Hop {
                 request,
@@ -187,8 +188,11 @@ impl Client {
             };
             // The future is boxed, because it would enlarge every user of HTTP/1.1.
             let sent = Box::pin(self.hop_http2(hop, agent, call, caller, exchange));
-            if sent.await? == Http2Result::Answered {
-                return Ok(());
+            match sent.await? {
+                Http2Result::Answered => return Ok(()),
+                Http2Result::UseHttp1 {
+                    is_announced: before,
+                } => is_announced = before,
             }
         }
         let pool = self.shared.as_ref().unwrap_or(agent.pool);
@@ -204,7 +208,9 @@ impl Client {
             exchange.moments.started = now;
             exchange.intended = Intended::scheduled(now);
         }
-        caller.sending(now);
+        if !is_announced {
+            caller.sending(now);
+        }
         let known = pool.take(origin, now, self.http.idle_close_ns);
         let mut conn = match known {
             Some(conn) => conn,
@@ -271,7 +277,7 @@ impl Client {
                 self.trace_request(target, bytes, "HTTP/2");
             })
             .await;
-        if sent != Ok(Http2Result::UseHttp1) {
+        if !matches!(sent, Ok(Http2Result::UseHttp1 { .. })) {
             self.trace_answer(exchange, sent.err());
         }
         if sent == Ok(Http2Result::Answered) || exchange.is_ended_by_plan() {

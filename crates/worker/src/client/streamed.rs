@@ -42,7 +42,7 @@ pub struct StreamedResponse {
     label: LabelId,
     intended: Intended,
     reader: EventReader,
-    seen: SeenEvents,
+    seen: StreamProgress,
     /// Number of body bytes already read of a body that is kept.
     body_read: usize,
     /// Memory for the parser, the text and the values.
@@ -68,8 +68,9 @@ impl std::fmt::Debug for StreamedResponse {
     }
 }
 
+/// What the events so far have shown.
 #[derive(Debug, Default)]
-struct SeenEvents {
+struct StreamProgress {
     events: u64,
     chunks: u64,
     first_event_ns: Option<u64>,
@@ -97,9 +98,9 @@ impl StreamedResponse {
             worker: Rc::clone(worker),
             label,
             intended,
-            seen: SeenEvents {
+            seen: StreamProgress {
                 values: vec![None; rules.paths.len()],
-                ..SeenEvents::default()
+                ..StreamProgress::default()
             },
             body_read: 0,
             reserved: Held::nothing(&worker.memory),
@@ -109,7 +110,7 @@ impl StreamedResponse {
         }
     }
 
-    /// Forgets the response of a redirect, which is no stream.
+    /// Prepares for the response to the next request of a chain of redirects.
     pub(super) fn begin_hop(&mut self) {
         self.body_read = 0;
         self.is_open = false;
@@ -280,7 +281,7 @@ fn is_streamed(status: u16) -> bool {
     (200..300).contains(&status)
 }
 
-impl SeenEvents {
+impl StreamProgress {
     fn capacity(&self) -> usize {
         let values = self.values.iter().flatten().map(String::capacity);
         self.text.capacity() + values.sum::<usize>()

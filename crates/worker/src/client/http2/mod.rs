@@ -71,8 +71,11 @@ pub(super) type ProtocolCell = Rc<Cell<Protocol>>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Http2Result {
     Answered,
-    /// The server chose HTTP/1.1, and nothing was sent.
-    UseHttp1,
+    /// The server chose HTTP/1.1. The caller was told of the request if it had a stream before, on
+    /// a connection that did not process it.
+    UseHttp1 {
+        is_announced: bool,
+    },
 }
 
 /// How one attempt to send ended.
@@ -114,7 +117,7 @@ impl Http2Sender<'_> {
         let of_earlier_hop = (exchange.moments.first_write, exchange.moments.first_read);
         loop {
             let Some(reservation) = self.reserve(&streams, exchange).await? else {
-                return Ok(Http2Result::UseHttp1);
+                return Ok(Http2Result::UseHttp1 { is_announced });
             };
             if !std::mem::replace(&mut is_announced, true) {
                 announce(self.client.worker.clock.now());

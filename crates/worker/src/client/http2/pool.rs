@@ -22,8 +22,8 @@ pub struct StreamPool {
     max_connections: usize,
     spread: StreamSpread,
     connections: RefCell<Vec<Rc<Http2Connection>>>,
-    /// Connections without streams, longest idle first, and some that are no longer idle. Saves
-    /// an even spread from searching all connections.
+    /// Connections without streams, longest idle first, so that an even spread need not search all
+    /// connections. Some may no longer be idle.
     idle: RefCell<VecDeque<Weak<Http2Connection>>>,
     /// Number of connections that are being opened.
     opening: Cell<usize>,
@@ -249,7 +249,7 @@ struct Waiting<'p> {
 
 impl Waiting<'_> {
     fn poll(&self, limit: &Limit, cx: &Context<'_>) -> Poll<Result<Grant, Fault>> {
-        // A waiter whose limit has expired would send a request that nobody waits for.
+        // The caller of a waiter whose limit has expired has given up the request.
         if let Poll::Ready(cut) = limit.poll(cx) {
             return Poll::Ready(Err(timed_out(cut)));
         }
