@@ -104,9 +104,11 @@ def test_waiting_for_a_stream_is_not_service(loadline, start_lab):
     assert "First resource to saturate: HTTP/2 streams (the test's connections: 0 of 10 left" in " ".join(done.stdout.split())
 
 
-def test_goaway_loses_no_request(loadline, start_lab):
+@pytest.mark.parametrize("load", [("--rate", "500/s"), ("--users", "8")])
+def test_goaway_loses_no_request(loadline, start_lab, load):
+    """Users who start together wear out both connections at the same time."""
     lab = start_lab("http2", "goaway-after=50", "service=5ms")
-    done = loadline("run", lab.url, "--rate", "500/s", "--duration", "1s", "-c", "2", "--http", "2-prior-knowledge")
+    done = loadline("run", lab.url, *load, "-n", "500", "-c", "2", "--http", "2-prior-knowledge")
     assert done.returncode == 0, done.stdout + done.stderr
     summary = loadline.summary()
     assert (summary["requests"]["issued"], summary["requests"]["ok"]) == (500, 500)

@@ -151,7 +151,8 @@ def load(loadline, peer: Peer, scheme: str, *flags: str) -> dict:
     assert done.returncode == 0, done.stdout + done.stderr
     summary = loadline.summary()
     assert (summary["requests"]["issued"], summary["requests"]["ok"]) == (400, 400)
-    assert summary["run"]["http"].startswith("h2 (2 connections"), summary["run"]["http"]
+    # A connection that the server retires ends while others open.
+    assert re.match(r"h2 \([234] connections", summary["run"]["http"]), summary["run"]["http"]
     return summary
 
 

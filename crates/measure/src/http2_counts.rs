@@ -13,7 +13,7 @@ pub struct Http2Counts {
     pub closed: [u64; Http2Close::ALL.len()],
     /// Requests in flight on connections that were lost.
     pub lost_requests: u64,
-    /// Requests sent a second time, because the server had certainly not processed them.
+    /// Requests sent again, because the server had certainly not processed them.
     pub resent: u64,
     /// RST_STREAM frames received.
     pub resets_received: KeyCounts<Http2Code>,

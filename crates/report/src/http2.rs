@@ -25,7 +25,7 @@ pub fn facts(summary: &Summary) -> Vec<Fact> {
         ("requests per connection", requests_per_connection(http2)),
         ("open streams", Some(streams(http2))),
         ("waited for a stream", waited(http2)),
-        ("sent twice", known(http2.resent)),
+        ("sent again", known(http2.resent)),
         ("on lost connections", known(http2.lost_requests)),
         ("RST_STREAM received", codes(&http2.resets_received)),
         ("RST_STREAM sent", codes(&http2.resets_sent)),

@@ -31,7 +31,7 @@ function items(version: string, one: Http2): [string, Child][] {
     ["requests per connection", requestsPerConnection(one)],
     ["open streams", streams(one)],
     ["waited for a stream", waited(one)],
-    ["sent twice", requests(one.resent)],
+    ["sent again", requests(one.resent)],
     ["on lost connections", requests(one.lost_requests)],
     ["RST_STREAM received", codes(one.resets_received)],
     ["RST_STREAM sent", codes(one.resets_sent)],

@@ -39,7 +39,7 @@ pub struct Http2 {
     pub waited: u64,
     /// How long these requests waited for a stream.
     pub stream_wait: Option<Stats>,
-    /// Requests sent a second time, because the server had certainly not processed them.
+    /// Requests sent again, because the server had certainly not processed them.
     pub resent: u64,
     /// Requests in flight on connections that were lost.
     pub lost_requests: u64,

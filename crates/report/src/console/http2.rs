@@ -10,7 +10,7 @@ use crate::http2;
 
 /// Figures that are shown without `--verbose`, because they are events rather than levels.
 const BRIEF: [&str; 6] = [
-    "sent twice",
+    "sent again",
     "on lost connections",
     "RST_STREAM received",
     "RST_STREAM sent",

@@ -10,7 +10,7 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use codec::h2::{self, Body, Event, Request, SendError, StreamId};
+use codec::h2::{self, Body, Event, Outcome, Request, SendError, StreamId};
 use measure::{Fault, NegotiatedVersion, interval::Http2Close};
 
 use super::{
@@ -53,6 +53,8 @@ struct State {
     next_second_ns: u64,
     /// Why the socket failed.
     lost: Option<Fault>,
+    /// Whether the server answered a request.
+    has_answered: bool,
     task: Option<Waker>,
     stats: ConnectionStats,
 }
@@ -126,6 +128,7 @@ impl Http2Connection {
                 idle_since_ns: now,
                 next_second_ns: now + SECOND_NS,
                 lost: None,
+                has_answered: false,
                 task: None,
                 stats: ConnectionStats::open(worker, open, now),
             }),
@@ -216,6 +219,13 @@ impl Http2Connection {
             state: stream,
             bytes,
         })
+    }
+
+    /// Whether the server only retires the connection: it answered requests, and ends without an
+    /// error.
+    pub(super) fn is_retired(&self, outcome: Outcome) -> bool {
+        outcome == Outcome::NotProcessed(h2::ErrorCode::NO_ERROR)
+            && self.state.borrow().has_answered
     }
 
     /// Returns the fault of a stream that ended because the connection was lost.
@@ -434,6 +444,7 @@ impl Http2Connection {
     }
 
     fn end(&self, state: &mut State, id: StreamId, end: StreamEnd, now_ns: u64) {
+        state.has_answered |= end == StreamEnd::Outcome(Outcome::Answered);
         if let Some(open) = state.take(id) {
             state.stats.on_stream_closed(&self.worker);
             open.state.borrow_mut().on_end(end, now_ns);

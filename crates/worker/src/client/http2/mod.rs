@@ -98,7 +98,8 @@ pub(super) struct Http2Sender<'s> {
 }
 
 impl Http2Sender<'_> {
-    /// Sends the request, and a second time if the server certainly did not process it.
+    /// Sends the request, and again if the server certainly did not process it: once if the server
+    /// refused it, and as often as it meets a connection that the server retires.
     /// `announce` is called once, when the request has a stream.
     pub(super) async fn send(
         &self,
@@ -113,7 +114,7 @@ impl Http2Sender<'_> {
         let streams = self
             .pool
             .streams(self.origin_id, self.client.http.versions.spread);
-        let (mut is_announced, mut is_resent) = (false, false);
+        let (mut is_announced, mut is_refused) = (false, false);
         let of_earlier_hop = (exchange.moments.first_write, exchange.moments.first_read);
         loop {
             let Some(reservation) = self.reserve(&streams, exchange).await? else {
@@ -130,7 +131,9 @@ impl Http2Sender<'_> {
                 StreamEnd::Outcome(outcome) => outcome,
                 StreamEnd::Fault(fault) => return Err(fault),
             };
-            if outcome.may_resend() && !std::mem::replace(&mut is_resent, true) {
+            let is_refusal = !connection.is_retired(outcome);
+            if outcome.may_resend() && !(is_refused && is_refusal) {
+                is_refused |= is_refusal;
                 if self.client.is_recorded {
                     self.client.worker.recorder.borrow_mut().run.http2.resent += 1;
                 }
