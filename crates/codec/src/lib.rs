@@ -1,5 +1,5 @@
-//! HTTP/1.1, HTTP/2 and streamed events as state machines without I/O, and other parts of an HTTP
-//! client: URLs, cookies, content encodings.
+//! HTTP/1.1, HTTP/2, WebSocket and streamed events as state machines without I/O, and other parts of
+//! an HTTP client: URLs, cookies, content encodings.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
@@ -18,6 +18,7 @@ pub mod heads;
 pub mod reply;
 mod unpack;
 pub mod url;
+pub mod websocket;
 mod zstd;
 
 pub use answer::{Response, Want};
