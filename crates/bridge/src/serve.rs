@@ -17,7 +17,7 @@ use codec::{
     reply::MAX_BODY,
 };
 use measure::{
-    Fault, Sample, TimeKind,
+    Fault, Sample, Status, TimeKind,
     label::LabelGroup,
     sample::{Intended, RequestOutcome},
 };
@@ -307,7 +307,7 @@ async fn fulfil(state: &WorkerState, token: Token, order: &Order, limit: &Rc<Lim
         first_read_ns: moments.first_read,
         done_ns,
         ended: fault.map_or(RequestOutcome::Ok, RequestOutcome::Unanswered),
-        status: (status > 0).then_some(status),
+        status: (status > 0).then_some(Status::Http(status)),
         bytes_out: moments.bytes_out,
         bytes_in: moments.bytes_in,
         ..provisional(label, intended, started)

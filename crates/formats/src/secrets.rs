@@ -8,6 +8,7 @@ use plan::{
     scenario::{Capture, CaptureSource, Loop, Over, PartContent, RequestBody},
     secret::MIN_LENGTH,
     template::Piece,
+    websocket::WebSocketAction,
 };
 use query::value;
 use serde_json::Value;
@@ -88,8 +89,10 @@ impl Secrets {
             .requests()
             .for_each(|request| self.request(request));
         for step in scenario.all_steps() {
-            if let Step::Loop(inner) = step {
-                self.elements(inner);
+            match step {
+                Step::Loop(inner) => self.elements(inner),
+                Step::WebSocket(step) => self.messages(&step.action),
+                _ => {}
             }
         }
     }
@@ -128,6 +131,19 @@ impl Secrets {
             }
             RequestBody::None | RequestBody::Text(_) => {}
         }
+    }
+
+    fn messages(&mut self, action: &WebSocketAction) {
+        let expect = match action {
+            WebSocketAction::Send { payload, expect } => {
+                self.template("", payload, false);
+                expect.as_ref()
+            }
+            WebSocketAction::Expect(expect) => Some(expect),
+            WebSocketAction::Listen(_) | WebSocketAction::Close(_) => None,
+        };
+        let captures = expect.iter().flat_map(|expect| &expect.captures);
+        captures.for_each(|capture| self.capture(capture));
     }
 
     fn capture(&mut self, capture: &Capture) {

@@ -3,7 +3,7 @@
 
 use crate::{
     Fault,
-    outcome::{Http2Fault, KeptEnd, ProtocolFault, StreamFault, TlsFault},
+    outcome::{Http2Fault, KeptEnd, ProtocolFault, StreamFault, TlsFault, WebSocketFault},
 };
 
 const ALL: [Fault; 38] = [
@@ -54,6 +54,7 @@ impl Fault {
             .chain(TlsFault::all().map(Fault::Tls))
             .chain(Http2Fault::all().map(Fault::Http2))
             .chain(StreamFault::ALL.into_iter().map(Fault::Stream))
+            .chain(WebSocketFault::ALL.into_iter().map(Fault::WebSocket))
     }
 
     /// Returns the fault's name in the record.
@@ -88,6 +89,7 @@ impl Fault {
             Fault::Protocol(ProtocolFault::Tls) => "http_tls",
             Fault::Http2(fault) => fault.name(),
             Fault::Stream(fault) => fault.name(),
+            Fault::WebSocket(fault) => fault.name(),
             Fault::TooManyRedirects => "too_many_redirects",
             Fault::BadEncoding => "bad_encoding",
             Fault::BodyTooLarge => "body_too_large",

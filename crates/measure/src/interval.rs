@@ -8,7 +8,10 @@ use crate::{
     sample::RequestOutcome,
 };
 
-pub use crate::http2_counts::{Http2Close, Http2Counts, RequestSpread};
+pub use crate::{
+    http2_counts::{Http2Close, Http2Counts, RequestSpread},
+    websocket::WebSocketCounts,
+};
 
 /// A period of the run, in nanoseconds from its start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -106,6 +109,8 @@ pub struct RunPart {
     pub connections: u64,
     /// Counts of HTTP/2.
     pub http2: Http2Counts,
+    /// Counts of WebSocket connections.
+    pub websocket: WebSocketCounts,
     /// CPU time by worker, in nanoseconds.
     pub cpu_ns: Vec<u64>,
     /// Time spent spinning for the next arrival, by worker. Included in the CPU time.
@@ -284,6 +289,7 @@ impl Interval {
         self.run.opened += run.opened;
         self.run.connections += run.connections;
         self.run.http2.join(&run.http2);
+        self.run.websocket.join(&run.websocket);
         self.run.lines_lost += run.lines_lost;
         self.run.stall_ns = self.run.stall_ns.max(run.stall_ns);
         self.run.last_end_ns = self.run.last_end_ns.max(run.last_end_ns);

@@ -46,6 +46,8 @@ pub enum LabelGroup {
     Transaction,
     /// Operations of MQTT clients.
     Mqtt,
+    /// Messages on WebSocket connections.
+    WebSocket,
     /// Requests that a test script sent and timed itself.
     Script,
     /// Times that a script measured.
@@ -68,7 +70,9 @@ impl LabelGroup {
     #[must_use]
     pub fn role(self) -> Role {
         match self {
-            LabelGroup::Request | LabelGroup::Mqtt | LabelGroup::Script => Role::Request,
+            LabelGroup::Request | LabelGroup::Mqtt | LabelGroup::WebSocket | LabelGroup::Script => {
+                Role::Request
+            }
             LabelGroup::Iteration | LabelGroup::Transaction => Role::Iteration,
             LabelGroup::Custom => Role::Aside,
         }

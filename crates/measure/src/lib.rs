@@ -24,10 +24,12 @@ pub mod recent;
 pub mod recorder;
 pub mod sample;
 pub mod slot;
+mod status;
 pub mod stream;
 pub mod summary;
 mod tls_fault;
 pub mod varint;
+mod websocket;
 
 pub use histogram::Histogram;
 pub use interval::{Interval, TimeSpan};
@@ -38,3 +40,4 @@ pub use packed::Packed;
 pub use recorder::Recorder;
 pub use sample::{DurationSample, Intended, Sample};
 pub use slot::Slot;
+pub use status::Status;

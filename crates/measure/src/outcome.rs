@@ -6,6 +6,7 @@ pub use crate::{
     http2_fault::{Http2Code, Http2Fault, Http2Violation},
     stream::StreamFault,
     tls_fault::{Alert, TlsFault},
+    websocket::WebSocketFault,
 };
 
 /// Type of a measured time.
@@ -249,6 +250,8 @@ pub enum Fault {
     Http2(Http2Fault),
     /// A streamed response is incomplete.
     Stream(StreamFault),
+    /// A WebSocket operation has no result.
+    WebSocket(WebSocketFault),
     /// There were more redirects than allowed.
     TooManyRedirects,
     /// The content encoding is invalid.
@@ -335,23 +338,28 @@ impl Fault {
             Fault::Http2(
                 Http2Fault::RefusedStream | Http2Fault::Reset(_) | Http2Fault::GoAway(_),
             )
-            | Fault::Stream(StreamFault::Lost) => NoAnswer::Reset,
+            | Fault::Stream(StreamFault::Lost)
+            | Fault::WebSocket(
+                WebSocketFault::Closed | WebSocketFault::ClosedWithError | WebSocketFault::Lost,
+            ) => NoAnswer::Reset,
             Fault::Refused | Fault::Unreachable | Fault::Proxy => NoAnswer::Refused,
             Fault::DnsNotFound | Fault::DnsAgain => NoAnswer::Dns,
             Fault::Tls(_) => NoAnswer::Tls,
-            Fault::Protocol(_)
-            | Fault::Http2(Http2Fault::Violation(_))
-            | Fault::Stream(_)
-            | Fault::TooManyRedirects
-            | Fault::BadEncoding
-            | Fault::BodyTooLarge => NoAnswer::Protocol,
-            Fault::NoDescriptors
+            Fault::WebSocket(WebSocketFault::NotConnected)
+            | Fault::NoDescriptors
             | Fault::NoPorts
             | Fault::BadUrl
             | Fault::HostNotAllowed
             | Fault::OutOfMemory
             | Fault::Http2(Http2Fault::Cleartext)
             | Fault::Declared => NoAnswer::Generator,
+            Fault::Protocol(_)
+            | Fault::Http2(Http2Fault::Violation(_))
+            | Fault::Stream(_)
+            | Fault::WebSocket(_)
+            | Fault::TooManyRedirects
+            | Fault::BadEncoding
+            | Fault::BodyTooLarge => NoAnswer::Protocol,
             Fault::Unfinished | Fault::Cancelled => NoAnswer::Unfinished,
         }
     }
@@ -404,6 +412,7 @@ impl Fault {
             }
             Fault::Http2(fault) => fault.text(),
             Fault::Stream(fault) => fault.text(),
+            Fault::WebSocket(fault) => fault.text(),
             Fault::TooManyRedirects => "too many redirects",
             Fault::BadEncoding => "invalid content encoding",
             Fault::BodyTooLarge => "body that must be read is larger than 64 MiB",

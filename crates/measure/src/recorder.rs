@@ -320,6 +320,7 @@ impl Recorder {
         let next = RunPart {
             connections: self.run.connections,
             http2: self.run.http2.next_interval(),
+            websocket: self.run.websocket.level(),
             ..RunPart::default()
         };
         self.full.push(Snapshot {
@@ -357,7 +358,7 @@ impl Recorder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Fault, Interval, NoAnswer};
+    use crate::{Fault, Interval, NoAnswer, Status};
 
     const SECOND: u64 = 1_000_000_000;
 
@@ -370,7 +371,7 @@ mod tests {
             first_read_ns: Some(done - 5),
             done_ns: done,
             ended,
-            status: Some(200),
+            status: Some(Status::Http(200)),
             bytes_out: 100,
             bytes_in: 200,
         }

@@ -1,6 +1,6 @@
 //! A sample: the times of one request, including its intended start.
 
-use crate::{Failure, Fault, LabelId, OutcomeClass, TimeKind};
+use crate::{Failure, Fault, LabelId, OutcomeClass, Status, TimeKind};
 
 /// Time at which an action should start, in nanoseconds from the start of the run.
 ///
@@ -124,8 +124,8 @@ pub struct Sample {
     pub done_ns: u64,
     /// Result of the request.
     pub ended: RequestOutcome,
-    /// HTTP status. `None` if no head arrived.
-    pub status: Option<u16>,
+    /// Status of the response. `None` if the operation ended before it, or has none.
+    pub status: Option<Status>,
     /// Number of bytes written, including the head.
     pub bytes_out: u64,
     /// Number of bytes read on the wire, including the head.

@@ -1,7 +1,7 @@
 //! Counts of one label in one interval: counters, and a histogram per type of time and outcome.
 
 use crate::{
-    Failure, Fault, Histogram, NoAnswer, OutcomeClass, TimeKind, histogram::Cell,
+    Failure, Fault, Histogram, NoAnswer, OutcomeClass, Status, TimeKind, histogram::Cell,
     stream::StreamCounts,
 };
 
@@ -21,7 +21,7 @@ pub struct Counters {
     /// Number of followed redirects. They do not count as requests.
     pub redirects: u64,
     /// Number of responses by status.
-    pub codes: KeyCounts<u16>,
+    pub codes: KeyCounts<Status>,
     /// Number of failures by reason.
     pub failures: KeyCounts<Failure>,
     /// Number of unanswered requests by exact cause.

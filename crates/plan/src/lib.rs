@@ -36,6 +36,7 @@ pub mod units;
 mod users;
 mod validate;
 pub mod volume;
+pub mod websocket;
 pub mod work;
 
 use std::sync::Arc;

@@ -6,6 +6,7 @@ use crate::{
     At, EventStream, Extension, Raw, Volume,
     dialect::{BodyRule, DeclaredError},
     template::Template,
+    websocket::{WebSocketConnect, WebSocketStep},
 };
 use query::filtrex::Expression;
 
@@ -78,6 +79,8 @@ impl Scenario {
 pub enum Step {
     /// Sends a request and waits for its response.
     Request(Box<Request>),
+    /// Sends or awaits messages on a WebSocket connection.
+    WebSocket(Box<WebSocketStep>),
     /// Repeats steps.
     Loop(Loop),
     /// Runs steps in parallel.
@@ -113,9 +116,12 @@ impl Step {
             Step::Parallel(inner) => (&inner.steps, &[]),
             Step::Block(inner) => (&inner.steps, &[]),
             Step::Choose(branches) => (&[], branches),
-            Step::Request(_) | Step::Think(_) | Step::Log(_) | Step::Exit(_) | Step::Call(_) => {
-                (&[], &[])
-            }
+            Step::Request(_)
+            | Step::WebSocket(_)
+            | Step::Think(_)
+            | Step::Log(_)
+            | Step::Exit(_)
+            | Step::Call(_) => (&[], &[]),
         };
         let of_branches = branches.iter().flat_map(|branch| &branch.steps);
         steps.iter().chain(of_branches)
@@ -128,9 +134,12 @@ impl Step {
             Step::Parallel(inner) => (&mut inner.steps, &mut []),
             Step::Block(inner) => (&mut inner.steps, &mut []),
             Step::Choose(branches) => (&mut [], branches),
-            Step::Request(_) | Step::Think(_) | Step::Log(_) | Step::Exit(_) | Step::Call(_) => {
-                (&mut [], &mut [])
-            }
+            Step::Request(_)
+            | Step::WebSocket(_)
+            | Step::Think(_)
+            | Step::Log(_)
+            | Step::Exit(_)
+            | Step::Call(_) => (&mut [], &mut []),
         };
         let of_branches = branches.iter_mut().flat_map(|branch| &mut branch.steps);
         steps.iter_mut().chain(of_branches)
@@ -215,6 +224,9 @@ pub struct Request {
     /// How the response is read if it arrives as a stream of events.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stream: Option<EventStream>,
+    /// Makes the request open a WebSocket connection.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub websocket: Option<WebSocketConnect>,
     /// Values extracted from the response.
     pub captures: Vec<Capture>,
     /// Conditions on the response.
@@ -235,6 +247,15 @@ pub struct Request {
 }
 
 impl Request {
+    /// Returns the first word of the label.
+    #[must_use]
+    pub fn verb(&self) -> &str {
+        match self.websocket {
+            Some(_) => "CONNECT",
+            None => &self.method,
+        }
+    }
+
     /// Creates a request with default options.
     #[must_use]
     pub fn new(method: &str, url: Template, url_text: &str) -> Request {
@@ -259,6 +280,7 @@ impl Request {
             max_redirects: None,
             redirects_keep_method: false,
             stream: None,
+            websocket: None,
             captures: Vec::new(),
             checks: Vec::new(),
             extension: None,
@@ -433,6 +455,13 @@ pub enum ResponseCheck {
     JsonExists(Template),
     /// The body contains this text.
     BodyContains(Template),
+    /// A JavaScript regular expression finds a match in the body.
+    BodyMatches {
+        /// Pattern, which the plan's reader has validated.
+        pattern: String,
+        /// JavaScript flags of the pattern.
+        flags: String,
+    },
 }
 
 impl ResponseCheck {
@@ -443,7 +472,7 @@ impl ResponseCheck {
             ResponseCheck::Status(_) => "status",
             ResponseCheck::Header(..) => "header",
             ResponseCheck::JsonEquals(..) | ResponseCheck::JsonExists(_) => "json",
-            ResponseCheck::BodyContains(_) => "body",
+            ResponseCheck::BodyContains(_) | ResponseCheck::BodyMatches { .. } => "body",
         }
     }
 }

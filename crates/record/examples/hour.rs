@@ -3,7 +3,7 @@
 use std::{error::Error, path::PathBuf};
 
 use measure::{
-    Intended, Interval, Labels, Recorder, Sample, cuts::Cuts, label::LabelGroup,
+    Intended, Interval, Labels, Recorder, Sample, Status, cuts::Cuts, label::LabelGroup,
     sample::RequestOutcome,
 };
 use plan::{FirstArrival, Format, Load, Phase, Plan, Rate, Shape};
@@ -93,7 +93,7 @@ fn sample(k: u64) -> Sample {
         first_read_ns: Some(intended + 30_000 + service_ns / 2),
         done_ns: intended + 30_000 + service_ns,
         ended: RequestOutcome::Ok,
-        status: Some(200),
+        status: Some(Status::Http(200)),
         bytes_out: 120,
         bytes_in: 900,
     }

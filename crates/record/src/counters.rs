@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use measure::{
-    Fault, LabelId, NoAnswer, OutcomeClass, TimeKind, TimeSpan,
-    interval::{Gauge, RunPart},
+    Fault, LabelId, NoAnswer, OutcomeClass, Status, TimeKind, TimeSpan,
+    interval::{Gauge, RunPart, WebSocketCounts},
     label,
     slot::{Counters, KeyCounts},
     stream::StreamCounts,
@@ -38,7 +38,7 @@ pub(super) struct CounterLine {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     none: BTreeMap<String, u64>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    codes: BTreeMap<u16, u64>,
+    codes: BTreeMap<Status, u64>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     failures: BTreeMap<String, u64>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -72,6 +72,8 @@ pub(super) struct RunLine {
     connections: Connections,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     http2: Option<Box<Http2Line>>,
+    #[serde(default, skip_serializing_if = "WebSocketCounts::is_empty")]
+    websocket: WebSocketCounts,
     workers: Vec<Worker>,
     #[serde(default, skip_serializing_if = "is_zero")]
     stall_ns: u64,
@@ -207,7 +209,7 @@ pub(super) fn tag(kind: TimeKind, outcome: OutcomeClass) -> String {
 
 impl CounterLine {
     pub(super) fn is_possible(&self) -> bool {
-        self.codes.keys().all(|code| *code < 1000)
+        self.codes.keys().all(|status| status.is_possible())
     }
 
     pub(super) fn part(&self) -> LabelTotals {
@@ -272,6 +274,7 @@ impl RunLine {
                 open: run.connections,
             },
             http2: Http2Line::from_counts(&run.http2).map(Box::new),
+            websocket: run.websocket.clone(),
             workers: (0..workers).map(worker).collect(),
             stall_ns: run.stall_ns,
             throttled_ns: frame.throttled_ns,
@@ -299,6 +302,7 @@ impl RunLine {
                 .as_deref()
                 .map(Http2Line::counts)
                 .unwrap_or_default(),
+            websocket: self.websocket.clone(),
             cpu_ns: self.workers.iter().map(|worker| worker.cpu_ns).collect(),
             spin_ns: self.workers.iter().map(|worker| worker.spin_ns).collect(),
             waiting_ns: self

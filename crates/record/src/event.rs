@@ -1,6 +1,6 @@
 //! `events.jsonl`: phases, warnings, first errors, and the reason for an early end.
 
-use measure::{LabelId, NegotiatedVersion, interval::FirstSeen};
+use measure::{LabelId, NegotiatedVersion, Status, interval::FirstSeen};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -95,8 +95,10 @@ pub struct FirstError {
     /// Start of the response body.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
-    /// HTTP status. `None` if no head arrived.
-    pub status: Option<u16>,
+    /// Status of the response: an HTTP code, or a text such as `websocket:1011`. `None` if there
+    /// was none.
+    #[schemars(schema_with = "status_schema")]
+    pub status: Option<Status>,
     /// When the request should have started.
     pub intended_ns: u64,
     /// When the worker picked up the request.
@@ -107,6 +109,10 @@ pub struct FirstError {
     pub first_read_ns: Option<u64>,
     /// When the request ended.
     pub done_ns: u64,
+}
+
+fn status_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    schemars::json_schema!({ "type": ["integer", "string", "null"] })
 }
 
 impl FirstError {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use measure::{
     TimeSpan,
-    interval::{Gauge, Http2Counts, RunPart},
+    interval::{Gauge, Http2Counts, RunPart, WebSocketCounts},
     slot::{Counters, KeyCounts},
     stream::StreamCounts,
 };
@@ -24,6 +24,8 @@ pub struct Rows {
     pub opened: u64,
     /// Counts of HTTP/2. Rows contain only its levels.
     pub http2: Http2Counts,
+    /// Counts of WebSocket connections. Rows contain only the number of open ones.
+    pub websocket: WebSocketCounts,
     pub exited: u64,
     pub end_ns: u64,
     pub last_end_ns: u64,
@@ -38,6 +40,8 @@ impl Rows {
         self.opened += row.run.opened;
         self.http2.add(&row.run.http2);
         row.run.http2 = row.run.http2.levels();
+        self.websocket.add(&row.run.websocket);
+        row.run.websocket = row.run.websocket.level();
         self.end_ns = self.end_ns.max(row.span.to_ns);
         self.last_end_ns = self.last_end_ns.max(row.run.last_end_ns);
         self.open_chunk(row.index / CHUNK);
@@ -180,6 +184,7 @@ fn push_run(numbers: &mut Vec<u64>, run: &RunPart) {
         opened,
         connections,
         http2,
+        websocket,
         cpu_ns,
         spin_ns,
         waiting_ns,
@@ -188,7 +193,8 @@ fn push_run(numbers: &mut Vec<u64>, run: &RunPart) {
         last_end_ns,
     } = run;
     numbers.extend([due, started, skipped, exited, opened, connections]);
-    numbers.extend([&http2.stream_limit, stall_ns, lines_lost, last_end_ns]);
+    numbers.extend([&http2.stream_limit, &websocket.open]);
+    numbers.extend([stall_ns, lines_lost, last_end_ns]);
     for gauge in [in_flight, users, &http2.connections, &http2.streams] {
         numbers.extend([gauge.samples, gauge.sum, gauge.max, gauge.last]);
     }
@@ -271,7 +277,7 @@ impl Reader<'_> {
 
     fn run(&mut self) -> RunPart {
         let [due, started, skipped, exited, opened, connections] = self.array();
-        let [stream_limit, stall_ns, lines_lost, last_end_ns] = self.array();
+        let [stream_limit, open, stall_ns, lines_lost, last_end_ns] = self.array();
         let [in_flight, users, connections_over_http2, streams] =
             std::array::from_fn(|_| self.gauge());
         RunPart {
@@ -288,6 +294,10 @@ impl Reader<'_> {
                 streams,
                 stream_limit,
                 ..Http2Counts::default()
+            },
+            websocket: WebSocketCounts {
+                open,
+                ..WebSocketCounts::default()
             },
             cpu_ns: self.list(),
             spin_ns: self.list(),

@@ -1,16 +1,11 @@
-//! Figures of HTTP/2 as pairs of name and text, for terminals and `report.md`.
+//! Figures of HTTP/2.
 
 use std::collections::BTreeMap;
 
 use analysis::summary::{Figure, Http2, Summary};
 use record::units::{self, count};
 
-/// A figure with its name.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Fact {
-    pub name: &'static str,
-    pub text: String,
-}
+use crate::facts::{self, Fact};
 
 /// Returns the figures that are not zero. Empty if no connection used HTTP/2.
 #[must_use]
@@ -19,7 +14,7 @@ pub fn facts(summary: &Summary) -> Vec<Fact> {
         return Vec::new();
     };
     let version = summary.run.http.clone();
-    let texts = [
+    facts::known([
         ("version", version),
         ("connections", Some(connections(http2))),
         ("requests per connection", requests_per_connection(http2)),
@@ -32,9 +27,7 @@ pub fn facts(summary: &Summary) -> Vec<Fact> {
         ("GOAWAY received", codes(&http2.goaways)),
         ("uploads blocked", blocked(http2)),
         ("headers", Some(headers(http2))),
-    ];
-    let known = |(name, text): (&'static str, Option<String>)| Some(Fact { name, text: text? });
-    texts.into_iter().filter_map(known).collect()
+    ])
 }
 
 fn known(requests: u64) -> Option<String> {

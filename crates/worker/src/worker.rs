@@ -150,6 +150,8 @@ pub struct Worker {
     pub users: Cell<u64>,
     /// Number of open connections.
     pub open: Rc<Cell<u64>>,
+    /// Number of those that are WebSocket connections.
+    pub websockets: Rc<Cell<u64>>,
     /// Levels of HTTP/2 connections.
     pub http2: Http2Levels,
     /// Wakes the pacer.
@@ -233,6 +235,7 @@ impl Worker {
             backlog: RefCell::new(None),
             users: Cell::new(0),
             open: Rc::default(),
+            websockets: Rc::default(),
             http2: Http2Levels::default(),
             alarm: PacerWaker::default(),
             arrivals_end: Limit::default(),
@@ -452,7 +455,11 @@ impl Worker {
         self.common.pulse.beat();
         self.apply_stop(now_ns);
         self.recorder.borrow_mut().advance(now_ns);
-        self.recorder.borrow_mut().run.connections = self.open.get();
+        {
+            let run = &mut self.recorder.borrow_mut().run;
+            run.connections = self.open.get();
+            run.websocket.open = self.websockets.get();
+        }
         self.hand_over();
     }
 
@@ -564,6 +571,7 @@ impl Worker {
         run.in_flight.sample(self.in_flight.get() + waiting);
         run.users.sample(self.users.get());
         run.connections = self.open.get();
+        run.websocket.open = self.websockets.get();
         if let Some(connections) = self.http2.connections.get() {
             run.http2.connections.sample(connections);
             run.http2.streams.sample(self.http2.streams.get());

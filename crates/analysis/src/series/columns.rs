@@ -154,7 +154,7 @@ impl Columns {
                 .codes
                 .0
                 .iter()
-                .filter(|(code, _)| code / 100 == class);
+                .filter(|(status, _)| status.http().is_some_and(|code| code / 100 == class));
             column.push(of_class.map(|(_, n)| n).sum());
         }
         self.bytes_out.push(counters.bytes_out);

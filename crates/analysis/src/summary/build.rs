@@ -7,6 +7,7 @@ use measure::{
     interval::Gauge,
     label,
     label::{LabelGroup, Role},
+    slot::Counters,
 };
 use plan::criteria::{Metric, parse_criterion};
 
@@ -72,6 +73,7 @@ pub fn summary(run: &Run, timeline: &Timeline) -> Summary {
         labels: rows(&[
             LabelGroup::Request,
             LabelGroup::Mqtt,
+            LabelGroup::WebSocket,
             LabelGroup::Script,
             LabelGroup::Custom,
         ]),
@@ -89,6 +91,7 @@ pub fn summary(run: &Run, timeline: &Timeline) -> Summary {
         users: level(run, u64::MAX, |run| run.users),
         connections_opened: run.totals.rows.opened,
         http2,
+        websocket: super::websocket::row(run),
         errors: figures::errors(run),
         conclusions: Vec::new(),
         assumptions: Vec::new(),
@@ -247,7 +250,7 @@ fn row_of(run: &Run, label: &Label, of_all: bool, part: &LabelTotals, elapsed_ns
         // Scenarios of the same name share a label, and some of them may have no pauses.
         unpaused: stats(TimeKind::Unpaused).filter(|stats| is_iteration && all_timed(part, stats)),
         stream: super::stream::row(part, stats, elapsed_ns).filter(|_| !is_iteration),
-        codes: counters.codes.0.iter().copied().collect(),
+        codes: codes(counters),
         unanswered: figures::by_class(counters),
         bytes_out: counters.bytes_out,
         bytes_in: counters.bytes_in,
@@ -255,6 +258,12 @@ fn row_of(run: &Run, label: &Label, of_all: bool, part: &LabelTotals, elapsed_ns
         judged_percentiles: BTreeMap::new(),
         judged: Vec::new(),
     }
+}
+
+/// Returns the responses by status.
+fn codes(counters: &Counters) -> BTreeMap<String, u64> {
+    let codes = counters.codes.0.iter();
+    codes.map(|(status, n)| (status.to_string(), *n)).collect()
 }
 
 fn all_timed(part: &LabelTotals, stats: &figures::Stats) -> bool {

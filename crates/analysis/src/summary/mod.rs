@@ -15,6 +15,7 @@ mod scenarios;
 mod server;
 pub(crate) mod stream;
 mod trend;
+mod websocket;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,6 +38,7 @@ pub use scenarios::ScenarioRow;
 pub use server::ServerRow;
 pub use stream::{GoodputRow, StreamRow};
 pub use trend::{Trend, TrendSpan};
+pub use websocket::WebSocket;
 
 pub use crate::{
     saturation::{BusyGenerator, Reached, Saturation},
@@ -141,6 +143,9 @@ pub struct Summary {
     /// Connections and streams of HTTP/2. `None` if no connection used it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub http2: Option<Http2>,
+    /// WebSocket connections and messages. `None` if there were none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub websocket: Option<WebSocket>,
     /// Causes of errors, most frequent first.
     pub errors: Vec<ErrorRow>,
     pub conclusions: Vec<Conclusion>,
@@ -362,7 +367,8 @@ pub struct Row {
     /// Figures of streamed responses. `None` if the row has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream: Option<StreamRow>,
-    pub codes: BTreeMap<u16, u64>,
+    /// Responses by status: an HTTP code, or `websocket:1011`.
+    pub codes: BTreeMap<String, u64>,
     #[serde(rename = "none")]
     pub unanswered: BTreeMap<String, u64>,
     pub bytes_out: u64,

@@ -92,8 +92,8 @@ pub fn row(
     ];
     let rate = printed.rate.as_ref().map(|rate| rate.value);
     let codes = printed.codes.iter().filter_map(|figure| {
-        let code = figure.name.rsplit('.').next()?.parse().ok()?;
-        Some((code, figure.value as u64))
+        let code: u16 = figure.name.rsplit('.').next()?.parse().ok()?;
+        Some((code.to_string(), figure.value as u64))
     });
     Row {
         id,

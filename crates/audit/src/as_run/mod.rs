@@ -176,6 +176,7 @@ fn blank(name: &str, report: &PrintedReport) -> Summary {
         users: LevelStats::default(),
         connections_opened: 0,
         http2: None,
+        websocket: None,
         errors: Vec::new(),
         conclusions: Vec::new(),
         assumptions: Vec::new(),

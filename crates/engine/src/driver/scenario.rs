@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{
     program::Program,
-    user::{self, Env, IterationStart, UserState, hook::Hooks, script::ScriptHost},
+    user::{self, Env, IterationStart, UserIo, hook::Hooks, script::ScriptHost},
 };
 use worker::{
     Worker,
@@ -230,7 +230,7 @@ async fn closed(env: &Rc<Env>, users: u32, phases: &[UserPhase]) {
         {
             break;
         }
-        let state = UserState::default();
+        let state = UserIo::default();
         let place = worker.enter(&state.limit);
         let env = Rc::clone(env);
         tokio::task::spawn_local(async move {
@@ -306,7 +306,7 @@ fn begin(env: &Rc<Env>, pool: &Rc<UserPool>, user: u32) {
     if member.goes_on.replace(true) {
         return;
     }
-    let state = UserState::default();
+    let state = UserIo::default();
     let place = env.worker.enter(&state.limit);
     let (env, pool) = (Rc::clone(env), Rc::clone(pool));
     tokio::task::spawn_local(async move {
@@ -355,7 +355,7 @@ fn caps(load: &Load, share: Share) -> Vec<Option<u32>> {
 
 fn spawn(env: Rc<Env>, start: IterationStart) {
     // Register the user first, so that a wait for all users includes this one.
-    let state = UserState::default();
+    let state = UserIo::default();
     let place = env.worker.enter(&state.limit);
     tokio::task::spawn_local(async move {
         let worker = &env.worker;
@@ -381,7 +381,7 @@ impl Drop for ActiveUserGuard<'_> {
 
 /// Runs one user of a closed model for one active period. `next` returns the number of an iteration
 /// that starts at a time, or `None` to stop.
-async fn run_closed_user(env: &Env, state: &UserState, next: impl Fn(u64) -> Option<u64>) {
+async fn run_closed_user(env: &Env, state: &UserIo, next: impl Fn(u64) -> Option<u64>) {
     let worker = &env.worker;
     let backoff = BackOff::default();
     loop {

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use super::{Driver, scenario::load_script};
 use crate::{
     program::Program,
-    user::{self, Env, UserState, hook::Hooks},
+    user::{self, Env, UserIo, hook::Hooks},
 };
 use worker::{
     Worker,
@@ -45,7 +45,7 @@ pub(crate) struct SetupDriver {
 impl Driver for SetupDriver {
     fn run(self: Box<Self>, worker: Rc<Worker>) -> Pin<Box<dyn Future<Output = ()>>> {
         Box::pin(async move {
-            let state = UserState::default();
+            let state = UserIo::default();
             let place = worker.enter(&state.limit);
             let script = load_script(self.hooks.as_deref(), &worker, &self.settings).flatten();
             let env = Env {

@@ -69,13 +69,50 @@ pub enum Checking {
     Plain(ResponseCheck),
     /// A JSONPath that must yield this value, or any value if `None`.
     Json(PathSource, Option<Template>),
+    /// A regular expression that must find a match.
+    Regexp(Box<Regexp>),
+}
+
+/// What is extracted from a response or message, and which conditions it should meet.
+#[derive(Debug, Clone, Default)]
+pub struct ContentRules {
+    /// Compiled captures.
+    pub captures: Vec<Capturing>,
+    /// Indexes of the captures that are extracted in one pass.
+    pub picked: Vec<usize>,
+    /// Compiled checks.
+    pub checks: Vec<Checking>,
+}
+
+impl ContentRules {
+    /// Compiles captures and checks. `paths` receives the paths of values in events.
+    pub(super) fn compile(
+        captures: &[Capture],
+        checks: &[ResponseCheck],
+        looks: Interest,
+        paths: &mut Vec<events::JsonPath>,
+    ) -> Result<ContentRules, String> {
+        let captures = captures
+            .iter()
+            .map(|capture| capturing(capture, paths))
+            .collect::<Result<Vec<_>, _>>()?;
+        let checks = checks.iter().map(checking).collect::<Result<Vec<_>, _>>()?;
+        Ok(ContentRules {
+            picked: picked(&captures, &checks, looks),
+            captures,
+            checks,
+        })
+    }
+
+    /// Whether nothing of the content is needed.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.captures.is_empty() && self.checks.is_empty()
+    }
 }
 
 /// Compiles a capture. `paths` receives the path of a value in events.
-pub(super) fn capturing(
-    capture: &Capture,
-    paths: &mut Vec<events::JsonPath>,
-) -> Result<Capturing, String> {
+fn capturing(capture: &Capture, paths: &mut Vec<events::JsonPath>) -> Result<Capturing, String> {
     let from = match &capture.from {
         CaptureSource::Json { path, pick } => {
             let read = |text: &str| JsonPath::parse(text).map_err(|e| e.to_string());
@@ -104,11 +141,7 @@ pub(super) fn capturing(
             pattern,
             flags,
             group,
-        } => {
-            let regex = Regexp::new(pattern, flags)
-                .map_err(|e| format!("`{pattern}` is not a valid regular expression: {e}"))?;
-            CaptureFrom::Regexp(Box::new(regex), group.clone())
-        }
+        } => CaptureFrom::Regexp(Box::new(regexp(pattern, flags)?), group.clone()),
     };
     let store = capture.store.as_deref().map(query::path::Path::parse);
     Ok(Capturing {
@@ -127,7 +160,7 @@ pub(super) fn event_path(text: &str) -> Result<events::JsonPath, String> {
 }
 
 /// Returns the indexes of captures that can be extracted in one pass over the text.
-pub(super) fn picked(captures: &[Capturing], checks: &[Checking], looks: Interest) -> Vec<usize> {
+fn picked(captures: &[Capturing], checks: &[Checking], looks: Interest) -> Vec<usize> {
     let is_of_json = |from: &CaptureFrom| matches!(from, CaptureFrom::Json(..));
     let is_read = looks.answers || checks.iter().any(|c| matches!(c, Checking::Json(..)));
     let of_json = captures.iter().enumerate();
@@ -155,14 +188,22 @@ impl CaptureFrom {
     }
 }
 
-pub(super) fn checking(check: &ResponseCheck) -> Result<Checking, String> {
+fn checking(check: &ResponseCheck) -> Result<Checking, String> {
     Ok(match check {
         ResponseCheck::JsonEquals(path, value) => {
             Checking::Json(path_source(path)?, Some(value.clone()))
         }
         ResponseCheck::JsonExists(path) => Checking::Json(path_source(path)?, None),
+        ResponseCheck::BodyMatches { pattern, flags } => {
+            Checking::Regexp(Box::new(regexp(pattern, flags)?))
+        }
         other => Checking::Plain(other.clone()),
     })
+}
+
+fn regexp(pattern: &str, flags: &str) -> Result<Regexp, String> {
+    Regexp::new(pattern, flags)
+        .map_err(|e| format!("`{pattern}` is not a valid regular expression: {e}"))
 }
 
 fn path_source(template: &Template) -> Result<PathSource, String> {

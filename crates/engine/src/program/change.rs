@@ -43,6 +43,8 @@ pub(super) struct RequestParts<'a> {
     pub body: &'a RequestBody,
     pub bytes: Option<&'a [u8]>,
     pub basic_auth: Option<&'a (Template, Template)>,
+    /// Whether the request opens a WebSocket connection.
+    pub is_websocket: bool,
     /// Whether a script chose the headers, which may then contradict the body.
     pub is_changed: bool,
 }
@@ -58,6 +60,7 @@ impl<'a> RequestParts<'a> {
             body: &spec.body,
             bytes: None,
             basic_auth: spec.basic_auth.as_ref(),
+            is_websocket: spec.websocket.is_some(),
             is_changed: change.is_some(),
         };
         let Some(change) = change else {

@@ -74,6 +74,7 @@ pub(super) fn want(spec: &Request, looks: Interest) -> Want {
                     ResponseCheck::JsonEquals(..)
                         | ResponseCheck::JsonExists(_)
                         | ResponseCheck::BodyContains(_)
+                        | ResponseCheck::BodyMatches { .. }
                 )
             })
             || looks.body,

@@ -13,6 +13,7 @@ mod request;
 mod sizes;
 mod stream;
 mod values;
+mod websocket;
 
 use std::sync::Arc;
 
@@ -25,15 +26,18 @@ use plan::{
         ThinkTime,
     },
     template::Template,
+    websocket::WebSocketAction,
 };
 use query::filtrex::Expression;
 use serde_json::{Map, Value};
 
-pub use captures::{CaptureFrom, Capturing, Checking, Compiled, PathSource};
+pub use captures::{CaptureFrom, Capturing, Checking, Compiled, ContentRules, PathSource};
 pub use change::RequestChange;
 pub use interest::{HookInterest, Interest};
 pub use request::RequestStep;
 pub use sizes::sizes;
+pub(crate) use websocket::SEQUENCE;
+pub use websocket::{ExpectedMessage, MessageStep};
 
 use codec::{Origin, content::Unpacking};
 
@@ -44,6 +48,8 @@ pub struct Program {
     pub scenarios: Vec<CompiledScenario>,
     /// Request steps of all scenarios.
     pub requests: Vec<RequestStep>,
+    /// Steps on WebSocket connections of all scenarios.
+    pub messages: Vec<MessageStep>,
     /// Groups of all scenarios.
     pub groups: Vec<CompiledGroup>,
     /// Variables with the same value for all users.
@@ -106,6 +112,8 @@ pub struct CompiledScenario {
 pub enum Op {
     /// Sends a request, by index in [`Program::requests`].
     Request(usize),
+    /// Sends or awaits messages, by index in [`Program::messages`].
+    WebSocket(usize),
     /// Pauses for a think time.
     Think(ThinkTime, Option<Jitter>),
     /// Prints a line.
@@ -208,6 +216,7 @@ impl Program {
             looking,
             labels: Labels::default(),
             requests: Vec::new(),
+            messages: Vec::new(),
             groups: Vec::new(),
             origins: Vec::new(),
             problems: Vec::new(),
@@ -226,6 +235,7 @@ impl Program {
         Ok(Program {
             scenarios,
             requests: compiler.requests,
+            messages: compiler.messages,
             groups: compiler.groups,
             payloads,
             constants,
@@ -277,7 +287,7 @@ fn fixed_requests(ops: &[Op]) -> u64 {
     for op in ops {
         let factor = factors.last().copied().unwrap_or(1);
         match op {
-            Op::Request(_) => sum = sum.saturating_add(factor),
+            Op::Request(_) | Op::WebSocket(_) => sum = sum.saturating_add(factor),
             Op::Enter(enter) => {
                 let times = match &enter.count {
                     LoopCount::Fixed(LoopRange {
@@ -360,6 +370,7 @@ struct Compiler<'a> {
     looking: Option<&'a dyn HookInterest>,
     labels: Labels,
     requests: Vec<RequestStep>,
+    messages: Vec<MessageStep>,
     groups: Vec<CompiledGroup>,
     origins: Vec<Origin>,
     problems: Vec<plan::Problem>,
@@ -372,7 +383,7 @@ impl Compiler<'_> {
         for (index, scenario) in plan.scenarios().iter().enumerate() {
             let mut ops = Vec::new();
             self.steps(&scenario.steps, &mut ops);
-            let pauses = ops.iter().any(|op| matches!(op, Op::Think(..)));
+            let pauses = ops.iter().any(|op| self.pauses(op));
             scenarios.push(CompiledScenario {
                 name: scenario.render(index),
                 ops,
@@ -397,13 +408,26 @@ impl Compiler<'_> {
         scenarios
     }
 
+    fn pauses(&self, op: &Op) -> bool {
+        match op {
+            Op::Think(..) => true,
+            Op::WebSocket(index) => {
+                matches!(
+                    self.messages[*index].spec.action,
+                    WebSocketAction::Listen(_)
+                )
+            }
+            _ => false,
+        }
+    }
+
     fn steps(&mut self, steps: &[Step], ops: &mut Vec<Op>) {
         for step in steps {
             match step {
                 Step::Request(request) => {
-                    let label =
-                        self.labels
-                            .id(LabelGroup::Request, &request.method, &request.label);
+                    let label = self
+                        .labels
+                        .id(LabelGroup::Request, request.verb(), &request.label);
                     let looks = self.looking.map(|looking| looking.looks(request));
                     match RequestStep::compile(
                         request,
@@ -420,6 +444,19 @@ impl Compiler<'_> {
                         }
                     }
                     ops.push(Op::Request(self.requests.len() - 1));
+                }
+                Step::WebSocket(step) => {
+                    let label = step
+                        .verb()
+                        .map(|verb| self.labels.id(LabelGroup::WebSocket, verb, &step.label));
+                    match MessageStep::compile(step, label) {
+                        Ok(step) => self.messages.push(step),
+                        Err(problem) => {
+                            self.problems.push(problem);
+                            continue;
+                        }
+                    }
+                    ops.push(Op::WebSocket(self.messages.len() - 1));
                 }
                 Step::Think(think) => ops.push(Op::Think(think.time.clone(), think.jitter)),
                 Step::Log(template) => ops.push(Op::Log(template.clone())),
@@ -477,7 +514,7 @@ impl Compiler<'_> {
                 ops.push(Op::Begin(index));
                 self.steps(&inner.steps, ops);
                 let mut within = ops[begin..].iter();
-                self.groups[index].pauses = within.any(|op| matches!(op, Op::Think(..)));
+                self.groups[index].pauses = within.any(|op| self.pauses(op));
                 ops.push(Op::End);
             }
         }

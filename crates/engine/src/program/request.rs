@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 use super::{
     Interest,
-    captures::{Capturing, Checking, capturing, checking, picked},
+    captures::ContentRules,
     change::{RequestChange, RequestParts},
     head_template::HeadTemplate,
     known::{goes_to_target, is_fixed, is_fixed_body, want},
@@ -48,12 +48,8 @@ pub struct RequestStep {
     pub want: Want,
     /// How the response is read if it should be a stream.
     pub stream: Option<Arc<StreamRules>>,
-    /// Compiled captures.
-    pub captures: Vec<Capturing>,
-    /// Indexes of the captures that are extracted in one pass.
-    pub picked: Vec<usize>,
-    /// Compiled checks.
-    pub checks: Vec<Checking>,
+    /// Captures and checks.
+    pub content: ContentRules,
     /// Name of the step, if it has one.
     pub name: Option<Template>,
     /// Data that the front end's hook needs.
@@ -77,17 +73,7 @@ impl RequestStep {
         };
         framing(spec).map_err(problem)?;
         let mut paths = Vec::new();
-        let captures = spec
-            .captures
-            .iter()
-            .map(|capture| capturing(capture, &mut paths))
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(problem)?;
-        let checks = spec
-            .checks
-            .iter()
-            .map(checking)
-            .collect::<Result<Vec<_>, _>>()
+        let content = ContentRules::compile(&spec.captures, &spec.checks, looks, &mut paths)
             .map_err(problem)?;
         let stream = stream_rules(spec, paths).map_err(problem)?;
         let mut step = RequestStep {
@@ -99,9 +85,7 @@ impl RequestStep {
             head_template: None,
             goes_to_target: goes_to_target(&spec.url),
             want: want(spec, looks),
-            picked: picked(&captures, &checks, looks),
-            captures,
-            checks,
+            content,
             name: spec
                 .name
                 .as_deref()
@@ -249,6 +233,9 @@ fn request_target(
     if text.starts_with('/') {
         text.insert_str(0, base);
     }
+    if parts.is_websocket {
+        text = http_url(text);
+    }
     if let Some(pairs) = parts.query {
         let pairs = Pairs {
             pairs,
@@ -258,6 +245,18 @@ fn request_target(
         text = with_query(&text, &pairs, scope, rng);
     }
     parse_url(&text)
+}
+
+/// Returns the URL of the request that opens a WebSocket connection.
+fn http_url(text: String) -> String {
+    let http = [("ws://", "http://"), ("wss://", "https://")];
+    let known = http
+        .into_iter()
+        .find(|(scheme, _)| text.starts_with(scheme));
+    match known {
+        Some((scheme, http)) => format!("{http}{}", &text[scheme.len()..]),
+        None => text,
+    }
 }
 
 fn frames(header: &str) -> bool {

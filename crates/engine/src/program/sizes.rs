@@ -29,7 +29,7 @@ pub fn sizes(plan: &Plan, seed: u64) -> Result<Vec<RequestBytes>, Vec<Problem>> 
         });
         let made: Vec<u64> = made.collect();
         let sent = RequestBytes {
-            method: step.spec.method.clone(),
+            method: step.spec.verb().to_owned(),
             name: step.spec.label.clone(),
             bytes: 0,
         };

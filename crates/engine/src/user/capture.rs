@@ -15,7 +15,7 @@ use query::{
 use serde_json::Value;
 
 use super::User;
-use crate::program::{CaptureFrom, Checking, Compiled, PathSource, RequestStep};
+use crate::program::{CaptureFrom, Checking, Compiled, ContentRules, PathSource};
 use codec::{
     Response,
     content::{self, Unpacking, Unreadable},
@@ -192,13 +192,16 @@ fn nothing(from: &CaptureFrom, inspection: &mut Inspection<'_>) -> Option<Value>
 }
 
 fn picked(
-    step: &RequestStep,
+    rules: &ContentRules,
     inspection: &mut Inspection<'_>,
 ) -> Option<[Option<Value>; pick::MOST]> {
-    if step.picked.is_empty() || !inspection.affords_document() {
+    if rules.picked.is_empty() || !inspection.affords_document() {
         return None;
     }
-    let captures = step.picked.iter().map(|index| &step.captures[*index].from);
+    let captures = rules
+        .picked
+        .iter()
+        .map(|index| &rules.captures[*index].from);
     let mut paths = [const { None }; pick::MOST];
     for (path, from) in paths.iter_mut().zip(captures.clone()) {
         *path = from.plain_path();
@@ -215,13 +218,13 @@ fn picked(
 impl User<'_> {
     pub(super) fn capture(
         &mut self,
-        step: &RequestStep,
+        rules: &ContentRules,
         inspection: &mut Inspection<'_>,
     ) -> Result<(), CaptureFailed> {
-        let mut found = Vec::with_capacity(step.captures.len());
-        let mut picked = picked(step, inspection);
-        for (index, capture) in step.captures.iter().enumerate() {
-            let value = match step.picked.iter().position(|at| *at == index) {
+        let mut found = Vec::with_capacity(rules.captures.len());
+        let mut picked = picked(rules, inspection);
+        for (index, capture) in rules.captures.iter().enumerate() {
+            let value = match rules.picked.iter().position(|at| *at == index) {
                 Some(at) => picked.as_mut().and_then(|picked| picked[at].take()),
                 None => self.find(&capture.from, inspection),
             };
@@ -376,16 +379,18 @@ impl User<'_> {
 
     pub(super) fn failed_check(
         &mut self,
-        step: &RequestStep,
+        rules: &ContentRules,
         inspection: &mut Inspection<'_>,
     ) -> Option<Failure> {
-        step.checks
+        rules
+            .checks
             .iter()
             .find(|check| !self.passes(check, inspection))
             .map(|check| {
                 Failure::Check(match check {
                     Checking::Plain(check) => check.kind(),
                     Checking::Json(..) => "json",
+                    Checking::Regexp(_) => "body",
                 })
             })
     }
@@ -425,7 +430,15 @@ impl User<'_> {
                 let wanted = text(self, wanted);
                 inspection.text().is_some_and(|body| body.contains(&wanted))
             }
-            Checking::Plain(ResponseCheck::JsonEquals(..) | ResponseCheck::JsonExists(_)) => false,
+            Checking::Regexp(regex) => {
+                let found = inspection.text().map(|text| regex.find(text));
+                matches!(found, Some(Ok(Some(_))))
+            }
+            Checking::Plain(
+                ResponseCheck::JsonEquals(..)
+                | ResponseCheck::JsonExists(_)
+                | ResponseCheck::BodyMatches { .. },
+            ) => false,
         }
     }
 }

@@ -70,7 +70,7 @@ impl User<'_> {
             _ => String::new(),
         };
         FailureDetail {
-            detail: format!("{} {}{more}", spec.method, spec.url_text.expose()),
+            detail: format!("{} {}{more}", spec.verb(), spec.url_text.expose()),
             found,
             body,
         }
@@ -86,7 +86,7 @@ fn without_excerpts(ongoing: &Ongoing<'_>, ended: RequestOutcome) -> FailureDeta
         (_, status) => format!(": status {status}"),
     };
     FailureDetail {
-        detail: format!("{} {}{more}", spec.method, spec.url_text.expose()),
+        detail: format!("{} {}{more}", spec.verb(), spec.url_text.expose()),
         found: Vec::new(),
         body: None,
     }

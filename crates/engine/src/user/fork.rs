@@ -3,9 +3,9 @@
 
 use std::{collections::VecDeque, pin::Pin, rc::Rc, task::Poll};
 
-use super::{IterationAbort, User, UserState};
+use super::{IterationAbort, User, UserIo};
 use crate::program::{Fork, Op};
-use worker::{client::pool::ConnectionPool, deadlines::Limit};
+use worker::client::pool::ConnectionPool;
 
 type Branch<'f> = Pin<Box<dyn Future<Output = (Result<(), IterationAbort>, u64)> + 'f>>;
 
@@ -14,24 +14,18 @@ impl<'a> User<'a> {
     /// request in flight is recorded.
     pub(super) async fn fork(&mut self, ops: &'a [Op], fork: &Fork) -> Result<(), IterationAbort> {
         let pool = Rc::new(ConnectionPool::shared(1));
-        pool.take_over(&self.state.pool);
-        let own: Vec<UserState> = fork
+        pool.take_over(&self.io.pool);
+        let own: Vec<UserIo> = fork
             .branches
             .iter()
-            .map(|_| UserState {
-                limit: Rc::new(Limit::default()),
-                pool: Rc::clone(&pool),
-            })
+            .map(|_| UserIo::with_pool(Rc::clone(&pool)))
             .collect();
-        let places: Vec<usize> = own
-            .iter()
-            .map(|state| self.worker.watch(&state.limit))
-            .collect();
+        let places: Vec<usize> = own.iter().map(|io| self.worker.watch(&io.limit)).collect();
         let begun = self.clone();
         let mut users: Vec<User<'_>> = own
             .iter()
             .enumerate()
-            .map(|(i, state)| begun.branch(state, i))
+            .map(|(i, io)| begun.branch(io, i))
             .collect();
         let at = self.worker.clock.now();
         let (result, took) = {
@@ -53,7 +47,7 @@ impl<'a> User<'a> {
             let whole = self.worker.clock.now().saturating_sub(at);
             self.paused_ns += whole.saturating_sub(without_pauses(&spent, fork.limit));
         }
-        self.state.pool.take_over(&pool);
+        self.io.pool.take_over(&pool);
         for place in places {
             self.worker.unwatch(place);
         }
@@ -77,12 +71,12 @@ impl<'a> User<'a> {
         (result, self.worker.clock.now().saturating_sub(at))
     }
 
-    fn branch<'k>(&self, state: &'k UserState, number: usize) -> User<'k>
+    fn branch<'k>(&self, io: &'k UserIo, number: usize) -> User<'k>
     where
         'a: 'k,
     {
         let mut user: User<'k> = self.clone();
-        user.state = state;
+        user.io = io;
         // Groups around the fork belong to the original user.
         user.open.clear();
         user.rng = self.rng.fork(number as u64);

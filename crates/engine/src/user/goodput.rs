@@ -37,7 +37,7 @@ fn is_good(bounds: &[GoodputBound], sample: &Sample, streamed: Option<&StreamSam
 
 #[cfg(test)]
 mod tests {
-    use measure::{Fault, Intended, outcome::StreamFault};
+    use measure::{Fault, Intended, Status, outcome::StreamFault};
 
     use super::*;
 
@@ -53,7 +53,7 @@ mod tests {
             first_read_ns: Some(MS),
             done_ns: 100 * MS,
             ended,
-            status: Some(200),
+            status: Some(Status::Http(200)),
             bytes_out: 0,
             bytes_in: 0,
         };

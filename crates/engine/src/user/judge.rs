@@ -1,7 +1,7 @@
 //! Evaluates a response: determines the result of the request, whether the iteration continues, and
 //! the recorded sample.
 
-use measure::{Failure, Fault, Sample, accumulator::Event, sample::RequestOutcome};
+use measure::{Failure, Fault, Sample, Status, accumulator::Event, sample::RequestOutcome};
 use plan::{
     mutant::{self, Mutant},
     rng::Rng,
@@ -43,6 +43,9 @@ impl User<'_> {
                     RequestOutcome::Unanswered(fault),
                     Err(IterationAbort::Unsendable(name, fault, step)),
                 );
+            }
+            Err(end @ IterationAbort::Refused(status, _)) => {
+                return (RequestOutcome::Failed(Failure::Status(status)), Err(end));
             }
             Err(end @ IterationAbort::Answered(failure, ..)) => {
                 return (RequestOutcome::Failed(failure), Err(end));
@@ -100,7 +103,7 @@ impl User<'_> {
         }
         let (captured, scripted) = match early {
             Some(early) => (early.captured, early.scripted),
-            None => (self.capture(step, inspection), Ok(())),
+            None => (self.capture(&step.content, inspection), Ok(())),
         };
         // Expected values may use captured ones. Checks run even if a capture failed.
         let asked = ongoing.asked.take();
@@ -141,7 +144,7 @@ impl User<'_> {
             .then_some(Failure::Status(answer.status));
         let failure = status_failure(step, rules.status_fails, answer.status)
             .or(stranded)
-            .or_else(|| self.failed_check(step, inspection))
+            .or_else(|| self.failed_check(&step.content, inspection))
             .or(unexpected);
         match failure {
             None => (RequestOutcome::Ok, scripted),
@@ -200,6 +203,7 @@ impl User<'_> {
         let exchange = &ongoing.exchange;
         let moments = &exchange.moments;
         let status = Some(exchange.answer.status).filter(|status| *status > 0);
+        let status = status.map(Status::Http);
         let sample = Sample {
             label: ongoing.step.label,
             intended: exchange.intended,
@@ -213,7 +217,7 @@ impl User<'_> {
             bytes_in: moments.bytes_in,
         };
         let mut recorder = self.worker.recorder.borrow_mut();
-        if status.is_some() {
+        if status.is_some() && ongoing.step.spec.websocket.is_none() {
             let complete = !matches!(ended, RequestOutcome::Unanswered(_))
                 && !matches!(result, Err(IterationAbort::Answered(..)));
             let response = StepResponse {
@@ -236,11 +240,8 @@ impl User<'_> {
             recorder.stream(streamed);
         }
         self.count_good(&mut recorder, &sample, streamed.as_ref());
-        if recorder.is_first(sample.label, ended) {
-            drop(recorder);
-            let reported = self.sample(ongoing, ended, result, drawn_from);
-            self.worker.recorder.borrow_mut().first(&sample, reported);
-        }
+        drop(recorder);
+        self.record_first(&sample, || self.sample(ongoing, ended, result, drawn_from));
     }
 }
 

@@ -10,10 +10,12 @@ mod groups;
 pub mod hook;
 mod judge;
 mod ongoing;
+mod operation;
 mod request;
 pub mod script;
 mod step_trace;
 mod vars;
+mod websocket;
 
 use std::{collections::HashMap, rc::Rc};
 
@@ -38,6 +40,7 @@ use groups::OpenGroup;
 use hook::WorkerHook;
 use script::{ScriptCall, ScriptHost};
 pub use vars::{Vars, uuid};
+use websocket::OpenSockets;
 use worker::{
     OutputLine, Worker,
     client::{Client, pool::ConnectionPool},
@@ -71,21 +74,31 @@ pub struct Env {
     pub script: Option<Rc<dyn ScriptHost>>,
 }
 
-/// State of a user that is kept between iterations in a closed model.
+/// The connections and waits of a user, which are kept between iterations in a closed model. The
+/// user's data is a [`User`], which can be cloned.
 #[derive(Debug)]
-pub struct UserState {
+pub struct UserIo {
     /// Connections of the user, which parallel branches share.
     pub pool: Rc<ConnectionPool>,
     /// Time limit of the user's waits, which also aborts them when the run ends.
     pub limit: Rc<Limit>,
+    /// WebSocket connections of the iteration.
+    sockets: OpenSockets,
 }
 
-impl Default for UserState {
-    fn default() -> Self {
-        UserState {
-            pool: Rc::new(ConnectionPool::own()),
+impl UserIo {
+    fn with_pool(pool: Rc<ConnectionPool>) -> UserIo {
+        UserIo {
+            pool,
             limit: Rc::default(),
+            sockets: OpenSockets::default(),
         }
+    }
+}
+
+impl Default for UserIo {
+    fn default() -> Self {
+        UserIo::with_pool(Rc::new(ConnectionPool::own()))
     }
 }
 
@@ -96,6 +109,10 @@ enum IterationAbort {
     /// A request failed.
     Failed(measure::Failure),
     Answered(measure::Failure, Fault, u32),
+    /// An operation on a WebSocket connection has no result.
+    WebSocket(Fault),
+    /// The server refused a WebSocket connection with this HTTP status. Contains the step.
+    Refused(u16, u32),
     /// A strict capture or match failed.
     Capture,
     /// A hook ended the iteration. Contains the names of the failed check and of the error.
@@ -112,10 +129,14 @@ impl IterationAbort {
     fn ended(&self) -> RequestOutcome {
         match self {
             IterationAbort::Fault(fault, _)
+            | IterationAbort::WebSocket(fault)
             | IterationAbort::Unsendable(_, fault, _)
             | IterationAbort::Named(_, fault) => RequestOutcome::Unanswered(*fault),
             IterationAbort::Failed(failure) | IterationAbort::Answered(failure, ..) => {
                 RequestOutcome::Failed(*failure)
+            }
+            IterationAbort::Refused(status, _) => {
+                RequestOutcome::Failed(measure::Failure::Status(*status))
             }
             IterationAbort::Capture => RequestOutcome::Failed(measure::Failure::Capture),
             IterationAbort::Unexpected(kind, _) => {
@@ -128,10 +149,11 @@ impl IterationAbort {
     /// Describes why the iteration ended.
     fn reason(&self) -> String {
         match self {
-            IterationAbort::Fault(fault, _) | IterationAbort::Answered(_, fault, _) => {
-                fault.text().to_owned()
-            }
+            IterationAbort::Fault(fault, _)
+            | IterationAbort::WebSocket(fault)
+            | IterationAbort::Answered(_, fault, _) => fault.text().to_owned(),
             IterationAbort::Failed(failure) => failure.to_string(),
+            IterationAbort::Refused(status, _) => measure::Failure::Status(*status).to_string(),
             IterationAbort::Capture => "Failed capture or match".to_owned(),
             IterationAbort::Named(name, _)
             | IterationAbort::Unsendable(name, ..)
@@ -145,11 +167,14 @@ impl IterationAbort {
     fn to_accumulator(&self) -> Option<Reason<'_>> {
         match self {
             IterationAbort::Fault(Fault::Unfinished, _)
+            | IterationAbort::WebSocket(Fault::Unfinished)
             | IterationAbort::Failed(_)
             | IterationAbort::Left => None,
             IterationAbort::Fault(fault, _) | IterationAbort::Answered(_, fault, _) => {
                 Some(Reason::Fault(*fault))
             }
+            IterationAbort::WebSocket(fault) => Some(Reason::WebSocket(*fault)),
+            IterationAbort::Refused(status, _) => Some(Reason::Refused(*status)),
             IterationAbort::Capture => Some(Reason::Capture),
             IterationAbort::Unsendable(name, ..)
             | IterationAbort::Unexpected(_, name)
@@ -166,7 +191,7 @@ struct User<'a> {
     hook: &'a WorkerHook,
     script: &'a Option<Rc<dyn ScriptHost>>,
     scenario: usize,
-    state: &'a UserState,
+    io: &'a UserIo,
     vars: Vars<'a>,
     rng: Rng,
     jar: Jar,
@@ -186,7 +211,7 @@ struct Round {
 }
 
 /// Runs one iteration, records it, and returns its result.
-pub async fn run(env: &Env, state: &UserState, start: IterationStart) -> RequestOutcome {
+pub async fn run(env: &Env, io: &UserIo, start: IterationStart) -> RequestOutcome {
     let (worker, program) = (&env.worker, &env.program);
     let begun = worker.clock.now();
     let scenario = &program.scenarios[start.scenario];
@@ -200,8 +225,10 @@ pub async fn run(env: &Env, state: &UserState, start: IterationStart) -> Request
         .recorder
         .borrow_mut()
         .issued(begun, scenario.label, start.intended);
-    let mut user = User::new(env, state, start);
-    let result = user.run_ops(&scenario.ops, 0, scenario.ops.len()).await;
+    let mut user = User::new(env, io, start);
+    let ops = user.run_ops(&scenario.ops, 0, scenario.ops.len());
+    let result = io.sockets.read_while(ops).await;
+    io.sockets.close_all();
     let result = user.tell_script(result, &scenario.on_error).await;
     user.end_groups(&result);
     let timing = IterationTiming {
@@ -229,6 +256,10 @@ pub async fn run(env: &Env, state: &UserState, start: IterationStart) -> Request
                 IterationAbort::Fault(fault, step) => (Some(Reason::Fault(*fault)), *step),
                 IterationAbort::Answered(_, fault, step) => {
                     (Some(Reason::Fault(*fault)), Some(*step))
+                }
+                IterationAbort::WebSocket(fault) => (Some(Reason::WebSocket(*fault)), None),
+                IterationAbort::Refused(status, step) => {
+                    (Some(Reason::Refused(*status)), Some(*step))
                 }
                 IterationAbort::Capture => (Some(Reason::Capture), None),
                 IterationAbort::Unsendable(name, _, step) => {
@@ -283,17 +314,18 @@ fn count(recorder: &mut Recorder, now: u64, timing: IterationTiming, ended: Requ
 
 /// Runs the first scenario once, unrecorded. Returns the user's variables, or the reason for a
 /// failure.
-pub async fn once(env: &Env, state: &UserState) -> Result<Map<String, Value>, String> {
+pub async fn once(env: &Env, io: &UserIo) -> Result<Map<String, Value>, String> {
     let start = IterationStart {
         number: 0,
         intended: Intended::after_previous(env.worker.clock.now(), 0),
         scenario: 0,
     };
-    let mut user = User::new(env, state, start);
+    let mut user = User::new(env, io, start);
     let ended = match env.program.scenarios.first() {
         Some(scenario) => user.run_ops(&scenario.ops, 0, scenario.ops.len()).await,
         None => Ok(()),
     };
+    io.sockets.close_all();
     ended
         .or_else(|end| match end {
             IterationAbort::Left => Ok(()),
@@ -304,7 +336,7 @@ pub async fn once(env: &Env, state: &UserState) -> Result<Map<String, Value>, St
 }
 
 impl<'a> User<'a> {
-    fn new(env: &'a Env, state: &'a UserState, start: IterationStart) -> User<'a> {
+    fn new(env: &'a Env, io: &'a UserIo, start: IterationStart) -> User<'a> {
         let (worker, program) = (&env.worker, &env.program);
         User {
             worker,
@@ -313,7 +345,7 @@ impl<'a> User<'a> {
             hook: &env.hook,
             script: &env.script,
             scenario: start.scenario,
-            state,
+            io,
             vars: Vars::new(program, start.number),
             rng: Rng::keyed(program.seed, Purpose::User, start.number, 0),
             jar: Jar::new(program.http.cookies),
@@ -337,6 +369,8 @@ impl<'a> User<'a> {
             at += 1;
             match op {
                 Op::Request(index) => self.request(*index).await?,
+                // The future is boxed, because it would enlarge every user.
+                Op::WebSocket(index) => Box::pin(self.websocket(*index)).await?,
                 Op::Fork(fork) => {
                     at = fork.after;
                     // The future is boxed, because it cannot contain itself.
@@ -391,7 +425,7 @@ impl<'a> User<'a> {
 
     /// Yields, so that a loop without requests neither blocks other users nor outlives the run.
     async fn yield_if_needed(&self) -> Result<(), IterationAbort> {
-        if self.state.limit.is_aborted() {
+        if self.io.limit.is_aborted() {
             return Err(IterationAbort::Fault(Fault::Unfinished, None));
         }
         if !tokio::task::coop::has_budget_remaining() {
@@ -442,10 +476,7 @@ impl<'a> User<'a> {
         }
         let now = self.worker.clock.now();
         self.due = Intended::after_previous(now, ns);
-        let slept = self
-            .worker
-            .sleep_until(self.due.ns(), &self.state.limit)
-            .await;
+        let slept = self.worker.sleep_until(self.due.ns(), &self.io.limit).await;
         // Lateness after a pause belongs to the next request.
         self.paused_ns += match slept {
             Ok(()) => ns,

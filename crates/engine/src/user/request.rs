@@ -11,6 +11,7 @@ use super::{
     hook::RequestContext,
     judge::{StepResponse, report_response},
     ongoing::Ongoing,
+    operation::Operation,
     script::ScriptCall,
     vars::Vars,
 };
@@ -41,16 +42,12 @@ impl User<'_> {
             let call = ScriptCall::Before { step, base };
             change = self.call_script(call).await?.change;
         }
-        let intended = self.due;
-        let started = worker.clock.now();
-        if worker.is_without_lease(started) {
-            return Err(IterationAbort::Fault(Fault::Unfinished, None));
-        }
-        worker.requests_began(started, step.label, 1);
-        worker
-            .recorder
-            .borrow_mut()
-            .issued(started, step.label, intended);
+        let operation = self.begin(step.label)?;
+        let Operation {
+            intended,
+            started_ns: started,
+            ..
+        } = operation;
         let timeouts = &self.program.http.timeouts;
         let mut ongoing = Ongoing {
             step,
@@ -65,19 +62,17 @@ impl User<'_> {
             let streamed = StreamedResponse::new(worker, rules, step.label, intended);
             ongoing.exchange.read_as_stream(streamed);
         }
-        ongoing.exchange.limits.arm(worker, &self.state.limit);
+        ongoing.exchange.limits.arm(worker, &self.io.limit);
         let result = match goes_ahead {
             Ok(_) => self.execute(&mut ongoing).await,
             Err(end) => Err(end),
         };
-        self.state.limit.disarm();
         let moments = &mut ongoing.exchange.moments;
         if moments.done == 0 {
             moments.done = worker.clock.now();
         }
         let done = moments.done;
-        worker.request_ended(done, step.label, started);
-        self.due = Intended::after_previous(done, 0);
+        self.end(operation, done);
         let witness = worker.common.walks.then(|| {
             let url = ongoing.asked.as_ref().map(|asked| {
                 let target = &asked.target;
@@ -154,7 +149,11 @@ impl User<'_> {
             ongoing.asked = Some(request.clone().into_owned());
         }
         self.set_cookies_of_step(step, &request, ongoing.change.as_deref())?;
-        let sent = self.send(&request, drawn_from, ongoing).await;
+        let sent = match &step.spec.websocket {
+            None => self.send(&request, drawn_from, ongoing).await,
+            // The future is boxed, because it would enlarge every user.
+            Some(connect) => Box::pin(self.connect(connect, &request, drawn_from, ongoing)).await,
+        };
         if let Cow::Owned(made) = request {
             step.take_back(made);
         }
@@ -189,8 +188,8 @@ impl User<'_> {
                 .then_some(redirects),
         };
         let mut agent = Agent {
-            pool: &self.state.pool,
-            limit: &self.state.limit,
+            pool: &self.io.pool,
+            limit: &self.io.limit,
             jar: &mut self.jar,
         };
         let mut teller = Teller {
@@ -304,14 +303,14 @@ impl User<'_> {
     }
 }
 
-struct Teller<'u> {
-    worker: &'u Worker,
-    program: &'u Program,
-    vars: &'u Vars<'u>,
-    step: &'u RequestStep,
-    called: Option<&'u str>,
-    change: Option<&'u RequestChange>,
-    drawn_from: Rng,
+pub(super) struct Teller<'u> {
+    pub(super) worker: &'u Worker,
+    pub(super) program: &'u Program,
+    pub(super) vars: &'u Vars<'u>,
+    pub(super) step: &'u RequestStep,
+    pub(super) called: Option<&'u str>,
+    pub(super) change: Option<&'u RequestChange>,
+    pub(super) drawn_from: Rng,
 }
 
 fn cookies<'s>(
@@ -324,6 +323,9 @@ fn cookies<'s>(
 
 impl Caller for Teller<'_> {
     fn sending(&mut self, now_ns: u64) {
+        if self.step.spec.websocket.is_some() {
+            return;
+        }
         let mut recorder = self.worker.recorder.borrow_mut();
         recorder.frontend(now_ns, &Event::RequestSent);
     }

@@ -247,7 +247,7 @@ impl User<'_> {
         let worker = self.worker;
         loop {
             let until = worker.clock.now().saturating_add(patience_ns);
-            let mut sleep = std::pin::pin!(worker.sleep_until(until, &self.state.limit));
+            let mut sleep = std::pin::pin!(worker.sleep_until(until, &self.io.limit));
             let slept = std::future::poll_fn(|cx| {
                 if waiting.poll(cx).is_ready() {
                     return Poll::Ready(None);
@@ -303,7 +303,7 @@ impl User<'_> {
             Inspection::new(&answer, room, self.program.unpacking).with_stream(streamed.as_deref());
         let is_readable = inspection.unreadable().is_none();
         let early = is_readable.then(|| {
-            let captured = self.capture(ongoing.step, &mut inspection);
+            let captured = self.capture(&ongoing.step.content, &mut inspection);
             let called = self.start_script(ScriptCall::After {
                 step: ongoing.step,
                 sent: ongoing.asked.as_ref(),

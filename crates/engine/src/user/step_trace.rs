@@ -73,7 +73,7 @@ impl User<'_> {
             .filter(|text| !text.is_empty());
         let asked = RequestTrace {
             name: step.spec.name.clone(),
-            method: step.spec.method.clone(),
+            method: step.spec.verb().to_owned(),
             url: self.hidden(url.unwrap_or_else(|| step.spec.url_text.expose().clone())),
             status: Some(exchange.answer.status).filter(|status| *status > 0),
             took_ns: moments.done.saturating_sub(moments.started),
@@ -86,7 +86,7 @@ impl User<'_> {
     }
 
     pub(super) fn tell_left_out(&self, step: &RequestStep, reason: &'static str) {
-        let what = format!("{} {}", step.spec.method, step.spec.url_text.expose());
+        let what = format!("{} {}", step.spec.verb(), step.spec.url_text.expose());
         self.worker
             .emit(OutputLine::Step(StepTrace::LeftOut(what, reason)));
     }
@@ -99,11 +99,11 @@ impl User<'_> {
         inspection: &mut Inspection<'_>,
     ) -> Vec<CheckResult> {
         let mut all = Vec::new();
-        for (capture, spec) in step.captures.iter().zip(&step.spec.captures) {
+        for (capture, spec) in step.content.captures.iter().zip(&step.spec.captures) {
             let source = self.source(&spec.from);
             all.push(self.captured(capture, spec.store.as_deref(), &source, inspection));
         }
-        for (check, spec) in step.checks.iter().zip(&step.spec.checks) {
+        for (check, spec) in step.content.checks.iter().zip(&step.spec.checks) {
             all.push(self.checked(check, spec, inspection));
         }
         for found in &mut all {
@@ -213,6 +213,10 @@ impl User<'_> {
                     }
                 }
             }
+            (Checking::Regexp(_), ResponseCheck::BodyMatches { pattern, flags }) => {
+                let verb = if holds { "matches" } else { "does not match" };
+                format!("body {verb} /{pattern}/{flags}")
+            }
             (_, spec) => format!("check {}", spec.kind()),
         };
         CheckResult { holds, text }
@@ -241,7 +245,7 @@ impl User<'_> {
 fn checks_status(step: &RequestStep) -> bool {
     let is_of_status =
         |check: &Checking| matches!(check, Checking::Plain(ResponseCheck::Status(_)));
-    step.checks.iter().any(is_of_status)
+    step.content.checks.iter().any(is_of_status)
 }
 
 fn differs(holds: bool, what: &str, is: &str, wanted: &str) -> String {

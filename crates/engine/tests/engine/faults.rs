@@ -5,7 +5,7 @@ use std::{
     net::{SocketAddr, TcpListener},
 };
 
-use measure::Fault;
+use measure::{Fault, Status};
 use socket2::{Domain, Socket, Type};
 
 use super::{
@@ -100,7 +100,7 @@ fn undecodable_body_fails_only_readers() {
         let mut wanting = plan(&peer.url(), Load::Once, vec![request(wants)]);
         let all = run(&wanting).total(label::ALL).counters;
         assert_eq!(all.failures.0, [(Failure::Encoding, 1)], "{encoding}");
-        assert_eq!(all.codes.0, [(200, 1)]);
+        assert_eq!(all.codes.0, [(Status::Http(200), 1)]);
         assert_eq!(all.without_answer(), 0);
         wanting.http.takes_any_encoding = true;
         let known = u64::from(encoding == "gzip");
@@ -126,7 +126,7 @@ fn early_response_counts() {
         .counters;
     server.join().expect("no panic");
     assert_eq!((all.failed, all.without_answer()), (1, 0), "{all:?}");
-    assert_eq!(all.codes.0, [(413, 1)]);
+    assert_eq!(all.codes.0, [(Status::Http(413), 1)]);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use worker::{
     stop::Cause,
 };
 
-use measure::{OutcomeClass, TimeKind};
+use measure::{OutcomeClass, Status, TimeKind};
 use plan::{
     Raw,
     scenario::{Think, ThinkTime},
@@ -31,7 +31,7 @@ fn open_run_matches_counts_of_the_lab() {
         (all.counters.issued, all.counters.ok, all.counters.ended()),
         (500, 500, 500)
     );
-    assert_eq!(all.counters.codes.0, [(200, 500)]);
+    assert_eq!(all.counters.codes.0, [(Status::Http(200), 500)]);
     let iterations = recorded.total(3);
     assert_eq!(
         (iterations.counters.issued, iterations.counters.ok),
@@ -191,7 +191,11 @@ fn redirects_and_cookies_are_followed() {
     assert_eq!((all.issued, all.ok, all.redirects), (3, 2, 5));
     assert_eq!((all.failed, all.without_answer()), (1, 0));
     assert_eq!(all.failures.0, [(Failure::RedirectLimit, 1)]);
-    assert!(all.codes.0.contains(&(302, 1)), "{:?}", all.codes);
+    assert!(
+        all.codes.0.contains(&(Status::Http(302), 1)),
+        "{:?}",
+        all.codes
+    );
     let heads = peer.heads();
     assert!(
         heads[1].starts_with("GET /there") && heads[1].contains("cookie: sid=a"),

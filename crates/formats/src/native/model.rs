@@ -145,7 +145,15 @@ pub const CSV: &[&str] = &[
 pub const SCENARIO: &[&str] = &["name", "weight", "volume", "steps", "on-error"];
 pub const VOLUME: &[&str] = &["volume", "hours", "clustering", "growth"];
 /// Keys of steps other than requests. The key of a request is its method.
-pub const STEPS: &[&str] = &["think", "loop", "log", "exit", "choose", "call"];
+pub const STEPS: &[&str] = &[
+    "think",
+    "loop",
+    "log",
+    "exit",
+    "choose",
+    "call",
+    "websocket",
+];
 pub const KEYS_WITH_STEPS: &[&str] = &["if", "group", "steps"];
 pub const BRANCH: &[&str] = &["weight", "steps"];
 pub const REQUEST: &[&str] = &[
@@ -176,6 +184,24 @@ pub const CAPTURE: &[&str] = &[
 ];
 pub const STREAM: &[&str] = &[
     "format", "data", "end", "tokens", "idle", "until", "max-time",
+];
+pub const WEBSOCKET: &[&str] = &[
+    "connect",
+    "send",
+    "expect",
+    "listen",
+    "close",
+    "on",
+    "name",
+    "headers",
+    "query",
+    "subprotocols",
+    "deflate",
+    "capture",
+];
+pub const WEBSOCKET_SEND: &[&str] = &["json", "text"];
+pub const WEBSOCKET_EXPECT: &[&str] = &[
+    "json", "text", "regexp", "flags", "count", "within", "capture",
 ];
 pub const CHECK: &[&str] = &["status", "header", "json", "body"];
 pub const LOOP: &[&str] = &["count", "over", "while", "index", "element", "steps"];

@@ -6,6 +6,7 @@ mod content;
 mod mqtt;
 mod requests;
 mod steps;
+mod websocket;
 
 use serde_json::{Map, Value, json};
 
@@ -102,6 +103,7 @@ fn definitions() -> Value {
     "check": object(model::CHECK, requests::check, &[]),
     });
     steps::definitions(&mut all);
+    websocket::definitions(&mut all);
     for (name, definition) in mocks::schema::definitions() {
         all[name] = definition;
     }

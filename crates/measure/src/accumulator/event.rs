@@ -49,6 +49,10 @@ pub enum Event<'a> {
         /// Time spent opening a connection. All zero if the connection was reused.
         opening: Opening,
     },
+    /// A message was sent on a WebSocket connection.
+    MessageSent,
+    /// A message was received on a WebSocket connection, and a step waited for it.
+    MessageReceived,
     /// A custom metric from a hook. Only the accumulator of the same front end interprets it.
     Custom { name: &'a str, value: u64 },
     /// A script counted something.
@@ -121,6 +125,10 @@ pub struct Opening {
 pub enum Reason<'a> {
     /// The response is missing or incomplete.
     Fault(Fault),
+    /// An operation on a WebSocket connection has no result.
+    WebSocket(Fault),
+    /// The server refused a WebSocket connection with this HTTP status.
+    Refused(u16),
     /// A strict capture or match failed.
     Capture,
     /// A named error: one that the plan declares, or an invalid think time or URL.
@@ -133,6 +141,8 @@ impl Reason<'_> {
     pub fn to_kept(&self) -> KeptReason {
         match self {
             Reason::Fault(fault) => KeptReason::Fault(*fault),
+            Reason::WebSocket(fault) => KeptReason::WebSocket(*fault),
+            Reason::Refused(status) => KeptReason::Refused(*status),
             Reason::Capture => KeptReason::Capture,
             Reason::Named(name) => KeptReason::Named((*name).to_owned()),
         }
@@ -144,6 +154,10 @@ impl Reason<'_> {
 pub enum KeptReason {
     /// The response is missing or incomplete.
     Fault(Fault),
+    /// An operation on a WebSocket connection has no result.
+    WebSocket(Fault),
+    /// The server refused a WebSocket connection with this HTTP status.
+    Refused(u16),
     /// A strict capture or match failed.
     Capture,
     /// A named error. The name may contain a secret.
@@ -156,6 +170,8 @@ impl KeptReason {
     pub fn reason(&self) -> Reason<'_> {
         match self {
             KeptReason::Fault(fault) => Reason::Fault(*fault),
+            KeptReason::WebSocket(fault) => Reason::WebSocket(*fault),
+            KeptReason::Refused(status) => Reason::Refused(*status),
             KeptReason::Capture => Reason::Capture,
             KeptReason::Named(name) => Reason::Named(name),
         }

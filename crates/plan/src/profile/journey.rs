@@ -4,6 +4,7 @@
 use crate::{
     Plan, Request, Scenario, Step, Variable,
     scenario::{BlockKind, Branch, LoopCount, LoopRange, Over, ThinkTime},
+    websocket::WebSocketAction,
 };
 
 #[derive(Debug, Clone, Default)]
@@ -48,6 +49,18 @@ impl Journey {
         for step in steps {
             match step {
                 Step::Request(request) => self.request(request, coming),
+                Step::WebSocket(step) => {
+                    if let Some(verb) = step.verb() {
+                        let endpoint = Endpoint {
+                            method: verb.to_owned(),
+                            name: step.label.clone(),
+                        };
+                        self.add(endpoint, coming);
+                    }
+                    if let WebSocketAction::Listen(ns) = step.action {
+                        self.think_ns += coming * ns as f64;
+                    }
+                }
                 Step::Think(think) => match think.time {
                     ThinkTime::Fixed(ns) => self.think_ns += coming * ns as f64,
                     ThinkTime::Templated(_) => self.is_known = false,
@@ -120,7 +133,7 @@ impl Journey {
         self.is_certain &= request.probability.is_none();
         self.is_known &= request.condition.is_none();
         let endpoint = Endpoint {
-            method: request.method.clone(),
+            method: request.verb().to_owned(),
             name: request.label.clone(),
         };
         self.add(endpoint, coming * share.clamp(0.0, 1.0));

@@ -3,8 +3,8 @@
 mod campaign;
 mod compare;
 mod custom;
+mod facts;
 mod find;
-mod http2;
 mod ledgers;
 mod list;
 mod progress;
@@ -89,12 +89,16 @@ pub fn summary_in(summary: &Summary, columns: Columns, detail: Detail) -> String
         blocks.push(custom::render(summary, columns, detail));
     }
     if detail == Detail::Full {
-        blocks.extend(Some(facts(summary, columns)).filter(|facts| !facts.is_empty()));
+        blocks.extend(Some(levels(summary, columns)).filter(|facts| !facts.is_empty()));
     }
     if !summary.errors.is_empty() {
         blocks.push(errors(summary, columns));
     }
-    blocks.extend(Some(http2::render(summary, columns, detail)).filter(|http2| !http2.is_empty()));
+    let of_protocols = [
+        facts::http2(summary, columns, detail),
+        facts::websocket(summary, columns),
+    ];
+    blocks.extend(of_protocols.into_iter().filter(|block| !block.is_empty()));
     let steady = summary.steady.as_ref().filter(|steady| steady.is_news());
     if let Some(steady) = steady.filter(|_| !summary.is_generators()) {
         blocks.push(wrap(&steady.sentence, 2, columns));
@@ -252,7 +256,7 @@ fn confidence(summary: &Summary) -> Vec<String> {
     wanted.map(line).collect()
 }
 
-fn facts(summary: &Summary, columns: Columns) -> String {
+fn levels(summary: &Summary, columns: Columns) -> String {
     let mut lines = Vec::new();
     let stats = |name: &str, stats: &Option<Stats>| {
         stats.as_ref().map(|stats| {

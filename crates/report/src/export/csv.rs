@@ -89,6 +89,7 @@ impl CsvRow<'_> {
             Some(LabelGroup::Iteration) => "iteration",
             Some(LabelGroup::Transaction) => "transaction",
             Some(LabelGroup::Mqtt) => "mqtt",
+            Some(LabelGroup::WebSocket) => "websocket",
             Some(LabelGroup::Script) => "script",
             Some(LabelGroup::Custom) => "custom",
         };

@@ -2,7 +2,7 @@
 
 mod custom;
 mod endpoints;
-mod http2;
+mod facts;
 mod mocks;
 mod nodes;
 mod plan;
@@ -51,7 +51,8 @@ pub fn render(page: &Page) -> Document {
         chart("errors.svg"),
         sections::concurrency(summary),
         chart("concurrency.svg"),
-        http2::connections(summary),
+        facts::http2(summary),
+        facts::websocket(summary),
         sections::generator(summary),
         nodes::table(summary),
         saturation::saturation(summary),

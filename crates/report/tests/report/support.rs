@@ -5,7 +5,7 @@ use std::{
 };
 
 use measure::{
-    Failure, Fault, Intended, Interval, Label, Labels, Recorder, Sample,
+    Failure, Fault, Intended, Interval, Label, Labels, Recorder, Sample, Status,
     accumulator::{Accumulator, Event, Tally},
     cuts::Cuts,
     interval::Snapshot,
@@ -105,7 +105,7 @@ pub fn sample(
         first_read_ns: status.map(|_| started_ns + 30_000 + service_ns / 2),
         done_ns: started_ns + 30_000 + service_ns,
         ended,
-        status,
+        status: status.map(Status::Http),
         bytes_out: 100,
         bytes_in: 500,
     }

@@ -2,7 +2,7 @@
 //! generator.
 
 use measure::{
-    Failure, Fault, Intended, Recorder, Sample, cuts::Cuts, label::LabelGroup,
+    Failure, Fault, Intended, Recorder, Sample, Status, cuts::Cuts, label::LabelGroup,
     sample::RequestOutcome,
 };
 use plan::{
@@ -160,11 +160,11 @@ fn ends(world: World, arrivals: u64) -> Vec<(u64, Sample)> {
                 first_read_ns: answered.then_some(done_ns),
                 done_ns,
                 ended: what.ended,
-                status: answered.then_some(if what.ended == RequestOutcome::Ok {
+                status: answered.then_some(Status::Http(if what.ended == RequestOutcome::Ok {
                     200
                 } else {
                     503
-                }),
+                })),
                 bytes_out: 100,
                 bytes_in: 500,
             };

@@ -389,7 +389,8 @@ impl WaitingCall for RunningCall {
 fn error_name<'e>(instance: &Instance, error: Reason<'e>) -> &'e str {
     match error {
         Reason::Fault(fault) if instance.state.settings.is_artillery => fault_name(fault),
-        Reason::Fault(fault) => fault.text(),
+        Reason::Fault(fault) | Reason::WebSocket(fault) => fault.text(),
+        Reason::Refused(_) => "Unexpected server response",
         Reason::Capture => "Failed capture or match",
         Reason::Named(name) => name,
     }

@@ -10,7 +10,7 @@ use std::{
 
 use engine::{EngineOptions, driver::Driver};
 use measure::{
-    Sample,
+    Sample, Status,
     label::LabelGroup,
     sample::{Intended, RequestOutcome},
 };
@@ -42,7 +42,7 @@ impl Driver for Dealt {
                     first_read_ns: Some(now),
                     done_ns: now,
                     ended: RequestOutcome::Ok,
-                    status: Some(200),
+                    status: Some(Status::Http(200)),
                     bytes_out: 0,
                     bytes_in: 0,
                 };

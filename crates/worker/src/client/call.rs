@@ -102,9 +102,9 @@ struct Http2Hop<'a> {
 
 /// A request as written to the connection.
 #[derive(Clone, Copy)]
-struct WireRequest<'a> {
-    bytes: &'a [u8],
-    method: &'a str,
+pub(super) struct WireRequest<'a> {
+    pub(super) bytes: &'a [u8],
+    pub(super) method: &'a str,
 }
 
 impl Client {
@@ -287,7 +287,7 @@ impl Client {
     }
 
     /// Returns the needed parts of a response, including those that are only printed.
-    fn wanted(&self, call: &Call<'_>) -> Want {
+    pub(super) fn wanted(&self, call: &Call<'_>) -> Want {
         if self.worker.common.trace || self.worker.common.walks {
             Want {
                 headers: true,
@@ -299,21 +299,21 @@ impl Client {
         }
     }
 
-    fn trace_request(&self, target: &Target, bytes: &[u8], version: &str) {
+    pub(super) fn trace_request(&self, target: &Target, bytes: &[u8], version: &str) {
         if self.worker.common.trace {
             let text = trace::request(&target.origin, bytes, version);
             self.worker.emit(OutputLine::Trace(text));
         }
     }
 
-    fn trace_answer(&self, exchange: &Exchange, fault: Option<Fault>) {
+    pub(super) fn trace_answer(&self, exchange: &Exchange, fault: Option<Fault>) {
         if self.worker.common.trace {
             let text = trace::answer(&exchange.answer, fault);
             self.worker.emit(OutputLine::Trace(text));
         }
     }
 
-    async fn exchange(
+    pub(super) async fn exchange(
         &self,
         conn: &mut Conn,
         request: WireRequest<'_>,
@@ -349,7 +349,7 @@ impl Client {
         }
     }
 
-    async fn open(
+    pub(super) async fn open(
         &self,
         request: &Built,
         call: &Call<'_>,
@@ -377,7 +377,7 @@ impl Client {
         }
     }
 
-    fn cookies_for(
+    pub(super) fn cookies_for(
         &self,
         request: &Built,
         call: &Call<'_>,
@@ -391,7 +391,7 @@ impl Client {
         jar.header(&target.origin, &target.path, self.worker.wall_s(now_ns))
     }
 
-    fn keep_cookies(
+    pub(super) fn keep_cookies(
         &self,
         target: &Target,
         jar: &mut Jar,

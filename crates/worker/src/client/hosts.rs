@@ -238,6 +238,11 @@ fn host_before_holes(text: &str, hole: &str) -> Option<String> {
     if host.contains(hole) || scheme.contains(hole) {
         return None;
     }
+    let scheme = match scheme {
+        "ws" => "http",
+        "wss" => "https",
+        other => other,
+    };
     let target = url::parse(&format!("{scheme}://{host}/"))?;
     Some(target.origin.host)
 }

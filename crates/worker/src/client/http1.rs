@@ -19,6 +19,8 @@ const SCRATCH: usize = 1 << 20;
 pub struct Http1 {
     stream: Stream,
     replies: Replies,
+    /// Bytes after a response that ends HTTP on the connection.
+    after_upgrade: Option<Box<[u8]>>,
 }
 
 #[derive(Debug, Default)]
@@ -35,7 +37,15 @@ impl Http1 {
         Http1 {
             stream,
             replies: Replies::default(),
+            after_upgrade: None,
         }
+    }
+
+    /// Returns the stream behind a response with status 101, and the bytes that were read after it.
+    #[must_use]
+    pub fn into_upgraded(self) -> (Stream, Vec<u8>) {
+        let read = self.after_upgrade.map(Vec::from);
+        (self.stream, read.unwrap_or_default())
     }
 
     /// Returns the decoder, which contains the current or last response.
@@ -143,6 +153,9 @@ impl Http1 {
             } else if watch.answered(&mut self.replies.reply, now)? {
                 // Bytes after the last response would corrupt the next one.
                 self.replies.reply.keep_alive &= bytes.is_empty();
+                if self.replies.reply.status == 101 && !bytes.is_empty() {
+                    self.after_upgrade = Some(bytes.into());
+                }
                 if n == room {
                     self.stream.drained();
                 }

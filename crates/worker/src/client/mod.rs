@@ -10,6 +10,7 @@ pub mod pool;
 pub mod request;
 pub mod streamed;
 pub mod transport;
+pub mod websocket;
 
 use std::{
     cell::{Cell, RefCell},

@@ -49,6 +49,15 @@ impl Built {
     }
 }
 
+impl Built {
+    /// Returns the bytes with more header lines, each with its line break.
+    #[must_use]
+    pub fn with_lines(&self, lines: &str) -> Vec<u8> {
+        let (head, rest) = self.bytes.split_at(self.cookie_at);
+        [head, lines.as_bytes(), rest].concat()
+    }
+}
+
 /// The reason why a request could not be built.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BuildError {

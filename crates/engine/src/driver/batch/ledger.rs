@@ -4,7 +4,7 @@
 use std::rc::Rc;
 
 use measure::{
-    Failure, LabelId, NoAnswer, Sample,
+    Failure, LabelId, NoAnswer, Sample, Status,
     accumulator::{Event, Loss},
     sample::{Intended, RequestOutcome},
 };
@@ -89,7 +89,7 @@ impl BatchRecorder {
             first_read_ns: moments.first_read,
             done_ns: now,
             ended,
-            status: Some(reply.status),
+            status: Some(Status::Http(reply.status)),
             bytes_out: moments.bytes_out,
             bytes_in: reply.bytes,
         };
@@ -124,7 +124,9 @@ impl BatchRecorder {
                     first_read_ns: moments.first_read.filter(|_| k == 0),
                     done_ns: now,
                     ended: RequestOutcome::Unanswered(fault),
-                    status: Some(reply.status).filter(|status| k == 0 && *status > 0),
+                    status: Some(reply.status)
+                        .filter(|status| k == 0 && *status > 0)
+                        .map(Status::Http),
                     bytes_out: moments.bytes_out,
                     bytes_in: if k == 0 { reply.bytes } else { 0 },
                 },

@@ -36,6 +36,7 @@ fn step(key: &str) -> Value {
         "loop" => named("Steps that repeat", "loop"),
         "log" => string("Text to print on standard output"),
         "call" => string("Function of the script to call"),
+        "websocket" => named("A step on a WebSocket connection", "websocket"),
         "exit" => named(
             "Share of the users that end their iteration at this step",
             "share",

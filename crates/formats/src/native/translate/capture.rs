@@ -154,28 +154,40 @@ impl Translator<'_> {
                     ));
                 }
             }
-            "json" if node.is_map() => {
-                for pair in node.entries() {
-                    let path = Node {
-                        mark: pair.key_mark,
-                        inset: Some(0),
-                        data: crate::document::NodeData::Scalar(Value::from(pair.key.as_str())),
-                    };
-                    if let Some(path) = self.json_path(&path) {
-                        request
-                            .checks
-                            .push(ResponseCheck::JsonEquals(path, self.template(&pair.value)));
-                    }
-                }
-            }
-            "json" => request
-                .checks
-                .extend(self.json_path(node).map(ResponseCheck::JsonExists)),
+            "json" => self.json_conditions(node, &mut request.checks),
             "body" => {
                 let text = read::text(node, "body", self.findings).map(|_| self.template(node));
                 request.checks.extend(text.map(ResponseCheck::BodyContains));
             }
             _ => {}
+        }
+    }
+
+    /// Reads conditions on JSON: a path that must yield a value, or paths with their values.
+    pub(super) fn json_conditions(&mut self, node: &Node, checks: &mut Vec<ResponseCheck>) {
+        if !node.is_map() {
+            checks.extend(self.json_path(node).map(ResponseCheck::JsonExists));
+            return;
+        }
+        for pair in node.entries() {
+            let path = Node {
+                mark: pair.key_mark,
+                inset: Some(0),
+                data: crate::document::NodeData::Scalar(Value::from(pair.key.as_str())),
+            };
+            if let Some(path) = self.json_path(&path) {
+                checks.push(ResponseCheck::JsonEquals(path, self.template(&pair.value)));
+            }
+        }
+    }
+
+    /// Reads a regular expression that must find a match.
+    pub(super) fn matching(&mut self, pattern: &Node, spec: &Node) -> Option<ResponseCheck> {
+        match self.regexp(pattern, spec)? {
+            CaptureSource::Regexp { pattern, flags, .. } => {
+                Some(ResponseCheck::BodyMatches { pattern, flags })
+            }
+            _ => None,
         }
     }
 }

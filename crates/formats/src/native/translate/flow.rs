@@ -85,6 +85,7 @@ impl Translator<'_> {
             "loop" => one(self.repeat(&entry.value).map(Step::Loop)),
             "log" => vec![Step::Log(self.template(&entry.value))],
             "exit" => one(self.exit(&entry.value).map(Step::Exit)),
+            "websocket" => one(self.websocket(entry)),
             "call" => one(self.call(&entry.value).map(Step::Call)),
             "choose" => vec![Step::Choose(self.choice(&entry.value))],
             "steps" if has_condition => self.steps(&entry.value),
@@ -109,7 +110,7 @@ impl Translator<'_> {
             .copied();
         let help = nearest(&entry.key, known).map_or_else(
             || {
-                "a step is one of think, loop, log, exit, choose, call, group, or an HTTP method like get or post"
+                "a step is one of think, loop, log, exit, choose, call, websocket, group, or an HTTP method like get or post"
                     .to_owned()
             },
             |known| format!("did you mean `{known}`?"),
@@ -264,7 +265,8 @@ fn captured(steps: &Node) -> BTreeSet<String> {
                 names.extend(inner.flat_map(captured));
             }
             _ => {
-                let captures = entry.value.get("capture").into_iter();
+                let expected = entry.value.get("expect").and_then(|one| one.get("capture"));
+                let captures = entry.value.get("capture").into_iter().chain(expected);
                 let captured = captures.flat_map(Node::entries);
                 names.extend(captured.map(|one| Path::parse(&one.key).root().to_owned()));
             }

@@ -17,6 +17,7 @@ mod travel;
 mod users;
 mod variables;
 mod volumes;
+mod websocket;
 
 use std::{collections::BTreeSet, path::Path};
 
@@ -56,6 +57,8 @@ struct Translator<'a> {
     given: BTreeSet<String>,
     later: BTreeSet<String>,
     groups: Vec<String>,
+    /// Label of the last `connect` step, which later steps are named after.
+    websocket_path: String,
     is_beside_load: bool,
     /// Whether the plan has a script, whose functions may set any variable.
     has_script: bool,
@@ -89,6 +92,7 @@ pub(super) fn translate(
         given: BTreeSet::new(),
         later: BTreeSet::new(),
         groups: Vec::new(),
+        websocket_path: String::new(),
         is_beside_load: false,
         has_script: false,
     };

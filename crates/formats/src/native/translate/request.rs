@@ -166,7 +166,7 @@ impl Translator<'_> {
         }
     }
 
-    fn pairs(&mut self, node: &Node, what: &str) -> Vec<(Template, Template)> {
+    pub(super) fn pairs(&mut self, node: &Node, what: &str) -> Vec<(Template, Template)> {
         let mut pairs = Vec::new();
         for entry in read::map(node, what, self.findings) {
             if entry.value.is_map() || entry.value.is_null() {
@@ -184,7 +184,7 @@ impl Translator<'_> {
         pairs
     }
 
-    fn request_headers(
+    pub(super) fn request_headers(
         &mut self,
         node: Option<&Node>,
         body: &RequestBody,

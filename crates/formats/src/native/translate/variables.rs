@@ -17,7 +17,7 @@ use crate::{
     templates::UnsetVariable,
 };
 
-const BUILT_IN: &[&str] = &["$uuid", "$loopCount", "$loopElement"];
+const BUILT_IN: &[&str] = &["$uuid", "$loopCount", "$loopElement", "$seq"];
 
 impl Translator<'_> {
     /// Reads `variables`: any value, the same for all users. `{ one-of: [a, b] }` gives each user

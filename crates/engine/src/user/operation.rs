@@ -1,0 +1,56 @@
+//! An operation of a user: an action with an intended start, an end and an outcome. Requests and
+//! steps on WebSocket connections are operations.
+
+use measure::{Fault, LabelId, Sample, interval::FailureDetail, sample::Intended};
+
+use super::{IterationAbort, User};
+
+/// An operation in progress.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Operation {
+    pub label: LabelId,
+    pub intended: Intended,
+    /// When the worker took it up, in nanoseconds from the start of the run.
+    pub started_ns: u64,
+}
+
+impl User<'_> {
+    /// Begins the operation that is due. It counts as in flight from now on. Fails if the run may
+    /// send nothing more.
+    pub(super) fn begin(&self, label: LabelId) -> Result<Operation, IterationAbort> {
+        let worker = self.worker;
+        let intended = self.due;
+        let started_ns = worker.clock.now();
+        if worker.is_without_lease(started_ns) {
+            return Err(IterationAbort::Fault(Fault::Unfinished, None));
+        }
+        worker.requests_began(started_ns, label, 1);
+        worker
+            .recorder
+            .borrow_mut()
+            .issued(started_ns, label, intended);
+        Ok(Operation {
+            label,
+            intended,
+            started_ns,
+        })
+    }
+
+    /// Ends an operation. The next one is due at the same moment.
+    pub(super) fn end(&mut self, operation: Operation, done_ns: u64) {
+        self.io.limit.disarm();
+        self.worker
+            .request_ended(done_ns, operation.label, operation.started_ns);
+        self.due = Intended::after_previous(done_ns, 0);
+    }
+
+    /// Records the details of a failed operation if it is the first of its kind.
+    pub(super) fn record_first(&self, sample: &Sample, detail: impl FnOnce() -> FailureDetail) {
+        let recorder = &self.worker.recorder;
+        let is_first = recorder.borrow().is_first(sample.label, sample.ended);
+        if is_first {
+            let detail = detail();
+            recorder.borrow_mut().first(sample, detail);
+        }
+    }
+}

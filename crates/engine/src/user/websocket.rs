@@ -1,0 +1,386 @@
+//! Runs steps on WebSocket connections: opens them, sends and awaits messages, and records each
+//! step as an operation.
+
+use std::{borrow::Cow, cell::RefCell};
+
+use measure::{
+    Failure, Fault, Sample, Status,
+    accumulator::Event,
+    outcome::WebSocketFault,
+    sample::{Intended, RequestOutcome},
+};
+use plan::{
+    rng::Rng,
+    websocket::{WebSocketAction, WebSocketConnect, WebSocketDeflate},
+};
+use query::value;
+use serde_json::Value;
+
+use super::{
+    IterationAbort, User, capture::Inspection, ongoing::Ongoing, operation::Operation,
+    request::Teller,
+};
+use crate::program::{ExpectedMessage, MessageStep, SEQUENCE};
+use codec::{Response, content::Unpacking, websocket::Offer};
+use worker::{
+    OutputLine,
+    client::{
+        Agent, Built, Call,
+        websocket::{Claim, Message, UpgradeRequest, WebSocket},
+    },
+    step_trace::{RequestTrace, StepTrace},
+};
+
+/// Open WebSocket connections of an iteration, by name. The one that a step uses is taken out.
+#[derive(Debug, Default)]
+pub(super) struct OpenSockets(RefCell<Vec<(String, WebSocket)>>);
+
+impl OpenSockets {
+    /// Runs `steps`. Whenever they are polled, reads the connections that no step uses.
+    pub(super) async fn read_while<F: Future>(&self, steps: F) -> F::Output {
+        let mut steps = std::pin::pin!(steps);
+        std::future::poll_fn(|cx| {
+            for (_, socket) in self.0.borrow_mut().iter_mut() {
+                socket.read_idle(cx);
+            }
+            steps.as_mut().poll(cx)
+        })
+        .await
+    }
+
+    /// Closes all connections.
+    pub(super) fn close_all(&self) {
+        for (_, socket) in self.0.take() {
+            socket.close_in_background();
+        }
+    }
+
+    fn take(&self, name: &str) -> Option<WebSocket> {
+        let mut open = self.0.borrow_mut();
+        let at = open.iter().position(|(known, _)| known == name)?;
+        Some(open.swap_remove(at).1)
+    }
+
+    fn put(&self, name: &str, socket: WebSocket) {
+        let mut open = self.0.borrow_mut();
+        if open.capacity() == 0 {
+            // Most users have one.
+            open.reserve_exact(1);
+        }
+        open.push((name.to_owned(), socket));
+    }
+}
+
+/// What a step on a connection measured.
+#[derive(Debug, Default)]
+struct Messages {
+    first_write_ns: Option<u64>,
+    first_read_ns: Option<u64>,
+    done_ns: u64,
+    bytes_out: u64,
+    bytes_in: u64,
+    /// Close code, if the server closed the connection.
+    code: Option<u16>,
+    /// What was sent, for the trace.
+    sent: Option<String>,
+    /// The last expected message, or the last other one.
+    last: Option<String>,
+}
+
+impl User<'_> {
+    /// Opens a connection. Fails if the server refuses.
+    pub(super) async fn connect(
+        &mut self,
+        connect: &WebSocketConnect,
+        request: &Built,
+        drawn_from: Rng,
+        ongoing: &mut Ongoing<'_>,
+    ) -> Result<(), IterationAbort> {
+        let step = ongoing.step;
+        let mut random = drawn_from.fork(u64::from(step.index));
+        let [high, low] = [random.next_u64(), random.next_u64()];
+        let offered = connect.subprotocols.iter();
+        let subprotocols: Vec<String> = offered
+            .map(|name| name.to_text(&self.vars, &mut self.rng))
+            .collect();
+        let upgrade = UpgradeRequest {
+            random: ((u128::from(high) << 64) | u128::from(low)).to_le_bytes(),
+            subprotocols: &subprotocols,
+            deflate: match connect.deflate {
+                WebSocketDeflate::Off => Offer::Off,
+                WebSocketDeflate::EachMessage => Offer::NoContext,
+                WebSocketDeflate::Full => Offer::Full,
+            },
+        };
+        let call = Call {
+            label: step.label,
+            method: &step.spec.method,
+            request: Cow::Borrowed(request),
+            want: step.want,
+            charset: step.charset,
+            sets_cookies: !step.spec.cookies.is_empty(),
+            redirects: None,
+        };
+        let mut agent = Agent {
+            pool: &self.io.pool,
+            limit: &self.io.limit,
+            jar: &mut self.jar,
+        };
+        let mut teller = Teller {
+            worker: self.worker,
+            program: self.program,
+            vars: &self.vars,
+            step,
+            called: ongoing.called.as_deref(),
+            change: ongoing.change.as_deref(),
+            drawn_from,
+        };
+        let exchange = &mut ongoing.exchange;
+        let client = self.client;
+        let sent = client.upgrade(&mut agent, &call, upgrade, &mut teller, exchange);
+        match sent.await {
+            Ok(Some(socket)) => {
+                self.io.sockets.put(&connect.connection, socket);
+                Ok(())
+            }
+            Ok(None) => Err(IterationAbort::Refused(exchange.answer.status, step.index)),
+            Err(fault) => Err(IterationAbort::Fault(fault, Some(step.index))),
+        }
+    }
+
+    /// Runs a step on a connection.
+    pub(super) async fn websocket(&mut self, index: usize) -> Result<(), IterationAbort> {
+        let step = &self.program.messages[index];
+        match step.spec.action {
+            WebSocketAction::Listen(ns) => return self.listen(ns).await,
+            WebSocketAction::Close(code) => {
+                self.close(step, code).await;
+                return Ok(());
+            }
+            WebSocketAction::Send { .. } | WebSocketAction::Expect(_) => {}
+        }
+        let Some(label) = step.label else {
+            return Ok(());
+        };
+        let operation = self.begin(label)?;
+        let limit_ns = step
+            .expected
+            .as_ref()
+            .and_then(|expected| expected.within_ns);
+        let limit_ns = limit_ns.or(self.program.http.timeouts.total_ns);
+        let deadline = limit_ns.map_or(worker::deadlines::NEVER, |ns| operation.started_ns + ns);
+        self.worker
+            .deadlines
+            .borrow_mut()
+            .limit(&self.io.limit, deadline);
+        let mut messages = Messages::default();
+        let result = match self.io.sockets.take(&step.spec.connection) {
+            None => Err(Fault::WebSocket(WebSocketFault::NotConnected)),
+            Some(mut socket) => {
+                let result = self.exchange_messages(step, &mut socket, &mut messages);
+                let result = result.await;
+                messages.code = socket.ended().and_then(|end| end.code);
+                self.io.sockets.put(&step.spec.connection, socket);
+                result
+            }
+        };
+        if result.is_err() || messages.done_ns == 0 {
+            messages.done_ns = self.worker.clock.now();
+        }
+        self.end(operation, messages.done_ns);
+        let (ended, result) = match result {
+            Ok(Received::Expected) => (RequestOutcome::Ok, Ok(())),
+            Ok(Received::CaptureFailed) => (
+                RequestOutcome::Failed(Failure::Capture),
+                Err(IterationAbort::Capture),
+            ),
+            Err(fault) => (
+                RequestOutcome::Unanswered(fault),
+                Err(IterationAbort::WebSocket(fault)),
+            ),
+        };
+        self.record_messages(step, operation, &messages, ended);
+        self.worker.run_due(messages.done_ns);
+        result
+    }
+
+    /// Sends the step's message, and waits for the expected one.
+    async fn exchange_messages(
+        &mut self,
+        step: &MessageStep,
+        socket: &mut WebSocket,
+        messages: &mut Messages,
+    ) -> Result<Received, Fault> {
+        let io = self.io;
+        if step.uses_sequence && step.payload.is_some() {
+            let number = socket.next_sequence();
+            self.vars.set(SEQUENCE, Value::from(number));
+        }
+        if let Some(payload) = &step.payload {
+            let value = payload.eval(&self.vars, &mut self.rng);
+            let text = match &value {
+                Some(Value::Array(_) | Value::Object(_)) => {
+                    value.as_ref().map_or_else(String::new, Value::to_string)
+                }
+                other => value::text(other.as_ref()),
+            };
+            let now = self.worker.clock.now();
+            let event = Event::MessageSent;
+            self.worker.recorder.borrow_mut().frontend(now, &event);
+            let sent = socket.send(&text, &io.limit).await?;
+            messages.first_write_ns = Some(sent.first_write_ns);
+            messages.done_ns = sent.done_ns;
+            messages.bytes_out = sent.bytes;
+            if self.worker.common.walks {
+                messages.sent = Some(text);
+            }
+        } else {
+            // From the first moment, the wait is for the server.
+            messages.first_write_ns = Some(self.worker.clock.now());
+        }
+        let Some(expected) = &step.expected else {
+            return Ok(Received::Expected);
+        };
+        let mut waiting = AwaitedMessages {
+            left: expected.count,
+            expected,
+            failed_capture: false,
+            messages,
+        };
+        let limit = &io.limit;
+        let mut receive = |message: Message<'_>, now_ns| waiting.receive(self, message, now_ns);
+        let done_ns = socket.receive(limit, &mut receive).await?;
+        let failed_capture = waiting.failed_capture;
+        messages.done_ns = done_ns;
+        Ok(if failed_capture {
+            Received::CaptureFailed
+        } else {
+            Received::Expected
+        })
+    }
+
+    /// Reads and counts messages for some time.
+    async fn listen(&mut self, ns: u64) -> Result<(), IterationAbort> {
+        let now = self.worker.clock.now();
+        self.due = Intended::after_previous(now, ns);
+        if self.worker.common.walks {
+            self.worker.emit(OutputLine::Step(StepTrace::Thinks(ns)));
+        }
+        let slept = self.worker.sleep_until(self.due.ns(), &self.io.limit).await;
+        self.paused_ns += match slept {
+            Ok(()) => ns,
+            Err(_) => self.worker.clock.now().saturating_sub(now).min(ns),
+        };
+        slept.map_err(|_| IterationAbort::Fault(Fault::Unfinished, None))
+    }
+
+    async fn close(&mut self, step: &MessageStep, code: u16) {
+        let Some(socket) = self.io.sockets.take(&step.spec.connection) else {
+            return;
+        };
+        let now = self.worker.clock.now();
+        let deadline = self.program.http.timeouts.total_ns;
+        let deadline = deadline.map_or(worker::deadlines::NEVER, |ns| now + ns);
+        let limit = &self.io.limit;
+        self.worker.deadlines.borrow_mut().limit(limit, deadline);
+        socket.close(code, limit).await;
+        limit.disarm();
+        let now = self.worker.clock.now();
+        self.due = Intended::after_previous(now, 0);
+    }
+
+    fn record_messages(
+        &mut self,
+        step: &MessageStep,
+        operation: Operation,
+        messages: &Messages,
+        ended: RequestOutcome,
+    ) {
+        let status = messages.code.map(Status::WebSocket);
+        let sample = Sample {
+            label: operation.label,
+            intended: operation.intended,
+            started_ns: operation.started_ns,
+            first_write_ns: messages.first_write_ns,
+            first_read_ns: messages.first_read_ns,
+            done_ns: messages.done_ns,
+            ended,
+            status: status.filter(|_| ended != RequestOutcome::Ok),
+            bytes_out: messages.bytes_out,
+            bytes_in: messages.bytes_in,
+        };
+        self.worker.recorder.borrow_mut().sample(&sample);
+        let verb = step.spec.verb().unwrap_or_default();
+        let reason = match ended {
+            RequestOutcome::Ok => None,
+            RequestOutcome::Failed(failure) => Some(failure.to_string()),
+            RequestOutcome::Unanswered(fault) => Some(fault.text().to_owned()),
+        };
+        let more = sample.status.map(|status| format!(" ({status})"));
+        let reason = reason.map(|reason| format!("{reason}{}", more.unwrap_or_default()));
+        self.record_first(&sample, || {
+            let reason = reason.clone().unwrap_or_default();
+            format!("{verb} {}: {reason}", step.spec.label).into()
+        });
+        if self.worker.common.walks {
+            let trace = RequestTrace {
+                name: None,
+                method: verb.to_owned(),
+                url: step.spec.label.clone(),
+                status: None,
+                took_ns: messages.done_ns.saturating_sub(operation.started_ns),
+                found: Vec::new(),
+                failed: reason,
+                body: messages.last.clone().map(|text| self.hidden(text)),
+            };
+            let trace = StepTrace::Request(Box::new(trace));
+            self.worker.emit(OutputLine::Step(trace));
+        }
+    }
+}
+
+/// How the wait for messages ended.
+enum Received {
+    Expected,
+    CaptureFailed,
+}
+
+struct AwaitedMessages<'m> {
+    expected: &'m ExpectedMessage,
+    left: u32,
+    failed_capture: bool,
+    messages: &'m mut Messages,
+}
+
+impl AwaitedMessages<'_> {
+    fn receive(&mut self, user: &mut User<'_>, message: Message<'_>, now_ns: u64) -> Claim {
+        let content = &self.expected.content;
+        if !content.is_empty() {
+            let answer = Response {
+                body: message.bytes().to_vec(),
+                body_bytes: message.bytes().len() as u64,
+                ..Response::default()
+            };
+            let left = user.worker.memory.left();
+            let mut inspection = Inspection::new(&answer, left, Unpacking::Strict);
+            if user.failed_check(content, &mut inspection).is_some() {
+                return Claim::Unclaimed;
+            }
+            if self.left == 1 {
+                self.failed_capture = user.capture(content, &mut inspection).is_err();
+            }
+        }
+        let event = Event::MessageReceived;
+        user.worker.recorder.borrow_mut().frontend(now_ns, &event);
+        if user.worker.common.walks {
+            self.messages.last = Some(String::from_utf8_lossy(message.bytes()).into_owned());
+        }
+        self.messages.first_read_ns.get_or_insert(now_ns);
+        self.messages.bytes_in += message.bytes().len() as u64;
+        self.left -= 1;
+        match self.left {
+            0 => Claim::Last,
+            _ => Claim::Awaited,
+        }
+    }
+}

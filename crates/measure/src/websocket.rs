@@ -1,0 +1,165 @@
+//! Faults and counts of WebSocket connections.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Why a WebSocket operation has no result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum WebSocketFault {
+    /// The server answered the upgrade with 101, but violated its rules.
+    BadUpgrade,
+    /// The server sent invalid frames.
+    BadFrame,
+    /// A message is too large.
+    TooLarge,
+    /// A text is not UTF-8.
+    BadText,
+    /// The server closed the connection with the code of a normal end.
+    Closed,
+    /// The server closed the connection with the code of an error.
+    ClosedWithError,
+    /// The connection ended without a close frame.
+    Lost,
+    /// The step needs a connection, and none is open.
+    NotConnected,
+}
+
+impl WebSocketFault {
+    /// All faults.
+    pub const ALL: [WebSocketFault; 8] = [
+        WebSocketFault::BadUpgrade,
+        WebSocketFault::BadFrame,
+        WebSocketFault::TooLarge,
+        WebSocketFault::BadText,
+        WebSocketFault::Closed,
+        WebSocketFault::ClosedWithError,
+        WebSocketFault::Lost,
+        WebSocketFault::NotConnected,
+    ];
+
+    /// Returns the name in the record.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            WebSocketFault::BadUpgrade => "websocket_bad_upgrade",
+            WebSocketFault::BadFrame => "websocket_bad_frame",
+            WebSocketFault::TooLarge => "websocket_too_large",
+            WebSocketFault::BadText => "websocket_bad_text",
+            WebSocketFault::Closed => "websocket_closed",
+            WebSocketFault::ClosedWithError => "websocket_closed_with_error",
+            WebSocketFault::Lost => "websocket_lost",
+            WebSocketFault::NotConnected => "websocket_not_connected",
+        }
+    }
+
+    /// Returns a short text for users.
+    #[must_use]
+    pub fn text(self) -> &'static str {
+        match self {
+            WebSocketFault::BadUpgrade => "not a WebSocket server: bad upgrade",
+            WebSocketFault::BadFrame => "WebSocket: invalid frame",
+            WebSocketFault::TooLarge => "WebSocket: message too large",
+            WebSocketFault::BadText => "WebSocket: text is not UTF-8",
+            WebSocketFault::Closed => "WebSocket closed by the server",
+            WebSocketFault::ClosedWithError => "WebSocket closed by the server with an error",
+            WebSocketFault::Lost => "WebSocket connection lost",
+            WebSocketFault::NotConnected => "no WebSocket connection is open",
+        }
+    }
+}
+
+/// Counts of WebSocket connections in one interval. A record leaves out those that are 0.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct WebSocketCounts {
+    /// Connections opened.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub opened: u64,
+    /// Upgrades that the server refused.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub refused: u64,
+    /// Connections that this side closed.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub closed_here: u64,
+    /// Connections that ended without a close frame.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub lost: u64,
+    /// Messages sent.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub sent: u64,
+    /// Messages received.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub received: u64,
+    /// Received messages for which no step waited.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unclaimed: u64,
+    /// Pings of servers, which were answered.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub pings: u64,
+    /// Bytes of frames sent, with their heads.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub bytes_sent: u64,
+    /// Bytes of frames received, with their heads.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub bytes_received: u64,
+    /// Open connections at the end of the interval.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub open: u64,
+    /// Connections that servers closed, by close code.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub closed_by_server: BTreeMap<u16, u64>,
+}
+
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes the value by reference"
+)]
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
+impl WebSocketCounts {
+    /// Adds the counts of another worker in the same interval.
+    pub fn join(&mut self, other: &WebSocketCounts) {
+        self.open += other.open;
+        self.add_counts(other);
+    }
+
+    /// Adds the counts of a later interval, whose level replaces this one.
+    pub fn add(&mut self, later: &WebSocketCounts) {
+        self.open = later.open;
+        self.add_counts(later);
+    }
+
+    fn add_counts(&mut self, other: &WebSocketCounts) {
+        self.opened += other.opened;
+        self.refused += other.refused;
+        self.closed_here += other.closed_here;
+        self.lost += other.lost;
+        self.sent += other.sent;
+        self.received += other.received;
+        self.unclaimed += other.unclaimed;
+        self.pings += other.pings;
+        self.bytes_sent += other.bytes_sent;
+        self.bytes_received += other.bytes_received;
+        for (code, n) in &other.closed_by_server {
+            *self.closed_by_server.entry(*code).or_default() += n;
+        }
+    }
+
+    /// Returns the level without the counts.
+    #[must_use]
+    pub fn level(&self) -> WebSocketCounts {
+        WebSocketCounts {
+            open: self.open,
+            ..WebSocketCounts::default()
+        }
+    }
+
+    /// Whether nothing was counted.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == WebSocketCounts::default()
+    }
+}

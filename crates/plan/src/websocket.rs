@@ -1,0 +1,109 @@
+//! WebSocket steps: what is sent on a connection, and which messages are awaited.
+//!
+//! A connection is opened by a request step with [`Request::websocket`](crate::Request::websocket).
+
+use serde::Serialize;
+
+use crate::{
+    At,
+    scenario::{Capture, ResponseCheck},
+    template::Template,
+};
+
+/// Makes a request open a WebSocket connection. The request must be a GET without a body.
+#[derive(Debug, Clone, Serialize)]
+pub struct WebSocketConnect {
+    /// Name by which later steps refer to the connection. Empty for the only one.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub connection: String,
+    /// Subprotocols to offer, in order of preference.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub subprotocols: Vec<Template>,
+    /// Compression to offer.
+    pub deflate: WebSocketDeflate,
+}
+
+/// Compression that is offered to the server (permessage-deflate).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WebSocketDeflate {
+    /// None.
+    #[default]
+    Off,
+    /// Each message is compressed on its own, so that a connection needs no memory for it.
+    EachMessage,
+    /// Messages may refer to earlier ones, as browsers allow it. A connection needs up to 300 kB.
+    Full,
+}
+
+/// A step on an open WebSocket connection.
+#[derive(Debug, Clone, Serialize)]
+pub struct WebSocketStep {
+    /// Name of the connection. Empty for the only one.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub connection: String,
+    /// What the step does.
+    pub action: WebSocketAction,
+    /// Name of the label, without the name of the action.
+    pub label: String,
+    /// Position in the file.
+    pub at: Option<At>,
+}
+
+impl WebSocketStep {
+    /// Returns the first word of the label. `None` if the step has no label, because nothing is
+    /// timed.
+    #[must_use]
+    pub fn verb(&self) -> Option<&'static str> {
+        match self.action {
+            WebSocketAction::Send { .. } => Some("SEND"),
+            WebSocketAction::Expect(_) => Some("EXPECT"),
+            WebSocketAction::Listen(_) | WebSocketAction::Close(_) => None,
+        }
+    }
+}
+
+/// What a WebSocket step does.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WebSocketAction {
+    /// Sends a message, and waits for another one if `expect` is set.
+    Send {
+        /// The text to send. A mapping or list is sent as JSON.
+        payload: Template,
+        /// Message to wait for.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        expect: Option<MessageExpectation>,
+    },
+    /// Waits for a message.
+    Expect(MessageExpectation),
+    /// Reads and counts messages for this time, in nanoseconds.
+    Listen(u64),
+    /// Closes the connection with this code.
+    Close(u16),
+}
+
+/// A message to wait for.
+#[derive(Debug, Clone, Serialize)]
+pub struct MessageExpectation {
+    /// Conditions that the message meets. Other messages are counted as unclaimed. Without
+    /// conditions, any message is the expected one.
+    pub conditions: Vec<ResponseCheck>,
+    /// Number of messages to wait for.
+    pub count: u32,
+    /// Time limit in nanoseconds. `None` means the limit of requests.
+    pub within_ns: Option<u64>,
+    /// Values that are extracted from the last expected message.
+    pub captures: Vec<Capture>,
+}
+
+impl Default for MessageExpectation {
+    fn default() -> Self {
+        MessageExpectation {
+            conditions: Vec::new(),
+            count: 1,
+            within_ns: None,
+            captures: Vec::new(),
+        }
+    }
+}

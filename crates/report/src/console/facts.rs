@@ -1,0 +1,44 @@
+//! Figures of protocols in the terminal.
+
+use analysis::summary::Summary;
+
+use super::{
+    Detail,
+    text::{Columns, wrap},
+};
+use crate::{facts::Fact, http2, websocket};
+
+/// Figures of HTTP/2 that are shown without `--verbose`, because they are events rather than levels.
+const BRIEF_HTTP2: [&str; 6] = [
+    "sent again",
+    "on lost connections",
+    "RST_STREAM received",
+    "RST_STREAM sent",
+    "GOAWAY received",
+    "uploads blocked",
+];
+
+pub(super) fn http2(summary: &Summary, columns: Columns, detail: Detail) -> String {
+    let facts = http2::facts(summary);
+    let is_shown = |fact: &&Fact| detail == Detail::Full || BRIEF_HTTP2.contains(&fact.name);
+    let mut lines = lines("HTTP/2", facts.iter().filter(is_shown), columns);
+    let sentence = summary
+        .http2
+        .as_ref()
+        .and_then(|http2| http2.sentence.as_ref());
+    lines.extend(sentence.map(|sentence| wrap(&format!("           {sentence}"), 11, columns)));
+    lines.join("\n")
+}
+
+pub(super) fn websocket(summary: &Summary, columns: Columns) -> String {
+    lines("WebSocket", websocket::facts(summary).iter(), columns).join("\n")
+}
+
+fn lines<'f>(title: &str, facts: impl Iterator<Item = &'f Fact>, columns: Columns) -> Vec<String> {
+    let lines = facts.enumerate().map(|(at, fact)| {
+        let title = if at == 0 { title } else { "" };
+        let line = format!("{title:<11}{}: {}", fact.name, fact.text);
+        wrap(&line, 11, columns)
+    });
+    lines.collect()
+}

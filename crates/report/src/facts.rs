@@ -1,0 +1,14 @@
+//! Figures of a protocol as pairs of name and text, for terminals and `report.md`.
+
+/// A figure with its name.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Fact {
+    pub name: &'static str,
+    pub text: String,
+}
+
+/// Returns the facts that are known.
+pub fn known<const N: usize>(facts: [(&'static str, Option<String>); N]) -> Vec<Fact> {
+    let known = |(name, text): (&'static str, Option<String>)| Some(Fact { name, text: text? });
+    facts.into_iter().filter_map(known).collect()
+}

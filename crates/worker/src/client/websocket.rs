@@ -1,0 +1,585 @@
+//! A WebSocket connection of a virtual user, and the upgrade that opens it.
+//!
+//! A connection is read only while its user waits: by the step that waits for a message, and by
+//! [`WebSocket::read_idle`] during all other waits, so that pings are answered and messages that no
+//! step waits for are counted.
+
+use std::{
+    borrow::Cow,
+    rc::Rc,
+    task::{Context, Poll, Waker, ready},
+};
+
+use codec::{
+    Want,
+    websocket::{
+        self, Close, Compressor, Event, FrameError, Limits, Negotiated, Offer, Reader, Role,
+        handshake::{self, UpgradeOffer, Upgraded},
+    },
+};
+use measure::{Fault, interval::WebSocketCounts, outcome::WebSocketFault};
+
+use super::{
+    Agent, Call, Caller, Client, Exchange,
+    call::WireRequest,
+    pool::{Conn, OpenCount},
+};
+use crate::{
+    deadlines::Limit,
+    memory::Held,
+    net::{Stream, fault::socket_fault},
+    worker::Worker,
+};
+
+const NORMAL_CLOSURE: u16 = 1000;
+/// How long a connection that this side closed waits for the server's close frame.
+const CLOSE_WAIT_NS: u64 = 1_000_000_000;
+/// Maximum number of bytes that are read ahead while a message is written.
+const READ_AHEAD: usize = 1 << 20;
+
+/// What an upgrade asks for.
+#[derive(Debug, Clone, Copy)]
+pub struct UpgradeRequest<'a> {
+    /// Random bytes of the key.
+    pub random: [u8; 16],
+    /// Subprotocols in order of preference.
+    pub subprotocols: &'a [String],
+    /// Compression to offer.
+    pub deflate: Offer,
+}
+
+impl UpgradeRequest<'_> {
+    /// Returns the header lines of the upgrade.
+    fn lines(&self, key: &[u8]) -> String {
+        let mut lines = format!(
+            "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
+            Sec-WebSocket-Key: {}\r\n",
+            String::from_utf8_lossy(key)
+        );
+        if !self.subprotocols.is_empty() {
+            let names = self.subprotocols.join(", ");
+            lines.push_str(&format!("Sec-WebSocket-Protocol: {names}\r\n"));
+        }
+        if let Some(offer) = self.deflate.header() {
+            lines.push_str(&format!("Sec-WebSocket-Extensions: {offer}\r\n"));
+        }
+        lines
+    }
+}
+
+/// A message of the server.
+#[derive(Debug, Clone, Copy)]
+pub enum Message<'m> {
+    /// Text.
+    Text(&'m str),
+    /// Bytes.
+    Binary(&'m [u8]),
+}
+
+impl<'m> Message<'m> {
+    /// Returns the content.
+    #[must_use]
+    pub fn bytes(self) -> &'m [u8] {
+        match self {
+            Message::Text(text) => text.as_bytes(),
+            Message::Binary(bytes) => bytes,
+        }
+    }
+}
+
+/// What a receiver of messages says about one of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Claim {
+    /// Nobody waits for the message.
+    Unclaimed,
+    /// The message is one of those that are awaited.
+    Awaited,
+    /// The message is the last awaited one.
+    Last,
+}
+
+/// Times and size of a sent message.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Sent {
+    /// When the first byte was written.
+    pub first_write_ns: u64,
+    /// When the network had taken the last byte.
+    pub done_ns: u64,
+    /// Number of bytes of the frame.
+    pub bytes: u64,
+}
+
+/// An open WebSocket connection.
+pub struct WebSocket {
+    worker: Rc<Worker>,
+    stream: Stream,
+    reader: Reader,
+    compressor: Option<Box<Compressor>>,
+    /// Bytes that were read and not yet looked at. Empty while the connection is idle.
+    ahead: Vec<u8>,
+    /// Bytes to write. Empty while the connection is idle.
+    out: Vec<u8>,
+    masks: u64,
+    /// Why the connection takes no more messages.
+    ended: Option<End>,
+    /// Number of messages sent.
+    sequence: u64,
+    held: Held,
+    _open: OpenCount,
+    _carrier: Option<OpenCount>,
+}
+
+impl std::fmt::Debug for WebSocket {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = f.debug_struct("WebSocket");
+        shown
+            .field("stream", &self.stream)
+            .field("ended", &self.ended);
+        shown.finish_non_exhaustive()
+    }
+}
+
+/// The end of a connection.
+#[derive(Debug, Clone, Copy)]
+pub struct End {
+    /// What a step on the connection fails with.
+    pub fault: Fault,
+    /// Close code of the server.
+    pub code: Option<u16>,
+}
+
+impl Client {
+    /// Sends a request that asks for a WebSocket connection, always on a connection of its own.
+    /// Returns `None` if the server refuses. `exchange` contains the response.
+    pub async fn upgrade(
+        &self,
+        agent: &mut Agent<'_>,
+        call: &Call<'_>,
+        upgrade: UpgradeRequest<'_>,
+        caller: &mut impl Caller,
+        exchange: &mut Exchange,
+    ) -> Result<Option<WebSocket>, Fault> {
+        let request = &*call.request;
+        let now = exchange.moments.started;
+        caller.sending(now);
+        // The future is boxed because it is large and connecting is rare.
+        let mut conn = Box::pin(self.open(request, call, agent.limit, exchange)).await?;
+        let cookie = self.cookies_for(request, call, agent.jar, now);
+        let key = handshake::request_key(upgrade.random);
+        let mut built = Cow::Borrowed(request);
+        if let Some(cookie) = cookie {
+            let built = built.to_mut();
+            built.bytes = request.with_cookie(&cookie, call.charset);
+            built.cookie_at = built.bytes.len() - (request.bytes.len() - request.cookie_at);
+        }
+        let bytes = built.with_lines(&upgrade.lines(&key));
+        let want = Want {
+            headers: true,
+            ..self.wanted(call)
+        };
+        self.trace_request(&request.target, &bytes, "HTTP/1.1");
+        let wire = WireRequest {
+            bytes: &bytes,
+            method: call.method,
+        };
+        let result = self.exchange(&mut conn, wire, want, agent.limit, exchange);
+        let result = result.await;
+        self.trace_answer(exchange, result.err());
+        result?;
+        self.keep_cookies(&request.target, agent.jar, caller, exchange);
+        let counts = |count: fn(&mut WebSocketCounts)| {
+            count(&mut self.worker.recorder.borrow_mut().run.websocket);
+        };
+        if exchange.answer.status != 101 {
+            counts(|counts| counts.refused += 1);
+            return Ok(None);
+        }
+        let offer = UpgradeOffer {
+            key: &key,
+            subprotocols: upgrade.subprotocols,
+            deflate: upgrade.deflate,
+        };
+        let headers = &exchange.answer.headers;
+        let Ok(upgraded) = handshake::check_response(101, headers, offer) else {
+            counts(|counts| counts.refused += 1);
+            return Err(Fault::WebSocket(WebSocketFault::BadUpgrade));
+        };
+        counts(|counts| counts.opened += 1);
+        let seed = u64::from_le_bytes(std::array::from_fn(|i| upgrade.random[i]));
+        Ok(Some(WebSocket::new(&self.worker, conn, &upgraded, seed)))
+    }
+}
+
+impl WebSocket {
+    fn new(worker: &Rc<Worker>, conn: Box<Conn>, upgraded: &Upgraded, seed: u64) -> WebSocket {
+        let Conn {
+            transport, _open, ..
+        } = *conn;
+        let (stream, ahead) = transport.into_upgraded();
+        let mut reader = Reader::new(Role::Client, Limits::default());
+        let deflate: Option<Negotiated> = upgraded.deflate;
+        if let Some(negotiated) = deflate {
+            reader = reader.with_deflate(negotiated);
+        }
+        let compressor = deflate.and_then(|negotiated| Compressor::new(Role::Client, negotiated));
+        WebSocket {
+            stream,
+            reader,
+            compressor: compressor.map(Box::new),
+            ahead,
+            out: Vec::new(),
+            masks: seed,
+            ended: None,
+            sequence: 0,
+            held: Held::nothing(&worker.memory),
+            _open: OpenCount::new(&worker.websockets),
+            _carrier: _open,
+            worker: Rc::clone(worker),
+        }
+    }
+
+    /// Returns why the connection takes no more messages. `None` while it is open.
+    #[must_use]
+    pub fn ended(&self) -> Option<End> {
+        self.ended
+    }
+
+    /// Returns the number of the next message, from 1.
+    pub fn next_sequence(&mut self) -> u64 {
+        self.sequence += 1;
+        self.sequence
+    }
+
+    /// Sends a text.
+    pub async fn send(&mut self, text: &str, limit: &Limit) -> Result<Sent, Fault> {
+        if let Some(end) = self.ended {
+            return Err(end.fault);
+        }
+        let before = self.out.len();
+        let mask = self.mask();
+        match &mut self.compressor {
+            Some(compressor) => {
+                let written = compressor.write_text(&mut self.out, mask, text);
+                written.map_err(frame_fault)?;
+            }
+            None => websocket::write_text(&mut self.out, mask, text),
+        }
+        let mut sent = Sent {
+            first_write_ns: self.worker.clock.now(),
+            done_ns: 0,
+            bytes: (self.out.len() - before) as u64,
+        };
+        let written = std::future::poll_fn(|cx| match self.poll_write(cx) {
+            Poll::Ready(written) => Poll::Ready(written),
+            Poll::Pending => {
+                // A server that waits for this side to read would never take the message.
+                self.read_ahead(cx);
+                limit.poll(cx).map(|cut| Err(cut_fault(cut)))
+            }
+        });
+        written.await?;
+        sent.done_ns = self.worker.clock.now();
+        self.count(|counts| {
+            counts.sent += 1;
+            counts.bytes_sent += sent.bytes;
+        });
+        Ok(sent)
+    }
+
+    /// Reads messages until `receiver` has the last one it waits for. Returns when that one was
+    /// read.
+    pub async fn receive(
+        &mut self,
+        limit: &Limit,
+        receiver: &mut dyn FnMut(Message<'_>, u64) -> Claim,
+    ) -> Result<u64, Fault> {
+        std::future::poll_fn(|cx| match self.poll_messages(cx, receiver) {
+            Poll::Ready(read) => Poll::Ready(read),
+            Poll::Pending => limit.poll(cx).map(|cut| Err(cut_fault(cut))),
+        })
+        .await
+    }
+
+    /// Reads what has arrived while no step waits for messages.
+    pub fn read_idle(&mut self, cx: &mut Context<'_>) {
+        if self.ended.is_none() {
+            let _ = self.poll_messages(cx, &mut |_, _| Claim::Unclaimed);
+        }
+    }
+
+    /// Closes the connection, and waits for the server to do so too.
+    pub async fn close(mut self, code: u16, limit: &Limit) {
+        if self.ended.is_none() {
+            self.begin_close(code);
+            self.await_close(limit).await;
+        }
+    }
+
+    /// Closes the connection without making anybody wait for the server.
+    pub fn close_in_background(mut self) {
+        if self.ended.is_some() {
+            return;
+        }
+        self.begin_close(NORMAL_CLOSURE);
+        // The task may never run, if the run ends now.
+        let _ = self.poll_write(&mut Context::from_waker(Waker::noop()));
+        let worker = Rc::clone(&self.worker);
+        let limit = Rc::new(Limit::default());
+        let until = worker.clock.now() + CLOSE_WAIT_NS;
+        worker.deadlines.borrow_mut().limit(&limit, until);
+        tokio::task::spawn_local(async move {
+            self.await_close(&limit).await;
+            limit.retire();
+        });
+    }
+
+    fn begin_close(&mut self, code: u16) {
+        self.count(|counts| counts.closed_here += 1);
+        self.queue_close(code);
+        self.ended = Some(End {
+            fault: Fault::WebSocket(WebSocketFault::NotConnected),
+            code: None,
+        });
+    }
+
+    /// Queues a close frame. 1005 stands for a frame without a code.
+    fn queue_close(&mut self, code: u16) {
+        let mask = self.mask();
+        let close = (code != 1005).then_some(Close { code, reason: "" });
+        if websocket::write_close(&mut self.out, mask, close).is_err() {
+            let _ = websocket::write_close(&mut self.out, mask, None);
+        }
+    }
+
+    async fn await_close(&mut self, limit: &Limit) {
+        std::future::poll_fn(|cx| {
+            let written = self.poll_write(cx).is_ready();
+            if written
+                && self
+                    .poll_messages(cx, &mut |_, _| Claim::Unclaimed)
+                    .is_ready()
+            {
+                return Poll::Ready(());
+            }
+            limit.poll(cx).map(|_| ())
+        })
+        .await;
+    }
+
+    fn count(&self, count: impl FnOnce(&mut WebSocketCounts)) {
+        count(&mut self.worker.recorder.borrow_mut().run.websocket);
+    }
+
+    /// Returns the mask of the next frame. It only has to differ from frame to frame: it protects
+    /// proxies from content that a web page chooses.
+    fn mask(&mut self) -> Option<[u8; 4]> {
+        self.masks = self.masks.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.masks ^ (self.masks >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let [.., a, b, c, d] = mixed.to_be_bytes();
+        Some([a, b, c, d])
+    }
+
+    fn poll_write(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Fault>> {
+        let mut written = 0;
+        let result = loop {
+            if written == self.out.len() {
+                break self.stream.poll_flush(cx).map_err(|e| socket_fault(&e));
+            }
+            match self.stream.poll_write(cx, &self.out[written..]) {
+                Poll::Ready(Ok(0)) => break Poll::Ready(Err(Fault::BrokenPipe)),
+                Poll::Ready(Ok(n)) => written += n,
+                Poll::Ready(Err(e)) => break Poll::Ready(Err(socket_fault(&e))),
+                Poll::Pending => break Poll::Pending,
+            }
+        };
+        if written == self.out.len() {
+            self.out = Vec::new();
+        } else {
+            self.out.drain(..written);
+        }
+        match result {
+            Poll::Ready(Err(fault)) => Poll::Ready(Err(self.lost(fault))),
+            result => result,
+        }
+    }
+
+    /// Reads bytes without looking at them.
+    fn read_ahead(&mut self, cx: &mut Context<'_>) {
+        let mut buffer = self.worker.buffer.borrow_mut();
+        while self.ahead.len() < READ_AHEAD {
+            match self.stream.poll_read(cx, &mut buffer) {
+                // An end or a fault is found again by the next read.
+                Poll::Ready(Ok(n)) if n > 0 => self.ahead.extend_from_slice(&buffer[..n]),
+                _ => return,
+            }
+        }
+    }
+
+    /// Reads messages. Returns when the last awaited one was read.
+    fn poll_messages(
+        &mut self,
+        cx: &mut Context<'_>,
+        receiver: &mut dyn FnMut(Message<'_>, u64) -> Claim,
+    ) -> Poll<Result<u64, Fault>> {
+        if let Some(end) = self.ended
+            && end.code.is_some()
+        {
+            return Poll::Ready(Err(end.fault));
+        }
+        let worker = Rc::clone(&self.worker);
+        loop {
+            let read = if self.ahead.is_empty() {
+                let mut buffer = worker.buffer.borrow_mut();
+                let n = match ready!(self.stream.poll_read(cx, &mut buffer)) {
+                    Ok(n) => n,
+                    Err(e) => return Poll::Ready(Err(self.lost(socket_fault(&e)))),
+                };
+                if n == 0 {
+                    return Poll::Ready(Err(self.lost(Fault::ClosedEarly)));
+                }
+                self.take(&buffer[..n], receiver)
+            } else {
+                let ahead = std::mem::take(&mut self.ahead);
+                self.take(&ahead, receiver)
+            };
+            if !self.out.is_empty() {
+                // Pongs. A server that does not take them is found by the next message.
+                let _ = self.poll_write(cx);
+            }
+            if let Some(at_ns) = read? {
+                return Poll::Ready(Ok(at_ns));
+            }
+        }
+    }
+
+    /// Handles received bytes. Returns the time if the last awaited message is among them.
+    fn take(
+        &mut self,
+        bytes: &[u8],
+        receiver: &mut dyn FnMut(Message<'_>, u64) -> Claim,
+    ) -> Result<Option<u64>, Fault> {
+        let now = self.worker.clock.now();
+        let mut input = bytes;
+        let mut taken = Taken::default();
+        let result = loop {
+            match self.reader.read(&mut input) {
+                Ok(None) => break Ok(None),
+                Ok(Some(Event::Text(text))) => {
+                    if taken.message(receiver(Message::Text(text), now)) {
+                        break Ok(Some(now));
+                    }
+                }
+                Ok(Some(Event::Binary(bytes))) => {
+                    if taken.message(receiver(Message::Binary(bytes), now)) {
+                        break Ok(Some(now));
+                    }
+                }
+                Ok(Some(Event::Ping(payload))) => {
+                    taken.pings += 1;
+                    taken.pongs.push(payload.to_vec());
+                }
+                Ok(Some(Event::Pong(_))) => {}
+                Ok(Some(Event::Close(close))) => break Err(Stopped::Closed(close.map(|c| c.code))),
+                Err(error) => break Err(Stopped::Violation(error)),
+            }
+        };
+        self.ahead = input.to_vec();
+        for payload in &taken.pongs {
+            let mask = self.mask();
+            // A control frame of the server is never too long for an answer.
+            let _ = websocket::write_pong(&mut self.out, mask, payload);
+        }
+        let bytes_read = (bytes.len() - input.len()) as u64;
+        self.count(|counts| {
+            counts.received += taken.received;
+            counts.unclaimed += taken.unclaimed;
+            counts.pings += taken.pings;
+            counts.bytes_received += bytes_read;
+        });
+        let result = result.map_err(|stopped| match stopped {
+            Stopped::Closed(code) => self.closed_by_server(code.unwrap_or(1005)),
+            Stopped::Violation(error) => self.violated(error),
+        })?;
+        if self.held.hold(self.reader.held() as u64) {
+            return Ok(result);
+        }
+        Err(self.lost(Fault::OutOfMemory))
+    }
+
+    fn closed_by_server(&mut self, code: u16) -> Fault {
+        let fault = Fault::WebSocket(match code {
+            1000 | 1001 | 1005 => WebSocketFault::Closed,
+            _ => WebSocketFault::ClosedWithError,
+        });
+        // A connection that this side closed is counted already.
+        if self.ended.is_none() {
+            self.count(|counts| *counts.closed_by_server.entry(code).or_default() += 1);
+            self.queue_close(code);
+        }
+        self.ended = Some(End {
+            fault,
+            code: Some(code),
+        });
+        fault
+    }
+
+    fn violated(&mut self, error: FrameError) -> Fault {
+        self.queue_close(error.close_code());
+        self.lost(frame_fault(error))
+    }
+
+    /// Notes that the connection ended without a close frame. Returns what a step fails with.
+    fn lost(&mut self, fault: Fault) -> Fault {
+        let fault = match fault.class() {
+            measure::NoAnswer::Reset => Fault::WebSocket(WebSocketFault::Lost),
+            _ => fault,
+        };
+        if self.ended.is_none() {
+            self.count(|counts| counts.lost += 1);
+            self.ended = Some(End {
+                fault,
+                code: Some(1006),
+            });
+        }
+        fault
+    }
+}
+
+/// What received bytes contained.
+#[derive(Default)]
+struct Taken {
+    received: u64,
+    unclaimed: u64,
+    pings: u64,
+    pongs: Vec<Vec<u8>>,
+}
+
+impl Taken {
+    /// Counts a message. Returns whether it is the last awaited one.
+    fn message(&mut self, claim: Claim) -> bool {
+        self.received += 1;
+        self.unclaimed += u64::from(claim == Claim::Unclaimed);
+        claim == Claim::Last
+    }
+}
+
+/// Why no more messages can be read.
+enum Stopped {
+    Closed(Option<u16>),
+    Violation(FrameError),
+}
+
+fn cut_fault(cut: crate::deadlines::Cut) -> Fault {
+    match cut {
+        crate::deadlines::Cut::Aborted => Fault::Unfinished,
+        crate::deadlines::Cut::Expired => Fault::ResponseTimeout,
+    }
+}
+
+fn frame_fault(error: FrameError) -> Fault {
+    Fault::WebSocket(match error {
+        FrameError::MessageTooLarge => WebSocketFault::TooLarge,
+        FrameError::Utf8 | FrameError::CloseReason => WebSocketFault::BadText,
+        _ => WebSocketFault::BadFrame,
+    })
+}
