@@ -14,6 +14,7 @@ import { generator, machines } from "./sections/generator";
 import type { Header } from "./sections/header";
 import { distribution, latency } from "./sections/latency";
 import { http2 } from "./sections/http2";
+import { websocket } from "./sections/websocket";
 import { mocks } from "./sections/mocks";
 import { nodes } from "./sections/nodes";
 import { plan } from "./sections/plan";
@@ -45,6 +46,7 @@ export function view(env: Env, header: Header): View {
     machines(env),
     concurrency(env),
     http2(),
+    websocket(),
     offeredLoad(env),
     generator(env),
     nodes(),

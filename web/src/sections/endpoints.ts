@@ -21,6 +21,7 @@ const NAME: EndpointColumn = {
 const GROUPS: [Row["group"], string][] = [
   ["request", "Requests"],
   ["mqtt", "MQTT"],
+  ["websocket", "WebSocket"],
   ["custom", "Custom"],
 ];
 const MEANING = {

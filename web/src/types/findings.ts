@@ -89,7 +89,8 @@ export interface FirstError {
   mismatches?: string[];
   /** The beginning of the response body. */
   body?: string;
-  status: number | null;
+  /** HTTP status, or a text such as `websocket:1011`. */
+  status: number | string | null;
   intended_ns: number;
   first_write_ns?: number | null;
   done_ns: number;

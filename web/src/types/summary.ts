@@ -92,6 +92,23 @@ export interface NodeRow {
   offset_error_ns: number;
 }
 
+/** WebSocket connections and messages. */
+export interface WebSocketCounts {
+  opened: number;
+  refused: number;
+  open: number;
+  closed_here: number;
+  /** Connections that the server closed, by close code. */
+  closed_by_server: Record<string, number>;
+  lost: number;
+  sent: number;
+  received: number;
+  unclaimed: number;
+  pings: number;
+  bytes_sent: number;
+  bytes_received: number;
+}
+
 /** Connections and streams of HTTP/2. */
 export interface Http2 {
   opened: number;
@@ -199,6 +216,7 @@ export interface Summary {
   users: { mean: number; max: number };
   connections_opened: number;
   http2?: Http2;
+  websocket?: WebSocketCounts;
   errors: ErrorRow[];
   conclusions: Conclusion[];
   /** Assumptions, one sentence each. */
