@@ -81,6 +81,8 @@ struct Messages {
     bytes_in: u64,
     /// Close code, if the server closed the connection.
     code: Option<u16>,
+    /// What the server said when it closed the connection.
+    close_reason: String,
     /// What was sent, for the trace.
     sent: Option<String>,
     /// The last expected message, or the last other one.
@@ -180,6 +182,7 @@ impl User<'_> {
                 let result = self.exchange_messages(step, &mut socket, &mut messages);
                 let result = result.await;
                 messages.code = socket.ended().and_then(|end| end.code);
+                messages.close_reason = socket.close_reason().to_owned();
                 self.io.sockets.put(&step.spec.connection, socket);
                 result
             }
@@ -316,11 +319,11 @@ impl User<'_> {
             RequestOutcome::Failed(failure) => Some(failure.to_string()),
             RequestOutcome::Unanswered(fault) => Some(fault.text().to_owned()),
         };
-        let more = sample.status.map(|status| format!(" ({status})"));
-        let reason = reason.map(|reason| format!("{reason}{}", more.unwrap_or_default()));
+        let said = |status| format!(": {status} {}", messages.close_reason);
+        let more = sample.status.map_or_else(String::new, said);
         self.record_first(&sample, || {
-            let reason = reason.clone().unwrap_or_default();
-            format!("{verb} {}: {reason}", step.spec.label).into()
+            let text = format!("{verb} {}{}", step.spec.label, more.trim_end());
+            self.hidden(text).into()
         });
         if self.worker.common.walks {
             let trace = RequestTrace {
@@ -330,7 +333,7 @@ impl User<'_> {
                 status: None,
                 took_ns: messages.done_ns.saturating_sub(operation.started_ns),
                 found: Vec::new(),
-                failed: reason,
+                failed: reason.map(|reason| self.hidden(format!("{reason}{}", more.trim_end()))),
                 body: messages.last.clone().map(|text| self.hidden(text)),
             };
             let trace = StepTrace::Request(Box::new(trace));

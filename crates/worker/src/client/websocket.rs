@@ -122,6 +122,8 @@ pub struct WebSocket {
     masks: u64,
     /// Why the connection takes no more messages.
     ended: Option<End>,
+    /// What the server said when it closed the connection.
+    close_reason: Box<str>,
     /// Number of messages sent.
     sequence: u64,
     held: Held,
@@ -230,6 +232,7 @@ impl WebSocket {
             out: Vec::new(),
             masks: seed,
             ended: None,
+            close_reason: Box::default(),
             sequence: 0,
             held: Held::nothing(&worker.memory),
             _open: OpenCount::new(&worker.websockets),
@@ -242,6 +245,12 @@ impl WebSocket {
     #[must_use]
     pub fn ended(&self) -> Option<End> {
         self.ended
+    }
+
+    /// Returns what the server said when it closed the connection.
+    #[must_use]
+    pub fn close_reason(&self) -> &str {
+        &self.close_reason
     }
 
     /// Returns the number of the next message, from 1.
@@ -479,7 +488,11 @@ impl WebSocket {
                     taken.pongs.push(payload.to_vec());
                 }
                 Ok(Some(Event::Pong(_))) => {}
-                Ok(Some(Event::Close(close))) => break Err(Stopped::Closed(close.map(|c| c.code))),
+                Ok(Some(Event::Close(close))) => {
+                    self.close_reason =
+                        close.map_or_else(Box::default, |close| close.reason.into());
+                    break Err(Stopped::Closed(close.map(|close| close.code)));
+                }
                 Err(error) => break Err(Stopped::Violation(error)),
             }
         };
